@@ -1,0 +1,193 @@
+//! What objects look like: the fields of every type, their types, and how lists and maps merge.
+//!
+//! Built-in kinds come from one table (`types.txt`, written by `cargo xtask tables`); a custom resource brings its own
+//! schema, which [`crate::crd`] turns into the same form. Decoding, patching, server-side apply and the OpenAPI documents
+//! all walk these types and nothing else.
+
+mod parse;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// A set of types that refer to each other by [`TypeId`].
+#[derive(Debug, Default)]
+pub(crate) struct Types {
+    defs: Vec<TypeDef>,
+    by_name: HashMap<String, TypeId>,
+}
+
+/// Place of a type within its [`Types`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct TypeId(u32);
+
+/// A named type.
+#[derive(Debug)]
+pub(crate) struct TypeDef {
+    /// OpenAPI name, such as `io.k8s.api.core.v1.Pod`.
+    pub(crate) name: String,
+    pub(crate) shape: Shape,
+}
+
+/// What stands behind a type's name.
+#[derive(Debug)]
+pub(crate) enum Shape {
+    Struct(Struct),
+    /// The name stands for another type, as `Quantity` does for a string of a certain form.
+    Alias(Type),
+}
+
+/// An object with known fields.
+#[derive(Debug, Default)]
+pub(crate) struct Struct {
+    /// Ordered by name.
+    pub(crate) fields: Vec<Field>,
+    /// The struct is replaced as a whole by server-side apply.
+    pub(crate) atomic: bool,
+    /// Fields that are not known are kept (custom resources with `x-kubernetes-preserve-unknown-fields`).
+    pub(crate) open: bool,
+}
+
+/// One field of a [`Struct`].
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub(crate) name: String,
+    pub(crate) ty: Type,
+    pub(crate) required: bool,
+    /// Strategic merge patch: lists merge by this key instead of being replaced.
+    pub(crate) merge_key: Option<String>,
+    /// Strategic merge patch: `merge` is in the patch strategy.
+    pub(crate) patch_merge: bool,
+    /// Strategic merge patch: `replace` is in the patch strategy.
+    pub(crate) patch_replace: bool,
+    /// Strategic merge patch: `retainKeys` is in the patch strategy.
+    pub(crate) retain_keys: bool,
+    /// Server-side apply: how a list merges.
+    pub(crate) list: ListKind,
+    /// Server-side apply: the field is replaced as a whole although its type could merge.
+    pub(crate) atomic: bool,
+    pub(crate) default: Option<serde_json::Value>,
+}
+
+/// How server-side apply merges a list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum ListKind {
+    /// Replaced as a whole.
+    #[default]
+    Atomic,
+    /// Items are scalars and unique.
+    Set,
+    /// Items are objects, identified by these fields.
+    Map(Vec<String>),
+}
+
+/// The type of a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Type {
+    String,
+    Bool,
+    Int32,
+    Int64,
+    Double,
+    /// Base64 text.
+    Bytes,
+    /// RFC 3339 text.
+    Time,
+    /// An integer or a string.
+    IntOrString,
+    /// A resource quantity: text, or a number that is read as text.
+    Quantity,
+    /// Anything: what is inside is not looked at.
+    Any,
+    Ref(TypeId),
+    List(Box<Type>),
+    Map(Box<Type>),
+}
+
+impl Types {
+    /// The types of all built-in kinds.
+    pub(crate) fn builtin() -> &'static Types {
+        static BUILTIN: OnceLock<Types> = OnceLock::new();
+        BUILTIN.get_or_init(|| parse::parse(include_str!("types.txt")))
+    }
+
+    /// The type with this OpenAPI name.
+    pub(crate) fn find(&self, name: &str) -> Option<TypeId> {
+        self.by_name.get(name).copied()
+    }
+
+    pub(crate) fn get(&self, id: TypeId) -> &TypeDef {
+        &self.defs[id.0 as usize]
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &TypeDef> {
+        self.defs.iter()
+    }
+
+    /// Adds a type; its name need not be unique, the first one is found by name.
+    pub(crate) fn add(&mut self, def: TypeDef) -> TypeId {
+        let id = TypeId(u32::try_from(self.defs.len()).expect("fewer than 2^32 types"));
+        self.by_name.entry(def.name.clone()).or_insert(id);
+        self.defs.push(def);
+        id
+    }
+
+    /// Follows references and aliases until something that says how a value looks.
+    pub(crate) fn resolve<'a>(&'a self, ty: &'a Type) -> Resolved<'a> {
+        let mut ty = ty;
+        loop {
+            match ty {
+                Type::Ref(id) => match &self.get(*id).shape {
+                    Shape::Struct(s) => return Resolved::Struct(s),
+                    Shape::Alias(to) => ty = to,
+                },
+                Type::List(item) => return Resolved::List(item),
+                Type::Map(value) => return Resolved::Map(value),
+                scalar => return Resolved::Scalar(scalar),
+            }
+        }
+    }
+
+    /// The struct behind an id, if it is one.
+    pub(crate) fn structure(&self, id: TypeId) -> Option<&Struct> {
+        match &self.get(id).shape {
+            Shape::Struct(s) => Some(s),
+            Shape::Alias(_) => None,
+        }
+    }
+}
+
+/// A type with its references followed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Resolved<'a> {
+    Struct(&'a Struct),
+    List(&'a Type),
+    Map(&'a Type),
+    Scalar(&'a Type),
+}
+
+impl Struct {
+    pub(crate) fn field(&self, name: &str) -> Option<&Field> {
+        let at = self.fields.binary_search_by(|f| f.name.as_str().cmp(name)).ok()?;
+        Some(&self.fields[at])
+    }
+}
+
+impl Field {
+    /// A field with no attributes.
+    pub(crate) fn plain(name: impl Into<String>, ty: Type) -> Field {
+        Field {
+            name: name.into(),
+            ty,
+            required: false,
+            merge_key: None,
+            patch_merge: false,
+            patch_replace: false,
+            retain_keys: false,
+            list: ListKind::Atomic,
+            atomic: false,
+            default: None,
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! What goes wrong, said as Kubernetes says it: a `Status` object with code, reason, message and details.
+
+use std::fmt;
+
+use serde_json::{Map, Value, json};
+
+/// Result of anything that can end in an answer to a client.
+pub(crate) type Result<T, E = Status> = std::result::Result<T, E>;
+
+/// A failure, as the API answers it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Status {
+    pub(crate) code: u16,
+    pub(crate) reason: &'static str,
+    pub(crate) message: String,
+    details: Map<String, Value>,
+}
+
+/// Which resource a failure is about: what `details` and most messages name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) group: &'a str,
+    /// Plural name of the resource.
+    pub(crate) resource: &'a str,
+    pub(crate) name: &'a str,
+}
+
+impl Subject<'_> {
+    /// `deployments.apps`, or `pods` in the core group.
+    fn qualified(&self) -> String {
+        match self.group {
+            "" => self.resource.to_owned(),
+            group => format!("{}.{group}", self.resource),
+        }
+    }
+}
+
+impl Status {
+    /// A failure without details.
+    pub(crate) fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Status {
+        Status {
+            code,
+            reason,
+            message: message.into(),
+            details: Map::new(),
+        }
+    }
+
+    fn about(mut self, subject: Subject<'_>) -> Status {
+        self.details.insert("name".into(), subject.name.into());
+        if !subject.group.is_empty() {
+            self.details.insert("group".into(), subject.group.into());
+        }
+        self.details.insert("kind".into(), subject.resource.into());
+        self.details.retain(|_, v| v != "");
+        self
+    }
+
+    fn causes(mut self, causes: Vec<Value>) -> Status {
+        self.details.insert("causes".into(), causes.into());
+        self
+    }
+
+    /// The client is asked to come back after this many seconds.
+    pub(crate) fn retry_after(mut self, seconds: u32) -> Status {
+        self.details.insert("retryAfterSeconds".into(), seconds.into());
+        self
+    }
+
+    /// Seconds after which the client is asked to come back.
+    pub(crate) fn retry_after_seconds(&self) -> Option<u64> {
+        self.details.get("retryAfterSeconds").and_then(Value::as_u64)
+    }
+
+    pub(crate) fn bad_request(message: impl Into<String>) -> Status {
+        Status::new(400, "BadRequest", message)
+    }
+
+    pub(crate) fn forbidden(subject: Subject<'_>, why: &str) -> Status {
+        let message = match subject.name {
+            "" => format!("{} is forbidden: {why}", subject.qualified()),
+            name => format!("{} {name:?} is forbidden: {why}", subject.qualified()),
+        };
+        Status::new(403, "Forbidden", message).about(subject)
+    }
+
+    /// Adds one cause to the details.
+    pub(crate) fn cause(mut self, reason: &str, message: &str, field: &str) -> Status {
+        let mut cause = json!({ "reason": reason, "message": message });
+        if !field.is_empty() {
+            cause["field"] = field.into();
+        }
+        let causes = self
+            .details
+            .entry("causes")
+            .or_insert_with(|| Value::Array(Vec::new()));
+        if let Value::Array(list) = causes {
+            list.push(cause);
+        }
+        self
+    }
+
+    pub(crate) fn not_found(subject: Subject<'_>) -> Status {
+        let message = format!("{} {:?} not found", subject.qualified(), subject.name);
+        Status::new(404, "NotFound", message).about(subject)
+    }
+
+    /// The path leads nowhere.
+    pub(crate) fn no_such_path() -> Status {
+        Status::new(
+            404,
+            "NotFound",
+            "the server could not find the requested resource",
+        )
+    }
+
+    pub(crate) fn method_not_allowed() -> Status {
+        Status::new(
+            405,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+        )
+    }
+
+    pub(crate) fn not_acceptable(offered: &str) -> Status {
+        let message = format!("only the following media types are accepted: {offered}");
+        Status::new(406, "NotAcceptable", message)
+    }
+
+    pub(crate) fn already_exists(subject: Subject<'_>) -> Status {
+        let message = format!("{} {:?} already exists", subject.qualified(), subject.name);
+        Status::new(409, "AlreadyExists", message).about(subject)
+    }
+
+    pub(crate) fn conflict(subject: Subject<'_>, why: &str) -> Status {
+        let message = format!(
+            "Operation cannot be fulfilled on {} {:?}: {why}",
+            subject.qualified(),
+            subject.name
+        );
+        Status::new(409, "Conflict", message).about(subject)
+    }
+
+    /// Someone else has changed the object since it was read.
+    pub(crate) fn modified(subject: Subject<'_>) -> Status {
+        let why =
+            "the object has been modified; please apply your changes to the latest version and try again";
+        Status::conflict(subject, why)
+    }
+
+    pub(crate) fn expired(message: impl Into<String>) -> Status {
+        Status::new(410, "Expired", message)
+    }
+
+    /// A watch wants to start where history no longer reaches.
+    pub(crate) fn too_old(wanted: u64, oldest: u64) -> Status {
+        Status::expired(format!("too old resource version: {wanted} ({oldest})"))
+    }
+
+    /// The client has seen a version this server has not reached.
+    pub(crate) fn too_large(wanted: u64, current: u64) -> Status {
+        let message = format!("Timeout: Too large resource version: {wanted}, current: {current}");
+        Status::new(504, "Timeout", message)
+            .causes(vec![json!({
+                "reason": "ResourceVersionTooLarge",
+                "message": "Too large resource version",
+            })])
+            .retry_after(1)
+    }
+
+    pub(crate) fn unsupported_media_type(offered: &str) -> Status {
+        let message = format!(
+            "the body of the request was in an unknown format - accepted media types include: {offered}"
+        );
+        Status::new(415, "UnsupportedMediaType", message)
+    }
+
+    pub(crate) fn too_large_body(limit: usize) -> Status {
+        let message = format!("Request entity too large: limit is {limit}");
+        Status::new(413, "RequestEntityTooLarge", message)
+    }
+
+    pub(crate) fn too_many_requests(message: impl Into<String>, seconds: u32) -> Status {
+        Status::new(429, "TooManyRequests", message).retry_after(seconds)
+    }
+
+    pub(crate) fn internal(why: impl fmt::Display) -> Status {
+        let message = format!("Internal error occurred: {why}");
+        Status::new(500, "InternalError", message).causes(vec![json!({ "message": why.to_string() })])
+    }
+
+    /// The object is understood but not allowed. `kind` is the Kind, not the resource.
+    pub(crate) fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Status {
+        let qualified = if group.is_empty() {
+            kind.to_owned()
+        } else {
+            format!("{kind}.{group}")
+        };
+        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let list = match texts.as_slice() {
+            [one] => one.clone(),
+            many => format!("[{}]", many.join(", ")),
+        };
+        let causes = errors.iter().map(FieldError::cause).collect();
+        Status::new(422, "Invalid", format!("{qualified} {name:?} is invalid: {list}"))
+            .about(Subject {
+                group,
+                resource: kind,
+                name,
+            })
+            .causes(causes)
+    }
+
+    /// The object as JSON.
+    pub(crate) fn to_json(&self) -> Value {
+        let mut status = json!({
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+            "reason": self.reason,
+            "code": self.code,
+        });
+        if !self.details.is_empty() {
+            status["details"] = Value::Object(self.details.clone());
+        }
+        status
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Status {}
+
+/// What is wrong with one field of an object.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct FieldError {
+    pub(crate) kind: FieldErrorKind,
+    /// Path of the field, such as `spec.containers[0].name`.
+    pub(crate) field: String,
+    /// The offending value, where the kind shows it.
+    pub(crate) value: Value,
+    pub(crate) detail: String,
+}
+
+/// The kinds of [`FieldError`] that Kubernetes knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FieldErrorKind {
+    NotFound,
+    Required,
+    Duplicate,
+    Invalid,
+    NotSupported,
+    Forbidden,
+    TooLong,
+    TooMany,
+    TypeInvalid,
+}
+
+impl FieldError {
+    pub(crate) fn new(
+        kind: FieldErrorKind,
+        field: impl Into<String>,
+        value: impl Into<Value>,
+        detail: impl Into<String>,
+    ) -> FieldError {
+        FieldError {
+            kind,
+            field: field.into(),
+            value: value.into(),
+            detail: detail.into(),
+        }
+    }
+
+    pub(crate) fn required(field: impl Into<String>, detail: impl Into<String>) -> FieldError {
+        FieldError::new(FieldErrorKind::Required, field, Value::Null, detail)
+    }
+
+    pub(crate) fn invalid(
+        field: impl Into<String>,
+        value: impl Into<Value>,
+        detail: impl Into<String>,
+    ) -> FieldError {
+        FieldError::new(FieldErrorKind::Invalid, field, value, detail)
+    }
+
+    pub(crate) fn forbidden(field: impl Into<String>, detail: impl Into<String>) -> FieldError {
+        FieldError::new(FieldErrorKind::Forbidden, field, Value::Null, detail)
+    }
+
+    pub(crate) fn duplicate(field: impl Into<String>, value: impl Into<Value>) -> FieldError {
+        FieldError::new(FieldErrorKind::Duplicate, field, value, "")
+    }
+
+    /// `value` is none of `allowed`.
+    pub(crate) fn not_supported(
+        field: impl Into<String>,
+        value: impl Into<Value>,
+        allowed: &[&str],
+    ) -> FieldError {
+        let quoted: Vec<String> = allowed.iter().map(|a| format!("{a:?}")).collect();
+        FieldError::new(
+            FieldErrorKind::NotSupported,
+            field,
+            value,
+            format!("supported values: {}", quoted.join(", ")),
+        )
+    }
+
+    /// What is wrong, without the field's name.
+    fn body(&self) -> String {
+        let title = match self.kind {
+            FieldErrorKind::NotFound => "Not found",
+            FieldErrorKind::Required => "Required value",
+            FieldErrorKind::Duplicate => "Duplicate value",
+            FieldErrorKind::Invalid | FieldErrorKind::TypeInvalid => "Invalid value",
+            FieldErrorKind::NotSupported => "Unsupported value",
+            FieldErrorKind::Forbidden => "Forbidden",
+            FieldErrorKind::TooLong => "Too long",
+            FieldErrorKind::TooMany => "Too many",
+        };
+        let shows_value = !matches!(
+            self.kind,
+            FieldErrorKind::Required
+                | FieldErrorKind::Forbidden
+                | FieldErrorKind::TooLong
+                | FieldErrorKind::TooMany
+        );
+        let mut text = title.to_owned();
+        if shows_value {
+            text += &format!(": {}", self.value);
+        }
+        if !self.detail.is_empty() {
+            text += &format!(": {}", self.detail);
+        }
+        text
+    }
+
+    fn cause(&self) -> Value {
+        let reason = match self.kind {
+            FieldErrorKind::NotFound => "FieldValueNotFound",
+            FieldErrorKind::Required => "FieldValueRequired",
+            FieldErrorKind::Duplicate => "FieldValueDuplicate",
+            FieldErrorKind::Invalid => "FieldValueInvalid",
+            FieldErrorKind::NotSupported => "FieldValueNotSupported",
+            FieldErrorKind::Forbidden => "FieldValueForbidden",
+            FieldErrorKind::TooLong => "FieldValueTooLong",
+            FieldErrorKind::TooMany => "FieldValueTooMany",
+            FieldErrorKind::TypeInvalid => "FieldValueTypeInvalid",
+        };
+        json!({ "reason": reason, "message": self.body(), "field": self.field })
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field, self.body())
+    }
+}

@@ -1,0 +1,2 @@
+//! kubectl-informer
+fn main() {}
