@@ -1,14 +1,71 @@
 //! Development chores, run as `cargo xtask <chore>`.
-mod tables;
 
-use std::path::Path;
+mod cache;
+mod ci;
+mod deny;
+mod go;
+mod go_table;
+mod picture;
+mod pins;
+mod process;
+mod real_server;
+mod tables;
+mod test;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
 
 /// What a chore ends with; the error is printed for a person to read.
-pub(crate) type Outcome = Result<(), Box<dyn std::error::Error>>;
+pub(crate) type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
-fn main() -> Outcome {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .ok_or("xtask has no parent folder")?;
-    tables::run(root, "v1.36.3", false)
+/// Development chores of kube-informer.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Debug, Subcommand)]
+enum Chore {
+    /// Prepare a real kube-apiserver and etcd, with kubectl and kube-controller-manager, to test against
+    RealServer(real_server::Options),
+    /// Run the tests
+    Test(test::Options),
+    /// Run everything that has to pass before a change is taken
+    Ci(ci::Options),
+    /// Draw the README's picture of the demo
+    Picture,
+    /// Write the tables of kinds and types that the embedded server serves, and of protobuf messages
+    Tables {
+        /// Only say whether the tables are up to date
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    let root = root();
+    let outcome = match Cli::parse().chore {
+        Chore::RealServer(options) => real_server::run(&options),
+        Chore::Test(options) => test::run(&root, &options),
+        Chore::Ci(options) => ci::run(&root, &options),
+        Chore::Picture => picture::run(&root),
+        Chore::Tables { check } => tables::run(&root, pins::KUBERNETES, check),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The workspace's folder.
+fn root() -> PathBuf {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().unwrap_or(xtask).to_path_buf()
 }

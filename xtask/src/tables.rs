@@ -1,6 +1,7 @@
-//! `cargo xtask tables`: writes the tables of kinds and types that `kube-embedded` serves.
+//! `cargo xtask tables`: writes the tables of kinds and types that `kube-embedded` serves, and the table of messages
+//! that `kube-wire` reads.
 //!
-//! The source is the API description that Kubernetes publishes with its Go module: the discovery documents say which
+//! The source of the former is the API description that Kubernetes publishes with its Go module: the discovery documents say which
 //! resources there are, the OpenAPI document says what their objects look like. Only facts are kept (names, types, list
 //! and patch semantics), one line each, so that a change of version is a readable diff.
 
@@ -12,12 +13,14 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::go_table::{GO_FIELDS, MESSAGES};
+
 use crate::Outcome;
 
 const KINDS: &str = "crates/kube-embedded/src/api/kinds.txt";
 const TYPES: &str = "crates/kube-embedded/src/schema/types.txt";
 
-/// Writes both tables; with `check` only says whether they are what they should be.
+/// Writes all tables; with `check` only says whether they are what they should be.
 pub(crate) fn run(root: &Path, version: &str, check: bool) -> Outcome {
     let module = module_dir(version)?;
     let openapi = read_json(&module.join("api/openapi-spec/swagger.json"))?;
@@ -27,8 +30,15 @@ pub(crate) fn run(root: &Path, version: &str, check: bool) -> Outcome {
     let header = format!("# Kubernetes {version}. Written by `cargo xtask tables`; not edited by hand.\n");
     let kinds = header.clone() + &kinds(&module.join("api/discovery"), definitions)?;
     let defaults = defaults(&module.join("api/openapi-spec/v3"))?;
-    let types = header + &types(definitions, &defaults)?;
-    for (path, text) in [(KINDS, kinds), (TYPES, types)] {
+    let types = header.clone() + &types(definitions, &defaults)?;
+    let messages = header.clone() + &MESSAGES.print(version)?;
+    let go_fields = header + &GO_FIELDS.print(version)?;
+    for (path, text) in [
+        (KINDS, kinds),
+        (TYPES, types),
+        (MESSAGES.path, messages),
+        (GO_FIELDS.path, go_fields),
+    ] {
         let path = root.join(path);
         if check {
             let present = fs::read_to_string(&path).unwrap_or_default();
@@ -159,10 +169,11 @@ fn definition_by_kind(definitions: &Definitions) -> BTreeMap<(String, String, St
     found
 }
 
-/// Default of a field, by type and field name.
+/// Attribute that tells the default of a field, by type and field name.
 type Defaults = BTreeMap<(String, String), String>;
 
-/// The defaults that only the OpenAPI v3 documents tell. Empty ones (`{}`, `""`, `0`) mean nothing and are left out.
+/// The defaults that only the OpenAPI v3 documents tell. An empty one (`{}`, `""`, `0`) says that the field is never left
+/// out, because Go holds it by value: it becomes `present`.
 fn defaults(folder: &Path) -> Result<Defaults, Box<dyn std::error::Error>> {
     let mut found = Defaults::new();
     for entry in fs::read_dir(folder)? {
@@ -174,15 +185,13 @@ fn defaults(folder: &Path) -> Result<Defaults, Box<dyn std::error::Error>> {
         {
             for (field, schema) in definition["properties"].as_object().into_iter().flatten() {
                 let default = &schema["default"];
-                let empty = match default {
-                    Value::String(s) => s.is_empty(),
-                    Value::Number(n) => n.as_i64() == Some(0),
-                    Value::Bool(_) => false,
-                    _ => true,
+                let attribute = match default {
+                    Value::Null | Value::Array(_) => continue,
+                    Value::Object(_) => " present".to_owned(),
+                    empty if *empty == "" || *empty == 0 => " present".to_owned(),
+                    _ => format!(" default={default}"),
                 };
-                if !empty {
-                    found.insert((name.clone(), field.clone()), default.to_string());
-                }
+                found.insert((name.clone(), field.clone()), attribute);
             }
         }
     }
@@ -193,7 +202,7 @@ fn defaults(folder: &Path) -> Result<Defaults, Box<dyn std::error::Error>> {
 fn types(definitions: &Definitions, defaults: &Defaults) -> Result<String, Box<dyn std::error::Error>> {
     let mut out = String::from(
         "# type NAME [atomic] | type NAME = TYPE\n\
-         #  field[!] TYPE [patch=STRATEGY] [mergekey=KEY] [list=atomic|set|map] [keys=A,B] [atomic] [default=JSON]\n\
+         #  field[!] TYPE [patch=STRATEGY] [mergekey=KEY] [list=atomic|set|map] [keys=A,B] [atomic] [present] [default=JSON]\n\
          # TYPE: string bool int32 int64 double bytes time int-or-string any @NAME []TYPE {}TYPE; `!` marks a required field\n",
     );
     for (name, definition) in definitions {
@@ -234,8 +243,8 @@ fn types(definitions: &Definitions, defaults: &Defaults) -> Result<String, Box<d
             if schema["x-kubernetes-map-type"] == "atomic" {
                 out.push_str(" atomic");
             }
-            if let Some(default) = defaults.get(&(name.clone(), field.clone())) {
-                write!(out, " default={default}")?;
+            if let Some(attribute) = defaults.get(&(name.clone(), field.clone())) {
+                out.push_str(attribute);
             }
             out.push('\n');
         }

@@ -1,0 +1,203 @@
+//! `cargo xtask ci`: everything that has to pass, one step after the other, stopping at the first that fails.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+
+use crate::{Outcome, deny, go, pins, process, real_server, tables, test};
+
+/// The steps in the order in which a mistake is cheapest to find.
+const STEPS: &[Step] = &[
+    Step {
+        name: "format",
+        action: Action::Cargo(&["fmt", "--all", "--check"], &[]),
+    },
+    Step {
+        name: "clippy",
+        action: Action::Cargo(
+            &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
+            &[],
+        ),
+    },
+    Step {
+        name: "doc",
+        action: Action::Cargo(
+            &["doc", "--workspace", "--no-deps"],
+            &[("RUSTDOCFLAGS", "-D warnings")],
+        ),
+    },
+    Step {
+        name: "go",
+        action: Action::Chore(go_is_tidy),
+    },
+    Step {
+        name: "tables",
+        action: Action::Chore(tables_are_current),
+    },
+    Step {
+        name: "deny",
+        action: Action::Chore(deny::offline_checks),
+    },
+    Step {
+        name: "advisories",
+        action: Action::Chore(deny::advisories),
+    },
+    Step {
+        name: "test",
+        action: Action::Chore(all_tests),
+    },
+    Step {
+        name: "example",
+        action: Action::Cargo(
+            &[
+                "run",
+                "--quiet",
+                "--package",
+                "kube-embedded",
+                "--example",
+                "first",
+            ],
+            &[],
+        ),
+    },
+    Step {
+        name: "demo",
+        action: Action::Cargo(&["run", "--quiet", "--", "demo", "--seconds", "3"], &[]),
+    },
+    Step {
+        name: "real-server",
+        action: Action::Chore(real_server_suites),
+    },
+];
+
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    /// Run only this step; may be repeated
+    #[arg(long, value_name = "STEP", value_parser = step_names())]
+    only: Vec<String>,
+}
+
+struct Step {
+    name: &'static str,
+    action: Action,
+}
+
+enum Action {
+    /// Arguments and variables for cargo.
+    Cargo(&'static [&'static str], &'static [(&'static str, &'static str)]),
+    Chore(fn(&Path) -> Outcome<Verdict>),
+}
+
+/// What became of a step that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Passed,
+    /// The machine lacks what the step needs, which is said rather than passed over.
+    NotRun(&'static str),
+}
+
+pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
+    let mut rows = Vec::new();
+    let mut failure = None;
+    let chosen = |step: &&Step| options.only.is_empty() || options.only.iter().any(|name| name == step.name);
+    for step in STEPS.iter().filter(chosen) {
+        eprintln!("==> {}", step.name);
+        let started = SystemTime::now();
+        let outcome = perform(step, root);
+        let took = started.elapsed().unwrap_or_default();
+        let word = match &outcome {
+            Ok(Verdict::Passed) => "passed".to_owned(),
+            Ok(Verdict::NotRun(why)) => format!("not run: {why}"),
+            Err(error) => format!("FAILED: {error}"),
+        };
+        eprintln!("<== {}: {word} ({})", step.name, seconds(took));
+        rows.push((step.name, took, word));
+        if outcome.is_err() {
+            failure = Some(step.name);
+            break;
+        }
+    }
+    print!("{}", summary(&rows));
+    match failure {
+        Some(name) => {
+            Err(format!("ci stopped at `{name}`; `cargo xtask ci --only {name}` runs it alone").into())
+        }
+        None => Ok(()),
+    }
+}
+
+fn perform(step: &Step, root: &Path) -> Outcome<Verdict> {
+    match step.action {
+        Action::Chore(chore) => chore(root),
+        Action::Cargo(args, variables) => {
+            process::run(process::cargo(root).args(args).envs(variables.iter().copied()))?;
+            Ok(Verdict::Passed)
+        }
+    }
+}
+
+fn go_is_tidy(root: &Path) -> Outcome<Verdict> {
+    if !go::is_there() {
+        return Ok(Verdict::NotRun("Go is not installed"));
+    }
+    go::check(&root.join("tests/client-go"))?;
+    Ok(Verdict::Passed)
+}
+
+fn tables_are_current(root: &Path) -> Outcome<Verdict> {
+    if !go::is_there() {
+        return Ok(Verdict::NotRun("Go is not installed"));
+    }
+    tables::run(root, pins::KUBERNETES, true)?;
+    Ok(Verdict::Passed)
+}
+
+/// With a kubectl, which is built with the real server that the next step needs anyway.
+fn all_tests(root: &Path) -> Outcome<Verdict> {
+    test::against_embedded_server(root, &[], Some(real_server::prepare()?))?;
+    Ok(Verdict::Passed)
+}
+
+fn real_server_suites(root: &Path) -> Outcome<Verdict> {
+    test::against_real_server(root, &[])?;
+    Ok(Verdict::Passed)
+}
+
+fn summary(rows: &[(&str, Duration, String)]) -> String {
+    let width = rows.iter().map(|(name, ..)| name.len()).max().unwrap_or_default();
+    let line = |(name, took, word): &(&str, Duration, String)| {
+        let word = word.lines().next().unwrap_or_default();
+        format!("{name:width$}  {:>8}  {word}\n", seconds(*took))
+    };
+    rows.iter().map(line).collect()
+}
+
+fn seconds(took: Duration) -> String {
+    format!("{:.1} s", took.as_secs_f64())
+}
+
+fn step_names() -> clap::builder::PossibleValuesParser {
+    STEPS.iter().map(|step| step.name).collect::<Vec<_>>().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_is_a_table() {
+        let rows = [
+            ("fmt", Duration::from_millis(340), "passed".to_owned()),
+            (
+                "real-server",
+                Duration::from_secs(101),
+                "FAILED: one\ntwo".to_owned(),
+            ),
+        ];
+        assert_eq!(
+            summary(&rows),
+            "fmt             0.3 s  passed\nreal-server   101.0 s  FAILED: one\n"
+        );
+    }
+}

@@ -1,0 +1,10 @@
+//! The versions of everything that is fetched by name.
+
+/// Kubernetes: kube-apiserver, kubectl, kube-controller-manager and the tables of kinds and types.
+pub(crate) const KUBERNETES: &str = "v1.36.3";
+
+/// The etcd that kube-apiserver keeps its objects in.
+pub(crate) const ETCD: &str = "v3.6.16";
+
+/// The checker of licences, bans, sources and advisories.
+pub(crate) const CARGO_DENY: &str = "0.20.2";

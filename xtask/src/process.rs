@@ -1,0 +1,72 @@
+//! Running other programs.
+
+use std::env;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::Outcome;
+
+/// The cargo that runs this, in the workspace's folder.
+///
+/// What `cargo run` tells this process about its own package is left out: build scripts that look at those variables
+/// (ring's) would otherwise run again each time cargo is called from here and then by hand.
+pub(crate) fn cargo(root: &Path) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root);
+    for (name, _) in env::vars_os() {
+        let of_package = name.to_str().is_some_and(|name| {
+            ["CARGO_PKG_", "CARGO_MANIFEST_"]
+                .iter()
+                .any(|prefix| name.starts_with(prefix))
+        });
+        if of_package {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// Runs the command to its end, its output going where ours goes; anything but success is an error.
+pub(crate) fn run(command: &mut Command) -> Outcome {
+    let status = command.status().map_err(|error| cannot_run(command, &error))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("`{}` failed: {status}", shown(command)).into())
+    }
+}
+
+/// Runs the command and gives what it wrote to its standard output; errors carry what it wrote beside.
+pub(crate) fn read(command: &mut Command) -> Outcome<String> {
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| cannot_run(command, &error))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!(
+            "`{}` failed: {}\n{}",
+            shown(command),
+            output.status,
+            said.trim_end()
+        )
+        .into());
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// The command as one would type it.
+pub(crate) fn shown(command: &Command) -> String {
+    let program = Path::new(command.get_program())
+        .file_name()
+        .unwrap_or(command.get_program());
+    let words = std::iter::once(program).chain(command.get_args());
+    words
+        .map(|word| word.to_string_lossy())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn cannot_run(command: &Command, error: &std::io::Error) -> String {
+    format!("cannot run `{}`: {error}", shown(command))
+}
