@@ -1,1 +1,28 @@
-//! kube-wire
+//! Kubernetes' wire formats.
+//!
+//! Kubernetes speaks JSON and, for the kinds that it brings itself, protobuf: client-go's typed clients and kubectl send
+//! it unless told otherwise. [`protobuf`] reads and writes it for those who hold objects as JSON: an API server, a proxy,
+//! a recorder, a test.
+//!
+//! ```
+//! use kube_wire::protobuf;
+//!
+//! /// The body of a request, whatever the client chose.
+//! fn body(content_type: &str, bytes: &[u8]) -> Result<serde_json::Value, Box<dyn std::error::Error>> {
+//!     if content_type == protobuf::MEDIA_TYPE {
+//!         Ok(protobuf::decode(bytes)?)
+//!     } else {
+//!         Ok(serde_json::from_slice(bytes)?)
+//!     }
+//! }
+//! # assert_eq!(body("application/json", b"{}").unwrap(), serde_json::json!({}));
+//! ```
+//!
+//! All kinds of Kubernetes 1.36 that have protobuf are known, from a table that is derived from its Go types. Custom
+//! resources have none; [`Error::is_unknown_kind`](protobuf::Error::is_unknown_kind) says so, and JSON is used instead.
+//!
+//! **Status.** Objects are converted to and from [`serde_json::Value`]. There is no serde `Deserializer` yet that reads
+//! protobuf into typed objects directly.
+
+pub mod protobuf;
+mod table;

@@ -1,0 +1,99 @@
+//! What stands around an object: who it is.
+
+use super::error::Reason;
+use super::read::Fields;
+use super::write::Writer;
+use super::{Error, MAGIC};
+
+/// The bytes after the object, for an envelope without content type and encoding.
+pub(super) const NO_CONTENT_TYPE: &[u8] = b"\x1a\x00\x22\x00";
+
+/// An object in protobuf and its kind: Kubernetes' `runtime.Unknown`.
+///
+/// A message does not say what it is, so every object travels in an envelope that does.
+///
+/// ```
+/// use kube_wire::protobuf::Envelope;
+///
+/// let bytes = Envelope::new("v1", "Pod", b"").to_bytes();
+/// assert_eq!(bytes, b"k8s\0\x0a\x09\x0a\x02v1\x12\x03Pod\x12\x00\x1a\x00\x22\x00");
+/// assert_eq!(Envelope::parse(&bytes)?.kind, "Pod");
+/// # Ok::<(), kube_wire::protobuf::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Envelope<'a> {
+    /// The object's apiVersion; empty when the sender leaves it to the receiver.
+    pub api_version: &'a str,
+    /// The object's kind; empty when the sender leaves it to the receiver.
+    pub kind: &'a str,
+    /// The object: a message of that kind.
+    pub raw: &'a [u8],
+    /// How `raw` is encoded; Kubernetes leaves it empty.
+    pub content_encoding: &'a str,
+    /// What `raw` is; Kubernetes leaves it empty, which means protobuf.
+    pub content_type: &'a str,
+}
+
+impl<'a> Envelope<'a> {
+    /// An envelope as Kubernetes makes it.
+    pub fn new(api_version: &'a str, kind: &'a str, raw: &'a [u8]) -> Self {
+        Self {
+            api_version,
+            kind,
+            raw,
+            ..Self::default()
+        }
+    }
+
+    /// Opens an envelope. The object in it is not looked at.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
+        let mut fields = Fields::of(bytes.strip_prefix(MAGIC).ok_or(Reason::NotProtobuf)?);
+        let mut envelope = Self::default();
+        while let Some((number, content)) = fields.next()? {
+            match number {
+                1 => envelope.read_type(content.bytes()?)?,
+                2 => envelope.raw = content.bytes()?,
+                3 => envelope.content_encoding = text(content.bytes()?)?,
+                4 => envelope.content_type = text(content.bytes()?)?,
+                _ => {}
+            }
+        }
+        Ok(envelope)
+    }
+
+    fn read_type(&mut self, message: &'a [u8]) -> Result<(), Error> {
+        let mut fields = Fields::of(message);
+        while let Some((number, content)) = fields.next()? {
+            match number {
+                1 => self.api_version = text(content.bytes()?)?,
+                2 => self.kind = text(content.bytes()?)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The envelope as bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut writer = Writer::default();
+        writer.bytes_field(4, self.content_type.as_bytes());
+        writer.bytes_field(3, self.content_encoding.as_bytes());
+        writer.bytes(self.raw);
+        close(&mut writer, self.api_version, self.kind, self.raw.len());
+        writer.finish()
+    }
+}
+
+/// Writes what stands before an object of that length.
+pub(super) fn close(writer: &mut Writer, api_version: &str, kind: &str, len: usize) {
+    writer.close(2, len);
+    let before = writer.len();
+    writer.bytes_field(2, kind.as_bytes());
+    writer.bytes_field(1, api_version.as_bytes());
+    writer.close_since(1, before);
+    writer.bytes(MAGIC);
+}
+
+pub(super) fn text(bytes: &[u8]) -> Result<&str, Error> {
+    std::str::from_utf8(bytes).map_err(|_| Error::malformed("the name of a type is not UTF-8"))
+}

@@ -1,0 +1,138 @@
+//! What can be wrong with bytes or with an object.
+
+use std::fmt;
+
+/// Why something could not be read from protobuf or written to it.
+///
+/// It says where: the field, as a path in JSON.
+#[derive(Debug)]
+pub struct Error {
+    reason: Reason,
+    /// Outermost last, because it is put together on the way out.
+    path: Vec<Step>,
+}
+
+#[derive(Debug)]
+pub(super) enum Reason {
+    NotProtobuf,
+    UnknownKind { api_version: String, kind: String },
+    UnknownMessage(String),
+    Malformed(&'static str),
+    Invalid(String),
+    Expected(&'static str),
+    TooDeep,
+    TooLarge,
+}
+
+#[derive(Debug)]
+enum Step {
+    Field(&'static str),
+    Index(usize),
+    Key(String),
+}
+
+impl Error {
+    /// Whether there is no protobuf for the kind, so that JSON has to be used: custom resources, `Table`, kinds that are
+    /// newer than this library.
+    pub fn is_unknown_kind(&self) -> bool {
+        matches!(
+            self.reason,
+            Reason::UnknownKind { .. } | Reason::UnknownMessage(_)
+        )
+    }
+
+    /// Whether the bytes do not even begin like Kubernetes' protobuf.
+    pub fn is_not_protobuf(&self) -> bool {
+        matches!(self.reason, Reason::NotProtobuf)
+    }
+
+    /// Whether the object is larger or nested deeper than this library reads or writes.
+    pub fn is_over_limit(&self) -> bool {
+        matches!(self.reason, Reason::TooDeep | Reason::TooLarge)
+    }
+
+    pub(super) fn unknown_kind(api_version: &str, kind: &str) -> Self {
+        Reason::UnknownKind {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+        }
+        .into()
+    }
+
+    pub(super) fn malformed(what: &'static str) -> Self {
+        Reason::Malformed(what).into()
+    }
+
+    pub(super) fn invalid(what: impl Into<String>) -> Self {
+        Reason::Invalid(what.into()).into()
+    }
+
+    pub(super) fn expected(what: &'static str) -> Self {
+        Reason::Expected(what).into()
+    }
+
+    pub(super) fn in_field(mut self, name: &'static str) -> Self {
+        self.path.push(Step::Field(name));
+        self
+    }
+
+    pub(super) fn at_index(mut self, index: usize) -> Self {
+        self.path.push(Step::Index(index));
+        self
+    }
+
+    pub(super) fn at_key(mut self, key: &str) -> Self {
+        self.path.push(Step::Key(key.to_owned()));
+        self
+    }
+}
+
+impl From<Reason> for Error {
+    fn from(reason: Reason) -> Self {
+        Self {
+            reason,
+            path: Vec::new(),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, step) in self.path.iter().rev().enumerate() {
+            match step {
+                Step::Field(name) if at == 0 => write!(f, "{name}")?,
+                Step::Field(name) => write!(f, ".{name}")?,
+                Step::Index(index) => write!(f, "[{index}]")?,
+                Step::Key(key) => write!(f, "[{key:?}]")?,
+            }
+        }
+        if !self.path.is_empty() {
+            f.write_str(": ")?;
+        }
+        write!(f, "{}", self.reason)
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotProtobuf => {
+                f.write_str("not Kubernetes protobuf: it does not begin with `k8s` and a zero byte")
+            }
+            Self::UnknownKind { api_version, kind } => {
+                write!(
+                    f,
+                    "no protobuf is known for kind {kind:?} of {api_version:?}; use JSON"
+                )
+            }
+            Self::UnknownMessage(name) => write!(f, "no message {name:?} is known"),
+            Self::Malformed(what) => write!(f, "malformed protobuf: {what}"),
+            Self::Invalid(what) => f.write_str(what),
+            Self::Expected(what) => write!(f, "expected {what}"),
+            Self::TooDeep => f.write_str("nested too deep"),
+            Self::TooLarge => f.write_str("too large"),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The protobuf encoding itself, as a reader of fields.
+
+use super::Error;
+
+/// A field's content.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Content<'a> {
+    Varint(u64),
+    Fixed64([u8; 8]),
+    Bytes(&'a [u8]),
+    /// Of a wire type that no message here has.
+    Other,
+}
+
+impl<'a> Content<'a> {
+    pub(super) fn varint(self) -> Result<u64, Error> {
+        match self {
+            Self::Varint(value) => Ok(value),
+            _ => Err(wrong_type()),
+        }
+    }
+
+    pub(super) fn bytes(self) -> Result<&'a [u8], Error> {
+        match self {
+            Self::Bytes(bytes) => Ok(bytes),
+            _ => Err(wrong_type()),
+        }
+    }
+
+    pub(super) fn double(self) -> Result<f64, Error> {
+        match self {
+            Self::Fixed64(bytes) => Ok(f64::from_le_bytes(bytes)),
+            _ => Err(wrong_type()),
+        }
+    }
+}
+
+fn wrong_type() -> Error {
+    Error::malformed("a field is of another wire type")
+}
+
+/// The fields of a message, in the order in which they were written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    pub(super) fn of(message: &'a [u8]) -> Self {
+        Self(message)
+    }
+
+    /// The next field: its number and what it holds.
+    pub(super) fn next(&mut self) -> Result<Option<(u64, Content<'a>)>, Error> {
+        if self.0.is_empty() {
+            return Ok(None);
+        }
+        let tag = self.varint()?;
+        let number = tag >> 3;
+        if number == 0 {
+            return Err(Error::malformed("a field has the number zero"));
+        }
+        let content = match tag & 7 {
+            3 => {
+                self.skip_group()?;
+                Content::Other
+            }
+            wire_type => self.content(wire_type)?,
+        };
+        Ok(Some((number, content)))
+    }
+
+    /// The next number of a packed list.
+    pub(super) fn next_packed(&mut self) -> Result<Option<u64>, Error> {
+        if self.0.is_empty() {
+            return Ok(None);
+        }
+        self.varint().map(Some)
+    }
+
+    fn content(&mut self, wire_type: u64) -> Result<Content<'a>, Error> {
+        Ok(match wire_type {
+            0 => Content::Varint(self.varint()?),
+            1 => {
+                let bytes = self.take(8)?;
+                Content::Fixed64(bytes.try_into().map_err(|_| cut_off())?)
+            }
+            2 => {
+                let len = usize::try_from(self.varint()?).map_err(|_| cut_off())?;
+                Content::Bytes(self.take(len)?)
+            }
+            5 => {
+                self.take(4)?;
+                Content::Other
+            }
+            _ => return Err(Error::malformed("a field has an unknown wire type")),
+        })
+    }
+
+    fn skip_group(&mut self) -> Result<(), Error> {
+        let mut open = 1_usize;
+        while open > 0 {
+            match self.varint()? & 7 {
+                3 => open += 1,
+                4 => open -= 1,
+                wire_type => {
+                    self.content(wire_type)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn varint(&mut self) -> Result<u64, Error> {
+        let mut value = 0;
+        for at in 0..10 {
+            let byte = *self.0.get(at).ok_or_else(cut_off)?;
+            value |= u64::from(byte & 0x7f) << (7 * at);
+            if byte < 0x80 {
+                self.0 = &self.0[at + 1..];
+                return Ok(value);
+            }
+        }
+        Err(Error::malformed("a number is too long"))
+    }
+
+    fn take(&mut self, len: usize) -> Result<&'a [u8], Error> {
+        let (taken, rest) = self.0.split_at_checked(len).ok_or_else(cut_off)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+}
+
+fn cut_off() -> Error {
+    Error::malformed("it ends in the middle of a field")
+}

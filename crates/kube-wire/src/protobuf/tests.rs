@@ -1,0 +1,183 @@
+mod forms;
+mod hostile;
+mod lists;
+
+use serde_json::{Value, json};
+
+use super::*;
+
+const CORE: &str = "k8s.io.api.core.v1.";
+const META: &str = "k8s.io.apimachinery.pkg.apis.meta.v1.";
+
+/// A scale named `a` as Kubernetes writes it, zero values included.
+const SCALE: &[u8] = b"k8s\0\
+    \x0a\x17\x0a\x0eautoscaling/v1\x12\x05Scale\
+    \x12\x1d\
+    \x0a\x11\x0a\x01a\x12\x00\x1a\x00\x22\x00\x2a\x00\x32\x00\x38\x00\x42\x00\
+    \x12\x02\x08\x03\
+    \x1a\x04\x08\x00\x12\x00\
+    \x1a\x00\x22\x00";
+
+fn scale() -> Value {
+    json!({
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": {"name": "a"},
+        "spec": {"replicas": 3},
+        "status": {"replicas": 0},
+    })
+}
+
+#[test]
+fn an_object_is_read_and_written() {
+    assert_eq!(decode(SCALE).unwrap(), scale());
+    assert_eq!(encode(&scale()).unwrap(), SCALE);
+}
+
+#[test]
+fn an_envelope_is_opened_and_closed() {
+    let envelope = Envelope::parse(SCALE).unwrap();
+    assert_eq!((envelope.api_version, envelope.kind), ("autoscaling/v1", "Scale"));
+    assert_eq!(envelope.to_bytes(), SCALE);
+    let full = Envelope {
+        content_encoding: "gzip",
+        content_type: "application/json",
+        ..envelope
+    };
+    assert_eq!(Envelope::parse(&full.to_bytes()).unwrap(), full);
+}
+
+#[test]
+fn an_envelope_without_a_kind_takes_one() {
+    let raw = Envelope::parse(SCALE).unwrap().raw;
+    let bytes = Envelope::new("", "", raw).to_bytes();
+    assert!(decode(&bytes).unwrap_err().is_unknown_kind());
+    let mut envelope = Envelope::parse(&bytes).unwrap();
+    (envelope.api_version, envelope.kind) = ("autoscaling/v1", "Scale");
+    assert_eq!(envelope.decode().unwrap(), scale());
+}
+
+#[test]
+fn kinds_without_protobuf_are_told_from_mistakes() {
+    let widget = json!({"apiVersion": "example.org/v1", "kind": "Widget"});
+    let unknown = [
+        encode(&widget).unwrap_err(),
+        encode(&json!([])).unwrap_err(),
+        decode(&Envelope::new("example.org/v1", "Widget", b"").to_bytes()).unwrap_err(),
+        decode_message("Widget", b"").unwrap_err(),
+        ListEncoder::new("v1", "Pod").unwrap_err(),
+    ];
+    for error in unknown {
+        assert!(error.is_unknown_kind(), "{error}");
+    }
+    let error = decode(b"{}").unwrap_err();
+    assert!(error.is_not_protobuf() && !error.is_unknown_kind(), "{error}");
+}
+
+#[test]
+fn mistakes_say_where_they_are() {
+    let cases = [
+        (
+            json!({"spec": {"containers": [{}, {"name": 1}]}}),
+            "spec.containers[1].name: expected a string",
+        ),
+        (
+            json!({"spec": {"nodeSelector": {"a.b": 1}}}),
+            "spec.nodeSelector[\"a.b\"]: expected a string",
+        ),
+        (
+            json!({"spec": {"volumes": [{"emptyDir": 1}]}}),
+            "spec.volumes[0].emptyDir: expected an object",
+        ),
+        (json!({"metadata": 1}), "metadata: expected an object"),
+        (
+            json!({"metadata": {"labels": []}}),
+            "metadata.labels: expected an object",
+        ),
+        (
+            json!({"metadata": {"finalizers": {}}}),
+            "metadata.finalizers: expected a list",
+        ),
+        (
+            json!({"spec": {"priority": 2_147_483_648_i64}}),
+            "spec.priority: expected a 32-bit integer",
+        ),
+        (
+            json!({"metadata": {"generation": 1.5}}),
+            "metadata.generation: expected a 64-bit integer",
+        ),
+        (
+            json!({"spec": {"hostNetwork": "yes"}}),
+            "spec.hostNetwork: expected a boolean",
+        ),
+        (
+            json!({"metadata": {"creationTimestamp": "today"}}),
+            "metadata.creationTimestamp: expected a time as in RFC 3339",
+        ),
+    ];
+    for (pod, wanted) in cases {
+        let error = encode_message("k8s.io.api.core.v1.Pod", &pod).unwrap_err();
+        assert_eq!(error.to_string(), wanted);
+    }
+    let labels_cut_off = b"\x0a\x04\x5a\x02\x0a\x05";
+    let error = decode_message("k8s.io.api.core.v1.Pod", labels_cut_off).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "metadata.labels: malformed protobuf: it ends in the middle of a field"
+    );
+}
+
+#[test]
+fn what_go_holds_by_value_is_printed_even_when_absent() {
+    let spec =
+        json!({"selector": null, "template": {"metadata": {}, "spec": {"containers": null}}, "strategy": {}});
+    let deployment = json!({"metadata": {}, "spec": spec, "status": {}});
+    assert_eq!(
+        decode_message("k8s.io.api.apps.v1.Deployment", b"").unwrap(),
+        deployment
+    );
+    // Another JSON of the same object.
+    let short = encode_message("k8s.io.api.apps.v1.Deployment", &json!({})).unwrap();
+    let long = encode_message("k8s.io.api.apps.v1.Deployment", &deployment).unwrap();
+    assert_eq!(short, long);
+}
+
+#[test]
+fn fields_may_come_in_any_order_and_in_pieces() {
+    let name = &format!("{META}ObjectMeta");
+    let cases: [(&[u8], Value); 6] = [
+        // the last number counts
+        (b"\x38\x01\x38\x02", json!({"generation": 2})),
+        // lists go on after something else
+        (b"\x72\x01a\x38\x01\x72\x01b", json!({"finalizers": ["a", "b"], "generation": 1})),
+        // the last entry counts, and either half of it may be missing
+        (
+            b"\x5a\x06\x0a\x01a\x12\x01b\x5a\x06\x12\x01c\x0a\x01a\x5a\x03\x0a\x01d\x5a\x00",
+            json!({"labels": {"a": "c", "d": "", "": ""}}),
+        ),
+        // higher numbers first
+        (b"\x1a\x01n\x0a\x01a", json!({"name": "a", "namespace": "n"})),
+        // fields that nobody knows, of every wire type: 100 (varint, 64 bits, bytes, a group in a group, 32 bits)
+        (
+            b"\xa0\x06\x01\xa1\x0612345678\xa2\x06\x01x\xa3\x06\xa3\x06\xa0\x06\x01\xa4\x06\xa4\x06\xa5\x061234\x0a\x01a",
+            json!({"name": "a"}),
+        ),
+        (b"", json!({})),
+    ];
+    for (bytes, wanted) in cases {
+        assert_eq!(decode_message(name, bytes).unwrap(), wanted);
+    }
+    let pieces = b"\x0a\x03\x0a\x01a\x0a\x03\x1a\x01n";
+    assert_eq!(
+        decode_message("k8s.io.api.core.v1.ConfigMap", pieces).unwrap(),
+        json!({"metadata": {"name": "a", "namespace": "n"}})
+    );
+}
+
+#[test]
+fn fields_that_a_kind_does_not_have_are_ignored() {
+    let mut more = scale();
+    more["spec"]["more"] = json!({"a": [1]});
+    more["more"] = json!(1);
+    assert_eq!(encode(&more).unwrap(), SCALE);
+}

@@ -1,0 +1,185 @@
+//! Bytes that nobody should send.
+
+use serde_json::{Value, json};
+
+use super::super::decode::VALUES_PER_BYTE;
+use super::super::write::Writer;
+use super::super::{Envelope, MAX_DEPTH, WatchEvent, decode, decode_message, encode, encode_message};
+use super::SCALE;
+use crate::table::table;
+
+const SCHEMA: &str = "k8s.io.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
+
+fn objects() -> Vec<Vec<u8>> {
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {
+            "name": "a", "labels": {"a": "b", "c": "d"}, "creationTimestamp": "2026-01-02T03:04:05Z",
+            "managedFields": [{"manager": "m", "fieldsV1": {"f:a": {"f:b": {}}}, "time": "2026-01-02T03:04:05Z"}],
+        },
+        "spec": {
+            "containers": [{
+                "name": "c",
+                "ports": [{"containerPort": 80}],
+                "resources": {"limits": {"cpu": "1", "memory": "1Gi"}},
+                "livenessProbe": {"httpGet": {"port": "web"}},
+                "env": [{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "m", "key": "k"}}}],
+            }],
+            "volumes": [{"name": "v", "secret": {"secretName": "s", "defaultMode": 420}}],
+            "securityContext": {"supplementalGroups": [1, 2]},
+        },
+    });
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "spec": {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": {
+            "type": "object", "default": {"a": 1}, "maximum": 1.5,
+            "properties": {"a": {"items": [{}, {"enum": ["x"]}], "additionalProperties": true}},
+        }}}]},
+    });
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "data": {"a": "AAEC"}, "immutable": true});
+    let objects = [pod, crd, secret].map(|object| encode(&object).unwrap());
+    objects.into_iter().chain([SCALE.to_vec()]).collect()
+}
+
+#[test]
+fn what_is_cut_off_is_an_error_or_a_shorter_object() {
+    for bytes in objects() {
+        for len in 0..bytes.len() {
+            if let Ok(object) = decode(&bytes[..len]) {
+                assert!(object.is_object());
+            }
+        }
+    }
+}
+
+#[test]
+fn changed_bytes_never_panic() {
+    let mut random = fastrand::Rng::with_seed(36);
+    let objects = objects();
+    for round in 0..40_000 {
+        let mut bytes = objects[round % objects.len()].clone();
+        for _ in 0..random.usize(1..6) {
+            let at = random.usize(0..bytes.len());
+            match random.u8(0..6) {
+                0 => bytes[at] = random.u8(..),
+                1 => bytes[at] ^= 1 << random.u8(0..8),
+                2 => bytes[at] = 0xff,
+                3 => bytes.insert(at, random.u8(..)),
+                4 => drop(bytes.drain(at..(at + random.usize(0..8)).min(bytes.len()))),
+                _ => {
+                    let piece: Vec<u8> = bytes[at..(at + random.usize(0..32)).min(bytes.len())].to_vec();
+                    let to = random.usize(0..=bytes.len());
+                    bytes.splice(to..to, piece);
+                }
+            }
+            if bytes.is_empty() {
+                bytes.push(0);
+            }
+        }
+        if let Ok(object) = decode(&bytes) {
+            // What can be read can be written, and what Kubernetes does not tell apart is the same from then on.
+            let object = again(&object);
+            assert_eq!(again(&object), object);
+        }
+        let _ = WatchEvent::parse(&bytes);
+    }
+}
+
+fn again(object: &Value) -> Value {
+    decode(&encode(object).unwrap()).unwrap()
+}
+
+#[test]
+fn any_bytes_of_any_message_never_panic() {
+    let mut random = fastrand::Rng::with_seed(1);
+    for name in table().names() {
+        for len in 0..24 {
+            let bytes: Vec<u8> = (0..len).map(|_| random.u8(0..0x40)).collect();
+            let _ = decode_message(&name, &bytes);
+        }
+    }
+}
+
+#[test]
+fn nesting_has_an_end() {
+    // 28 is `not`, a schema in a schema.
+    let nested = |levels: usize| {
+        let mut writer = Writer::default();
+        for _ in 0..levels {
+            writer.close_since(28, 0);
+        }
+        writer.finish()
+    };
+    assert!(decode_message(SCHEMA, &nested(MAX_DEPTH - 1)).is_ok());
+    assert!(
+        decode_message(SCHEMA, &nested(MAX_DEPTH))
+            .unwrap_err()
+            .is_over_limit()
+    );
+    assert!(
+        decode_message(SCHEMA, &nested(100_000))
+            .unwrap_err()
+            .is_over_limit()
+    );
+
+    let mut schema = json!({});
+    for _ in 0..MAX_DEPTH - 1 {
+        schema = json!({ "not": schema });
+    }
+    assert_eq!(
+        decode_message(SCHEMA, &encode_message(SCHEMA, &schema).unwrap()).unwrap(),
+        schema
+    );
+    let deeper = json!({ "not": schema });
+    assert!(encode_message(SCHEMA, &deeper).unwrap_err().is_over_limit());
+}
+
+#[test]
+fn envelopes_in_envelopes_have_an_end() {
+    let mut bytes = Envelope::new("v1", "List", b"").to_bytes();
+    for _ in 0..1000 {
+        let mut writer = Writer::default();
+        writer.bytes_field(1, &bytes);
+        writer.close_since(2, 0);
+        bytes = Envelope::new("v1", "List", &writer.finish()).to_bytes();
+    }
+    assert!(decode(&bytes).unwrap_err().is_over_limit());
+}
+
+#[test]
+fn groups_in_groups_are_skipped_without_recursion() {
+    let open = [0xa3, 0x06].repeat(1_000_000);
+    let close = [0xa4, 0x06].repeat(1_000_000);
+    let name = "k8s.io.api.core.v1.LocalObjectReference";
+    assert!(decode_message(name, &open).is_err());
+    assert_eq!(decode_message(name, &[open, close].concat()).unwrap(), json!({}));
+}
+
+#[test]
+fn empty_items_do_not_become_a_large_object() {
+    let items = [0x12, 0x00].repeat(1_000_000);
+    let list = Envelope::new("apps/v1", "DeploymentList", &items).to_bytes();
+    assert!(decode(&list).unwrap_err().is_over_limit());
+}
+
+#[test]
+fn nothing_that_kubernetes_writes_is_too_large() {
+    for name in table().names() {
+        let bytes = encode_message(&name, &Value::Null).unwrap();
+        let values = count(&decode_message(&name, &bytes).unwrap());
+        // In another message it has a head of two bytes.
+        let len = bytes.len() + 2;
+        assert!(
+            values <= len * VALUES_PER_BYTE,
+            "{name}: {values} values of {len} bytes"
+        );
+    }
+}
+
+fn count(value: &Value) -> usize {
+    match value {
+        Value::Array(values) => 1 + values.iter().map(count).sum::<usize>(),
+        Value::Object(object) => 1 + object.values().map(count).sum::<usize>(),
+        _ => 1,
+    }
+}

@@ -1,0 +1,100 @@
+//! Times as JSON has them (RFC 3339) and as protobuf has them (seconds since 1970).
+
+use std::ops::Range;
+
+/// Go's zero time, which means that there is no time: 0001-01-01T00:00:00Z.
+pub(super) const ZERO: i64 = -62_135_596_800;
+
+const DAY: i64 = 86_400;
+/// Days from 0000-03-01, where the leap years' cycle of 400 years begins, to 1970-01-01.
+const DAYS_TO_EPOCH: i64 = 719_468;
+const DAYS_IN_CYCLE: i64 = 146_097;
+
+/// A time in UTC, with microseconds if they are given. `None` before the year 0 and after 9999.
+pub(super) fn format(seconds: i64, micros: Option<i32>) -> Option<String> {
+    let (days, second) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
+    let (year, month, day) = date(days)?;
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    let fraction = micros.map(|micros| format!(".{micros:06}")).unwrap_or_default();
+    Some(format!(
+        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z"
+    ))
+}
+
+fn date(days: i64) -> Option<(i64, i64, i64)> {
+    let days = days.checked_add(DAYS_TO_EPOCH)?;
+    let (cycle, day) = (days.div_euclid(DAYS_IN_CYCLE), days.rem_euclid(DAYS_IN_CYCLE));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    // Months counted from March have 31, 30, 31, 30, 31 days, and again.
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year + cycle * 400 + i64::from(month <= 2);
+    (0..=9999).contains(&year).then_some((year, month, day))
+}
+
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = year - i64::from(month <= 2);
+    let (cycle, year) = (year.div_euclid(400), year.rem_euclid(400));
+    let month = (month + 9) % 12;
+    let day = (153 * month + 2) / 5 + day - 1;
+    cycle * DAYS_IN_CYCLE + 365 * year + year / 4 - year / 100 + day - DAYS_TO_EPOCH
+}
+
+/// Seconds and nanoseconds of a time.
+pub(super) fn parse(text: &str) -> Option<(i64, i32)> {
+    let bytes = text.as_bytes();
+    let number = |range: Range<usize>| digits(bytes.get(range)?);
+    let is = |at: usize, byte: u8| bytes.get(at) == Some(&byte);
+    let separated = is(4, b'-') && is(7, b'-') && is(10, b'T') && is(13, b':') && is(16, b':');
+    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
+    let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19)?);
+    if !separated || !(1..=12).contains(&month) || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let days = days(year, month, day);
+    // A day that the month does not have is one of the next month.
+    if date(days) != Some((year, month, day)) {
+        return None;
+    }
+    let (nanos, zone) = fraction(bytes.get(19..)?)?;
+    let seconds = days * DAY + hour * 3600 + minute * 60 + second - offset(zone)?;
+    Some((seconds, nanos))
+}
+
+/// Splits off a fraction of a second, in nanoseconds.
+fn fraction(rest: &[u8]) -> Option<(i32, &[u8])> {
+    let Some(rest) = rest.strip_prefix(b".") else {
+        return Some((0, rest));
+    };
+    let len = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (found, rest) = rest.split_at(len);
+    if found.is_empty() {
+        return None;
+    }
+    let nine = found.iter().copied().chain(std::iter::repeat(b'0')).take(9);
+    let nanos = nine.fold(0, |nanos, digit| nanos * 10 + i32::from(digit - b'0'));
+    Some((nanos, rest))
+}
+
+fn offset(zone: &[u8]) -> Option<i64> {
+    let (sign, rest) = match zone {
+        b"Z" => return Some(0),
+        [b'+', rest @ ..] => (1, rest),
+        [b'-', rest @ ..] => (-1, rest),
+        _ => return None,
+    };
+    let [h1, h2, b':', m1, m2] = *rest else {
+        return None;
+    };
+    let (hours, minutes) = (digits(&[h1, h2])?, digits(&[m1, m2])?);
+    (hours <= 24 && minutes <= 60).then_some(sign * (hours * 3600 + minutes * 60))
+}
+
+fn digits(bytes: &[u8]) -> Option<i64> {
+    bytes.iter().try_fold(0, |number, byte| {
+        byte.is_ascii_digit()
+            .then(|| number * 10 + i64::from(byte - b'0'))
+    })
+}

@@ -1,0 +1,164 @@
+//! What Kubernetes' protobuf messages look like, and what their fields are called in JSON.
+//!
+//! `messages.txt` is the source, written by `cargo xtask tables`. It is read once, at first use, into three flat arrays
+//! that refer to each other by position; names stay where they are in the text.
+
+mod parse;
+#[cfg(test)]
+mod tests;
+
+use std::sync::OnceLock;
+
+/// The table of all messages.
+pub(crate) fn table() -> &'static Table {
+    static TABLE: OnceLock<Table> = OnceLock::new();
+    TABLE.get_or_init(|| parse::parse(include_str!("messages.txt")))
+}
+
+/// All kinds, messages and fields.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    /// Sorted by apiVersion and kind.
+    kinds: Vec<(&'static str, &'static str, MessageId)>,
+    /// Sorted by package and name.
+    messages: Vec<Message>,
+    /// Those of a message are together, sorted by number.
+    fields: Vec<Field>,
+}
+
+/// The position of a message in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MessageId(u16);
+
+/// A message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Message {
+    package: &'static str,
+    name: &'static str,
+    pub(crate) shape: Shape,
+    first_field: u16,
+    field_count: u16,
+}
+
+/// What a message is in JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// An object.
+    Object,
+    /// A list: that of its only field.
+    List,
+    /// A schema, or whether there may be anything.
+    SchemaOrBool,
+    /// A schema, or a list of schemas or of names.
+    SchemaOrList,
+}
+
+/// A field of a message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field {
+    pub(crate) number: u16,
+    /// Its name in JSON.
+    pub(crate) name: &'static str,
+    pub(crate) container: Container,
+    pub(crate) kind: Kind,
+    /// Whether Go holds it by pointer, so that being there and being zero differ.
+    pub(crate) pointer: bool,
+    /// Whether its own fields are fields of the message's object in JSON.
+    pub(crate) inline: bool,
+    pub(crate) omitted: Omitted,
+}
+
+/// When JSON leaves a field out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Omitted {
+    Never,
+    /// When it is nil, or an empty list, map or string, or zero. Objects and times are never empty.
+    WhenEmpty,
+    /// When it is the zero time.
+    WhenZeroTime,
+}
+
+/// How many values a field holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Container {
+    /// At most one.
+    One,
+    /// A list.
+    List,
+    /// A map, its keys strings.
+    Map,
+}
+
+/// What one value of a field is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    String,
+    Bool,
+    Int32,
+    Int64,
+    Double,
+    /// Base64 in JSON.
+    Bytes,
+    /// RFC 3339 in JSON, in seconds.
+    Time,
+    /// RFC 3339 in JSON, in microseconds.
+    MicroTime,
+    /// A string in JSON, a message with that string in protobuf.
+    Quantity,
+    IntOrString,
+    /// Any JSON; a message with the text of it in protobuf.
+    Json,
+    Message(MessageId),
+}
+
+impl Table {
+    /// The message of a kind.
+    pub(crate) fn kind(&self, api_version: &str, kind: &str) -> Option<MessageId> {
+        let find = |api_version: &str| {
+            let found = self
+                .kinds
+                .binary_search_by(|(a, k, _)| (*a, *k).cmp(&(api_version, kind)));
+            found.ok().and_then(|at| self.kinds.get(at)).map(|found| found.2)
+        };
+        find(api_version).or_else(|| find("*"))
+    }
+
+    /// The message with a full name, such as `k8s.io.api.core.v1.Pod`.
+    pub(crate) fn message_named(&self, name: &str) -> Option<MessageId> {
+        let (package, name) = name.rsplit_once('.')?;
+        self.find(package, name)
+    }
+
+    fn find(&self, package: &str, name: &str) -> Option<MessageId> {
+        let found = self
+            .messages
+            .binary_search_by(|message| (message.package, message.name).cmp(&(package, name)));
+        found.ok().and_then(|at| u16::try_from(at).ok()).map(MessageId)
+    }
+
+    /// The message at a position that this table gave.
+    pub(crate) fn message(&self, id: MessageId) -> &Message {
+        &self.messages[usize::from(id.0)]
+    }
+
+    /// The fields of a message, by number.
+    pub(crate) fn fields(&self, message: &Message) -> &[Field] {
+        let first = usize::from(message.first_field);
+        &self.fields[first..first + usize::from(message.field_count)]
+    }
+}
+
+#[cfg(test)]
+impl Table {
+    /// All kinds: apiVersion and kind.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.kinds
+            .iter()
+            .map(|(api_version, kind, _)| (*api_version, *kind))
+    }
+
+    /// The full names of all messages.
+    pub(crate) fn names(&self) -> impl Iterator<Item = String> {
+        self.messages.iter().map(|m| format!("{}.{}", m.package, m.name))
+    }
+}

@@ -1,0 +1,180 @@
+//! The objects that Kubernetes publishes for this purpose: every kind, with every field set, in JSON and in protobuf.
+//!
+//! They come with the Go module `k8s.io/api`. Where there is no Go to fetch it, the tests say that they have not run.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs, io};
+
+use kube_wire::protobuf::{Envelope, Error, decode, decode_message, encode, encode_message};
+use serde_json::Value;
+
+const MODULE: &str = "k8s.io/api@v0.36.3";
+
+/// The one that has no apiVersion and kind: Kubernetes sends it without an envelope.
+const WATCH_EVENT: &str = "k8s.io.apimachinery.pkg.apis.meta.v1.WatchEvent";
+
+#[test]
+fn published_objects_are_read() {
+    for_each(&["HEAD"], |object| {
+        let found = object.read(&object.protobuf).map_err(|error| error.to_string())?;
+        equal(&found, &object.json)
+    });
+}
+
+#[test]
+fn objects_of_older_releases_are_read() {
+    for_each(&["v1.35.0", "v1.34.0", "v1.33.0"], |object| {
+        match object.read(&object.protobuf) {
+            Ok(found) => equal(&found, &object.json),
+            // Kubernetes has dropped some kinds since.
+            Err(error) if error.is_unknown_kind() => Ok(()),
+            Err(error) => Err(error.to_string()),
+        }
+    });
+}
+
+#[test]
+fn published_objects_are_written_to_the_same_bytes() {
+    for_each(&["HEAD"], |object| {
+        let bytes = object.written().map_err(|error| error.to_string())?;
+        if bytes == object.protobuf {
+            return Ok(());
+        }
+        let again = object.read(&bytes).map_err(|error| error.to_string())?;
+        equal(&again, &object.json)?;
+        Err(format!(
+            "other bytes ({} instead of {}) with the same meaning",
+            bytes.len(),
+            object.protobuf.len()
+        ))
+    });
+}
+
+struct Object {
+    name: String,
+    json: Value,
+    protobuf: Vec<u8>,
+}
+
+impl Object {
+    fn is_watch_event(&self) -> bool {
+        self.name.ends_with(".WatchEvent")
+    }
+
+    fn read(&self, bytes: &[u8]) -> Result<Value, Error> {
+        if self.is_watch_event() {
+            return decode_message(WATCH_EVENT, Envelope::parse(bytes)?.raw);
+        }
+        decode(bytes)
+    }
+
+    fn written(&self) -> Result<Vec<u8>, Error> {
+        if self.is_watch_event() {
+            let message = encode_message(WATCH_EVENT, &self.json)?;
+            return Ok(Envelope::new("", "", &message).to_bytes());
+        }
+        encode(&self.json)
+    }
+}
+
+/// Checks all objects of some releases and fails with all that is wrong.
+fn for_each(releases: &[&str], check: impl Fn(&Object) -> Result<(), String>) {
+    let Some(module) = module() else {
+        // Not by a macro, whose output only failing tests show.
+        let said = writeln!(
+            io::stderr(),
+            "NOT RUN: `go mod download {MODULE}` did not bring the published objects"
+        );
+        return said.expect("there is somewhere to say it");
+    };
+    for release in releases {
+        let objects = objects(&module.join("testdata").join(release));
+        assert!(
+            objects.len() > 100,
+            "{release} has only {} objects",
+            objects.len()
+        );
+        let wrong: Vec<String> = objects
+            .iter()
+            .filter_map(|object| check(object).err().map(|why| format!("{}: {why}", object.name)))
+            .collect();
+        assert!(
+            wrong.is_empty(),
+            "{release}: {} of {} are wrong:\n{}",
+            wrong.len(),
+            objects.len(),
+            wrong.join("\n")
+        );
+    }
+}
+
+fn module() -> Option<PathBuf> {
+    let output = Command::new("go")
+        .args(["mod", "download", "-json", MODULE])
+        .env("GOWORK", "off")
+        .env("GO111MODULE", "on")
+        .current_dir(env::temp_dir())
+        .output()
+        .ok()?;
+    let answer: Value = serde_json::from_slice(&output.stdout).ok()?;
+    answer["Dir"].as_str().map(PathBuf::from)
+}
+
+fn objects(folder: &Path) -> Vec<Object> {
+    let mut objects = Vec::new();
+    for entry in fs::read_dir(folder).expect("the release is published") {
+        let path = entry.expect("the folder can be read").path();
+        let name = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if path.extension().is_none_or(|extension| extension != "pb") || name.contains(".after_roundtrip") {
+            continue;
+        }
+        // What newer releases do not know any more is lost; the release says what is left.
+        let after = path.with_file_name(format!("{name}.after_roundtrip.json"));
+        let json = if after.exists() {
+            after
+        } else {
+            path.with_extension("json")
+        };
+        objects.push(Object {
+            name,
+            json: serde_json::from_slice(&fs::read(json).expect("there is JSON, too")).expect("it is JSON"),
+            protobuf: fs::read(path).expect("it can be read"),
+        });
+    }
+    objects
+}
+
+fn equal(found: &Value, wanted: &Value) -> Result<(), String> {
+    let mut differences = Vec::new();
+    compare("", found, wanted, &mut differences);
+    if differences.is_empty() {
+        Ok(())
+    } else {
+        Err(differences.join("; "))
+    }
+}
+
+fn compare(path: &str, found: &Value, wanted: &Value, differences: &mut Vec<String>) {
+    match (found, wanted) {
+        (Value::Object(a), Value::Object(b)) => {
+            let absent = Value::String("(absent)".into());
+            for key in a.keys().chain(b.keys().filter(|key| !a.contains_key(*key))) {
+                let (a, b) = (a.get(key).unwrap_or(&absent), b.get(key).unwrap_or(&absent));
+                compare(&format!("{path}.{key}"), a, b, differences);
+            }
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            for (index, (a, b)) in a.iter().zip(b).enumerate() {
+                compare(&format!("{path}[{index}]"), a, b, differences);
+            }
+        }
+        _ if found == wanted => {}
+        _ => differences.push(format!("{path} is {found} instead of {wanted}")),
+    }
+}
