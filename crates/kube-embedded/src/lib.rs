@@ -1,10 +1,102 @@
 //! A Kubernetes API server inside your process.
-#![allow(dead_code, reason = "under construction")]
+//!
+//! For tests of operators, controllers and tools, and for demos: a server that kubectl, client-go and kube use as they use
+//! a real one, started in milliseconds, many in one process, gone without a trace — and that misbehaves when told to.
+//!
+//! ```
+//! # use k8s_openapi::api::core::v1::ConfigMap;
+//! # use kube::{Api, api::{ListParams, PostParams}};
+//! use kube_embedded::{Fault, On, Server};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = Server::start().await?;
+//! let maps: Api<ConfigMap> = Api::namespaced(server.client()?, "default");
+//! # let map = ConfigMap { metadata: kube::api::ObjectMeta { name: Some("a".into()), ..Default::default() }, ..Default::default() };
+//! maps.create(&PostParams::default(), &map).await?;
+//!
+//! server.faults().add(On::get("configmaps").once(), Fault::internal_error());
+//! assert!(maps.get("a").await.is_err());
+//! assert!(maps.get("a").await.is_ok());
+//!
+//! server.stop().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What it is
+//!
+//! The API of Kubernetes 1.36, in memory. It listens on one loopback port, for HTTP and HTTPS (with a throw-away
+//! authority), HTTP/1.1 and HTTP/2.
+//!
+//! - **Clients**: [`Server::client`] over the socket, [`Server::direct_client`] without one (on the runtime's clock, so that
+//!   paused time works), [`Server::write_kubeconfig`] for every other program.
+//! - **Resources**: every built-in kind with its defaults, validation, status and scale, and what
+//!   CustomResourceDefinitions define. Discovery and OpenAPI as kubectl wants them.
+//! - **Reading**: selectors, pages, versions; watches from any version in history, with bookmarks and streaming lists; JSON,
+//!   YAML, protobuf, metadata alone, tables, gzip.
+//! - **Writing**: create, update, all four languages of patches, server-side apply with field owners and conflicts, dry runs,
+//!   preconditions, finalizers; deletion in the background, the foreground or leaving orphans; namespaces take their content
+//!   with them.
+//! - **Misbehaving**: [`Server::faults`] by rule and by script, [`Server::go_down`], [`Server::cut_connections`],
+//!   [`Server::compact_history`], [`Server::restore`].
+//! - **Asserting**: [`Server::requests`], [`Server::wait_for_request`], [`Server::connections`].
+//!
+//! # What it is not
+//!
+//! There are no nodes: pods do not run, and nothing schedules them. Of the controllers only those run whose work the API
+//! itself promises: garbage collection, namespace deletion, and what makes a custom kind be served. Everyone may do
+//! everything: there is no authorization (a fault can say 403). Admission webhooks and policies, CEL rules of custom resources,
+//! conversion webhooks and quotas are accepted as objects and do nothing.
+//!
+//! # How it is tested
+//!
+//! Its tests about the API run against a real kube-apiserver with etcd as well, and its defaults, validation, tables, patches
+//! and custom resources are held against recorded answers of one. When the two disagree, the real one is right.
+//!
+//! # Features
+//!
+//! - `client` (default): [`Server::client`], [`Server::direct_client`].
+//! - `cli`: the program `kube-embedded`.
 
+mod api;
+mod cluster;
+mod convert;
+#[cfg(test)]
+mod corpus;
 mod crd;
+mod custom;
 mod defaults;
+mod faults;
+mod garbage;
+mod http;
 mod openapi;
 mod patch;
+mod record;
+mod rules;
+mod scale;
 mod schema;
+mod select;
+mod server;
+mod services;
 mod status;
+mod store;
 mod table;
+mod validation;
+mod verbs;
+
+pub use faults::{Fault, FaultHandle, Faults, On};
+pub use http::Verb;
+pub use record::Request;
+pub use server::{Backup, Builder, Error, Server};
+
+/// The Kubernetes version whose API is served.
+pub const KUBERNETES_VERSION: &str = "v1.36.3";
+
+/// A hash that is the same in every run.
+fn hash(bytes: &[u8]) -> u64 {
+    // FNV-1a.
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}

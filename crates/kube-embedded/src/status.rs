@@ -14,6 +14,10 @@ pub(crate) struct Status {
     pub(crate) reason: &'static str,
     pub(crate) message: String,
     details: Map<String, Value>,
+    /// The details are there also when they are empty.
+    generic: bool,
+    /// Where a list may go on although it is no longer consistent.
+    continues: Option<String>,
 }
 
 /// Which resource a failure is about: what `details` and most messages name.
@@ -43,7 +47,16 @@ impl Status {
             reason,
             message: message.into(),
             details: Map::new(),
+            generic: false,
+            continues: None,
         }
+    }
+
+    /// A failure that has to do with HTTP more than with an object.
+    pub(crate) fn generic(code: u16, reason: &'static str, message: impl Into<String>) -> Status {
+        let mut status = Status::new(code, reason, message);
+        status.generic = true;
+        status
     }
 
     fn about(mut self, subject: Subject<'_>) -> Status {
@@ -64,6 +77,18 @@ impl Status {
     /// The client is asked to come back after this many seconds.
     pub(crate) fn retry_after(mut self, seconds: u32) -> Status {
         self.details.insert("retryAfterSeconds".into(), seconds.into());
+        self
+    }
+
+    /// Says more.
+    pub(crate) fn adding(mut self, text: &str) -> Status {
+        self.message += text;
+        self
+    }
+
+    /// Gives a continue token with which the client may go on.
+    pub(crate) fn with_continue(mut self, token: String) -> Status {
+        self.continues = Some(token);
         self
     }
 
@@ -107,7 +132,7 @@ impl Status {
 
     /// The path leads nowhere.
     pub(crate) fn no_such_path() -> Status {
-        Status::new(
+        Status::generic(
             404,
             "NotFound",
             "the server could not find the requested resource",
@@ -115,7 +140,7 @@ impl Status {
     }
 
     pub(crate) fn method_not_allowed() -> Status {
-        Status::new(
+        Status::generic(
             405,
             "MethodNotAllowed",
             "the server does not allow this method on the requested resource",
@@ -180,13 +205,20 @@ impl Status {
         Status::new(413, "RequestEntityTooLarge", message)
     }
 
-    pub(crate) fn too_many_requests(message: impl Into<String>, seconds: u32) -> Status {
-        Status::new(429, "TooManyRequests", message).retry_after(seconds)
-    }
-
     pub(crate) fn internal(why: impl fmt::Display) -> Status {
         let message = format!("Internal error occurred: {why}");
         Status::new(500, "InternalError", message).causes(vec![json!({ "message": why.to_string() })])
+    }
+
+    /// A failure that the server has no name for; it shows as it is.
+    pub(crate) fn unnamed(message: impl Into<String>) -> Status {
+        Status::new(500, "", message)
+    }
+
+    /// A patch is well formed but cannot be applied to the object. The client is not told why.
+    pub(crate) fn unprocessable() -> Status {
+        let message = "the server rejected our request due to an error in our request";
+        Status::generic(422, "Invalid", message)
     }
 
     /// The object is understood but not allowed. `kind` is the Kind, not the resource.
@@ -196,7 +228,13 @@ impl Status {
         } else {
             format!("{kind}.{group}")
         };
-        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let mut texts: Vec<String> = Vec::new();
+        for error in errors {
+            let text = error.to_string();
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
         let list = match texts.as_slice() {
             [one] => one.clone(),
             many => format!("[{}]", many.join(", ")),
@@ -219,10 +257,15 @@ impl Status {
             "metadata": {},
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
             "code": self.code,
         });
-        if !self.details.is_empty() {
+        if let Some(token) = &self.continues {
+            status["metadata"]["continue"] = token.as_str().into();
+        }
+        if !self.reason.is_empty() {
+            status["reason"] = self.reason.into();
+        }
+        if !self.details.is_empty() || self.generic {
             status["details"] = Value::Object(self.details.clone());
         }
         status
@@ -246,6 +289,8 @@ pub(crate) struct FieldError {
     /// The offending value, where the kind shows it.
     pub(crate) value: Value,
     pub(crate) detail: String,
+    /// The value as the message shows it, where that is not its JSON with sorted names.
+    shown: Option<String>,
 }
 
 /// The kinds of [`FieldError`] that Kubernetes knows.
@@ -274,7 +319,14 @@ impl FieldError {
             field: field.into(),
             value: value.into(),
             detail: detail.into(),
+            shown: None,
         }
+    }
+
+    /// Shows the value as this text: Kubernetes prints Go structs with their fields in their own order.
+    pub(crate) fn showing(mut self, text: impl Into<String>) -> FieldError {
+        self.shown = Some(text.into());
+        self
     }
 
     pub(crate) fn required(field: impl Into<String>, detail: impl Into<String>) -> FieldError {
@@ -324,21 +376,21 @@ impl FieldError {
             FieldErrorKind::TooLong => "Too long",
             FieldErrorKind::TooMany => "Too many",
         };
-        let shows_value = !matches!(
-            self.kind,
-            FieldErrorKind::Required
-                | FieldErrorKind::Forbidden
-                | FieldErrorKind::TooLong
-                | FieldErrorKind::TooMany
-        );
-        let mut text = title.to_owned();
-        if shows_value {
-            text += &format!(": {}", self.value);
+        let shows_value = match self.kind {
+            FieldErrorKind::Required | FieldErrorKind::Forbidden | FieldErrorKind::TooLong => false,
+            FieldErrorKind::TooMany => !self.value.is_null(),
+            _ => true,
+        };
+        let mut parts = vec![title.to_owned()];
+        if let Some(shown) = &self.shown {
+            parts.push(shown.clone());
+        } else if shows_value {
+            parts.push(self.value.to_string());
         }
         if !self.detail.is_empty() {
-            text += &format!(": {}", self.detail);
+            parts.push(self.detail.clone());
         }
-        text
+        parts.join(": ")
     }
 
     fn cause(&self) -> Value {

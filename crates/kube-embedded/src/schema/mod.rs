@@ -4,7 +4,13 @@
 //! schema, which [`crate::crd`] turns into the same form. Decoding, patching, server-side apply and the OpenAPI documents
 //! all walk these types and nothing else.
 
+mod base64_text;
+pub(crate) mod decode;
+mod golang;
+mod gotime;
 mod parse;
+pub(crate) mod quantity;
+pub(crate) mod strict;
 #[cfg(test)]
 mod tests;
 
@@ -39,7 +45,7 @@ pub(crate) enum Shape {
 }
 
 /// An object with known fields.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Struct {
     /// Ordered by name.
     pub(crate) fields: Vec<Field>,
@@ -50,7 +56,11 @@ pub(crate) struct Struct {
 }
 
 /// One field of a [`Struct`].
-#[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an attribute of its own in the schema"
+)]
+#[derive(Debug, Clone)]
 pub(crate) struct Field {
     pub(crate) name: String,
     pub(crate) ty: Type,
@@ -67,6 +77,8 @@ pub(crate) struct Field {
     pub(crate) list: ListKind,
     /// Server-side apply: the field is replaced as a whole although its type could merge.
     pub(crate) atomic: bool,
+    /// The field is in every object, as `{}`, `""` or `0` if nothing is set: Go holds it by value.
+    pub(crate) present: bool,
     pub(crate) default: Option<serde_json::Value>,
 }
 
@@ -112,6 +124,11 @@ impl Types {
         BUILTIN.get_or_init(|| parse::parse(include_str!("types.txt")))
     }
 
+    /// Whether these are the types of the built-in kinds, which Go knows as structs.
+    pub(crate) fn is_builtin(&self) -> bool {
+        std::ptr::eq(self, Types::builtin())
+    }
+
     /// The type with this OpenAPI name.
     pub(crate) fn find(&self, name: &str) -> Option<TypeId> {
         self.by_name.get(name).copied()
@@ -121,6 +138,7 @@ impl Types {
         &self.defs[id.0 as usize]
     }
 
+    #[cfg(test)]
     pub(crate) fn iter(&self) -> impl Iterator<Item = &TypeDef> {
         self.defs.iter()
     }
@@ -131,6 +149,40 @@ impl Types {
         self.by_name.entry(def.name.clone()).or_insert(id);
         self.defs.push(def);
         id
+    }
+
+    /// Takes over a type of another set with everything it refers to; a type of the same name is taken over once.
+    pub(crate) fn adopt(&mut self, from: &Types, id: TypeId) -> TypeId {
+        let def = from.get(id);
+        if let Some(known) = self.find(&def.name) {
+            return known;
+        }
+        // The name is taken first: types may refer to themselves.
+        let own = self.add(TypeDef {
+            name: def.name.clone(),
+            shape: Shape::Struct(Struct::default()),
+        });
+        let shape = match &def.shape {
+            Shape::Alias(to) => Shape::Alias(self.adopt_type(from, to)),
+            Shape::Struct(s) => {
+                let mut copy = s.clone();
+                for field in &mut copy.fields {
+                    field.ty = self.adopt_type(from, &field.ty);
+                }
+                Shape::Struct(copy)
+            }
+        };
+        self.defs[own.0 as usize].shape = shape;
+        own
+    }
+
+    fn adopt_type(&mut self, from: &Types, ty: &Type) -> Type {
+        match ty {
+            Type::Ref(id) => Type::Ref(self.adopt(from, *id)),
+            Type::List(item) => Type::List(Box::new(self.adopt_type(from, item))),
+            Type::Map(value) => Type::Map(Box::new(self.adopt_type(from, value))),
+            scalar => scalar.clone(),
+        }
     }
 
     /// Follows references and aliases until something that says how a value looks.
@@ -147,6 +199,11 @@ impl Types {
                 scalar => return Resolved::Scalar(scalar),
             }
         }
+    }
+
+    /// Base64 text, seen through aliases.
+    pub(crate) fn is_bytes(&self, ty: &Type) -> bool {
+        matches!(self.resolve(ty), Resolved::Scalar(Type::Bytes))
     }
 
     /// The struct behind an id, if it is one.
@@ -187,6 +244,7 @@ impl Field {
             retain_keys: false,
             list: ListKind::Atomic,
             atomic: false,
+            present: false,
             default: None,
         }
     }

@@ -50,12 +50,11 @@ fn parse_head(head: &str, ids: &HashMap<&str, TypeId>) -> TypeDef {
     let mut words = head.split(' ');
     let name = words.next().unwrap_or_default().to_owned();
     let shape = match (words.next(), words.next()) {
-        (None, None) => Shape::Struct(Struct::default()),
+        (None, None) | (Some("="), Some("struct")) => Shape::Struct(Struct::default()),
         (Some("atomic"), None) => Shape::Struct(Struct {
             atomic: true,
             ..Struct::default()
         }),
-        (Some("="), Some("struct")) => Shape::Struct(Struct::default()),
         (Some("="), Some(ty)) => Shape::Alias(parse_type(ty, ids)),
         _ => panic!("cannot read type: {head}"),
     };
@@ -93,9 +92,10 @@ fn parse_field(line: &str, ids: &HashMap<&str, TypeId>) -> Field {
             Some(("list", "map")) => field.list = ListKind::Map(Vec::new()),
             Some(("keys", names)) => keys = names.split(',').map(str::to_owned).collect(),
             Some(("default", json)) => {
-                field.default = Some(serde_json::from_str(json).expect("a default in JSON"))
+                field.default = Some(serde_json::from_str(json).expect("a default in JSON"));
             }
             None if attribute == "atomic" => field.atomic = true,
+            None if attribute == "present" => field.present = true,
             _ => panic!("attribute {attribute} in: {line}"),
         }
     }

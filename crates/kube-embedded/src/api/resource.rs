@@ -1,0 +1,226 @@
+//! A resource in one version: what the API knows about `deployments` in `apps/v1`.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::crd::CustomKind;
+use crate::schema::{Type, TypeId, Types};
+use crate::select::{Label, Selectable};
+use crate::status::Subject;
+use crate::store::CollectionId;
+
+/// A resource in one version.
+#[derive(Debug)]
+pub(crate) struct Resource {
+    /// Empty for the core group.
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) plural: String,
+    pub(crate) singular: String,
+    pub(crate) kind: String,
+    pub(crate) list_kind: String,
+    pub(crate) namespaced: bool,
+    pub(crate) verbs: Vec<String>,
+    pub(crate) short_names: Vec<String>,
+    pub(crate) categories: Vec<String>,
+    pub(crate) storage_version_hash: String,
+    pub(crate) subresources: Vec<Subresource>,
+    /// Where its objects are, shared by all versions of the resource.
+    pub(crate) collection: CollectionId,
+    /// Group and version the objects are kept in.
+    pub(crate) stored_as: String,
+    /// Fields that a field selector may name, as paths into the stored object.
+    pub(crate) selectable: Vec<String>,
+    pub(crate) form: Form,
+    /// What its clients are warned of, if it is deprecated.
+    pub(crate) deprecation: Option<String>,
+}
+
+/// `status`, `scale` and their like.
+#[derive(Debug, Clone)]
+pub(crate) struct Subresource {
+    pub(crate) name: String,
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) kind: String,
+    pub(crate) verbs: Vec<String>,
+}
+
+/// Where the rules for a resource's objects come from.
+#[derive(Debug, Clone)]
+pub(crate) enum Form {
+    /// Kubernetes itself; `None` for the few kinds without a published type.
+    BuiltIn(Option<TypeId>),
+    /// A CustomResourceDefinition.
+    Custom(Arc<CustomKind>),
+}
+
+impl Resource {
+    /// `v1`, `apps/v1`.
+    pub(crate) fn api_version(&self) -> String {
+        group_version(&self.group, &self.version)
+    }
+
+    pub(crate) fn subject<'a>(&'a self, name: &'a str) -> Subject<'a> {
+        Subject {
+            group: &self.group,
+            resource: &self.plural,
+            name,
+        }
+    }
+
+    pub(crate) fn allows(&self, verb: &str) -> bool {
+        self.verbs.iter().any(|v| v == verb)
+    }
+
+    pub(crate) fn subresource(&self, name: &str) -> Option<&Subresource> {
+        self.subresources.iter().find(|s| s.name == name)
+    }
+
+    pub(crate) fn has_status(&self) -> bool {
+        self.subresource("status").is_some()
+    }
+
+    /// `group/kind` in the form rules are written for.
+    pub(crate) fn is(&self, group: &str, kind: &str) -> bool {
+        self.group == group && self.kind == kind
+    }
+
+    /// The types of the objects, for patches, apply and decoding.
+    pub(crate) fn types(&self) -> Option<(&Types, Type)> {
+        match &self.form {
+            Form::BuiltIn(id) => Some((Types::builtin(), Type::Ref((*id)?))),
+            Form::Custom(custom) => {
+                let version = custom.version(&self.version)?;
+                Some((&version.types, version.root.clone()))
+            }
+        }
+    }
+
+    pub(crate) fn custom(&self) -> Option<&Arc<CustomKind>> {
+        match &self.form {
+            Form::Custom(custom) => Some(custom),
+            Form::BuiltIn(_) => None,
+        }
+    }
+
+    /// What a field selector on this resource may name.
+    pub(crate) fn selectable(&self) -> Selectable<'_> {
+        let label = match (self.group.as_str(), self.kind.as_str()) {
+            (_, "Pod" | "Node" | "ReplicationController" | "Event" | "Namespace" | "Secret" | "Service")
+                if self.group.is_empty() =>
+            {
+                Label::Short
+            }
+            ("apps", "ReplicaSet") | ("certificates.k8s.io" | "events.k8s.io", _) | ("batch", "Job") => {
+                Label::Short
+            }
+            ("resource.k8s.io", "ResourceSlice") => {
+                Label::Kind(format!("{}, Kind={}", self.api_version(), self.kind))
+            }
+            _ => Label::Plain,
+        };
+        Selectable {
+            fields: &self.selectable,
+            namespaced: self.namespaced,
+            label,
+        }
+    }
+
+    /// The values of the selectable fields of an object in its stored form.
+    pub(crate) fn selectable_values(&self, object: &Value) -> Box<[Box<str>]> {
+        self.selectable
+            .iter()
+            .map(|path| selectable_value(path, object).into())
+            .collect()
+    }
+}
+
+/// `v1`, `apps/v1`.
+pub(crate) fn group_version(group: &str, version: &str) -> String {
+    if group.is_empty() {
+        version.to_owned()
+    } else {
+        format!("{group}/{version}")
+    }
+}
+
+/// The fields that the built-in kinds let a selector name, beside name and namespace.
+pub(super) fn builtin_selectable(group: &str, kind: &str) -> &'static [&'static str] {
+    match (group, kind) {
+        ("", "Pod") => &[
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.serviceAccountName",
+            "spec.hostNetwork",
+            "status.phase",
+            "status.podIP",
+            "status.podIPs",
+            "status.nominatedNodeName",
+        ],
+        ("", "Node") => &["spec.unschedulable"],
+        ("", "ReplicationController") | ("apps", "ReplicaSet") => &["status.replicas"],
+        ("", "Event") => &[
+            "involvedObject.kind",
+            "involvedObject.namespace",
+            "involvedObject.name",
+            "involvedObject.uid",
+            "involvedObject.apiVersion",
+            "involvedObject.resourceVersion",
+            "involvedObject.fieldPath",
+            "reason",
+            "reportingComponent",
+            "source",
+            "type",
+        ],
+        // In the order of the core group's fields: the objects are the same ones.
+        ("events.k8s.io", "Event") => &[
+            "regarding.kind",
+            "regarding.namespace",
+            "regarding.name",
+            "regarding.uid",
+            "regarding.apiVersion",
+            "regarding.resourceVersion",
+            "regarding.fieldPath",
+            "reason",
+            "reportingController",
+            "",
+            "type",
+        ],
+        ("", "Namespace") => &["status.phase"],
+        ("", "Secret") => &["type"],
+        ("", "Service") => &["spec.clusterIP", "spec.type"],
+        ("batch", "Job") => &["status.successful"],
+        ("certificates.k8s.io", "CertificateSigningRequest" | "ClusterTrustBundle") => &["spec.signerName"],
+        ("certificates.k8s.io", "PodCertificateRequest") => {
+            &["spec.signerName", "spec.podName", "spec.nodeName"]
+        }
+        ("resource.k8s.io", "ResourceSlice") => &["spec.nodeName", "spec.driver"],
+        _ => &[],
+    }
+}
+
+fn selectable_value(path: &str, object: &Value) -> String {
+    let found = match path {
+        "status.successful" => &object["status"]["succeeded"],
+        "source" => &object["source"]["component"],
+        "spec.hostNetwork" => &object["spec"]["hostNetwork"],
+        "status.podIPs" => &object["status"]["podIPs"][0]["ip"],
+        "reportingController" => &object["reportingComponent"],
+        _ => match path.strip_prefix("regarding.") {
+            Some(field) => &object["involvedObject"][field],
+            None => path.split('.').fold(object, |at, name| &at[name]),
+        },
+    };
+    match found {
+        Value::String(text) => text.clone(),
+        Value::Null => match path {
+            "spec.unschedulable" | "spec.hostNetwork" => "false".into(),
+            "status.replicas" | "status.successful" => "0".into(),
+            _ => String::new(),
+        },
+        other => other.to_string(),
+    }
+}

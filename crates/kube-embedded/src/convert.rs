@@ -1,0 +1,160 @@
+//! Objects from one version of their kind to another.
+//!
+//! Most versions of a kind differ in name only. Those that differ in form and are in daily use are converted here: events
+//! between their two groups, and HorizontalPodAutoscalers between v1 and v2.
+
+use serde_json::{Map, Value, json};
+
+use crate::api::Resource;
+
+/// An object given in the version of `resource`, in the version it is stored in.
+pub(crate) fn to_stored(object: Value, resource: &Resource) -> Value {
+    convert(object, &resource.api_version(), &resource.stored_as)
+}
+
+/// A stored object in the version of `resource`.
+pub(crate) fn from_stored(object: Value, resource: &Resource) -> Value {
+    convert(object, &resource.stored_as, &resource.api_version())
+}
+
+fn convert(mut object: Value, from: &str, to: &str) -> Value {
+    if from == to {
+        return object;
+    }
+    match (from, to, object["kind"].as_str()) {
+        ("v1", "events.k8s.io/v1", _) => rename(&mut object, EVENTS),
+        ("events.k8s.io/v1", "v1", _) => rename(&mut object, EVENTS.map(|(core, events)| (events, core))),
+        ("autoscaling/v1", "autoscaling/v2", Some("HorizontalPodAutoscaler")) => {
+            autoscaler_to_v2(&mut object);
+        }
+        ("autoscaling/v2", "autoscaling/v1", Some("HorizontalPodAutoscaler")) => {
+            autoscaler_to_v1(&mut object);
+        }
+        _ => {}
+    }
+    object["apiVersion"] = to.into();
+    object
+}
+
+/// Names of an event's fields in the core group and in `events.k8s.io`.
+const EVENTS: [(&str, &str); 7] = [
+    ("involvedObject", "regarding"),
+    ("message", "note"),
+    ("reportingComponent", "reportingController"),
+    ("source", "deprecatedSource"),
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+    ("count", "deprecatedCount"),
+];
+
+fn rename<const N: usize>(object: &mut Value, names: [(&str, &str); N]) {
+    let Some(fields) = object.as_object_mut() else {
+        return;
+    };
+    for (from, to) in names {
+        if let Some(value) = fields.remove(from) {
+            fields.insert(to.into(), value);
+        }
+    }
+}
+
+/// What v1 cannot say in fields it says in annotations.
+const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
+const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
+const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
+const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
+
+fn autoscaler_to_v2(object: &mut Value) {
+    let mut metrics = Vec::new();
+    if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut)
+        && let Some(percent) = spec.remove("targetCPUUtilizationPercentage")
+    {
+        metrics.push(json!({
+            "type": "Resource",
+            "resource": { "name": "cpu", "target": { "type": "Utilization", "averageUtilization": percent } },
+        }));
+    }
+    if let Some(Value::Array(more)) = take_annotation(object, METRICS) {
+        metrics.extend(more);
+    }
+    if !metrics.is_empty() {
+        object["spec"]["metrics"] = metrics.into();
+    }
+    if let Some(behavior) = take_annotation(object, BEHAVIOR) {
+        object["spec"]["behavior"] = behavior;
+    }
+    let mut current = Vec::new();
+    if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut)
+        && let Some(percent) = status.remove("currentCPUUtilizationPercentage")
+    {
+        current.push(json!({
+            "type": "Resource",
+            "resource": { "name": "cpu", "current": { "averageUtilization": percent } },
+        }));
+    }
+    if let Some(Value::Array(more)) = take_annotation(object, CURRENT_METRICS) {
+        current.extend(more);
+    }
+    if !current.is_empty() {
+        object["status"]["currentMetrics"] = current.into();
+    }
+    if let Some(conditions) = take_annotation(object, CONDITIONS) {
+        object["status"]["conditions"] = conditions;
+    }
+}
+
+fn autoscaler_to_v1(object: &mut Value) {
+    let is_cpu = |metric: &Value, field: &str| {
+        metric["type"] == "Resource"
+            && metric["resource"]["name"] == "cpu"
+            && metric["resource"][field]["averageUtilization"].is_number()
+    };
+    let mut annotations = Map::new();
+    if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
+        if let Some(Value::Array(mut metrics)) = spec.remove("metrics") {
+            if let Some(at) = metrics.iter().position(|m| is_cpu(m, "target")) {
+                let cpu = metrics.remove(at);
+                let percent = cpu["resource"]["target"]["averageUtilization"].clone();
+                spec.insert("targetCPUUtilizationPercentage".into(), percent);
+            }
+            annotate(&mut annotations, METRICS, &metrics.into());
+        }
+        if let Some(behavior) = spec.remove("behavior") {
+            annotate(&mut annotations, BEHAVIOR, &behavior);
+        }
+    }
+    if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) {
+        if let Some(Value::Array(mut metrics)) = status.remove("currentMetrics") {
+            if let Some(at) = metrics.iter().position(|m| is_cpu(m, "current")) {
+                let cpu = metrics.remove(at);
+                let percent = cpu["resource"]["current"]["averageUtilization"].clone();
+                status.insert("currentCPUUtilizationPercentage".into(), percent);
+            }
+            annotate(&mut annotations, CURRENT_METRICS, &metrics.into());
+        }
+        if let Some(conditions) = status.remove("conditions") {
+            annotate(&mut annotations, CONDITIONS, &conditions);
+        }
+    }
+    for (name, text) in annotations {
+        object["metadata"]["annotations"][name] = text;
+    }
+}
+
+fn annotate(annotations: &mut Map<String, Value>, name: &str, value: &Value) {
+    if value.as_array().is_none_or(|list| !list.is_empty()) {
+        annotations.insert(name.into(), value.to_string().into());
+    }
+}
+
+fn take_annotation(object: &mut Value, name: &str) -> Option<Value> {
+    let metadata = object.get_mut("metadata")?;
+    let annotations = metadata.get_mut("annotations")?.as_object_mut()?;
+    let text = annotations.remove(name)?;
+    if annotations.is_empty()
+        && let Some(fields) = metadata.as_object_mut()
+    {
+        fields.remove("annotations");
+    }
+    serde_json::from_str(text.as_str()?).ok()
+}

@@ -1,0 +1,389 @@
+//! A client's JSON, read as the server's own types would read it and printed as they would print it.
+//!
+//! Unknown fields are dropped and reported, null means absent, quantities, times and bytes get their canonical form,
+//! and empty fields vanish or appear exactly where the Go types say so. Decoding what was decoded changes nothing.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value};
+
+use super::golang::{GoField, GoTypes, found, go_name, is_opaque_struct};
+use super::gotime::{self, Precision};
+use super::quantity::Quantity;
+use super::{Resolved, Shape, Struct, Type, Types, base64_text};
+use crate::status::Status;
+
+/// What came out of a client's object.
+#[derive(Debug)]
+pub(crate) struct Decoded {
+    pub(crate) object: Value,
+    /// One line for each unknown field, such as `unknown field "spec.replica"`.
+    pub(crate) unknown: Vec<String>,
+}
+
+/// Reads `value` as the type `ty`. `kind` and `api_version` are what the message of a failure names.
+pub(crate) fn decode(
+    types: &Types,
+    ty: &Type,
+    kind: &str,
+    api_version: &str,
+    value: Value,
+) -> Result<Decoded, Status> {
+    let mut walk = Walk {
+        types,
+        go: GoTypes::builtin(),
+        at: Vec::new(),
+        go_path: Vec::new(),
+        holder: None,
+        unknown: Vec::new(),
+        first_error: None,
+    };
+    let read = walk.value(value, ty, &qualified_root(types, ty));
+    let failure = match read {
+        Ok(read) if walk.first_error.is_none() => {
+            return Ok(Decoded {
+                object: read.value,
+                unknown: walk.unknown,
+            });
+        }
+        Ok(_) => walk.first_error.unwrap_or_default(),
+        Err(failure) => failure,
+    };
+    Err(cannot_be_handled(kind, api_version, &failure))
+}
+
+/// The answer to an object that cannot be read, strictly or at all.
+pub(crate) fn cannot_be_handled(kind: &str, api_version: &str, why: &str) -> Status {
+    let version = api_version.rsplit('/').next().unwrap_or(api_version);
+    Status::bad_request(format!(
+        "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
+    ))
+}
+
+/// The answer to unknown or duplicate fields where the client asked for strictness.
+pub(crate) fn strict_failure(kind: &str, api_version: &str, problems: &[String]) -> Status {
+    let why = format!("strict decoding error: {}", problems.join(", "));
+    cannot_be_handled(kind, api_version, &why)
+}
+
+fn qualified_root(types: &Types, ty: &Type) -> String {
+    match ty {
+        Type::Ref(id) => {
+            let name = &types.get(*id).name;
+            let mut parts = name.rsplit('.');
+            let (kind, package) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+            format!("{package}.{kind}")
+        }
+        other => go_name(other).to_owned(),
+    }
+}
+
+/// A value as it will be printed.
+struct Read {
+    value: Value,
+    /// Go's zero value: what an absent field has.
+    zero: bool,
+}
+
+impl Read {
+    fn set(value: impl Into<Value>) -> Read {
+        Read {
+            value: value.into(),
+            zero: false,
+        }
+    }
+
+    fn zero(value: impl Into<Value>) -> Read {
+        Read {
+            value: value.into(),
+            zero: true,
+        }
+    }
+}
+
+/// A failure that ends decoding at once.
+type Failure = String;
+
+struct Walk<'a> {
+    types: &'a Types,
+    go: &'static GoTypes,
+    /// Where we are, as strict errors print it: with indices and map keys.
+    at: Vec<String>,
+    /// Where we are, as Go prints it: field names and embedded structs only.
+    go_path: Vec<String>,
+    /// Go name of the struct that holds the current field.
+    holder: Option<String>,
+    unknown: Vec<String>,
+    first_error: Option<String>,
+}
+
+impl Walk<'_> {
+    fn value(&mut self, value: Value, ty: &Type, go: &str) -> Result<Read, Failure> {
+        let go = go.trim_start_matches('*');
+        if let Type::Ref(id) = ty {
+            let def = self.types.get(*id);
+            return match &def.shape {
+                Shape::Struct(s) => self.structure(value, s, &def.name, go),
+                Shape::Alias(to) => self.value(value, to, go),
+            };
+        }
+        match self.types.resolve(ty) {
+            Resolved::List(item) => self.list(value, item, go),
+            Resolved::Map(item) => self.map(value, item, go),
+            Resolved::Scalar(scalar) => self.scalar(value, scalar, go),
+            Resolved::Struct(_) => Ok(Read::set(value)),
+        }
+    }
+
+    fn mismatch(&self, found: &str, go: &str) -> String {
+        match &self.holder {
+            Some(holder) => format!(
+                "json: cannot unmarshal {found} into Go struct field {holder}.{} of type {go}",
+                self.go_path.join(".")
+            ),
+            None => format!("json: cannot unmarshal {found} into Go value of type {go}"),
+        }
+    }
+
+    fn wrong(&mut self, found: &str, go: &str) -> Read {
+        let message = self.mismatch(found, go);
+        self.first_error.get_or_insert(message);
+        Read::zero(Value::Null)
+    }
+
+    fn structure(&mut self, value: Value, schema: &Struct, name: &str, go: &str) -> Result<Read, Failure> {
+        let given = match value {
+            Value::Object(fields) => Some(fields),
+            Value::Null => None,
+            other => return Ok(self.wrong(found(&other), go)),
+        };
+        let zero = given.is_none();
+        let mut given = given.unwrap_or_default();
+        let Some(fields) = self.go.fields(name) else {
+            return self.without_go(given, schema);
+        };
+        let short = name.rsplit('.').next().unwrap_or(name).to_owned();
+        let outer = self.holder.replace(short);
+        let mut out = Map::new();
+        let mut all_zero = true;
+        for field in fields {
+            let item = given.remove(field.name);
+            let Some(ty) = schema.field(field.name).map(|f| &f.ty) else {
+                continue;
+            };
+            if let Some(read) = self.field(item, field, ty)? {
+                all_zero &= read.zero;
+                out.insert(field.name.to_owned(), read.value);
+            }
+        }
+        self.holder = outer;
+        for name in given.keys() {
+            self.report_unknown(name);
+        }
+        Ok(Read {
+            value: Value::Object(out),
+            zero: zero || all_zero,
+        })
+    }
+
+    /// A field's value, or `None` where the field is not printed.
+    fn field(&mut self, item: Option<Value>, field: &GoField, ty: &Type) -> Result<Option<Read>, Failure> {
+        let pointer = field.ty.starts_with('*');
+        let item = item.filter(|v| !v.is_null());
+        if item.is_none() && (pointer || field.omit_zero) {
+            let hidden = field.omit_empty || field.omit_zero;
+            return Ok((!hidden).then(|| Read::zero(Value::Null)));
+        }
+        let depth = self.go_path.len();
+        self.go_path.extend(field.via.map(str::to_owned));
+        self.go_path.push(field.name.to_owned());
+        self.at.push(field.name.to_owned());
+        let read = self.value(item.unwrap_or(Value::Null), ty, field.ty)?;
+        self.at.pop();
+        self.go_path.truncate(depth);
+        if pointer {
+            return Ok(Some(Read { zero: false, ..read }));
+        }
+        let empty = !is_opaque_struct(field.ty)
+            && match &read.value {
+                Value::Null => true,
+                Value::Bool(b) => !b,
+                Value::Number(n) => n.as_f64() == Some(0.0),
+                Value::String(s) => s.is_empty(),
+                Value::Array(items) => items.is_empty(),
+                Value::Object(_) => false,
+            };
+        let hidden = (field.omit_empty && empty) || (field.omit_zero && read.zero);
+        Ok((!hidden).then_some(read))
+    }
+
+    fn report_unknown(&mut self, name: &str) {
+        let mut path = String::new();
+        for part in self.at.iter().map(String::as_str).chain([name]) {
+            if !path.is_empty() && !part.starts_with('[') {
+                path.push('.');
+            }
+            path.push_str(part);
+        }
+        if self.unknown.len() < 100 {
+            self.unknown.push(format!("unknown field {path:?}"));
+        }
+    }
+
+    /// A struct no Go type is known for: a custom resource. Its fields are kept as they are given.
+    fn without_go(&mut self, given: Map<String, Value>, schema: &Struct) -> Result<Read, Failure> {
+        let mut out = Map::new();
+        for (name, value) in given {
+            match schema.field(&name) {
+                Some(field) if !value.is_null() => {
+                    let depth = self.go_path.len();
+                    self.go_path.push(name.clone());
+                    self.at.push(name.clone());
+                    let read = self.value(value, &field.ty, go_name(&field.ty))?;
+                    self.at.pop();
+                    self.go_path.truncate(depth);
+                    out.insert(name, read.value);
+                }
+                Some(_) => {}
+                None if schema.open => {
+                    out.insert(name, value);
+                }
+                None => self.report_unknown(&name),
+            }
+        }
+        Ok(Read::set(out))
+    }
+
+    fn list(&mut self, value: Value, item: &Type, go: &str) -> Result<Read, Failure> {
+        let items = match value {
+            Value::Array(items) => items,
+            Value::Null => return Ok(Read::zero(Value::Null)),
+            other => return Ok(self.wrong(found(&other), go)),
+        };
+        let item_go = go.strip_prefix("[]").unwrap_or_else(|| go_name(item));
+        let mut out = Vec::with_capacity(items.len());
+        for (index, value) in items.into_iter().enumerate() {
+            self.at.push(format!("[{index}]"));
+            out.push(self.value(value, item, item_go)?.value);
+            self.at.pop();
+        }
+        if out.is_empty() {
+            return Ok(Read::zero(Value::Null));
+        }
+        Ok(Read::set(out))
+    }
+
+    fn map(&mut self, value: Value, item: &Type, go: &str) -> Result<Read, Failure> {
+        let entries = match value {
+            Value::Object(entries) => entries,
+            Value::Null => return Ok(Read::zero(Value::Null)),
+            other => return Ok(self.wrong(found(&other), go)),
+        };
+        let item_go = match go.strip_prefix("map[").and_then(|g| g.split_once(']')) {
+            Some((_, of)) => of,
+            None => go_name(item),
+        };
+        let mut out = Map::new();
+        for (key, value) in entries {
+            self.at.push(key);
+            let mut read = self.value(value, item, item_go)?;
+            let key = self.at.pop().unwrap_or_default();
+            if read.value.is_null() && self.types.is_bytes(item) {
+                read.value = Value::String(String::new());
+            }
+            out.insert(key, read.value);
+        }
+        if out.is_empty() {
+            return Ok(Read::zero(Value::Null));
+        }
+        Ok(Read::set(out))
+    }
+
+    fn scalar(&mut self, value: Value, ty: &Type, go: &str) -> Result<Read, Failure> {
+        Ok(match (ty, value) {
+            (Type::Any | Type::Bytes | Type::Time, Value::Null) => Read::zero(Value::Null),
+            (Type::Any, value) => Read::set(value),
+            (Type::String, Value::String(text)) => Read {
+                zero: text.is_empty(),
+                value: text.into(),
+            },
+            (Type::String, Value::Null) => Read::zero(""),
+            (Type::Bool, Value::Bool(b)) => Read {
+                zero: !b,
+                value: b.into(),
+            },
+            (Type::Bool, Value::Null) => Read::zero(false),
+            (Type::Int32 | Type::Int64 | Type::Double | Type::IntOrString, Value::Null) => Read::zero(0),
+            (Type::Int32 | Type::Int64, Value::Number(n)) => self.integer(&n, ty, go),
+            (Type::Double, Value::Number(n)) => Read::set(n),
+            (Type::Bytes, Value::Array(items)) => self.byte_list(&items),
+            (Type::Bytes, Value::String(text)) => match base64_text::canonical(&text) {
+                Ok(text) => Read::set(text),
+                Err(at) => {
+                    let message = format!("illegal base64 data at input byte {at}");
+                    self.first_error.get_or_insert(message);
+                    Read::zero(Value::Null)
+                }
+            },
+            (Type::Time, Value::String(text)) => match gotime::canonical(&text, precision(go))? {
+                Some(text) => Read::set(text),
+                None => Read::zero(Value::Null),
+            },
+            (Type::Time, other) => return Err(self.mismatch(found(&other), "string")),
+            (Type::Quantity, Value::Null) => Read::zero("0"),
+            (Type::Quantity, value) => Read::set(quantity(&value)?),
+            (Type::IntOrString, Value::String(text)) => Read::set(text),
+            (Type::IntOrString, Value::Number(n)) if n.as_i64().is_some_and(|n| i32::try_from(n).is_ok()) => {
+                Read::set(n)
+            }
+            (Type::IntOrString, Value::Number(n)) => {
+                return Err(self.mismatch(&format!("number {n}"), "int32"));
+            }
+            (Type::IntOrString, other) => return Err(self.mismatch(found(&other), "int32")),
+            (_, other) => self.wrong(found(&other), go),
+        })
+    }
+
+    /// Bytes given as a list of numbers, which Go reads as well.
+    fn byte_list(&mut self, items: &[Value]) -> Read {
+        let mut bytes = Vec::with_capacity(items.len());
+        for item in items {
+            match item {
+                Value::Null => bytes.push(0),
+                Value::Number(n) => match n.as_u64().and_then(|n| u8::try_from(n).ok()) {
+                    Some(byte) => bytes.push(byte),
+                    None => return self.wrong(&format!("number {n}"), "uint8"),
+                },
+                other => return self.wrong(found(other), "uint8"),
+            }
+        }
+        Read::set(STANDARD.encode(bytes))
+    }
+
+    fn integer(&mut self, number: &serde_json::Number, ty: &Type, go: &str) -> Read {
+        let fits = |n: &i64| *ty == Type::Int64 || i32::try_from(*n).is_ok();
+        match number.as_i64().filter(fits) {
+            Some(n) => Read {
+                value: n.into(),
+                zero: n == 0,
+            },
+            None => self.wrong(&format!("number {number}"), go),
+        }
+    }
+}
+
+fn precision(go: &str) -> Precision {
+    if go.ends_with("MicroTime") {
+        Precision::Micros
+    } else {
+        Precision::Seconds
+    }
+}
+
+fn quantity(value: &Value) -> Result<String, Failure> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    Quantity::canonical(&text).map_err(str::to_owned)
+}
