@@ -1,0 +1,110 @@
+//! The form in which sets of fields stand in `managedFields`: nested objects, with keys that name path elements.
+//!
+//! A key is `f:NAME`, `k:{KEY FIELDS}`, `v:VALUE` or `i:INDEX`. An element with nothing below it is a member; one with
+//! something below is a member if it also holds the key `.`.
+
+use serde_json::{Map, Value};
+
+use super::{FieldSet, PathElement};
+use crate::patch::go_text::web_safe;
+
+impl FieldSet {
+    /// Reads the JSON form. Elements of kinds unknown are dropped; what cannot be read is told in Go's words.
+    pub(crate) fn from_json(json: &Value) -> Result<FieldSet, String> {
+        match json {
+            Value::Object(map) => Ok(read(map)?.0),
+            Value::Null => Ok(FieldSet::default()),
+            _ => Err("ReadMapCB: expect { or n".into()),
+        }
+    }
+
+    /// The JSON form.
+    pub(crate) fn to_json(&self) -> Value {
+        Value::Object(self.write(false))
+    }
+
+    fn write(&self, is_member: bool) -> Map<String, Value> {
+        let mut out = Map::new();
+        if is_member && !(self.members.is_empty() && self.children.is_empty()) {
+            out.insert(".".into(), Value::Object(Map::new()));
+        }
+        let elements: std::collections::BTreeSet<&PathElement> =
+            self.members.iter().chain(self.children.keys()).collect();
+        for element in elements {
+            let below = match self.children.get(element) {
+                Some(below) => below.write(self.members.contains(element)),
+                None => Map::new(),
+            };
+            out.insert(element.to_key(), Value::Object(below));
+        }
+        out
+    }
+}
+
+/// The set below an element, and whether the element itself is a member.
+fn read(map: &Map<String, Value>) -> Result<(FieldSet, bool), String> {
+    let mut set = FieldSet::default();
+    let mut is_member = false;
+    for (key, value) in map {
+        if key == "." {
+            is_member = true;
+            continue;
+        }
+        let Some(element) = PathElement::from_key(key)? else {
+            continue;
+        };
+        let (below, below_is_member) = match value {
+            Value::Object(map) => read(map)?,
+            Value::Null => (FieldSet::default(), true),
+            _ => return Err("ReadMapCB: expect { or n".into()),
+        };
+        if below_is_member {
+            set.members.insert(element.clone());
+        }
+        if !(below.members.is_empty() && below.children.is_empty()) {
+            set.children.insert(element, below);
+        }
+    }
+    let empty = set.members.is_empty() && set.children.is_empty();
+    Ok((set, is_member || empty))
+}
+
+impl PathElement {
+    /// Reads a key; `None` if its kind is unknown.
+    fn from_key(key: &str) -> Result<Option<PathElement>, String> {
+        let (Some(kind), Some(text)) = (key.get(..1), key.get(2..)) else {
+            return Err("key must be 2 characters long:".into());
+        };
+        if key.get(1..2) != Some(":") {
+            return Err(format!("missing colon: {key}"));
+        }
+        let element = match kind {
+            "f" => PathElement::Field(text.to_owned()),
+            "v" => PathElement::Value(serde_json::from_str(text).map_err(|e| e.to_string())?),
+            "i" => PathElement::Index(text.parse().map_err(|_| format!("invalid index: {text}"))?),
+            "k" => {
+                let fields: Map<String, Value> = serde_json::from_str(text).map_err(|e| e.to_string())?;
+                let mut fields: Vec<(String, Value)> = fields.into_iter().collect();
+                fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+                PathElement::Key(fields)
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(element))
+    }
+
+    fn to_key(&self) -> String {
+        match self {
+            PathElement::Field(name) => format!("f:{name}"),
+            PathElement::Key(fields) => {
+                let fields: Vec<String> = fields
+                    .iter()
+                    .map(|(name, value)| format!("{}:{}", web_safe(&name.as_str().into()), web_safe(value)))
+                    .collect();
+                format!("k:{{{}}}", fields.join(","))
+            }
+            PathElement::Value(value) => format!("v:{}", web_safe(value)),
+            PathElement::Index(index) => format!("i:{index}"),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+use serde_json::{Value, json};
+
+use super::{FieldSet, PathElement, path_text};
+
+fn set(json: &Value) -> FieldSet {
+    FieldSet::from_json(json).expect("a set")
+}
+
+#[test]
+fn a_set_is_written_as_it_was_read() {
+    for json in [
+        json!({}),
+        json!({"f:a": {}, "f:b": {".": {}, "f:c": {}}}),
+        json!({"f:ports": {"k:{\"port\":80,\"protocol\":\"TCP\"}": {".": {}, "f:port": {}}}}),
+        json!({"f:finalizers": {".": {}, "v:\"x\"": {}, "v:1": {}, "v:true": {}}}),
+        json!({"f:list": {"i:0": {}, "i:12": {"f:x": {}}}}),
+        json!({"f:a\u{e9}/<&>": {}, "v:\"\\u003c\\u0026\"": {}}),
+    ] {
+        assert_eq!(set(&json).to_json(), json);
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_an_error_or_dropped() {
+    assert!(set(&json!({"z:future": {}})).is_empty());
+    assert!(set(&Value::Null).is_empty());
+    for json in [
+        json!([]),
+        json!({"f": {}}),
+        json!({"fx": {}}),
+        json!({"f:a": 1}),
+        json!({"k:[]": {}}),
+        json!({"i:x": {}}),
+    ] {
+        assert!(FieldSet::from_json(&json).is_err(), "{json}");
+    }
+}
+
+#[test]
+fn members_and_what_lies_below_are_independent() {
+    let parent = set(&json!({"f:a": {}}));
+    let child = set(&json!({"f:a": {"f:b": {}}}));
+    let both = set(&json!({"f:a": {".": {}, "f:b": {}}}));
+    assert_eq!(parent.union(&child), both);
+    assert_eq!(both.difference(&parent), child);
+    assert_eq!(both.difference(&child), parent);
+    assert_eq!(both.intersection(&child), child);
+    assert!(both.recursive_difference(&parent).is_empty());
+    assert!(parent.intersection(&child).is_empty());
+}
+
+#[test]
+fn elements_have_an_order_and_numbers_are_numbers() {
+    let key = |port: Value| PathElement::Key(vec![("port".into(), port)]);
+    assert_eq!(key(json!(1)), key(json!(1.0)));
+    let mut elements = [
+        PathElement::Index(0),
+        PathElement::Value(json!("a")),
+        key(json!(443)),
+        PathElement::Value(json!(1)),
+        key(json!(80)),
+        PathElement::Field("z".into()),
+    ];
+    elements.sort();
+    let shown: Vec<String> = elements.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        shown,
+        [".z", "[port=80]", "[port=443]", "[=1]", "[=\"a\"]", "[0]"]
+    );
+}
+
+#[test]
+fn paths_show_as_in_messages() {
+    let set =
+        set(&json!({"f:spec": {"f:containers": {"k:{\"name\":\"a\\\"b\"}": {"f:image": {}}}, "f:x": {}}}));
+    let shown: Vec<String> = set.paths().iter().map(|p| path_text(p)).collect();
+    assert_eq!(shown, [".spec.x", ".spec.containers[name=\"a\\\"b\"].image"]);
+}

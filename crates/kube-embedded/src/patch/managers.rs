@@ -1,0 +1,309 @@
+//! Who owns which fields of an object: the books in `metadata.managedFields`.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::field_set::{FieldSet, PathElement, path_text};
+use super::go_text;
+use super::typed::Comparison;
+use crate::status::Status;
+
+/// What tells one entry from another. An applier has one entry for all versions.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ManagerId {
+    pub(super) manager: String,
+    pub(super) operation: Operation,
+    /// Empty for appliers.
+    api_version: String,
+    pub(super) subresource: String,
+}
+
+/// How a manager writes. In the order in which entries are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Operation {
+    Apply,
+    Update,
+}
+
+impl Operation {
+    fn name(self) -> &'static str {
+        match self {
+            Operation::Apply => "Apply",
+            Operation::Update => "Update",
+        }
+    }
+}
+
+impl ManagerId {
+    pub(super) fn new(
+        manager: &str,
+        operation: Operation,
+        api_version: &str,
+        subresource: &str,
+    ) -> ManagerId {
+        ManagerId {
+            manager: if manager.is_empty() { "unknown" } else { manager }.to_owned(),
+            operation,
+            api_version: match operation {
+                Operation::Apply => String::new(),
+                Operation::Update => api_version.to_owned(),
+            },
+            subresource: subresource.to_owned(),
+        }
+    }
+
+    /// As conflicts name it.
+    fn shown(&self) -> String {
+        let mut out = go_text::quoted(&self.manager);
+        if !self.subresource.is_empty() {
+            out += " with subresource ";
+            out += &go_text::quoted(&self.subresource);
+        }
+        if self.operation == Operation::Update {
+            out += " using ";
+            out += &self.api_version;
+        }
+        out
+    }
+}
+
+/// What a manager owns.
+#[derive(Debug, Clone)]
+pub(super) struct Owned {
+    pub(super) fields: FieldSet,
+    pub(super) api_version: String,
+    /// When the manager last changed the object; never, if it only ever applied what was there.
+    pub(super) time: Option<String>,
+}
+
+/// A field that someone else owns and that an applier wants to be different.
+#[derive(Debug, Clone)]
+pub(super) struct Conflict {
+    pub(super) manager: ManagerId,
+    pub(super) path: Vec<PathElement>,
+}
+
+/// All managers of an object.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Managers(pub(super) BTreeMap<ManagerId, Owned>);
+
+/// Seconds are all that an entry tells.
+pub(super) fn stamp(now: Timestamp) -> String {
+    now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+pub(super) fn seconds(time: Option<&String>) -> i64 {
+    let parsed = time.and_then(|t| t.parse::<Timestamp>().ok());
+    parsed.map_or(0, Timestamp::as_second)
+}
+
+impl Managers {
+    /// Reads an object's entries.
+    pub(super) fn of(object: &Value) -> Result<Managers, String> {
+        let mut managers = BTreeMap::new();
+        let entries = object["metadata"]["managedFields"]
+            .as_array()
+            .into_iter()
+            .flatten();
+        for (index, entry) in entries.enumerate() {
+            let text = |name: &str| entry[name].as_str().unwrap_or_default();
+            let operation = match text("operation") {
+                "Apply" => Operation::Apply,
+                "Update" => Operation::Update,
+                _ => return Err("operation must be `Apply` or `Update`".into()),
+            };
+            if text("apiVersion").is_empty() {
+                return Err("apiVersion must not be empty".into());
+            }
+            match text("fieldsType") {
+                "FieldsV1" => {}
+                "" => return Err(format!("missing fieldsType in managed fields entry {index}")),
+                other => {
+                    let other = go_text::quoted(other);
+                    return Err(format!(
+                        "invalid fieldsType {other} in managed fields entry {index}"
+                    ));
+                }
+            }
+            let fields = FieldSet::from_json(&entry["fieldsV1"])
+                .map_err(|e| format!("error decoding versioned set: error decoding set: {e}"))?;
+            let id = ManagerId {
+                manager: text("manager").to_owned(),
+                ..ManagerId::new("", operation, text("apiVersion"), text("subresource"))
+            };
+            let owned = Owned {
+                fields,
+                api_version: text("apiVersion").to_owned(),
+                time: entry["time"].as_str().map(str::to_owned),
+            };
+            managers.insert(id, owned);
+        }
+        Ok(Managers(managers))
+    }
+
+    /// Writes the entries into an object, in the order in which the API server lists them.
+    pub(super) fn write_to(self, object: &mut Value) {
+        if self.0.is_empty() {
+            *object = without_entries(object);
+            return;
+        }
+        let Some(object) = object.as_object_mut() else {
+            return;
+        };
+        let metadata = object.entry("metadata").or_insert(Value::Null);
+        if metadata.is_null() {
+            *metadata = json!({});
+        }
+        let Some(metadata) = metadata.as_object_mut() else {
+            return;
+        };
+        let mut entries: Vec<(ManagerId, Owned)> = self.0.into_iter().collect();
+        entries.sort_by(|(a, x), (b, y)| {
+            (
+                a.operation,
+                seconds(x.time.as_ref()),
+                &a.manager,
+                &x.api_version,
+                &a.subresource,
+            )
+                .cmp(&(
+                    b.operation,
+                    seconds(y.time.as_ref()),
+                    &b.manager,
+                    &y.api_version,
+                    &b.subresource,
+                ))
+        });
+        let entries = entries
+            .into_iter()
+            .map(|(id, owned)| entry(&id, &owned))
+            .collect();
+        metadata.insert("managedFields".into(), Value::Array(entries));
+    }
+
+    /// Takes from everyone but `writer` the fields that changed. Without `force`, it is a conflict if someone owns a
+    /// field that has another value now; fields that are gone are never one.
+    pub(super) fn release(
+        &mut self,
+        changes: &Comparison,
+        writer: &ManagerId,
+        force: bool,
+    ) -> Result<(), Vec<Conflict>> {
+        let set = changes.set();
+        let mut conflicts = Vec::new();
+        let mut left = BTreeMap::new();
+        for (id, owned) in &self.0 {
+            if id == writer {
+                continue;
+            }
+            let lost = owned.fields.intersection(&set);
+            conflicts.extend(lost.paths().into_iter().map(|path| Conflict {
+                manager: id.clone(),
+                path,
+            }));
+            left.insert(
+                id.clone(),
+                owned.fields.difference(&lost).difference(&changes.removed),
+            );
+        }
+        if !force && !conflicts.is_empty() {
+            return Err(conflicts);
+        }
+        for (id, fields) in left {
+            if let Some(owned) = self.0.get_mut(&id) {
+                owned.fields = fields;
+            }
+        }
+        self.0.retain(|_, owned| !owned.fields.is_empty());
+        Ok(())
+    }
+
+    /// Takes from `id` what nobody can own: what identifies the object and what the server itself writes.
+    pub(super) fn strip(&mut self, id: &ManagerId) {
+        let unowned = FieldSet::of_names(&[
+            &["apiVersion"],
+            &["kind"],
+            &["metadata"],
+            &["metadata", "name"],
+            &["metadata", "namespace"],
+            &["metadata", "creationTimestamp"],
+            &["metadata", "selfLink"],
+            &["metadata", "uid"],
+            &["metadata", "clusterName"],
+            &["metadata", "generation"],
+            &["metadata", "managedFields"],
+            &["metadata", "resourceVersion"],
+        ]);
+        if let Some(owned) = self.0.get_mut(id) {
+            owned.fields = owned.fields.difference(&unowned);
+            if owned.fields.is_empty() {
+                self.0.remove(id);
+            }
+        }
+    }
+}
+
+fn entry(id: &ManagerId, owned: &Owned) -> Value {
+    let mut out = Map::new();
+    let mut put = |name: &str, text: &str| {
+        if !text.is_empty() {
+            out.insert(name.to_owned(), text.into());
+        }
+    };
+    put("manager", &id.manager);
+    put("operation", id.operation.name());
+    put("apiVersion", &owned.api_version);
+    put("time", owned.time.as_deref().unwrap_or_default());
+    put("fieldsType", "FieldsV1");
+    put("subresource", &id.subresource);
+    out.insert("fieldsV1".into(), owned.fields.to_json());
+    Value::Object(out)
+}
+
+/// The object without its entries, so that they are no part of what is compared and merged.
+pub(super) fn without_entries(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    object
+}
+
+/// The answer to an applier that does not force its way.
+pub(super) fn refuse(conflicts: &[Conflict]) -> Status {
+    let message = match conflicts {
+        [one] => format!(
+            "Apply failed with 1 conflict: conflict with {}: {}",
+            one.manager.shown(),
+            path_text(&one.path)
+        ),
+        many => {
+            let mut lines = Vec::new();
+            let mut current = None;
+            for conflict in many {
+                if current != Some(&conflict.manager) {
+                    lines.push(format!("conflicts with {}:", conflict.manager.shown()));
+                    current = Some(&conflict.manager);
+                }
+                lines.push(format!("- {}", path_text(&conflict.path)));
+            }
+            format!("Apply failed with {} conflicts: {}", many.len(), lines.join("\n"))
+        }
+    };
+    let status = Status::new(409, "Conflict", message);
+    conflicts.iter().fold(status, |status, conflict| {
+        let message = format!("conflict with {}", conflict.manager.shown());
+        status.cause("FieldManagerConflict", &message, &path_text(&conflict.path))
+    })
+}
+
+/// Whether a client asks to forget all managers: by an empty list, or by one empty entry.
+pub(super) fn asks_reset(object: &Value) -> bool {
+    match object["metadata"]["managedFields"].as_array().map(Vec::as_slice) {
+        Some([]) => true,
+        Some([one]) => *one == json!({}),
+        _ => false,
+    }
+}

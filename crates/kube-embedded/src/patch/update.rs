@@ -1,0 +1,209 @@
+//! Books for every write that is not an apply: what a create, update or patch changed belongs to its sender.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::field_set::{FieldSet, equal_values};
+use super::managers::{ManagerId, Managers, Operation, Owned, asks_reset, seconds, stamp, without_entries};
+use super::typed::{self, Repeats, Site};
+use crate::schema::{Type, Types};
+
+/// So many managers by updates are told apart.
+const MAX_UPDATE_MANAGERS: usize = 10;
+
+/// A write and what it met.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Update<'a> {
+    pub(crate) types: &'a Types,
+    pub(crate) ty: &'a Type,
+    /// The endpoint's version, such as `apps/v1`.
+    pub(crate) api_version: &'a str,
+    /// The object as it was; `None` if it is created.
+    pub(crate) old: Option<&'a Value>,
+    pub(crate) manager: &'a str,
+    /// Empty for the object itself.
+    pub(crate) subresource: &'a str,
+    /// Fields that this endpoint does not write, such as `status`; nobody comes to own them through it.
+    pub(crate) reset: &'a FieldSet,
+    pub(crate) now: Timestamp,
+}
+
+/// Enters a write into the books of `new`, which is the object as it will be stored, with the `managedFields` that the
+/// client sent or left out.
+pub(crate) fn record_update(write: Update<'_>, new: &mut Value) {
+    let mut managers = write.managers(new);
+    *new = without_entries(new);
+    let is_create = write
+        .old
+        .is_none_or(|old| old["metadata"]["uid"].as_str().unwrap_or_default().is_empty());
+    if managers.0.is_empty() && !is_create {
+        return;
+    }
+    let site = Site::root(write.types, write.ty);
+    let old = match write.old {
+        Some(old) => without_entries(old),
+        None => blank_for(write.types, write.ty, new),
+    };
+    let valid = [&old, new]
+        .iter()
+        .all(|o| typed::validate(site, o, Repeats::Allowed).is_ok());
+    if !valid {
+        return;
+    }
+    let change = Change {
+        site,
+        reset: write.reset,
+        api_version: write.api_version,
+        now: write.now,
+    };
+    let id = ManagerId::new(
+        write.manager,
+        Operation::Update,
+        write.api_version,
+        write.subresource,
+    );
+    change.record(&old, new, &mut managers, &id);
+    merge_oldest(&mut managers);
+    managers.write_to(new);
+}
+
+/// The blank object before `new`. A `null` in `new` is a field that Go cannot leave out: it was there before.
+fn blank_for(types: &Types, ty: &Type, new: &Value) -> Value {
+    fn add_nulls(blank: &mut Value, new: &Value) {
+        let (Some(blank), Some(new)) = (blank.as_object_mut(), new.as_object()) else {
+            return;
+        };
+        for (name, value) in new {
+            if value.is_null() {
+                blank.entry(name.as_str()).or_insert(Value::Null);
+            } else if let Some(below) = blank.get_mut(name) {
+                add_nulls(below, value);
+            }
+        }
+    }
+    let mut blank = typed::blank(types, ty);
+    add_nulls(&mut blank, new);
+    blank
+}
+
+/// Gives `new` the times of `old` if nothing else is different, so that a write that changes nothing is none.
+pub(crate) fn keep_times(old: &Value, new: &mut Value) {
+    let timeless = |object: &Value| {
+        let mut entries = object["metadata"]["managedFields"].clone();
+        for entry in entries.as_array_mut().into_iter().flatten() {
+            if let Some(entry) = entry.as_object_mut() {
+                entry.remove("time");
+            }
+        }
+        entries
+    };
+    let entries = &old["metadata"]["managedFields"];
+    let same = entries.is_array()
+        && timeless(old) == timeless(new)
+        && equal_values(&without_entries(old), &without_entries(new));
+    if let (true, Some(metadata)) = (same, new.get_mut("metadata").and_then(Value::as_object_mut)) {
+        metadata.insert("managedFields".into(), entries.clone());
+    }
+}
+
+impl Update<'_> {
+    /// The managers before this write: the client's if it sends any, otherwise the server's. They cannot be changed
+    /// through a subresource.
+    fn managers(&self, new: &Value) -> Managers {
+        let live = || {
+            self.old
+                .and_then(|old| Managers::of(old).ok())
+                .unwrap_or_default()
+        };
+        if !self.subresource.is_empty() {
+            return live();
+        }
+        if asks_reset(new) {
+            return Managers::default();
+        }
+        match Managers::of(new) {
+            Ok(sent) if !sent.0.is_empty() => sent,
+            _ => live(),
+        }
+    }
+}
+
+/// A change that goes into the books without being asked for.
+pub(super) struct Change<'a> {
+    pub(super) site: Site<'a>,
+    pub(super) reset: &'a FieldSet,
+    pub(super) api_version: &'a str,
+    pub(super) now: Timestamp,
+}
+
+impl Change<'_> {
+    /// Gives the fields that differ to `id` and takes them from everyone else.
+    pub(super) fn record(&self, old: &Value, new: &Value, managers: &mut Managers, id: &ManagerId) {
+        let changes = typed::compare(self.site, old, new).without(self.reset);
+        // The sender's former entry is treated like anybody's, so that only what changes now counts as a change.
+        let current = ManagerId::new("current-operation", Operation::Update, "", "");
+        // A forced release has no conflicts.
+        let _ = managers.release(&changes, &current, true);
+        managers.0.insert(
+            current.clone(),
+            Owned {
+                fields: changes.set(),
+                api_version: self.api_version.to_owned(),
+                time: Some(stamp(self.now)),
+            },
+        );
+        managers.strip(&current);
+        if let Some(mut owned) = managers.0.remove(&current) {
+            if let Some(former) = managers.0.get(id) {
+                owned.fields = owned.fields.union(&former.fields);
+            }
+            managers.0.insert(id.clone(), owned);
+        }
+    }
+}
+
+/// Merges the oldest entries of one version into one, until there are few enough.
+fn merge_oldest(managers: &mut Managers) {
+    let mut updaters: Vec<ManagerId> = managers
+        .0
+        .keys()
+        .filter(|id| id.operation == Operation::Update)
+        .cloned()
+        .collect();
+    let mut count = updaters.len();
+    updaters.sort_by_key(|id| {
+        (
+            seconds(managers.0.get(id).and_then(|o| o.time.as_ref())),
+            id.clone(),
+        )
+    });
+    let mut first_of_version: BTreeMap<String, ManagerId> = BTreeMap::new();
+    for id in updaters {
+        if count <= MAX_UPDATE_MANAGERS {
+            return;
+        }
+        let Some(owned) = managers.0.get(&id).cloned() else {
+            continue;
+        };
+        let Some(first) = first_of_version.get(&owned.api_version) else {
+            first_of_version.insert(owned.api_version, id);
+            continue;
+        };
+        let bucket = ManagerId::new("ancient-changes", Operation::Update, &owned.api_version, "");
+        if !managers.0.contains_key(&bucket) {
+            let Some(first) = managers.0.remove(first) else {
+                continue;
+            };
+            managers.0.insert(bucket.clone(), first);
+        }
+        managers.0.remove(&id);
+        if let Some(merged) = managers.0.get_mut(&bucket) {
+            merged.fields = merged.fields.union(&owned.fields);
+            // The later of the two.
+            merged.time = owned.time;
+            count -= 1;
+        }
+    }
+}
