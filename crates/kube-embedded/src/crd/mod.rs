@@ -1,1 +1,260 @@
-//! crd
+//! Custom resources: their definitions, and what a definition makes of an object.
+//!
+//! A `CustomResourceDefinition` is checked by [`validate_crd`], gets its status from [`established_status`], and becomes a
+//! [`CustomKind`], which prunes, defaults and validates objects in the order in which the API server does it:
+//! [`CustomKind::prune`] while decoding, [`CustomKind::default`] right after, [`CustomKind::validate`] before storing.
+
+mod defaulting;
+mod definition;
+mod embedded;
+mod formats;
+mod lists;
+mod names;
+mod pattern;
+mod prune;
+mod status;
+mod structure;
+#[cfg(test)]
+mod tests;
+mod types;
+mod validate;
+
+use serde_json::Value;
+
+pub(crate) use self::definition::{unrecognized_formats, validate_crd};
+use self::pattern::Patterns;
+pub(crate) use self::status::{established_status, initial_status, is_established, updated_status};
+use self::structure::Schema;
+pub(crate) use self::types::name as type_name;
+use crate::scale::{self, ScalePaths};
+use crate::schema::{Type, Types};
+use crate::status::{FieldError, FieldErrorKind, Result};
+use crate::table::CustomColumns;
+
+/// A kind that a `CustomResourceDefinition` adds to the API.
+#[derive(Debug)]
+pub(crate) struct CustomKind {
+    pub(crate) group: String,
+    pub(crate) plural: String,
+    pub(crate) singular: String,
+    pub(crate) kind: String,
+    pub(crate) list_kind: String,
+    pub(crate) short_names: Vec<String>,
+    pub(crate) categories: Vec<String>,
+    pub(crate) namespaced: bool,
+    /// In the order of the definition.
+    pub(crate) versions: Vec<CustomVersion>,
+}
+
+/// One version of a [`CustomKind`].
+#[derive(Debug)]
+pub(crate) struct CustomVersion {
+    pub(crate) name: String,
+    pub(crate) served: bool,
+    pub(crate) storage: bool,
+    /// What a client of this version is warned of, if it is deprecated.
+    pub(crate) warning: Option<String>,
+    /// The version has a `status` subresource.
+    pub(crate) status: bool,
+    /// The version has a `scale` subresource.
+    pub(crate) scale: Option<ScalePaths>,
+    pub(crate) columns: CustomColumns,
+    /// Paths such as `.spec.color`.
+    pub(crate) selectable_fields: Vec<String>,
+    /// The schema as it stands in the definition.
+    pub(crate) schema: Value,
+    /// The types of the schema: for merging and server-side apply. They say nothing about formats or bounds, and a value
+    /// of the wrong type is for [`CustomKind::validate`] to refuse, with its own message.
+    pub(crate) types: Types,
+    /// The type of an object, in [`CustomVersion::types`].
+    pub(crate) root: Type,
+    patterns: Patterns,
+}
+
+impl CustomKind {
+    /// Reads a definition that [`validate_crd`] found no fault with. Accepted names count, once there are any.
+    pub(crate) fn from_crd(crd: &Value) -> CustomKind {
+        let spec = &crd["spec"];
+        let accepted = &crd["status"]["acceptedNames"];
+        let names = Schema(match accepted["kind"].as_str() {
+            Some(kind) if !kind.is_empty() => accepted,
+            _ => &spec["names"],
+        });
+        let or = |text: &str, default: String| if text.is_empty() { default } else { text.to_owned() };
+        let kind = names.text("kind").to_owned();
+        let group = spec["group"].as_str().unwrap_or_default().to_owned();
+        let versions = spec["versions"].as_array().into_iter().flatten();
+        CustomKind {
+            plural: names.text("plural").to_owned(),
+            singular: or(names.text("singular"), kind.to_lowercase()),
+            list_kind: or(names.text("listKind"), format!("{kind}List")),
+            short_names: names.texts("shortNames").map(str::to_owned).collect(),
+            categories: names.texts("categories").map(str::to_owned).collect(),
+            namespaced: spec["scope"] == "Namespaced",
+            versions: versions
+                .map(|v| CustomVersion::new(Schema(v), &group, &kind))
+                .collect(),
+            kind,
+            group,
+        }
+    }
+
+    /// The version of this name, served or not.
+    pub(crate) fn version(&self, name: &str) -> Option<&CustomVersion> {
+        self.versions.iter().find(|v| v.name == name)
+    }
+
+    /// The version objects are stored in.
+    pub(crate) fn storage_version(&self) -> Option<&CustomVersion> {
+        self.versions.iter().find(|v| v.storage)
+    }
+
+    /// Removes what the schema does not know, and nulls that stand for nothing.
+    ///
+    /// Returns the paths of the unknown fields, such as `spec.foo`, in the order of strict decoding's messages
+    /// (`unknown field "spec.foo"`); metadata is held against the built-in type.
+    pub(crate) fn prune(&self, version: &str, object: &mut Value) -> Vec<String> {
+        self.version(version)
+            .map_or_else(Vec::new, |v| prune::prune(object, Schema(&v.schema)))
+    }
+
+    /// Fills in the defaults of the schema, also where a null stands for nothing.
+    pub(crate) fn default(&self, version: &str, object: &mut Value) {
+        if let Some(version) = self.version(version) {
+            defaulting::fill(object, Schema(&version.schema));
+        }
+    }
+
+    /// What is wrong with an object: schema, scale paths, embedded resources, lists of type `set` and `map`.
+    ///
+    /// With `old`, what did not change is not reported. Name and labels of the object itself are checked by whoever checks
+    /// them for all kinds. CEL rules (`x-kubernetes-validations`) are not evaluated.
+    pub(crate) fn validate(&self, version: &str, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+        let Some(version) = self.version(version) else {
+            return Vec::new();
+        };
+        let schema = Schema(&version.schema);
+        let mut errors = validate::check(schema, &version.patterns, object, old, None);
+        if let Some(paths) = &version.scale {
+            errors.extend(scale::check_spec(paths, object));
+            errors.extend(scale::check_status(paths, object));
+        }
+        errors.extend(embedded::check(schema, object));
+        version.check_lists(object, old, &mut errors);
+        version.say_what_was_skipped(&mut errors);
+        errors
+    }
+
+    /// As [`CustomKind::validate`], for a write to the `status` subresource: only the status is looked at.
+    pub(crate) fn validate_status(&self, version: &str, object: &Value, old: &Value) -> Vec<FieldError> {
+        let Some(version) = self.version(version) else {
+            return Vec::new();
+        };
+        let mut errors = Vec::new();
+        let schema = Schema(&version.schema);
+        if let (Some(status), Some(property)) = (object.get("status"), schema.property("status")) {
+            let old = old.get("status");
+            errors = validate::check(property, &version.patterns, status, old, Some("status"));
+        }
+        if let Some(paths) = &version.scale {
+            errors.extend(scale::check_status(paths, object));
+        }
+        version.check_lists(object, Some(old), &mut errors);
+        version.say_what_was_skipped(&mut errors);
+        errors
+    }
+
+    /// The `scale` subresource of an object.
+    ///
+    /// # Errors
+    /// If the object has no replicas, or values of a wrong type at the paths.
+    pub(crate) fn to_scale(&self, version: &str, object: &Value) -> Result<Value> {
+        scale::of_custom(self.scale_paths(version)?, object)
+    }
+
+    /// As [`CustomKind::to_scale`], to be patched or replaced and given to [`CustomKind::apply_scale`]: here an object
+    /// without replicas is no error yet.
+    ///
+    /// # Errors
+    /// If the object has values of a wrong type at the paths.
+    pub(crate) fn to_scale_for_update(&self, version: &str, object: &Value) -> Result<Value> {
+        scale::of_custom_for_update(self.scale_paths(version)?, object)
+    }
+
+    /// Writes the replicas of a scale into an object, and its resource version, if it has one.
+    ///
+    /// # Errors
+    /// If nobody says how many replicas, or the object cannot take them.
+    pub(crate) fn apply_scale(&self, version: &str, object: &mut Value, scale: &Value) -> Result<()> {
+        scale::apply_custom(self.scale_paths(version)?, object, scale)
+    }
+
+    fn scale_paths(&self, version: &str) -> Result<&ScalePaths> {
+        self.version(version)
+            .and_then(|v| v.scale.as_ref())
+            .ok_or_else(crate::status::Status::no_such_path)
+    }
+}
+
+impl CustomVersion {
+    fn new(version: Schema<'_>, group: &str, kind: &str) -> CustomVersion {
+        let name = version.text("name").to_owned();
+        let schema = version.0["schema"]["openAPIV3Schema"].clone();
+        let mut types = Types::default();
+        let root = types::root(&mut types, Schema(&schema), &types::name(group, &name, kind));
+        let warning = version
+            .flag("deprecated")
+            .then(|| match version.text("deprecationWarning") {
+                "" => format!("{group}/{name} {kind} is deprecated"),
+                own => own.to_owned(),
+            });
+        CustomVersion {
+            served: version.flag("served"),
+            storage: version.flag("storage"),
+            warning,
+            status: version.0["subresources"]["status"].is_object(),
+            scale: ScalePaths::of_custom(&version.0["subresources"]["scale"]),
+            columns: CustomColumns::new(&version.0["additionalPrinterColumns"]),
+            selectable_fields: version
+                .schemas("selectableFields")
+                .map(|f| f.text("jsonPath").to_owned())
+                .collect(),
+            patterns: Patterns::of(&schema),
+            schema,
+            types,
+            root,
+            name,
+        }
+    }
+
+    /// Lists that already repeated themselves may go on doing so.
+    fn check_lists(&self, object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
+        let schema = Schema(&self.schema);
+        if old.is_none_or(|old| lists::check(schema, old).is_empty()) {
+            errors.extend(lists::check(schema, object));
+        }
+    }
+
+    /// A schema with rules says so when other errors kept the rules from being checked.
+    fn say_what_was_skipped(&self, errors: &mut Vec<FieldError>) {
+        let blocks = |e: &FieldError| {
+            matches!(
+                e.kind,
+                FieldErrorKind::NotSupported
+                    | FieldErrorKind::Required
+                    | FieldErrorKind::TooLong
+                    | FieldErrorKind::TooMany
+                    | FieldErrorKind::TypeInvalid
+            )
+        };
+        let has_rules = Schema(&self.schema).any(&|s| !s.list("x-kubernetes-validations").is_empty());
+        if has_rules && errors.iter().any(blocks) {
+            errors.push(FieldError::invalid(
+                "<nil>",
+                Value::Null,
+                "some validation rules were not checked because the object was invalid; correct the existing errors to \
+                 complete validation",
+            ));
+        }
+    }
+}

@@ -1,1 +1,168 @@
-//! OpenAPI documents.
+//! The OpenAPI documents: what clients read to learn fields, patch strategies and query parameters.
+//!
+//! kubectl works from version 3: one document for each group version, found through an index. It asks for version 2 only
+//! as a fallback, in protobuf, and lives without it. Descriptions are left out; types, required fields, merge keys,
+//! patch strategies, group-version-kinds and parameters are all there.
+
+mod names;
+mod operations;
+mod schemas;
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Map, Value, json};
+
+use self::schemas::Schemas;
+use crate::crd::{self, CustomKind, CustomVersion};
+use crate::schema::Types;
+
+/// A version of OpenAPI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flavor {
+    V2,
+    V3,
+}
+
+/// A resource as the documents show it.
+#[derive(Debug, Clone)]
+pub(crate) struct ResourceDoc<'a> {
+    /// Empty for the core group.
+    pub(crate) group: &'a str,
+    pub(crate) version: &'a str,
+    pub(crate) kind: &'a str,
+    pub(crate) list_kind: String,
+    pub(crate) plural: &'a str,
+    pub(crate) namespaced: bool,
+    /// OpenAPI name of the type, such as `io.k8s.api.core.v1.Pod`.
+    pub(crate) type_name: String,
+    /// The schema of a custom resource; built-in kinds have theirs in [`Types`].
+    pub(crate) schema: Option<&'a Value>,
+    /// `get`, `list`, `create` and so on.
+    pub(crate) verbs: Vec<&'a str>,
+    pub(crate) subresources: Vec<SubresourceDoc<'a>>,
+}
+
+/// A subresource of a [`ResourceDoc`], with the kind it answers with.
+#[derive(Debug, Clone)]
+pub(crate) struct SubresourceDoc<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) group: &'a str,
+    pub(crate) version: &'a str,
+    pub(crate) kind: &'a str,
+    pub(crate) verbs: Vec<&'a str>,
+}
+
+impl<'a> ResourceDoc<'a> {
+    /// A version of a custom kind.
+    pub(crate) fn of_custom(kind: &'a CustomKind, version: &'a CustomVersion) -> ResourceDoc<'a> {
+        let verbs = "create delete deletecollection get list patch update watch";
+        let own = version.status.then(|| SubresourceDoc {
+            name: "status",
+            group: &kind.group,
+            version: &version.name,
+            kind: &kind.kind,
+            verbs: vec!["get", "patch", "update"],
+        });
+        let scale = version.scale.is_some().then(|| SubresourceDoc {
+            name: "scale",
+            group: "autoscaling",
+            version: "v1",
+            kind: "Scale",
+            verbs: vec!["get", "patch", "update"],
+        });
+        ResourceDoc {
+            group: &kind.group,
+            version: &version.name,
+            kind: &kind.kind,
+            list_kind: kind.list_kind.clone(),
+            plural: &kind.plural,
+            namespaced: kind.namespaced,
+            type_name: crd::type_name(&kind.group, &version.name, &kind.kind),
+            schema: Some(&version.schema),
+            verbs: verbs.split(' ').collect(),
+            subresources: scale.into_iter().chain(own).collect(),
+        }
+    }
+
+    /// Name of the list's type.
+    fn list_type(&self) -> String {
+        match self.schema {
+            None => format!("{}List", self.type_name),
+            Some(_) => crd::type_name(self.group, self.version, &self.list_kind),
+        }
+    }
+}
+
+/// The key of a group version in the index, which is also the end of its document's path: `apis/apps/v1`.
+pub(crate) fn v3_key(group: &str, version: &str) -> String {
+    match group {
+        "" => format!("api/{version}"),
+        group => format!("apis/{group}/{version}"),
+    }
+}
+
+/// The answer to `/openapi/v3`: where the documents are. The hash in an address changes with its document.
+pub(crate) fn v3_index<'a>(documents: impl IntoIterator<Item = (&'a str, &'a str, &'a [u8])>) -> Value {
+    let paths: Map<String, Value> = documents
+        .into_iter()
+        .map(|(group, version, document)| {
+            let key = v3_key(group, version);
+            let url = format!("/openapi/v3/{key}?hash={}", hash(document));
+            (key, json!({ "serverRelativeURL": url }))
+        })
+        .collect();
+    json!({ "paths": paths })
+}
+
+/// A text that is the same for the same content.
+fn hash(document: &[u8]) -> String {
+    // FNV-1a over 128 bits: changes have to show, nobody has to be kept from forging.
+    let mut state: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    for byte in document {
+        state ^= u128::from(*byte);
+        state = state.wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+    }
+    format!("{state:032X}")
+}
+
+/// The answer to `/openapi/v3/apis/<group>/<version>`, for the resources of that group version.
+pub(crate) fn v3_document(group: &str, version: &str, resources: &[ResourceDoc<'_>], types: &Types) -> Value {
+    let mut schemas = Schemas::new(Flavor::V3, types);
+    let mut paths = Map::new();
+    let own = || {
+        resources
+            .iter()
+            .filter(|r| r.group == group && r.version == version)
+    };
+    if own().any(|r| r.schema.is_none()) {
+        operations::add_root(&mut paths, group, version, &mut schemas);
+    }
+    for resource in own() {
+        operations::add(&mut paths, Flavor::V3, resource, &mut schemas);
+    }
+    json!({
+        "openapi": "3.0.0",
+        "info": info(),
+        "paths": paths,
+        "components": { "schemas": schemas.finish() },
+    })
+}
+
+/// The answer to `/openapi/v2`, in JSON.
+pub(crate) fn v2_document(resources: &[ResourceDoc<'_>], types: &Types) -> Value {
+    let mut schemas = Schemas::new(Flavor::V2, types);
+    let mut paths = Map::new();
+    for resource in resources {
+        operations::add(&mut paths, Flavor::V2, resource, &mut schemas);
+    }
+    json!({
+        "swagger": "2.0",
+        "info": info(),
+        "paths": paths,
+        "definitions": schemas.finish(),
+    })
+}
+
+fn info() -> Value {
+    json!({ "title": "Kubernetes", "version": "v1.36.3" })
+}

@@ -1,0 +1,139 @@
+//! Dates, times and durations.
+
+/// `2006-01-02`, of a day that exists.
+pub(super) fn is_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let [year, month, day] = parts.as_slice() else {
+        return false;
+    };
+    let number = |part: &str, width: usize| -> Option<u32> {
+        let plain = part.len() == width && part.bytes().all(|b| b.is_ascii_digit());
+        plain.then(|| part.parse().ok()).flatten()
+    };
+    let (Some(year), Some(month), Some(day)) = (number(year, 4), number(month, 2), number(day, 2)) else {
+        return false;
+    };
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let days = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 if leap => 29,
+        2 => 28,
+        _ => return false,
+    };
+    (1..=days).contains(&day)
+}
+
+/// RFC 3339, in either case of letters.
+pub(super) fn is_date_time(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let mut parts = lower.split('t');
+    let (Some(date), Some(time)) = (parts.next(), parts.next()) else {
+        return false;
+    };
+    is_date(date) && is_time_of_day(time)
+}
+
+/// `15:04:05`, any one character and digits for a fraction, and a zone.
+fn is_time_of_day(text: &str) -> bool {
+    let Some((clock, rest)) = text.split_at_checked(8) else {
+        return false;
+    };
+    if !is_clock(clock, &[23, 59, 59]) {
+        return false;
+    }
+    let is_zone = |zone: &str| match zone.strip_prefix(['+', '-']) {
+        Some(offset) => is_clock(offset, &[99, 99]),
+        None => zone == "z",
+    };
+    if is_zone(rest) {
+        return true;
+    }
+    let mut chars = rest.chars();
+    chars.next();
+    let fraction = chars.as_str();
+    let zone = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
+    zone.len() < fraction.len() && is_zone(zone)
+}
+
+/// Two digits for each limit, with colons between.
+fn is_clock(text: &str, limits: &[u8]) -> bool {
+    let parts: Vec<&str> = text.split(':').collect();
+    parts.len() == limits.len()
+        && parts.iter().zip(limits).all(|(part, limit)| {
+            part.len() == 2
+                && part.bytes().all(|b| b.is_ascii_digit())
+                && part.parse::<u8>().is_ok_and(|n| n <= *limit)
+        })
+}
+
+/// As Go writes durations, or in words: `22 ns`, `3 days`.
+pub(super) fn is_duration(text: &str) -> bool {
+    is_go_duration(text) || has_spoken_duration(text)
+}
+
+fn is_go_duration(text: &str) -> bool {
+    let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if rest == "0" {
+        return true;
+    }
+    if rest.is_empty() {
+        return false;
+    }
+    while !rest.is_empty() {
+        let unit = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let number = rest.get(..rest.len() - unit.len()).unwrap_or_default();
+        if !number.contains(|c: char| c.is_ascii_digit()) || number.matches('.').count() > 1 {
+            return false;
+        }
+        let end = unit
+            .find(|c: char| c.is_ascii_digit() || c == '.')
+            .unwrap_or(unit.len());
+        let (unit, left) = unit.split_at(end);
+        if !matches!(unit, "ns" | "us" | "µs" | "μs" | "ms" | "s" | "m" | "h") {
+            return false;
+        }
+        rest = left;
+    }
+    true
+}
+
+const UNITS: [&[&str]; 8] = [
+    &["ns", "nano"],
+    &["us", "µs", "micro"],
+    &["ms", "milli"],
+    &["s", "sec"],
+    &["m", "min"],
+    &["h", "hr", "hour"],
+    &["d", "day"],
+    &["w", "wk", "week"],
+];
+
+/// Somewhere in the text stands a number followed by a unit.
+fn has_spoken_duration(text: &str) -> bool {
+    let mut rest = text;
+    let mut found = false;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+        let from_number = rest.get(start..).unwrap_or_default();
+        let after_number = from_number.trim_start_matches(|c: char| c.is_ascii_digit());
+        let number = from_number
+            .get(..from_number.len() - after_number.len())
+            .unwrap_or_default();
+        let from_unit = after_number.trim_start();
+        let after_unit = from_unit.trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == 'µ');
+        let unit = from_unit
+            .get(..from_unit.len() - after_unit.len())
+            .unwrap_or_default()
+            .to_lowercase();
+        if !unit.is_empty() {
+            if number.parse::<i64>().is_err() {
+                return false;
+            }
+            found |= UNITS.iter().any(|names| {
+                names.contains(&unit.as_str()) || names.last().is_some_and(|long| unit.starts_with(long))
+            });
+        }
+        rest = after_unit;
+    }
+    found
+}

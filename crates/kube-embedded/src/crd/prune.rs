@@ -1,0 +1,215 @@
+//! Removes what a schema does not know.
+
+use serde_json::Value;
+
+use super::structure::{Additional, Schema, is_meta_field};
+use crate::schema::{Resolved, Type, Types};
+
+/// Removes unknown fields and the nulls that mean nothing; returns the paths of the unknown fields.
+///
+/// Fields of the object's `metadata` come first, then all others by name.
+pub(super) fn prune(object: &mut Value, schema: Schema<'_>) -> Vec<String> {
+    let mut unknown = Vec::new();
+    prune_metadata(object, "", &mut unknown);
+    unknown.append(&mut prune_fields(object, schema, true));
+    drop_nulls(object, Some(schema));
+    let mut embedded = Vec::new();
+    prune_embedded(object, schema, "", &mut embedded);
+    embedded.sort();
+    unknown.append(&mut embedded);
+    unknown
+}
+
+/// Removes unknown fields only, and returns their paths; a `resource` keeps what all resources have.
+pub(super) fn prune_fields(value: &mut Value, schema: Schema<'_>, resource: bool) -> Vec<String> {
+    let mut pruning = Pruning { unknown: Vec::new() };
+    pruning.node(value, Some(schema), resource, &mut String::new());
+    pruning.unknown.sort();
+    pruning.unknown
+}
+
+fn prune_metadata(resource: &mut Value, path: &str, unknown: &mut Vec<String>) {
+    let types = Types::builtin();
+    let Some(meta) = types.find("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta") else {
+        return;
+    };
+    if let Some(metadata) = resource.get_mut("metadata") {
+        let path = format!("{path}metadata");
+        prune_typed(metadata, types, &Type::Ref(meta), &path, unknown);
+    }
+}
+
+fn prune_typed(value: &mut Value, types: &Types, ty: &Type, path: &str, unknown: &mut Vec<String>) {
+    match (types.resolve(ty), value) {
+        (Resolved::Struct(known), Value::Object(fields)) => {
+            fields.retain(|name, field| {
+                let inner = format!("{path}.{name}");
+                if let Some(of) = known.field(name) {
+                    prune_typed(field, types, &of.ty, &inner, unknown);
+                    return true;
+                }
+                unknown.push(inner);
+                false
+            });
+        }
+        (Resolved::List(item), Value::Array(items)) => {
+            for (at, value) in items.iter_mut().enumerate() {
+                prune_typed(value, types, item, &format!("{path}[{at}]"), unknown);
+            }
+        }
+        _ => {}
+    }
+}
+
+struct Pruning {
+    unknown: Vec<String>,
+}
+
+impl Pruning {
+    /// Without a schema, nothing within is known.
+    fn node(&mut self, value: &mut Value, schema: Option<Schema<'_>>, resource: bool, path: &mut String) {
+        if let Some(schema) = schema.filter(|s| s.preserves()) {
+            self.preserved(value, schema, resource, path);
+            return;
+        }
+        let length = path.len();
+        match value {
+            Value::Object(fields) => {
+                let resource = resource || schema.is_some_and(Schema::embedded);
+                fields.retain(|name, field| {
+                    if resource && is_meta_field(name) {
+                        return true;
+                    }
+                    push_name(path, name);
+                    let kept = match inner(schema, name) {
+                        Inner::Known(schema) => {
+                            self.node(field, schema, false, path);
+                            true
+                        }
+                        Inner::Unknown => {
+                            self.unknown.push(path.clone());
+                            false
+                        }
+                    };
+                    path.truncate(length);
+                    kept
+                });
+            }
+            Value::Array(items) => {
+                for (at, item) in items.iter_mut().enumerate() {
+                    push_index(path, at);
+                    self.node(item, schema.and_then(Schema::items), false, path);
+                    path.truncate(length);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Unknown fields stay, but known ones are looked into.
+    fn preserved(&mut self, value: &mut Value, schema: Schema<'_>, resource: bool, path: &mut String) {
+        let length = path.len();
+        match value {
+            Value::Object(fields) => {
+                let resource = resource || schema.embedded();
+                for (name, field) in fields {
+                    if resource && is_meta_field(name) {
+                        continue;
+                    }
+                    if let Inner::Known(inner) = inner(Some(schema), name) {
+                        push_name(path, name);
+                        self.node(field, inner, false, path);
+                        path.truncate(length);
+                    }
+                }
+            }
+            Value::Array(items) => {
+                for (at, item) in items.iter_mut().enumerate() {
+                    if let Some(schema) = schema.items() {
+                        push_index(path, at);
+                        self.preserved(item, schema, false, path);
+                        path.truncate(length);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+enum Inner<'a> {
+    /// Known; `additionalProperties: true` knows the name but nothing within.
+    Known(Option<Schema<'a>>),
+    Unknown,
+}
+
+fn inner<'a>(schema: Option<Schema<'a>>, name: &str) -> Inner<'a> {
+    let Some(schema) = schema else {
+        return Inner::Unknown;
+    };
+    if let Some(property) = schema.property(name) {
+        return Inner::Known(Some(property));
+    }
+    match schema.additional() {
+        Additional::Unsaid => Inner::Unknown,
+        Additional::Allowed(_) => Inner::Known(None),
+        Additional::Schema(schema) => Inner::Known(Some(schema)),
+    }
+}
+
+fn push_name(path: &mut String, name: &str) {
+    if !path.is_empty() {
+        path.push('.');
+    }
+    path.push_str(name);
+}
+
+fn push_index(path: &mut String, at: usize) {
+    path.extend(["[", &at.to_string(), "]"]);
+}
+
+/// Null is as good as absent where it is neither allowed nor replaced by a default.
+fn drop_nulls(value: &mut Value, schema: Option<Schema<'_>>) {
+    match value {
+        Value::Object(fields) => fields.retain(|name, field| {
+            let property = schema.and_then(|s| s.child(name));
+            if field.is_null() && property.is_some_and(|p| !p.nullable() && p.default().is_none()) {
+                return false;
+            }
+            drop_nulls(field, property);
+            true
+        }),
+        Value::Array(items) => {
+            let item_schema = schema.and_then(Schema::items);
+            for item in items {
+                drop_nulls(item, item_schema);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The metadata of resources within a resource is of the built-in type, too.
+fn prune_embedded(value: &mut Value, schema: Schema<'_>, path: &str, unknown: &mut Vec<String>) {
+    if schema.embedded() {
+        prune_metadata(value, &format!("{path}."), unknown);
+    }
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                if let Some(property) = schema.child(name) {
+                    let dot = if path.is_empty() { "" } else { "." };
+                    prune_embedded(field, property, &format!("{path}{dot}{name}"), unknown);
+                }
+            }
+        }
+        Value::Array(items) => {
+            if let Some(item_schema) = schema.items() {
+                for (at, item) in items.iter_mut().enumerate() {
+                    prune_embedded(item, item_schema, &format!("{path}[{at}]"), unknown);
+                }
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,294 @@
+//! The schemas of all types a document refers to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use super::{Flavor, ResourceDoc, names};
+use crate::schema::{Field, ListKind, Resolved, Shape, Struct, Type, TypeId, Types};
+
+const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
+
+/// Collects schemas as they are asked for, with what they refer to.
+pub(super) struct Schemas<'t> {
+    flavor: Flavor,
+    types: &'t Types,
+    done: Map<String, Value>,
+    kinds: BTreeMap<String, BTreeSet<(String, String, String)>>,
+}
+
+impl<'t> Schemas<'t> {
+    pub(super) fn new(flavor: Flavor, types: &'t Types) -> Schemas<'t> {
+        Schemas {
+            flavor,
+            types,
+            done: Map::new(),
+            kinds: BTreeMap::new(),
+        }
+    }
+
+    /// All schemas, those of kinds with their group, version and kind.
+    pub(super) fn finish(mut self) -> Map<String, Value> {
+        for (name, kinds) in &self.kinds {
+            if let Some(schema) = self.done.get_mut(name) {
+                schema["x-kubernetes-group-version-kind"] = kinds
+                    .iter()
+                    .map(|(group, version, kind)| json!({ "group": group, "version": version, "kind": kind }))
+                    .collect();
+            }
+        }
+        self.done
+    }
+
+    fn is_kind(&mut self, name: &str, group: &str, version: &str, kind: &str) {
+        let kind = (group.to_owned(), version.to_owned(), kind.to_owned());
+        self.kinds.entry(name.to_owned()).or_default().insert(kind);
+    }
+
+    /// A reference to the type of a resource.
+    pub(super) fn resource(&mut self, resource: &ResourceDoc<'_>) -> Value {
+        let name = &resource.type_name;
+        self.is_kind(name, resource.group, resource.version, resource.kind);
+        match resource.schema {
+            None => self.named(name),
+            Some(schema) => {
+                if !self.done.contains_key(name) {
+                    let schema = self.custom(schema, true);
+                    self.done.insert(name.clone(), schema);
+                }
+                self.reference(name)
+            }
+        }
+    }
+
+    /// A reference to the type of a resource's list.
+    pub(super) fn list(&mut self, resource: &ResourceDoc<'_>) -> Value {
+        let name = resource.list_type();
+        self.is_kind(&name, resource.group, resource.version, &resource.list_kind);
+        if resource.schema.is_some() && !self.done.contains_key(&name) {
+            let schema = json!({
+                "type": "object",
+                "required": ["items"],
+                "properties": {
+                    "apiVersion": { "type": "string" },
+                    "kind": { "type": "string" },
+                    "metadata": self.meta("ListMeta"),
+                    "items": { "type": "array", "items": self.resource(resource) },
+                },
+            });
+            self.done.insert(name.clone(), schema);
+        }
+        self.named(&name)
+    }
+
+    /// A reference to the type of a kind, by which a subresource answers.
+    pub(super) fn kind(&mut self, group: &str, version: &str, kind: &str) -> Value {
+        let name = names::builtin_type(group, version, kind);
+        self.is_kind(&name, group, version, kind);
+        self.named(&name)
+    }
+
+    /// A reference to a type that all groups share, such as `Status`.
+    pub(super) fn meta(&mut self, kind: &str) -> Value {
+        let name = format!("{META}.{kind}");
+        if matches!(kind, "APIResourceList" | "DeleteOptions" | "Status") {
+            self.is_kind(&name, "", "v1", kind);
+        }
+        self.named(&name)
+    }
+
+    fn named(&mut self, name: &str) -> Value {
+        if !self.done.contains_key(name) {
+            match self.types.find(name) {
+                Some(id) => self.add(id),
+                None => {
+                    self.done.insert(name.to_owned(), json!({ "type": "object" }));
+                }
+            }
+        }
+        self.reference(name)
+    }
+
+    fn reference(&self, name: &str) -> Value {
+        match self.flavor {
+            Flavor::V2 => json!({ "$ref": format!("#/definitions/{name}") }),
+            Flavor::V3 => json!({ "$ref": format!("#/components/schemas/{name}") }),
+        }
+    }
+
+    fn add(&mut self, id: TypeId) {
+        let types = self.types;
+        let def = types.get(id);
+        // The name is taken first: types may refer to themselves.
+        self.done.insert(def.name.clone(), Value::Null);
+        let schema = match &def.shape {
+            // An empty schema would be anything; these are objects of any content.
+            Shape::Alias(Type::Any) if !def.name.contains("JSON") => json!({ "type": "object" }),
+            Shape::Alias(ty) => self.of(ty),
+            Shape::Struct(s) => self.structure(s),
+        };
+        self.done.insert(def.name.clone(), schema);
+    }
+
+    fn structure(&mut self, s: &Struct) -> Value {
+        let mut schema = json!({ "type": "object" });
+        let required: Vec<&str> = s
+            .fields
+            .iter()
+            .filter(|f| f.required)
+            .map(|f| f.name.as_str())
+            .collect();
+        if !required.is_empty() {
+            schema["required"] = required.into();
+        }
+        if !s.fields.is_empty() {
+            let properties: Map<String, Value> =
+                s.fields.iter().map(|f| (f.name.clone(), self.field(f))).collect();
+            schema["properties"] = properties.into();
+        }
+        if s.atomic {
+            schema["x-kubernetes-map-type"] = "atomic".into();
+        }
+        if s.open {
+            schema["x-kubernetes-preserve-unknown-fields"] = true.into();
+        }
+        schema
+    }
+
+    fn field(&mut self, field: &Field) -> Value {
+        let mut schema = self.of(&field.ty);
+        // Beside a reference, other keywords would be ignored in version 3.
+        if self.flavor == Flavor::V3 && schema.get("$ref").is_some() {
+            schema = json!({ "allOf": [schema] });
+        }
+        if let Some(default) = &field.default {
+            schema["default"] = default.clone();
+        }
+        match &field.list {
+            ListKind::Atomic => {}
+            ListKind::Set => schema["x-kubernetes-list-type"] = "set".into(),
+            ListKind::Map(keys) => {
+                schema["x-kubernetes-list-type"] = "map".into();
+                schema["x-kubernetes-list-map-keys"] = keys.clone().into();
+            }
+        }
+        if field.atomic {
+            schema["x-kubernetes-map-type"] = "atomic".into();
+        }
+        if let Some(key) = &field.merge_key {
+            schema["x-kubernetes-patch-merge-key"] = key.as_str().into();
+        }
+        let strategies = [
+            (field.patch_merge, "merge"),
+            (field.patch_replace, "replace"),
+            (field.retain_keys, "retainKeys"),
+        ];
+        let strategies: Vec<&str> = strategies
+            .into_iter()
+            .filter_map(|(set, name)| set.then_some(name))
+            .collect();
+        if !strategies.is_empty() {
+            schema["x-kubernetes-patch-strategy"] = strategies.join(",").into();
+        }
+        schema
+    }
+
+    fn of(&mut self, ty: &Type) -> Value {
+        let v3 = self.flavor == Flavor::V3;
+        match ty {
+            Type::Quantity if v3 => json!({ "oneOf": [{ "type": "string" }, { "type": "number" }] }),
+            Type::String | Type::Quantity => json!({ "type": "string" }),
+            Type::Bool => json!({ "type": "boolean" }),
+            Type::Int32 => json!({ "type": "integer", "format": "int32" }),
+            Type::Int64 => json!({ "type": "integer", "format": "int64" }),
+            Type::Double => json!({ "type": "number", "format": "double" }),
+            Type::Bytes => json!({ "type": "string", "format": "byte" }),
+            Type::Time => json!({ "type": "string", "format": "date-time" }),
+            Type::IntOrString if v3 => {
+                json!({ "format": "int-or-string", "oneOf": [{ "type": "integer" }, { "type": "string" }] })
+            }
+            Type::IntOrString => json!({ "type": "string", "format": "int-or-string" }),
+            Type::Any => json!({}),
+            Type::Ref(id) => {
+                let types = self.types;
+                self.named(&types.get(*id).name)
+            }
+            Type::List(item) => json!({ "type": "array", "items": self.inner(item) }),
+            Type::Map(value) => json!({ "type": "object", "additionalProperties": self.inner(value) }),
+        }
+    }
+
+    fn inner(&mut self, ty: &Type) -> Value {
+        let schema = self.of(ty);
+        let is_struct = matches!(self.types.resolve(ty), Resolved::Struct(_));
+        if self.flavor == Flavor::V3 && is_struct {
+            return json!({ "allOf": [schema] });
+        }
+        schema
+    }
+
+    /// The schema of a custom resource: as it was given, with the fields all resources have.
+    fn custom(&mut self, schema: &Value, resource: bool) -> Value {
+        let mut schema = schema.clone();
+        if !schema.is_object() {
+            schema = json!({ "type": "object" });
+        }
+        self.publish(&mut schema);
+        if resource {
+            self.add_meta(&mut schema);
+        }
+        schema
+    }
+
+    fn add_meta(&mut self, schema: &mut Value) {
+        let reference = self.meta("ObjectMeta");
+        let metadata = match self.flavor {
+            Flavor::V2 => reference,
+            Flavor::V3 => json!({ "allOf": [reference] }),
+        };
+        let text = json!({ "type": "string" });
+        if !schema["properties"].is_object() {
+            schema["properties"] = json!({});
+        }
+        for (name, field) in [
+            ("apiVersion", text.clone()),
+            ("kind", text),
+            ("metadata", metadata),
+        ] {
+            schema["properties"][name] = field;
+        }
+    }
+
+    /// Completes resources within a resource, and for version 2 leaves out what it has no words for.
+    fn publish(&mut self, schema: &mut Value) {
+        let embedded = schema["x-kubernetes-embedded-resource"] == true;
+        let preserves = schema["x-kubernetes-preserve-unknown-fields"] == true;
+        let Some(fields) = schema.as_object_mut() else {
+            return;
+        };
+        if self.flavor == Flavor::V2 {
+            for key in ["oneOf", "anyOf", "allOf", "not", "nullable"] {
+                fields.remove(key);
+            }
+            if preserves {
+                fields.retain(|key, _| {
+                    key.starts_with("x-kubernetes-") || matches!(key.as_str(), "type" | "description")
+                });
+            }
+        }
+        for (key, inner) in fields.iter_mut() {
+            match (key.as_str(), inner) {
+                ("properties", Value::Object(properties)) => {
+                    for property in properties.values_mut() {
+                        self.publish(property);
+                    }
+                }
+                ("items" | "additionalProperties", inner) => self.publish(inner),
+                _ => {}
+            }
+        }
+        if embedded {
+            self.add_meta(schema);
+        }
+    }
+}
