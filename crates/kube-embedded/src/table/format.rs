@@ -1,0 +1,117 @@
+//! Pieces of text that several printers share.
+
+use serde_json::{Map, Value};
+
+use super::row::{items, text};
+
+/// The first of many, and how many more there are.
+pub(super) fn first_of(parts: &[String], most: usize, separator: &str) -> String {
+    let shown = parts.get(..most).unwrap_or(parts).join(separator);
+    match parts.len().checked_sub(most) {
+        Some(more) if more > 0 => format!("{shown} + {more} more..."),
+        _ => shown,
+    }
+}
+
+/// Like [`first_of`] with three parts, `<unset>` if there is nothing to show.
+pub(super) fn first_three_or_unset(parts: &[String]) -> String {
+    match first_of(parts, 3, ",") {
+        shown if shown.is_empty() => "<unset>".into(),
+        shown => shown,
+    }
+}
+
+/// The strings of a list, joined.
+pub(super) fn join(list: &[Value], separator: &str) -> String {
+    let parts: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
+    parts.join(separator)
+}
+
+/// `key=value` pairs in order of the keys, `<none>` if there are none.
+pub(super) fn labels(labels: Option<&Map<String, Value>>) -> String {
+    let mut pairs: Vec<(&String, &str)> = labels
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| (key, value.as_str().unwrap_or_default()))
+        .collect();
+    pairs.sort_unstable();
+    let pairs: Vec<String> = pairs
+        .iter()
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    or_none(pairs.join(","))
+}
+
+/// A label selector as one writes it on a command line: empty if it selects everything or does not exist, `None` if it
+/// makes no sense.
+pub(super) fn selector(selector: Option<&Value>) -> Option<String> {
+    let Some(selector) = selector else {
+        return Some(String::new());
+    };
+    let mut requirements = Vec::new();
+    for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
+        requirements.push((
+            key.as_str(),
+            format!("{key}={}", value.as_str().unwrap_or_default()),
+        ));
+    }
+    for expression in items(&selector["matchExpressions"]) {
+        let key = text(expression, "key");
+        let mut values: Vec<&str> = items(&expression["values"])
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
+        values.sort_unstable();
+        let (few, values) = (values.is_empty(), values.join(","));
+        let written = match (text(expression, "operator"), few) {
+            ("In", false) => format!("{key} in ({values})"),
+            ("NotIn", false) => format!("{key} notin ({values})"),
+            ("Exists", true) => key.to_owned(),
+            ("DoesNotExist", true) => format!("!{key}"),
+            _ => return None,
+        };
+        requirements.push((key, written));
+    }
+    requirements.sort_by_key(|(key, _)| *key);
+    let written: Vec<String> = requirements.into_iter().map(|(_, written)| written).collect();
+    Some(written.join(","))
+}
+
+/// A label selector for a cell of its own.
+pub(super) fn selector_cell(value: Option<&Value>) -> String {
+    selector(value).map_or_else(|| "<error>".into(), or_none)
+}
+
+/// Names and images of the containers.
+pub(super) fn containers(containers: &[Value]) -> (String, String) {
+    let all = |field| {
+        let parts: Vec<&str> = containers
+            .iter()
+            .map(|container| text(container, field))
+            .collect();
+        parts.join(",")
+    };
+    (all("name"), all("image"))
+}
+
+/// A quantity as it is stored; what is missing is zero.
+pub(super) fn quantity(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => "0".into(),
+    }
+}
+
+/// `resource.group`, or the resource alone in the core group.
+pub(super) fn qualified(resource: &str, group: &str) -> String {
+    if group.is_empty() {
+        resource.to_owned()
+    } else {
+        format!("{resource}.{group}")
+    }
+}
+
+fn or_none(text: String) -> String {
+    if text.is_empty() { "<none>".into() } else { text }
+}

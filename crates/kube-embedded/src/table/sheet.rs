@@ -1,0 +1,223 @@
+//! Rows and columns put together into a `Table`.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::row::{number, text};
+use super::{Column, CustomColumns, columns, printers};
+use crate::status::Status;
+
+/// Marks the bookmark that ends a streaming list; its row keeps the metadata that carries the mark.
+const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+
+/// What a row carries beside its cells: the `includeObject` parameter.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum IncludeObject {
+    None,
+    #[default]
+    Metadata,
+    Object,
+}
+
+impl IncludeObject {
+    /// Reads the query parameter.
+    pub(crate) fn from_query(value: Option<&str>) -> Result<IncludeObject, Status> {
+        match value {
+            None | Some("" | "Metadata") => Ok(IncludeObject::Metadata),
+            Some("None") => Ok(IncludeObject::None),
+            Some("Object") => Ok(IncludeObject::Object),
+            Some(other) => Err(Status::bad_request(format!(
+                "Unable to convert to Table as requested: includeObject: Invalid value: {other:?}: must be 'Metadata', \
+                 'Object', 'None', or empty"
+            ))),
+        }
+    }
+}
+
+/// Where a kind's columns and cells come from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Printer<'a> {
+    BuiltIn {
+        group: &'a str,
+        version: &'a str,
+        kind: &'a str,
+        columns: &'static [Column],
+    },
+    Custom(&'a CustomColumns),
+}
+
+impl<'a> Printer<'a> {
+    /// `None` for kinds that the real server does not show as tables (406).
+    pub(crate) fn built_in(group: &'a str, version: &'a str, kind: &'a str) -> Option<Printer<'a>> {
+        let columns = columns(group, kind)?;
+        Some(Printer::BuiltIn {
+            group,
+            version,
+            kind,
+            columns,
+        })
+    }
+
+    pub(crate) fn columns(&self) -> &[Column] {
+        match self {
+            Printer::BuiltIn { columns, .. } => columns,
+            Printer::Custom(custom) => custom.columns(),
+        }
+    }
+
+    pub(crate) fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
+        match self {
+            Printer::BuiltIn {
+                group, version, kind, ..
+            } => printers::cells(group, version, kind, object, now),
+            Printer::Custom(custom) => custom.cells(object, now),
+        }
+    }
+
+    fn is(&self, wanted: (&str, &str)) -> bool {
+        matches!(self, Printer::BuiltIn { group, kind, .. } if (*group, *kind) == wanted)
+    }
+
+    fn row_conditions(&self, object: &Value) -> Option<Value> {
+        match self {
+            Printer::BuiltIn { group, kind, .. } => printers::row_conditions(group, kind, object),
+            Printer::Custom(_) => None,
+        }
+    }
+
+    fn partial_metadata(&self, object: &Value, meta_version: &str) -> Value {
+        match self {
+            Printer::BuiltIn {
+                group, version, kind, ..
+            } => partial_metadata(group, version, kind, object, meta_version),
+            Printer::Custom(_) => partial_metadata("", "", "", object, meta_version),
+        }
+    }
+}
+
+/// How one request wants its tables.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sheet<'a> {
+    pub(crate) printer: Printer<'a>,
+    pub(crate) include: IncludeObject,
+    /// Version of `meta.k8s.io` that was asked for: `v1`, or `v1beta1`.
+    pub(crate) meta_version: &'a str,
+    pub(crate) now: Timestamp,
+}
+
+impl Sheet<'_> {
+    /// A list. `metadata` is the list's own: resource version, and on a page also `continue` and `remainingItemCount`.
+    pub(crate) fn list<'o>(&self, metadata: &Value, items: impl IntoIterator<Item = &'o Value>) -> Value {
+        let mut items: Vec<&Value> = items.into_iter().collect();
+        if self.printer.is(("flowcontrol.apiserver.k8s.io", "FlowSchema")) {
+            items.sort_by_key(|item| {
+                (
+                    number(&item["spec"], "matchingPrecedence"),
+                    text(&item["metadata"], "name"),
+                )
+            });
+        }
+        let rows = items.into_iter().map(|item| self.row(item)).collect();
+        self.table(metadata, true, rows)
+    }
+
+    /// One object.
+    pub(crate) fn single(&self, object: &Value) -> Value {
+        self.one_row(object, true)
+    }
+
+    /// The object of a watch event, bookmarks included. Only the first event of a watch has the columns.
+    pub(crate) fn event(&self, object: &Value, first: bool) -> Value {
+        // The real server's APIServices repeat them.
+        let headed = first || self.printer.is(("apiregistration.k8s.io", "APIService"));
+        self.one_row(object, headed)
+    }
+
+    fn one_row(&self, object: &Value, headed: bool) -> Value {
+        let mut metadata = Map::new();
+        if let version @ Value::String(_) = &object["metadata"]["resourceVersion"] {
+            metadata.insert("resourceVersion".into(), version.clone());
+        }
+        self.table(&metadata.into(), headed, vec![self.row(object)])
+    }
+
+    fn table(&self, metadata: &Value, headed: bool, rows: Vec<Value>) -> Value {
+        let columns = if headed {
+            self.printer.columns().iter().map(Column::to_json).collect()
+        } else {
+            Value::Null
+        };
+        let rows = if rows.is_empty() && self.lists_nothing_as_null() {
+            Value::Null
+        } else {
+            rows.into()
+        };
+        json!({
+            "kind": "Table",
+            "apiVersion": format!("meta.k8s.io/{}", self.meta_version),
+            "metadata": metadata,
+            "columnDefinitions": columns,
+            "rows": rows,
+        })
+    }
+
+    /// Kinds without a printer of their own answer `"rows": null` for an empty list.
+    fn lists_nothing_as_null(&self) -> bool {
+        matches!(self.printer, Printer::BuiltIn { group, kind, .. } if !printers::has_printer(group, kind))
+    }
+
+    fn row(&self, object: &Value) -> Value {
+        let mut row = Map::new();
+        row.insert("cells".into(), self.printer.cells(object, self.now).into());
+        if let Some(conditions) = self.printer.row_conditions(object) {
+            row.insert("conditions".into(), conditions);
+        }
+        let ends_list = object["metadata"]["annotations"][INITIAL_EVENTS_END] == "true";
+        let carried = match self.include {
+            IncludeObject::Object => object.clone(),
+            IncludeObject::None if !ends_list => Value::Null,
+            IncludeObject::None | IncludeObject::Metadata => {
+                self.printer.partial_metadata(object, self.meta_version)
+            }
+        };
+        row.insert("object".into(), carried);
+        row.into()
+    }
+}
+
+/// An object's metadata alone, as `PartialObjectMetadata` and as rows carry it.
+///
+/// It lacks the annotations in which an API version keeps fields it has no place for, because the real server makes it
+/// from the form in which those are fields.
+pub(crate) fn partial_metadata(
+    group: &str,
+    version: &str,
+    kind: &str,
+    object: &Value,
+    meta_version: &str,
+) -> Value {
+    let hidden: &[&str] = match (group, version, kind) {
+        ("apps", _, "DaemonSet") => &["deprecated.daemonset.template.generation"],
+        ("autoscaling", "v1", "HorizontalPodAutoscaler") => &[
+            "autoscaling.alpha.kubernetes.io/behavior",
+            "autoscaling.alpha.kubernetes.io/conditions",
+            "autoscaling.alpha.kubernetes.io/current-metrics",
+            "autoscaling.alpha.kubernetes.io/metrics",
+        ],
+        _ => &[],
+    };
+    let mut metadata = object["metadata"].clone();
+    if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+        annotations.retain(|key, _| !hidden.contains(&key.as_str()));
+        if annotations.is_empty()
+            && let Some(fields) = metadata.as_object_mut()
+        {
+            fields.remove("annotations");
+        }
+    }
+    json!({
+        "kind": "PartialObjectMetadata",
+        "apiVersion": format!("meta.k8s.io/{meta_version}"),
+        "metadata": metadata,
+    })
+}
