@@ -1,0 +1,362 @@
+//! What follows from a deletion: dependents, the content of namespaces, the objects of a kind that is no more.
+//!
+//! These are the jobs of Kubernetes' garbage collector and namespace controller. They run beside the requests, one chore
+//! at a time, each caused by a write; nothing is polled.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use crate::api::{Registry, Resource};
+use crate::cluster::Cluster;
+use crate::custom;
+use crate::store::{EventKind, Key, Place, Stored};
+use crate::verbs::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
+
+/// Something to look after.
+#[derive(Debug, Clone)]
+pub(crate) enum Chore {
+    /// An owner is gone: look at its dependents.
+    OwnerGone(Box<str>),
+    /// An object names owners: are they there?
+    Dependent(Place),
+    /// An object waits for its dependents.
+    Owner(Place),
+    /// A namespace is being deleted.
+    Namespace(Box<str>),
+    /// A custom kind was defined, or defined anew.
+    Definition(Key),
+    /// A custom kind is being deleted.
+    CustomKind(Key),
+}
+
+/// Does chores until the cluster is gone.
+pub(crate) async fn run(cluster: std::sync::Weak<Cluster>, mut chores: mpsc::UnboundedReceiver<Chore>) {
+    while let Some(chore) = chores.recv().await {
+        let Some(cluster) = cluster.upgrade() else { return };
+        cluster.do_chore(&chore);
+        drop(cluster);
+        tokio::task::yield_now().await;
+    }
+}
+
+impl Cluster {
+    /// Sees to what a write brings with it.
+    pub(crate) fn follow_up(&self, resource: &Resource, kind: EventKind, object: &Arc<Stored>) {
+        if resource.is("apiextensions.k8s.io", "CustomResourceDefinition") {
+            self.rebuild_registry();
+            match kind {
+                EventKind::Deleted => {}
+                _ if object.deleting => self.chore(Chore::CustomKind(object.key.clone())),
+                _ => self.chore(Chore::Definition(object.key.clone())),
+            }
+        }
+        let place = || Place {
+            collection: resource.collection.clone(),
+            key: object.key.clone(),
+        };
+        if kind == EventKind::Deleted {
+            self.chore(Chore::OwnerGone(object.uid.clone()));
+            // Owners may be waiting for this one to go.
+            for owner in &object.owners {
+                if let Some(place) = self.store.by_uid(owner) {
+                    self.chore(Chore::Owner(place));
+                }
+            }
+            if let Some(namespace) = object.key.namespace() {
+                self.look_after_namespace(namespace);
+            }
+            if resource.custom().is_some() {
+                self.look_after_custom_kind(resource);
+            }
+            return;
+        }
+        if !object.owners.is_empty() {
+            self.chore(Chore::Dependent(place()));
+        }
+        if object.deleting {
+            self.chore(Chore::Owner(place()));
+            if resource.is("", "Namespace") {
+                self.look_after_namespace(object.key.name());
+            }
+        }
+    }
+
+    fn chore(&self, chore: Chore) {
+        // The receiver is gone only while the server stops.
+        let _ = self.chores.send(chore);
+    }
+
+    fn look_after_namespace(&self, namespace: &str) {
+        let found = self.store.get("/namespaces", &Key::new(None, namespace));
+        if found.is_some_and(|ns| ns.deleting) {
+            self.chore(Chore::Namespace(namespace.into()));
+        }
+    }
+
+    fn look_after_custom_kind(&self, resource: &Resource) {
+        let key = Key::new(None, &format!("{}.{}", resource.plural, resource.group));
+        if self
+            .store
+            .get(custom::COLLECTION, &key)
+            .is_some_and(|crd| crd.deleting)
+        {
+            self.chore(Chore::CustomKind(key));
+        }
+    }
+
+    /// Serves what the CustomResourceDefinitions of this moment define.
+    pub(crate) fn rebuild_registry(&self) {
+        let crds = self.store.list(custom::COLLECTION, Key::range(None));
+        let resources = crds
+            .objects
+            .iter()
+            .flat_map(|crd| custom::resources(&crd.value()));
+        self.set_registry(Registry::with(resources));
+    }
+
+    fn do_chore(&self, chore: &Chore) {
+        match chore {
+            Chore::OwnerGone(uid) => {
+                for place in self.store.dependents(uid) {
+                    self.collect(&place);
+                }
+            }
+            Chore::Dependent(place) => self.collect(place),
+            Chore::Owner(place) => self.release(place),
+            Chore::Namespace(name) => self.empty_namespace(name),
+            Chore::Definition(key) => self.establish(key),
+            Chore::CustomKind(key) => self.end_custom_kind(key),
+        }
+    }
+
+    fn resource_of(&self, place: &Place) -> Option<(Arc<Resource>, Arc<Stored>)> {
+        let resource = self.registry().of_collection(&place.collection)?.clone();
+        let object = self.store.get(&place.collection, &place.key)?;
+        Some((resource, object))
+    }
+
+    /// Deletes an object none of whose owners is there any more; forgets the owners that are not where others remain.
+    fn collect(&self, place: &Place) {
+        let Some((resource, object)) = self.resource_of(place) else {
+            return;
+        };
+        if object.deleting {
+            return;
+        }
+        let is_there = |uid: &str| self.store.by_uid(uid).is_some();
+        let waits = |uid: &str| self.waits_for_dependents(uid);
+        let owners: Vec<&str> = object.owners.iter().map(|o| &**o).collect();
+        if owners.is_empty() || owners.iter().all(|o| is_there(o) && !waits(o)) {
+            return;
+        }
+        let solid = owners.iter().any(|o| is_there(o) && !waits(o));
+        if solid {
+            self.change_metadata(&resource, place, |metadata| {
+                retain_owners(metadata, |uid| is_there(uid) && !waits(uid));
+            });
+            return;
+        }
+        let foreground = owners.iter().any(|o| waits(o));
+        let propagation = if foreground {
+            Propagation::Foreground
+        } else {
+            Propagation::Background
+        };
+        let options = DeleteOptions {
+            propagation: Some(propagation),
+            uid: Some(object.uid.to_string()),
+            ..DeleteOptions::default()
+        };
+        // Gone or changed meanwhile: its own write has its own chores.
+        let _ = self.delete_object(&resource, &place.key, &options);
+    }
+
+    /// Whether an owner is being deleted and waits for its dependents to go first.
+    fn waits_for_dependents(&self, uid: &str) -> bool {
+        let Some(place) = self.store.by_uid(uid) else {
+            return false;
+        };
+        let Some(object) = self.store.get(&place.collection, &place.key) else {
+            return false;
+        };
+        object.deleting && has_finalizer(&object.value(), FOREGROUND)
+    }
+
+    /// Goes on with an object that is being deleted and waits for its dependents.
+    fn release(&self, place: &Place) {
+        let Some((resource, object)) = self.resource_of(place) else {
+            return;
+        };
+        if !object.deleting {
+            return;
+        }
+        let value = object.value();
+        if has_finalizer(&value, ORPHAN) {
+            for dependent in self.store.dependents(&object.uid) {
+                if let Some((resource, _)) = self.resource_of(&dependent) {
+                    self.change_metadata(&resource, &dependent, |metadata| {
+                        retain_owners(metadata, |uid| *uid != *object.uid);
+                    });
+                }
+            }
+            self.change_metadata(&resource, place, |metadata| remove_finalizer(metadata, ORPHAN));
+        }
+        if has_finalizer(&value, FOREGROUND) {
+            let dependents = self.store.dependents(&object.uid);
+            let mut blocked = false;
+            for dependent in &dependents {
+                self.collect(dependent);
+                let left = self.store.get(&dependent.collection, &dependent.key);
+                blocked |= left.is_some_and(|d| blocks(&d.value(), &object.uid));
+            }
+            if !blocked {
+                self.change_metadata(&resource, place, |metadata| {
+                    remove_finalizer(metadata, FOREGROUND);
+                });
+            }
+        }
+    }
+
+    /// Changes an object behind its clients' backs; finishes its deletion where that was the last hold.
+    pub(crate) fn change_stored(&self, resource: &Arc<Resource>, place: &Place, change: impl Fn(&mut Value)) {
+        loop {
+            let Some(current) = self.store.get(&place.collection, &place.key) else {
+                return;
+            };
+            let old = current.value();
+            let mut new = old.clone();
+            change(&mut new);
+            let finished = crate::verbs::is_finished(&new);
+            if new == old && !finished {
+                return;
+            }
+            let kind = if finished {
+                EventKind::Deleted
+            } else {
+                EventKind::Modified
+            };
+            if self
+                .commit(resource, place.key.clone(), Some(current.revision), kind, new)
+                .is_ok()
+            {
+                return;
+            }
+        }
+    }
+
+    fn change_metadata(&self, resource: &Arc<Resource>, place: &Place, change: impl Fn(&mut Value)) {
+        self.change_stored(resource, place, |object| change(&mut object["metadata"]));
+    }
+
+    /// Deletes what is in a namespace that is being deleted, and the namespace itself once it is empty.
+    fn empty_namespace(&self, name: &str) {
+        let key = Key::new(None, name);
+        if self.store.get("/namespaces", &key).is_none_or(|ns| !ns.deleting) {
+            return;
+        }
+        let registry = self.registry();
+        let mut left = 0;
+        let mut seen = Vec::new();
+        for resource in registry.all().filter(|r| r.namespaced && r.allows("delete")) {
+            if seen.contains(&&resource.collection) {
+                continue;
+            }
+            seen.push(&resource.collection);
+            for object in self
+                .store
+                .list(&resource.collection, Key::range(Some(name)))
+                .objects
+            {
+                let options = DeleteOptions {
+                    propagation: Some(Propagation::Background),
+                    grace_period: Some(0),
+                    ..DeleteOptions::default()
+                };
+                let _ = self.delete_object(resource, &object.key, &options);
+                left += usize::from(self.store.get(&resource.collection, &object.key).is_some());
+            }
+        }
+        if left > 0 {
+            return;
+        }
+        let Some(resource) = registry.find("", "v1", "namespaces") else {
+            return;
+        };
+        let place = Place {
+            collection: resource.collection.clone(),
+            key,
+        };
+        self.change_stored(resource, &place, |namespace| {
+            if let Some(spec) = namespace.get_mut("spec").and_then(Value::as_object_mut) {
+                spec.remove("finalizers");
+            }
+        });
+    }
+
+    /// Deletes the objects of a custom kind that is being deleted, then lets the definition go.
+    fn end_custom_kind(&self, key: &Key) {
+        let registry = self.registry();
+        let Some(definitions) = registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+        else {
+            return;
+        };
+        let place = Place {
+            collection: definitions.collection.clone(),
+            key: key.clone(),
+        };
+        let Some((_, definition)) = self.resource_of(&place) else {
+            return;
+        };
+        let custom = registry
+            .all()
+            .filter(|r| r.custom().is_some() && format!("{}.{}", r.plural, r.group) == definition.key.name());
+        let mut left = 0;
+        for resource in custom {
+            for object in self.store.list(&resource.collection, Key::range(None)).objects {
+                let _ = self.delete_object(resource, &object.key, &DeleteOptions::default());
+                left += usize::from(self.store.get(&resource.collection, &object.key).is_some());
+            }
+        }
+        if left == 0 {
+            self.change_metadata(definitions, &place, |m| remove_finalizer(m, custom::CLEANUP));
+        }
+    }
+}
+
+fn has_finalizer(object: &Value, name: &str) -> bool {
+    object["metadata"]["finalizers"]
+        .as_array()
+        .is_some_and(|all| all.iter().any(|f| f == name))
+}
+
+fn remove_finalizer(metadata: &mut Value, name: &str) {
+    if let Some(finalizers) = metadata.get_mut("finalizers").and_then(Value::as_array_mut) {
+        finalizers.retain(|f| f != name);
+        if finalizers.is_empty()
+            && let Some(fields) = metadata.as_object_mut()
+        {
+            fields.remove("finalizers");
+        }
+    }
+}
+
+fn retain_owners(metadata: &mut Value, keep: impl Fn(&str) -> bool) {
+    if let Some(owners) = metadata.get_mut("ownerReferences").and_then(Value::as_array_mut) {
+        owners.retain(|o| o["uid"].as_str().is_some_and(&keep));
+        if owners.is_empty()
+            && let Some(fields) = metadata.as_object_mut()
+        {
+            fields.remove("ownerReferences");
+        }
+    }
+}
+
+fn blocks(object: &Value, owner: &str) -> bool {
+    object["metadata"]["ownerReferences"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .any(|o| o["uid"] == *owner && o["blockOwnerDeletion"] == true)
+}

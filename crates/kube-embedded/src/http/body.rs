@@ -1,0 +1,81 @@
+//! Bodies of answers.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::Stream;
+use http_body::{Frame, SizeHint};
+
+/// The body of an answer: bytes at hand, or bytes as they come.
+pub(crate) enum Body {
+    Full(Option<Bytes>),
+    Stream(Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>),
+}
+
+impl Body {
+    pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
+        Body::Full(Some(bytes.into()))
+    }
+
+    pub(crate) fn stream(stream: impl Stream<Item = io::Result<Bytes>> + Send + 'static) -> Body {
+        Body::Stream(Box::pin(stream))
+    }
+
+    /// The same bytes as a stream.
+    pub(crate) fn into_stream(self) -> Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>> {
+        match self {
+            Body::Full(bytes) => Box::pin(futures::stream::iter(bytes.map(Ok))),
+            Body::Stream(stream) => stream,
+        }
+    }
+}
+
+/// How long bytes on their way get to leave before the connection behind them breaks.
+const HEAD_START: Duration = Duration::from_millis(20);
+
+/// The error that breaks an answer off. It lets the bytes before it go first: hyper throws away what it has not yet sent
+/// when it meets an error.
+pub(crate) async fn broken_off(why: &'static str) -> io::Error {
+    tokio::time::sleep(HEAD_START).await;
+    io::Error::new(io::ErrorKind::ConnectionReset, why)
+}
+
+impl std::fmt::Debug for Body {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Body::Full(bytes) => write!(f, "Body({} bytes)", bytes.as_ref().map_or(0, Bytes::len)),
+            Body::Stream(_) => f.write_str("Body(stream)"),
+        }
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        match self.get_mut() {
+            Body::Full(bytes) => {
+                Poll::Ready(bytes.take().filter(|b| !b.is_empty()).map(|b| Ok(Frame::data(b))))
+            }
+            Body::Stream(stream) => stream
+                .as_mut()
+                .poll_next(cx)
+                .map(|item| item.map(|bytes| bytes.map(Frame::data))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Body::Full(None))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Body::Full(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
+            Body::Stream(_) => SizeHint::default(),
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What is known of a request besides its body.
+
+use http::header::{CONTENT_TYPE, USER_AGENT};
+use http::{HeaderMap, HeaderName, Method};
+
+use super::query::Query;
+
+/// What is known of a request besides its body.
+pub(super) struct Head {
+    pub(super) method: Method,
+    pub(super) path: String,
+    pub(super) query: Query,
+    pub(super) headers: HeaderMap,
+}
+
+impl Head {
+    pub(super) fn header(&self, name: HeaderName) -> &str {
+        self.headers
+            .get(name)
+            .and_then(|v| v.to_str().ok())
+            .unwrap_or_default()
+    }
+
+    pub(super) fn content_type(&self) -> String {
+        let given = self.header(CONTENT_TYPE);
+        given
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_ascii_lowercase()
+    }
+
+    /// People with curl or a browser get JSON they can read.
+    pub(super) fn pretty(&self) -> bool {
+        if let Some(wanted) = self.query.optional_flag("pretty") {
+            return wanted;
+        }
+        let agent = self.header(USER_AGENT);
+        ["curl", "Wget", "Mozilla/5.0"]
+            .iter()
+            .any(|a| agent.starts_with(a))
+    }
+}

@@ -1,0 +1,126 @@
+//! Which representation a client gets, by its `Accept` header.
+
+use http::HeaderMap;
+use http::header::ACCEPT;
+use kube_wire::protobuf;
+
+use crate::status::{Result, Status};
+
+/// How an answer is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Representation {
+    pub(crate) form: Form,
+    pub(crate) encoding: Encoding,
+    pub(crate) pretty: bool,
+}
+
+/// How an answer is spelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    Json,
+    Yaml,
+    Protobuf,
+}
+
+impl Encoding {
+    pub(crate) fn media_type(self) -> &'static str {
+        match self {
+            Encoding::Json => "application/json",
+            Encoding::Yaml => "application/yaml",
+            Encoding::Protobuf => protobuf::MEDIA_TYPE,
+        }
+    }
+
+    pub(crate) fn watch_media_type(self) -> &'static str {
+        match self {
+            Encoding::Protobuf => protobuf::WATCH_MEDIA_TYPE,
+            other => other.media_type(),
+        }
+    }
+}
+
+/// What is made of the objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// The objects themselves.
+    Object,
+    /// `PartialObjectMetadata`.
+    Metadata,
+    /// `Table`, as `kubectl get` asks for.
+    Table,
+    /// Aggregated discovery.
+    Discovery,
+}
+
+const OFFERED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+
+impl Representation {
+    pub(crate) const JSON: Representation = Representation {
+        form: Form::Object,
+        encoding: Encoding::Json,
+        pretty: false,
+    };
+
+    /// The first representation in the header that this server has. `in_protobuf` says which forms it has in protobuf.
+    pub(crate) fn negotiate(
+        headers: &HeaderMap,
+        pretty: bool,
+        in_protobuf: impl Fn(Form) -> bool,
+    ) -> Result<Representation> {
+        let mut given = false;
+        for header in headers.get_all(ACCEPT) {
+            for clause in header.to_str().unwrap_or_default().split(',') {
+                given = true;
+                if let Some((form, encoding)) = clause_form(clause)
+                    && (encoding != Encoding::Protobuf || in_protobuf(form))
+                {
+                    return Ok(Representation {
+                        form,
+                        encoding,
+                        pretty,
+                    });
+                }
+            }
+        }
+        if given {
+            let message = format!("406: Not Acceptable\n\nAvailable representations: {OFFERED}");
+            return Err(Status::generic(406, "NotAcceptable", message));
+        }
+        Ok(Representation {
+            pretty,
+            ..Representation::JSON
+        })
+    }
+}
+
+/// What one clause of the header asks for, if this server has it.
+fn clause_form(clause: &str) -> Option<(Form, Encoding)> {
+    let mut parts = clause.split(';').map(str::trim);
+    let media = parts.next().unwrap_or_default().to_ascii_lowercase();
+    let encoding = match media.as_str() {
+        "application/json" | "application/*" | "*/*" | "" => Encoding::Json,
+        "application/yaml" => Encoding::Yaml,
+        protobuf::MEDIA_TYPE => Encoding::Protobuf,
+        _ => return None,
+    };
+    let mut shape = "";
+    let mut group = "";
+    let mut version = "";
+    for part in parts {
+        match part.split_once('=') {
+            Some(("as", value)) => shape = value,
+            Some(("g", value)) => group = value,
+            Some(("v", value)) => version = value,
+            // A stream of frames is what a watch is anyway.
+            _ => {}
+        }
+    }
+    let form = match (shape, group, version) {
+        ("", _, _) => Form::Object,
+        ("Table", "meta.k8s.io", "v1") => Form::Table,
+        ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1") => Form::Metadata,
+        ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2") => Form::Discovery,
+        _ => return None,
+    };
+    Some((form, encoding))
+}

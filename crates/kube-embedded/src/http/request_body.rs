@@ -1,0 +1,210 @@
+//! Bodies of requests: JSON, YAML or protobuf, into objects, patches and options.
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Limited};
+use kube_wire::protobuf::{self, Envelope};
+use serde_json::{Value, json};
+
+use super::head::Head;
+use super::json;
+use super::path::ObjectPath;
+use crate::api::group_version;
+use crate::schema::decode::decode;
+use crate::schema::{Type, Types};
+use crate::status::{Result, Status};
+use crate::verbs::{self, PatchKind};
+
+/// Bodies of requests may have this many bytes.
+const BODY_LIMIT: usize = 3 * 1024 * 1024;
+
+pub(super) async fn read<B>(body: B) -> Result<Bytes>
+where
+    B: http_body::Body<Data = Bytes> + Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    match Limited::new(body, BODY_LIMIT).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<http_body_util::LengthLimitError>() => {
+            Err(Status::too_large_body(BODY_LIMIT))
+        }
+        Err(error) => Err(Status::bad_request(format!(
+            "cannot read the body of the request: {error}"
+        ))),
+    }
+}
+
+/// Reads the body of a create or an update.
+pub(super) fn object_body(path: &ObjectPath, content_type: &str, bytes: &Bytes) -> Result<verbs::Body> {
+    let kind = &path.resource.kind;
+    let unrecognized = |why: &str| {
+        Status::bad_request(format!(
+            "the object provided is unrecognized (must be of type {kind}): {why} ({})",
+            excerpt(bytes)
+        ))
+    };
+    match content_type {
+        "application/json" | "" => {
+            let object = json::read(bytes)
+                .and_then(fields)
+                .map_err(|e| unrecognized(&no_kind(&e)))?;
+            let text = Some(String::from_utf8_lossy(bytes).into_owned());
+            Ok(verbs::Body { object, text })
+        }
+        "application/yaml" => {
+            let object = yaml(bytes).map_err(|e| unrecognized(&e))?;
+            let object = fields(object).map_err(|e| unrecognized(&no_kind(&e)))?;
+            Ok(verbs::Body { object, text: None })
+        }
+        protobuf::MEDIA_TYPE => {
+            let (api_version, expected) = expected_kind(path);
+            let object = from_protobuf(bytes, &api_version, expected).map_err(|e| unrecognized(&e))?;
+            Ok(verbs::Body { object, text: None })
+        }
+        _ => Err(Status::unsupported_media_type(
+            "application/json, application/yaml, application/vnd.kubernetes.protobuf",
+        )),
+    }
+}
+
+pub(super) fn patch_body(kind: PatchKind, bytes: &Bytes) -> Result<verbs::Body> {
+    let object = if kind == PatchKind::Apply {
+        let applied = yaml(bytes)
+            .map_err(|e| format!("error converting YAML to JSON: {e}"))
+            .and_then(|value| {
+                if value.is_object() || value.is_null() {
+                    return Ok(value);
+                }
+                let why = "json: cannot unmarshal";
+                let wanted = "into Go value of type map[string]interface {}";
+                Err(format!(
+                    "error unmarshaling JSON: while decoding JSON: {why} {} {wanted}",
+                    json::type_name(&value)
+                ))
+            });
+        applied.map_err(|e| Status::bad_request(format!("error decoding YAML: {e}")))?
+    } else {
+        json::read(bytes).map_err(|e| Status::bad_request(format!("error decoding patch: {e}")))?
+    };
+    Ok(verbs::Body { object, text: None })
+}
+
+/// Version and kind of what is read and written at a path.
+pub(super) fn expected_kind(path: &ObjectPath) -> (String, &str) {
+    match path
+        .subresource
+        .as_deref()
+        .and_then(|sub| path.resource.subresource(sub))
+    {
+        Some(sub) => (group_version(&sub.group, &sub.version), &sub.kind),
+        None => (path.resource.api_version(), &path.resource.kind),
+    }
+}
+
+/// Reads an object in protobuf; kind and version are those of the path where the sender left them out.
+fn from_protobuf(bytes: &Bytes, api_version: &str, kind: &str) -> Result<Value, String> {
+    let mut envelope = Envelope::parse(bytes).map_err(|e| e.to_string())?;
+    if envelope.api_version.is_empty() {
+        envelope.api_version = api_version;
+    }
+    if envelope.kind.is_empty() {
+        envelope.kind = kind;
+    }
+    envelope.decode().map_err(|e| e.to_string())
+}
+
+pub(super) fn delete_body(head: &Head, bytes: &Bytes) -> Result<Value> {
+    if bytes.is_empty() {
+        return Ok(Value::Null);
+    }
+    let parsed = match head.content_type().as_str() {
+        "application/yaml" => yaml(bytes),
+        "application/json" | "" => json::read(bytes).and_then(fields).map_err(|e| no_kind(&e)),
+        protobuf::MEDIA_TYPE => from_protobuf(bytes, "v1", "DeleteOptions"),
+        _ => {
+            return Err(Status::unsupported_media_type(
+                "application/json, application/yaml, application/vnd.kubernetes.protobuf",
+            ));
+        }
+    };
+    let types = Types::builtin();
+    let value = parsed.map_err(Status::bad_request)?;
+    let Some(options) = types.find("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions") else {
+        return Ok(value);
+    };
+    let decoded = decode(types, &Type::Ref(options), "DeleteOptions", "v1", value);
+    decoded.map(|decoded| decoded.object).map_err(|status| {
+        // The options of a request are no object: what is wrong with them is said without naming one.
+        let why = status
+            .message
+            .split_once(": ")
+            .map_or(status.message.as_str(), |(_, why)| why);
+        Status::bad_request(why)
+    })
+}
+
+fn yaml(bytes: &Bytes) -> Result<Value, String> {
+    // JSON is YAML, and by far the more common of the two.
+    if let Ok(value) = serde_json::from_slice(bytes) {
+        return Ok(value);
+    }
+    if bytes.iter().any(|b| matches!(b, 0..=8 | 11 | 12 | 14..=31 | 127)) {
+        return Err("yaml: control characters are not allowed".into());
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| "yaml: invalid UTF-8")?;
+    serde_saphyr::from_str(text).map_err(|error| {
+        let text = error.to_string();
+        if text.contains("budget breached") {
+            return "yaml: document contains excessive aliasing".into();
+        }
+        // The lines below the first one show the place in the document.
+        let first = text.lines().next().unwrap_or_default();
+        format!("yaml: {}", first.strip_prefix("error: ").unwrap_or(first))
+    })
+}
+
+/// The beginning of a body that could not be read.
+fn excerpt(bytes: &Bytes) -> String {
+    const SHOWN: usize = 30;
+    let shown = &bytes[..bytes.len().min(SHOWN)];
+    let text = match shown.first() {
+        None => return "<empty>".into(),
+        Some(b'{') => String::from_utf8_lossy(shown).into_owned(),
+        Some(_) => shown
+            .iter()
+            .map(|b| format!("{b:02x}"))
+            .collect::<Vec<_>>()
+            .concat(),
+    };
+    if bytes.len() > SHOWN { text + " ..." } else { text }
+}
+
+/// The fields of an object; `null` has none.
+fn fields(value: Value) -> Result<Value, String> {
+    const WANTED: &str = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
+    match value {
+        Value::Object(_) => Ok(value),
+        Value::Null => Ok(json!({})),
+        other => Err(format!(
+            "json: cannot unmarshal {} into Go value of type {WANTED}",
+            json::type_name(&other)
+        )),
+    }
+}
+
+fn no_kind(why: &str) -> String {
+    format!("couldn't get version/kind; json parse error: {why}")
+}
+
+/// Takes in what an answer did not need, as far as a request may be long.
+pub(super) async fn drain<B>(body: &mut B)
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+{
+    let mut left = BODY_LIMIT;
+    while left > 0 && !body.is_end_stream() {
+        let Some(Ok(frame)) = body.frame().await else {
+            return;
+        };
+        left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
+    }
+}

@@ -1,0 +1,57 @@
+//! Answers: status, headers and body put together.
+
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WARNING};
+use http::{HeaderValue, Response, StatusCode};
+
+use super::body::Body;
+use super::negotiate::Representation;
+use crate::status::Status;
+use crate::verbs::write_value;
+
+pub(super) fn respond(status: StatusCode, body: Body, representation: Representation) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let media_type = HeaderValue::from_static(representation.encoding.media_type());
+    response.headers_mut().insert(CONTENT_TYPE, media_type);
+    response
+        .headers_mut()
+        .insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    response
+}
+
+pub(super) fn ok(bytes: Bytes, representation: Representation) -> Response<Body> {
+    respond(StatusCode::OK, Body::full(bytes), representation)
+}
+
+pub(super) fn plain(status: StatusCode, text: &'static str) -> Response<Body> {
+    let mut response = respond(status, Body::full(text), Representation::JSON);
+    let content_type = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, content_type);
+    response
+}
+
+pub(super) fn failed(status: &Status, pretty: bool) -> Response<Body> {
+    let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    // Where no representation was agreed on, the answer is for people.
+    let pretty = pretty || code == StatusCode::NOT_ACCEPTABLE;
+    let representation = Representation {
+        pretty,
+        ..Representation::JSON
+    };
+    let bytes = write_value(&status.to_json(), representation);
+    let mut response = respond(code, Body::full(bytes), Representation::JSON);
+    if let Some(seconds) = status.retry_after_seconds()
+        && matches!(status.code, 429 | 503 | 504)
+    {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+/// Tells the client's user something, beside the answer.
+pub(super) fn warn(response: &mut Response<Body>, text: &str) {
+    if let Ok(value) = HeaderValue::from_str(&format!("299 - {text:?}")) {
+        response.headers_mut().append(WARNING, value);
+    }
+}

@@ -1,0 +1,320 @@
+//! One request from its first byte to its answer.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use kube_wire::protobuf;
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::body::Body;
+use super::compress;
+use super::documents::static_document;
+use super::head::Head;
+use super::mangle::mangle;
+use super::negotiate::{Form, Representation};
+use super::path::{NoTarget, ObjectPath, Target, Verb};
+use super::query::Query;
+use super::request_body::{delete_body, drain, expected_kind, object_body, patch_body, read};
+use super::respond::{failed, ok, plain, respond, warn};
+use crate::api::Registry;
+use crate::cluster::Cluster;
+use crate::faults::{Fault, Twist, failure};
+use crate::record;
+use crate::status::{Result, Status};
+use crate::table::IncludeObject;
+use crate::verbs::{
+    self, DeleteOptions, Deleted, ListOptions, PatchKind, View, WriteOptions, WriteResult, Written,
+    answers_with_object, leads_to_a_node, write_value,
+};
+
+/// The connection is to be dropped without an answer.
+#[derive(Debug)]
+pub(crate) struct Refused;
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the connection was dropped by a fault")
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// Answers a request. `connection` is the number of the connection it came over.
+pub(crate) async fn serve<B>(
+    cluster: &Arc<Cluster>,
+    request: Request<B>,
+    connection: u64,
+) -> Result<Response<Body>, Refused>
+where
+    B: http_body::Body<Data = Bytes> + Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let (parts, body) = request.into_parts();
+    let mut body = Box::pin(body);
+    let head = Head {
+        method: parts.method,
+        path: parts.uri.path().to_owned(),
+        query: Query::parse(parts.uri.query().unwrap_or_default()),
+        headers: parts.headers,
+    };
+    let registry = cluster.registry();
+    let target = Target::parse(&head.path, &registry);
+    let arrived = describe(&head, target.as_ref().ok(), connection, parts.version);
+    let deprecation = match &target {
+        Ok(Target::Object(path)) => path.resource.deprecation.clone(),
+        _ => None,
+    };
+    let is_watch = arrived.verb == Some(Verb::Watch);
+    let faults = cluster.faults.meet(&arrived);
+    let names = faults.iter().map(|f| format!("{f:?}")).collect();
+    let number = cluster.record.arrived(record::Request {
+        faults: names,
+        ..arrived
+    });
+
+    let mut twist = Twist::default();
+    for fault in &faults {
+        twist.add(fault);
+        match fault {
+            Fault::Drop => return Err(Refused),
+            Fault::Delay(time) => tokio::time::sleep(*time).await,
+            Fault::Compact => cluster.store.compact(cluster.store.revision()),
+            _ => {}
+        }
+    }
+    let answer = match faults.iter().find_map(|f| failure(f, cluster.store.revision())) {
+        Some(status) => Err(status),
+        None => match target {
+            Ok(target) => answer(cluster, &registry, &head, target, &mut body, twist.clone()).await,
+            Err(NoTarget::Status(status)) => Err(status),
+            Err(NoTarget::Page) => Ok(plain(StatusCode::NOT_FOUND, "404 page not found\n")),
+            Err(NoTarget::Malformed) => Ok(plain(StatusCode::BAD_REQUEST, "400 Bad Request")),
+        },
+    };
+    // An answer that overtakes its request is lost to some clients of HTTP/2, curl among them.
+    drain(&mut body).await;
+    let mut response = answer.unwrap_or_else(|status| failed(&status, head.pretty()));
+    if let Some(text) = &deprecation {
+        warn(&mut response, text);
+    }
+    if head.method == Method::HEAD {
+        let body = std::mem::replace(response.body_mut(), Body::Full(None));
+        if let Some(length) = http_body::Body::size_hint(&body).exact() {
+            response.headers_mut().insert(CONTENT_LENGTH, length.into());
+        }
+    }
+    cluster
+        .record
+        .amend(number, |r| r.status = Some(response.status().as_u16()));
+    let is_stream = is_watch && response.status().is_success();
+    Ok(mangle(response, &faults, is_stream))
+}
+
+fn describe(
+    head: &Head,
+    target: Option<&Target>,
+    connection: u64,
+    version: http::Version,
+) -> record::Request {
+    let object = match target {
+        Some(Target::Object(path)) => Some(path),
+        _ => None,
+    };
+    record::Request {
+        number: 0,
+        at: Instant::now(),
+        verb: object.and_then(|p| p.verb(&head.method, wants_watch(&head.query)).ok()),
+        resource: object.map(|p| p.resource.plural.clone()).unwrap_or_default(),
+        group: object.map(|p| p.resource.group.clone()).unwrap_or_default(),
+        namespace: object.and_then(|p| p.namespace.clone()),
+        name: object.and_then(|p| p.name.clone()),
+        subresource: object.and_then(|p| p.subresource.clone()),
+        method: head.method.to_string(),
+        path: head.path.clone(),
+        query: head.query.pairs().to_vec(),
+        user_agent: head.header(USER_AGENT).to_owned(),
+        accept: head.header(ACCEPT).to_owned(),
+        connection,
+        http_version: format!("{version:?}"),
+        status: None,
+        faults: Vec::new(),
+    }
+}
+
+fn wants_watch(query: &Query) -> bool {
+    query.flag("watch")
+}
+
+async fn answer<B>(
+    cluster: &Arc<Cluster>,
+    registry: &Registry,
+    head: &Head,
+    target: Target,
+    body: B,
+    twist: Twist,
+) -> Result<Response<Body>>
+where
+    B: http_body::Body<Data = Bytes> + Send + Unpin,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let path = match target {
+        Target::Object(path) => path,
+        document => return static_document(cluster, registry, head, &document),
+    };
+    let verb = path.verb(&head.method, wants_watch(&head.query))?;
+    path.check_name()?;
+    let representation =
+        Representation::negotiate(&head.headers, head.pretty(), |form| in_protobuf(&path, form))?;
+    let view = View {
+        resource: path.resource.clone(),
+        representation,
+        include: IncludeObject::from_query(Some(head.query.text("includeObject")))?,
+        twist: twist.object,
+    };
+    if representation.form == Form::Table && view.printer().is_none() {
+        return Err(Status::not_acceptable(
+            "application/json, application/yaml, application/vnd.kubernetes.protobuf",
+        ));
+    }
+    if leads_to_a_node(&path) {
+        cluster.connect(&path, &head.query, &*cluster.find(&path)?)?;
+        return Ok(respond(
+            StatusCode::NO_CONTENT,
+            Body::full(Bytes::new()),
+            representation,
+        ));
+    }
+    match verb {
+        Verb::Get => {
+            let object = cluster.get(&path, &head.query).await?;
+            if path.subresource.is_some() {
+                return verbs::get_subresource(&path, &object, &view).map(|b| ok(b, representation));
+            }
+            Ok(ok(view.answer(&object), representation))
+        }
+        Verb::List => {
+            let options = ListOptions::parse(&head.query, &path.resource, None, false)?;
+            let page = cluster.list(&path, &options, &twist).await?;
+            let response = respond(StatusCode::OK, page.body(&view), representation);
+            Ok(compress::negotiated(response, head.header(ACCEPT_ENCODING)))
+        }
+        Verb::Watch => {
+            let options = ListOptions::parse(&head.query, &path.resource, path.name.as_deref(), true)?;
+            let stream = cluster.watch(&path, options, view, twist)?;
+            let mut response = respond(StatusCode::OK, stream, representation);
+            let media_type = HeaderValue::from_static(representation.encoding.watch_media_type());
+            response.headers_mut().insert(CONTENT_TYPE, media_type);
+            Ok(response)
+        }
+        Verb::Create | Verb::Update | Verb::Patch => {
+            let bytes = read(body).await?;
+            write(cluster, head, &path, verb, &bytes, &view)
+        }
+        Verb::Delete => {
+            let bytes = read(body).await?;
+            let options = DeleteOptions::parse(&head.query, &delete_body(head, &bytes)?)?;
+            let deleted = cluster.delete(&path, &options)?;
+            Ok(ok(deletion(&path, &deleted, &view), representation))
+        }
+        Verb::DeleteCollection => {
+            let bytes = read(body).await?;
+            let options = DeleteOptions::parse(&head.query, &delete_body(head, &bytes)?)?;
+            let list = ListOptions::parse(&head.query, &path.resource, None, false)?;
+            let page = cluster.delete_collection(&path, &list, &options).await?;
+            Ok(respond(StatusCode::OK, page.body(&view), representation))
+        }
+    }
+}
+
+fn write(
+    cluster: &Cluster,
+    head: &Head,
+    path: &ObjectPath,
+    verb: Verb,
+    bytes: &Bytes,
+    view: &View,
+) -> Result<Response<Body>> {
+    let agent = head.header(USER_AGENT);
+    let content_type = head.content_type();
+    let options_type = match verb {
+        Verb::Create => "CreateOptions",
+        Verb::Update => "UpdateOptions",
+        _ => "PatchOptions",
+    };
+    let options = WriteOptions::parse(&head.query, options_type, agent)?;
+    let patch_kind = match verb {
+        Verb::Patch => Some(PatchKind::parse(&content_type, path.resource.custom().is_some())?),
+        _ => None,
+    };
+    let body = match patch_kind {
+        Some(kind) => patch_body(kind, bytes).or_else(|unreadable| match kind {
+            PatchKind::Apply => Err(unreadable),
+            // A patch is read only when there is something to apply it to.
+            _ => cluster.find(path).and(Err(unreadable)),
+        })?,
+        None => object_body(path, &content_type, bytes)?,
+    };
+    if let Some(answer) = cluster.special_write(path, verb, patch_kind, &body, &head.query, &options, view)? {
+        return Ok(respond(
+            answer.status,
+            Body::full(answer.body),
+            view.representation,
+        ));
+    }
+    let written = match (verb, patch_kind) {
+        (Verb::Create, _) => cluster.create(path, body, &options)?,
+        (_, Some(kind)) => cluster.patch(path, kind, &body, &head.query, &options)?,
+        _ => cluster.update(path, body, &options)?,
+    };
+    Ok(written_answer(&written, view))
+}
+
+fn written_answer(written: &Written, view: &View) -> Response<Body> {
+    let bytes = match &written.result {
+        WriteResult::Stored(object) => view.answer(object),
+        WriteResult::Unstored(value) => view.answer_value(value),
+    };
+    let status = if written.created {
+        StatusCode::CREATED
+    } else {
+        StatusCode::OK
+    };
+    let mut response = respond(status, Body::full(bytes), view.representation);
+    for warning in &written.warnings {
+        warn(&mut response, warning);
+    }
+    response
+}
+
+/// Whether a resource has a form in protobuf.
+fn in_protobuf(path: &ObjectPath, form: Form) -> bool {
+    let (api_version, kind) = expected_kind(path);
+    match form {
+        Form::Object => protobuf::is_known(&api_version, kind),
+        Form::Metadata => true,
+        Form::Table | Form::Discovery => false,
+    }
+}
+
+fn deletion(path: &ObjectPath, deleted: &Deleted, view: &View) -> Bytes {
+    match deleted {
+        Deleted::Marked(object) => view.answer(object),
+        Deleted::Gone(object) | Deleted::Untouched(object) => {
+            if answers_with_object(&path.resource) {
+                return view.answer(object);
+            }
+            let mut details =
+                json!({ "name": object.key.name(), "kind": path.resource.plural, "uid": object.uid });
+            if !path.resource.group.is_empty() {
+                details["group"] = path.resource.group.as_str().into();
+            }
+            let status = json!({
+                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details,
+            });
+            write_value(&status, view.representation)
+        }
+    }
+}

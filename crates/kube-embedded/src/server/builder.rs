@@ -1,0 +1,150 @@
+//! Settings of a server before it starts.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use super::listener::Listener;
+use super::tls::Identity;
+use super::{Error, Server, load};
+use crate::cluster::{Cluster, Settings};
+use crate::garbage;
+
+/// Settings of a server before it starts.
+///
+/// ```
+/// # use std::time::Duration;
+/// # use kube_embedded::Server;
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), kube_embedded::Error> {
+/// // One that forgets soon, sends bookmarks often, and gives the same uids in every run.
+/// let server = Server::builder()
+///     .history(10)
+///     .bookmark_interval(Duration::from_secs(1))
+///     .seed(7)
+///     .start()
+///     .await?;
+/// # server.stop().await;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "a builder does nothing until it is started"]
+pub struct Builder {
+    address: SocketAddr,
+    settings: Settings,
+}
+
+impl Default for Builder {
+    fn default() -> Builder {
+        Builder {
+            address: (Ipv4Addr::LOCALHOST, 0).into(),
+            settings: Settings {
+                history: 10_000,
+                bookmark_interval: Duration::from_mins(1),
+                too_large_wait: Duration::from_secs(3),
+                seed: None,
+                advertised: String::new(),
+            },
+        }
+    }
+}
+
+impl Builder {
+    /// Listens on this loopback port instead of one of its own choice.
+    pub fn port(mut self, port: u16) -> Builder {
+        self.address.set_port(port);
+        self
+    }
+
+    /// How many changes each resource remembers (10,000): a watch from before them gets 410.
+    pub fn history(mut self, changes: usize) -> Builder {
+        self.settings.history = changes.max(1);
+        self
+    }
+
+    /// Time between bookmarks of a watch that asked for them (one minute).
+    pub fn bookmark_interval(mut self, interval: Duration) -> Builder {
+        self.settings.bookmark_interval = interval.max(Duration::from_millis(1));
+        self
+    }
+
+    /// How long a request for a version that is not there yet waits for it before it gets 504 (three seconds).
+    pub fn too_large_wait(mut self, wait: Duration) -> Builder {
+        self.settings.too_large_wait = wait;
+        self
+    }
+
+    /// Makes uids and generated names the same in every run.
+    pub fn seed(mut self, seed: u64) -> Builder {
+        self.settings.seed = Some(seed);
+        self
+    }
+
+    /// Starts the server. It is ready when this returns.
+    pub async fn start(self) -> Result<Server, Error> {
+        let Builder {
+            address,
+            mut settings,
+        } = self;
+        let identity = Identity::new()?;
+        let listener = Listener::bind(address).await?;
+        settings.advertised = listener.address().to_string();
+        let (chores, to_do) = mpsc::unbounded_channel();
+        let cluster = Arc::new(Cluster::new(settings, chores));
+        let garbage = tokio::spawn(garbage::run(Arc::downgrade(&cluster), to_do));
+        load::objects(&cluster, furnishing(listener.address().port()))?;
+        listener.open(&cluster, &identity).await?;
+        let token = format!("embedded-{:016x}", cluster.random_below(u64::MAX));
+        Ok(Server {
+            cluster,
+            listener,
+            identity,
+            token,
+            garbage,
+        })
+    }
+}
+
+/// What is in every cluster from the start.
+fn furnishing(port: u16) -> Vec<serde_json::Value> {
+    let namespace =
+        |name: &str| json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
+    let priority = |name: &str, value: i64, description: &str| {
+        json!({
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": { "name": name },
+            "value": value,
+            "description": description,
+        })
+    };
+    let mut objects: Vec<_> = ["kube-system", "kube-public", "kube-node-lease", "default"]
+        .into_iter()
+        .map(namespace)
+        .collect();
+    objects.push(json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {
+            "name": "kubernetes",
+            "namespace": "default",
+            "labels": { "component": "apiserver", "provider": "kubernetes" },
+        },
+        "spec": { "type": "ClusterIP", "ports": [{ "name": "https", "port": 443, "targetPort": port }] },
+    }));
+    objects.push(priority(
+        "system-node-critical",
+        2_000_001_000,
+        "Used for system critical pods that must not be moved from their current node.",
+    ));
+    objects.push(priority(
+        "system-cluster-critical",
+        2_000_000_000,
+        "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+    ));
+    objects
+}

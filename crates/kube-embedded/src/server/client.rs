@@ -1,0 +1,96 @@
+//! Clients for the server in this process.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures::StreamExt as _;
+use http::{Request, Response};
+use kube::client::Body as RequestBody;
+use tokio_util::sync::CancellationToken;
+
+use super::{Error, Server};
+use crate::cluster::Cluster;
+use crate::http::{Body, serve};
+
+impl Server {
+    /// A client over HTTPS, as any program would have it.
+    pub fn client(&self) -> Result<kube::Client, Error> {
+        kube::Client::try_from(self.client_config()).map_err(|e| Error::Client(Box::new(e)))
+    }
+
+    /// The configuration behind [`client`](Server::client), for those who build their own.
+    pub fn client_config(&self) -> kube::Config {
+        // The address was made by the listener: it is a valid URL.
+        let mut config = kube::Config::new(self.url().parse().unwrap_or_default());
+        config.root_cert = Some(vec![self.identity.ca_der().to_vec()]);
+        config.default_namespace = "default".into();
+        config.auth_info.token = Some(self.token.clone().into());
+        config
+    }
+
+    /// A client that needs no socket: requests go straight to the server, on the clock of the runtime (so that paused
+    /// time works). It refuses connections while the server is [down](Server::go_down).
+    pub fn direct_client(&self) -> kube::Client {
+        let service = Direct {
+            cluster: self.cluster.clone(),
+            gate: self.listener.gate(),
+        };
+        kube::Client::new(service, "default")
+    }
+}
+
+/// Requests without a socket.
+#[derive(Clone)]
+struct Direct {
+    cluster: Arc<Cluster>,
+    gate: super::listener::Gate,
+}
+
+impl tower::Service<Request<RequestBody>> for Direct {
+    type Response = Response<Body>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Response<Body>>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+        let this = self.clone();
+        Box::pin(async move {
+            if !this.gate.is_open() {
+                return Err(io::Error::new(
+                    io::ErrorKind::ConnectionRefused,
+                    "the embedded server is down",
+                ));
+            }
+            let cut = this.cluster.connections();
+            tokio::select! {
+                answer = serve(&this.cluster, request, 0) => match answer {
+                    Ok(response) => Ok(response.map(|body| until_cut(body, cut.clone()))),
+                    Err(refused) => Err(io::Error::new(io::ErrorKind::ConnectionReset, refused)),
+                },
+                () = cut.cancelled() => Err(cut_off()),
+            }
+        })
+    }
+}
+
+/// A body that breaks off with the connection it would have come over.
+fn until_cut(body: Body, cut: CancellationToken) -> Body {
+    let Body::Stream(stream) = body else { return body };
+    Body::stream(futures::stream::unfold(Some((stream, cut)), |state| async move {
+        let (mut stream, cut) = state?;
+        tokio::select! {
+            biased;
+            () = cut.cancelled() => Some((Err(cut_off()), None)),
+            item = stream.next() => item.map(|item| (item, Some((stream, cut)))),
+        }
+    }))
+}
+
+fn cut_off() -> io::Error {
+    io::Error::new(io::ErrorKind::ConnectionReset, "the server cut the connection")
+}

@@ -1,0 +1,303 @@
+//! Reading: one object, or a collection at a moment.
+
+use std::io;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use kube_wire::protobuf::{Envelope, ListEncoder};
+use serde_json::{Value, json};
+
+use super::options::{Continue, ListOptions, Moment, parse_revision};
+use super::view::{View, unwanted_table, write};
+use crate::cluster::Cluster;
+use crate::faults::{ObjectTwist, Twist};
+use crate::http::{Body, Form, ObjectPath, Query};
+use crate::status::{Result, Status};
+use crate::store::{Forgotten, Key, Listed, Stored};
+
+impl Cluster {
+    /// One object. A version, if given, is one that must have been reached.
+    pub(crate) async fn get(&self, path: &ObjectPath, query: &Query) -> Result<Arc<Stored>> {
+        match query.text("resourceVersion") {
+            "" | "0" => {}
+            text => self.must_have_reached(parse_revision(text, false)?).await?,
+        }
+        self.find(path)
+    }
+
+    /// The newest version of the object that a path names.
+    pub(crate) fn find(&self, path: &ObjectPath) -> Result<Arc<Stored>> {
+        let name = path.name.as_deref().unwrap_or_default();
+        let key = Key::new(path.namespace.as_deref(), name);
+        self.store
+            .get(&path.resource.collection, &key)
+            .ok_or_else(|| Status::not_found(path.resource.subject(name)))
+    }
+
+    async fn must_have_reached(&self, revision: u64) -> Result<()> {
+        if self.store.reached(revision, self.settings.too_large_wait).await {
+            return Ok(());
+        }
+        Err(Status::too_large(revision, self.store.revision()))
+    }
+
+    /// A collection, or a page of it.
+    pub(crate) async fn list(&self, path: &ObjectPath, options: &ListOptions, twist: &Twist) -> Result<Page> {
+        let (from, to) = Key::range(path.namespace.as_deref());
+        let collection = &path.resource.collection;
+        let mut range = (from, to);
+        let mut moment = options.moment;
+        if let Some(continues) = &options.continues {
+            let start = Key::from_text(&continues.start);
+            range.0 = Bound::Included(start);
+            moment = continues.revision.map_or(Moment::Newest, Moment::Exact);
+        }
+        if let Moment::NotOlderThan(revision) | Moment::Exact(revision) = moment {
+            self.must_have_reached(revision).await?;
+        }
+        if let Some(by) = twist.stale_by {
+            moment = Moment::Exact(self.store.revision().saturating_sub(by).max(1));
+        }
+        let listed = match moment {
+            Moment::Exact(revision) => self
+                .store
+                .list_at(collection, range, revision)
+                .map_err(|forgotten| expired(options, revision, forgotten))?,
+            _ => self.store.list(collection, range),
+        };
+        // Version 0 is answered from a cache that does not page.
+        let limit = if options.moment == Moment::Any {
+            None
+        } else {
+            options.limit
+        };
+        Ok(page(listed, options, limit))
+    }
+}
+
+/// What a list answers when history does not reach back far enough.
+fn expired(options: &ListOptions, revision: u64, Forgotten(oldest): Forgotten) -> Status {
+    let Some(continues) = &options.continues else {
+        return Status::too_old(revision, oldest + 1);
+    };
+    let token = Continue {
+        revision: None,
+        start: continues.start.clone(),
+    }
+    .token();
+    Status::expired(
+        "The provided continue parameter is too old to display a consistent list result. You can start a new list \
+         without the continue parameter, or use the continue token in this response to retrieve the remainder of the \
+         results. Continuing with the provided token results in an inconsistent list - objects that were created, \
+         modified, or deleted between the time the first chunk was returned and now may show up in the list.",
+    )
+    .with_continue(token)
+}
+
+/// A page of a list.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) objects: Vec<Arc<Stored>>,
+    revision: u64,
+    continues: Option<String>,
+    remaining: Option<usize>,
+}
+
+fn page(listed: Listed, options: &ListOptions, limit: Option<usize>) -> Page {
+    let Listed {
+        mut objects,
+        revision,
+    } = listed;
+    let selection = &options.selection;
+    if !selection.is_everything() {
+        objects.retain(|o| selection.matches(o));
+    }
+    let mut page = Page {
+        objects,
+        revision,
+        continues: None,
+        remaining: None,
+    };
+    if let Some(limit) = limit
+        && page.objects.len() > limit
+    {
+        let rest = page.objects.len() - limit;
+        page.objects.truncate(limit);
+        if let Some(last) = page.objects.last() {
+            // The smallest key after the last one.
+            let start = format!("{}\0", last.key.as_str());
+            page.continues = Some(
+                Continue {
+                    revision: Some(revision),
+                    start,
+                }
+                .token(),
+            );
+        }
+        // How many are left is not known where a selector leaves some out.
+        page.remaining = selection.is_everything().then_some(rest);
+    }
+    page
+}
+
+impl Page {
+    fn metadata(&self) -> Value {
+        let mut metadata = json!({ "resourceVersion": self.revision.to_string() });
+        if let Some(token) = &self.continues {
+            metadata["continue"] = token.as_str().into();
+        }
+        if let Some(remaining) = self.remaining {
+            metadata["remainingItemCount"] = remaining.into();
+        }
+        metadata
+    }
+
+    /// The page as the body of an answer.
+    pub(crate) fn body(self, view: &View) -> Body {
+        if let Some(body) = self.direct_body(view) {
+            return body;
+        }
+        if view.is_protobuf()
+            && let Some(body) = self.protobuf_body(view)
+        {
+            return body;
+        }
+        Body::full(write(&self.value(view), view.representation))
+    }
+
+    /// The page in protobuf, if its kind of list has that.
+    fn protobuf_body(&self, view: &View) -> Option<Body> {
+        let (kind, api_version) = list_kind(view);
+        let list = ListEncoder::new(&api_version, &kind).ok()?;
+        let mut items = Vec::with_capacity(self.objects.len());
+        for object in &self.objects {
+            let enveloped = view.protobuf(object);
+            let message = Envelope::parse(&enveloped).ok()?;
+            items.push(Bytes::from(list.encoded_item(message.raw)));
+        }
+        let length = items.iter().map(Bytes::len).sum();
+        let head = list.head(&self.metadata(), length).ok()?;
+        let mut chunks = Chunks::new(&head);
+        for item in items {
+            chunks.push(item);
+        }
+        chunks.push_static(list.tail());
+        Some(chunks.into_body())
+    }
+
+    fn value(&self, view: &View) -> Value {
+        if view.twist == ObjectTwist::Table {
+            return unwanted_table(&self.metadata());
+        }
+        if view.representation.form == Form::Table {
+            let objects: Vec<Value> = self.objects.iter().map(|o| view.versioned(o)).collect();
+            return view.sheet(|sheet| sheet.list(&self.metadata(), &objects));
+        }
+        let (kind, api_version) = list_kind(view);
+        let typed = view.resource.custom().is_none() && view.representation.form == Form::Object;
+        let items: Vec<Value> = self
+            .objects
+            .iter()
+            .map(|object| {
+                let mut item = view.value(object);
+                if let (true, ObjectTwist::None, Some(fields)) = (typed, view.twist, item.as_object_mut()) {
+                    fields.remove("kind");
+                    fields.remove("apiVersion");
+                }
+                item
+            })
+            .collect();
+        json!({ "kind": kind, "apiVersion": api_version, "metadata": self.metadata(), "items": items })
+    }
+
+    /// The body cut from the stored bytes, large objects without a copy, where those are the answer.
+    fn direct_body(&self, view: &View) -> Option<Body> {
+        let (kind, api_version) = list_kind(view);
+        let head = format!(
+            r#"{{"kind":"{kind}","apiVersion":"{api_version}","metadata":{},"items":["#,
+            self.metadata()
+        );
+        let mut chunks = Chunks::new(head.as_bytes());
+        for (at, object) in self.objects.iter().enumerate() {
+            if at > 0 {
+                chunks.push_static(b",");
+            }
+            if let Some(metadata) = view.direct_metadata(object) {
+                chunks.push(metadata);
+            } else if !view.is_direct() {
+                return None;
+            } else if view.resource.custom().is_some() {
+                chunks.push(object.json());
+            } else {
+                // Items of built-in kinds do not repeat their kind and version.
+                chunks.push_static(b"{");
+                chunks.push(object.json_rest());
+            }
+        }
+        chunks.push_static(b"]}\n");
+        let spelled = view.is_direct() || !self.objects.is_empty();
+        spelled.then(|| chunks.into_body())
+    }
+}
+
+/// Kind and version of the list.
+fn list_kind(view: &View) -> (String, String) {
+    match view.representation.form {
+        Form::Metadata => (
+            "PartialObjectMetadataList".to_owned(),
+            "meta.k8s.io/v1".to_owned(),
+        ),
+        _ => (view.resource.list_kind.clone(), view.resource.api_version()),
+    }
+}
+
+/// Collects pieces into chunks: small ones are joined, large ones stay what they are.
+struct Chunks {
+    done: Vec<Bytes>,
+    open: BytesMut,
+}
+
+/// Pieces from this size on are passed on without a copy.
+const LARGE: usize = 4 * 1024;
+/// Joined pieces are passed on from this size on.
+const CHUNK: usize = 32 * 1024;
+
+impl Chunks {
+    fn new(start: &[u8]) -> Chunks {
+        Chunks {
+            done: Vec::new(),
+            open: BytesMut::from(start),
+        }
+    }
+
+    fn push_static(&mut self, piece: &'static [u8]) {
+        self.open.extend_from_slice(piece);
+    }
+
+    fn push(&mut self, piece: Bytes) {
+        if piece.len() >= LARGE {
+            self.close();
+            self.done.push(piece);
+        } else {
+            self.open.extend_from_slice(&piece);
+            if self.open.len() >= CHUNK {
+                self.close();
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        if !self.open.is_empty() {
+            self.done.push(self.open.split().freeze());
+        }
+    }
+
+    fn into_body(mut self) -> Body {
+        self.close();
+        match self.done.len() {
+            1 => Body::full(self.done.remove(0)),
+            _ => Body::stream(futures::stream::iter(self.done.into_iter().map(io::Result::Ok))),
+        }
+    }
+}

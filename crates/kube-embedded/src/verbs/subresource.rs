@@ -1,0 +1,393 @@
+//! The parts of objects that have a path of their own, and the requests that look like objects but are questions.
+
+use bytes::Bytes;
+use http::StatusCode;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::delete::DeleteOptions;
+use super::patch::PatchKind;
+use super::view::View;
+use super::write::{Body, Proposal, WriteOptions, WriteResult, timestamp};
+use crate::api::Resource;
+use crate::cluster::Cluster;
+use crate::convert;
+use crate::http::{ObjectPath, Query, Verb};
+use crate::patch;
+use crate::patch::field_set::FieldSet;
+use crate::patch::scale::{adopt_entries, show_entries};
+use crate::patch::update::{Update, record_update};
+use crate::scale;
+use crate::schema::{Type, Types};
+use crate::select::LabelSelector;
+use crate::status::{Result, Status};
+use crate::store::{Key, Stored};
+
+/// An answer that is not an object of the resource.
+#[derive(Debug)]
+pub(crate) struct SpecialAnswer {
+    pub(crate) status: StatusCode,
+    pub(crate) body: Bytes,
+}
+
+impl Cluster {
+    /// Writes that are not plain changes of an object; `None` for those that are.
+    #[expect(clippy::too_many_arguments, reason = "one request, handed on whole")]
+    pub(crate) fn special_write(
+        &self,
+        path: &ObjectPath,
+        verb: Verb,
+        patching: Option<PatchKind>,
+        body: &Body,
+        query: &Query,
+        options: &WriteOptions,
+        view: &View,
+    ) -> Result<Option<SpecialAnswer>> {
+        let name = path.name.as_deref().unwrap_or_default();
+        let created = |value: &Value| {
+            Ok(Some(SpecialAnswer {
+                status: StatusCode::CREATED,
+                body: view.answer_value(value),
+            }))
+        };
+        match (path.resource.plural.as_str(), path.subresource.as_deref()) {
+            (_, Some("scale")) => self.write_scale(path, patching, body, options, view).map(Some),
+            ("namespaces", Some("finalize")) => self.finalize(path, body, options, view).map(Some),
+            ("pods", Some("binding")) => created(&self.bind(path, name, body, options)?),
+            ("bindings", None) => {
+                let bound = body.object["metadata"]["name"].as_str().unwrap_or_default();
+                created(&self.bind(path, bound, body, options)?)
+            }
+            ("pods", Some("eviction")) => {
+                let delete = DeleteOptions::parse(query, &body.object["deleteOptions"])?;
+                self.spend_budget(path, options)?;
+                self.delete(path, &delete)?;
+                created(&success())
+            }
+            ("serviceaccounts", Some("token")) => {
+                self.find(path)?;
+                created(&self.token(body))
+            }
+            (_, None) if verb == Verb::Create && !path.resource.allows("get") => {
+                match review(&path.resource, body) {
+                    Some(answer) => created(&answer),
+                    None => Err(Status::method_not_allowed()),
+                }
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn write_scale(
+        &self,
+        path: &ObjectPath,
+        patching: Option<PatchKind>,
+        body: &Body,
+        options: &WriteOptions,
+        view: &View,
+    ) -> Result<SpecialAnswer> {
+        let resource = &path.resource;
+        let replicas = replicas_path(resource);
+        let replicas: Vec<&str> = replicas.iter().map(String::as_str).collect();
+        let result = self.change_object(path, options, |old| {
+            let mut current = scale_for_update(resource, old)?;
+            show_entries(old, &replicas, &mut current);
+            let mut wanted = match patching {
+                None => body.object.clone(),
+                Some(kind) => patched_scale(kind, &current, &body.object)?,
+            };
+            let errors = scale::check(&wanted);
+            if !errors.is_empty() {
+                let name = path.name.as_deref().unwrap_or_default();
+                return Err(Status::invalid("autoscaling", "Scale", name, &errors));
+            }
+            own_scale(&current, &mut wanted, options);
+            let mut new = old.clone();
+            apply_scale(resource, &mut new, &wanted)?;
+            adopt_entries(&wanted, &resource.api_version(), &replicas, &mut new);
+            Ok(Proposal::Applied(new))
+        })?;
+        let object = match result {
+            WriteResult::Stored(object) => convert::from_stored(object.value(), resource),
+            WriteResult::Unstored(object) => *object,
+        };
+        let body = view.scale_answer(&scale_of(resource, &object)?);
+        Ok(SpecialAnswer {
+            status: StatusCode::OK,
+            body,
+        })
+    }
+
+    /// Sets the finalizers in the spec of a namespace, which nothing else may change.
+    fn finalize(
+        &self,
+        path: &ObjectPath,
+        body: &Body,
+        options: &WriteOptions,
+        view: &View,
+    ) -> Result<SpecialAnswer> {
+        let result = self.change_object(path, options, |old| {
+            let mut new = old.clone();
+            match body.object["spec"]
+                .get("finalizers")
+                .filter(|f| f.as_array().is_some_and(|f| !f.is_empty()))
+            {
+                Some(finalizers) => new["spec"]["finalizers"] = finalizers.clone(),
+                None => {
+                    if let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut) {
+                        spec.remove("finalizers");
+                    }
+                }
+            }
+            Ok(Proposal::Replace(new))
+        })?;
+        let body = match result {
+            WriteResult::Stored(object) => view.answer(&object),
+            WriteResult::Unstored(object) => view.answer_value(&object),
+        };
+        Ok(SpecialAnswer {
+            status: StatusCode::OK,
+            body,
+        })
+    }
+
+    /// Puts a pod on a node, as the scheduler does.
+    fn bind(&self, path: &ObjectPath, pod: &str, body: &Body, options: &WriteOptions) -> Result<Value> {
+        let node = body.object["target"]["name"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        if node.is_empty() {
+            let error = crate::status::FieldError::required("target.name", "");
+            return Err(Status::invalid("", "Binding", pod, &[error]));
+        }
+        let registry = self.registry();
+        let resource = registry.find("", "v1", "pods").ok_or_else(Status::no_such_path)?;
+        let pod_path = ObjectPath {
+            resource: resource.clone(),
+            name: Some(pod.to_owned()),
+            subresource: Some("binding".into()),
+            ..path.clone()
+        };
+        self.change_object(&pod_path, options, |old| {
+            if let Some(known) = old["spec"]["nodeName"].as_str().filter(|n| !n.is_empty()) {
+                let why = format!("pod {pod} is already assigned to node {known:?}");
+                return Err(Status::conflict(
+                    crate::status::Subject {
+                        group: "",
+                        resource: "pods/binding",
+                        name: pod,
+                    },
+                    &why,
+                ));
+            }
+            let mut new = old.clone();
+            new["spec"]["nodeName"] = node.as_str().into();
+            let scheduled = json!({
+                "type": "PodScheduled",
+                "status": "True",
+                "lastProbeTime": null,
+                "lastTransitionTime": timestamp(Timestamp::now()),
+            });
+            match new["status"].get_mut("conditions").and_then(Value::as_array_mut) {
+                Some(conditions) => {
+                    conditions.retain(|c| c["type"] != "PodScheduled");
+                    conditions.push(scheduled);
+                }
+                None => new["status"]["conditions"] = json!([scheduled]),
+            }
+            Ok(Proposal::Replace(new))
+        })?;
+        Ok(success())
+    }
+
+    /// Takes an eviction out of the pod's disruption budget, if it has one and runs.
+    fn spend_budget(&self, path: &ObjectPath, options: &WriteOptions) -> Result<()> {
+        let object = self.find(path)?;
+        let pod = object.value();
+        if object.deleting || !matches!(pod["status"]["phase"].as_str(), Some("Running" | "Unknown")) {
+            return Ok(());
+        }
+        let registry = self.registry();
+        let budgets = registry
+            .find("policy", "v1", "poddisruptionbudgets")
+            .ok_or_else(Status::no_such_path)?;
+        let all = self
+            .store
+            .list(&budgets.collection, Key::range(path.namespace.as_deref()))
+            .objects;
+        let covers = |budget: &Value| {
+            let selector = scale::selector_text(&budget["spec"]["selector"]);
+            LabelSelector::parse(&selector).is_ok_and(|s| !s.is_everything() && s.matches(&object.labels))
+        };
+        let Some(budget) = all.iter().find(|budget| covers(&budget.value())) else {
+            return Ok(());
+        };
+        let budget = ObjectPath {
+            resource: budgets.clone(),
+            name: Some(budget.key.name().to_owned()),
+            subresource: Some("status".into()),
+            ..path.clone()
+        };
+        self.change_object(&budget, options, |old| {
+            let allowed = old["status"]["disruptionsAllowed"].as_i64().unwrap_or(0);
+            if allowed <= 0 {
+                return Err(over_budget(old));
+            }
+            let mut new = old.clone();
+            new["status"]["disruptionsAllowed"] = (allowed - 1).into();
+            new["status"]["disruptedPods"][object.key.name()] = timestamp(Timestamp::now()).into();
+            Ok(Proposal::Replace(new))
+        })?;
+        Ok(())
+    }
+
+    fn token(&self, body: &Body) -> Value {
+        let seconds = body.object["spec"]["expirationSeconds"]
+            .as_i64()
+            .unwrap_or(3600)
+            .clamp(600, 1 << 32);
+        let expires = Timestamp::now() + SignedDuration::from_secs(seconds);
+        let mut answer = body.object.clone();
+        answer["kind"] = "TokenRequest".into();
+        answer["apiVersion"] = "authentication.k8s.io/v1".into();
+        answer["spec"]["expirationSeconds"] = seconds.into();
+        answer["status"] = json!({
+            "token": format!("embedded-{}", self.uid()),
+            "expirationTimestamp": timestamp(expires),
+        });
+        answer
+    }
+}
+
+/// Reads a part of an object.
+pub(crate) fn get_subresource(path: &ObjectPath, object: &Stored, view: &View) -> Result<Bytes> {
+    match path.subresource.as_deref() {
+        Some("scale") => Ok(view.scale_answer(&scale_of(&path.resource, &view.versioned(object))?)),
+        _ => Ok(view.answer(object)),
+    }
+}
+
+/// The answer to an eviction that its budget does not allow.
+fn over_budget(budget: &Value) -> Status {
+    let number = |field: &str| budget["status"][field].as_i64().unwrap_or(0);
+    let cause = format!(
+        "The disruption budget {} needs {} healthy pods and has {} currently",
+        budget["metadata"]["name"].as_str().unwrap_or_default(),
+        number("desiredHealthy"),
+        number("currentHealthy")
+    );
+    Status::new(
+        429,
+        "TooManyRequests",
+        "Cannot evict pod as it would violate the pod's disruption budget.",
+    )
+    .cause("DisruptionBudget", &cause, "")
+}
+
+fn success() -> Value {
+    json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201 })
+}
+
+fn scale_of(resource: &Resource, object: &Value) -> Result<Value> {
+    let mut scale = match resource.custom() {
+        Some(custom) => custom.to_scale(&resource.version, object)?,
+        None => scale::of_builtin(object),
+    };
+    let replicas = replicas_path(resource);
+    let replicas: Vec<&str> = replicas.iter().map(String::as_str).collect();
+    show_entries(object, &replicas, &mut scale);
+    Ok(scale)
+}
+
+/// Where a kind keeps the replicas that its scale shows.
+fn replicas_path(resource: &Resource) -> Vec<String> {
+    let custom = resource
+        .custom()
+        .and_then(|custom| custom.version(&resource.version)?.scale.as_ref());
+    let path = custom.map_or(".spec.replicas", |paths| &paths.spec_replicas);
+    path.split('.')
+        .filter(|step| !step.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Records who owns the replicas of a scale that is written.
+fn own_scale(current: &Value, wanted: &mut Value, options: &WriteOptions) {
+    let types = Types::builtin();
+    let Some(id) = types.find("io.k8s.api.autoscaling.v1.Scale") else {
+        return;
+    };
+    if wanted["metadata"].get("managedFields").is_none() {
+        wanted["metadata"]["managedFields"] = current["metadata"]["managedFields"].clone();
+    }
+    let update = Update {
+        types,
+        ty: &Type::Ref(id),
+        api_version: "autoscaling/v1",
+        old: Some(current),
+        manager: &options.manager,
+        subresource: "scale",
+        reset: &FieldSet::default(),
+        now: Timestamp::now(),
+    };
+    record_update(update, wanted);
+}
+
+fn scale_for_update(resource: &Resource, object: &Value) -> Result<Value> {
+    match resource.custom() {
+        Some(custom) => custom.to_scale_for_update(&resource.version, object),
+        None => Ok(scale::of_builtin(object)),
+    }
+}
+
+fn apply_scale(resource: &Resource, object: &mut Value, wanted: &Value) -> Result<()> {
+    if let Some(custom) = resource.custom() {
+        return custom.apply_scale(&resource.version, object, wanted);
+    }
+    scale::apply_builtin(object, wanted);
+    Ok(())
+}
+
+fn patched_scale(kind: PatchKind, current: &Value, patch: &Value) -> Result<Value> {
+    match kind {
+        PatchKind::Json => patch::json::apply(current, patch),
+        PatchKind::Merge => patch::merge::apply(current, patch),
+        PatchKind::Strategic | PatchKind::Apply => {
+            let types = Types::builtin();
+            match types.find("io.k8s.api.autoscaling.v1.Scale") {
+                Some(id) => patch::strategic::apply(types, &Type::Ref(id), current, patch),
+                None => patch::merge::apply(current, patch),
+            }
+        }
+    }
+}
+
+/// The answer to a question about access or identity: everyone may do everything here.
+fn review(resource: &Resource, body: &Body) -> Option<Value> {
+    let everyone = json!({
+        "username": "kubernetes-admin",
+        "groups": ["system:masters", "system:authenticated"],
+    });
+    let status = match resource.kind.as_str() {
+        "SelfSubjectAccessReview" | "SubjectAccessReview" | "LocalSubjectAccessReview" => {
+            json!({ "allowed": true, "reason": "the embedded server allows everything" })
+        }
+        "SelfSubjectReview" => json!({ "userInfo": everyone }),
+        "TokenReview" => json!({ "authenticated": true, "user": everyone }),
+        "SelfSubjectRulesReview" => json!({
+            "incomplete": false,
+            "resourceRules": [{ "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"] }],
+            "nonResourceRules": [{ "verbs": ["*"], "nonResourceURLs": ["*"] }],
+        }),
+        _ => return None,
+    };
+    let mut answer = body.object.clone();
+    answer["kind"] = resource.kind.as_str().into();
+    answer["apiVersion"] = resource.api_version().into();
+    if !answer["metadata"].is_object() {
+        answer["metadata"] = json!({});
+    }
+    answer["status"] = status;
+    Some(answer)
+}

@@ -1,0 +1,277 @@
+//! How objects look to the client that asked: version, representation, and what a fault makes of them.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use kube_wire::protobuf::{self, WatchEvent};
+use serde_json::{Value, json};
+
+use crate::api::Resource;
+use crate::convert;
+use crate::faults::ObjectTwist;
+use crate::http::{Encoding, Form, Representation};
+use crate::store::{EventKind, Stored};
+use crate::table::{CustomColumns, IncludeObject, Printer, Sheet, partial_metadata};
+
+/// How objects look to the client that asked.
+#[derive(Debug, Clone)]
+pub(crate) struct View {
+    pub(crate) resource: Arc<Resource>,
+    pub(crate) representation: Representation,
+    /// What rows of a table carry.
+    pub(crate) include: IncludeObject,
+    pub(crate) twist: ObjectTwist,
+}
+
+impl View {
+    /// Whether the stored bytes are the answer as they are.
+    pub(crate) fn is_direct(&self) -> bool {
+        self.representation.form == Form::Object
+            && self.representation.encoding == Encoding::Json
+            && !self.representation.pretty
+            && self.is_plain()
+    }
+
+    /// Whether objects are shown in the version they are stored in, and undisturbed.
+    fn is_plain(&self) -> bool {
+        self.is_stored_version() && self.twist == ObjectTwist::None
+    }
+
+    /// Whether the answer is in protobuf.
+    pub(crate) fn is_protobuf(&self) -> bool {
+        self.representation.encoding == Encoding::Protobuf
+    }
+
+    /// The metadata of an object in JSON, cut from the stored bytes where they are the answer.
+    pub(crate) fn direct_metadata(&self, object: &Stored) -> Option<Bytes> {
+        let direct = self.representation.form == Form::Metadata
+            && self.representation.encoding == Encoding::Json
+            && !self.representation.pretty
+            && self.twist == ObjectTwist::None
+            // These carry annotations that are not shown.
+            && !matches!(self.resource.kind.as_str(), "DaemonSet" | "HorizontalPodAutoscaler");
+        let head = br#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","#;
+        direct.then(|| [&head[..], &object.json_metadata(), b"}"].concat().into())
+    }
+
+    /// An object in protobuf, in its envelope.
+    pub(crate) fn protobuf(&self, object: &Stored) -> Bytes {
+        if self.is_plain()
+            && self.representation.form == Form::Object
+            && let Some(bytes) = object.protobuf()
+        {
+            return bytes.clone();
+        }
+        write(&self.value(object), self.representation)
+    }
+
+    fn is_stored_version(&self) -> bool {
+        self.resource.api_version() == self.resource.stored_as
+    }
+
+    /// The object in the version that was asked for.
+    pub(crate) fn versioned(&self, object: &Stored) -> Value {
+        let value = object.value();
+        if self.is_stored_version() {
+            value
+        } else {
+            convert::from_stored(value, &self.resource)
+        }
+    }
+
+    /// The object in the form that was asked for; not for tables.
+    pub(crate) fn value(&self, object: &Stored) -> Value {
+        let versioned = match self.representation.form {
+            Form::Metadata => self.metadata_of(&object.value()),
+            _ => self.versioned(object),
+        };
+        twisted(versioned, self.twist)
+    }
+
+    /// One object as a whole answer.
+    pub(crate) fn answer(&self, object: &Stored) -> Bytes {
+        if self.is_direct() {
+            let mut out = object.json().to_vec();
+            out.push(b'\n');
+            return out.into();
+        }
+        if self.is_protobuf() {
+            return self.protobuf(object);
+        }
+        let value = match self.representation.form {
+            Form::Table => self.sheet(|sheet| sheet.single(&self.versioned(object))),
+            _ => self.value(object),
+        };
+        write(&value, self.representation)
+    }
+
+    /// An answer that has no stored object, such as a dry run or a review.
+    pub(crate) fn answer_value(&self, value: &Value) -> Bytes {
+        let value = match self.representation.form {
+            Form::Metadata => &self.metadata_of(value),
+            _ => value,
+        };
+        write(value, self.representation)
+    }
+
+    fn metadata_of(&self, object: &Value) -> Value {
+        let Resource {
+            group, version, kind, ..
+        } = &*self.resource;
+        partial_metadata(group, version, kind, object, "v1")
+    }
+
+    /// What prints the resource as a table, if anything does.
+    pub(crate) fn printer(&self) -> Option<Printer<'_>> {
+        let Resource {
+            group, version, kind, ..
+        } = &*self.resource;
+        match self.resource.custom() {
+            Some(custom) => custom.version(version).map(|v| Printer::Custom(&v.columns)),
+            None => Printer::built_in(group, version, kind),
+        }
+    }
+
+    /// The scale of an object as a whole answer.
+    pub(crate) fn scale_answer(&self, scale: &Value) -> Bytes {
+        if self.representation.form != Form::Table {
+            return self.answer_value(scale);
+        }
+        let custom = CustomColumns::scale();
+        let printer = match self.resource.custom() {
+            Some(_) => Some(Printer::Custom(&custom)),
+            None => Printer::built_in("autoscaling", "v1", "Scale"),
+        };
+        let sheet = printer.map(|printer| self.sheet_of(printer));
+        write(
+            &sheet.map_or(Value::Null, |sheet| sheet.single(scale)),
+            self.representation,
+        )
+    }
+
+    fn sheet_of<'a>(&self, printer: Printer<'a>) -> Sheet<'a> {
+        Sheet {
+            printer,
+            include: self.include,
+            meta_version: "v1",
+            now: Timestamp::now(),
+        }
+    }
+
+    /// A table; kinds without one have been refused before.
+    pub(crate) fn sheet(&self, fill: impl FnOnce(&Sheet<'_>) -> Value) -> Value {
+        self.printer()
+            .map_or(Value::Null, |printer| fill(&self.sheet_of(printer)))
+    }
+
+    /// A watch event as it goes over the wire. `first` is whether it is the first of its watch.
+    pub(crate) fn event(&self, kind: EventKind, object: &Stored, first: bool) -> (Option<Bytes>, Bytes) {
+        if self.is_direct() {
+            return object.event(kind);
+        }
+        if let Some(metadata) = self.direct_metadata(object) {
+            return (
+                None,
+                [kind.prefix().as_bytes(), &metadata, b"}\n"].concat().into(),
+            );
+        }
+        if self.is_protobuf() {
+            return (None, frame(kind.name(), &self.protobuf(object)));
+        }
+        let value = match self.representation.form {
+            Form::Table => self.sheet(|sheet| sheet.event(&self.versioned(object), first)),
+            _ => self.value(object),
+        };
+        (None, event(kind.name(), &value))
+    }
+
+    /// A bookmark at a revision, perhaps the one that ends the initial events.
+    pub(crate) fn bookmark(&self, revision: u64, ends_initial_events: bool, first: bool) -> Bytes {
+        let mut metadata = json!({ "resourceVersion": revision.to_string() });
+        if ends_initial_events {
+            metadata["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
+        }
+        let bare = json!({ "kind": self.resource.kind, "apiVersion": self.resource.api_version(), "metadata": metadata });
+        let object = match self.representation.form {
+            Form::Object | Form::Discovery => bare,
+            Form::Metadata => self.metadata_of(&bare),
+            Form::Table => self.sheet(|sheet| sheet.event(&bare, first)),
+        };
+        self.special_event("BOOKMARK", &object)
+    }
+
+    /// An event that is not about a stored object: a bookmark or an error.
+    pub(crate) fn special_event(&self, kind: &str, object: &Value) -> Bytes {
+        if self.is_protobuf() {
+            return frame(kind, &write(object, self.representation));
+        }
+        event(kind, object)
+    }
+}
+
+/// A watch event in protobuf.
+fn frame(kind: &str, object: &[u8]) -> Bytes {
+    WatchEvent {
+        event_type: kind,
+        object,
+    }
+    .to_frame()
+    .into()
+}
+
+/// A watch event of one line.
+fn event(kind: &str, object: &Value) -> Bytes {
+    let mut line = json!({ "type": kind, "object": object }).to_string();
+    line.push('\n');
+    line.into()
+}
+
+/// JSON, YAML or protobuf, as the client wants it.
+pub(crate) fn write(value: &Value, representation: Representation) -> Bytes {
+    let mut text = match representation.encoding {
+        // Only kinds that have protobuf were promised in it.
+        Encoding::Protobuf => return protobuf::encode(value).unwrap_or_default().into(),
+        Encoding::Yaml => serde_saphyr::to_string(value).unwrap_or_default(),
+        Encoding::Json if representation.pretty => serde_json::to_string_pretty(value).unwrap_or_default(),
+        Encoding::Json => value.to_string(),
+    };
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.into()
+}
+
+/// The table that a fault puts in the place of objects.
+pub(super) fn unwanted_table(metadata: &Value) -> Value {
+    json!({
+        "kind": "Table",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": metadata,
+        "columnDefinitions": [],
+        "rows": [],
+    })
+}
+
+/// What a fault makes of an object.
+fn twisted(mut object: Value, twist: ObjectTwist) -> Value {
+    match twist {
+        ObjectTwist::None => {}
+        ObjectTwist::WrongKind => {
+            object["kind"] = "Wrong".into();
+            object["apiVersion"] = "wrong.example/v1".into();
+        }
+        ObjectTwist::NoMetadata => {
+            if let Some(fields) = object.as_object_mut() {
+                fields.remove("metadata");
+            }
+        }
+        ObjectTwist::Table => {
+            object = unwanted_table(&json!({}));
+        }
+        ObjectTwist::Oversized(bytes) => {
+            object["metadata"]["annotations"]["kube-embedded/padding"] = "x".repeat(bytes).into();
+        }
+    }
+    object
+}

@@ -1,0 +1,389 @@
+//! Following a collection: a cursor on its history, turned into a stream of events.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::options::{ListOptions, Moment};
+use super::view::View;
+use crate::cluster::Cluster;
+use crate::faults::{Ending, Twist};
+use crate::http::{Body, ObjectPath, broken_off};
+use crate::select::Selection;
+use crate::status::{FieldError, Result, Status};
+use crate::store::{Change, EventKind, Forgotten, Key, Stored};
+
+impl Cluster {
+    /// Opens a watch. Errors are those that are answered instead of a stream.
+    pub(crate) fn watch(
+        self: &Arc<Self>,
+        path: &ObjectPath,
+        mut options: ListOptions,
+        view: View,
+        twist: Twist,
+    ) -> Result<Body> {
+        if twist.ignore_streaming_list {
+            options.send_initial_events = None;
+        }
+        if twist.no_streaming_list && options.send_initial_events.is_some() {
+            let why = "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled";
+            let error = FieldError::forbidden("sendInitialEvents", why);
+            return Err(Status::invalid("meta.k8s.io", "ListOptions", "", &[error]));
+        }
+        let timeout = options
+            .timeout_seconds
+            .unwrap_or_else(|| 1800 + self.random_below(1800));
+        let now = Instant::now();
+        let watcher = Watcher {
+            changed: self.store.subscribe(&path.resource.collection),
+            connections: self.connections(),
+            cluster: self.clone(),
+            namespace: path.namespace.clone(),
+            bookmarks: options.bookmarks && !twist.no_bookmarks,
+            selection: options.selection,
+            view,
+            twist,
+            phase: Phase::Open {
+                moment: options.moment,
+                send_initial_events: options.send_initial_events,
+            },
+            cursor: 0,
+            deadline: now + Duration::from_secs(timeout),
+            next_bookmark: now + self.settings.bookmark_interval,
+            last_bookmark_sent: false,
+            bookmark_due: false,
+            sent: 0,
+            out: VecDeque::new(),
+            open: BytesMut::new(),
+        };
+        Ok(Body::stream(futures::stream::unfold(
+            watcher,
+            |mut watcher| async move {
+                let chunk = watcher.next().await?;
+                Some((chunk, watcher))
+            },
+        )))
+    }
+}
+
+struct Watcher {
+    cluster: Arc<Cluster>,
+    connections: CancellationToken,
+    changed: watch::Receiver<u64>,
+    namespace: Option<String>,
+    selection: Selection,
+    view: View,
+    twist: Twist,
+    bookmarks: bool,
+    phase: Phase,
+    /// Everything up to this revision has been sent or passed over.
+    cursor: u64,
+    deadline: Instant,
+    next_bookmark: Instant,
+    /// The bookmark shortly before the deadline has been sent.
+    last_bookmark_sent: bool,
+    /// A bookmark is to be sent as soon as there is nothing else to send.
+    bookmark_due: bool,
+    /// Events so far, bookmarks included.
+    sent: usize,
+    /// Chunks ready to go.
+    out: VecDeque<Bytes>,
+    /// Small events joined into the next chunk.
+    open: BytesMut,
+}
+
+enum Phase {
+    /// Nothing has been looked at yet.
+    Open {
+        moment: Moment,
+        send_initial_events: Option<bool>,
+    },
+    /// The objects that are there already.
+    Initial {
+        objects: std::vec::IntoIter<Arc<Stored>>,
+        bookmark: bool,
+    },
+    /// What happens from now on.
+    Following,
+    /// Open, but silent for ever.
+    Silent,
+    /// What is in `out` is sent, then the stream ends cleanly.
+    Closing,
+    /// What is in `out` is sent, then the connection breaks.
+    Breaking,
+    Ended,
+}
+
+/// Events from this size on are passed on without a copy.
+const LARGE: usize = 4 * 1024;
+/// Joined events are passed on from this size on.
+const CHUNK: usize = 32 * 1024;
+/// How long before its end a watch gets a last bookmark.
+const LAST_BOOKMARK: Duration = Duration::from_secs(2);
+/// Initial objects made into events at once.
+const INITIAL_BATCH: usize = 128;
+
+impl Watcher {
+    /// The next bytes of the stream.
+    async fn next(&mut self) -> Option<io::Result<Bytes>> {
+        loop {
+            if self.connections.is_cancelled() && !matches!(self.phase, Phase::Ended) {
+                self.phase = Phase::Ended;
+                return Some(Err(io::Error::new(
+                    io::ErrorKind::ConnectionReset,
+                    "the server cut the connection",
+                )));
+            }
+            if let Some(chunk) = self.out.pop_front() {
+                return Some(Ok(chunk));
+            }
+            match std::mem::replace(&mut self.phase, Phase::Ended) {
+                Phase::Open {
+                    moment,
+                    send_initial_events,
+                } => self.open(moment, send_initial_events).await,
+                Phase::Initial { objects, bookmark } => self.initial(objects, bookmark),
+                Phase::Following => self.follow().await,
+                Phase::Silent => {
+                    self.phase = Phase::Silent;
+                    self.connections.cancelled().await;
+                }
+                Phase::Breaking => return Some(Err(broken_off("cut off by a fault").await)),
+                Phase::Closing | Phase::Ended => return None,
+            }
+            self.flush();
+        }
+    }
+
+    /// Decides where the watch begins.
+    async fn open(&mut self, moment: Moment, send_initial_events: Option<bool>) {
+        if self.ends_here() {
+            return;
+        }
+        let wants_initial = match (send_initial_events, moment) {
+            (Some(wanted), _) => wanted,
+            (None, Moment::Newest | Moment::Any) => true,
+            (None, _) => false,
+        };
+        if !wants_initial {
+            self.cursor = match moment {
+                Moment::NotOlderThan(revision) | Moment::Exact(revision) => revision,
+                Moment::Newest | Moment::Any => self.cluster.store.revision(),
+            };
+            self.phase = Phase::Following;
+            if let Err(Forgotten(oldest)) = self
+                .cluster
+                .store
+                .remembers(&self.view.resource.collection, self.cursor)
+            {
+                self.fail(&Status::too_old(self.cursor, oldest + 1));
+            }
+            return;
+        }
+        if let Moment::NotOlderThan(revision) | Moment::Exact(revision) = moment {
+            let patience = self.cluster.settings.too_large_wait;
+            if !self.cluster.store.reached(revision, patience).await {
+                self.fail(&Status::too_large(revision, self.cluster.store.revision()));
+                return;
+            }
+        }
+        let range = Key::range(self.namespace.as_deref());
+        let listed = self.cluster.store.list(&self.view.resource.collection, range);
+        self.cursor = listed.revision;
+        let bookmark = send_initial_events == Some(true) && self.bookmarks;
+        self.phase = Phase::Initial {
+            objects: listed.objects.into_iter(),
+            bookmark,
+        };
+    }
+
+    /// Sends some of the objects that are there already.
+    fn initial(&mut self, mut objects: std::vec::IntoIter<Arc<Stored>>, bookmark: bool) {
+        for object in objects.by_ref().take(INITIAL_BATCH) {
+            if self.selection.matches(&object) && !self.emit(EventKind::Added, &object) {
+                return;
+            }
+        }
+        if objects.len() > 0 {
+            self.phase = Phase::Initial { objects, bookmark };
+            return;
+        }
+        self.phase = Phase::Following;
+        if bookmark {
+            let line = self.view.bookmark(self.cursor, true, self.sent == 0);
+            self.emit_line(None, line);
+        }
+    }
+
+    /// Sends what has changed, or waits for a change, a bookmark or the end.
+    async fn follow(&mut self) {
+        self.changed.borrow_and_update();
+        let following = match self
+            .cluster
+            .store
+            .follow(&self.view.resource.collection, self.cursor)
+        {
+            Ok(following) => following,
+            Err(Forgotten(oldest)) => {
+                self.fail(&Status::too_old(self.cursor, oldest + 1));
+                return;
+            }
+        };
+        self.phase = Phase::Following;
+        if !following.changes.is_empty() {
+            for change in &following.changes {
+                if !self.pass_on(change) {
+                    return;
+                }
+            }
+            self.cursor = following.cursor;
+            return;
+        }
+        self.cursor = following.cursor;
+        if std::mem::take(&mut self.bookmark_due) {
+            let line = self.view.bookmark(self.cursor, false, self.sent == 0);
+            self.emit_line(None, line);
+            return;
+        }
+        let last_bookmark = self.deadline - LAST_BOOKMARK.min(self.deadline - Instant::now());
+        let next_bookmark = match (self.bookmarks, self.last_bookmark_sent) {
+            (true, false) => self.next_bookmark.min(last_bookmark),
+            (true, true) => self.next_bookmark,
+            (false, _) => self.deadline,
+        };
+        tokio::select! {
+            biased;
+            () = self.connections.cancelled() => {}
+            changed = self.changed.changed() => {
+                if changed.is_err() {
+                    // The collection itself is gone: the store was put back to a backup.
+                    self.phase = Phase::Breaking;
+                }
+            }
+            () = tokio::time::sleep_until(self.deadline.min(next_bookmark)) => {
+                let now = Instant::now();
+                if now >= self.deadline {
+                    self.phase = Phase::Closing;
+                    return;
+                }
+                self.last_bookmark_sent |= now >= last_bookmark;
+                self.next_bookmark = now + self.cluster.settings.bookmark_interval;
+                // Only what has been looked at may be vouched for, so there is another look before the bookmark.
+                self.bookmark_due = true;
+            }
+        }
+    }
+
+    /// Sends what a change means to this watch. Says whether the watch goes on.
+    fn pass_on(&mut self, change: &Change) -> bool {
+        if !self.is_in_namespace(&change.object.key) {
+            return true;
+        }
+        let was = change
+            .previous
+            .as_ref()
+            .is_some_and(|p| self.selection.matches(p));
+        let is = change.kind != EventKind::Deleted && self.selection.matches(&change.object);
+        match (was, is) {
+            (false, false) => true,
+            (false, true) => self.emit(EventKind::Added, &change.object),
+            (true, true) => self.emit(EventKind::Modified, &change.object),
+            (true, false) if change.kind == EventKind::Deleted => {
+                self.emit(EventKind::Deleted, &change.object)
+            }
+            (true, false) => match &change.previous {
+                // The object no longer matches: to this watch it is deleted, in the state it last knew.
+                Some(previous) => self.emit(EventKind::Deleted, &previous.at_revision(change.revision())),
+                None => true,
+            },
+        }
+    }
+
+    fn is_in_namespace(&self, key: &Key) -> bool {
+        self.namespace
+            .as_ref()
+            .is_none_or(|ns| key.namespace() == Some(ns))
+    }
+
+    fn emit(&mut self, kind: EventKind, object: &Stored) -> bool {
+        let (prefix, line) = self.view.event(kind, object, self.sent == 0);
+        if self.twist.duplicate && !self.emit_line(prefix.clone(), line.clone()) {
+            return false;
+        }
+        self.emit_line(prefix, line)
+    }
+
+    /// Sends one event, unless a fault ends the watch here. Says whether the watch goes on.
+    fn emit_line(&mut self, prefix: Option<Bytes>, line: Bytes) -> bool {
+        if let Some((after, ending)) = self.twist.ending
+            && self.sent >= after
+        {
+            let event = [prefix.unwrap_or_default(), line].concat();
+            self.end(ending, &event);
+            return false;
+        }
+        self.sent += 1;
+        if let Some(prefix) = prefix {
+            self.open.extend_from_slice(&prefix);
+        }
+        if line.len() >= LARGE {
+            self.flush();
+            self.out.push_back(line);
+        } else {
+            self.open.extend_from_slice(&line);
+            if self.open.len() >= CHUNK {
+                self.flush();
+            }
+        }
+        !self.ends_here()
+    }
+
+    /// Ends the watch if a fault wants that after the events so far. A cut needs another event to be in the middle of.
+    fn ends_here(&mut self) -> bool {
+        match self.twist.ending {
+            Some((after, ending)) if self.sent >= after && ending != Ending::Cut => {
+                self.end(ending, &[]);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn flush(&mut self) {
+        if !self.open.is_empty() {
+            self.out.push_back(self.open.split().freeze());
+        }
+    }
+
+    /// Ends the watch as a fault wants it.
+    fn end(&mut self, ending: Ending, next: &[u8]) {
+        self.phase = match ending {
+            Ending::Close => Phase::Closing,
+            Ending::Silence => Phase::Silent,
+            Ending::Cut => {
+                self.open.extend_from_slice(&next[..next.len() / 2]);
+                Phase::Breaking
+            }
+            Ending::BrokenJson => {
+                self.open
+                    .extend_from_slice(b"{\"type\":\"ADDED\",\"object\":{\"kind\":]}\n");
+                Phase::Closing
+            }
+            Ending::Expired => return self.fail(&Status::expired("too old resource version")),
+            Ending::Error => return self.fail(&Status::internal("something went wrong on purpose")),
+        };
+    }
+
+    /// Ends the watch with an ERROR event.
+    fn fail(&mut self, status: &Status) {
+        let line = self.view.special_event("ERROR", &status.to_json());
+        self.open.extend_from_slice(&line);
+        self.phase = Phase::Closing;
+    }
+}

@@ -1,0 +1,549 @@
+//! Making and changing objects: from the body of a request to a write in the store.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::api::Resource;
+use crate::cluster::Cluster;
+use crate::convert;
+use crate::crd;
+use crate::http::{FieldValidation, ObjectPath, Query};
+use crate::patch::field_set::FieldSet;
+use crate::patch::reset;
+use crate::patch::update::{Update, keep_times, record_update};
+use crate::schema::decode::strict_failure;
+use crate::services;
+use crate::status::{Result, Status, Subject};
+use crate::store::{EventKind, Key, Stale, Stored, Write};
+
+/// How a write is to be done.
+#[derive(Debug, Clone)]
+pub(crate) struct WriteOptions {
+    pub(crate) dry_run: bool,
+    pub(crate) validation: FieldValidation,
+    /// Who is recorded as the owner of what changes.
+    pub(crate) manager: String,
+}
+
+impl WriteOptions {
+    /// Reads the query of a write; `options` is the option type named in errors.
+    pub(crate) fn parse(query: &Query, options: &str, user_agent: &str) -> Result<WriteOptions> {
+        let dry_run = query.dry_run(options)?;
+        let validation = FieldValidation::parse(query, options)?;
+        let manager = match query.text("fieldManager") {
+            "" => user_agent
+                .split('/')
+                .next()
+                .unwrap_or_default()
+                .chars()
+                .take(128)
+                .collect(),
+            given => given.to_owned(),
+        };
+        Ok(WriteOptions {
+            dry_run,
+            validation,
+            manager,
+        })
+    }
+}
+
+/// What a write ended in.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub(crate) result: WriteResult,
+    /// For the client's eyes: `Warning` headers.
+    pub(crate) warnings: Vec<String>,
+    pub(crate) created: bool,
+}
+
+/// The object after a write.
+#[derive(Debug)]
+pub(crate) enum WriteResult {
+    Stored(Arc<Stored>),
+    /// Not in the store, because it was a dry run or the object is gone; in the version that was asked for.
+    Unstored(Box<Value>),
+}
+
+/// How often a change is tried again when the object changes meanwhile.
+const TRIES: usize = 100;
+
+impl Cluster {
+    /// Creates an object from the body of a request.
+    pub(crate) fn create(&self, path: &ObjectPath, body: Body, options: &WriteOptions) -> Result<Written> {
+        let resource = &path.resource;
+        let (mut object, mut warnings) = self.admit_body(resource, body, options.validation)?;
+        place(resource, path.namespace.as_deref(), &mut object)?;
+        if resource.is("apiextensions.k8s.io", "CustomResourceDefinition") {
+            let formats = crd::unrecognized_formats(&object);
+            warnings.extend(
+                formats
+                    .iter()
+                    .map(|format| format!("unrecognized format {format:?}")),
+            );
+        }
+        if !text(&object["metadata"]["resourceVersion"]).is_empty() {
+            return Err(Status::new(
+                500,
+                "",
+                "resourceVersion should not be set on objects to be created",
+            ));
+        }
+        self.check_namespace(
+            resource,
+            path.namespace.as_deref(),
+            text(&object["metadata"]["name"]),
+        )?;
+        let result = self.create_object(resource, object, options, false)?;
+        Ok(Written {
+            result,
+            warnings,
+            created: true,
+        })
+    }
+
+    /// Creates an object that has been read and placed; `applied` is whether apply has recorded its owners already.
+    pub(crate) fn create_object(
+        &self,
+        resource: &Arc<Resource>,
+        mut object: Value,
+        options: &WriteOptions,
+        applied: bool,
+    ) -> Result<WriteResult> {
+        let generate = text(&object["metadata"]["generateName"]).to_owned();
+        let generated = text(&object["metadata"]["name"]).is_empty() && !generate.is_empty();
+        if generated {
+            object["metadata"]["name"] = self.generated_name(&generate).into();
+        }
+        resource.default(&mut object);
+        if !applied {
+            record_owners(resource, None, None, &mut object, options);
+        }
+        let metadata = &mut object["metadata"];
+        metadata["uid"] = self.uid().into();
+        metadata["creationTimestamp"] = timestamp(Timestamp::now()).into();
+        remove(
+            metadata,
+            &[
+                "deletionTimestamp",
+                "deletionGracePeriodSeconds",
+                "selfLink",
+                "resourceVersion",
+            ],
+        );
+        resource.prepare_for_create(&mut object);
+        if resource.is("", "Service") {
+            services::allocate(self, &mut object, None)?;
+        }
+        check_valid(resource, &object, None, None)?;
+        if resource.is("apiextensions.k8s.io", "CustomResourceDefinition") {
+            object["status"] = crd::initial_status(&object);
+        }
+        let key = key_of(resource, &object);
+        if self.store.get(&resource.collection, &key).is_some() {
+            return Err(exists(resource, &key, generated));
+        }
+        if options.dry_run {
+            return Ok(WriteResult::Unstored(Box::new(object)));
+        }
+        let stored = self
+            .commit(resource, key.clone(), None, EventKind::Added, object)
+            .map_err(|Stale| exists(resource, &key, generated))?;
+        Ok(WriteResult::Stored(stored))
+    }
+
+    /// Replaces an object by the body of a request.
+    pub(crate) fn update(&self, path: &ObjectPath, body: Body, options: &WriteOptions) -> Result<Written> {
+        let resource = &path.resource;
+        let name = path.name.as_deref().unwrap_or_default();
+        let (mut object, warnings) = self.admit_body(resource, body, options.validation)?;
+        let given = text(&object["metadata"]["name"]);
+        if given.is_empty() {
+            let why = format!(
+                "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+            );
+            return Err(Status::bad_request(why));
+        }
+        if given != name {
+            let why = format!("the name of the object ({given}) does not match the name on the URL ({name})");
+            return Err(Status::bad_request(why));
+        }
+        place(resource, path.namespace.as_deref(), &mut object)?;
+        let upsert = path.subresource.is_none() && resource.creates_on_update();
+        if upsert && self.find(path).is_err() {
+            self.check_namespace(resource, path.namespace.as_deref(), name)?;
+            remove(&mut object["metadata"], &["resourceVersion"]);
+            let result = self.create_object(resource, object, options, false)?;
+            return Ok(Written {
+                result,
+                warnings,
+                created: true,
+            });
+        }
+        let result = self.change_object(path, options, |_| Ok(Proposal::Replace(object.clone())))?;
+        Ok(Written {
+            result,
+            warnings,
+            created: false,
+        })
+    }
+
+    /// Changes an object by what `propose` makes of its current state (in the version of the request), again and again
+    /// while others change it meanwhile.
+    pub(crate) fn change_object(
+        &self,
+        path: &ObjectPath,
+        options: &WriteOptions,
+        mut propose: impl FnMut(&Value) -> Result<Proposal>,
+    ) -> Result<WriteResult> {
+        for _ in 0..TRIES {
+            let current = self.find(path)?;
+            let old = convert::from_stored(current.value(), &path.resource);
+            let (new, applied) = match propose(&old)? {
+                Proposal::Replace(new) => (new, false),
+                Proposal::Applied(new) => (new, true),
+            };
+            match self.try_change(path, options, &current, &old, new, applied) {
+                Err(Retry::No(status)) => return Err(status),
+                Err(Retry::Yes) => {}
+                Ok(result) => return Ok(result),
+            }
+        }
+        let name = path.name.as_deref().unwrap_or_default();
+        Err(Status::modified(path.resource.subject(name)))
+    }
+
+    fn try_change(
+        &self,
+        path: &ObjectPath,
+        options: &WriteOptions,
+        current: &Arc<Stored>,
+        old: &Value,
+        mut new: Value,
+        applied: bool,
+    ) -> Result<WriteResult, Retry> {
+        let resource = &path.resource;
+        let name = current.key.name();
+        let subject = resource.subject(name);
+        check_identity(resource, subject, current, old, &new)?;
+        keep_metadata(old, &mut new);
+        resource.default(&mut new);
+        // These doors have done their own preparation; to the rules they are like the main one or beyond them.
+        match path.subresource.as_deref() {
+            Some("finalize" | "binding") => {}
+            Some("scale") => resource.prepare_for_update(old, &mut new, None),
+            other => resource.prepare_for_update(old, &mut new, other),
+        }
+        if resource.is("", "Service") {
+            services::allocate(self, &mut new, Some(old))?;
+        }
+        check_valid(resource, &new, Some(old), path.subresource.as_deref())?;
+        if !applied {
+            record_owners(
+                resource,
+                path.subresource.as_deref(),
+                Some(old),
+                &mut new,
+                options,
+            );
+        }
+        keep_times(old, &mut new);
+        if resource.is("apiextensions.k8s.io", "CustomResourceDefinition") && path.subresource.is_none() {
+            new["status"] = crd::updated_status(&new, old);
+        }
+        let finished = is_finished(&new);
+        if new == *old && !finished {
+            return Ok(WriteResult::Stored(current.clone()));
+        }
+        if options.dry_run {
+            return Ok(WriteResult::Unstored(Box::new(new)));
+        }
+        let (key, expected) = (current.key.clone(), Some(current.revision));
+        if finished {
+            // The last state is answered at the version it had; the deletion has one of its own.
+            self.commit(resource, key, expected, EventKind::Deleted, new.clone())
+                .map_err(|Stale| Retry::Yes)?;
+            return Ok(WriteResult::Unstored(Box::new(new)));
+        }
+        match self.commit(resource, key, expected, EventKind::Modified, new) {
+            Ok(stored) => Ok(WriteResult::Stored(stored)),
+            Err(Stale) => Err(Retry::Yes),
+        }
+    }
+
+    /// Writes an object, given in the version of `resource`, and sees to what follows from it.
+    pub(crate) fn commit(
+        &self,
+        resource: &Resource,
+        key: Key,
+        expected: Option<u64>,
+        kind: EventKind,
+        object: Value,
+    ) -> Result<Arc<Stored>, Stale> {
+        let object = convert::to_stored(object, resource);
+        let fields = resource.selectable_values(&object);
+        let write = Write {
+            collection: &resource.collection,
+            key,
+            expected,
+            kind,
+            object,
+            fields,
+        };
+        let stored = self.store.write(write)?;
+        self.follow_up(resource, kind, &stored);
+        Ok(stored)
+    }
+
+    /// Reads a body by the resource's types; complaints about its fields are warnings or an error.
+    pub(crate) fn admit_body(
+        &self,
+        resource: &Resource,
+        body: Body,
+        validation: FieldValidation,
+    ) -> Result<(Value, Vec<String>)> {
+        let decoded = resource.decode(&self.registry(), body.object, body.text.as_deref())?;
+        let complaints = decoded.unknown;
+        match validation {
+            FieldValidation::Strict if !complaints.is_empty() => {
+                Err(strict_failure(&resource.kind, &resource.version, &complaints))
+            }
+            FieldValidation::Warn => Ok((decoded.object, complaints)),
+            _ => Ok((decoded.object, Vec::new())),
+        }
+    }
+
+    /// A namespace must exist before anything is made in it, and takes nothing new while it is being deleted.
+    pub(crate) fn check_namespace(
+        &self,
+        resource: &Resource,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> Result<()> {
+        let Some(namespace) = namespace else { return Ok(()) };
+        let Some(found) = self.store.get("/namespaces", &Key::new(None, namespace)) else {
+            return Err(Status::not_found(Subject {
+                group: "",
+                resource: "namespaces",
+                name: namespace,
+            }));
+        };
+        if !found.deleting {
+            return Ok(());
+        }
+        let why =
+            format!("unable to create new content in namespace {namespace} because it is being terminated");
+        let cause = format!("namespace {namespace} is being terminated");
+        Err(Status::forbidden(resource.subject(name), &why).cause(
+            "NamespaceTerminating",
+            &cause,
+            "metadata.namespace",
+        ))
+    }
+}
+
+/// Records who owns the fields that a write changes.
+fn record_owners(
+    resource: &Resource,
+    subresource: Option<&str>,
+    old: Option<&Value>,
+    new: &mut Value,
+    options: &WriteOptions,
+) {
+    let Some((types, ty)) = resource.types() else {
+        return;
+    };
+    let update = Update {
+        types,
+        ty: &ty,
+        api_version: &resource.api_version(),
+        old,
+        manager: &options.manager,
+        subresource: subresource.unwrap_or_default(),
+        reset: &reset_fields(resource, subresource),
+        now: Timestamp::now(),
+    };
+    record_update(update, new);
+}
+
+/// Fields that a path does not write and through which nobody comes to own them.
+pub(crate) fn reset_fields(resource: &Resource, subresource: Option<&str>) -> FieldSet {
+    let subresource = subresource.unwrap_or_default();
+    match resource.custom() {
+        Some(_) => reset::custom(subresource, resource.has_status()),
+        None => reset::builtin(&resource.plural, subresource),
+    }
+}
+
+fn exists(resource: &Resource, key: &Key, generated: bool) -> Status {
+    let status = Status::already_exists(resource.subject(key.name()));
+    if !generated {
+        return status;
+    }
+    status
+        .retry_after(1)
+        .adding(", the server was not able to generate a unique name for the object")
+}
+
+fn check_valid(
+    resource: &Resource,
+    object: &Value,
+    old: Option<&Value>,
+    subresource: Option<&str>,
+) -> Result<()> {
+    let errors = resource.validate(object, old, subresource);
+    if errors.is_empty() {
+        return Ok(());
+    }
+    // Events of both groups are one kind inside the server.
+    let group = if resource.kind == "Event" {
+        ""
+    } else {
+        &resource.group
+    };
+    Err(Status::invalid(
+        group,
+        &resource.kind,
+        text(&object["metadata"]["name"]),
+        &errors,
+    ))
+}
+
+/// A moment as the API writes it.
+pub(crate) fn timestamp(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// The body of a request: an object, and the JSON it was read from, if it was.
+#[derive(Debug, Clone)]
+pub(crate) struct Body {
+    pub(crate) object: Value,
+    pub(crate) text: Option<String>,
+}
+
+/// What an object should become.
+#[derive(Debug)]
+pub(crate) enum Proposal {
+    /// This; who owns which field is still to be recorded.
+    Replace(Value),
+    /// This, by server-side apply, which has recorded its owners itself.
+    Applied(Value),
+}
+
+/// Why a change was not done, and whether to try again.
+enum Retry {
+    Yes,
+    No(Status),
+}
+
+impl From<Status> for Retry {
+    fn from(status: Status) -> Retry {
+        Retry::No(status)
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn remove(object: &mut Value, fields: &[&str]) {
+    if let Some(map) = object.as_object_mut() {
+        map.retain(|name, _| !fields.contains(&name.as_str()));
+    }
+}
+
+fn key_of(resource: &Resource, object: &Value) -> Key {
+    let namespace = resource
+        .namespaced
+        .then(|| text(&object["metadata"]["namespace"]));
+    Key::new(namespace, text(&object["metadata"]["name"]))
+}
+
+/// Puts an object into the namespace of the request.
+fn place(resource: &Resource, namespace: Option<&str>, object: &mut Value) -> Result<()> {
+    if !object["metadata"].is_object() {
+        object["metadata"] = json!({});
+    }
+    let given = text(&object["metadata"]["namespace"]);
+    match namespace {
+        Some(namespace) if given.is_empty() => object["metadata"]["namespace"] = namespace.into(),
+        Some(namespace) if given == namespace => {}
+        Some(_) => {
+            let why = "the namespace of the provided object does not match the namespace sent on the request";
+            return Err(Status::bad_request(why));
+        }
+        None if !resource.namespaced => remove(&mut object["metadata"], &["namespace"]),
+        None => {}
+    }
+    Ok(())
+}
+
+/// An update must be about the version and the very object the client knew.
+fn check_identity(
+    resource: &Resource,
+    subject: Subject<'_>,
+    current: &Stored,
+    old: &Value,
+    new: &Value,
+) -> Result<(), Retry> {
+    let version = text(&new["metadata"]["resourceVersion"]);
+    if version.is_empty() && resource.needs_version() {
+        let error = crate::status::FieldError::invalid(
+            "metadata.resourceVersion",
+            json!(0),
+            "must be specified for an update",
+        );
+        return Err(Status::invalid(&resource.group, &resource.plural, subject.name, &[error]).into());
+    }
+    if !version.is_empty() && version != current.revision.to_string() {
+        return Err(Status::modified(subject).into());
+    }
+    let (uid, known) = (text(&new["metadata"]["uid"]), text(&old["metadata"]["uid"]));
+    if !uid.is_empty() && uid != known {
+        let why = format!(
+            "StorageError: invalid object, Code: 4, Key: /registry/{}/{}, ResourceVersion: 0, AdditionalErrorMsg: \
+             Precondition failed: UID in precondition: {uid}, UID in object meta: {known}",
+            resource.plural, current.key
+        );
+        return Err(Status::conflict(subject, &why).into());
+    }
+    Ok(())
+}
+
+/// What no client may change: identity and the marks of time.
+fn keep_metadata(old: &Value, new: &mut Value) {
+    const KEPT: [&str; 7] = [
+        "uid",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "generation",
+        "resourceVersion",
+        "selfLink",
+    ];
+    let old = &old["metadata"];
+    let metadata = &mut new["metadata"];
+    for field in KEPT {
+        match old.get(field) {
+            Some(value) => metadata[field] = value.clone(),
+            None => remove(metadata, &[field]),
+        }
+    }
+    if metadata.get("managedFields").is_none()
+        && let Some(owners) = old.get("managedFields")
+    {
+        metadata["managedFields"] = owners.clone();
+    }
+}
+
+/// A deletion is under way and nothing holds the object back any more.
+pub(crate) fn is_finished(object: &Value) -> bool {
+    let metadata = &object["metadata"];
+    metadata.get("deletionTimestamp").is_some()
+        && metadata["finalizers"].as_array().is_none_or(Vec::is_empty)
+        && metadata["deletionGracePeriodSeconds"].as_i64().unwrap_or(0) == 0
+        // A namespace is also held back by the finalizers in its spec.
+        && !(object["kind"] == "Namespace" && object["spec"]["finalizers"].as_array().is_some_and(|f| !f.is_empty()))
+}

@@ -1,0 +1,427 @@
+//! Faults of any answer: refused, late, failing, cut, broken, of the wrong shape.
+
+use std::time::Duration;
+
+use http::{Method, Request};
+use http_body_util::BodyExt as _;
+use kube::client::Body;
+use kube_embedded::{Fault, On};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::wire::{Answer, MAPS, Way, Wire, furnished, put, soon};
+
+#[tokio::test]
+async fn drop_gives_no_answer() {
+    let server = furnished().await;
+    for way in Way::ALL {
+        let rule = server.faults().add(On::list("configmaps").once(), Fault::Drop);
+        let mut wire = Wire::connect(&server, way).await;
+        let refused = wire.send(Method::GET, MAPS, &[], "").await;
+        assert!(refused.is_err(), "{way:?}: {refused:?}");
+        assert_eq!(rule.hits(), 1);
+        let dropped = server.requests().pop().expect("a request");
+        assert_eq!(
+            (dropped.status, dropped.faults.clone()),
+            (None, vec!["Drop".to_owned()])
+        );
+        let mut again = Wire::connect(&server, way).await;
+        assert_eq!(again.get(MAPS).await.names(), ["a", "b", "c"], "{way:?}");
+    }
+}
+
+#[tokio::test]
+async fn over_http2_drop_takes_its_stream_and_not_the_connection() {
+    let server = furnished().await;
+    let mut wire = Wire::connect(&server, Way::Https2).await;
+    let mut watch = wire
+        .watch(&crate::wire::watch_from(server.resource_version()))
+        .await;
+    server.faults().add(On::list("configmaps").once(), Fault::Drop);
+    assert!(wire.send(Method::GET, MAPS, &[], "").await.is_err());
+    put(&server, "d", "1");
+    assert_eq!(watch.expect().await, "ADDED d");
+    assert_eq!(wire.get(MAPS).await.names().len(), 4);
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn failures_come_with_their_code_and_status() {
+    let server = furnished().await;
+    let own = Fault::Fail {
+        code: 418,
+        reason: "Teapot",
+        message: "short and stout".into(),
+        retry_after: None,
+    };
+    for way in Way::ALL {
+        let mut wire = Wire::connect(&server, way).await;
+        for (fault, code, reason, retry_after) in [
+            (Fault::unauthorized(), 401, "Unauthorized", None),
+            (Fault::forbidden(), 403, "Forbidden", None),
+            (Fault::not_found(), 404, "NotFound", None),
+            (Fault::conflict(), 409, "Conflict", None),
+            (Fault::expired(), 410, "Expired", None),
+            (Fault::too_many_requests(7), 429, "TooManyRequests", Some("7")),
+            (Fault::internal_error(), 500, "InternalError", None),
+            (Fault::unavailable(), 503, "ServiceUnavailable", None),
+            (own.clone(), 418, "Teapot", None),
+        ] {
+            let rule = server.faults().add(On::resource("configmaps").once(), fault);
+            let answer = wire.get(MAPS).await;
+            assert_eq!(answer.failure(), (code, reason.to_owned()), "{way:?}");
+            let header = answer
+                .headers
+                .get("retry-after")
+                .map(|h| h.to_str().expect("a header"));
+            assert_eq!(header, retry_after, "{reason}");
+            let seconds = retry_after.map_or(Value::Null, |s| json!(s.parse::<u32>().expect("seconds")));
+            assert_eq!(answer.json()["details"]["retryAfterSeconds"], seconds);
+            assert_eq!(rule.hits(), 1);
+            let seen = server.requests().pop().expect("a request");
+            assert_eq!((seen.status, seen.faults.len()), (Some(code), 1));
+        }
+        assert_eq!(wire.get(MAPS).await.code, 200);
+    }
+}
+
+#[tokio::test]
+async fn a_failing_write_writes_nothing() {
+    let server = furnished().await;
+    let before = server.resource_version();
+    server.faults().add(On::write("configmaps"), Fault::unavailable());
+    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let object = json!({ "metadata": { "name": "d" } }).to_string();
+    assert_eq!(wire.ask(Method::POST, MAPS, object).await.code, 503);
+    assert_eq!(wire.ask(Method::DELETE, &format!("{MAPS}/a"), "").await.code, 503);
+    assert_eq!(wire.ask(Method::DELETE, MAPS, "").await.code, 503);
+    assert_eq!(wire.get(MAPS).await.names(), ["a", "b", "c"]);
+    assert_eq!(server.resource_version(), before);
+}
+
+#[tokio::test]
+async fn a_version_is_too_large_whatever_was_asked() {
+    let server = furnished().await;
+    server
+        .faults()
+        .add(On::list("configmaps").once(), Fault::TooLargeVersion);
+    let mut wire = Wire::connect(&server, Way::Http2).await;
+    let answer = wire.get(MAPS).await;
+    assert_eq!(answer.failure(), (504, "Timeout".into()));
+    assert_eq!(
+        answer.json()["details"]["causes"][0]["reason"],
+        "ResourceVersionTooLarge"
+    );
+    assert_eq!(answer.headers["retry-after"], "1");
+}
+
+#[tokio::test]
+async fn an_answer_breaks_off_after_as_many_bytes_as_wanted() {
+    let server = furnished().await;
+    for way in Way::ALL {
+        let whole = Wire::connect(&server, way).await.get(MAPS).await;
+        for limit in [1, 100, whole.bytes.len() - 1] {
+            server
+                .faults()
+                .add(On::list("configmaps").once(), Fault::CutAfterBytes(limit));
+            let answer = Wire::connect(&server, way).await.get(MAPS).await;
+            assert!(!answer.whole, "{way:?} {limit}");
+            assert_eq!(answer.bytes, whole.bytes.slice(..limit), "{way:?} {limit}");
+        }
+        server.faults().add(
+            On::list("configmaps").once(),
+            Fault::CutAfterBytes(whole.bytes.len() + 1),
+        );
+        assert_eq!(
+            Wire::connect(&server, way).await.get(MAPS).await.json(),
+            whole.json(),
+            "{way:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_answer_may_break_off_before_its_first_byte() {
+    let server = furnished().await;
+    for way in Way::ALL {
+        server
+            .faults()
+            .add(On::list("configmaps").once(), Fault::CutAfterBytes(0));
+        let mut wire = Wire::connect(&server, way).await;
+        let answer = Answer::read(wire.send(Method::GET, MAPS, &[], "").await.expect("a head")).await;
+        assert_eq!(
+            (answer.code, answer.whole, answer.bytes.len()),
+            (200, false, 0),
+            "{way:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_long_answer_breaks_off_late() {
+    let server = furnished().await;
+    for n in 0..40 {
+        put(&server, &format!("long{n}"), &"x".repeat(100_000));
+    }
+    for way in Way::ALL {
+        let whole = Wire::connect(&server, way).await.get(MAPS).await;
+        let limit = 3_500_000;
+        server
+            .faults()
+            .add(On::list("configmaps").once(), Fault::CutAfterBytes(limit));
+        let answer = Wire::connect(&server, way).await.get(MAPS).await;
+        assert_eq!((answer.whole, answer.bytes.len()), (false, limit), "{way:?}");
+        assert!(answer.bytes == whole.bytes.slice(..limit), "{way:?}");
+    }
+}
+
+/// Asks without a socket, so that time may be paused.
+async fn direct(client: &kube::Client, path: &str) -> http::Response<Body> {
+    let request = Request::get(path).body(Body::empty()).expect("a request");
+    client.send(request).await.expect("an answer")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delayed_request_is_not_looked_at_before_its_time() {
+    let server = furnished().await;
+    let client = server.direct_client();
+    server.faults().add(
+        On::list("configmaps").once(),
+        Fault::Delay(Duration::from_hours(1)),
+    );
+    let begin = Instant::now();
+    let (answer, ()) = tokio::join!(direct(&client, MAPS), async {
+        let seen = server.wait_for_request(|r| r.resource == "configmaps").await;
+        assert_eq!((seen.status, seen.at), (None, begin));
+        tokio::time::sleep(Duration::from_mins(30)).await;
+        put(&server, "late", "1");
+    });
+    assert_eq!(begin.elapsed(), Duration::from_hours(1));
+    let list: Value =
+        serde_json::from_slice(&answer.collect().await.expect("a body").to_bytes()).expect("a list");
+    assert_eq!(list["items"].as_array().map(Vec::len), Some(4));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dripping_answer_comes_drop_by_drop() {
+    let server = furnished().await;
+    let client = server.direct_client();
+    let whole = direct(&client, MAPS)
+        .await
+        .collect()
+        .await
+        .expect("a body")
+        .to_bytes();
+    server.faults().add(
+        On::list("configmaps").once(),
+        Fault::Drip(100, Duration::from_mins(1)),
+    );
+    let mut body = direct(&client, MAPS).await.into_body();
+    let begin = Instant::now();
+    let mut bytes = Vec::new();
+    let mut drops = 0;
+    while let Some(frame) = body.frame().await {
+        let drop = frame.expect("a drop").into_data().expect("data");
+        drops += 1;
+        bytes.extend_from_slice(&drop);
+        assert!(drop.len() == 100 || bytes.len() == whole.len());
+        assert_eq!(begin.elapsed(), Duration::from_mins(1) * drops);
+    }
+    assert_eq!(bytes, whole);
+    assert_eq!(drops as usize, whole.len().div_ceil(100));
+}
+
+#[tokio::test]
+async fn dripping_reaches_the_wire() {
+    let server = furnished().await;
+    for way in Way::ALL {
+        let mut wire = Wire::connect(&server, way).await;
+        let whole = wire.get(MAPS).await;
+        server.faults().add(
+            On::list("configmaps").once(),
+            Fault::Drip(1000, Duration::from_millis(1)),
+        );
+        let dripped = wire.get(MAPS).await;
+        assert_eq!(dripped.json(), whole.json(), "{way:?}");
+        server.faults().add(
+            On::list("configmaps").once(),
+            Fault::Drip(7, Duration::from_millis(1)),
+        );
+        let response = wire.send(Method::GET, MAPS, &[], "").await.expect("a head");
+        let first = soon(response.into_body().frame())
+            .await
+            .expect("a drop")
+            .expect("a drop");
+        assert_eq!(
+            first.into_data().expect("data"),
+            whole.bytes.slice(..7),
+            "{way:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn broken_json_cannot_be_read() {
+    let server = furnished().await;
+    server
+        .faults()
+        .add(On::resource("configmaps").times(2), Fault::BrokenJson(0));
+    let mut wire = Wire::connect(&server, Way::Http1).await;
+    for path in [MAPS, "/api/v1/namespaces/default/configmaps/a"] {
+        let answer = wire.get(path).await;
+        assert_eq!((answer.code, answer.whole), (200, true));
+        assert!(
+            serde_json::from_slice::<Value>(&answer.bytes).is_err(),
+            "{answer:?}"
+        );
+    }
+    wire.get(MAPS).await.json();
+}
+
+#[tokio::test]
+async fn a_long_list_with_gzip_is_broken_as_well() {
+    let server = furnished().await;
+    put(&server, "long", &"x".repeat(300_000));
+    put(&server, "longer", &"x".repeat(300_000));
+    for headers in [&[][..], &[("accept-encoding", "gzip")]] {
+        server
+            .faults()
+            .add(On::list("configmaps").once(), Fault::BrokenJson(0));
+        let mut wire = Wire::connect(&server, Way::Http1).await;
+        let answer = Answer::read(
+            wire.send(Method::GET, MAPS, headers, "")
+                .await
+                .expect("an answer"),
+        )
+        .await;
+        assert_eq!(answer.headers.get("content-encoding"), None, "{headers:?}");
+        assert!(answer.bytes.starts_with(b"{") && serde_json::from_slice::<Value>(&answer.bytes).is_err());
+    }
+}
+
+#[tokio::test]
+async fn objects_are_of_a_wrong_kind() {
+    let server = furnished().await;
+    server.faults().add(On::resource("configmaps"), Fault::WrongKind);
+    let mut wire = Wire::connect(&server, Way::Http1).await;
+    assert_eq!(wire.get(&format!("{MAPS}/a")).await.json()["kind"], "Wrong");
+    let list = wire.get(MAPS).await.json();
+    assert_eq!(list["kind"], "ConfigMapList");
+    assert!(
+        list["items"]
+            .as_array()
+            .expect("items")
+            .iter()
+            .all(|i| i["kind"] == "Wrong"),
+        "{list}"
+    );
+}
+
+#[tokio::test]
+async fn objects_have_no_metadata() {
+    let server = furnished().await;
+    server.faults().add(On::resource("configmaps"), Fault::NoMetadata);
+    let mut wire = Wire::connect(&server, Way::Http1).await;
+    assert_eq!(wire.get(&format!("{MAPS}/a")).await.json().get("metadata"), None);
+    let list = wire.get(MAPS).await.json();
+    assert!(
+        list["items"]
+            .as_array()
+            .expect("items")
+            .iter()
+            .all(|i| i.get("metadata").is_none()),
+        "{list}"
+    );
+}
+
+#[tokio::test]
+async fn a_table_comes_instead() {
+    let server = furnished().await;
+    server
+        .faults()
+        .add(On::resource("configmaps"), Fault::UnwantedTable);
+    let mut wire = Wire::connect(&server, Way::Http1).await;
+    for path in [MAPS, "/api/v1/namespaces/default/configmaps/a"] {
+        let table = wire.get(path).await.json();
+        assert_eq!(
+            (&table["kind"], &table["apiVersion"]),
+            (&json!("Table"), &json!("meta.k8s.io/v1")),
+            "{path}"
+        );
+        assert!(
+            table["rows"].is_array() && table.get("items").is_none(),
+            "{table}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn objects_are_too_large() {
+    let server = furnished().await;
+    server
+        .faults()
+        .add(On::resource("configmaps"), Fault::Oversized(1_000_000));
+    let mut wire = Wire::connect(&server, Way::Http2).await;
+    assert!(wire.get(&format!("{MAPS}/a")).await.bytes.len() > 1_000_000);
+    let list = wire.get(MAPS).await;
+    assert_eq!(list.names(), ["a", "b", "c"]);
+    assert!(list.bytes.len() > 3_000_000);
+    server.faults().clear();
+    assert!(wire.get(MAPS).await.bytes.len() < 10_000);
+}
+
+#[tokio::test]
+async fn a_list_is_of_yesterday() {
+    let server = furnished().await;
+    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let before = wire.get(MAPS).await;
+    put(&server, "d", "1");
+    put(&server, "a", "2");
+    server
+        .faults()
+        .add(On::list("configmaps").once(), Fault::StaleList(2));
+    let stale = wire.get(MAPS).await;
+    assert_eq!(
+        (stale.version(), stale.names()),
+        (before.version(), before.names())
+    );
+    assert_eq!(stale.json(), before.json());
+    assert_eq!(wire.get(MAPS).await.version(), before.version() + 2);
+}
+
+#[tokio::test]
+async fn compaction_comes_before_the_request() {
+    let server = furnished().await;
+    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let page = wire.get(&format!("{MAPS}?limit=1")).await.json();
+    let token = page["metadata"]["continue"].as_str().expect("a token").to_owned();
+    put(&server, "d", "1");
+    server.faults().add(On::list("configmaps").once(), Fault::Compact);
+    let answer = wire.get(&format!("{MAPS}?limit=1&continue={token}")).await;
+    assert_eq!(answer.failure(), (410, "Expired".into()));
+    let again = answer.json()["metadata"]["continue"]
+        .as_str()
+        .expect("a token")
+        .to_owned();
+    assert_eq!(
+        wire.get(&format!("{MAPS}?continue={again}")).await.names(),
+        ["b", "c", "d"]
+    );
+}
+
+#[tokio::test]
+async fn several_faults_meet_in_one_request() {
+    let server = furnished().await;
+    server
+        .faults()
+        .add(On::any(), Fault::Delay(Duration::from_millis(1)));
+    server.faults().add(On::list("configmaps"), Fault::WrongKind);
+    server
+        .faults()
+        .add(On::resource("configmaps"), Fault::CutAfterBytes(50));
+    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let answer = wire.get(MAPS).await;
+    assert_eq!((answer.whole, answer.bytes.len()), (false, 50));
+    let seen = server.requests().pop().expect("a request");
+    assert_eq!(seen.faults, ["Delay(1ms)", "WrongKind", "CutAfterBytes(50)"]);
+}

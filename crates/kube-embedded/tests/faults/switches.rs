@@ -1,0 +1,189 @@
+//! What a user does to the whole server: down, cut, compacted, restored, advanced.
+
+use http::Method;
+use kube_embedded::Server;
+use serde_json::json;
+use tokio::net::TcpStream;
+
+use crate::wire::{MAPS, Next, STREAMING_LIST, Way, Wire, furnished, put, soon, watch_from};
+
+#[tokio::test]
+async fn down_means_connections_are_refused_until_it_comes_back() {
+    let server = furnished().await;
+    for way in Way::ALL {
+        let mut wire = Wire::connect(&server, way).await;
+        let mut events = wire.watch(&watch_from(server.resource_version())).await;
+        server.go_down().await;
+        assert_eq!(events.next().await, Next::Broken("".into()), "{way:?}");
+        assert!(wire.send(Method::GET, MAPS, &[], "").await.is_err(), "{way:?}");
+        let refused = TcpStream::connect(server.address())
+            .await
+            .expect_err("no connection");
+        assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
+        let direct = server.direct_client().apiserver_version().await;
+        assert!(direct.is_err(), "{direct:?}");
+        server.come_back().await.expect("the same port");
+        assert_eq!(
+            Wire::connect(&server, way).await.get(MAPS).await.names(),
+            ["a", "b", "c"]
+        );
+        server
+            .direct_client()
+            .apiserver_version()
+            .await
+            .expect("a version");
+    }
+    server.come_back().await.expect("no harm in coming back twice");
+    server.go_down().await;
+    server.go_down().await;
+    server.come_back().await.expect("the same port");
+    Wire::connect(&server, Way::Http1).await.get(MAPS).await.json();
+}
+
+#[tokio::test]
+async fn cut_connections_break_and_new_ones_come() {
+    let server = furnished().await;
+    for way in Way::ALL {
+        let mut wire = Wire::connect(&server, way).await;
+        let mut events = wire.watch(STREAMING_LIST).await;
+        while events.expect().await != "BOOKMARK end" {}
+        server.cut_connections();
+        assert_eq!(events.next().await, Next::Broken("".into()), "{way:?}");
+        assert!(wire.send(Method::GET, MAPS, &[], "").await.is_err(), "{way:?}");
+        Wire::connect(&server, way).await.get(MAPS).await.json();
+    }
+}
+
+#[tokio::test]
+async fn compaction_answers_410_to_what_is_from_before() {
+    let server = furnished().await;
+    let mut wire = Wire::connect(&server, Way::Http2).await;
+    let from = server.resource_version();
+    put(&server, "d", "1");
+    server.compact_history();
+    assert_eq!(wire.watch(&watch_from(from)).await.rest().await, ["ERROR 410"]);
+    let exact = format!("{MAPS}?resourceVersion={from}&resourceVersionMatch=Exact");
+    assert_eq!(wire.get(&exact).await.failure(), (410, "Expired".into()));
+    // A resource that nothing was ever written to has forgotten as much as the others.
+    let leases =
+        format!("/apis/coordination.k8s.io/v1/leases?watch=1&timeoutSeconds=600&resourceVersion={from}");
+    assert_eq!(wire.watch(&leases).await.rest().await, ["ERROR 410"]);
+    let mut events = wire.watch(&watch_from(server.resource_version())).await;
+    put(&server, "e", "1");
+    assert_eq!(events.expect().await, "ADDED e");
+    assert_eq!(wire.get(MAPS).await.names(), ["a", "b", "c", "d", "e"]);
+}
+
+#[tokio::test]
+async fn compaction_leaves_open_watches_alone() {
+    let server = furnished().await;
+    let mut wire = Wire::connect(&server, Way::Http2).await;
+    let mut events = wire.watch(&watch_from(server.resource_version())).await;
+    put(&server, "d", "1");
+    assert_eq!(events.expect().await, "ADDED d");
+    // The version moves on without this watch having anything to look at.
+    server.advance_resource_version(10);
+    server.compact_history();
+    put(&server, "e", "1");
+    assert_eq!(events.expect().await, "ADDED e");
+}
+
+#[tokio::test]
+async fn a_backup_brings_objects_and_versions_back() {
+    let server = furnished().await;
+    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let before = wire.get(MAPS).await;
+    let backup = server.backup();
+    put(&server, "a", "2");
+    put(&server, "d", "1");
+    server.load([crd()]).expect("a definition");
+    wire.ask(Method::DELETE, &format!("{MAPS}/b"), "").await;
+    let after = wire.get(MAPS).await;
+    assert!(after.version() > before.version());
+    let mut events = wire.watch(&watch_from(after.version())).await;
+    server.restore(&backup);
+    assert_eq!(events.next().await, Next::Broken("".into()));
+    let mut wire = Wire::connect(&server, Way::Http1).await;
+    assert_eq!(wire.get(MAPS).await.json(), before.json());
+    assert_eq!(server.resource_version(), before.version());
+    assert_eq!(wire.get("/apis/example.com/v1/things").await.code, 404);
+    // Versions are given out again, to other changes.
+    put(&server, "z", "1");
+    assert_eq!(wire.get(MAPS).await.version(), before.version() + 1);
+    // What was before the backup is forgotten; what comes after is followed.
+    assert_eq!(
+        wire.watch(&watch_from(before.version() - 1)).await.rest().await,
+        ["ERROR 410"]
+    );
+    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let mut events = wire.watch(&watch_from(before.version())).await;
+    assert_eq!(events.expect().await, "ADDED z");
+    // A version from the lost time is ahead of the server.
+    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let ahead = wire
+        .get(&format!("{MAPS}?resourceVersion={}", after.version()))
+        .await;
+    assert_eq!(ahead.failure(), (504, "Timeout".into()));
+    // The same backup serves again.
+    server.restore(&backup);
+    assert_eq!(
+        Wire::connect(&server, Way::Http1).await.get(MAPS).await.json(),
+        before.json()
+    );
+}
+
+fn crd() -> serde_json::Value {
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": { "name": "things.example.com" },
+        "spec": {
+            "group": "example.com",
+            "scope": "Cluster",
+            "names": { "plural": "things", "singular": "thing", "kind": "Thing" },
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "schema": { "openAPIV3Schema": { "type": "object" } },
+            }],
+        },
+    })
+}
+
+#[tokio::test]
+async fn the_version_moves_on_without_a_write() {
+    let server = furnished().await;
+    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let before = wire.get(MAPS).await;
+    let ahead = format!(
+        "{MAPS}?resourceVersion={}&resourceVersionMatch=NotOlderThan",
+        before.version() + 100
+    );
+    let (answer, ()) = tokio::join!(wire.get(&ahead), async {
+        server
+            .wait_for_request(|r| r.param("resourceVersionMatch").is_some())
+            .await;
+        server.advance_resource_version(100);
+    });
+    assert_eq!(
+        (answer.version(), answer.names()),
+        (before.version() + 100, before.names())
+    );
+    assert_eq!(server.resource_version(), before.version() + 100);
+    put(&server, "d", "1");
+    assert_eq!(server.resource_version(), before.version() + 101);
+}
+
+#[tokio::test]
+async fn loaded_objects_are_counted() {
+    let server: Server = furnished().await;
+    assert_eq!(
+        (server.count("configmaps"), server.count("deployments.apps")),
+        (3, 0)
+    );
+    assert!(server.size("configmaps") > 300);
+    let wrong = server.load([json!({ "apiVersion": "v1", "kind": "Nothing", "metadata": { "name": "x" } })]);
+    let error = wrong.expect_err("no such kind").to_string();
+    assert!(error.contains("Nothing \"x\""), "{error}");
+    assert_eq!(server.count("configmaps"), 3);
+    soon(server.stop()).await;
+}

@@ -1,0 +1,281 @@
+//! Bodies that are too long, too deep, or not what they say.
+
+use bytes::Bytes;
+use http::Method;
+use serde_json::json;
+
+use crate::wire::{Answer, MAPS, Way, Wire, furnished, put, watch_from};
+
+const JSON: &str = "application/json";
+const YAML: &str = "application/yaml";
+
+async fn post(wire: &mut Wire, media: &str, body: impl Into<Bytes>) -> Answer {
+    let response = wire
+        .send(Method::POST, MAPS, &[("content-type", media)], body)
+        .await;
+    Answer::read(response.expect("an answer")).await
+}
+
+#[tokio::test]
+async fn bodies_have_a_limit() {
+    let server = furnished().await;
+    let before = server.resource_version();
+    let long = format!(
+        r#"{{"metadata":{{"name":"long"}},"data":{{"k":"{}"}}}}"#,
+        "x".repeat(3 * 1024 * 1024)
+    );
+    for way in Way::ALL {
+        let mut wire = Wire::connect(&server, way).await;
+        let answer = post(&mut wire, JSON, long.clone()).await;
+        assert_eq!(answer.failure(), (413, "RequestEntityTooLarge".into()), "{way:?}");
+        assert_eq!(
+            answer.json()["message"],
+            "Request entity too large: limit is 3145728"
+        );
+    }
+    assert_eq!(
+        (server.count("configmaps"), server.resource_version()),
+        (3, before)
+    );
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_refused_in_the_words_of_the_real_server() {
+    let server = furnished().await;
+    let before = server.resource_version();
+    let unrecognized =
+        |why: &str| format!("the object provided is unrecognized (must be of type ConfigMap): {why}");
+    let json = |why: &str| unrecognized(&format!("couldn't get version/kind; json parse error: {why}"));
+    let no_struct = "into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; \
+                     Kind string \"json:\\\"kind,omitempty\\\"\" }";
+    let all: Vec<u8> = (0..=255).collect();
+    let hex = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d";
+    let nested = format!(
+        "{{\"metadata\":{}1{}}}",
+        "{\"a\":".repeat(20_000),
+        "}".repeat(20_000)
+    );
+    for (media, body, message) in [
+        (JSON, Vec::new(), json("unexpected end of JSON input (<empty>)")),
+        (
+            JSON,
+            all.clone(),
+            json(&format!(
+                "invalid character '\\x00' looking for beginning of value ({hex} ...)"
+            )),
+        ),
+        (
+            YAML,
+            all,
+            unrecognized(&format!("yaml: control characters are not allowed ({hex} ...)")),
+        ),
+        (
+            JSON,
+            b"[]".into(),
+            json(&format!("json: cannot unmarshal array {no_struct} (5b5d)")),
+        ),
+        (
+            JSON,
+            b"1".into(),
+            json(&format!("json: cannot unmarshal number {no_struct} (31)")),
+        ),
+        (
+            JSON,
+            b"{} {}".into(),
+            json("invalid character '{' after top-level value ({} {})"),
+        ),
+        (
+            JSON,
+            nested.into(),
+            json("invalid character '{' exceeded max depth ({\"metadata\":{\"a\":{\"a\":{\"a\":{\"a ...)"),
+        ),
+        (
+            JSON,
+            b"{\"metadata\":{\"name\":\"a\0b\"}}".into(),
+            json("invalid character '\\x00' in string literal ({\"metadata\":{\"name\":\"a\0b\"}})"),
+        ),
+    ] {
+        let answer = post(&mut Wire::connect(&server, Way::Http1).await, media, body).await;
+        assert_eq!(answer.failure(), (400, "BadRequest".into()));
+        assert_eq!(answer.json()["message"], message);
+    }
+    let deep = post(
+        &mut Wire::connect(&server, Way::Http2).await,
+        JSON,
+        "[".repeat(1_000_000),
+    )
+    .await;
+    assert_eq!(deep.code, 400);
+    assert_eq!(server.resource_version(), before);
+}
+
+#[tokio::test]
+async fn media_types_that_are_not_known_are_refused() {
+    let server = furnished().await;
+    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let object = r#"{"metadata":{"name":"d"}}"#;
+    for media in [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "application/xml",
+        "garbage",
+    ] {
+        let answer = post(&mut wire, media, object).await;
+        assert_eq!(answer.failure(), (415, "UnsupportedMediaType".into()), "{media}");
+    }
+    let one = format!("{MAPS}/a");
+    for (method, media) in [
+        (Method::DELETE, "text/plain"),
+        (Method::PATCH, JSON),
+        (Method::PATCH, "garbage"),
+    ] {
+        let response = wire.send(method, &one, &[("content-type", media)], "{}").await;
+        assert_eq!(
+            Answer::read(response.expect("an answer")).await.code,
+            415,
+            "{media}"
+        );
+    }
+    assert_eq!(server.count("configmaps"), 3);
+}
+
+#[tokio::test]
+async fn yaml_bombs_do_not_go_off() {
+    let server = furnished().await;
+    let mut bomb = "metadata:\n  name: bomb\na: &a [lol,lol,lol,lol,lol,lol,lol,lol,lol]\n".to_owned();
+    for (before, now) in ('a'..='h').zip('b'..='i') {
+        let aliases = vec![format!("*{before}"); 9].join(",");
+        bomb.extend([&format!("{now}: &{now} ["), aliases.as_str(), "]\n"]);
+    }
+    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let answer = post(&mut wire, YAML, bomb.clone()).await;
+    let message = answer.json()["message"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(answer.code, 400);
+    assert!(
+        message.contains("): yaml: document contains excessive aliasing (6d657461"),
+        "{message}"
+    );
+    let headers = [("content-type", "application/apply-patch+yaml")];
+    let path = format!("{MAPS}/bomb?fieldManager=tester");
+    for (body, why) in [
+        (
+            bomb,
+            "error converting YAML to JSON: yaml: document contains excessive aliasing",
+        ),
+        (
+            "hello".into(),
+            "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal string into Go value of type \
+             map[string]interface {}",
+        ),
+    ] {
+        let answer = Answer::read(
+            wire.send(Method::PATCH, &path, &headers, body)
+                .await
+                .expect("an answer"),
+        )
+        .await;
+        assert_eq!(answer.json()["message"], format!("error decoding YAML: {why}"));
+    }
+    let nested = format!("a: {}", "[".repeat(100_000));
+    assert_eq!(post(&mut wire, YAML, nested).await.code, 400);
+    assert_eq!(server.count("configmaps"), 3);
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_text_become_question_marks_in_strings() {
+    let server = furnished().await;
+    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let made = post(
+        &mut wire,
+        JSON,
+        &b"{\"metadata\":{\"name\":\"d\"},\"data\":{\"k\":\"\xff\xfe\",\"n\":\"a\\u0000b\"}}"[..],
+    )
+    .await;
+    assert_eq!(made.code, 201, "{made:?}");
+    assert_eq!(
+        made.json()["data"],
+        json!({ "k": "\u{fffd}\u{fffd}", "n": "a\0b" })
+    );
+    assert_eq!(wire.get(&format!("{MAPS}/d")).await.json(), made.json());
+}
+
+#[tokio::test]
+async fn patches_that_cannot_be_read_change_nothing() {
+    let server = furnished().await;
+    let before = server.resource_version();
+    let mut wire = Wire::connect(&server, Way::Http1).await;
+    for (kind, body, code) in [
+        ("merge", "[]", 400),
+        ("merge", "\0", 400),
+        ("strategic-merge", "[]", 400),
+        ("json", "{}", 400),
+        ("json", r#"[{"op":"explode","path":"/x"}]"#, 422),
+        ("json", r#"[{"op":"remove","path":"/data/nothing"}]"#, 422),
+    ] {
+        let media = format!("application/{kind}-patch+json");
+        let headers = [("content-type", media.as_str())];
+        let path = format!("{MAPS}/a");
+        let answer = Answer::read(
+            wire.send(Method::PATCH, &path, &headers, body)
+                .await
+                .expect("an answer"),
+        )
+        .await;
+        assert_eq!(answer.failure().0, code, "{kind} {body}: {answer:?}");
+        // Of an object that is not there, nothing is read.
+        let path = format!("{MAPS}/nothing");
+        let answer = Answer::read(
+            wire.send(Method::PATCH, &path, &headers, "\0")
+                .await
+                .expect("an answer"),
+        )
+        .await;
+        assert_eq!(answer.failure().0, 404, "{kind}");
+    }
+    assert_eq!(server.resource_version(), before);
+}
+
+#[tokio::test]
+async fn options_of_a_deletion_are_checked_before_anything_is_deleted() {
+    let server = furnished().await;
+    let mut wire = Wire::connect(&server, Way::Http1).await;
+    for (body, why) in [
+        (
+            "\0",
+            "couldn't get version/kind; json parse error: invalid character '\\x00' looking for beginning of value",
+        ),
+        (
+            r#"{"gracePeriodSeconds":"x"}"#,
+            "json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64",
+        ),
+    ] {
+        for path in [MAPS, &format!("{MAPS}/a")] {
+            let answer = wire.ask(Method::DELETE, path, body).await;
+            assert_eq!(answer.failure(), (400, "BadRequest".into()), "{path} {body}");
+            assert_eq!(answer.json()["message"], why, "{path}");
+        }
+    }
+    assert_eq!(server.count("configmaps"), 3);
+}
+
+#[tokio::test]
+async fn ten_thousand_objects_are_deleted_at_once() {
+    let server = kube_embedded::Server::builder()
+        .history(30_000)
+        .start()
+        .await
+        .expect("a server");
+    for n in 0..10_000 {
+        put(&server, &format!("object-{n:05}"), "1");
+    }
+    let mut wire = Wire::connect(&server, Way::Http2).await;
+    let mut events = wire.watch(&watch_from(server.resource_version())).await;
+    let mut other = Wire::connect(&server, Way::Http1).await;
+    let deleted = other.ask(Method::DELETE, MAPS, "").await;
+    assert_eq!((deleted.code, deleted.names().len()), (200, 10_000));
+    assert_eq!(server.count("configmaps"), 0);
+    for n in 0..10_000 {
+        assert_eq!(events.expect().await, format!("DELETED object-{n:05}"));
+    }
+    assert_eq!(other.get(MAPS).await.names(), [""; 0]);
+}

@@ -1,0 +1,5 @@
+//! kube's client and runtime on the embedded server, with and without sockets, through faults and through hours.
+
+mod hours;
+mod reflectors;
+mod ways;
