@@ -1,0 +1,47 @@
+//! The real kubectl at work.
+//!
+//! What it says to a real server is written down in `sessions/`; it has to say the same to the embedded one. The suite
+//! runs against both, and `KUBE_INFORMER_RECORD=1` with a real server writes the sessions anew:
+//!
+//! ```text
+//! KUBE_INFORMER_RECORD=1 cargo xtask test --real -- --test kubectl
+//! ```
+
+mod program;
+mod session;
+mod tidy;
+mod watches;
+
+use mission::TestServer;
+use program::Kubectl;
+
+/// A test for each file in `sessions/`.
+macro_rules! sessions {
+    ($($name:ident)*) => {
+        $(
+            #[tokio::test]
+            async fn $name() {
+                if let Some(kubectl) = Kubectl::on(TestServer::start().await).await {
+                    session::replay(&kubectl, stringify!($name)).await;
+                }
+            }
+        )*
+
+        #[test]
+        fn every_session_is_replayed() {
+            session::assert_all(&[$(stringify!($name),)* "cluster"]);
+        }
+    };
+}
+
+sessions! {
+    access apply change create custom delete describe edit events explain get nodes refused rollout server_side_apply wait
+}
+
+/// Alone, because other tests' custom resources would be listed.
+#[tokio::test]
+async fn cluster() {
+    if let Some(kubectl) = Kubectl::on(TestServer::alone().await).await {
+        session::replay(&kubectl, "cluster").await;
+    }
+}

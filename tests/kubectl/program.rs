@@ -1,0 +1,199 @@
+//! kubectl in a home of its own.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Once;
+use std::time::Duration;
+
+use mission::{Folder, TestServer};
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+use tokio::time::timeout;
+
+/// A kubectl that takes this long has failed.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// kubectl with a configuration, a cache and a working folder that belong to this test alone.
+pub(crate) struct Kubectl {
+    pub(crate) server: TestServer,
+    program: PathBuf,
+    folder: Folder,
+}
+
+/// What a command said in the end.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) out: String,
+    pub(crate) err: String,
+    pub(crate) code: i32,
+}
+
+impl Kubectl {
+    /// kubectl in the namespace of this server's test; `None`, after a notice, where there is none.
+    pub(crate) async fn on(server: TestServer) -> Option<Self> {
+        let Some(program) = find() else {
+            static NOTICE: Once = Once::new();
+            // Straight to the standard error: what goes through `eprintln!` is hidden when a test passes.
+            NOTICE.call_once(|| {
+                let text = "not run: there is no kubectl in $KUBEBUILDER_ASSETS or on the PATH (`cargo xtask real-server` builds one)";
+                let _ = writeln!(std::io::stderr(), "{text}");
+            });
+            return None;
+        };
+        let folder = Folder::create().expect("a folder");
+        server.write_kubeconfig(&folder.path().join("config"));
+        let manifests = concat!(env!("CARGO_MANIFEST_DIR"), "/kubectl/manifests");
+        for file in fs::read_dir(manifests).expect("manifests") {
+            let file = file.expect("a manifest").path();
+            let text = fs::read_to_string(&file)
+                .expect("text")
+                .replace("{ns}", &server.namespace);
+            fs::write(folder.path().join(file.file_name().expect("a name")), text).expect("a copy");
+        }
+        let kubectl = Self {
+            server,
+            program,
+            folder,
+        };
+        kubectl.ok("config set-context --current --namespace={ns}").await;
+        Some(kubectl)
+    }
+
+    /// The folder it runs in, which has the manifests.
+    pub(crate) fn folder(&self) -> &str {
+        self.folder.path().to_str().expect("a path of text")
+    }
+
+    /// Runs a command line to its end.
+    pub(crate) async fn run(&self, line: &str) -> Said {
+        let output = timeout(PATIENCE, self.command(line).output()).await;
+        let output = output
+            .unwrap_or_else(|_| panic!("no end of: kubectl {line}"))
+            .expect("kubectl runs");
+        Said {
+            out: String::from_utf8(output.stdout).expect("text"),
+            err: String::from_utf8(output.stderr).expect("text"),
+            code: output.status.code().expect("an exit code"),
+        }
+    }
+
+    /// Runs a command line that has to succeed, and gives its output.
+    pub(crate) async fn ok(&self, line: &str) -> String {
+        let said = self.run(line).await;
+        assert_eq!(said.code, 0, "kubectl {line}: {said:?}");
+        said.out
+    }
+
+    /// Its own version, such as `v1.36.3`.
+    pub(crate) async fn version(&self) -> String {
+        let told: Value = serde_json::from_str(&self.ok("version --client -o json").await).expect("JSON");
+        told["clientVersion"]["gitVersion"]
+            .as_str()
+            .expect("a version")
+            .to_owned()
+    }
+
+    /// Starts a command line and gives its output as it comes.
+    pub(crate) fn follow(&self, line: &str) -> Following {
+        let mut child = self.command(line).spawn().expect("kubectl runs");
+        let lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+        Following {
+            child,
+            lines,
+            line: line.to_owned(),
+        }
+    }
+
+    fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .args(words(&line.replace("{ns}", &self.server.namespace)))
+            .current_dir(self.folder.path())
+            .env("HOME", self.folder.path())
+            .env("TMPDIR", self.folder.path())
+            .env("KUBECONFIG", self.folder.path().join("config"))
+            .env("KUBE_EDITOR", "sed -i s/blue/green/")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        command
+    }
+}
+
+/// A command that goes on.
+pub(crate) struct Following {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+    line: String,
+}
+
+impl Following {
+    /// The next line of the output; `None` when it has ended.
+    pub(crate) async fn next(&mut self) -> Option<String> {
+        let next = timeout(PATIENCE, self.lines.next_line()).await;
+        next.unwrap_or_else(|_| panic!("nothing more of: kubectl {}", self.line))
+            .expect("text")
+    }
+
+    /// The next line that begins so; those before it are dropped.
+    pub(crate) async fn until(&mut self, beginning: &str) -> String {
+        while let Some(line) = self.next().await {
+            if line.starts_with(beginning) {
+                return line;
+            }
+        }
+        panic!("the end, and no {beginning:?}, of: kubectl {}", self.line);
+    }
+
+    /// Waits for the end and gives the exit code.
+    pub(crate) async fn end(mut self) -> i32 {
+        while self.next().await.is_some() {}
+        let status = timeout(PATIENCE, self.child.wait())
+            .await
+            .expect("an end")
+            .expect("a status");
+        status.code().expect("an exit code")
+    }
+}
+
+fn find() -> Option<PathBuf> {
+    let folders = [std::env::var_os("KUBEBUILDER_ASSETS"), std::env::var_os("PATH")];
+    let folders: Vec<PathBuf> = folders.iter().flatten().flat_map(std::env::split_paths).collect();
+    folders
+        .into_iter()
+        .map(|folder| folder.join("kubectl"))
+        .find(|program| program.is_file())
+}
+
+/// The words of a command line; single quotes hold together what has spaces.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quoted = false;
+    for letter in line.chars() {
+        match letter {
+            '\'' => {
+                quoted = !quoted;
+                word.get_or_insert_default();
+            }
+            ' ' if !quoted => words.extend(word.take()),
+            other => word.get_or_insert_default().push(other),
+        }
+    }
+    assert!(!quoted, "a quote is open: {line}");
+    words.extend(word);
+    words
+}
+
+#[test]
+fn quotes_hold_words_together() {
+    assert_eq!(
+        words("get  pods -o 'jsonpath={.a} {.b}'"),
+        ["get", "pods", "-o", "jsonpath={.a} {.b}"]
+    );
+    assert_eq!(words("label x a='' --x='1 2'"), ["label", "x", "a=", "--x=1 2"]);
+}

@@ -1,0 +1,1 @@
+//! B. The shared informer: handlers and their registrations, late join, resync, states, indexes, stop order.

@@ -1,0 +1,1 @@
+//! F. Work queue and workers: dedup, delay, rate limits, priority, workers, metrics.

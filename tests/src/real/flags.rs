@@ -1,0 +1,54 @@
+//! How the servers are started: as small and as quick as they go, with nothing changed that a client could see.
+
+use crate::folder::Folder;
+
+pub(super) fn etcd(folder: &Folder, port: u16) -> Vec<String> {
+    let here = format!("http://127.0.0.1:{port}");
+    vec![
+        format!("--data-dir={}", folder.file("etcd")),
+        format!("--listen-client-urls={here}"),
+        format!("--advertise-client-urls={here}"),
+        // One member has no peers: any port does.
+        "--listen-peer-urls=http://127.0.0.1:0".into(),
+        "--log-level=warn".into(),
+        "--unsafe-no-fsync".into(),
+    ]
+}
+
+pub(super) fn apiserver(folder: &Folder, etcd_port: u16, port: u16) -> Vec<String> {
+    vec![
+        format!("--etcd-servers=http://127.0.0.1:{etcd_port}"),
+        "--bind-address=127.0.0.1".into(),
+        format!("--secure-port={port}"),
+        // A machine without a network has no other address, and no Endpoints may name this one.
+        "--advertise-address=127.0.0.1".into(),
+        "--endpoint-reconciler-type=none".into(),
+        format!("--cert-dir={}", folder.file("certificates")),
+        format!("--tls-cert-file={}", folder.file("server.crt")),
+        format!("--tls-private-key-file={}", folder.file("server.key")),
+        format!("--token-auth-file={}", folder.file("tokens.csv")),
+        "--service-account-issuer=https://kubernetes.default.svc".into(),
+        format!("--service-account-key-file={}", folder.file("sa.pub")),
+        format!("--service-account-signing-key-file={}", folder.file("sa.key")),
+        "--service-cluster-ip-range=10.0.0.0/24".into(),
+        "--authorization-mode=RBAC".into(),
+        // Every version there is, as the embedded server has it; some kinds need their feature as well.
+        "--runtime-config=api/all=true".into(),
+        "--feature-gates=ClusterTrustBundle=true,PodCertificateRequest=true,GenericWorkload=true,\
+         StorageVersionMigrator=true"
+            .into(),
+        // Nobody creates service accounts here, and pods must be creatable.
+        "--disable-admission-plugins=ServiceAccount".into(),
+        "--allow-privileged=true".into(),
+    ]
+}
+
+/// The two controllers without which deleting a namespace or an owner would not end.
+pub(super) fn controllers(folder: &Folder) -> Vec<String> {
+    vec![
+        format!("--kubeconfig={}", folder.file("kubeconfig")),
+        "--controllers=namespace-controller,garbage-collector-controller".into(),
+        "--leader-elect=false".into(),
+        "--secure-port=0".into(),
+    ]
+}

@@ -1,0 +1,157 @@
+//! A server process that never outlives this one.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// A server under a shell that watches a pipe from here and kills the server when the pipe closes.
+#[derive(Debug)]
+pub(super) struct Supervised {
+    pub(super) name: &'static str,
+    shell: Child,
+    /// The server's process id.
+    id: u32,
+    log: PathBuf,
+}
+
+impl Supervised {
+    /// Starts `program`; what it says goes to the end of `<folder>/<name>.log`.
+    pub(super) fn start(
+        name: &'static str,
+        program: &Path,
+        args: &[String],
+        folder: &Path,
+    ) -> io::Result<Self> {
+        let log = folder.join(name).with_extension("log");
+        let said = File::options().create(true).append(true).open(&log)?;
+        let mut shell = Command::new("sh")
+            .args(["-c", include_str!("supervise.sh"), name])
+            .arg(program)
+            .args(args)
+            .current_dir(folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(said)
+            .spawn()?;
+        let mut id = String::new();
+        if let Some(pipe) = shell.stdout.take() {
+            BufReader::new(pipe).read_line(&mut id)?;
+        }
+        let id = id.trim().parse().map_err(io::Error::other)?;
+        Ok(Self { name, shell, id, log })
+    }
+
+    /// Whether the server has ended by itself.
+    pub(super) fn has_ended(&mut self) -> bool {
+        !matches!(self.shell.try_wait(), Ok(None))
+    }
+
+    /// Stops the server in its tracks and returns when none of its threads runs.
+    pub(super) fn freeze(&mut self) -> io::Result<()> {
+        self.signal("STOP")?;
+        while !stands_still(self.id) {
+            sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+
+    /// Lets a frozen server go on.
+    pub(super) fn thaw(&mut self) -> io::Result<()> {
+        self.signal("CONT")
+    }
+
+    fn signal(&mut self, name: &str) -> io::Result<()> {
+        match &mut self.shell.stdin {
+            Some(pipe) => writeln!(pipe, "{name}"),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    /// Kills the server, as a crash would, and returns when it is gone.
+    pub(super) fn kill(&mut self) {
+        // Waiting closes the pipe first; a shell that is gone already is what is wanted.
+        let _ = self.shell.wait();
+    }
+
+    /// The last lines of what the server said.
+    pub(super) fn last_words(&self) -> String {
+        let log = fs::read(&self.log).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let lines: Vec<&str> = log.lines().collect();
+        lines[lines.len().saturating_sub(15)..].join("\n")
+    }
+}
+
+impl Drop for Supervised {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Whether every thread of the process is stopped or gone. A signal is sent to the process and arrives at its threads one
+/// after the other, so that a process can still answer when `kill` has returned.
+fn stands_still(process: u32) -> bool {
+    let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else {
+        return true;
+    };
+    threads.flatten().all(|thread| {
+        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        // The state follows the program's name, which is in parentheses and may hold any character.
+        let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
+        matches!(state, None | Some('T' | 't' | 'Z' | 'X'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::env;
+
+    use super::*;
+
+    /// A server that is a line of shell.
+    fn shell(name: &'static str, line: &str) -> Supervised {
+        let log = env::temp_dir().join(name).with_extension("log");
+        let _ = fs::remove_file(log);
+        Supervised::start(
+            name,
+            Path::new("/bin/sh"),
+            &["-c".into(), line.into()],
+            &env::temp_dir(),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_server_ends_when_the_pipe_closes() {
+        let mut server = shell("kube-informer-test-pipe", "exec sleep 600");
+        let process = Path::new("/proc").join(server.id.to_string());
+        assert!(process.exists());
+        assert!(!server.has_ended());
+        server.kill();
+        assert!(!process.exists());
+        fs::remove_file(&server.log).unwrap();
+    }
+
+    #[test]
+    fn a_frozen_server_stands_still_and_still_ends() {
+        let mut server = shell("kube-informer-test-freeze", "while :; do :; done");
+        assert!(!stands_still(server.id));
+        server.freeze().unwrap();
+        assert!(stands_still(server.id));
+        server.kill();
+        fs::remove_file(&server.log).unwrap();
+    }
+
+    #[test]
+    fn a_server_that_ends_leaves_its_words() {
+        let mut server = shell("kube-informer-test-end", "echo no such flag; exit 3");
+        while !server.has_ended() {
+            sleep(Duration::from_millis(5));
+        }
+        assert_eq!(server.last_words(), "no such flag");
+        fs::remove_file(&server.log).unwrap();
+    }
+}
