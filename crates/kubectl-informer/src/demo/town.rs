@@ -1,0 +1,361 @@
+//! A small town of workloads: deployments that scale and roll, pods that come and go, nodes that fail and recover, and a
+//! custom resource that goes through its phases. It plays the parts of the controllers and kubelets a cluster has.
+
+use std::time::Duration;
+
+use fastrand::Rng;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::{Client, ResourceExt as _};
+use serde_json::{Value, json};
+
+use super::Outcome;
+
+/// Applications, each with the images it rolls through.
+const APPLICATIONS: [(&str, &str, &[&str]); 4] = [
+    (
+        "shop",
+        "storefront",
+        &[
+            "shop/storefront:1.0",
+            "shop/storefront:1.1",
+            "shop/storefront:2.0",
+        ],
+    ),
+    ("shop", "checkout", &["shop/checkout:7", "shop/checkout:8"]),
+    ("data", "ingest", &["data/ingest:2026.10", "data/ingest:2026.11"]),
+    ("data", "cache", &["valkey:8.0", "valkey:8.1"]),
+];
+const NODES: [&str; 3] = ["north", "south", "west"];
+
+/// The town.
+pub(super) struct Town {
+    client: Client,
+    rng: Rng,
+    backups: Api<DynamicObject>,
+    serial: u32,
+}
+
+impl Town {
+    /// Builds nodes, namespaces, deployments and the custom kind.
+    pub(super) async fn found(client: Client, seed: u64) -> Outcome<Town> {
+        let backup = ApiResource::from_gvk_with_plural(
+            &GroupVersionKind::gvk("demo.example", "v1", "Backup"),
+            "backups",
+        );
+        let backups = Api::namespaced_with(client.clone(), "data", &backup);
+        let town = Town {
+            client,
+            rng: Rng::with_seed(seed),
+            backups,
+            serial: 0,
+        };
+        for namespace in ["shop", "data"] {
+            let object =
+                json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
+            town.apply("", "v1", "Namespace", "namespaces", None, &object)
+                .await?;
+        }
+        let crd = custom_kind();
+        town.apply(
+            "apiextensions.k8s.io",
+            "v1",
+            "CustomResourceDefinition",
+            "customresourcedefinitions",
+            None,
+            &crd,
+        )
+        .await?;
+        for name in NODES {
+            let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name } });
+            town.apply("", "v1", "Node", "nodes", None, &node).await?;
+            town.set_node(name, true).await?;
+        }
+        for (namespace, name, images) in APPLICATIONS {
+            let object = deployment(namespace, name, images[0], 2);
+            town.apply(
+                "apps",
+                "v1",
+                "Deployment",
+                "deployments",
+                Some(namespace),
+                &object,
+            )
+            .await?;
+        }
+        Ok(town)
+    }
+
+    async fn apply(
+        &self,
+        group: &str,
+        version: &str,
+        kind: &str,
+        plural: &str,
+        namespace: Option<&str>,
+        object: &Value,
+    ) -> Outcome {
+        let resource =
+            ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural);
+        let api: Api<DynamicObject> = match namespace {
+            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
+            None => Api::all_with(self.client.clone(), &resource),
+        };
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        api.patch(name, &PatchParams::apply("town").force(), &Patch::Apply(object))
+            .await?;
+        Ok(())
+    }
+
+    /// Lives for ever: something happens at every beat, and what follows from it at the next ones.
+    pub(super) async fn live(&mut self, pace: Duration) -> Outcome {
+        let mut beat = tokio::time::interval(pace);
+        loop {
+            beat.tick().await;
+            if self.settle().await? {
+                continue;
+            }
+            match self.rng.u8(..10) {
+                0..=2 => self.scale().await?,
+                3..=4 => self.roll().await?,
+                5..=6 => self.lose_a_pod().await?,
+                7 => self.node_trouble().await?,
+                _ => self.back_up().await?,
+            }
+        }
+    }
+
+    /// Does one step towards what the deployments want. Says whether there was one to do.
+    async fn settle(&mut self) -> Outcome<bool> {
+        for (namespace, name, _) in APPLICATIONS {
+            let deployments: Api<Deployment> = Api::namespaced(self.client.clone(), namespace);
+            let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
+            let wanted = deployments.get(name).await?;
+            let image = image_of(&wanted);
+            let replicas = wanted.spec.as_ref().and_then(|s| s.replicas).unwrap_or(1);
+            let there = pods
+                .list(&ListParams::default().labels(&format!("app={name}")))
+                .await?
+                .items;
+            if let Some(starting) = there.iter().find(|p| !is_running(p)) {
+                self.start_pod(&pods, &starting.name_any()).await?;
+                return Ok(true);
+            }
+            let current = there.iter().filter(|p| pod_image(p) == image).count();
+            let enough = usize::try_from(replicas).unwrap_or(0);
+            if current < enough {
+                self.serial += 1;
+                let node = NODES[self.rng.usize(..NODES.len())];
+                let pod = pod(&wanted, name, &image, node, self.serial);
+                pods.create(&PostParams::default(), &serde_json::from_value(pod)?)
+                    .await?;
+                return Ok(true);
+            }
+            let surplus = there
+                .iter()
+                .find(|p| pod_image(p) != image)
+                .or_else(|| (current > enough).then(|| &there[0]));
+            if let Some(pod) = surplus {
+                pods.delete(&pod.name_any(), &DeleteParams::default().grace_period(0))
+                    .await?;
+                return Ok(true);
+            }
+            let ready = json!({ "status": {
+                "replicas": replicas, "readyReplicas": replicas, "availableReplicas": replicas,
+                "updatedReplicas": replicas, "observedGeneration": wanted.metadata.generation,
+            } });
+            deployments
+                .patch_status(name, &PatchParams::default(), &Patch::Merge(&ready))
+                .await?;
+        }
+        Ok(false)
+    }
+
+    async fn start_pod(&self, pods: &Api<Pod>, name: &str) -> Outcome {
+        let status = json!({ "status": {
+            "phase": "Running",
+            "startTime": jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            "conditions": [{ "type": "Ready", "status": "True" }],
+            "containerStatuses": [{
+                "name": "main", "ready": true, "started": true, "restartCount": 0, "image": "", "imageID": "",
+                "state": { "running": {} },
+            }],
+        } });
+        pods.patch_status(name, &PatchParams::default(), &Patch::Merge(&status))
+            .await?;
+        Ok(())
+    }
+
+    fn application(&mut self) -> (&'static str, &'static str, &'static [&'static str]) {
+        APPLICATIONS[self.rng.usize(..APPLICATIONS.len())]
+    }
+
+    async fn scale(&mut self) -> Outcome {
+        let (namespace, name, _) = self.application();
+        let replicas = self.rng.u8(1..=5);
+        let api: Api<Deployment> = Api::namespaced(self.client.clone(), namespace);
+        let patch = json!({ "spec": { "replicas": replicas } });
+        api.patch_scale(name, &PatchParams::default(), &Patch::Merge(&patch))
+            .await?;
+        Ok(())
+    }
+
+    async fn roll(&mut self) -> Outcome {
+        let (namespace, name, images) = self.application();
+        let image = images[self.rng.usize(..images.len())];
+        let api: Api<Deployment> = Api::namespaced(self.client.clone(), namespace);
+        let patch = json!({ "spec": { "template": { "spec": { "containers": [{ "name": "main", "image": image }] } } } });
+        api.patch(name, &PatchParams::default(), &Patch::Strategic(&patch))
+            .await?;
+        Ok(())
+    }
+
+    async fn lose_a_pod(&mut self) -> Outcome {
+        let (namespace, name, _) = self.application();
+        let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
+        let there = pods
+            .list(&ListParams::default().labels(&format!("app={name}")))
+            .await?
+            .items;
+        if let Some(pod) = there.first() {
+            pods.delete(&pod.name_any(), &DeleteParams::default().grace_period(0))
+                .await?;
+        }
+        Ok(())
+    }
+
+    async fn set_node(&self, name: &str, ready: bool) -> Outcome {
+        let nodes: Api<Node> = Api::all(self.client.clone());
+        let (status, reason) = if ready {
+            ("True", "KubeletReady")
+        } else {
+            ("False", "KubeletNotReady")
+        };
+        let patch =
+            json!({ "status": { "conditions": [{ "type": "Ready", "status": status, "reason": reason }] } });
+        nodes
+            .patch_status(name, &PatchParams::default(), &Patch::Strategic(&patch))
+            .await?;
+        Ok(())
+    }
+
+    async fn node_trouble(&mut self) -> Outcome {
+        let name = NODES[self.rng.usize(..NODES.len())];
+        let nodes: Api<Node> = Api::all(self.client.clone());
+        let node = nodes.get(name).await?;
+        let conditions = node.status.and_then(|s| s.conditions).unwrap_or_default();
+        let ready = conditions
+            .iter()
+            .any(|c| c.type_ == "Ready" && c.status == "True");
+        self.set_node(name, !ready).await
+    }
+
+    /// A backup is asked for, then runs, then is done, then is forgotten.
+    async fn back_up(&mut self) -> Outcome {
+        let there = self.backups.list(&ListParams::default()).await?.items;
+        let phase = |b: &DynamicObject| b.data["status"]["phase"].as_str().unwrap_or_default().to_owned();
+        if let Some(next) = there.iter().find(|b| phase(b) != "Done") {
+            let to = if phase(next).is_empty() { "Running" } else { "Done" };
+            let patch = json!({ "status": { "phase": to } });
+            self.backups
+                .patch_status(&next.name_any(), &PatchParams::default(), &Patch::Merge(&patch))
+                .await?;
+            return Ok(());
+        }
+        if there.len() > 2 {
+            self.backups
+                .delete(&there[0].name_any(), &DeleteParams::default())
+                .await?;
+            return Ok(());
+        }
+        self.serial += 1;
+        let backup = json!({
+            "apiVersion": "demo.example/v1",
+            "kind": "Backup",
+            "metadata": { "name": format!("nightly-{}", self.serial) },
+            "spec": { "of": "cache" },
+        });
+        self.backups
+            .create(&PostParams::default(), &serde_json::from_value(backup)?)
+            .await?;
+        Ok(())
+    }
+}
+
+fn custom_kind() -> Value {
+    let object = |properties: Value| json!({ "type": "object", "properties": properties });
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": { "name": "backups.demo.example" },
+        "spec": {
+            "group": "demo.example",
+            "scope": "Namespaced",
+            "names": { "plural": "backups", "singular": "backup", "kind": "Backup", "shortNames": ["bk"] },
+            "versions": [{
+                "name": "v1",
+                "served": true,
+                "storage": true,
+                "subresources": { "status": {} },
+                "additionalPrinterColumns": [
+                    { "name": "Of", "type": "string", "jsonPath": ".spec.of" },
+                    { "name": "Phase", "type": "string", "jsonPath": ".status.phase" },
+                ],
+                "schema": { "openAPIV3Schema": object(json!({
+                    "spec": object(json!({ "of": { "type": "string" } })),
+                    "status": object(json!({ "phase": { "type": "string" } })),
+                })) },
+            }],
+        },
+    })
+}
+
+fn deployment(namespace: &str, name: &str, image: &str, replicas: i32) -> Value {
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": { "name": name, "namespace": namespace, "labels": { "app": name } },
+        "spec": {
+            "replicas": replicas,
+            "selector": { "matchLabels": { "app": name } },
+            "template": {
+                "metadata": { "labels": { "app": name } },
+                "spec": { "containers": [{ "name": "main", "image": image }] },
+            },
+        },
+    })
+}
+
+fn pod(owner: &Deployment, name: &str, image: &str, node: &str, serial: u32) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": format!("{name}-{serial}"),
+            "labels": { "app": name },
+            "ownerReferences": [{
+                "apiVersion": "apps/v1", "kind": "Deployment", "name": name, "uid": owner.metadata.uid, "controller": true,
+            }],
+        },
+        "spec": { "nodeName": node, "containers": [{ "name": "main", "image": image }] },
+    })
+}
+
+fn image_of(deployment: &Deployment) -> String {
+    let spec = deployment.spec.as_ref().and_then(|s| s.template.spec.as_ref());
+    spec.and_then(|s| s.containers.first()?.image.clone())
+        .unwrap_or_default()
+}
+
+fn pod_image(pod: &Pod) -> String {
+    pod.spec
+        .as_ref()
+        .and_then(|s| s.containers.first()?.image.clone())
+        .unwrap_or_default()
+}
+
+fn is_running(pod: &Pod) -> bool {
+    pod.status.as_ref().and_then(|s| s.phase.as_deref()) == Some("Running")
+}
