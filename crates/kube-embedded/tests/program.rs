@@ -52,7 +52,8 @@ fn serve(kubeconfig: &Path, more: &[&str]) -> (Child, Vec<String>) {
             return (child, said);
         }
     }
-    panic!("the program ended: {said:?}");
+    let status = child.wait().expect("it ends");
+    panic!("the program ended with {status}: {said:?}");
 }
 
 fn terminate(mut child: Child) -> std::process::ExitStatus {

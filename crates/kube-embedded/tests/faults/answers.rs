@@ -231,6 +231,18 @@ async fn a_dripping_answer_comes_drop_by_drop() {
     assert_eq!(drops as usize, whole.len().div_ceil(100));
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_answer_without_a_socket_is_cut_as_well() {
+    let server = furnished().await;
+    server
+        .faults()
+        .add(On::list("configmaps"), Fault::Drip(100, Duration::from_mins(1)));
+    let mut body = direct(&server.direct_client(), MAPS).await.into_body();
+    body.frame().await.expect("a drop").expect("a drop");
+    server.cut_connections();
+    assert!(body.frame().await.expect("an end").is_err());
+}
+
 #[tokio::test]
 async fn dripping_reaches_the_wire() {
     let server = furnished().await;
