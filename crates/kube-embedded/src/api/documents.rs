@@ -42,6 +42,12 @@ pub(crate) fn v2(registry: &Registry) -> Bytes {
         .into()
 }
 
+/// `/openapi/v2` in protobuf.
+pub(crate) fn v2_protobuf(registry: &Registry) -> Bytes {
+    let resources: Vec<ResourceDoc<'_>> = registry.all().map(|r| describe(r)).collect();
+    openapi::v2_protobuf(&resources).into()
+}
+
 fn document(group: &str, version: &Version) -> Bytes {
     let make = || {
         let resources: Vec<ResourceDoc<'_>> = version.resources.iter().map(|r| describe(r)).collect();

@@ -1,7 +1,7 @@
 //! Everything that is not about objects: version, health, discovery, OpenAPI.
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
+use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
 use http::{HeaderValue, Method, Response, StatusCode};
 use serde_json::{Value, json};
 
@@ -14,6 +14,9 @@ use crate::api::{Registry, discovery, documents};
 use crate::cluster::Cluster;
 use crate::status::{Result, Status};
 use crate::verbs::write_value;
+
+/// In both of the media types by which clients ask for OpenAPI v2 in protobuf.
+const OPENAPI_PROTOBUF: &str = "com.github.proto-openapi.spec.v2";
 
 /// Everything that is not about objects.
 pub(super) fn static_document(
@@ -64,6 +67,13 @@ pub(super) fn static_document(
         }
         Target::GroupVersion { group, version } => {
             document(&discovery::resource_list(registry, group, version))
+        }
+        Target::OpenApiV2 if head.header(ACCEPT).contains(OPENAPI_PROTOBUF) => {
+            let mut response = ok(documents::v2_protobuf(registry), Representation::JSON);
+            let media_type =
+                HeaderValue::from_static("application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
+            response.headers_mut().insert(CONTENT_TYPE, media_type);
+            Ok(response)
         }
         Target::OpenApiV2 => {
             Representation::negotiate(&head.headers, false, |_| false)?;

@@ -4,6 +4,7 @@
 //! as a fallback, in protobuf, and lives without it. Descriptions are left out; types, required fields, merge keys,
 //! patch strategies, group-version-kinds and parameters are all there.
 
+mod gnostic;
 mod names;
 mod operations;
 mod schemas;
@@ -161,6 +162,13 @@ pub(crate) fn v2_document(resources: &[ResourceDoc<'_>], types: &Types) -> Value
         "paths": paths,
         "definitions": schemas.finish(),
     })
+}
+
+/// The answer to `/openapi/v2`, in protobuf: only what tells whether a kind takes a parameter.
+pub(crate) fn v2_protobuf(resources: &[ResourceDoc<'_>]) -> Vec<u8> {
+    let info = info();
+    let text = |name: &str| info[name].as_str().unwrap_or_default().to_owned();
+    gnostic::document(resources, &text("title"), &text("version"))
 }
 
 fn info() -> Value {
