@@ -20,9 +20,6 @@ use std::borrow::Cow;
 
 pub(crate) use columns::columns;
 pub(crate) use custom::CustomColumns;
-#[allow(unused_imports, reason = "under construction")]
-pub(crate) use printers::cells;
-#[allow(unused_imports, reason = "under construction")]
 pub(crate) use sheet::{IncludeObject, Printer, Sheet, partial_metadata};
 
 /// One entry of a table's `columnDefinitions`.

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::jsonpath::Path;
+use super::printers::cells;
 use super::*;
 
 fn captured(text: &str) -> Value {
