@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::Registry;
+use crate::api::{Registry, Resource};
 use crate::faults::Faults;
 use crate::garbage::Chore;
 use crate::record::Record;
@@ -22,6 +22,8 @@ pub(crate) struct Cluster {
     pub(crate) settings: Settings,
     registry: RwLock<Arc<Registry>>,
     random: Mutex<fastrand::Rng>,
+    /// Held from the choice of a Service's address until it is stored, so that it is chosen once.
+    addresses: Mutex<()>,
     /// What is left to do after a deletion.
     pub(crate) chores: mpsc::UnboundedSender<Chore>,
     /// Ends every connection and watch that exists now.
@@ -55,6 +57,7 @@ impl Cluster {
             settings,
             registry: RwLock::new(Arc::new(Registry::builtin().clone())),
             random: Mutex::new(random),
+            addresses: Mutex::new(()),
             chores,
             connections: RwLock::new(CancellationToken::new()),
         }
@@ -65,8 +68,16 @@ impl Cluster {
         self.registry.read().clone()
     }
 
-    pub(crate) fn set_registry(&self, registry: Registry) {
-        *self.registry.write() = Arc::new(registry);
+    /// Serves what `find` finds now. Nobody else changes what is served meanwhile, so the last to look is the last to
+    /// set it.
+    pub(crate) fn update_registry(&self, find: impl FnOnce() -> Registry) {
+        let mut registry = self.registry.write();
+        *registry = Arc::new(find());
+    }
+
+    /// Keeps others from choosing addresses for a Service; other kinds have none to choose.
+    pub(crate) fn choosing_addresses(&self, resource: &Resource) -> Option<MutexGuard<'_, ()>> {
+        resource.is("", "Service").then(|| self.addresses.lock())
     }
 
     /// Cancelled when the connections of this moment are to end.

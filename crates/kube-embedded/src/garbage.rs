@@ -23,7 +23,7 @@ pub(crate) enum Chore {
     Dependent(Place),
     /// An object waits for its dependents.
     Owner(Place),
-    /// A namespace is being deleted.
+    /// A namespace is being deleted, or something was left behind in one that is gone.
     Namespace(Box<str>),
     /// A custom kind was defined, or defined anew.
     Definition(Key),
@@ -75,6 +75,15 @@ impl Cluster {
         if !object.owners.is_empty() {
             self.chore(Chore::Dependent(place()));
         }
+        if kind == EventKind::Added
+            && let Some(namespace) = object.key.namespace()
+        {
+            // It may have been let in just before its namespace was closed, or even gone.
+            let home = self.store.get("/namespaces", &Key::new(None, namespace));
+            if home.is_none_or(|ns| ns.deleting) {
+                self.chore(Chore::Namespace(namespace.into()));
+            }
+        }
         if object.deleting {
             self.chore(Chore::Owner(place()));
             if resource.is("", "Namespace") {
@@ -108,12 +117,14 @@ impl Cluster {
 
     /// Serves what the CustomResourceDefinitions of this moment define.
     pub(crate) fn rebuild_registry(&self) {
-        let crds = self.store.list(custom::COLLECTION, Key::range(None));
-        let resources = crds
-            .objects
-            .iter()
-            .flat_map(|crd| custom::resources(&crd.value()));
-        self.set_registry(Registry::with(resources));
+        self.update_registry(|| {
+            let crds = self.store.list(custom::COLLECTION, Key::range(None));
+            Registry::with(
+                crds.objects
+                    .iter()
+                    .flat_map(|crd| custom::resources(&crd.value())),
+            )
+        });
     }
 
     fn do_chore(&self, chore: &Chore) {
@@ -253,7 +264,7 @@ impl Cluster {
     /// Deletes what is in a namespace that is being deleted, and the namespace itself once it is empty.
     fn empty_namespace(&self, name: &str) {
         let key = Key::new(None, name);
-        if self.store.get("/namespaces", &key).is_none_or(|ns| !ns.deleting) {
+        if self.store.get("/namespaces", &key).is_some_and(|ns| !ns.deleting) {
             return;
         }
         let registry = self.registry();
@@ -359,4 +370,45 @@ fn blocks(object: &Value, owner: &str) -> bool {
         .into_iter()
         .flatten()
         .any(|o| o["uid"] == *owner && o["blockOwnerDeletion"] == true)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::cluster::Settings;
+
+    #[tokio::test]
+    async fn what_slips_into_a_namespace_that_is_gone_goes_after_it() {
+        let settings = Settings {
+            history: 10,
+            bookmark_interval: Duration::from_secs(1),
+            too_large_wait: Duration::from_secs(1),
+            seed: Some(1),
+            advertised: String::new(),
+        };
+        let (chores, to_do) = mpsc::unbounded_channel();
+        let cluster = Arc::new(Cluster::new(settings, chores));
+        tokio::spawn(run(Arc::downgrade(&cluster), to_do));
+        let registry = cluster.registry();
+        let maps = registry.find("", "v1", "configmaps").expect("config maps");
+        let mut changed = cluster.store.subscribe(&maps.collection);
+        // Its namespace was there when it was let in, and is gone when it is written.
+        let key = Key::new(Some("gone"), "late");
+        let object = json!({ "kind": "ConfigMap", "apiVersion": "v1", "metadata": { "name": "late", "namespace": "gone" } });
+        cluster
+            .commit(maps, key.clone(), None, EventKind::Added, object)
+            .expect("written");
+        let gone = async {
+            while cluster.store.get(&maps.collection, &key).is_some() {
+                changed.changed().await.expect("a change");
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), gone)
+            .await
+            .expect("it goes");
+    }
 }

@@ -134,7 +134,8 @@ impl Cluster {
             ],
         );
         resource.prepare_for_create(&mut object);
-        if resource.is("", "Service") {
+        let choosing = self.choosing_addresses(resource);
+        if choosing.is_some() {
             services::allocate(self, &mut object, None)?;
         }
         check_valid(resource, &object, None, None)?;
@@ -236,7 +237,8 @@ impl Cluster {
             Some("scale") => resource.prepare_for_update(old, &mut new, None),
             other => resource.prepare_for_update(old, &mut new, other),
         }
-        if resource.is("", "Service") {
+        let choosing = self.choosing_addresses(resource);
+        if choosing.is_some() {
             services::allocate(self, &mut new, Some(old))?;
         }
         check_valid(resource, &new, Some(old), path.subresource.as_deref())?;
