@@ -9,18 +9,21 @@ use crate::api::Resource;
 
 /// An object given in the version of `resource`, in the version it is stored in.
 pub(crate) fn to_stored(object: Value, resource: &Resource) -> Value {
+    if resource.is_stored_version() {
+        return object;
+    }
     convert(object, &resource.api_version(), &resource.stored_as)
 }
 
 /// A stored object in the version of `resource`.
 pub(crate) fn from_stored(object: Value, resource: &Resource) -> Value {
+    if resource.is_stored_version() {
+        return object;
+    }
     convert(object, &resource.stored_as, &resource.api_version())
 }
 
 fn convert(mut object: Value, from: &str, to: &str) -> Value {
-    if from == to {
-        return object;
-    }
     match (from, to, object["kind"].as_str()) {
         ("v1", "events.k8s.io/v1", _) => rename(&mut object, EVENTS),
         ("events.k8s.io/v1", "v1", _) => rename(&mut object, EVENTS.map(|(core, events)| (events, core))),

@@ -105,20 +105,25 @@ impl Cluster {
     /// Does to a definition what Kubernetes' own controllers do once it is there: its names are accepted or not, and it is
     /// established.
     pub(crate) fn establish(&self, key: &Key) {
-        let registry = self.registry();
-        let Some(definitions) = registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
-        else {
+        let Some((definitions, place)) = self.definition(key) else {
             return;
         };
-        let place = Place {
-            collection: definitions.collection.clone(),
-            key: key.clone(),
-        };
-        self.change_stored(definitions, &place, |definition| {
+        self.change_stored(&definitions, &place, |definition| {
             if definition["metadata"].get("deletionTimestamp").is_none() {
                 self.accept(definition);
             }
         });
+    }
+
+    /// Where a definition is, and by which rules.
+    pub(crate) fn definition(&self, key: &Key) -> Option<(Arc<Resource>, Place)> {
+        let registry = self.registry();
+        let definitions = registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")?;
+        let place = Place {
+            collection: definitions.collection.clone(),
+            key: key.clone(),
+        };
+        Some((definitions.clone(), place))
     }
 
     fn accept(&self, definition: &mut Value) {

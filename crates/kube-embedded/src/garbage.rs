@@ -308,15 +308,10 @@ impl Cluster {
 
     /// Deletes the objects of a custom kind that is being deleted, then lets the definition go.
     fn end_custom_kind(&self, key: &Key) {
-        let registry = self.registry();
-        let Some(definitions) = registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
-        else {
+        let Some((definitions, place)) = self.definition(key) else {
             return;
         };
-        let place = Place {
-            collection: definitions.collection.clone(),
-            key: key.clone(),
-        };
+        let registry = self.registry();
         let Some((_, definition)) = self.resource_of(&place) else {
             return;
         };
@@ -331,7 +326,7 @@ impl Cluster {
             }
         }
         if left == 0 {
-            self.change_metadata(definitions, &place, |m| remove_finalizer(m, custom::CLEANUP));
+            self.change_metadata(&definitions, &place, |m| remove_finalizer(m, custom::CLEANUP));
         }
     }
 }

@@ -116,6 +116,6 @@ impl Registry {
     /// The resource that a collection's objects are kept as.
     pub(crate) fn of_collection(&self, collection: &str) -> Option<&Arc<Resource>> {
         self.all()
-            .find(|r| *r.collection == *collection && r.api_version() == r.stored_as)
+            .find(|r| *r.collection == *collection && r.is_stored_version())
     }
 }

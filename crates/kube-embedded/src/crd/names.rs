@@ -1,11 +1,7 @@
-//! The forms of names, and what Kubernetes says about a name that lacks them.
+//! The forms of label keys and values inside custom resources. The words are older than those for built-in kinds.
 
-const LABEL_1035: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an \
-    alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for \
-    validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
-const SUBDOMAIN_1123: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or \
-    '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
-    '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+pub(super) use crate::validation::names::{is_label, label_1035 as dns_label, subdomain as dns_subdomain};
+
 const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', \
     and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for \
     validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
@@ -15,37 +11,6 @@ const QUALIFIED_PART: &str = "must consist of alphanumeric characters, '-', '_' 
 
 fn too_long(text: &str, limit: usize) -> Option<String> {
     (text.len() > limit).then(|| format!("must be no more than {limit} characters"))
-}
-
-fn is_lower_alnum(byte: u8) -> bool {
-    byte.is_ascii_lowercase() || byte.is_ascii_digit()
-}
-
-/// Lower-case letters, digits and dashes, none of the latter at an end.
-pub(super) fn is_label(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else {
-        return false;
-    };
-    is_lower_alnum(*first) && is_lower_alnum(*last) && bytes.iter().all(|b| is_lower_alnum(*b) || *b == b'-')
-}
-
-/// What is wrong with a DNS-1035 label: a resource's or a version's name.
-pub(super) fn dns_label(text: &str) -> Vec<String> {
-    let mut wrong: Vec<String> = too_long(text, 63).into_iter().collect();
-    if !is_label(text) || text.starts_with(|c: char| c.is_ascii_digit()) {
-        wrong.push(LABEL_1035.into());
-    }
-    wrong
-}
-
-/// What is wrong with a DNS-1123 subdomain: a group's or an object's name.
-pub(super) fn dns_subdomain(text: &str) -> Vec<String> {
-    let mut wrong: Vec<String> = too_long(text, 253).into_iter().collect();
-    if !text.split('.').all(is_label) {
-        wrong.push(SUBDOMAIN_1123.into());
-    }
-    wrong
 }
 
 fn is_word(text: &str) -> bool {

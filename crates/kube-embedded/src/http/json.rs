@@ -11,18 +11,6 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Value, String> {
     serde_json::from_str(&String::from_utf8_lossy(bytes)).map_err(|e| e.to_string())
 }
 
-/// How Go names a value's type when it is not the one that was wanted.
-pub(crate) fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
 /// What is wrong with the syntax, if anything is.
 fn check(bytes: &[u8]) -> Result<(), String> {
     let mut scan = Scan { bytes, at: 0 };

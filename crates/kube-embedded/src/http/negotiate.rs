@@ -52,7 +52,8 @@ pub(crate) enum Form {
     Discovery,
 }
 
-const OFFERED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+/// The media types of objects, as refusals list them.
+pub(super) const OFFERED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
 impl Representation {
     pub(crate) const JSON: Representation = Representation {

@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 
 use super::head::Head;
 use super::json;
+use super::negotiate::OFFERED;
 use super::path::ObjectPath;
 use crate::api::group_version;
 use crate::schema::decode::decode;
-use crate::schema::{Type, Types};
+use crate::schema::{Type, Types, json_type_name};
 use crate::status::{Result, Status};
 use crate::verbs::{self, PatchKind};
 
@@ -60,9 +61,7 @@ pub(super) fn object_body(path: &ObjectPath, content_type: &str, bytes: &Bytes) 
             let object = from_protobuf(bytes, &api_version, expected).map_err(|e| unrecognized(&e))?;
             Ok(verbs::Body { object, text: None })
         }
-        _ => Err(Status::unsupported_media_type(
-            "application/json, application/yaml, application/vnd.kubernetes.protobuf",
-        )),
+        _ => Err(Status::unsupported_media_type(OFFERED)),
     }
 }
 
@@ -78,7 +77,7 @@ pub(super) fn patch_body(kind: PatchKind, bytes: &Bytes) -> Result<verbs::Body> 
                 let wanted = "into Go value of type map[string]interface {}";
                 Err(format!(
                     "error unmarshaling JSON: while decoding JSON: {why} {} {wanted}",
-                    json::type_name(&value)
+                    json_type_name(&value)
                 ))
             });
         applied.map_err(|e| Status::bad_request(format!("error decoding YAML: {e}")))?
@@ -121,9 +120,7 @@ pub(super) fn delete_body(head: &Head, bytes: &Bytes) -> Result<Value> {
         "application/json" | "" => json::read(bytes).and_then(fields).map_err(|e| no_kind(&e)),
         protobuf::MEDIA_TYPE => from_protobuf(bytes, "v1", "DeleteOptions"),
         _ => {
-            return Err(Status::unsupported_media_type(
-                "application/json, application/yaml, application/vnd.kubernetes.protobuf",
-            ));
+            return Err(Status::unsupported_media_type(OFFERED));
         }
     };
     let types = Types::builtin();
@@ -186,7 +183,7 @@ fn fields(value: Value) -> Result<Value, String> {
         Value::Null => Ok(json!({})),
         other => Err(format!(
             "json: cannot unmarshal {} into Go value of type {WANTED}",
-            json::type_name(&other)
+            json_type_name(&other)
         )),
     }
 }

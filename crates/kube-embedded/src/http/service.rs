@@ -14,7 +14,7 @@ use super::compress;
 use super::documents::static_document;
 use super::head::Head;
 use super::mangle::mangle;
-use super::negotiate::{Form, Representation};
+use super::negotiate::{Form, OFFERED, Representation};
 use super::path::{NoTarget, ObjectPath, Target, Verb};
 use super::query::Query;
 use super::request_body::{delete_body, drain, expected_kind, object_body, patch_body, read};
@@ -175,9 +175,7 @@ where
         twist: twist.object,
     };
     if representation.form == Form::Table && view.printer().is_none() {
-        return Err(Status::not_acceptable(
-            "application/json, application/yaml, application/vnd.kubernetes.protobuf",
-        ));
+        return Err(Status::not_acceptable(OFFERED));
     }
     if leads_to_a_node(&path) {
         cluster.connect(&path, &head.query, &*cluster.find(&path)?)?;

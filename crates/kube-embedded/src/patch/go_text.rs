@@ -85,18 +85,6 @@ pub(super) fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// What Go's JSON decoder calls a value that it cannot put where it should go.
-pub(super) fn json_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
 /// A value as Go writes JSON: safe to stand in a web page.
 pub(super) fn web_safe(value: &Value) -> String {
     let mut out = String::new();

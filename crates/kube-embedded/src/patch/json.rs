@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::go_text;
+use crate::schema::json_type_name;
 use crate::status::{Result, Status};
 
 /// More operations than this in one patch are refused.
@@ -41,7 +41,7 @@ pub(crate) fn apply(doc: &Value, patch: &Value) -> Result<Value> {
 fn undecodable(value: &Value, into: &str) -> Status {
     Status::bad_request(format!(
         "error decoding patch: json: cannot unmarshal {} into {into}",
-        go_text::json_kind(value)
+        json_type_name(value)
     ))
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::go_text;
+use crate::schema::json_type_name;
 use crate::status::{Result, Status};
 
 /// Applies a merge patch to an object. A patch that is not an object is refused.
@@ -16,7 +16,7 @@ pub(crate) fn apply(doc: &Value, patch: &Value) -> Result<Value> {
         Value::Null => Err(Status::bad_request("Invalid JSON Patch")),
         other => Err(Status::bad_request(format!(
             "error decoding patch: json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
-            go_text::json_kind(other)
+            json_type_name(other)
         ))),
     }
 }

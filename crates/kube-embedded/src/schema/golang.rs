@@ -82,7 +82,7 @@ pub(super) fn is_opaque_struct(go: &str) -> bool {
 }
 
 /// What Go calls a JSON value of the wrong type.
-pub(super) fn found(value: &Value) -> &'static str {
+pub(crate) fn found(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",

@@ -17,6 +17,8 @@ mod tests;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+pub(crate) use golang::found as json_type_name;
+
 /// A set of types that refer to each other by [`TypeId`].
 #[derive(Debug, Default)]
 pub(crate) struct Types {

@@ -9,7 +9,7 @@ mod containers;
 mod errors;
 mod jobs;
 mod metadata;
-mod names;
+pub(crate) mod names;
 mod network;
 mod pod;
 mod pod_update;

@@ -15,7 +15,8 @@ fn longest(limit: usize) -> String {
     format!("must be no more than {limit} characters")
 }
 
-fn is_label(text: &str) -> bool {
+/// Lower-case letters, digits and dashes, none of the latter at an end.
+pub(crate) fn is_label(text: &str) -> bool {
     let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
     let bytes = text.as_bytes();
     let ends = bytes.first().is_some_and(|b| inner(*b)) && bytes.last().is_some_and(|b| inner(*b));

@@ -1,13 +1,13 @@
 //! Reading: one object, or a collection at a moment.
 
-use std::io;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use kube_wire::protobuf::{Envelope, ListEncoder};
 use serde_json::{Value, json};
 
+use super::chunks::Chunks;
 use super::options::{Continue, ListOptions, Moment, parse_revision};
 use super::view::{View, unwanted_table, write};
 use crate::cluster::Cluster;
@@ -178,11 +178,12 @@ impl Page {
         }
         let length = items.iter().map(Bytes::len).sum();
         let head = list.head(&self.metadata(), length).ok()?;
-        let mut chunks = Chunks::new(&head);
+        let mut chunks = Chunks::default();
+        chunks.extend(&head);
         for item in items {
             chunks.push(item);
         }
-        chunks.push_static(list.tail());
+        chunks.extend(list.tail());
         Some(chunks.into_body())
     }
 
@@ -218,10 +219,11 @@ impl Page {
             r#"{{"kind":"{kind}","apiVersion":"{api_version}","metadata":{},"items":["#,
             self.metadata()
         );
-        let mut chunks = Chunks::new(head.as_bytes());
+        let mut chunks = Chunks::default();
+        chunks.extend(head.as_bytes());
         for (at, object) in self.objects.iter().enumerate() {
             if at > 0 {
-                chunks.push_static(b",");
+                chunks.extend(b",");
             }
             if let Some(metadata) = view.direct_metadata(object) {
                 chunks.push(metadata);
@@ -231,11 +233,11 @@ impl Page {
                 chunks.push(object.json());
             } else {
                 // Items of built-in kinds do not repeat their kind and version.
-                chunks.push_static(b"{");
+                chunks.extend(b"{");
                 chunks.push(object.json_rest());
             }
         }
-        chunks.push_static(b"]}\n");
+        chunks.extend(b"]}\n");
         let spelled = view.is_direct() || !self.objects.is_empty();
         spelled.then(|| chunks.into_body())
     }
@@ -249,55 +251,5 @@ fn list_kind(view: &View) -> (String, String) {
             "meta.k8s.io/v1".to_owned(),
         ),
         _ => (view.resource.list_kind.clone(), view.resource.api_version()),
-    }
-}
-
-/// Collects pieces into chunks: small ones are joined, large ones stay what they are.
-struct Chunks {
-    done: Vec<Bytes>,
-    open: BytesMut,
-}
-
-/// Pieces from this size on are passed on without a copy.
-const LARGE: usize = 4 * 1024;
-/// Joined pieces are passed on from this size on.
-const CHUNK: usize = 32 * 1024;
-
-impl Chunks {
-    fn new(start: &[u8]) -> Chunks {
-        Chunks {
-            done: Vec::new(),
-            open: BytesMut::from(start),
-        }
-    }
-
-    fn push_static(&mut self, piece: &'static [u8]) {
-        self.open.extend_from_slice(piece);
-    }
-
-    fn push(&mut self, piece: Bytes) {
-        if piece.len() >= LARGE {
-            self.close();
-            self.done.push(piece);
-        } else {
-            self.open.extend_from_slice(&piece);
-            if self.open.len() >= CHUNK {
-                self.close();
-            }
-        }
-    }
-
-    fn close(&mut self) {
-        if !self.open.is_empty() {
-            self.done.push(self.open.split().freeze());
-        }
-    }
-
-    fn into_body(mut self) -> Body {
-        self.close();
-        match self.done.len() {
-            1 => Body::full(self.done.remove(0)),
-            _ => Body::stream(futures::stream::iter(self.done.into_iter().map(io::Result::Ok))),
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! What clients can do: read, follow, write, delete, and the parts and reviews that are not plain objects.
 
+mod chunks;
 mod connect;
 mod delete;
 mod list;

@@ -3,10 +3,11 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::write::{Body, Proposal, WriteOptions, Written, reset_fields};
+use super::write::{Body, Proposal, WriteOptions, Written, check_name, reset_fields};
 use crate::cluster::Cluster;
 use crate::http::{ObjectPath, Query};
 use crate::patch;
+use crate::schema::{Type, Types};
 use crate::status::{FieldError, Result, Status};
 
 /// The languages of patches.
@@ -66,15 +67,14 @@ impl Cluster {
         }
         let mut warnings = Vec::new();
         let result = self.change_object(path, options, |old| {
-            let patched = patched(path, kind, &body.object, old)?;
-            let shown = patched.clone();
+            let patch = |old| patched(kind, path.resource.types(), &body.object, old);
             let changed = Body {
-                object: patched,
+                object: patch(old)?,
                 text: None,
             };
             let (object, complaints) = self
                 .admit_body(&path.resource, changed, options.validation)
-                .map_err(|status| unreadable(status, kind, &body.object, &shown))?;
+                .map_err(|status| unreadable(status, kind, &body.object, || patch(old)))?;
             warnings = complaints;
             check_name(path, &object)?;
             Ok(Proposal::Replace(object))
@@ -146,30 +146,19 @@ impl Cluster {
     }
 }
 
-fn patched(path: &ObjectPath, kind: PatchKind, change: &Value, old: &Value) -> Result<Value> {
-    match kind {
-        PatchKind::Json => patch::json::apply(old, change),
-        PatchKind::Merge => patch::merge::apply(old, change),
-        PatchKind::Strategic | PatchKind::Apply => match path.resource.types() {
-            Some((types, ty)) => patch::strategic::apply(types, &ty, old, change),
-            None => patch::merge::apply(old, change),
-        },
-    }
-}
-
-fn plain(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
-}
-
-fn check_name(path: &ObjectPath, object: &Value) -> Result<()> {
-    let name = path.name.as_deref().unwrap_or_default();
-    match plain(&object["metadata"]["name"]) {
-        "" => Ok(()),
-        given if given == name => Ok(()),
-        given => {
-            let why = format!("the name of the object ({given}) does not match the name on the URL ({name})");
-            Err(Status::bad_request(why))
+/// What a patch makes of an object of these types; server-side apply has a way of its own.
+pub(super) fn patched(
+    kind: PatchKind,
+    types: Option<(&Types, Type)>,
+    change: &Value,
+    old: &Value,
+) -> Result<Value> {
+    match (kind, types) {
+        (PatchKind::Json, _) => patch::json::apply(old, change),
+        (PatchKind::Strategic | PatchKind::Apply, Some((types, ty))) => {
+            patch::strategic::apply(types, &ty, old, change)
         }
+        _ => patch::merge::apply(old, change),
     }
 }
 
@@ -178,7 +167,12 @@ fn bad_option(error: FieldError) -> Status {
 }
 
 /// A patch that leaves something that cannot be read is invalid, where a body would be a bad request.
-fn unreadable(status: Status, kind: PatchKind, change: &Value, patched: &Value) -> Status {
+fn unreadable(
+    status: Status,
+    kind: PatchKind,
+    change: &Value,
+    patched: impl FnOnce() -> Result<Value>,
+) -> Status {
     let Some((_, why)) = status
         .message
         .split_once(" cannot be handled as a ")
@@ -189,7 +183,7 @@ fn unreadable(status: Status, kind: PatchKind, change: &Value, patched: &Value) 
     let why = why.split_once(": ").map_or(why, |(_, why)| why);
     let shown = match kind {
         PatchKind::Strategic => patch::go_map(change),
-        _ => patched.to_string(),
+        _ => patched().unwrap_or_default().to_string(),
     };
     Status::invalid("", "", "", &[FieldError::invalid("patch", shown, why)])
 }

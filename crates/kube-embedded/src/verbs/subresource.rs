@@ -6,14 +6,13 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::delete::DeleteOptions;
-use super::patch::PatchKind;
+use super::patch::{PatchKind, patched};
 use super::view::View;
 use super::write::{Body, Proposal, WriteOptions, WriteResult, timestamp};
 use crate::api::Resource;
 use crate::cluster::Cluster;
 use crate::convert;
 use crate::http::{ObjectPath, Query, Verb};
-use crate::patch;
 use crate::patch::field_set::FieldSet;
 use crate::patch::scale::{adopt_entries, show_entries};
 use crate::patch::update::{Update, record_update};
@@ -94,7 +93,7 @@ impl Cluster {
             show_entries(old, &replicas, &mut current);
             let mut wanted = match patching {
                 None => body.object.clone(),
-                Some(kind) => patched_scale(kind, &current, &body.object)?,
+                Some(kind) => patched(kind, scale_type(), &body.object, &current)?,
             };
             let errors = scale::check(&wanted);
             if !errors.is_empty() {
@@ -314,8 +313,7 @@ fn replicas_path(resource: &Resource) -> Vec<String> {
 
 /// Records who owns the replicas of a scale that is written.
 fn own_scale(current: &Value, wanted: &mut Value, options: &WriteOptions) {
-    let types = Types::builtin();
-    let Some(id) = types.find("io.k8s.api.autoscaling.v1.Scale") else {
+    let Some((types, ty)) = scale_type() else {
         return;
     };
     if wanted["metadata"].get("managedFields").is_none() {
@@ -323,7 +321,7 @@ fn own_scale(current: &Value, wanted: &mut Value, options: &WriteOptions) {
     }
     let update = Update {
         types,
-        ty: &Type::Ref(id),
+        ty: &ty,
         api_version: "autoscaling/v1",
         old: Some(current),
         manager: &options.manager,
@@ -349,18 +347,10 @@ fn apply_scale(resource: &Resource, object: &mut Value, wanted: &Value) -> Resul
     Ok(())
 }
 
-fn patched_scale(kind: PatchKind, current: &Value, patch: &Value) -> Result<Value> {
-    match kind {
-        PatchKind::Json => patch::json::apply(current, patch),
-        PatchKind::Merge => patch::merge::apply(current, patch),
-        PatchKind::Strategic | PatchKind::Apply => {
-            let types = Types::builtin();
-            match types.find("io.k8s.api.autoscaling.v1.Scale") {
-                Some(id) => patch::strategic::apply(types, &Type::Ref(id), current, patch),
-                None => patch::merge::apply(current, patch),
-            }
-        }
-    }
+fn scale_type() -> Option<(&'static Types, Type)> {
+    let types = Types::builtin();
+    let id = types.find("io.k8s.api.autoscaling.v1.Scale")?;
+    Some((types, Type::Ref(id)))
 }
 
 /// The answer to a question about access or identity: everyone may do everything here.

@@ -35,7 +35,7 @@ impl View {
 
     /// Whether objects are shown in the version they are stored in, and undisturbed.
     fn is_plain(&self) -> bool {
-        self.is_stored_version() && self.twist == ObjectTwist::None
+        self.resource.is_stored_version() && self.twist == ObjectTwist::None
     }
 
     /// Whether the answer is in protobuf.
@@ -66,18 +66,9 @@ impl View {
         write(&self.value(object), self.representation)
     }
 
-    fn is_stored_version(&self) -> bool {
-        self.resource.api_version() == self.resource.stored_as
-    }
-
     /// The object in the version that was asked for.
     pub(crate) fn versioned(&self, object: &Stored) -> Value {
-        let value = object.value();
-        if self.is_stored_version() {
-            value
-        } else {
-            convert::from_stored(value, &self.resource)
-        }
+        convert::from_stored(object.value(), &self.resource)
     }
 
     /// The object in the form that was asked for; not for tables.

@@ -1,15 +1,15 @@
 //! Following a collection: a cursor on its history, turned into a stream of events.
 
-use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::chunks::Chunks;
 use super::options::{ListOptions, Moment};
 use super::view::View;
 use crate::cluster::Cluster;
@@ -59,8 +59,7 @@ impl Cluster {
             last_bookmark_sent: false,
             bookmark_due: false,
             sent: 0,
-            out: VecDeque::new(),
-            open: BytesMut::new(),
+            out: Chunks::default(),
         };
         Ok(Body::stream(futures::stream::unfold(
             watcher,
@@ -92,10 +91,8 @@ struct Watcher {
     bookmark_due: bool,
     /// Events so far, bookmarks included.
     sent: usize,
-    /// Chunks ready to go.
-    out: VecDeque<Bytes>,
-    /// Small events joined into the next chunk.
-    open: BytesMut,
+    /// Events on their way.
+    out: Chunks,
 }
 
 enum Phase {
@@ -120,10 +117,6 @@ enum Phase {
     Ended,
 }
 
-/// Events from this size on are passed on without a copy.
-const LARGE: usize = 4 * 1024;
-/// Joined events are passed on from this size on.
-const CHUNK: usize = 32 * 1024;
 /// How long before its end a watch gets a last bookmark.
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 /// Initial objects made into events at once.
@@ -140,7 +133,7 @@ impl Watcher {
                     "the server cut the connection",
                 )));
             }
-            if let Some(chunk) = self.out.pop_front() {
+            if let Some(chunk) = self.out.pop() {
                 return Some(Ok(chunk));
             }
             match std::mem::replace(&mut self.phase, Phase::Ended) {
@@ -157,7 +150,7 @@ impl Watcher {
                 Phase::Breaking => return Some(Err(broken_off("cut off by a fault").await)),
                 Phase::Closing | Phase::Ended => return None,
             }
-            self.flush();
+            self.out.flush();
         }
     }
 
@@ -329,18 +322,8 @@ impl Watcher {
             return false;
         }
         self.sent += 1;
-        if let Some(prefix) = prefix {
-            self.open.extend_from_slice(&prefix);
-        }
-        if line.len() >= LARGE {
-            self.flush();
-            self.out.push_back(line);
-        } else {
-            self.open.extend_from_slice(&line);
-            if self.open.len() >= CHUNK {
-                self.flush();
-            }
-        }
+        self.out.extend(&prefix.unwrap_or_default());
+        self.out.push(line);
         !self.ends_here()
     }
 
@@ -355,24 +338,17 @@ impl Watcher {
         }
     }
 
-    fn flush(&mut self) {
-        if !self.open.is_empty() {
-            self.out.push_back(self.open.split().freeze());
-        }
-    }
-
     /// Ends the watch as a fault wants it.
     fn end(&mut self, ending: Ending, next: &[u8]) {
         self.phase = match ending {
             Ending::Close => Phase::Closing,
             Ending::Silence => Phase::Silent,
             Ending::Cut => {
-                self.open.extend_from_slice(&next[..next.len() / 2]);
+                self.out.extend(&next[..next.len() / 2]);
                 Phase::Breaking
             }
             Ending::BrokenJson => {
-                self.open
-                    .extend_from_slice(b"{\"type\":\"ADDED\",\"object\":{\"kind\":]}\n");
+                self.out.extend(b"{\"type\":\"ADDED\",\"object\":{\"kind\":]}\n");
                 Phase::Closing
             }
             Ending::Expired => return self.fail(&Status::expired("too old resource version")),
@@ -383,7 +359,7 @@ impl Watcher {
     /// Ends the watch with an ERROR event.
     fn fail(&mut self, status: &Status) {
         let line = self.view.special_event("ERROR", &status.to_json());
-        self.open.extend_from_slice(&line);
+        self.out.extend(&line);
         self.phase = Phase::Closing;
     }
 }

@@ -167,10 +167,7 @@ impl Cluster {
             );
             return Err(Status::bad_request(why));
         }
-        if given != name {
-            let why = format!("the name of the object ({given}) does not match the name on the URL ({name})");
-            return Err(Status::bad_request(why));
-        }
+        check_name(path, &object)?;
         place(resource, path.namespace.as_deref(), &mut object)?;
         let upsert = path.subresource.is_none() && resource.creates_on_update();
         if upsert && self.find(path).is_err() {
@@ -306,7 +303,9 @@ impl Cluster {
         body: Body,
         validation: FieldValidation,
     ) -> Result<(Value, Vec<String>)> {
-        let decoded = resource.decode(&self.registry(), body.object, body.text.as_deref())?;
+        let heard = validation != FieldValidation::Ignore;
+        let text = body.text.as_deref().filter(|_| heard);
+        let decoded = resource.decode(&self.registry(), body.object, text)?;
         let complaints = decoded.unknown;
         match validation {
             FieldValidation::Strict if !complaints.is_empty() => {
@@ -448,6 +447,19 @@ impl From<Status> for Retry {
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
+}
+
+/// An object that names itself must do so as the URL does.
+pub(super) fn check_name(path: &ObjectPath, object: &Value) -> Result<()> {
+    let name = path.name.as_deref().unwrap_or_default();
+    match text(&object["metadata"]["name"]) {
+        "" => Ok(()),
+        given if given == name => Ok(()),
+        given => {
+            let why = format!("the name of the object ({given}) does not match the name on the URL ({name})");
+            Err(Status::bad_request(why))
+        }
+    }
 }
 
 fn remove(object: &mut Value, fields: &[&str]) {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use self::lists::{ListRule, merge_lists, put_in_order};
 use super::go_text;
-use crate::schema::{Field, Resolved, Type, Types};
+use crate::schema::{Field, Resolved, Type, Types, json_type_name};
 use crate::status::{Result, Status};
 
 const DIRECTIVE: &str = "$patch";
@@ -26,7 +26,7 @@ pub(crate) fn apply(types: &Types, ty: &Type, doc: &Value, patch: &Value) -> Res
         other => {
             return Err(Status::bad_request(format!(
                 "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
-                go_text::json_kind(other)
+                json_type_name(other)
             )));
         }
     };
