@@ -24,5 +24,6 @@
 //! **Status.** Objects are converted to and from [`serde_json::Value`]. There is no serde `Deserializer` yet that reads
 //! protobuf into typed objects directly.
 
+pub mod names;
 pub mod protobuf;
 mod table;

@@ -1,6 +1,8 @@
 //! The forms of label keys and values inside custom resources. The words are older than those for built-in kinds.
 
-pub(super) use crate::validation::names::{is_label, label_1035 as dns_label, subdomain as dns_subdomain};
+use kube_wire::names::has_name_form;
+
+pub(super) use crate::validation::names::{label_1035 as dns_label, subdomain as dns_subdomain};
 
 const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', \
     and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for \
@@ -13,17 +15,10 @@ fn too_long(text: &str, limit: usize) -> Option<String> {
     (text.len() > limit).then(|| format!("must be no more than {limit} characters"))
 }
 
-fn is_word(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let inner = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
-    matches!((bytes.first(), bytes.last()), (Some(a), Some(z)) if a.is_ascii_alphanumeric() && z.is_ascii_alphanumeric())
-        && bytes.iter().all(inner)
-}
-
 /// What is wrong with the value of a label.
 pub(super) fn label_value(text: &str) -> Vec<String> {
     let mut wrong: Vec<String> = too_long(text, 63).into_iter().collect();
-    if !text.is_empty() && !is_word(text) {
+    if !text.is_empty() && !has_name_form(text) {
         wrong.push(LABEL_VALUE.into());
     }
     wrong
@@ -56,7 +51,7 @@ pub(super) fn qualified_name(text: &str) -> Vec<String> {
     } else if let Some(long) = too_long(name, 63) {
         wrong.push(format!("name part {long}"));
     }
-    if !is_word(name) {
+    if !has_name_form(name) {
         wrong.push(format!("name part {QUALIFIED_PART}"));
     }
     wrong

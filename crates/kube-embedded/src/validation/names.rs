@@ -1,5 +1,7 @@
 //! The forms of names, labels and keys, and what is said about those that are not of that form.
 
+use kube_wire::names::{has_dns_label_form, has_name_form, has_subdomain_form};
+
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 const LABEL_1035: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
@@ -15,25 +17,13 @@ fn longest(limit: usize) -> String {
     format!("must be no more than {limit} characters")
 }
 
-/// Lower-case letters, digits and dashes, none of the latter at an end.
-pub(crate) fn is_label(text: &str) -> bool {
-    let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-    let bytes = text.as_bytes();
-    let ends = bytes.first().is_some_and(|b| inner(*b)) && bytes.last().is_some_and(|b| inner(*b));
-    ends && bytes.iter().all(|b| inner(*b) || *b == b'-')
-}
-
-fn is_subdomain(text: &str) -> bool {
-    text.split('.').all(is_label)
-}
-
 /// A DNS subdomain, the form of most names.
 pub(crate) fn subdomain(text: &str) -> Problems {
     let mut problems = Vec::new();
     if text.len() > 253 {
         problems.push(longest(253));
     }
-    if !is_subdomain(text) {
+    if !has_subdomain_form(text) {
         problems.push(SUBDOMAIN.to_owned());
     }
     problems
@@ -44,7 +34,7 @@ pub(crate) fn wildcard_subdomain(text: &str) -> Problems {
     if text.len() > 253 {
         problems.push(longest(253));
     }
-    if !text.strip_prefix("*.").is_some_and(is_subdomain) {
+    if !text.strip_prefix("*.").is_some_and(has_subdomain_form) {
         problems.push(WILDCARD.to_owned());
     }
     problems
@@ -56,8 +46,8 @@ pub(crate) fn label(text: &str) -> Problems {
     if text.len() > 63 {
         problems.push(longest(63));
     }
-    if !is_label(text) {
-        let dots = is_subdomain(text);
+    if !has_dns_label_form(text) {
+        let dots = has_subdomain_form(text);
         problems.push(if dots {
             "must not contain dots".to_owned()
         } else {
@@ -73,7 +63,7 @@ pub(crate) fn label_1035(text: &str) -> Problems {
     if text.len() > 63 {
         problems.push(longest(63));
     }
-    if !is_label(text) || !text.starts_with(|c: char| c.is_ascii_lowercase()) {
+    if !has_dns_label_form(text) || !text.starts_with(|c: char| c.is_ascii_lowercase()) {
         problems.push(LABEL_1035.to_owned());
     }
     problems
@@ -89,15 +79,6 @@ pub(crate) fn path_segment(text: &str) -> Problems {
         .filter(|c| text.contains(**c))
         .map(|c| format!("may not contain '{c}'"))
         .collect()
-}
-
-fn is_key_name(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let ends = bytes.first().is_some_and(u8::is_ascii_alphanumeric)
-        && bytes.last().is_some_and(u8::is_ascii_alphanumeric);
-    ends && bytes
-        .iter()
-        .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(b))
 }
 
 /// The key of a label: a name with an optional domain before it.
@@ -126,7 +107,7 @@ pub(crate) fn qualified(text: &str) -> Problems {
     } else if name.len() > 63 {
         problems.push("name part must be no more than 63 bytes".to_owned());
     }
-    if !is_key_name(name) {
+    if !has_name_form(name) {
         problems.push(format!("name part {KEY_NAME}"));
     }
     problems
@@ -137,7 +118,7 @@ pub(crate) fn label_value(text: &str) -> Problems {
     if text.len() > 63 {
         problems.push("must be no more than 63 bytes".to_owned());
     }
-    if !text.is_empty() && !is_key_name(text) {
+    if !text.is_empty() && !has_name_form(text) {
         problems.push(LABEL_VALUE.to_owned());
     }
     problems

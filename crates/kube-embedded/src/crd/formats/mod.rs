@@ -7,9 +7,8 @@ mod time;
 use std::net::Ipv6Addr;
 use std::sync::LazyLock;
 
+use kube_wire::names::{has_dns_label_form, has_subdomain_form};
 use regex::Regex;
-
-use super::names::is_label;
 
 const KNOWN: [&str; 26] = [
     "bsonobjectid",
@@ -78,8 +77,8 @@ pub(super) fn holds(format: &str, text: &str) -> bool {
         "isbn" => checksum::is_isbn10(text) || checksum::is_isbn13(text),
         "isbn10" => checksum::is_isbn10(text),
         "isbn13" => checksum::is_isbn13(text),
-        "k8slongname" => text.len() <= 253 && text.split('.').all(is_label),
-        "k8sshortname" => text.len() <= 63 && is_label(text),
+        "k8slongname" => text.len() <= 253 && has_subdomain_form(text),
+        "k8sshortname" => text.len() <= 63 && has_dns_label_form(text),
         "mac" => is_mac(text),
         "rgbcolor" => RGB.is_match(text),
         "ssn" => is_social_security_number(text),
