@@ -21,9 +21,12 @@
 //! All kinds of Kubernetes 1.36 that have protobuf are known, from a table that is derived from its Go types. Custom
 //! resources have none; [`Error::is_unknown_kind`](protobuf::Error::is_unknown_kind) says so, and JSON is used instead.
 //!
+//! Beside the objects, [`selector`] has label selectors: the text of a request's `labelSelector`, and whether labels match it.
+//!
 //! **Status.** Objects are converted to and from [`serde_json::Value`]. There is no serde `Deserializer` yet that reads
 //! protobuf into typed objects directly.
 
 pub mod names;
 pub mod protobuf;
+pub mod selector;
 mod table;

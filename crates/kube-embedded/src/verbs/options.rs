@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::api::Resource;
 use crate::http::{Query, read_json};
-use crate::select::{FieldSelector, LabelSelector, Selection};
+use crate::select::{FieldSelector, Selection, label_selector};
 use crate::status::{FieldError, Result, Status};
 
 /// Options of a list or a watch.
@@ -117,7 +117,7 @@ impl ListOptions {
             fields = format!("metadata.name={name},{fields}");
         }
         let selection = Selection {
-            labels: LabelSelector::parse(query.text("labelSelector"))?,
+            labels: label_selector(query.text("labelSelector"))?,
             fields: FieldSelector::parse(&fields, &resource.selectable())?,
         };
         let continues = match query.text("continue") {

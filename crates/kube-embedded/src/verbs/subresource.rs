@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use http::StatusCode;
 use jiff::{SignedDuration, Timestamp};
+use kube_wire::selector::Selector;
 use serde_json::{Value, json};
 
 use super::delete::DeleteOptions;
@@ -18,7 +19,6 @@ use crate::patch::scale::{adopt_entries, show_entries};
 use crate::patch::update::{Update, record_update};
 use crate::scale;
 use crate::schema::{Type, Types};
-use crate::select::LabelSelector;
 use crate::status::{Result, Status};
 use crate::store::{Key, Stored};
 
@@ -216,8 +216,8 @@ impl Cluster {
             .list(&budgets.collection, Key::range(path.namespace.as_deref()))
             .objects;
         let covers = |budget: &Value| {
-            let selector = scale::selector_text(&budget["spec"]["selector"]);
-            LabelSelector::parse(&selector).is_ok_and(|s| !s.is_everything() && s.matches(&object.labels))
+            let selector: Result<Selector, _> = scale::selector_text(&budget["spec"]["selector"]).parse();
+            selector.is_ok_and(|s| !s.is_everything() && s.matches(&*object.labels))
         };
         let Some(budget) = all.iter().find(|budget| covers(&budget.value())) else {
             return Ok(());

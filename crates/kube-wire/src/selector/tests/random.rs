@@ -1,0 +1,147 @@
+use super::*;
+
+const KEYS: [&str; 7] = ["a", "b", "c", "in", "notin", "nothing", "example.com/d"];
+const VALUES: [&str; 9] = ["", "1", "2", "3", "10", "in", "notin", "x", "Y.z"];
+
+/// The builder's steps, kept as they were said.
+struct Said {
+    key: &'static str,
+    operator: usize,
+    values: Vec<&'static str>,
+    bound: i64,
+}
+
+impl Said {
+    fn new(random: &mut fastrand::Rng) -> Said {
+        Said {
+            key: random.choice(KEYS).expect("there are keys"),
+            operator: random.usize(..8),
+            values: (0..random.usize(1..4))
+                .map(|_| random.choice(VALUES).expect("there are values"))
+                .collect(),
+            bound: random.i64(0..12),
+        }
+    }
+
+    fn add(&self, selector: Selector) -> Result<Selector, ParseSelectorError> {
+        let Said {
+            key, values, bound, ..
+        } = self;
+        match self.operator {
+            0 => selector.equal(*key, values[0]),
+            1 => selector.not_equal(*key, values[0]),
+            2 => selector.one_of(*key, values.clone()),
+            3 => selector.none_of(*key, values.clone()),
+            4 => selector.exists(*key),
+            5 => selector.absent(*key),
+            6 => selector.greater_than(*key, *bound),
+            _ => selector.less_than(*key, *bound),
+        }
+    }
+
+    fn holds(&self, labels: &BTreeMap<String, String>) -> bool {
+        let Some(value) = labels.get(self.key) else {
+            return [1, 3, 5].contains(&self.operator);
+        };
+        match self.operator {
+            0 => value == self.values[0],
+            1 => value != self.values[0],
+            2 => self.values.contains(&value.as_str()),
+            3 => !self.values.contains(&value.as_str()),
+            4 => true,
+            5 => false,
+            6 => value.parse::<i64>().is_ok_and(|n| n > self.bound),
+            _ => value.parse::<i64>().is_ok_and(|n| n < self.bound),
+        }
+    }
+}
+
+#[test]
+fn selectors_survive_their_text_and_match_as_said() {
+    let mut matched = 0;
+    for seed in 0..3_000 {
+        let random = &mut fastrand::Rng::with_seed(seed);
+        let said: Vec<Said> = (0..random.usize(..5)).map(|_| Said::new(random)).collect();
+        let (first, second) = said.split_at(random.usize(..=said.len()));
+        let build = |part: &[Said]| {
+            part.iter()
+                .try_fold(Selector::everything(), |s, said| said.add(s))
+                .expect("valid keys and values")
+        };
+        let selector = build(first).and(build(second));
+        let text = selector.to_string();
+        assert_eq!(text.parse(), Ok(selector.clone()), "seed {seed}: {text}");
+        for _ in 0..20 {
+            let mut labels = BTreeMap::new();
+            for key in KEYS.into_iter().filter(|_| random.bool()).collect::<Vec<_>>() {
+                let value = random.choice(VALUES).expect("there are values");
+                labels.insert(key.to_owned(), value.to_owned());
+            }
+            let expected = said.iter().all(|s| s.holds(&labels));
+            matched += u32::from(expected);
+            assert_eq!(
+                selector.matches(&labels),
+                expected,
+                "seed {seed}: {text} on {labels:?}"
+            );
+        }
+    }
+    assert!(
+        (10_000..50_000).contains(&matched),
+        "both answers are common: {matched}"
+    );
+}
+
+#[test]
+fn rubbish_is_refused_or_understood() {
+    const PIECES: [&str; 24] = [
+        "a",
+        "b",
+        "in",
+        "notin",
+        " in ",
+        " notin ",
+        "(",
+        ")",
+        ",",
+        "!",
+        "=",
+        "==",
+        "!=",
+        ">",
+        "<",
+        " ",
+        "\t",
+        "1",
+        "-",
+        "/",
+        "é",
+        "\u{0}",
+        "\u{2003}",
+        "99999999999999999999",
+    ];
+    let mut understood = 0;
+    for seed in 0..60_000 {
+        let random = &mut fastrand::Rng::with_seed(seed);
+        let text: String = (0..random.usize(..10))
+            .map(|_| random.choice(PIECES).expect("there are pieces"))
+            .collect();
+        if let Ok(selector) = text.parse::<Selector>() {
+            understood += 1;
+            assert_eq!(
+                selector.to_string().parse(),
+                Ok(selector),
+                "seed {seed}: {text:?}"
+            );
+        }
+    }
+    assert!(
+        (5_000..30_000).contains(&understood),
+        "both are common: {understood}"
+    );
+    for seed in 0..5_000 {
+        let random = &mut fastrand::Rng::with_seed(seed);
+        let text: String = (0..random.usize(..40)).map(|_| random.char(..)).collect();
+        let _ = text.parse::<Selector>();
+    }
+}
