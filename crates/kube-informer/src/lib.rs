@@ -1,7 +1,7 @@
 //! Kubernetes' informer machinery in Rust.
 //!
 //! An informer keeps a copy of a kind's objects in step with the cluster and tells handlers what changed. The data takes
-//! one way, and the modules will stand in its order:
+//! one way, and the modules stand in its order:
 //!
 //! ```text
 //! API server → wire → reflector → delta queue → controller → store → processor → handlers
@@ -13,7 +13,35 @@
 //! - *store*: objects, indexes and version as one immutable snapshot;
 //! - *processor*: every handler gets its own bounded queue and its own task.
 //!
-//! # Status
-//!
-//! This crate holds nothing yet. What its tests stand on is there: `kube-embedded`, an API server for this process, and
-//! `kube-wire`, Kubernetes' wire formats.
+//! Begin with [`SharedInformer`].
+
+mod controller;
+mod delta_fifo;
+mod error;
+mod informer;
+mod key;
+mod kind;
+mod object;
+mod panics;
+mod processor;
+mod reflector;
+mod store;
+mod version;
+mod wire;
+
+pub use error::{Doing, Error, StatusError};
+pub use informer::{InformerBuilder, SharedInformer, State, Status};
+pub use key::Key;
+pub use kind::{Kind, ResourceName};
+pub use kube_wire::selector::{ParseSelectorError, Selector};
+pub use object::Object;
+pub use processor::{
+    Callbacks, Deleted, Event, EventHandler, Events, Filtered, HandlerOptions, Registration, callbacks,
+    filtered,
+};
+pub use reflector::Backoff;
+pub use store::{Index, IndexValue, Lister, NamespaceLister, Objects, Snapshot, Together, together};
+pub use version::Version;
+pub use wire::{
+    ApiListWatch, Item, ListPart, ListRequest, ListWatch, Listing, WatchEvent, WatchRequest, Watching,
+};

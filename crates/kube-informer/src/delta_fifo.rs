@@ -1,0 +1,134 @@
+//! The queue of deltas between the reflector and the controller.
+//!
+//! Deltas stay in the order of the watch, across keys, as in client-go's `RealFIFO`; a whole list is one delta. The
+//! reflector waits when the queue is full, and the controller, which waits for nobody, empties it: so the queue is
+//! short, and needs no folding of its own. Folding happens where someone may be slow: in front of each handler.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::object::{Entry, Unplaced};
+use crate::version::Version;
+
+/// How many deltas may wait before the reflector has to.
+const FULL: usize = 2_000;
+/// How many deltas the controller takes at once.
+pub(crate) const BATCH: usize = 1_000;
+
+/// A change on its way to the store.
+#[derive(Debug)]
+pub(crate) enum Delta<K> {
+    /// The watch said that an object is new or has changed. Which of the two it is, the store knows better: events may
+    /// repeat what a list has told before.
+    Upsert(Unplaced<K>),
+    /// The watch said that an object is gone; its last state and the version of its deletion.
+    Deleted(Unplaced<K>),
+    /// A whole list: everything that is there, and nothing else is.
+    Replaced(Replaced<K>),
+    /// The watch has come this far.
+    Bookmark(Version),
+}
+
+/// A whole list.
+#[derive(Debug)]
+pub(crate) struct Replaced<K> {
+    /// By hash; keys are unique.
+    pub(crate) items: Vec<Listed<K>>,
+    pub(crate) version: Version,
+}
+
+/// An object of a list.
+#[derive(Debug)]
+pub(crate) enum Listed<K> {
+    /// The store had it in this very version when it came, and its entry goes on being used (contract 10).
+    Known(Arc<Entry<K>>),
+    /// It is new or has changed.
+    New(Unplaced<K>),
+}
+
+/// The queue.
+#[derive(Debug)]
+pub(crate) struct DeltaFifo<K> {
+    state: Mutex<State<K>>,
+    /// Told when a delta is there, or the queue is closed.
+    filled: Notify,
+    /// Told when there is room, or the queue is closed.
+    emptied: Notify,
+}
+
+#[derive(Debug)]
+struct State<K> {
+    deltas: VecDeque<Delta<K>>,
+    closed: bool,
+}
+
+impl<K> DeltaFifo<K> {
+    pub(crate) fn new() -> DeltaFifo<K> {
+        DeltaFifo {
+            state: Mutex::new(State {
+                deltas: VecDeque::new(),
+                closed: false,
+            }),
+            filled: Notify::new(),
+            emptied: Notify::new(),
+        }
+    }
+
+    /// Adds a delta, waiting while the queue is full. After [`DeltaFifo::close`] the delta is dropped.
+    ///
+    /// Cancel safety: a cancelled push has added nothing.
+    pub(crate) async fn push(&self, delta: Delta<K>) {
+        loop {
+            {
+                let mut state = self.state.lock();
+                if state.closed {
+                    return;
+                }
+                if state.deltas.len() < FULL {
+                    state.deltas.push_back(delta);
+                    drop(state);
+                    self.filled.notify_one();
+                    return;
+                }
+            }
+            self.emptied.notified().await;
+        }
+    }
+
+    /// Takes the next deltas, at most [`BATCH`]; none once the queue is closed and empty.
+    ///
+    /// Cancel safety: a cancelled pop has taken nothing.
+    pub(crate) async fn pop(&self) -> Option<Vec<Delta<K>>> {
+        loop {
+            {
+                let mut state = self.state.lock();
+                if !state.deltas.is_empty() {
+                    let count = state.deltas.len().min(BATCH);
+                    let batch = state.deltas.drain(..count).collect();
+                    drop(state);
+                    self.emptied.notify_one();
+                    return Some(batch);
+                }
+                if state.closed {
+                    return None;
+                }
+            }
+            self.filled.notified().await;
+        }
+    }
+
+    /// How many deltas wait.
+    pub(crate) fn len(&self) -> usize {
+        self.state.lock().deltas.len()
+    }
+
+    /// Takes no more deltas. What is there can still be popped.
+    pub(crate) fn close(&self) {
+        self.state.lock().closed = true;
+        self.filled.notify_one();
+        self.emptied.notify_one();
+    }
+}

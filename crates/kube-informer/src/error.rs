@@ -1,0 +1,517 @@
+//! The error of this crate.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::key::Key;
+use crate::kind::ResourceName;
+use crate::version::Version;
+
+/// What went wrong: while listing or watching, or in a call to this library.
+///
+/// The text says what happened, to which kind and namespace, and where it helps, what to do. Ask the `is_…` questions
+/// instead of matching text. Errors are cheap to clone, because one error may be told to several listeners.
+#[derive(Clone)]
+pub struct Error {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    problem: Problem,
+    place: Option<(Doing, ResourceName)>,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+/// What an informer was doing when an error came up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Doing {
+    /// A list request, or one page of it.
+    Listing,
+    /// A watch that also sends the initial objects.
+    StreamingList,
+    /// A watch.
+    Watching,
+    /// Work on the cache: transforms and indexes.
+    Caching,
+}
+
+/// The finite set of things that go wrong.
+#[derive(Debug, Clone)]
+pub(crate) enum Problem {
+    /// The server answered a failure, or sent one in the stream.
+    Status(StatusError),
+    /// No connection could be made.
+    Connect,
+    /// A connection was there and broke, or never answered.
+    Transport(String),
+    /// What came cannot be used.
+    BadData(String),
+    /// A watch ended at once and without an event.
+    VeryShortWatch,
+    /// A watch was silent for longer than it may be.
+    StalledWatch(Duration),
+    /// The streaming list cannot be had; the reason.
+    NoStreamingList(String),
+    /// The server is at an older version than the informer.
+    WentBack {
+        from: Version,
+        to: Version,
+    },
+    /// A user's function failed or panicked.
+    UserCode(String),
+    AlreadyStarted,
+    Stopped,
+    IndexConflict(String),
+    UnknownIndex(String),
+    NotFound(Key),
+    InvalidKey(String),
+    NotSynced {
+        why: NotSynced,
+        last: Option<Error>,
+    },
+    NotReached {
+        version: Version,
+        at: Option<Version>,
+        why: NotReached,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotSynced {
+    TimedOut(Duration),
+    Stopped,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotReached {
+    TimedOut(Duration),
+    Stopped,
+    NotComparable,
+}
+
+/// A failure as the server tells it: Kubernetes' `Status`, or as much of it as came.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StatusError {
+    /// The HTTP code; 0 if none was told.
+    pub code: u16,
+    /// The machine-readable reason, as in `Expired`.
+    pub reason: String,
+    /// The text for people.
+    pub message: String,
+    /// The reasons of the causes in the details, as in `ResourceVersionTooLarge`.
+    pub causes: Vec<String>,
+    /// How long the server wants to be left alone.
+    pub retry_after: Option<Duration>,
+}
+
+impl StatusError {
+    pub(crate) fn is_expired(&self) -> bool {
+        self.code == 410 || self.reason == "Expired" || self.reason == "Gone"
+    }
+
+    /// The version asked for is newer than what the server has. Servers have said so in three ways.
+    pub(crate) fn is_too_large_version(&self) -> bool {
+        self.causes.iter().any(|cause| cause == "ResourceVersionTooLarge")
+            || (self.reason == "Timeout" || self.code == 504)
+                && self.message.contains("Too large resource version")
+            || self.code == 500 && self.message.contains("Too large resource version")
+    }
+
+    pub(crate) fn is_too_many_requests(&self) -> bool {
+        self.code == 429 || self.reason == "TooManyRequests"
+    }
+}
+
+impl Error {
+    pub(crate) fn new(problem: Problem) -> Error {
+        Error::whole(problem, None, None)
+    }
+
+    fn whole(
+        problem: Problem,
+        place: Option<(Doing, ResourceName)>,
+        source: Option<Box<dyn StdError + Send + Sync>>,
+    ) -> Error {
+        Error {
+            inner: Arc::new(Inner {
+                problem,
+                place,
+                source,
+            }),
+        }
+    }
+
+    /// The server answered a failure, or sent one in a watch.
+    #[must_use]
+    pub fn status(status: StatusError) -> Error {
+        Error::new(Problem::Status(status))
+    }
+
+    /// The server cannot be reached.
+    pub fn connect(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
+        Error::whole(Problem::Connect, None, Some(source.into()))
+    }
+
+    /// The connection broke; `what` says at what point.
+    pub fn transport(what: impl Into<String>, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
+        Error::whole(Problem::Transport(what.into()), None, Some(source.into()))
+    }
+
+    /// What the server sent cannot be used; `what` says why.
+    pub fn bad_data(what: impl Into<String>) -> Error {
+        Error::new(Problem::BadData(what.into()))
+    }
+
+    pub(crate) fn bad_data_from(
+        what: impl Into<String>,
+        source: impl Into<Box<dyn StdError + Send + Sync>>,
+    ) -> Error {
+        Error::whole(Problem::BadData(what.into()), None, Some(source.into()))
+    }
+
+    pub(crate) fn user_code(what: impl Into<String>) -> Error {
+        Error::new(Problem::UserCode(what.into()))
+    }
+
+    pub(crate) fn invalid_key(text: &str, why: &str) -> Error {
+        Error::new(Problem::InvalidKey(format!("{text:?} is not a key: {why}")))
+    }
+
+    /// The same error, said of a place. The first place that is told stays.
+    pub(crate) fn during(self, doing: Doing, resource: &ResourceName) -> Error {
+        if self.inner.place.is_some() {
+            return self;
+        }
+        let place = Some((doing, resource.clone()));
+        match Arc::try_unwrap(self.inner) {
+            Ok(inner) => Error::whole(inner.problem, place, inner.source),
+            Err(shared) => Error::whole(
+                shared.problem.clone(),
+                place,
+                Some(Box::new(Error { inner: shared })),
+            ),
+        }
+    }
+
+    pub(crate) fn problem(&self) -> &Problem {
+        &self.inner.problem
+    }
+
+    /// What was being done, if the error came up in the informer's own work.
+    #[must_use]
+    pub fn doing(&self) -> Option<Doing> {
+        self.inner.place.as_ref().map(|(doing, _)| *doing)
+    }
+
+    /// The kind and namespace in question, if there is one.
+    #[must_use]
+    pub fn resource(&self) -> Option<&ResourceName> {
+        self.inner.place.as_ref().map(|(_, resource)| resource)
+    }
+
+    /// The server's own words, if it answered.
+    #[must_use]
+    pub fn server_status(&self) -> Option<&StatusError> {
+        match self.problem() {
+            Problem::Status(status) => Some(status),
+            Problem::NotSynced { last: Some(last), .. } => last.server_status(),
+            _ => None,
+        }
+    }
+
+    /// The version asked for has left the server's history (410); the informer lists again.
+    pub fn is_expired(&self) -> bool {
+        self.server_status().is_some_and(StatusError::is_expired)
+    }
+
+    /// The server asks for fewer requests (429).
+    pub fn is_too_many_requests(&self) -> bool {
+        self.server_status()
+            .is_some_and(StatusError::is_too_many_requests)
+    }
+
+    /// The account may not do this (403).
+    #[must_use]
+    pub fn is_forbidden(&self) -> bool {
+        self.server_status().is_some_and(|status| status.code == 403)
+    }
+
+    /// The server does not accept the credentials (401).
+    #[must_use]
+    pub fn is_unauthorized(&self) -> bool {
+        self.server_status().is_some_and(|status| status.code == 401)
+    }
+
+    /// An object, or the whole kind, does not exist.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        matches!(self.problem(), Problem::NotFound(_))
+            || self.server_status().is_some_and(|status| status.code == 404)
+    }
+
+    /// The server could not be reached, or the connection broke.
+    #[must_use]
+    pub fn is_connection(&self) -> bool {
+        match self.problem() {
+            Problem::Connect | Problem::Transport(_) | Problem::StalledWatch(_) => true,
+            Problem::NotSynced { last: Some(last), .. } => last.is_connection(),
+            _ => false,
+        }
+    }
+
+    /// The server sent something that cannot be used.
+    #[must_use]
+    pub fn is_bad_data(&self) -> bool {
+        match self.problem() {
+            Problem::BadData(_) => true,
+            Problem::NotSynced { last: Some(last), .. } => last.is_bad_data(),
+            _ => false,
+        }
+    }
+
+    /// The server does not do streaming lists, or not well; the informer lists instead.
+    #[must_use]
+    pub fn is_no_streaming_list(&self) -> bool {
+        matches!(self.problem(), Problem::NoStreamingList(_))
+    }
+
+    /// The server is at an older version than the informer has seen, as after a restored backup.
+    #[must_use]
+    pub fn is_going_back(&self) -> bool {
+        matches!(self.problem(), Problem::WentBack { .. })
+    }
+
+    /// A transform, index function or handler of the user failed.
+    #[must_use]
+    pub fn is_user_code(&self) -> bool {
+        matches!(self.problem(), Problem::UserCode(_))
+    }
+
+    /// The call must come before the start, or the informer was started already.
+    #[must_use]
+    pub fn is_already_started(&self) -> bool {
+        matches!(self.problem(), Problem::AlreadyStarted)
+    }
+
+    /// The informer has stopped; a stopped informer never starts again.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        matches!(
+            self.problem(),
+            Problem::Stopped
+                | Problem::NotSynced {
+                    why: NotSynced::Stopped,
+                    ..
+                }
+                | Problem::NotReached {
+                    why: NotReached::Stopped,
+                    ..
+                }
+        )
+    }
+
+    /// A wait ended before what was waited for.
+    #[must_use]
+    pub fn is_timeout(&self) -> bool {
+        matches!(
+            self.problem(),
+            Problem::NotSynced {
+                why: NotSynced::TimedOut(_),
+                ..
+            } | Problem::NotReached {
+                why: NotReached::TimedOut(_),
+                ..
+            }
+        )
+    }
+
+    /// An index of that name exists already.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        matches!(self.problem(), Problem::IndexConflict(_))
+    }
+
+    /// There is no index of that name.
+    #[must_use]
+    pub fn is_unknown_index(&self) -> bool {
+        matches!(self.problem(), Problem::UnknownIndex(_))
+    }
+
+    /// The versions have no known order, so waiting for one makes no sense.
+    #[must_use]
+    pub fn is_not_comparable(&self) -> bool {
+        matches!(
+            self.problem(),
+            Problem::NotReached {
+                why: NotReached::NotComparable,
+                ..
+            }
+        )
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match (&self.inner.source, self.problem()) {
+            (Some(source), _) => Some(&**source),
+            (None, Problem::NotSynced { last: Some(last), .. }) => Some(last),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let resource = self.resource();
+        match &self.inner.place {
+            Some((Doing::Listing, resource)) => write!(f, "listing {resource}: ")?,
+            Some((Doing::StreamingList, resource)) => write!(f, "listing {resource} as a stream: ")?,
+            Some((Doing::Watching, resource)) => write!(f, "watching {resource}: ")?,
+            Some((Doing::Caching, resource))
+                if !matches!(
+                    self.problem(),
+                    Problem::NotFound(_) | Problem::NotSynced { .. } | Problem::NotReached { .. }
+                ) =>
+            {
+                write!(f, "the cache of {resource}: ")?;
+            }
+            _ => {}
+        }
+        match self.problem() {
+            Problem::Status(status) => status.describe(f, resource),
+            Problem::Connect => f.write_str("cannot reach the server"),
+            Problem::Transport(what) | Problem::UserCode(what) | Problem::InvalidKey(what) => {
+                f.write_str(what)
+            }
+            Problem::BadData(what) => write!(f, "the server sent what cannot be used: {what}"),
+            Problem::VeryShortWatch => f.write_str(
+                "the watch ended within a second and without an event; \
+                 a proxy between here and the server may be cutting it",
+            ),
+            Problem::StalledWatch(silence) => {
+                write!(f, "nothing came for {}, the watch is renewed", Seconds(*silence))
+            }
+            Problem::NoStreamingList(why) => write!(f, "{why}; a plain list is used instead"),
+            Problem::WentBack { from, to } => write!(
+                f,
+                "the server went back from version {from} to {to}, as after a restored backup; the cache is rebuilt"
+            ),
+            Problem::AlreadyStarted => {
+                f.write_str("the informer has been started already; do this before the start")
+            }
+            Problem::Stopped => {
+                f.write_str("the informer has stopped, and a stopped informer never starts again")
+            }
+            Problem::IndexConflict(name) => write!(f, "there is an index named {name:?} already"),
+            Problem::UnknownIndex(name) => write!(f, "there is no index named {name:?}"),
+            Problem::NotFound(key) => match resource {
+                Some(resource) => write!(
+                    f,
+                    "{} {:?} not found in the cache",
+                    resource.group_resource(),
+                    key.as_str()
+                ),
+                None => write!(f, "{:?} not found in the cache", key.as_str()),
+            },
+            Problem::NotSynced { why, last } => {
+                match resource {
+                    Some(resource) => write!(f, "{resource} did not sync")?,
+                    None => f.write_str("did not sync")?,
+                }
+                match why {
+                    NotSynced::TimedOut(after) => write!(f, " within {}", Seconds(*after))?,
+                    NotSynced::Stopped => f.write_str(" before the informer was stopped")?,
+                }
+                match last {
+                    Some(last) => write!(f, "; the last error was: {}", Chain(last)),
+                    None => f.write_str("; no error was seen"),
+                }
+            }
+            Problem::NotReached { version, at, why } => {
+                match resource {
+                    Some(resource) => write!(f, "the cache of {resource}")?,
+                    None => f.write_str("the cache")?,
+                }
+                match at {
+                    Some(at) => write!(f, " is at version {at}")?,
+                    None => f.write_str(" has no version yet")?,
+                }
+                match why {
+                    NotReached::TimedOut(after) => {
+                        write!(f, " and did not reach {version} within {}", Seconds(*after))
+                    }
+                    NotReached::Stopped => write!(f, " and stopped before {version}"),
+                    NotReached::NotComparable => write!(f, ", which cannot be compared with {version:?}"),
+                }
+            }
+        }
+    }
+}
+
+impl StatusError {
+    fn describe(&self, f: &mut fmt::Formatter<'_>, resource: Option<&ResourceName>) -> fmt::Result {
+        f.write_str("the server answered")?;
+        if self.code != 0 {
+            write!(f, " {}", self.code)?;
+        }
+        if !self.reason.is_empty() {
+            write!(f, " {}", self.reason)?;
+        }
+        if !self.message.is_empty() {
+            write!(f, ": {}", self.message)?;
+        }
+        match (self.code, resource) {
+            (403, Some(resource)) => {
+                write!(
+                    f,
+                    "; the account needs the verbs list and watch on {}",
+                    resource.group_resource()
+                )
+            }
+            (401, _) => f.write_str("; check the credentials"),
+            (404, Some(resource)) => write!(
+                f,
+                "; is {} {} served here?",
+                resource.api_version(),
+                resource.kind()
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Error({})", Chain(self))
+    }
+}
+
+/// An error and what caused it, on one line.
+pub(crate) struct Chain<'a>(pub(crate) &'a Error);
+
+impl fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)?;
+        if matches!(self.0.problem(), Problem::NotSynced { .. }) {
+            return Ok(());
+        }
+        let mut next = StdError::source(self.0);
+        while let Some(source) = next {
+            write!(f, ": {source}")?;
+            next = source.source();
+        }
+        Ok(())
+    }
+}
+
+/// A duration as people say it.
+struct Seconds(Duration);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.0)
+    }
+}

@@ -1,0 +1,149 @@
+//! Makes items ready for the store, and takes errors.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use crate::delta_fifo::Listed;
+use crate::error::{Chain, Doing, Error};
+use crate::kind::Kind;
+use crate::object::Unplaced;
+use crate::panics;
+use crate::reflector::driver::{self, Requested};
+use crate::store::{Seed, Store};
+use crate::wire::Item;
+
+/// What users hook in before the start.
+pub(super) struct Hooks<K> {
+    pub(super) transform: Option<Transform<K>>,
+    pub(super) error_handler: Option<ErrorHandler>,
+}
+
+type Transform<K> = Arc<dyn Fn(&mut K) -> Result<(), String> + Send + Sync>;
+type ErrorHandler = Arc<dyn Fn(&Error) + Send + Sync>;
+
+impl<K> Default for Hooks<K> {
+    fn default() -> Self {
+        Hooks {
+            transform: None,
+            error_handler: None,
+        }
+    }
+}
+
+/// The reflector's way into the informer.
+pub(super) struct Intake<K> {
+    pub(super) hooks: Mutex<Hooks<K>>,
+    pub(super) counts: Counts,
+    pub(super) last_error: Mutex<Option<Error>>,
+    store: Arc<Store<K>>,
+    seed: Seed,
+    keep_managed_fields: bool,
+}
+
+/// What was asked of the server, and what went wrong.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub(super) lists: AtomicU64,
+    pub(super) watches: AtomicU64,
+    pub(super) streaming_lists: AtomicU64,
+    pub(super) errors: AtomicU64,
+    pub(super) went_back: AtomicU64,
+}
+
+impl<K: Kind> Intake<K> {
+    pub(super) fn new(
+        store: Arc<Store<K>>,
+        seed: Seed,
+        keep_managed_fields: bool,
+        hooks: Hooks<K>,
+    ) -> Intake<K> {
+        Intake {
+            hooks: Mutex::new(hooks),
+            counts: Counts::default(),
+            last_error: Mutex::new(None),
+            store,
+            seed,
+            keep_managed_fields,
+        }
+    }
+
+    /// Tells an error to the user's handler, or to the log; never to nobody.
+    pub(super) fn report(&self, error: &Error) {
+        self.counts.errors.fetch_add(1, Ordering::Relaxed);
+        if error.is_going_back() {
+            self.counts.went_back.fetch_add(1, Ordering::Relaxed);
+        }
+        *self.last_error.lock() = Some(error.clone());
+        let handler = self.hooks.lock().error_handler.clone();
+        let Some(handler) = handler else {
+            return log(error);
+        };
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| handler(error))) {
+            log(error);
+            tracing::error!(
+                panic = panics::message(&*panic),
+                "the watch-error handler panicked"
+            );
+        }
+    }
+
+    fn unplaced(&self, item: Item<K>) -> Result<Unplaced<K>, Error> {
+        let (key, version, mut object) = item.into_parts();
+        if !self.keep_managed_fields {
+            object.meta_mut().managed_fields = None;
+        }
+        let transform = self.hooks.lock().transform.clone();
+        if let Some(transform) = transform {
+            let transformed = catch_unwind(AssertUnwindSafe(|| transform(&mut object)))
+                .unwrap_or_else(|panic| Err(format!("it panicked: {}", panics::message(&*panic))));
+            if let Err(why) = transformed {
+                let failed = Error::user_code(format!("the transform failed for {key}: {why}"));
+                return Err(failed.during(Doing::Caching, self.store.resource()));
+            }
+        }
+        Ok(Unplaced {
+            hash: self.seed.key(&key),
+            key,
+            version,
+            value: Arc::new(object),
+        })
+    }
+}
+
+impl<K: Kind> driver::Intake<K> for Intake<K> {
+    fn listed(&self, item: Item<K>) -> Result<Listed<K>, Error> {
+        match self.store.known(item.key(), item.version()) {
+            Some(known) => Ok(Listed::Known(known)),
+            None => self.unplaced(item).map(Listed::New),
+        }
+    }
+
+    fn watched(&self, item: Item<K>) -> Result<Unplaced<K>, Error> {
+        self.unplaced(item)
+    }
+
+    fn report(&self, error: &Error) {
+        Intake::report(self, error);
+    }
+
+    fn requested(&self, request: Requested) {
+        let count = match request {
+            Requested::List => &self.counts.lists,
+            Requested::Watch => &self.counts.watches,
+            Requested::StreamingList => &self.counts.streaming_lists,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// What belongs to every cluster's life is not worth a warning.
+fn log(error: &Error) {
+    if error.is_expired() || error.is_no_streaming_list() {
+        tracing::debug!("{}", Chain(error));
+    } else {
+        tracing::warn!("{}", Chain(error));
+    }
+}

@@ -1,0 +1,174 @@
+//! Start, run, stop.
+
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+
+use super::{Shared, SharedInformer};
+use crate::controller::Controller;
+use crate::error::{Error, Problem};
+use crate::kind::Kind;
+use crate::reflector::driver::Driver;
+
+/// Where an informer is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It was not started yet.
+    New,
+    /// It lists and watches.
+    Running,
+    /// It was stopped, and never starts again.
+    Stopped,
+}
+
+#[derive(Debug)]
+pub(super) struct Lifecycle(State);
+
+impl Lifecycle {
+    pub(super) fn new() -> Lifecycle {
+        Lifecycle(State::New)
+    }
+
+    pub(super) fn before_start(&self) -> Result<(), Problem> {
+        match self.0 {
+            State::New => Ok(()),
+            State::Running => Err(Problem::AlreadyStarted),
+            State::Stopped => Err(Problem::Stopped),
+        }
+    }
+}
+
+impl<K: Kind> SharedInformer<K> {
+    /// Where the informer is in its life.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.shared.lifecycle.lock().0
+    }
+
+    /// Whether the informer was stopped.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.state() == State::Stopped
+    }
+
+    /// Runs the informer in a task of its own until [`SharedInformer::shutdown`]. Dropping the informer does not stop
+    /// it: listers and handlers go on.
+    ///
+    /// # Errors
+    /// If it was started before.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn start(&self) -> Result<(), Error> {
+        let running = self.begin()?;
+        tokio::spawn(running.run(CancellationToken::new()));
+        Ok(())
+    }
+
+    /// Runs the informer until it is told to stop, by the token or by [`SharedInformer::shutdown`]. When this returns,
+    /// every task has ended, and everything that had come was delivered (contract 11).
+    ///
+    /// # Errors
+    /// If it was started before.
+    ///
+    /// # Cancel safety
+    /// If this is dropped, the informer stops without waiting for its tasks.
+    pub async fn run(&self, stop: CancellationToken) -> Result<(), Error> {
+        let running = self.begin()?;
+        running.run(stop).await;
+        Ok(())
+    }
+
+    /// Stops the informer and waits for its end: the reflector first, then the queue, and the handlers last, with what
+    /// was queued delivered. A handler that never returns is waited for; put a timeout around this if you have one.
+    ///
+    /// # Cancel safety
+    /// The informer stops even if the wait is dropped.
+    pub async fn shutdown(&self) {
+        self.shared.stop.cancel();
+        let never_started = {
+            let mut lifecycle = self.shared.lifecycle.lock();
+            let new = lifecycle.0 == State::New;
+            if new {
+                lifecycle.0 = State::Stopped;
+            }
+            new
+        };
+        if never_started {
+            self.shared.processor.close();
+            self.shared.stopped.cancel();
+        }
+        self.shared.stopped.cancelled().await;
+    }
+
+    fn begin(&self) -> Result<Running<K>, Error> {
+        let runtime = Handle::current();
+        let mut lifecycle = self.shared.lifecycle.lock();
+        lifecycle.before_start().map_err(|problem| self.error(problem))?;
+        lifecycle.0 = State::Running;
+        self.shared.processor.start(runtime);
+        Ok(Running {
+            shared: Arc::clone(&self.shared),
+            abandon: CancellationToken::new(),
+        })
+    }
+}
+
+/// An informer that was started. However this ends, the informer is stopped.
+struct Running<K: Kind> {
+    shared: Arc<Shared<K>>,
+    abandon: CancellationToken,
+}
+
+impl<K: Kind> Running<K> {
+    async fn run(self, stop: CancellationToken) {
+        let shared = &self.shared;
+        let reflector = Driver {
+            source: Arc::clone(&shared.source),
+            queue: Arc::clone(&shared.queue),
+            intake: Arc::clone(&shared.intake),
+            resource: shared.resource.clone(),
+        };
+        let controller = Controller {
+            queue: Arc::clone(&shared.queue),
+            writer: Arc::clone(&shared.writer),
+            processor: Arc::clone(&shared.processor),
+            synced: shared.synced.clone(),
+        };
+        let stop_reflector = self.abandon.child_token();
+        let mut reflector = tokio::spawn(reflector.run(shared.settings.clone(), stop_reflector.clone()));
+        let intake = Arc::clone(&shared.intake);
+        let controller = tokio::spawn(controller.run(move |error| intake.report(error)));
+
+        let ended = tokio::select! {
+            () = stop.cancelled() => None,
+            () = shared.stop.cancelled() => None,
+            ended = &mut reflector => Some(ended),
+        };
+        stop_reflector.cancel();
+        let ended = match ended {
+            Some(ended) => ended,
+            None => reflector.await,
+        };
+        if let Err(error) = ended {
+            tracing::error!(resource = %shared.resource, %error, "the reflector ended; the informer stops");
+        }
+        shared.queue.close();
+        if let Err(error) = controller.await {
+            tracing::error!(resource = %shared.resource, %error, "the controller ended; the informer stops");
+        }
+        shared.lifecycle.lock().0 = State::Stopped;
+        shared.processor.stop().await;
+    }
+}
+
+impl<K: Kind> Drop for Running<K> {
+    fn drop(&mut self) {
+        self.abandon.cancel();
+        self.shared.queue.close();
+        self.shared.lifecycle.lock().0 = State::Stopped;
+        self.shared.processor.close();
+        self.shared.stopped.cancel();
+    }
+}

@@ -1,0 +1,319 @@
+//! The shared informer: one kind, one cache, any number of handlers.
+
+mod builder;
+mod intake;
+mod lifecycle;
+mod status;
+mod wait;
+
+use std::fmt;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use self::intake::{Hooks, Intake};
+use self::lifecycle::Lifecycle;
+use crate::delta_fifo::DeltaFifo;
+use crate::error::{Doing, Error, Problem};
+use crate::kind::{Kind, ResourceName};
+use crate::processor::{Event, EventHandler, Events, HandlerOptions, Processor, Registration};
+use crate::reflector::machine::Settings;
+use crate::store::{Index, IndexValue, Lister, Snapshot, Store, Writer};
+use crate::version::Version;
+use crate::wire::ListWatch;
+
+pub use self::builder::InformerBuilder;
+pub use self::lifecycle::State;
+pub use self::status::Status;
+
+/// Keeps a copy of one kind's objects in step with the cluster and tells handlers what changed.
+///
+/// It is shared: clones are one informer, with one watch and one cache, whoever asks. It stands for client-go's
+/// `SharedIndexInformer`.
+///
+/// ```no_run
+/// # async fn example(client: kube::Client) -> Result<(), kube_informer::Error> {
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kube_informer::{Selector, SharedInformer, callbacks};
+/// use std::time::Duration;
+/// ///
+/// let pods = SharedInformer::<Pod>::builder(client).namespace("shop").build();
+/// let by_node = pods.index("node", |pod: &Pod| pod.spec.as_ref().and_then(|spec| spec.node_name.clone()))?;
+/// pods.add_handler(callbacks::<Pod>().on_add(|pod, _| println!("{} is there", pod.key())))?;
+///
+/// pods.start()?;
+/// pods.wait_for_sync(Duration::from_secs(30)).await?;
+/// for pod in pods.lister().list(&Selector::everything()) {
+///     println!("{:?}", pod.metadata.name);
+/// }
+/// println!("{} on node-1", by_node.get("node-1").len());
+/// pods.shutdown().await;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # The contract
+///
+/// 1. *Prefix*: the cache equals the server's collection at one version, never a mix.
+/// 2. *Forward only*: that version never decreases; if the server itself went back, the watch-error handler is told.
+/// 3. *History*: of one object a handler sees `add (update)* delete`, repeated, and each update's old state is the new
+///    one it saw before.
+/// 4. *Store first*: when a handler runs, the cache holds that change already.
+/// 5. *Nothing lost*: once faults end, the cache equals the server, and each handler's last word equals the cache.
+/// 6. *Isolation*: a slow, stuck or panicking handler delays nobody, and its backlog is bounded by the number of objects.
+/// 7. *Late join*: a handler may join at any time and misses nothing, and nobody waits for it.
+/// 8. *Honest sync*: synced means that a full list is in the cache, or that a handler has handled it; waiting never polls.
+/// 9. *Polite*: nothing makes an informer send requests in a tight loop.
+/// 10. *Small*: one copy of the objects, and of a relist only what changed.
+/// 11. *Clean stop*: after `shutdown` nothing runs.
+/// 12. *No unsafe, no panics*.
+pub struct SharedInformer<K> {
+    shared: Arc<Shared<K>>,
+}
+
+/// What all clones of an informer have in common.
+pub(crate) struct Shared<K> {
+    resource: ResourceName,
+    source: Arc<dyn ListWatch<K>>,
+    settings: Settings,
+    store: Arc<Store<K>>,
+    writer: Arc<Mutex<Writer<K>>>,
+    processor: Arc<Processor<K>>,
+    queue: Arc<DeltaFifo<K>>,
+    intake: Arc<Intake<K>>,
+    lifecycle: Mutex<Lifecycle>,
+    synced: CancellationToken,
+    stop: CancellationToken,
+    stopped: CancellationToken,
+}
+
+impl<K: Kind> SharedInformer<K> {
+    /// The kind, and the namespace that is looked at.
+    #[must_use]
+    pub fn resource(&self) -> &ResourceName {
+        &self.shared.resource
+    }
+
+    /// Reads the cache.
+    #[must_use]
+    pub fn lister(&self) -> Lister<K> {
+        Lister::new(Arc::clone(&self.shared.store))
+    }
+
+    /// Everything as it is now.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot<K> {
+        self.shared.store.snapshot()
+    }
+
+    /// The resource version that the cache is at, moved by events and bookmarks; none before the first list. It stands
+    /// for client-go's `LastSyncResourceVersion` and `LastStoreSyncResourceVersion`, which are one here.
+    #[must_use]
+    pub fn resource_version(&self) -> Option<Version> {
+        self.shared.store.version()
+    }
+
+    /// Adds an index: objects by the values that a function gives for them. It can be added before and after the start,
+    /// and is whole at once.
+    ///
+    /// A function that panics leaves the object in the cache and out of the index, and the watch-error handler is told.
+    ///
+    /// # Errors
+    /// If there is an index of that name, or the informer has stopped.
+    pub fn index<V, I>(
+        &self,
+        name: &str,
+        values: impl Fn(&K) -> I + Send + Sync + 'static,
+    ) -> Result<Index<K, V>, Error>
+    where
+        V: IndexValue,
+        I: IntoIterator<Item = V>,
+    {
+        self.try_index(name, move |object| {
+            Ok::<_, std::convert::Infallible>(values(object))
+        })
+    }
+
+    /// Adds an index whose function may fail; the object is then in the cache and not in the index, and the watch-error
+    /// handler is told.
+    ///
+    /// # Errors
+    /// If there is an index of that name, or the informer has stopped.
+    pub fn try_index<V, I, E>(
+        &self,
+        name: &str,
+        values: impl Fn(&K) -> Result<I, E> + Send + Sync + 'static,
+    ) -> Result<Index<K, V>, Error>
+    where
+        V: IndexValue,
+        I: IntoIterator<Item = V>,
+        E: fmt::Display,
+    {
+        self.not_stopped()?;
+        let name: Arc<str> = name.into();
+        let function = Arc::new(move |object: &K| match values(object) {
+            Ok(values) => Ok(values.into_iter().collect()),
+            Err(error) => Err(error.to_string()),
+        });
+        let errors = {
+            let mut writer = self.shared.writer.lock();
+            writer.add_index(Arc::clone(&name), function)?;
+            writer.publish()
+        };
+        for error in &errors {
+            self.shared.intake.report(error);
+        }
+        Ok(Index::new(Arc::clone(&self.shared.store), name))
+    }
+
+    /// Adds a handler, before or after the start. A late one sees every object once, then every change (contract 7).
+    ///
+    /// # Errors
+    /// If the informer has stopped.
+    pub fn add_handler(&self, handler: impl EventHandler<K>) -> Result<Registration, Error> {
+        self.add_handler_with(handler, HandlerOptions::new())
+    }
+
+    /// Adds a handler with a name, a resync period, or another way to be served.
+    ///
+    /// # Errors
+    /// If the informer has stopped.
+    pub fn add_handler_with(
+        &self,
+        handler: impl EventHandler<K>,
+        options: HandlerOptions,
+    ) -> Result<Registration, Error> {
+        self.named(self.shared.processor.add(handler, options))
+    }
+
+    /// Adds a handler that works asynchronously. It gets the next event when it is done with one.
+    ///
+    /// # Errors
+    /// If the informer has stopped.
+    pub fn add_async_handler<F, A>(&self, handler: F, options: HandlerOptions) -> Result<Registration, Error>
+    where
+        F: FnMut(Event<K>) -> A + Send + 'static,
+        A: Future<Output = ()> + Send + 'static,
+    {
+        self.named(self.shared.processor.add_async(handler, options))
+    }
+
+    /// The events as a stream. It misses nothing from now on, and begins with every object that is there.
+    ///
+    /// # Errors
+    /// If the informer has stopped.
+    pub fn events(&self) -> Result<Events<K>, Error> {
+        self.events_with(HandlerOptions::new())
+    }
+
+    /// The events as a stream, with a name, a resync period, or every single event.
+    ///
+    /// # Errors
+    /// If the informer has stopped.
+    pub fn events_with(&self, options: HandlerOptions) -> Result<Events<K>, Error> {
+        self.named(self.shared.processor.stream(options))
+    }
+
+    /// All handlers and streams.
+    #[must_use]
+    pub fn registrations(&self) -> Vec<Registration> {
+        self.shared.processor.registrations()
+    }
+
+    /// Sets who is told of errors in place of the log: of lists, watches, transforms and index functions. The last one
+    /// set counts.
+    ///
+    /// # Errors
+    /// If the informer has been started.
+    pub fn set_watch_error_handler(
+        &self,
+        handler: impl Fn(&Error) + Send + Sync + 'static,
+    ) -> Result<(), Error> {
+        self.before_start(|hooks| hooks.error_handler = Some(Arc::new(handler)))
+    }
+
+    /// Sets a function that changes every object before it comes into the cache, once. The last one set counts.
+    ///
+    /// # Errors
+    /// If the informer has been started.
+    pub fn set_transform(&self, transform: impl Fn(&mut K) + Send + Sync + 'static) -> Result<(), Error> {
+        self.set_try_transform(move |object| {
+            transform(object);
+            Ok::<_, std::convert::Infallible>(())
+        })
+    }
+
+    /// Sets a transform that may fail. Then the list or watch fails, the watch-error handler is told, and it is tried
+    /// again: nothing goes into the cache untransformed, and nothing is left out of it.
+    ///
+    /// # Errors
+    /// If the informer has been started.
+    pub fn set_try_transform<E: fmt::Display>(
+        &self,
+        transform: impl Fn(&mut K) -> Result<(), E> + Send + Sync + 'static,
+    ) -> Result<(), Error> {
+        let transform = move |object: &mut K| transform(object).map_err(|error| error.to_string());
+        self.before_start(|hooks| hooks.transform = Some(Arc::new(transform)))
+    }
+
+    fn before_start(&self, set: impl FnOnce(&mut Hooks<K>)) -> Result<(), Error> {
+        let lifecycle = self.shared.lifecycle.lock();
+        lifecycle.before_start().map_err(|problem| self.error(problem))?;
+        set(&mut self.shared.intake.hooks.lock());
+        Ok(())
+    }
+
+    fn not_stopped(&self) -> Result<(), Error> {
+        match self.state() {
+            State::Stopped => Err(self.error(Problem::Stopped)),
+            State::New | State::Running => Ok(()),
+        }
+    }
+
+    fn named<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
+        result.map_err(|error| error.during(Doing::Caching, &self.shared.resource))
+    }
+
+    fn error(&self, problem: Problem) -> Error {
+        Error::new(problem).during(Doing::Caching, &self.shared.resource)
+    }
+}
+
+impl<K> Clone for SharedInformer<K> {
+    fn clone(&self) -> Self {
+        SharedInformer {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl<K: Kind> fmt::Debug for SharedInformer<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedInformer")
+            .field("resource", &self.shared.resource)
+            .field("state", &self.state())
+            .field("version", &self.resource_version())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod assertions {
+    use super::SharedInformer;
+    use k8s_openapi::api::core::v1::Pod;
+
+    fn shared<T: Send + Sync + 'static>() {}
+
+    #[test]
+    fn what_users_hold_can_go_anywhere() {
+        shared::<SharedInformer<Pod>>();
+        shared::<crate::Snapshot<Pod>>();
+        shared::<crate::Lister<Pod>>();
+        shared::<crate::Index<Pod, String>>();
+        shared::<crate::Registration>();
+        shared::<crate::Event<Pod>>();
+        shared::<crate::Events<Pod>>();
+        shared::<crate::Error>();
+    }
+}

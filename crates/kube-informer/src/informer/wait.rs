@@ -1,0 +1,111 @@
+//! Waiting for the cache: for its first list, and for a version.
+
+use std::cmp::Ordering;
+use std::time::Duration;
+
+use super::SharedInformer;
+use crate::error::{Error, NotReached, NotSynced, Problem};
+use crate::kind::Kind;
+use crate::version::Version;
+
+impl<K: Kind> SharedInformer<K> {
+    /// Whether a full list is in the cache. It says nothing about handlers; each [`Registration`] has its own answer.
+    ///
+    /// [`Registration`]: crate::Registration
+    #[must_use]
+    pub fn has_synced(&self) -> bool {
+        self.shared.synced.is_cancelled()
+    }
+
+    /// Waits until a full list is in the cache, without asking again and again.
+    ///
+    /// # Errors
+    /// If it takes longer than `timeout`, or the informer stops before. The error names the kind and the last error.
+    ///
+    /// # Cancel safety
+    /// Nothing is lost when the wait is dropped.
+    pub async fn wait_for_sync(&self, timeout: Duration) -> Result<(), Error> {
+        match tokio::time::timeout(timeout, self.synced()).await {
+            Ok(result) => result,
+            Err(_) => Err(self.not_synced(NotSynced::TimedOut(timeout))),
+        }
+    }
+
+    /// Waits until a full list is in the cache, for as long as it takes.
+    ///
+    /// # Errors
+    /// If the informer stops before.
+    ///
+    /// # Cancel safety
+    /// Nothing is lost when the wait is dropped.
+    pub async fn synced(&self) -> Result<(), Error> {
+        tokio::select! {
+            biased;
+            () = self.shared.synced.cancelled() => Ok(()),
+            () = self.shared.stopped.cancelled() => Err(self.not_synced(NotSynced::Stopped)),
+        }
+    }
+
+    /// Waits until the cache has reached a version: read your writes. Give it the `resourceVersion` that a write of this
+    /// kind returned, and what is read afterwards contains that write.
+    ///
+    /// The cache learns of versions by events and, about once a minute, by bookmarks; so for an object that this informer
+    /// does not select, the wait lasts until the next bookmark.
+    ///
+    /// # Errors
+    /// If it takes longer than `timeout`, if the informer stops before, or if the versions of this server cannot be
+    /// compared (before Kubernetes 1.35 nothing promises that, though numbers are compared here whatever the server).
+    ///
+    /// # Cancel safety
+    /// Nothing is lost when the wait is dropped.
+    pub async fn wait_for_version(
+        &self,
+        version: impl Into<Version>,
+        timeout: Duration,
+    ) -> Result<(), Error> {
+        let version = version.into();
+        match tokio::time::timeout(timeout, self.reached(&version)).await {
+            Ok(result) => result,
+            Err(_) => Err(self.not_reached(&version, NotReached::TimedOut(timeout))),
+        }
+    }
+
+    async fn reached(&self, version: &Version) -> Result<(), Error> {
+        let mut versions = self.shared.store.versions();
+        loop {
+            let order = match &*versions.borrow_and_update() {
+                Some(current) => match current.compare(version) {
+                    Some(order) => Some(order),
+                    None => return Err(self.not_reached(version, NotReached::NotComparable)),
+                },
+                None if !version.is_comparable() => {
+                    return Err(self.not_reached(version, NotReached::NotComparable));
+                }
+                None => None,
+            };
+            if matches!(order, Some(Ordering::Equal | Ordering::Greater)) {
+                return Ok(());
+            }
+            tokio::select! {
+                biased;
+                changed = versions.changed() => if changed.is_err() {
+                    return Err(self.not_reached(version, NotReached::Stopped));
+                },
+                () = self.shared.stopped.cancelled() => return Err(self.not_reached(version, NotReached::Stopped)),
+            }
+        }
+    }
+
+    fn not_synced(&self, why: NotSynced) -> Error {
+        let last = self.shared.intake.last_error.lock().clone();
+        self.error(Problem::NotSynced { why, last })
+    }
+
+    fn not_reached(&self, version: &Version, why: NotReached) -> Error {
+        self.error(Problem::NotReached {
+            version: version.clone(),
+            at: self.resource_version(),
+            why,
+        })
+    }
+}

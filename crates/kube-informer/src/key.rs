@@ -1,0 +1,210 @@
+//! The name of an object within its kind.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use crate::error::Error;
+
+/// What names an object within its kind: `namespace/name`, or `name` for cluster-scoped kinds.
+///
+/// A key is one shared string: cloning it costs a counter. It stands for client-go's `ObjectName` and for the strings of
+/// `MetaNamespaceKeyFunc`, and prints and parses as those do. Keys order by namespace, then by name; cluster-scoped
+/// keys come first.
+///
+/// ```
+/// use kube_informer::Key;
+///
+/// let key: Key = "shop/cart".parse()?;
+/// assert_eq!((key.namespace(), key.name()), (Some("shop"), "cart"));
+/// assert_eq!(key, Key::namespaced("shop", "cart"));
+/// assert_eq!(Key::cluster("node-1").to_string(), "node-1");
+/// assert!("a/b/c".parse::<Key>().is_err());
+/// # Ok::<(), kube_informer::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Key {
+    text: Arc<str>,
+}
+
+impl Key {
+    /// The key of a namespaced object.
+    #[must_use]
+    pub fn namespaced(namespace: &str, name: &str) -> Key {
+        Key::new(Some(namespace), name)
+    }
+
+    /// The key of a cluster-scoped object.
+    #[must_use]
+    pub fn cluster(name: &str) -> Key {
+        Key::new(None, name)
+    }
+
+    /// The key of an object in a namespace, or of a cluster-scoped one; an empty namespace counts as none.
+    #[must_use]
+    pub fn new(namespace: Option<&str>, name: &str) -> Key {
+        let text = match namespace {
+            Some(namespace) if !namespace.is_empty() => {
+                let mut text = String::with_capacity(namespace.len() + 1 + name.len());
+                text.push_str(namespace);
+                text.push('/');
+                text.push_str(name);
+                text.into()
+            }
+            _ => name.into(),
+        };
+        Key { text }
+    }
+
+    /// The namespace; none for cluster-scoped objects.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        self.parts().0
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.parts().1
+    }
+
+    /// Namespace and name at once.
+    #[must_use]
+    pub fn parts(&self) -> (Option<&str>, &str) {
+        match self.text.split_once('/') {
+            Some((namespace, name)) => (Some(namespace), name),
+            None => (None, &self.text),
+        }
+    }
+
+    /// The printed form.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether this is the key of that object, without making a key for it.
+    pub(crate) fn is(&self, namespace: Option<&str>, name: &str) -> bool {
+        let text = &*self.text;
+        match namespace {
+            None => text == name,
+            Some(namespace) => {
+                text.len() == namespace.len() + 1 + name.len()
+                    && text.as_bytes()[namespace.len()] == b'/'
+                    && text.ends_with(name)
+                    && text.starts_with(namespace)
+            }
+        }
+    }
+}
+
+impl FromStr for Key {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Key, Error> {
+        match text.split_once('/') {
+            Some((_, name)) if name.contains('/') => {
+                Err(Error::invalid_key(text, "it has more than one '/'"))
+            }
+            Some((_, "")) | None if text.is_empty() || text.ends_with('/') => {
+                Err(Error::invalid_key(text, "it has no name"))
+            }
+            Some(("", _)) => Err(Error::invalid_key(text, "nothing stands before the '/'")),
+            _ => Ok(Key { text: text.into() }),
+        }
+    }
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Key) -> Ordering {
+        self.parts().cmp(&other.parts())
+    }
+}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Key) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.text)
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.text)
+    }
+}
+
+impl AsRef<str> for Key {
+    fn as_ref(&self) -> &str {
+        &self.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Key;
+
+    #[test]
+    fn prints_and_parses_as_client_go() {
+        for text in ["default/web", "node-1", "kube-system/a.b-c", "system:node"] {
+            assert_eq!(text.parse::<Key>().unwrap().to_string(), text);
+        }
+        assert_eq!(Key::new(Some(""), "n"), Key::cluster("n"));
+        assert_eq!(Key::namespaced("a", "b").parts(), (Some("a"), "b"));
+    }
+
+    #[test]
+    fn refuses_what_is_no_key() {
+        for text in ["", "/", "a/", "/b", "a/b/c", "a//b"] {
+            let error = text.parse::<Key>().unwrap_err().to_string();
+            assert!(error.contains(&format!("{text:?}")), "{error}");
+        }
+    }
+
+    #[test]
+    fn orders_by_namespace_then_name() {
+        let mut keys: Vec<Key> = ["a-b/x", "a/z", "node", "a/b"].map(|k| k.parse().unwrap()).into();
+        keys.sort();
+        assert_eq!(
+            keys.iter().map(Key::as_str).collect::<Vec<_>>(),
+            ["node", "a/b", "a/z", "a-b/x"]
+        );
+    }
+
+    #[test]
+    fn knows_an_object_without_making_its_key() {
+        let key = Key::namespaced("ab", "cd");
+        assert!(key.is(Some("ab"), "cd"));
+        for (namespace, name) in [
+            (Some("a"), "b/cd"),
+            (Some("ab"), "ce"),
+            (None, "cd"),
+            (Some("xb"), "cd"),
+        ] {
+            assert!(!key.is(namespace, name), "{namespace:?} {name}");
+        }
+        assert!(Key::cluster("n").is(None, "n"));
+    }
+
+    #[test]
+    fn random_names_come_back() {
+        let mut random = fastrand::Rng::with_seed(7);
+        let mut word = || {
+            (0..random.usize(1..20))
+                .map(|_| random.alphanumeric())
+                .collect::<String>()
+        };
+        for _ in 0..500 {
+            let (namespace, name) = (word(), word());
+            let key: Key = format!("{namespace}/{name}").parse().unwrap();
+            assert_eq!(key, Key::namespaced(&namespace, &name));
+            assert!(key.is(Some(&namespace), &name));
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Kinds of objects.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+
+/// A type an informer can hold: any of k8s-openapi's, a `#[derive(CustomResource)]` type, a `DynamicObject`, a
+/// `PartialObjectMeta<K>`, or a small struct with the fields you need and kube's `Resource` derived for it.
+///
+/// There is nothing to implement: every type that fits has it.
+pub trait Kind: kube::Resource<DynamicType: Clone> + DeserializeOwned + Send + Sync + 'static {}
+
+impl<K> Kind for K where K: kube::Resource<DynamicType: Clone> + DeserializeOwned + Send + Sync + 'static {}
+
+/// The names of a kind, and the namespace that is looked at: what messages and requests call it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ResourceName {
+    names: Arc<Names>,
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Names {
+    group: String,
+    version: String,
+    kind: String,
+    plural: String,
+    namespace: Option<String>,
+}
+
+impl ResourceName {
+    /// The names of a kind, seen in one namespace or in all of them.
+    pub fn of<K: kube::Resource>(kind: &K::DynamicType, namespace: Option<&str>) -> ResourceName {
+        ResourceName {
+            names: Arc::new(Names {
+                group: K::group(kind).into_owned(),
+                version: K::version(kind).into_owned(),
+                kind: K::kind(kind).into_owned(),
+                plural: K::plural(kind).into_owned(),
+                namespace: namespace.map(str::to_owned),
+            }),
+        }
+    }
+
+    /// The API group; empty for the core group.
+    #[must_use]
+    pub fn group(&self) -> &str {
+        &self.names.group
+    }
+
+    /// The version of the API group.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.names.version
+    }
+
+    /// The kind, as in `Deployment`.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        &self.names.kind
+    }
+
+    /// The plural name, as in `deployments`.
+    #[must_use]
+    pub fn plural(&self) -> &str {
+        &self.names.plural
+    }
+
+    /// The namespace that is looked at; `None` means all, or a cluster-scoped kind.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        self.names.namespace.as_deref()
+    }
+
+    /// Group and version as objects carry them: `apps/v1`, or `v1` in the core group.
+    #[must_use]
+    pub fn api_version(&self) -> String {
+        match self.group() {
+            "" => self.version().to_owned(),
+            group => format!("{group}/{}", self.version()),
+        }
+    }
+
+    /// The name in messages of the server and of listers: `deployments.apps`, or `pods` in the core group.
+    #[must_use]
+    pub fn group_resource(&self) -> String {
+        match self.group() {
+            "" => self.plural().to_owned(),
+            group => format!("{}.{group}", self.plural()),
+        }
+    }
+}
+
+/// `deployments.apps`, and the namespace if one is looked at.
+impl fmt::Display for ResourceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.group_resource())?;
+        match self.namespace() {
+            Some(namespace) => write!(f, " in namespace {namespace}"),
+            None => Ok(()),
+        }
+    }
+}

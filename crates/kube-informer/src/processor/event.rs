@@ -1,0 +1,132 @@
+//! What handlers are told.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::key::Key;
+use crate::object::{Entry, Object};
+
+/// A change, as one handler sees it.
+///
+/// Of each object a handler sees `Added`, any number of `Updated`, `Deleted`, and so on from the beginning (contract 3).
+/// When it runs, the cache holds this change already, or a newer one (contract 4).
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event<K> {
+    /// An object is there.
+    Added {
+        /// The object.
+        object: Object<K>,
+        /// It was there when the handler joined, or when the informer first listed.
+        is_in_initial_list: bool,
+    },
+    /// An object has changed, or a resync repeats what is known.
+    Updated {
+        /// What this handler saw before.
+        old: Object<K>,
+        /// What is there now; the same object in a resync.
+        new: Object<K>,
+    },
+    /// An object is gone.
+    Deleted(Deleted<K>),
+}
+
+impl<K> Event<K> {
+    /// Namespace and name of the object.
+    #[must_use]
+    pub fn key(&self) -> &Key {
+        self.object().key()
+    }
+
+    /// The newest state that this event tells of.
+    #[must_use]
+    pub fn object(&self) -> &Object<K> {
+        match self {
+            Event::Added { object, .. } => object,
+            Event::Updated { new, .. } => new,
+            Event::Deleted(deleted) => deleted,
+        }
+    }
+
+    /// Whether nothing changed: a resync repeats what is known.
+    #[must_use]
+    pub fn is_resync(&self) -> bool {
+        matches!(self, Event::Updated { old, new } if Arc::ptr_eq(old.entry(), new.entry()))
+    }
+}
+
+impl<K> Clone for Event<K> {
+    fn clone(&self) -> Self {
+        match self {
+            Event::Added {
+                object,
+                is_in_initial_list,
+            } => Event::Added {
+                object: object.clone(),
+                is_in_initial_list: *is_in_initial_list,
+            },
+            Event::Updated { old, new } => Event::Updated {
+                old: old.clone(),
+                new: new.clone(),
+            },
+            Event::Deleted(deleted) => Event::Deleted(deleted.clone()),
+        }
+    }
+}
+
+/// An object that is gone.
+///
+/// It dereferences to the last state that is known of it. It stands for the object, or the `DeletedFinalStateUnknown`,
+/// that client-go's handlers are given; here there is always an object.
+#[derive(Debug)]
+pub struct Deleted<K> {
+    last: Object<K>,
+    seen: Object<K>,
+    unknown: bool,
+}
+
+impl<K> Deleted<K> {
+    pub(super) fn new(seen: Arc<Entry<K>>, last: Arc<Entry<K>>, unknown: bool) -> Deleted<K> {
+        Deleted {
+            last: Object::new(last),
+            seen: Object::new(seen),
+            unknown,
+        }
+    }
+
+    /// The last state that is known: what the server sent with the deletion, or else what the cache held.
+    #[must_use]
+    pub fn last_state(&self) -> &Object<K> {
+        &self.last
+    }
+
+    /// What this handler saw of the object last.
+    #[must_use]
+    pub fn last_seen(&self) -> &Object<K> {
+        &self.seen
+    }
+
+    /// The object vanished while nobody watched: it may have changed after the state that is known.
+    #[must_use]
+    pub fn is_final_state_unknown(&self) -> bool {
+        self.unknown
+    }
+}
+
+impl<K> Clone for Deleted<K> {
+    fn clone(&self) -> Self {
+        Deleted {
+            last: self.last.clone(),
+            seen: self.seen.clone(),
+            unknown: self.unknown,
+        }
+    }
+}
+
+impl<K> Deref for Deleted<K> {
+    type Target = Object<K>;
+
+    fn deref(&self) -> &Object<K> {
+        &self.last
+    }
+}

@@ -1,0 +1,343 @@
+//! One handler's place in the stream: its queue, its task, its end.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll};
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, poll_fn};
+use futures::task::AtomicWaker;
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+
+use super::Processor;
+use super::event::Event;
+use super::handler::EventHandler;
+use super::queue::{Popped, Queue};
+use super::resync::ResyncTimes;
+use crate::kind::Kind;
+use crate::panics;
+use crate::store::{Change, Snapshot};
+
+/// Says that a listener's task is over when it is dropped.
+struct Ended<K: Kind>(Arc<Listener<K>>);
+
+impl<K: Kind> Drop for Ended<K> {
+    fn drop(&mut self) {
+        self.0.ended();
+    }
+}
+
+/// How many events a task handles before it lets others run.
+const TURN: u32 = 64;
+
+tokio::task_local! {
+    /// The listener whose handler runs here, so that it does not wait for itself.
+    static INSIDE: u64;
+}
+
+/// The handler's place in the stream.
+pub(crate) struct Listener<K> {
+    id: u64,
+    name: String,
+    queue: Mutex<Queue<K>>,
+    /// Woken when something is in the queue, or nothing will be any more.
+    ready: AtomicWaker,
+    /// What is left is delivered, then it ends.
+    closing: AtomicBool,
+    /// Nothing is delivered any more.
+    removed: CancellationToken,
+    /// Every object of the beginning has been handled.
+    synced: CancellationToken,
+    /// The handler will never run again.
+    done: CancellationToken,
+    panics: AtomicU64,
+    pub(super) resync: Mutex<ResyncTimes>,
+    /// What is to be run once the informer runs; a stream has nothing to run.
+    runner: Mutex<Option<Runner<K>>>,
+    is_stream: bool,
+    processor: Weak<Processor<K>>,
+}
+
+/// The task that calls a handler.
+pub(crate) type Runner<K> = Box<dyn FnOnce(Arc<Listener<K>>) -> BoxFuture<'static, ()> + Send>;
+
+/// What there is for a handler now.
+pub(crate) enum Taken<K> {
+    Event(Event<K>),
+    /// Something may come.
+    Nothing,
+    /// Nothing will come any more.
+    Finished,
+}
+
+impl<K: Kind> Listener<K> {
+    pub(super) fn new(
+        name: String,
+        every_event: bool,
+        resync: ResyncTimes,
+        processor: Weak<Processor<K>>,
+        runner: Option<Runner<K>>,
+    ) -> Arc<Listener<K>> {
+        static IDS: AtomicU64 = AtomicU64::new(0);
+        Arc::new(Listener {
+            id: IDS.fetch_add(1, Ordering::Relaxed),
+            name,
+            queue: Mutex::new(Queue::new(every_event)),
+            ready: AtomicWaker::new(),
+            closing: AtomicBool::new(false),
+            removed: CancellationToken::new(),
+            synced: CancellationToken::new(),
+            done: CancellationToken::new(),
+            panics: AtomicU64::new(0),
+            resync: Mutex::new(resync),
+            is_stream: runner.is_none(),
+            runner: Mutex::new(runner),
+            processor,
+        })
+    }
+
+    /// Starts the task that calls the handler.
+    pub(super) fn run(self: &Arc<Self>, runtime: &Handle) {
+        let Some(runner) = self.runner.lock().take() else {
+            return;
+        };
+        let listener = Arc::clone(self);
+        // However the task ends, also by the runtime's, nobody may wait for it in vain.
+        let ended = Ended(Arc::clone(self));
+        runtime.spawn(async move {
+            let _ended = ended;
+            runner(listener).await;
+        });
+    }
+
+    /// Waits until the handler will run no more. A stream is no task: its holder takes what is left when he likes.
+    pub(super) async fn finished(&self) {
+        if !self.is_stream {
+            self.done.cancelled().await;
+        }
+    }
+
+    pub(super) fn begin(&self, snapshot: &Snapshot<K>) {
+        self.queue.lock().begin(snapshot);
+        self.ready.wake();
+    }
+
+    pub(super) fn push(&self, changes: &[Change<K>]) {
+        if self.removed.is_cancelled() {
+            return;
+        }
+        {
+            let mut queue = self.queue.lock();
+            for change in changes {
+                queue.push(change);
+            }
+        }
+        self.ready.wake();
+    }
+
+    pub(super) fn begin_resync(&self, snapshot: &Snapshot<K>) {
+        self.queue.lock().resync(snapshot);
+        self.ready.wake();
+    }
+
+    /// Lets it end once everything is delivered.
+    pub(super) fn close(&self) {
+        self.closing.store(true, Ordering::Release);
+        self.ready.wake();
+    }
+
+    /// Ends it at once: nothing more is delivered, except to a handler that is running.
+    pub(super) fn leave(&self) {
+        self.removed.cancel();
+        self.queue.lock().clear();
+        // A handler whose task never began will never run.
+        if self.runner.lock().take().is_some() {
+            self.ended();
+        }
+        self.ready.wake();
+    }
+
+    /// There is no task, or it has ended.
+    pub(super) fn ended(&self) {
+        self.done.cancel();
+    }
+
+    /// The next event. Whoever asks has finished with the one before.
+    pub(super) fn take(&self) -> Taken<K> {
+        if self.removed.is_cancelled() {
+            return Taken::Finished;
+        }
+        // Before the queue is looked at, so that nothing pushed before the closing is overlooked.
+        let closing = self.closing.load(Ordering::Acquire);
+        let (popped, past_initial) = {
+            let mut queue = self.queue.lock();
+            let popped = queue.pop();
+            (popped, queue.is_past_initial())
+        };
+        if past_initial && !self.synced.is_cancelled() {
+            self.synced.cancel();
+        }
+        match popped {
+            Popped::Event(event) => Taken::Event(event),
+            Popped::Empty if closing => Taken::Finished,
+            Popped::Empty => Taken::Nothing,
+        }
+    }
+
+    /// The next event, as soon as there is one; none at the end.
+    pub(super) fn poll_take(&self, context: &mut Context<'_>) -> Poll<Option<Event<K>>> {
+        let ready = |taken| match taken {
+            Taken::Event(event) => Some(Poll::Ready(Some(event))),
+            Taken::Finished => Some(Poll::Ready(None)),
+            Taken::Nothing => None,
+        };
+        if let Some(taken) = ready(self.take()) {
+            return taken;
+        }
+        self.ready.register(context.waker());
+        ready(self.take()).unwrap_or(Poll::Pending)
+    }
+
+    async fn next(&self) -> Option<Event<K>> {
+        poll_fn(|context| self.poll_take(context)).await
+    }
+
+    fn panicked(&self, panic: &(dyn std::any::Any + Send)) {
+        self.panics.fetch_add(1, Ordering::Relaxed);
+        tracing::error!(handler = %self.name, panic = panics::message(panic), "an event handler panicked");
+    }
+
+    fn call(&self, handler: &mut impl EventHandler<K>, event: Event<K>) {
+        let called = INSIDE.sync_scope(self.id, || {
+            catch_unwind(AssertUnwindSafe(|| handler.handle(event)))
+        });
+        if let Err(panic) = called {
+            self.panicked(&*panic);
+        }
+    }
+}
+
+/// Calls a handler that never blocks, right in the listener's task.
+pub(super) fn inline<K: Kind>(mut handler: impl EventHandler<K>) -> Runner<K> {
+    Box::new(move |listener| {
+        Box::pin(async move {
+            let mut turn = 0;
+            while let Some(event) = listener.next().await {
+                listener.call(&mut handler, event);
+                turn += 1;
+                if turn % TURN == 0 {
+                    tokio::task::yield_now().await;
+                }
+            }
+        })
+    })
+}
+
+/// Calls a handler that may block, on a thread made for that, for as long as there is something to tell.
+pub(super) fn blocking<K: Kind>(mut handler: impl EventHandler<K>) -> Runner<K> {
+    Box::new(move |listener| {
+        Box::pin(async move {
+            while let Some(first) = listener.next().await {
+                let here = Arc::clone(&listener);
+                let burst = tokio::task::spawn_blocking(move || {
+                    here.call(&mut handler, first);
+                    while let Taken::Event(event) = here.take() {
+                        here.call(&mut handler, event);
+                    }
+                    handler
+                });
+                // The runtime is being shut down: there is nobody left to tell.
+                let Ok(back) = burst.await else {
+                    return;
+                };
+                handler = back;
+            }
+        })
+    })
+}
+
+/// Calls a handler that works asynchronously, one event at a time.
+pub(super) fn asynchronous<K, F, A>(mut handler: F) -> Runner<K>
+where
+    K: Kind,
+    F: FnMut(Event<K>) -> A + Send + 'static,
+    A: Future<Output = ()> + Send + 'static,
+{
+    Box::new(move |listener| {
+        Box::pin(async move {
+            let mut turn = 0;
+            while let Some(event) = listener.next().await {
+                let work = INSIDE.scope(listener.id, async { handler(event).await });
+                let work = pin!(AssertUnwindSafe(work).catch_unwind());
+                if let Err(panic) = work.await {
+                    listener.panicked(&*panic);
+                }
+                turn += 1;
+                if turn % TURN == 0 {
+                    tokio::task::yield_now().await;
+                }
+            }
+        })
+    })
+}
+
+/// A listener without the type of its objects.
+pub(super) trait AnyListener: Send + Sync {
+    fn name(&self) -> &str;
+    fn backlog(&self) -> usize;
+    fn panics(&self) -> u64;
+    fn synced(&self) -> &CancellationToken;
+    fn removed(&self) -> &CancellationToken;
+    fn done(&self) -> &CancellationToken;
+    fn remove(self: Arc<Self>);
+    fn is_inside(&self) -> bool;
+}
+
+impl<K: Kind> AnyListener for Listener<K> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn backlog(&self) -> usize {
+        self.queue.lock().len()
+    }
+
+    fn panics(&self) -> u64 {
+        self.panics.load(Ordering::Relaxed)
+    }
+
+    fn synced(&self) -> &CancellationToken {
+        &self.synced
+    }
+
+    fn removed(&self) -> &CancellationToken {
+        &self.removed
+    }
+
+    fn done(&self) -> &CancellationToken {
+        &self.done
+    }
+
+    fn remove(self: Arc<Self>) {
+        match self.processor.upgrade() {
+            Some(processor) => processor.remove(&self),
+            None => self.leave(),
+        }
+    }
+
+    fn is_inside(&self) -> bool {
+        INSIDE.try_with(|inside| *inside == self.id).unwrap_or(false)
+    }
+}
+
+impl<K> std::fmt::Debug for Listener<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Listener")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}

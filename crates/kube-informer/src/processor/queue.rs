@@ -1,0 +1,222 @@
+//! What one handler has still to be told.
+//!
+//! First everything that was there when it joined, then the changes since, in the order in which objects first changed.
+//! Changes of one object that wait together become one (contract 3), so no more can wait than there are objects
+//! (contract 6). A resync repeats what the handler knows, and leaves out what waits for it anyway.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+
+use super::event::{Deleted, Event};
+use super::pending::Pendings;
+use crate::object::{Entry, Object};
+use crate::store::{Change, Snapshot, Walk};
+
+/// The queue of one handler.
+#[derive(Debug)]
+pub(super) struct Queue<K> {
+    initial: Initial<K>,
+    changes: Changes<K>,
+    resync: Option<Resync<K>>,
+    /// The second half of something that is told in two events.
+    carried: Option<Event<K>>,
+    /// Whether a resync is next when both it and changes wait.
+    resync_next: bool,
+}
+
+#[derive(Debug)]
+enum Initial<K> {
+    /// The informer has not listed yet.
+    Expected,
+    Walking {
+        walk: Box<Walk<K>>,
+        left: usize,
+    },
+    Done,
+}
+
+#[derive(Debug)]
+enum Changes<K> {
+    Coalesced(Pendings<K>),
+    Every(VecDeque<Change<K>>),
+}
+
+#[derive(Debug)]
+struct Resync<K> {
+    walk: Box<Walk<K>>,
+    /// Objects that have changed since, or waited to be told of already: their own changes say it.
+    changed: HashSet<u64>,
+}
+
+/// What comes out of a queue.
+#[derive(Debug)]
+pub(super) enum Popped<K> {
+    Event(Event<K>),
+    Empty,
+}
+
+impl<K> Queue<K> {
+    pub(super) fn new(every_event: bool) -> Queue<K> {
+        Queue {
+            initial: Initial::Expected,
+            changes: if every_event {
+                Changes::Every(VecDeque::new())
+            } else {
+                Changes::Coalesced(Pendings::new())
+            },
+            resync: None,
+            carried: None,
+            resync_next: false,
+        }
+    }
+
+    /// Everything that is there at the handler's place in the stream.
+    pub(super) fn begin(&mut self, snapshot: &Snapshot<K>) {
+        self.initial = Initial::Walking {
+            walk: Box::new(snapshot.walk()),
+            left: snapshot.len(),
+        };
+    }
+
+    /// A change after that.
+    pub(super) fn push(&mut self, change: &Change<K>) {
+        if let Some(resync) = &mut self.resync {
+            resync.changed.insert(change.entry().hash());
+        }
+        match &mut self.changes {
+            Changes::Coalesced(pendings) => pendings.add(change),
+            Changes::Every(changes) => changes.push_back(change.clone()),
+        }
+    }
+
+    /// Repeats everything. A resync that is still going on is as good as a new one.
+    pub(super) fn resync(&mut self, snapshot: &Snapshot<K>) {
+        if self.resync.is_some() || !matches!(self.initial, Initial::Done) {
+            return;
+        }
+        let changed = match &self.changes {
+            Changes::Coalesced(pendings) => pendings.hashes().collect(),
+            Changes::Every(changes) => changes.iter().map(|change| change.entry().hash()).collect(),
+        };
+        self.resync = Some(Resync {
+            walk: Box::new(snapshot.walk()),
+            changed,
+        });
+    }
+
+    /// The next event. Whoever asks has finished with the one before.
+    pub(super) fn pop(&mut self) -> Popped<K> {
+        if let Some(event) = self.carried.take() {
+            return Popped::Event(event);
+        }
+        match &mut self.initial {
+            Initial::Expected => return Popped::Empty,
+            Initial::Walking { walk, left } => {
+                if let Some(entry) = walk.next() {
+                    *left = left.saturating_sub(1);
+                    return Popped::Event(Event::Added {
+                        object: Object::new(entry),
+                        is_in_initial_list: true,
+                    });
+                }
+                self.initial = Initial::Done;
+            }
+            Initial::Done => {}
+        }
+        // Neither keeps the other waiting for long.
+        self.resync_next = !self.resync_next;
+        let first = if self.resync_next {
+            self.pop_resync()
+        } else {
+            self.pop_change()
+        };
+        let event = first.or_else(|| {
+            if self.resync_next {
+                self.pop_change()
+            } else {
+                self.pop_resync()
+            }
+        });
+        event.map_or(Popped::Empty, Popped::Event)
+    }
+
+    fn pop_resync(&mut self) -> Option<Event<K>> {
+        let resync = self.resync.as_mut()?;
+        loop {
+            let Some(entry) = resync.walk.next() else {
+                self.resync = None;
+                return None;
+            };
+            if !resync.changed.contains(&entry.hash()) {
+                let object = Object::new(entry);
+                return Some(Event::Updated {
+                    old: object.clone(),
+                    new: object,
+                });
+            }
+        }
+    }
+
+    fn pop_change(&mut self) -> Option<Event<K>> {
+        match &mut self.changes {
+            Changes::Every(changes) => {
+                let change = changes.pop_front();
+                if changes.is_empty() {
+                    changes.shrink_to(1_024);
+                }
+                change.map(event)
+            }
+            Changes::Coalesced(pendings) => {
+                let pending = pendings.take()?;
+                let (first, second) = pending.events();
+                self.carried = second;
+                first
+            }
+        }
+    }
+
+    /// Whether every object that was there at the beginning has been told of, and the handler has come back for more.
+    pub(super) fn is_past_initial(&self) -> bool {
+        matches!(self.initial, Initial::Done)
+    }
+
+    /// How many objects wait to be told of, resyncs not counted.
+    pub(super) fn len(&self) -> usize {
+        let initial = match &self.initial {
+            Initial::Walking { left, .. } => *left,
+            Initial::Expected | Initial::Done => 0,
+        };
+        let changes = match &self.changes {
+            Changes::Coalesced(pendings) => pendings.len(),
+            Changes::Every(changes) => changes.len(),
+        };
+        initial + changes + usize::from(self.carried.is_some())
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) {
+        *self = Queue {
+            initial: Initial::Done,
+            ..Queue::new(false)
+        };
+    }
+}
+
+/// A change that was not folded, as an event.
+fn event<K>(change: Change<K>) -> Event<K> {
+    match change {
+        Change::Added { new } => added(new),
+        Change::Updated { old, new } => Event::Updated {
+            old: Object::new(old),
+            new: Object::new(new),
+        },
+        Change::Deleted { old, last, unknown } => Event::Deleted(Deleted::new(old, last, unknown)),
+    }
+}
+
+pub(super) fn added<K>(new: Arc<Entry<K>>) -> Event<K> {
+    Event::Added {
+        object: Object::new(new),
+        is_in_initial_list: false,
+    }
+}

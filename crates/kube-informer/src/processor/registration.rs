@@ -1,0 +1,91 @@
+//! What a user holds of a handler that was added.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::listener::AnyListener;
+use crate::error::{Error, Problem};
+
+/// A handler that was added to an informer.
+///
+/// Dropping it changes nothing: the handler stays until it is removed or the informer stops. Cloning it costs a counter.
+/// It stands for client-go's `ResourceEventHandlerRegistration`.
+#[derive(Clone)]
+pub struct Registration {
+    listener: Arc<dyn AnyListener>,
+}
+
+impl Registration {
+    pub(super) fn new(listener: Arc<dyn AnyListener>) -> Registration {
+        Registration { listener }
+    }
+
+    /// The handler's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.listener.name()
+    }
+
+    /// Whether the handler has handled every object that was there when it joined, or when the informer first listed;
+    /// panics count as handled (contract 8).
+    #[must_use]
+    pub fn has_synced(&self) -> bool {
+        self.listener.synced().is_cancelled()
+    }
+
+    /// Waits until [`Registration::has_synced`].
+    ///
+    /// # Errors
+    /// If the handler was removed or the informer stopped before.
+    ///
+    /// # Cancel safety
+    /// Nothing is lost when the wait is dropped.
+    pub async fn wait_for_sync(&self) -> Result<(), Error> {
+        tokio::select! {
+            biased;
+            () = self.listener.synced().cancelled() => Ok(()),
+            () = self.listener.removed().cancelled() => Err(Error::new(Problem::Stopped)),
+            () = self.listener.done().cancelled() => Err(Error::new(Problem::Stopped)),
+        }
+    }
+
+    /// How many objects this handler has still to be told of. It cannot be more than there are objects, unless the
+    /// handler asked for every event.
+    #[must_use]
+    pub fn backlog(&self) -> usize {
+        self.listener.backlog()
+    }
+
+    /// How often the handler panicked.
+    #[must_use]
+    pub fn panics(&self) -> u64 {
+        self.listener.panics()
+    }
+
+    /// Removes the handler: no further event reaches it, though it may be running at this moment. Doing it again
+    /// changes nothing, and a handler may remove itself.
+    pub fn remove(&self) {
+        Arc::clone(&self.listener).remove();
+    }
+
+    /// Removes the handler and waits until it will run no more. Inside the handler itself it does not wait.
+    ///
+    /// # Cancel safety
+    /// The handler is removed even if the wait is dropped.
+    pub async fn removed(&self) {
+        self.remove();
+        if !self.listener.is_inside() {
+            self.listener.done().cancelled().await;
+        }
+    }
+}
+
+impl fmt::Debug for Registration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registration")
+            .field("name", &self.name())
+            .field("has_synced", &self.has_synced())
+            .field("backlog", &self.backlog())
+            .finish_non_exhaustive()
+    }
+}

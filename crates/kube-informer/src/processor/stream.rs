@@ -1,0 +1,53 @@
+//! Events as a stream.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures::Stream;
+
+use super::event::Event;
+use super::listener::{AnyListener, Listener};
+use super::registration::Registration;
+use crate::kind::Kind;
+
+/// The events of an informer, one after the other: the equal of a handler, for those who would rather ask than be called.
+///
+/// It begins with every object that is there and ends when the informer stops, after everything was given out. Between
+/// two polls, changes of one object become one, as for handlers. Dropping it removes it.
+pub struct Events<K: Kind> {
+    listener: Arc<Listener<K>>,
+}
+
+impl<K: Kind> Events<K> {
+    pub(super) fn new(listener: Arc<Listener<K>>) -> Events<K> {
+        Events { listener }
+    }
+
+    /// The place in the stream: its backlog, and whether the objects of the beginning are through.
+    #[must_use]
+    pub fn registration(&self) -> Registration {
+        Registration::new(Arc::clone(&self.listener) as Arc<dyn AnyListener>)
+    }
+}
+
+impl<K: Kind> Stream for Events<K> {
+    type Item = Event<K>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event<K>>> {
+        self.listener.poll_take(context)
+    }
+}
+
+impl<K: Kind> Drop for Events<K> {
+    fn drop(&mut self) {
+        AnyListener::remove(Arc::clone(&self.listener));
+        self.listener.ended();
+    }
+}
+
+impl<K: Kind> std::fmt::Debug for Events<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Events").field(&self.registration()).finish()
+    }
+}

@@ -1,0 +1,160 @@
+//! How long to wait after a failure.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// The waits between failing requests of one informer: exponential, jittered, capped, and back at their start only after
+/// a time of health (contract 9).
+///
+/// ```
+/// use kube_informer::Backoff;
+/// use std::time::Duration;
+///
+/// let slower = Backoff { initial: Duration::from_secs(2), ..Backoff::default() };
+/// assert_eq!(slower.cap, Duration::from_secs(30));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Backoff {
+    /// The first wait, before jitter.
+    pub initial: Duration,
+    /// By how much a wait grows from one failure to the next.
+    pub factor: f64,
+    /// The longest wait, before jitter.
+    pub cap: Duration,
+    /// The share of a wait that chance may add: 1.0 means up to as much again.
+    pub jitter: f64,
+    /// How long all must have gone well until the waits begin at their start again.
+    pub reset: Duration,
+}
+
+/// client-go's values: 800 ms, doubling to 30 s, up to twice as long by chance, forgotten after two minutes.
+impl Default for Backoff {
+    fn default() -> Self {
+        Backoff {
+            initial: Duration::from_millis(800),
+            factor: 2.0,
+            cap: Duration::from_secs(30),
+            jitter: 1.0,
+            reset: Duration::from_mins(2),
+        }
+    }
+}
+
+/// Where an informer stands in its waits.
+#[derive(Debug)]
+pub(super) struct Waits {
+    settings: Backoff,
+    next: Duration,
+    healthy_since: Option<Instant>,
+}
+
+impl Waits {
+    pub(super) fn new(settings: Backoff) -> Waits {
+        Waits {
+            settings,
+            next: settings.initial,
+            healthy_since: None,
+        }
+    }
+
+    /// The server did what was asked. Only the first success after a failure begins the time of health.
+    pub(super) fn succeeded(&mut self, now: Instant) {
+        self.healthy_since.get_or_insert(now);
+    }
+
+    /// Something failed: how long to wait. An outage is no health however long it lasts, so the waits of a lasting outage
+    /// stay at the cap.
+    pub(super) fn failed(&mut self, now: Instant, random: &mut fastrand::Rng) -> Duration {
+        let settings = &self.settings;
+        if let Some(since) = self.healthy_since.take()
+            && now.duration_since(since) >= settings.reset
+        {
+            self.next = settings.initial;
+        }
+        let base = self.next.min(settings.cap);
+        // Settings are the user's: a wait never becomes shorter and never overflows.
+        let grown = base.as_secs_f64() * settings.factor.max(1.0);
+        self.next = Duration::try_from_secs_f64(grown)
+            .unwrap_or(settings.cap)
+            .min(settings.cap);
+        let jitter = base.as_secs_f64() * settings.jitter.max(0.0) * random.f64();
+        base.saturating_add(Duration::try_from_secs_f64(jitter).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Backoff, Waits};
+    use std::time::Duration;
+    use tokio::time::Instant;
+
+    #[test]
+    fn waits_double_to_the_cap_with_jitter() {
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut waits = Waits::new(Backoff::default());
+        let now = Instant::now();
+        for base in [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0, 30.0] {
+            let wait = waits.failed(now, &mut random).as_secs_f64();
+            assert!((base..2.0 * base).contains(&wait), "{wait} for {base}");
+        }
+    }
+
+    #[test]
+    fn c4_an_outage_is_no_health() {
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut waits = Waits::new(Backoff {
+            jitter: 0.0,
+            ..Backoff::default()
+        });
+        let mut now = Instant::now();
+        for _ in 0..500 {
+            now += waits.failed(now, &mut random);
+        }
+        assert_eq!(waits.failed(now, &mut random), Duration::from_secs(30));
+    }
+
+    #[test]
+    fn c4_only_two_minutes_of_health_reset() {
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut waits = Waits::new(Backoff {
+            jitter: 0.0,
+            ..Backoff::default()
+        });
+        let mut now = Instant::now();
+        for _ in 0..3 {
+            waits.failed(now, &mut random);
+        }
+        waits.succeeded(now);
+        now += Duration::from_secs(119);
+        waits.succeeded(now);
+        assert_eq!(
+            waits.failed(now, &mut random),
+            Duration::from_millis(6400),
+            "119 s of health"
+        );
+        waits.succeeded(now);
+        now += Duration::from_mins(2);
+        assert_eq!(
+            waits.failed(now, &mut random),
+            Duration::from_millis(800),
+            "120 s of health"
+        );
+    }
+
+    #[test]
+    fn odd_settings_do_no_harm() {
+        let odd = Backoff {
+            initial: Duration::MAX,
+            factor: f64::NAN,
+            cap: Duration::MAX,
+            jitter: f64::INFINITY,
+            ..Backoff::default()
+        };
+        let mut waits = Waits::new(odd);
+        let mut random = fastrand::Rng::with_seed(1);
+        for _ in 0..3 {
+            assert_eq!(waits.failed(Instant::now(), &mut random), Duration::MAX);
+        }
+    }
+}

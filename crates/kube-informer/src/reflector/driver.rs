@@ -1,0 +1,294 @@
+//! Does what the machine decides: sends the requests, keeps the time, collects lists, feeds the delta queue.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use super::machine::{Action, Listed, Machine, Next, Seen, Settings, Verdict};
+use crate::delta_fifo::{self, Delta, DeltaFifo, Replaced};
+use crate::error::{Doing, Error};
+use crate::kind::{Kind, ResourceName};
+use crate::object::Unplaced;
+use crate::version::Version;
+use crate::wire::{Item, ListPart, ListRequest, ListWatch, WatchEvent, WatchRequest, Watching};
+
+/// What the reflector needs of the rest of the informer.
+pub(crate) trait Intake<K>: Send + Sync + 'static {
+    /// Makes an item ready for the store: transformed, pruned, hashed. In a list, an item that the store has already in
+    /// this version is not even decoded.
+    fn listed(&self, item: Item<K>) -> Result<delta_fifo::Listed<K>, Error>;
+
+    /// The same for an item of a watch.
+    fn watched(&self, item: Item<K>) -> Result<Unplaced<K>, Error>;
+
+    /// Tells an error to whoever is to know.
+    fn report(&self, error: &Error);
+
+    /// Counts a request.
+    fn requested(&self, request: Requested);
+}
+
+/// A request that was made, for counting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Requested {
+    List,
+    Watch,
+    StreamingList,
+}
+
+/// The running part of the reflector.
+pub(crate) struct Driver<K, I> {
+    pub(crate) source: Arc<dyn ListWatch<K>>,
+    pub(crate) queue: Arc<DeltaFifo<K>>,
+    pub(crate) intake: Arc<I>,
+    pub(crate) resource: ResourceName,
+}
+
+/// What a list or a stream of initial events has brought so far.
+struct Collected<K> {
+    items: Vec<(u64, Option<delta_fifo::Listed<K>>, crate::key::Key)>,
+}
+
+impl<K: Kind, I: Intake<K>> Driver<K, I> {
+    /// Lists and watches until it is told to stop.
+    pub(crate) async fn run(self, settings: Settings, stop: CancellationToken) {
+        stop.run_until_cancelled(self.work(settings)).await;
+    }
+
+    async fn work(&self, settings: Settings) {
+        let (mut machine, mut action) = Machine::new(settings, Instant::now());
+        let mut collected = Collected::new();
+        loop {
+            action = match action {
+                Action::Wait(wait) => {
+                    sleep(wait).await;
+                    machine.waited(Instant::now())
+                }
+                Action::List { request, fresh } => {
+                    if fresh {
+                        collected.clear();
+                    }
+                    self.list(&mut machine, &mut collected, request).await
+                }
+                Action::Watch(request) => self.watch(&mut machine, &mut collected, request).await,
+            };
+        }
+    }
+
+    async fn list(
+        &self,
+        machine: &mut Machine,
+        collected: &mut Collected<K>,
+        request: ListRequest,
+    ) -> Action {
+        self.intake.requested(Requested::List);
+        match self.page(machine, collected, request).await {
+            Ok((version, continue_token)) => match machine.listed(Instant::now(), version, continue_token) {
+                Listed::Continue(next) => self.told(next, Doing::Listing),
+                Listed::Whole { version, next } => {
+                    let action = self.told(next, Doing::Listing);
+                    self.replace(collected, version).await;
+                    action
+                }
+            },
+            Err(PageError::Failed(error)) => {
+                let error = error.during(Doing::Listing, &self.resource);
+                self.intake.report(&error);
+                machine.failed(Instant::now(), &error)
+            }
+            Err(PageError::TimedOut) => self.told(machine.timed_out(Instant::now()), Doing::Listing),
+        }
+    }
+
+    async fn page(
+        &self,
+        machine: &Machine,
+        collected: &mut Collected<K>,
+        request: ListRequest,
+    ) -> Result<(Version, Option<String>), PageError> {
+        let mut listing = in_time(machine, self.source.list(request)).await??;
+        loop {
+            match in_time(machine, listing.next()).await? {
+                Some(Ok(ListPart::Item(item))) => collected.add(self.intake.listed(item)?),
+                Some(Ok(ListPart::End {
+                    version,
+                    continue_token,
+                })) => return Ok((version, continue_token)),
+                Some(Err(error)) => return Err(error.into()),
+                None => return Err(Error::bad_data("a list without its end").into()),
+            }
+        }
+    }
+
+    async fn watch(
+        &self,
+        machine: &mut Machine,
+        collected: &mut Collected<K>,
+        request: WatchRequest,
+    ) -> Action {
+        let doing = if request.initial_events {
+            collected.clear();
+            self.intake.requested(Requested::StreamingList);
+            Doing::StreamingList
+        } else {
+            self.intake.requested(Requested::Watch);
+            Doing::Watching
+        };
+        match timeout_at(machine.deadline(Instant::now()), self.source.watch(request)).await {
+            Err(_) => self.told(machine.timed_out(Instant::now()), doing),
+            Ok(Err(error)) => self.failed(machine, error, doing),
+            Ok(Ok(events)) => {
+                machine.opened(Instant::now());
+                self.follow(machine, collected, events, doing).await
+            }
+        }
+    }
+
+    async fn follow(
+        &self,
+        machine: &mut Machine,
+        collected: &mut Collected<K>,
+        mut events: Watching<K>,
+        mut doing: Doing,
+    ) -> Action {
+        loop {
+            let event = match timeout_at(machine.deadline(Instant::now()), events.next()).await {
+                Err(_) => return self.told(machine.timed_out(Instant::now()), doing),
+                Ok(None) => return self.told(machine.closed(Instant::now()), doing),
+                Ok(Some(Err(error))) => return self.failed(machine, error, doing),
+                Ok(Some(Ok(WatchEvent::Failure(status)))) => {
+                    return self.failed(machine, Error::status(status), doing);
+                }
+                Ok(Some(Ok(event))) => event,
+            };
+            let seen = match &event {
+                WatchEvent::Bookmark {
+                    version,
+                    initial_events_end,
+                } => Seen::Bookmark {
+                    version: version.clone(),
+                    initial_events_end: *initial_events_end,
+                },
+                WatchEvent::Added(item) | WatchEvent::Modified(item) | WatchEvent::Deleted(item) => {
+                    Seen::Change(item.version().clone())
+                }
+                WatchEvent::Failure(_) => continue,
+            };
+            match machine.event(Instant::now(), seen) {
+                Verdict::Skip => {}
+                Verdict::Leave(next) => return self.told(next, doing),
+                Verdict::Collect => {
+                    if let Err(error) = self.collect(collected, event) {
+                        return self.failed(machine, error, doing);
+                    }
+                }
+                Verdict::Whole { version, complaint } => {
+                    self.complain(complaint, doing);
+                    doing = Doing::Watching;
+                    self.replace(collected, version).await;
+                }
+                Verdict::Apply => match self.delta(event) {
+                    Ok(delta) => self.queue.push(delta).await,
+                    Err(error) => return self.failed(machine, error, doing),
+                },
+            }
+        }
+    }
+
+    fn collect(&self, collected: &mut Collected<K>, event: WatchEvent<K>) -> Result<(), Error> {
+        match event {
+            WatchEvent::Added(item) | WatchEvent::Modified(item) => collected.add(self.intake.listed(item)?),
+            WatchEvent::Deleted(item) => collected.remove(self.intake.watched(item)?),
+            WatchEvent::Bookmark { .. } | WatchEvent::Failure(_) => {}
+        }
+        Ok(())
+    }
+
+    fn delta(&self, event: WatchEvent<K>) -> Result<Delta<K>, Error> {
+        Ok(match event {
+            WatchEvent::Added(item) | WatchEvent::Modified(item) => Delta::Upsert(self.intake.watched(item)?),
+            WatchEvent::Deleted(item) => Delta::Deleted(self.intake.watched(item)?),
+            WatchEvent::Bookmark { version, .. } => Delta::Bookmark(version),
+            WatchEvent::Failure(status) => return Err(Error::status(status)),
+        })
+    }
+
+    async fn replace(&self, collected: &mut Collected<K>, version: Version) {
+        let items = collected.take();
+        self.queue
+            .push(Delta::Replaced(Replaced { items, version }))
+            .await;
+    }
+
+    fn failed(&self, machine: &mut Machine, error: Error, doing: Doing) -> Action {
+        let error = error.during(doing, &self.resource);
+        self.intake.report(&error);
+        machine.failed(Instant::now(), &error)
+    }
+
+    fn told(&self, next: Next, doing: Doing) -> Action {
+        self.complain(next.complaint, doing);
+        next.action
+    }
+
+    fn complain(&self, complaint: Option<Error>, doing: Doing) {
+        if let Some(complaint) = complaint {
+            self.intake.report(&complaint.during(doing, &self.resource));
+        }
+    }
+}
+
+enum PageError {
+    Failed(Error),
+    TimedOut,
+}
+
+impl From<Error> for PageError {
+    fn from(error: Error) -> PageError {
+        PageError::Failed(error)
+    }
+}
+
+/// Waits for a part of a list for as long as the machine allows, counted anew for each part.
+async fn in_time<F: Future>(machine: &Machine, part: F) -> Result<F::Output, PageError> {
+    let deadline = machine.deadline(Instant::now());
+    timeout_at(deadline, part).await.map_err(|_| PageError::TimedOut)
+}
+
+async fn sleep(wait: Duration) {
+    tokio::time::sleep(wait).await;
+}
+
+impl<K> Collected<K> {
+    fn new() -> Collected<K> {
+        Collected { items: Vec::new() }
+    }
+
+    fn clear(&mut self) {
+        self.items = Vec::new();
+    }
+
+    fn add(&mut self, item: delta_fifo::Listed<K>) {
+        let (hash, key) = match &item {
+            delta_fifo::Listed::Known(entry) => (entry.hash(), entry.key().clone()),
+            delta_fifo::Listed::New(new) => (new.hash, new.key.clone()),
+        };
+        self.items.push((hash, Some(item), key));
+    }
+
+    fn remove(&mut self, gone: Unplaced<K>) {
+        self.items.push((gone.hash, None, gone.key));
+    }
+
+    /// What is there in the end, by hash; of several states of one object the last that came.
+    fn take(&mut self) -> Vec<delta_fifo::Listed<K>> {
+        let mut items = std::mem::take(&mut self.items);
+        items.reverse();
+        items.sort_by(|(a, _, a_key), (b, _, b_key)| a.cmp(b).then_with(|| a_key.cmp(b_key)));
+        items.dedup_by(|(_, _, later), (_, _, kept)| later == kept);
+        items.into_iter().filter_map(|(_, item, _)| item).collect()
+    }
+}

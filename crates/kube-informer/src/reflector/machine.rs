@@ -1,0 +1,656 @@
+//! What to do next: the reflector's decisions, without IO and without a clock of its own.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::backoff::{Backoff, Waits};
+use crate::error::{Error, Problem, StatusError};
+use crate::version::Version;
+use crate::wire::{ListRequest, WatchRequest};
+
+/// client-go's page size.
+const PAGE_SIZE: u32 = 500;
+/// A watch that ends sooner is not healthy, and the next one has to wait.
+const VERY_SHORT: Duration = Duration::from_secs(1);
+/// How long a streaming list may be silent before its end, from the request on.
+const INITIAL_EVENTS_SILENCE: Duration = Duration::from_secs(10);
+/// How long a streaming list may take in all: a server that goes on for ever without the bookmark ends here.
+const INITIAL_EVENTS_LIMIT: Duration = Duration::from_mins(5);
+/// For how long a server that does streaming lists badly is asked for plain ones.
+const STREAMING_PAUSE: Duration = Duration::from_mins(10);
+/// How long a watch may take to be answered.
+const WATCH_ANSWER: Duration = Duration::from_secs(30);
+/// How much later than asked for the server may close a watch.
+const WATCH_CLOSE_GRACE: Duration = Duration::from_secs(10);
+/// Servers send a bookmark about every minute. From one that does, a silence of this length is a dead connection.
+const BOOKMARK_SILENCE: Duration = Duration::from_secs(210);
+/// How long a page of a list may be silent.
+const LIST_SILENCE: Duration = Duration::from_mins(1);
+/// The longest `Retry-After` that is believed.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_mins(2);
+
+/// What users choose about requests.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    /// The size of pages; none leaves it to the rules of [`Machine::list`].
+    pub(crate) page_size: Option<u32>,
+    pub(crate) streaming: bool,
+    /// Watches end after a random time between this and twice as much.
+    pub(crate) watch_timeout: Duration,
+    pub(crate) backoff: Backoff,
+    pub(crate) seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            page_size: None,
+            streaming: true,
+            watch_timeout: Duration::from_mins(5),
+            backoff: Backoff::default(),
+            seed: fastrand::u64(..),
+        }
+    }
+}
+
+/// The next thing to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Ask for a list, or the next page of it. A `fresh` list begins anew: what was collected is dropped.
+    List { request: ListRequest, fresh: bool },
+    /// Open a watch. What was collected is dropped if it asks for initial events.
+    Watch(WatchRequest),
+    /// Wait, then say [`Machine::waited`].
+    Wait(Duration),
+}
+
+/// What to do after a page of a list.
+#[derive(Debug)]
+pub(crate) enum Listed {
+    /// Go on; there is more to come, or it was of no use.
+    Continue(Next),
+    /// The list is whole: replace everything by what was collected, then go on.
+    Whole { version: Version, next: Next },
+}
+
+/// What to do with an event of a watch.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    /// Hand it on.
+    Apply,
+    /// It is one of the initial events: collect it.
+    Collect,
+    /// The initial events are whole: replace everything by what was collected. The watch goes on.
+    Whole {
+        version: Version,
+        complaint: Option<Error>,
+    },
+    /// It says nothing new.
+    Skip,
+    /// Drop the watch and go on with this.
+    Leave(Next),
+}
+
+/// The next thing to do, and what to tell the watch-error handler before.
+#[derive(Debug)]
+pub(crate) struct Next {
+    pub(crate) action: Action,
+    pub(crate) complaint: Option<Error>,
+}
+
+impl From<Action> for Next {
+    fn from(action: Action) -> Next {
+        Next {
+            action,
+            complaint: None,
+        }
+    }
+}
+
+/// What the machine needs to know of an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Seen {
+    Change(Version),
+    Bookmark {
+        version: Version,
+        initial_events_end: bool,
+    },
+}
+
+/// The reflector's state.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    settings: Settings,
+    random: fastrand::Rng,
+    waits: Waits,
+    phase: Phase,
+    /// The version of what was handed on so far.
+    last: Option<Version>,
+    /// The server does not have `last`, or not yet: ask for its newest version instead.
+    last_unusable: bool,
+    /// The first list at any version came in pages, so the server has no watch cache: go on asking for pages.
+    paged: bool,
+    /// No streaming list before this time.
+    no_streaming_before: Option<Instant>,
+    /// Streaming lists that broke off since the last good one.
+    broken_streams: u32,
+    /// This server sends bookmarks.
+    has_bookmarks: bool,
+    /// Watches in a row that stayed silent.
+    silent_watches: u32,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Streaming(Streaming),
+    Listing(Listing),
+    Watching(Watching),
+    Waiting { then: Then },
+}
+
+#[derive(Debug)]
+struct Streaming {
+    /// The newest version was asked for, not one at least as new as `last`.
+    newest: bool,
+    since: Instant,
+    last_event: Instant,
+    timeout: Duration,
+}
+
+#[derive(Debug)]
+struct Listing {
+    at: At,
+    limit: Option<u32>,
+    pages: u32,
+    token: Option<String>,
+    /// After an expired page everything is asked for at once.
+    at_once: bool,
+}
+
+/// The version a list is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    Any,
+    Last,
+    Newest,
+}
+
+#[derive(Debug)]
+struct Watching {
+    asked: Instant,
+    opened: Option<Instant>,
+    last_event: Instant,
+    events: u64,
+    timeout: Duration,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Then {
+    Cycle,
+    Watch,
+}
+
+impl Machine {
+    pub(crate) fn new(settings: Settings, now: Instant) -> (Machine, Action) {
+        let mut machine = Machine {
+            random: fastrand::Rng::with_seed(settings.seed),
+            waits: Waits::new(settings.backoff),
+            settings,
+            phase: Phase::Waiting { then: Then::Cycle },
+            last: None,
+            last_unusable: false,
+            paged: false,
+            no_streaming_before: None,
+            broken_streams: 0,
+            has_bookmarks: false,
+            silent_watches: 0,
+        };
+        let first = machine.cycle(now);
+        (machine, first)
+    }
+
+    /// A wait is over.
+    pub(crate) fn waited(&mut self, now: Instant) -> Action {
+        match self.phase {
+            Phase::Waiting { then: Then::Watch } => self.watch(now),
+            _ => self.cycle(now),
+        }
+    }
+
+    /// A page of a list came to its end.
+    pub(crate) fn listed(
+        &mut self,
+        now: Instant,
+        version: Version,
+        continue_token: Option<String>,
+    ) -> Listed {
+        let Phase::Listing(listing) = &mut self.phase else {
+            return Listed::Continue(self.cycle(now).into());
+        };
+        self.waits.succeeded(now);
+        if let Some(token) = continue_token {
+            if listing.token.as_ref() == Some(&token) {
+                let complaint = Error::bad_data("the same continue token twice; the list would never end");
+                return Listed::Continue(self.wait(now, Then::Cycle, Some(complaint), None));
+            }
+            if listing.at == At::Any {
+                self.paged = true;
+            }
+            listing.pages += 1;
+            listing.token = Some(token.clone());
+            let request = ListRequest {
+                resource_version: None,
+                limit: listing.limit,
+                continue_token: Some(token),
+            };
+            return Listed::Continue(
+                Action::List {
+                    request,
+                    fresh: false,
+                }
+                .into(),
+            );
+        }
+        let newest = listing.at == At::Newest;
+        match self.accept(&version, newest) {
+            Ok(complaint) => {
+                let action = self.watch(now);
+                Listed::Whole {
+                    version,
+                    next: Next { action, complaint },
+                }
+            }
+            Err(complaint) => {
+                let action = self.list(now);
+                Listed::Continue(Next {
+                    action,
+                    complaint: Some(complaint),
+                })
+            }
+        }
+    }
+
+    /// A watch was answered.
+    pub(crate) fn opened(&mut self, now: Instant) {
+        self.waits.succeeded(now);
+        match &mut self.phase {
+            Phase::Streaming(streaming) => streaming.last_event = now,
+            Phase::Watching(watching) => {
+                watching.opened = Some(now);
+                watching.last_event = now;
+            }
+            Phase::Listing(_) | Phase::Waiting { .. } => {}
+        }
+    }
+
+    /// An event of a watch came.
+    pub(crate) fn event(&mut self, now: Instant, seen: Seen) -> Verdict {
+        match &mut self.phase {
+            Phase::Streaming(streaming) => {
+                streaming.last_event = now;
+                match seen {
+                    Seen::Change(_) => Verdict::Collect,
+                    Seen::Bookmark {
+                        initial_events_end: false,
+                        ..
+                    } => Verdict::Skip,
+                    Seen::Bookmark {
+                        version,
+                        initial_events_end: true,
+                    } => self.streamed(now, version),
+                }
+            }
+            Phase::Watching(watching) => {
+                watching.events += 1;
+                watching.last_event = now;
+                self.silent_watches = 0;
+                self.has_bookmarks |= matches!(seen, Seen::Bookmark { .. });
+                self.watched(now, seen)
+            }
+            Phase::Listing(_) | Phase::Waiting { .. } => Verdict::Skip,
+        }
+    }
+
+    /// The server closed a watch without an error.
+    pub(crate) fn closed(&mut self, now: Instant) -> Next {
+        match &self.phase {
+            Phase::Streaming(_) => {
+                self.no_streaming(now, "the server closed the stream before the end of the objects")
+            }
+            Phase::Watching(watching) => {
+                let lived = watching
+                    .opened
+                    .map_or(Duration::ZERO, |opened| now.duration_since(opened));
+                let events = watching.events;
+                if lived >= VERY_SHORT {
+                    return self.watch(now).into();
+                }
+                let complaint = (events == 0).then(|| Error::new(Problem::VeryShortWatch));
+                self.wait(now, Then::Watch, complaint, None)
+            }
+            Phase::Listing(_) | Phase::Waiting { .. } => self.wait(now, Then::Cycle, None, None),
+        }
+    }
+
+    /// When to stop waiting for the server; then say [`Machine::timed_out`]. For a list it moves on with each item.
+    pub(crate) fn deadline(&self, now: Instant) -> Instant {
+        match &self.phase {
+            Phase::Streaming(streaming) => {
+                (streaming.last_event + INITIAL_EVENTS_SILENCE).min(streaming.since + INITIAL_EVENTS_LIMIT)
+            }
+            Phase::Watching(watching) => match watching.opened {
+                None => watching.asked + WATCH_ANSWER,
+                Some(opened) => {
+                    let close = opened + watching.timeout + WATCH_CLOSE_GRACE;
+                    if self.has_bookmarks {
+                        close.min(watching.last_event + BOOKMARK_SILENCE)
+                    } else {
+                        close
+                    }
+                }
+            },
+            Phase::Listing(_) | Phase::Waiting { .. } => now + LIST_SILENCE,
+        }
+    }
+
+    /// The server did not do in time what was asked.
+    pub(crate) fn timed_out(&mut self, now: Instant) -> Next {
+        match &self.phase {
+            Phase::Streaming(_) => self.no_streaming(now, "the bookmark that ends the objects did not come"),
+            Phase::Watching(Watching {
+                opened: Some(_),
+                last_event,
+                ..
+            }) => {
+                let complaint = Error::new(Problem::StalledWatch(now.duration_since(*last_event)));
+                self.silent_watches += 1;
+                if self.silent_watches > 1 && self.has_bookmarks {
+                    // A server that was restored to an older version answers a watch from a newer one with silence.
+                    return self.wait(now, Then::Cycle, Some(complaint), None);
+                }
+                Next {
+                    action: self.watch(now),
+                    complaint: Some(complaint),
+                }
+            }
+            _ => {
+                let error = Error::new(Problem::Transport("the server did not answer in time".to_owned()));
+                let action = self.failed(now, &error);
+                Next {
+                    action,
+                    complaint: Some(error),
+                }
+            }
+        }
+    }
+
+    /// A request failed, or a watch ended with an error, which the driver has told already.
+    pub(crate) fn failed(&mut self, now: Instant, error: &Error) -> Action {
+        let next = match &self.phase {
+            Phase::Listing(_) => self.list_failed(now, error),
+            Phase::Streaming(_) => self.stream_failed(now, error),
+            Phase::Watching(_) => self.watch_failed(now, error),
+            Phase::Waiting { .. } => self.wait(now, Then::Cycle, None, None),
+        };
+        next.action
+    }
+
+    fn list_failed(&mut self, now: Instant, error: &Error) -> Next {
+        let Phase::Listing(listing) = &mut self.phase else {
+            return self.wait(now, Then::Cycle, None, None);
+        };
+        let status = status_of(error);
+        let expired = status.is_some_and(StatusError::is_expired);
+        if expired && listing.pages > 0 && !listing.at_once {
+            let (at, limit) = (listing.at, None);
+            return self.list_at(at, limit, true).into();
+        }
+        if (expired || status.is_some_and(StatusError::is_too_large_version)) && listing.at != At::Newest {
+            self.last_unusable = true;
+            return self.list(now).into();
+        }
+        self.wait(now, Then::Cycle, None, status)
+    }
+
+    fn stream_failed(&mut self, now: Instant, error: &Error) -> Next {
+        let Phase::Streaming(Streaming { newest, .. }) = self.phase else {
+            return self.wait(now, Then::Cycle, None, None);
+        };
+        let status = status_of(error);
+        if status.is_some_and(|status| status.is_expired() || status.is_too_large_version()) && !newest {
+            self.last_unusable = true;
+            return self.stream(now).into();
+        }
+        if matches!(error.problem(), Problem::Connect)
+            || status.is_some_and(StatusError::is_too_many_requests)
+        {
+            return self.wait(now, Then::Cycle, None, status);
+        }
+        self.broken_streams += 1;
+        let refused = status.is_some_and(|status| matches!(status.code, 400 | 405 | 406 | 415 | 422 | 501));
+        if refused || self.broken_streams > 1 {
+            self.no_streaming_before = Some(now + STREAMING_PAUSE);
+        }
+        self.list(now).into()
+    }
+
+    fn watch_failed(&mut self, now: Instant, error: &Error) -> Next {
+        let Phase::Watching(watching) = &self.phase else {
+            return self.wait(now, Then::Cycle, None, None);
+        };
+        let status = status_of(error);
+        // The version is still good, so the watch can go on from it: a list would cost the server more.
+        let again = match error.problem() {
+            Problem::Connect | Problem::Transport(_) => true,
+            Problem::Status(status) if status.is_too_large_version() => false,
+            Problem::Status(status) => {
+                status.is_too_many_requests()
+                    || watching.opened.is_none() && (500..600).contains(&status.code)
+            }
+            _ => false,
+        };
+        if status.is_some_and(StatusError::is_too_large_version) {
+            self.last_unusable = true;
+        }
+        self.wait(now, if again { Then::Watch } else { Then::Cycle }, None, status)
+    }
+
+    /// A new beginning: the objects as a stream if the server can, else as a list.
+    fn cycle(&mut self, now: Instant) -> Action {
+        if self.settings.streaming && self.no_streaming_before.is_none_or(|time| now >= time) {
+            self.stream(now)
+        } else {
+            self.list(now)
+        }
+    }
+
+    fn stream(&mut self, now: Instant) -> Action {
+        let version = self.usable_version();
+        let timeout = self.watch_timeout();
+        self.phase = Phase::Streaming(Streaming {
+            newest: version.is_none(),
+            since: now,
+            last_event: now,
+            timeout,
+        });
+        Action::Watch(WatchRequest {
+            resource_version: version,
+            timeout,
+            initial_events: true,
+        })
+    }
+
+    fn list(&mut self, _now: Instant) -> Action {
+        let at = match &self.last {
+            _ if self.last_unusable => At::Newest,
+            Some(_) => At::Last,
+            None => At::Any,
+        };
+        // A list at a version comes from the server's watch cache, which knows no pages.
+        let limit = match self.settings.page_size {
+            Some(size) => Some(size),
+            None if at == At::Last && !self.paged => None,
+            None => Some(PAGE_SIZE),
+        };
+        self.list_at(at, limit, false)
+    }
+
+    fn list_at(&mut self, at: At, limit: Option<u32>, at_once: bool) -> Action {
+        self.phase = Phase::Listing(Listing {
+            at,
+            limit,
+            pages: 0,
+            token: None,
+            at_once,
+        });
+        let resource_version = match at {
+            At::Any => Some("0".to_owned()),
+            At::Last => self.last.as_ref().map(ToString::to_string),
+            At::Newest => None,
+        };
+        let request = ListRequest {
+            resource_version,
+            limit,
+            continue_token: None,
+        };
+        Action::List { request, fresh: true }
+    }
+
+    fn watch(&mut self, now: Instant) -> Action {
+        let timeout = self.watch_timeout();
+        self.phase = Phase::Watching(Watching {
+            asked: now,
+            opened: None,
+            last_event: now,
+            events: 0,
+            timeout,
+        });
+        Action::Watch(WatchRequest {
+            resource_version: self.last.as_ref().map(ToString::to_string),
+            timeout,
+            initial_events: false,
+        })
+    }
+
+    fn wait(
+        &mut self,
+        now: Instant,
+        then: Then,
+        complaint: Option<Error>,
+        status: Option<&StatusError>,
+    ) -> Next {
+        let wait = self.waits.failed(now, &mut self.random);
+        let asked = status.and_then(|status| status.retry_after).unwrap_or_default();
+        self.phase = Phase::Waiting { then };
+        Next {
+            action: Action::Wait(wait.max(asked.min(LONGEST_RETRY_AFTER))),
+            complaint,
+        }
+    }
+
+    /// The server does streaming lists badly: a list now, and for a while no more streams.
+    fn no_streaming(&mut self, now: Instant, why: &str) -> Next {
+        self.no_streaming_before = Some(now + STREAMING_PAUSE);
+        Next {
+            action: self.list(now),
+            complaint: Some(Error::new(Problem::NoStreamingList(why.to_owned()))),
+        }
+    }
+
+    fn streamed(&mut self, now: Instant, version: Version) -> Verdict {
+        let Phase::Streaming(Streaming {
+            newest,
+            timeout,
+            since,
+            ..
+        }) = self.phase
+        else {
+            return Verdict::Skip;
+        };
+        match self.accept(&version, newest) {
+            Ok(complaint) => {
+                self.broken_streams = 0;
+                self.has_bookmarks = true;
+                self.phase = Phase::Watching(Watching {
+                    asked: since,
+                    opened: Some(since),
+                    last_event: now,
+                    events: 1,
+                    timeout,
+                });
+                Verdict::Whole { version, complaint }
+            }
+            Err(complaint) => {
+                let action = self.stream(now);
+                Verdict::Leave(Next {
+                    action,
+                    complaint: Some(complaint),
+                })
+            }
+        }
+    }
+
+    fn watched(&mut self, now: Instant, seen: Seen) -> Verdict {
+        let (Seen::Change(version) | Seen::Bookmark { version, .. }) = seen;
+        match &self.last {
+            // Told already: a bookmark of the same version, or an event that came twice.
+            Some(last) if version == *last => Verdict::Skip,
+            // A server that lags or was restored. Its newest version tells which.
+            Some(last) if version.is_before(last) => {
+                let complaint = went_back(last, &version);
+                self.last_unusable = true;
+                Verdict::Leave(self.wait(now, Then::Cycle, Some(complaint), None))
+            }
+            _ => {
+                self.last = Some(version);
+                Verdict::Apply
+            }
+        }
+    }
+
+    /// Whether the objects at a version may replace what is there (contract 2). An older version is accepted only if the
+    /// server was asked for its newest: then it is the server itself that went back, and the complaint says so.
+    fn accept(&mut self, version: &Version, newest: bool) -> Result<Option<Error>, Error> {
+        let complaint = match &self.last {
+            Some(last) if version.is_before(last) => Some(went_back(last, version)),
+            _ => None,
+        };
+        if let Some(complaint) = complaint {
+            if !newest {
+                self.last_unusable = true;
+                return Err(complaint);
+            }
+            self.last = Some(version.clone());
+            self.last_unusable = false;
+            return Ok(Some(complaint));
+        }
+        self.last = Some(version.clone());
+        self.last_unusable = false;
+        Ok(None)
+    }
+
+    fn usable_version(&self) -> Option<String> {
+        let usable = self.last.as_ref().filter(|_| !self.last_unusable);
+        usable.map(ToString::to_string)
+    }
+
+    fn watch_timeout(&mut self) -> Duration {
+        let least = self.settings.watch_timeout.as_secs();
+        Duration::from_secs(self.random.u64(least..=least.saturating_mul(2)))
+    }
+}
+
+fn went_back(from: &Version, to: &Version) -> Error {
+    Error::new(Problem::WentBack {
+        from: from.clone(),
+        to: to.clone(),
+    })
+}
+
+fn status_of(error: &Error) -> Option<&StatusError> {
+    match error.problem() {
+        Problem::Status(status) => Some(status),
+        _ => None,
+    }
+}

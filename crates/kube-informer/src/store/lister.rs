@@ -1,0 +1,148 @@
+//! Reading the cache the way client-go's listers do.
+
+use std::fmt;
+use std::sync::Arc;
+
+use kube_wire::selector::Selector;
+
+use super::Store;
+use super::snapshot::{Objects, Snapshot, fits};
+use crate::error::{Doing, Error, Problem};
+use crate::key::Key;
+use crate::kind::Kind;
+
+/// Reads an informer's cache: lists by labels and namespace, and gets single objects.
+///
+/// Everything it gives is shared with the cache, never copied. Each call looks at the cache as it is then; take a
+/// [`Lister::snapshot`] for several looks at one moment, or to go through objects without collecting them.
+pub struct Lister<K> {
+    store: Arc<Store<K>>,
+}
+
+impl<K: Kind> Lister<K> {
+    pub(crate) fn new(store: Arc<Store<K>>) -> Lister<K> {
+        Lister { store }
+    }
+
+    /// The objects whose labels fit, of all namespaces.
+    #[must_use]
+    pub fn list(&self, selector: &Selector) -> Vec<Arc<K>> {
+        self.store
+            .read(|contents| collect(Objects::all(contents), selector, contents.objects.len()))
+    }
+
+    /// The same within one namespace.
+    #[must_use]
+    pub fn namespace<'a>(&'a self, namespace: &'a str) -> NamespaceLister<'a, K> {
+        NamespaceLister {
+            store: &self.store,
+            namespace,
+        }
+    }
+
+    /// A cluster-scoped object by its name.
+    ///
+    /// # Errors
+    /// If it is not in the cache; the error names the resource.
+    pub fn get(&self, name: &str) -> Result<Arc<K>, Error> {
+        get(&self.store, None, name)
+    }
+
+    /// An object by its key.
+    ///
+    /// # Errors
+    /// If it is not in the cache; the error names the resource.
+    pub fn get_key(&self, key: &Key) -> Result<Arc<K>, Error> {
+        let (namespace, name) = key.parts();
+        get(&self.store, namespace, name)
+    }
+
+    /// How many objects there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.store.read(|contents| contents.objects.len())
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Everything as it is now.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot<K> {
+        self.store.snapshot()
+    }
+}
+
+impl<K> Lister<K> {
+    pub(super) fn store(&self) -> &Arc<Store<K>> {
+        &self.store
+    }
+}
+
+impl<K> Clone for Lister<K> {
+    fn clone(&self) -> Self {
+        Lister {
+            store: Arc::clone(&self.store),
+        }
+    }
+}
+
+impl<K> fmt::Debug for Lister<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Lister({})", self.store.resource())
+    }
+}
+
+/// A [`Lister`] of one namespace.
+pub struct NamespaceLister<'a, K> {
+    store: &'a Store<K>,
+    namespace: &'a str,
+}
+
+impl<K: Kind> NamespaceLister<'_, K> {
+    /// The objects of the namespace whose labels fit.
+    #[must_use]
+    pub fn list(&self, selector: &Selector) -> Vec<Arc<K>> {
+        self.store
+            .read(|contents| collect(Objects::namespace(contents, self.namespace), selector, 0))
+    }
+
+    /// An object by its name.
+    ///
+    /// # Errors
+    /// If it is not in the cache; the error names the resource.
+    pub fn get(&self, name: &str) -> Result<Arc<K>, Error> {
+        get(self.store, Some(self.namespace), name)
+    }
+}
+
+impl<K> fmt::Debug for NamespaceLister<'_, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "NamespaceLister({}, {})",
+            self.store.resource(),
+            self.namespace
+        )
+    }
+}
+
+fn collect<K: Kind>(objects: Objects<'_, K>, selector: &Selector, expected: usize) -> Vec<Arc<K>> {
+    if selector.is_everything() {
+        let mut list = Vec::with_capacity(expected);
+        list.extend(objects.entries().map(|entry| entry.object()));
+        return list;
+    }
+    let fitting = objects.entries().filter(|entry| fits(selector, &**entry.value()));
+    fitting.map(|entry| entry.object()).collect()
+}
+
+fn get<K: Kind>(store: &Store<K>, namespace: Option<&str>, name: &str) -> Result<Arc<K>, Error> {
+    let found = store.read(|contents| contents.get(namespace, name).map(|entry| entry.object()));
+    found.ok_or_else(|| {
+        Error::new(Problem::NotFound(Key::new(namespace, name))).during(Doing::Caching, store.resource())
+    })
+}

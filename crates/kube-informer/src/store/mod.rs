@@ -1,0 +1,105 @@
+//! The cache: objects, indexes and version as one immutable snapshot behind an atomic pointer.
+//!
+//! Readers load the pointer and walk immutable trees: they take no lock, never wait for the writer, and never make it
+//! wait; what one read sees is of one moment. The controller is the only writer. It edits its own copy of the trees,
+//! which costs the path to each changed place, and publishes it.
+//!
+//! Objects lie in one tree by a hash of namespace and name, so a namespace is a range of it and needs no index. Each
+//! index is a tree of its own by a hash of the value and the key.
+
+mod hash;
+mod index;
+mod lister;
+mod snapshot;
+mod together;
+mod tree;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use tokio::sync::watch;
+
+use crate::key::Key;
+use crate::kind::ResourceName;
+use crate::object::Entry;
+use crate::version::Version;
+
+pub(crate) use self::hash::Seed;
+pub use self::index::{Index, IndexValue};
+pub use self::lister::{Lister, NamespaceLister};
+pub use self::snapshot::{Objects, Snapshot};
+pub use self::together::{Together, together};
+pub(crate) use self::writer::{Change, Writer};
+
+/// A way through all entries of a snapshot, at any pace.
+pub(crate) type Walk<K> = tree::Walk<Arc<Entry<K>>>;
+
+use self::snapshot::Contents;
+
+/// The readers' side of the cache.
+#[derive(Debug)]
+pub(crate) struct Store<K> {
+    current: ArcSwap<Contents<K>>,
+    /// Moved whenever a version is published, for those who wait for one.
+    version: watch::Sender<Option<Version>>,
+    resource: ResourceName,
+}
+
+impl<K> Store<K> {
+    pub(crate) fn new(resource: ResourceName, seed: Seed) -> Store<K> {
+        Store {
+            current: ArcSwap::from_pointee(Contents::empty(resource.clone(), seed)),
+            version: watch::Sender::new(None),
+            resource,
+        }
+    }
+
+    pub(crate) fn resource(&self) -> &ResourceName {
+        &self.resource
+    }
+
+    /// Everything as it is now.
+    pub(crate) fn snapshot(&self) -> Snapshot<K> {
+        Snapshot::new(self.current.load_full())
+    }
+
+    /// One look at the current contents.
+    fn read<R>(&self, look: impl FnOnce(&Contents<K>) -> R) -> R {
+        look(&self.current.load())
+    }
+
+    /// The entry of an object, if it is there in just this version.
+    pub(crate) fn known(&self, key: &Key, version: &Version) -> Option<Arc<Entry<K>>> {
+        let (namespace, name) = key.parts();
+        self.read(|contents| {
+            contents
+                .get(namespace, name)
+                .filter(|entry| entry.version() == version)
+                .cloned()
+        })
+    }
+
+    /// The version of the contents; none before the first list.
+    pub(crate) fn version(&self) -> Option<Version> {
+        self.read(|contents| contents.version.clone())
+    }
+
+    /// The versions as they are published.
+    pub(crate) fn versions(&self) -> watch::Receiver<Option<Version>> {
+        self.version.subscribe()
+    }
+
+    /// Puts new contents in place of the current ones, which are given back.
+    fn publish(&self, contents: Arc<Contents<K>>) -> Arc<Contents<K>> {
+        let version = contents.version.clone();
+        let old = self.current.swap(contents);
+        if old.version != version {
+            self.version.send_replace(version);
+        }
+        old
+    }
+}

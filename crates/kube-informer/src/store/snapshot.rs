@@ -1,0 +1,257 @@
+//! The cache at one moment.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use kube_wire::selector::Selector;
+
+use super::hash::Seed;
+use super::index::{AnyIndex, Index, IndexValue};
+use super::tree::{self, Tree};
+use crate::error::{Doing, Error, Problem};
+use crate::key::Key;
+use crate::kind::{Kind, ResourceName};
+use crate::object::{Entry, Object};
+use crate::version::Version;
+
+/// Everything an informer knows, at one moment: objects, indexes and version.
+///
+/// Taking a snapshot costs a counter, whatever the size, and it stays as it is for as long as it is held; what has
+/// changed since is then kept in both states. All reads of one snapshot are of one moment.
+pub struct Snapshot<K> {
+    contents: Arc<Contents<K>>,
+}
+
+/// What a snapshot holds.
+pub(super) struct Contents<K> {
+    pub(super) objects: Tree<Arc<Entry<K>>>,
+    pub(super) indexes: Vec<Arc<dyn AnyIndex<K>>>,
+    pub(super) version: Option<Version>,
+    pub(super) seed: Seed,
+    pub(super) resource: ResourceName,
+}
+
+impl<K> Contents<K> {
+    pub(super) fn empty(resource: ResourceName, seed: Seed) -> Contents<K> {
+        Contents {
+            objects: Tree::new(),
+            indexes: Vec::new(),
+            version: None,
+            seed,
+            resource,
+        }
+    }
+
+    pub(super) fn get(&self, namespace: Option<&str>, name: &str) -> Option<&Arc<Entry<K>>> {
+        let hash = self.seed.object(namespace, name);
+        self.objects.get(hash, |entry| entry.key().is(namespace, name))
+    }
+
+    pub(super) fn index(&self, name: &str) -> Option<&Arc<dyn AnyIndex<K>>> {
+        self.indexes.iter().find(|index| &**index.name() == name)
+    }
+}
+
+impl<K> Snapshot<K> {
+    pub(super) fn new(contents: Arc<Contents<K>>) -> Snapshot<K> {
+        Snapshot { contents }
+    }
+
+    pub(super) fn is_current(&self, current: &Arc<Contents<K>>) -> bool {
+        Arc::ptr_eq(&self.contents, current)
+    }
+
+    pub(crate) fn get_entry(&self, key: &Key) -> Option<&Arc<Entry<K>>> {
+        let (namespace, name) = key.parts();
+        self.contents.get(namespace, name)
+    }
+
+    /// All entries, for one who goes through them at his own pace.
+    pub(crate) fn walk(&self) -> tree::Walk<Arc<Entry<K>>> {
+        self.contents.objects.walk()
+    }
+
+    /// The resource version of this moment; none before the first list.
+    #[must_use]
+    pub fn version(&self) -> Option<&Version> {
+        self.contents.version.as_ref()
+    }
+
+    /// How many objects there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.contents.objects.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// An object by its key.
+    #[must_use]
+    pub fn get(&self, key: &Key) -> Option<Arc<K>> {
+        self.get_entry(key).map(|entry| entry.object())
+    }
+
+    /// All objects, in no order that means anything.
+    #[must_use]
+    pub fn iter(&self) -> Objects<'_, K> {
+        Objects::all(&self.contents)
+    }
+
+    /// All objects of a namespace.
+    #[must_use]
+    pub fn namespace<'a>(&'a self, namespace: &'a str) -> Objects<'a, K> {
+        Objects::namespace(&self.contents, namespace)
+    }
+
+    /// The objects that an index holds under a value. Of an index that was added after this snapshot there is nothing.
+    pub fn by<V, Q>(&self, index: &Index<K, V>, value: &Q) -> Vec<Arc<K>>
+    where
+        K: 'static,
+        V: IndexValue + Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        index.find_in(&self.contents, value)
+    }
+
+    /// The objects that an index holds under a value, both by their printed names.
+    ///
+    /// # Errors
+    /// If there is no index of that name.
+    pub fn by_name(&self, index: &str, value: &str) -> Result<Vec<Arc<K>>, Error> {
+        Ok(self.index(index)?.find_text(value))
+    }
+
+    /// The keys of the objects that an index holds under a value, sorted.
+    ///
+    /// # Errors
+    /// If there is no index of that name.
+    pub fn keys_by_name(&self, index: &str, value: &str) -> Result<Vec<Key>, Error> {
+        let mut keys = self.index(index)?.find_keys(value);
+        keys.sort();
+        Ok(keys)
+    }
+
+    /// The values that an index holds something under, printed and sorted.
+    ///
+    /// # Errors
+    /// If there is no index of that name.
+    pub fn index_values(&self, index: &str) -> Result<Vec<String>, Error> {
+        let mut values = self.index(index)?.texts();
+        values.sort();
+        values.dedup();
+        Ok(values)
+    }
+
+    /// The names of all indexes.
+    pub fn index_names(&self) -> impl Iterator<Item = &str> {
+        self.contents.indexes.iter().map(|index| &**index.name())
+    }
+
+    fn index(&self, name: &str) -> Result<&Arc<dyn AnyIndex<K>>, Error> {
+        self.contents.index(name).ok_or_else(|| {
+            Error::new(Problem::UnknownIndex(name.to_owned())).during(Doing::Caching, &self.contents.resource)
+        })
+    }
+}
+
+impl<K: Kind> Snapshot<K> {
+    /// The objects whose labels fit.
+    pub fn select<'a>(&'a self, selector: &'a Selector) -> impl Iterator<Item = Object<K>> + 'a {
+        self.iter().filter(|object| fits(selector, &**object))
+    }
+}
+
+/// Whether an object's labels fit.
+pub(super) fn fits<K: kube::Resource>(selector: &Selector, object: &K) -> bool {
+    selector.is_everything() || selector.matches(&object.meta().labels)
+}
+
+impl<K> Clone for Snapshot<K> {
+    fn clone(&self) -> Self {
+        Snapshot::new(Arc::clone(&self.contents))
+    }
+}
+
+impl<'a, K> IntoIterator for &'a Snapshot<K> {
+    type Item = Object<K>;
+    type IntoIter = Objects<'a, K>;
+
+    fn into_iter(self) -> Objects<'a, K> {
+        self.iter()
+    }
+}
+
+impl<K> fmt::Debug for Snapshot<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.contents, f)
+    }
+}
+
+impl<K> fmt::Debug for Contents<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot")
+            .field("resource", &self.resource)
+            .field("objects", &self.objects.len())
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Objects of a snapshot, one after the other.
+pub struct Objects<'a, K> {
+    entries: tree::Range<'a, Arc<Entry<K>>>,
+    namespace: Option<&'a str>,
+}
+
+impl<'a, K> Objects<'a, K> {
+    pub(super) fn all(contents: &'a Contents<K>) -> Objects<'a, K> {
+        Objects {
+            entries: contents.objects.range(0..=u64::MAX),
+            namespace: None,
+        }
+    }
+
+    pub(super) fn namespace(contents: &'a Contents<K>, namespace: &'a str) -> Objects<'a, K> {
+        Objects {
+            entries: contents.objects.range(contents.seed.namespace(Some(namespace))),
+            namespace: Some(namespace),
+        }
+    }
+
+    pub(super) fn entries(self) -> impl Iterator<Item = &'a Arc<Entry<K>>> {
+        let namespace = self.namespace;
+        self.entries.filter(move |entry| in_namespace(entry, namespace))
+    }
+}
+
+/// The range of a namespace may hold others that collide with it.
+fn in_namespace<K>(entry: &Entry<K>, namespace: Option<&str>) -> bool {
+    namespace.is_none_or(|namespace| entry.key().namespace() == Some(namespace))
+}
+
+impl<K> Iterator for Objects<'_, K> {
+    type Item = Object<K>;
+
+    fn next(&mut self) -> Option<Object<K>> {
+        loop {
+            let entry = self.entries.next()?;
+            if in_namespace(entry, self.namespace) {
+                return Some(Object::new(Arc::clone(entry)));
+            }
+        }
+    }
+}
+
+impl<K> fmt::Debug for Objects<'_, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Objects")
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,2 @@
+mod measure;
+mod model;

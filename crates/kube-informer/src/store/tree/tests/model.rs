@@ -1,0 +1,405 @@
+//! The tree against a model, and its shape after every step.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use super::super::node::Node;
+use super::super::{Iter, MAX_HEIGHT, Range, Tree, WIDTH, Walk};
+
+/// Narrow nodes make high trees of few slots.
+const NARROW: usize = 6;
+
+#[derive(Debug, PartialEq)]
+struct Item {
+    hash: u64,
+    id: u32,
+    version: u32,
+}
+
+type Slot = Arc<Item>;
+type Model = BTreeMap<(u64, u32), Slot>;
+
+/// Where the hashes of the items come from.
+#[derive(Clone, Copy, Debug)]
+enum Hashes {
+    Uniform,
+    FewDistinct,
+    AllEqual(u64),
+    Ascending,
+    Descending,
+}
+
+impl Hashes {
+    const ALL: [Hashes; 7] = [
+        Hashes::Uniform,
+        Hashes::FewDistinct,
+        Hashes::AllEqual(7),
+        Hashes::AllEqual(0),
+        Hashes::AllEqual(u64::MAX),
+        Hashes::Ascending,
+        Hashes::Descending,
+    ];
+
+    /// The hash of an item, the same each time for the same item.
+    fn of(self, id: u32) -> u64 {
+        match self {
+            Hashes::Uniform => fastrand::Rng::with_seed(u64::from(id)).u64(..),
+            Hashes::FewDistinct => [0, 1, 1 << 32, u64::MAX - 1, u64::MAX][id as usize % 5],
+            Hashes::AllEqual(hash) => hash,
+            Hashes::Ascending => u64::from(id),
+            Hashes::Descending => u64::MAX - u64::from(id),
+        }
+    }
+}
+
+/// A tree, its model, and every slot that was taken out of it.
+struct Pair<const W: usize> {
+    tree: Tree<Slot, W>,
+    model: Model,
+    gone: Vec<Slot>,
+}
+
+impl<const W: usize> Pair<W> {
+    fn new() -> Self {
+        Self {
+            tree: Tree::new(),
+            model: Model::new(),
+            gone: Vec::new(),
+        }
+    }
+
+    fn insert(&mut self, hash: u64, id: u32, version: u32) {
+        let slot = Arc::new(Item { hash, id, version });
+        let expected = self.model.insert((hash, id), slot.clone());
+        let replaced = self.tree.insert(hash, slot, |other| other.id == id);
+        assert_eq!(replaced, expected);
+        self.gone.extend(expected);
+    }
+
+    fn remove(&mut self, hash: u64, id: u32) {
+        let expected = self.model.remove(&(hash, id));
+        let removed = self.tree.remove(hash, |other| other.id == id);
+        assert_eq!(removed, expected);
+        self.gone.extend(expected);
+    }
+
+    fn get(&self, hash: u64, id: u32) {
+        assert_eq!(
+            self.tree.get(hash, |slot| slot.id == id),
+            self.model.get(&(hash, id))
+        );
+    }
+
+    fn range(&self, hashes: RangeInclusive<u64>) {
+        let found = by_id(self.tree.range(hashes.clone()).cloned());
+        let expected: Vec<Slot> = self
+            .model
+            .values()
+            .filter(|slot| hashes.contains(&slot.hash))
+            .cloned()
+            .collect();
+        assert_eq!(found, expected, "{hashes:?}");
+    }
+}
+
+/// The slots with those of equal hashes in the order of the model, once it is sure that the hashes ascend.
+fn by_id(slots: impl Iterator<Item = Slot>) -> Vec<Slot> {
+    let mut slots: Vec<Slot> = slots.collect();
+    assert!(
+        slots.is_sorted_by_key(|slot| slot.hash),
+        "not in the order of the hashes"
+    );
+    slots.sort_by_key(|slot| (slot.hash, slot.id));
+    slots
+}
+
+fn assert_holds<const W: usize>(tree: &Tree<Slot, W>, model: &Model) {
+    let expected: Vec<Slot> = model.values().cloned().collect();
+    assert_eq!(by_id(tree.iter().cloned()), expected);
+    assert_eq!(by_id(tree.walk()), expected);
+}
+
+/// Sorted, bounds right, all leaves at one depth, each node filled, no slot uncounted.
+fn assert_well_formed<const W: usize>(tree: &Tree<Slot, W>) {
+    let Some(root) = &tree.root else {
+        assert_eq!(tree.len(), 0);
+        return;
+    };
+    match &**root {
+        Node::Leaf(slots) => assert!(slots.len() > 0, "an empty tree has no nodes"),
+        Node::Inner(children) => assert!(children.len() > 1, "a root with one child is too high"),
+    }
+    let (height, slots) = measure_node(root, 0..=u64::MAX);
+    assert!(height <= MAX_HEIGHT);
+    assert_eq!(slots, tree.len());
+}
+
+/// The height of a node and the number of its slots, whose hashes must lie within the bounds.
+fn measure_node<const W: usize>(node: &Node<Slot, W>, bounds: RangeInclusive<u64>) -> (usize, usize) {
+    match node {
+        Node::Leaf(slots) => {
+            assert!(slots.hashes().is_sorted());
+            for (hash, slot) in slots.hashes().iter().zip(slots.items()) {
+                assert_eq!(Some(*hash), slot.as_ref().map(|slot| slot.hash));
+                assert!(bounds.contains(hash), "{hash} not in {bounds:?}");
+            }
+            (1, slots.len())
+        }
+        Node::Inner(children) => {
+            let hashes = children.hashes();
+            assert!(hashes.is_sorted());
+            assert!(bounds.contains(&hashes[0]));
+            let (mut below, mut total) = (None, 0);
+            for (at, child) in children.items().iter().flatten().enumerate() {
+                assert!(child.len() >= W / 3, "a node holds {} only", child.len());
+                let upper = hashes.get(at + 1).unwrap_or(bounds.end());
+                let (height, slots) = measure_node(child, hashes[at]..=*upper);
+                assert_eq!(*below.get_or_insert(height), height, "leaves at different depths");
+                total += slots;
+            }
+            (below.unwrap_or(0) + 1, total)
+        }
+    }
+}
+
+/// Random steps; `ids` is how many different items there may be at once.
+fn play<const W: usize>(hashes: Hashes, seed: u64, steps: u32, ids: u32) {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut pair = Pair::<W>::new();
+    let mut snapshots: Vec<(Tree<Slot, W>, Model)> = Vec::new();
+    // Items come in the order of their ids where the hashes have an order, else at random.
+    let mut next = 0;
+    for step in 0..steps {
+        // The tree grows for a time and shrinks for a time, down to nothing.
+        let growing = (step / (2 * ids)).is_multiple_of(2);
+        let id = if matches!(hashes, Hashes::Ascending | Hashes::Descending) && random.bool() {
+            next = (next + 1) % ids;
+            next
+        } else {
+            random.u32(..ids)
+        };
+        let hash = hashes.of(id);
+        match random.u32(..20) {
+            0 => pair.get(hash, id),
+            1 => pair.get(random.u64(..), id),
+            2 => {
+                let (one, other) = (hashes.of(random.u32(..ids)), hashes.of(random.u32(..ids)));
+                pair.range(one.saturating_sub(random.u64(..2))..=other.saturating_add(random.u64(..2)));
+            }
+            3 if random.u32(..10) == 0 => assert_holds(&pair.tree, &pair.model),
+            4 if random.u32(..10) == 0 => snapshots.push((pair.tree.clone(), pair.model.clone())),
+            5 if random.u32(..10) == 0 && !snapshots.is_empty() => {
+                let (tree, model) = snapshots.swap_remove(random.usize(..snapshots.len()));
+                assert_well_formed(&tree);
+                assert_holds(&tree, &model);
+            }
+            chance if (chance < 17) == growing => pair.insert(hash, id, step),
+            _ => match pair.model.keys().nth(random.usize(..=ids as usize / 4)).copied() {
+                Some((hash, id)) if random.bool() => pair.remove(hash, id),
+                _ => pair.remove(hash, id),
+            },
+        }
+        assert_well_formed(&pair.tree);
+    }
+    for (tree, model) in snapshots.drain(..) {
+        assert_well_formed(&tree);
+        assert_holds(&tree, &model);
+    }
+    assert_holds(&pair.tree, &pair.model);
+
+    let Pair {
+        mut tree,
+        model,
+        gone,
+    } = pair;
+    assert!(
+        gone.iter().all(|slot| Arc::strong_count(slot) == 1),
+        "a slot taken out is still held"
+    );
+    assert!(
+        model.values().all(|slot| Arc::strong_count(slot) == 2),
+        "a slot is held twice"
+    );
+    for (hash, id) in model.keys() {
+        assert!(tree.remove(*hash, |slot| slot.id == *id).is_some());
+        assert_well_formed(&tree);
+    }
+    assert!(tree.root.is_none());
+    assert!(
+        model.values().all(|slot| Arc::strong_count(slot) == 1),
+        "a removed slot is still held"
+    );
+}
+
+#[test]
+fn does_what_the_model_does() {
+    for hashes in Hashes::ALL {
+        for seed in 0..6 {
+            println!("{hashes:?}, seed {seed}");
+            play::<NARROW>(hashes, seed, 3000, 250);
+        }
+        for seed in 0..3 {
+            println!("{hashes:?}, wide, seed {seed}");
+            play::<WIDTH>(hashes, seed, 3000, 500);
+        }
+    }
+}
+
+#[test]
+fn is_built_of_sorted_slots() {
+    for hashes in Hashes::ALL {
+        for count in (0..80).chain([215, 216, 217, 1000]) {
+            let model: Model = (0..count)
+                .map(|id| {
+                    (
+                        (hashes.of(id), id),
+                        Arc::new(Item {
+                            hash: hashes.of(id),
+                            id,
+                            version: 0,
+                        }),
+                    )
+                })
+                .collect();
+            let sorted = || model.values().map(|slot| (slot.hash, slot.clone()));
+            let narrow = Tree::<Slot, NARROW>::from_sorted(sorted());
+            assert_well_formed(&narrow);
+            assert_holds(&narrow, &model);
+            let wide = Tree::<Slot>::from_sorted(sorted());
+            assert_well_formed(&wide);
+            assert_holds(&wide, &model);
+        }
+    }
+}
+
+#[test]
+fn a_built_tree_is_edited_like_any_other() {
+    let mut pair = Pair::<NARROW>::new();
+    for id in 0..500 {
+        let hash = Hashes::FewDistinct.of(id);
+        pair.model
+            .insert((hash, id), Arc::new(Item { hash, id, version: 0 }));
+    }
+    pair.tree = Tree::from_sorted(pair.model.values().map(|slot| (slot.hash, slot.clone())));
+    for id in (0..1000).step_by(3) {
+        pair.insert(Hashes::FewDistinct.of(id), id, 1);
+        assert_well_formed(&pair.tree);
+    }
+    for id in (0..1000).rev() {
+        pair.remove(Hashes::FewDistinct.of(id), id);
+        assert_well_formed(&pair.tree);
+    }
+    assert!(pair.tree.is_empty());
+}
+
+#[test]
+fn an_empty_range_has_nothing() {
+    let tree = Tree::<Slot>::from_sorted((0..100).map(|hash| {
+        (
+            hash,
+            Arc::new(Item {
+                hash,
+                id: 0,
+                version: 0,
+            }),
+        )
+    }));
+    let (start, end) = (50, 49);
+    assert_eq!(tree.range(start..=end).count(), 0);
+    assert_eq!(tree.range(100..=u64::MAX).count(), 0);
+    assert_eq!(Tree::<Slot>::new().iter().count(), 0);
+    assert_eq!(Tree::<Slot>::new().walk().count(), 0);
+}
+
+#[test]
+fn a_range_ends_where_its_hashes_end() {
+    let slots = (0..300).map(|hash| {
+        (
+            hash,
+            Arc::new(Item {
+                hash,
+                id: 0,
+                version: 0,
+            }),
+        )
+    });
+    let tree = Tree::<Slot, NARROW>::from_sorted(slots);
+    let mut range = tree.range(10..=12);
+    assert_eq!(range.by_ref().take(3).count(), 3);
+    assert_eq!(range.depth, 0, "it would go on through all leaves further right");
+    assert_eq!(range.next(), None);
+}
+
+#[test]
+fn an_edit_copies_only_what_others_hold() {
+    fn leaf_of(tree: &Tree<Slot, NARROW>, hash: u64) -> *const Slot {
+        std::ptr::from_ref(tree.get(hash, |_| true).expect("the hash is in the tree"))
+    }
+    let slot = |hash, version| Arc::new(Item { hash, id: 0, version });
+    let before = Tree::<Slot, NARROW>::from_sorted((0..300).map(|hash| (hash, slot(hash, 0))));
+    let mut after = before.clone();
+    after.insert(10, slot(10, 1), |_| true);
+    assert_ne!(leaf_of(&after, 10), leaf_of(&before, 10));
+    assert_eq!(leaf_of(&after, 200), leaf_of(&before, 200));
+
+    let root_of = |tree: &Tree<Slot, NARROW>| tree.root.as_ref().map(Arc::as_ptr);
+    let copied = (root_of(&after), leaf_of(&after, 10));
+    after.insert(10, slot(10, 2), |_| true);
+    let edited = (root_of(&after), leaf_of(&after, 10));
+    assert_eq!(edited, copied, "the copies are the tree's own");
+
+    let snapshot = after.clone();
+    assert!(after.remove(10, |_| false).is_none());
+    let left_alone = root_of(&after) == root_of(&snapshot);
+    assert!(left_alone, "nothing was removed, nothing is copied");
+}
+
+#[test]
+fn a_walk_lets_go_of_what_it_has_passed() {
+    let slots: Vec<Slot> = (0..300)
+        .map(|hash| {
+            Arc::new(Item {
+                hash,
+                id: 0,
+                version: 0,
+            })
+        })
+        .collect();
+    let tree = Tree::<Slot, NARROW>::from_sorted(slots.iter().map(|slot| (slot.hash, slot.clone())));
+    let mut walk = tree.walk();
+    drop(tree);
+    for (at, slot) in slots.iter().enumerate() {
+        assert_eq!(walk.next().as_ref(), Some(slot));
+        assert_eq!(Arc::strong_count(slot), 1, "slot {at} is held behind the walk");
+        assert!(slots[at + 1..].iter().all(|ahead| Arc::strong_count(ahead) == 2));
+    }
+    assert_eq!(walk.next(), None);
+}
+
+#[test]
+fn a_walk_goes_on_while_the_tree_changes() {
+    let mut pair = Pair::<NARROW>::new();
+    for id in 0..300 {
+        pair.insert(u64::from(id), id, 0);
+    }
+    let expected: Vec<Slot> = pair.model.values().cloned().collect();
+    let mut walk = pair.tree.walk();
+    let mut walked: Vec<Slot> = walk.by_ref().take(100).collect();
+    for id in 0..300 {
+        pair.remove(u64::from(id), id);
+    }
+    walked.extend(walk);
+    assert_eq!(walked, expected);
+}
+
+#[test]
+fn crosses_threads() {
+    fn crosses<T: Send + Sync>() {}
+    fn lives<T: 'static>() {}
+    crosses::<Tree<Slot>>();
+    crosses::<Iter<'static, Slot>>();
+    crosses::<Range<'static, Slot>>();
+    crosses::<Walk<Slot>>();
+    lives::<Walk<Slot>>();
+}

@@ -1,0 +1,301 @@
+//! The one who writes: applies deltas to the trees, says what changed, and publishes.
+
+use std::sync::Arc;
+
+use super::Store;
+use super::hash::Seed;
+use super::index::{IndexFunction, IndexTree, IndexValue, WritableIndex};
+use super::snapshot::Contents;
+use super::tree::Tree;
+use crate::delta_fifo::{Delta, Listed, Replaced};
+use crate::error::{Doing, Error, Problem};
+use crate::kind::Kind;
+use crate::object::{Entry, Unplaced};
+use crate::version::Version;
+
+/// A change of the store, as handlers are told of it.
+#[derive(Debug)]
+pub(crate) enum Change<K> {
+    Added {
+        new: Arc<Entry<K>>,
+    },
+    Updated {
+        old: Arc<Entry<K>>,
+        new: Arc<Entry<K>>,
+    },
+    Deleted {
+        /// What the store held.
+        old: Arc<Entry<K>>,
+        /// The object's last state, as far as it is known.
+        last: Arc<Entry<K>>,
+        /// Nobody saw the object go: it was missing in a list.
+        unknown: bool,
+    },
+}
+
+impl<K> Change<K> {
+    /// The key's hash and the entry that has the key.
+    pub(crate) fn entry(&self) -> &Arc<Entry<K>> {
+        match self {
+            Change::Added { new } | Change::Updated { new, .. } => new,
+            Change::Deleted { old, .. } => old,
+        }
+    }
+}
+
+impl<K> Clone for Change<K> {
+    fn clone(&self) -> Self {
+        match self {
+            Change::Added { new } => Change::Added { new: Arc::clone(new) },
+            Change::Updated { old, new } => Change::Updated {
+                old: Arc::clone(old),
+                new: Arc::clone(new),
+            },
+            Change::Deleted { old, last, unknown } => Change::Deleted {
+                old: Arc::clone(old),
+                last: Arc::clone(last),
+                unknown: *unknown,
+            },
+        }
+    }
+}
+
+/// The writer's side of the cache. There is one.
+pub(crate) struct Writer<K> {
+    store: Arc<Store<K>>,
+    objects: Tree<Arc<Entry<K>>>,
+    indexes: Vec<Box<dyn WritableIndex<K>>>,
+    version: Option<Version>,
+    seed: Seed,
+    /// Contents that a reader still held when they were replaced. The writer lets go of them last, so that no reader has
+    /// to free a whole cache.
+    retired: Vec<Arc<Contents<K>>>,
+    /// What index functions got wrong since the last publication.
+    errors: Vec<Error>,
+}
+
+impl<K: Kind> Writer<K> {
+    pub(crate) fn new(store: Arc<Store<K>>, seed: Seed) -> Writer<K> {
+        Writer {
+            store,
+            objects: Tree::new(),
+            indexes: Vec::new(),
+            version: None,
+            seed,
+            retired: Vec::new(),
+            errors: Vec::new(),
+        }
+    }
+
+    /// Applies one delta and notes what changed. Nobody sees it before [`Writer::publish`].
+    pub(crate) fn apply(&mut self, delta: Delta<K>, changes: &mut Vec<Change<K>>) {
+        match delta {
+            Delta::Upsert(item) => {
+                self.version = Some(item.version.clone());
+                self.upsert(item, changes);
+            }
+            Delta::Deleted(item) => {
+                self.version = Some(item.version.clone());
+                self.delete(item, changes);
+            }
+            Delta::Bookmark(version) => self.version = Some(version),
+            Delta::Replaced(replaced) => self.replace(replaced, changes),
+        }
+    }
+
+    /// Lets readers see what was applied. What index functions got wrong meanwhile is given back.
+    pub(crate) fn publish(&mut self) -> Vec<Error> {
+        let contents = Contents {
+            objects: self.objects.clone(),
+            indexes: self.indexes.iter().map(|index| index.publish()).collect(),
+            version: self.version.clone(),
+            seed: self.seed,
+            resource: self.store.resource().clone(),
+        };
+        let old = self.store.publish(Arc::new(contents));
+        self.retired.push(old);
+        self.retired.retain(|contents| Arc::strong_count(contents) > 1);
+        std::mem::take(&mut self.errors)
+    }
+
+    /// Adds an index and fills it with what is there.
+    ///
+    /// Every entry notes its place in every index, so all of them are made anew; the objects stay where they are.
+    pub(crate) fn add_index<V: IndexValue>(
+        &mut self,
+        name: Arc<str>,
+        function: IndexFunction<K, V>,
+    ) -> Result<(), Error> {
+        if self.indexes.iter().any(|index| **index.name() == *name) {
+            let conflict = Error::new(Problem::IndexConflict(name.to_string()));
+            return Err(conflict.during(Doing::Caching, self.store.resource()));
+        }
+        self.indexes
+            .push(Box::new(IndexTree::new(name, function, self.seed)));
+        for index in &mut self.indexes {
+            index.clear();
+        }
+        let objects = std::mem::take(&mut self.objects);
+        let entries: Vec<_> = objects.iter().map(|entry| self.place(entry.unplaced())).collect();
+        self.objects = Tree::from_sorted(entries.into_iter().map(|entry| (entry.hash(), entry)));
+        Ok(())
+    }
+
+    fn upsert(&mut self, item: Unplaced<K>, changes: &mut Vec<Change<K>>) {
+        let new = self.place(item);
+        let old = self
+            .objects
+            .insert(new.hash(), Arc::clone(&new), |entry| entry.key() == new.key());
+        if let Some(old) = &old {
+            self.displace(old);
+        }
+        note(old, new, changes);
+    }
+
+    fn delete(&mut self, item: Unplaced<K>, changes: &mut Vec<Change<K>>) {
+        let Some(old) = self.objects.remove(item.hash, |entry| *entry.key() == item.key) else {
+            return;
+        };
+        self.displace(&old);
+        changes.push(Change::Deleted {
+            old,
+            last: item.outside(),
+            unknown: false,
+        });
+    }
+
+    /// Puts a whole list in place of everything: first what is gone, then what is new or has changed (contract 3 and 4).
+    fn replace(&mut self, replaced: Replaced<K>, changes: &mut Vec<Change<K>>) {
+        self.version = Some(replaced.version);
+        if self.objects.is_empty() {
+            return self.fill(replaced.items, changes);
+        }
+        let gone = self.missing_in(&replaced.items);
+        for old in gone {
+            self.objects.remove(old.hash(), |entry| Arc::ptr_eq(entry, &old));
+            self.displace(&old);
+            changes.push(Change::Deleted {
+                last: Arc::clone(&old),
+                old,
+                unknown: true,
+            });
+        }
+        for item in replaced.items {
+            let item = match item {
+                Listed::Known(known) => {
+                    let current = self.objects.get(known.hash(), |entry| entry.key() == known.key());
+                    // An index that was added meanwhile has made new entries for the same objects.
+                    if current.is_some_and(|current| current.version() == known.version()) {
+                        continue;
+                    }
+                    known.unplaced()
+                }
+                Listed::New(new) => {
+                    let current = self.objects.get(new.hash, |entry| *entry.key() == new.key);
+                    if current.is_some_and(|current| current.version() == &new.version) {
+                        continue;
+                    }
+                    new
+                }
+            };
+            self.upsert(item, changes);
+        }
+    }
+
+    /// Fills an empty store in one go.
+    fn fill(&mut self, items: Vec<Listed<K>>, changes: &mut Vec<Change<K>>) {
+        let mut slots = Vec::with_capacity(items.len());
+        for item in items {
+            let item = match item {
+                Listed::Known(known) => known.unplaced(),
+                Listed::New(new) => new,
+            };
+            let entry = self.place(item);
+            changes.push(Change::Added {
+                new: Arc::clone(&entry),
+            });
+            slots.push((entry.hash(), entry));
+        }
+        self.objects = Tree::from_sorted(slots);
+    }
+
+    /// The entries that a list does not have any more. Both are in the order of hashes.
+    fn missing_in(&self, items: &[Listed<K>]) -> Vec<Arc<Entry<K>>> {
+        let place = |item: &Listed<K>| match item {
+            Listed::Known(known) => known.hash(),
+            Listed::New(new) => new.hash,
+        };
+        let is = |item: &Listed<K>, entry: &Entry<K>| match item {
+            Listed::Known(known) => known.key() == entry.key(),
+            Listed::New(new) => new.key == *entry.key(),
+        };
+        let mut missing = Vec::new();
+        let mut at = 0;
+        for entry in &self.objects {
+            while at < items.len() && place(&items[at]) < entry.hash() {
+                at += 1;
+            }
+            let mut same_place = items[at..].iter().take_while(|item| place(item) == entry.hash());
+            if !same_place.any(|item| is(item, entry)) {
+                missing.push(Arc::clone(entry));
+            }
+        }
+        missing
+    }
+
+    /// Makes an entry and puts it into every index.
+    fn place(&mut self, item: Unplaced<K>) -> Arc<Entry<K>> {
+        if self.indexes.is_empty() {
+            return item.placed(None);
+        }
+        let mut hashes = Vec::with_capacity(2 * self.indexes.len());
+        for index in &mut self.indexes {
+            if let Err(error) = index.prepare(&item.key, &item.value, &mut hashes) {
+                self.errors
+                    .push(error.during(Doing::Caching, self.store.resource()));
+            }
+        }
+        let entry = item.placed(Some(Box::new(hashes)));
+        for index in &mut self.indexes {
+            index.insert(&entry);
+        }
+        entry
+    }
+
+    /// Takes an entry out of every index.
+    fn displace(&mut self, entry: &Arc<Entry<K>>) {
+        let mut rest = entry.postings();
+        for index in &mut self.indexes {
+            let Some((count, hashes)) = rest.split_first() else {
+                return;
+            };
+            let (hashes, others) = hashes.split_at(*count as usize);
+            index.remove(entry, hashes);
+            rest = others;
+        }
+    }
+}
+
+/// Two objects that had one name one after the other are told apart: the first is gone, and nobody saw it go.
+fn note<K: Kind>(old: Option<Arc<Entry<K>>>, new: Arc<Entry<K>>, changes: &mut Vec<Change<K>>) {
+    match old {
+        None => changes.push(Change::Added { new }),
+        Some(old) if old.is_same_object(&new) => changes.push(Change::Updated { old, new }),
+        Some(old) => {
+            changes.push(Change::Deleted {
+                last: Arc::clone(&old),
+                old,
+                unknown: true,
+            });
+            changes.push(Change::Added { new });
+        }
+    }
+}
+
+impl<K> std::fmt::Debug for Writer<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer")
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}

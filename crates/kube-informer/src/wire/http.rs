@@ -1,0 +1,287 @@
+//! Lists and watches of an API server, through kube's client.
+
+use std::error::Error as StdError;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures::future::BoxFuture;
+use futures::stream::{self, StreamExt};
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
+use http::{Request, Response};
+use http_body_util::BodyExt;
+use kube::Client;
+use kube::client::Body;
+
+use super::json::{self, Expected, Lines};
+use super::{ListRequest, ListWatch, Listing, WatchRequest, Watching};
+use crate::error::{Error, StatusError};
+use crate::kind::Kind;
+
+/// No object of Kubernetes is larger than a few megabytes; a longer line is a broken or hostile server.
+const LARGEST_EVENT: usize = 64 << 20;
+/// A page of a list, or a list without pages, of which nothing larger is plausible.
+const LARGEST_LIST: usize = 4 << 30;
+/// A failure's body is read for its words only.
+const LARGEST_FAILURE: usize = 1 << 20;
+
+/// Lists and watches one kind on an API server.
+///
+/// It stands for client-go's `ListWatch` made from a REST client. Objects of `PartialObjectMeta<K>` are asked for as
+/// `PartialObjectMetadata`, so the server sends nothing else.
+#[derive(Clone)]
+pub struct ApiListWatch<K: Kind> {
+    client: Client,
+    path: Arc<str>,
+    selectors: Arc<[(String, String)]>,
+    expected: Arc<Expected>,
+    kind: std::marker::PhantomData<fn() -> K>,
+}
+
+impl<K: Kind> ApiListWatch<K> {
+    /// The objects of one namespace, or of all; of a cluster-scoped kind if there is no namespace.
+    pub fn new(client: Client, kind: &K::DynamicType, namespace: Option<&str>) -> ApiListWatch<K> {
+        ApiListWatch {
+            client,
+            path: K::url_path(kind, namespace).into(),
+            selectors: Arc::default(),
+            expected: Arc::new(Expected::of::<K>(kind)),
+            kind: std::marker::PhantomData,
+        }
+    }
+
+    /// Parameters that every list and watch carries, as in `labelSelector` and `fieldSelector`.
+    #[must_use]
+    pub fn parameters<N: Into<String>, V: Into<String>>(
+        mut self,
+        parameters: impl IntoIterator<Item = (N, V)>,
+    ) -> ApiListWatch<K> {
+        let more = parameters
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()));
+        self.selectors = self.selectors.iter().cloned().chain(more).collect();
+        self
+    }
+
+    fn request(&self, accept: &str, parameters: &[(&str, &str)]) -> Result<Request<Body>, Error> {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        for (name, value) in &*self.selectors {
+            query.append_pair(name, value);
+        }
+        query.extend_pairs(parameters);
+        Request::get(format!("{}?{}", self.path, query.finish()))
+            .header(ACCEPT, accept)
+            // A compressed watch would wait for its block to fill.
+            .header(ACCEPT_ENCODING, "identity")
+            .body(Body::empty())
+            .map_err(|error| Error::bad_data_from("a request that cannot be made", error))
+    }
+
+    async fn send(&self, request: Request<Body>) -> Result<Response<Body>, Error> {
+        let response = self.client.send(request).await.map_err(request_error)?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        Err(failure(response).await)
+    }
+}
+
+impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<K>, Error>> {
+        Box::pin(async move {
+            let limit = request.limit.map(|limit| limit.to_string());
+            let mut parameters: Vec<(&str, &str)> = Vec::new();
+            if let Some(limit) = &limit {
+                parameters.push(("limit", limit));
+            }
+            if let Some(token) = &request.continue_token {
+                parameters.push(("continue", token));
+            }
+            if let Some(version) = &request.resource_version {
+                parameters.push(("resourceVersion", version));
+            }
+            let accept = if K::metadata_api() {
+                "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+            } else {
+                "application/json"
+            };
+            let response = self.send(self.request(accept, &parameters)?).await?;
+            check_json(&response)?;
+            let body = collect(response.into_body(), LARGEST_LIST, "a list").await?;
+            let parts = json::list_parts(&body, &self.expected)?;
+            Ok(stream::iter(parts).boxed())
+        })
+    }
+
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<K>, Error>> {
+        Box::pin(async move {
+            let timeout = request.timeout.as_secs().to_string();
+            let mut parameters = vec![
+                ("watch", "true"),
+                ("allowWatchBookmarks", "true"),
+                ("timeoutSeconds", timeout.as_str()),
+            ];
+            if let Some(version) = &request.resource_version {
+                parameters.push(("resourceVersion", version));
+            }
+            if request.initial_events {
+                parameters.push(("sendInitialEvents", "true"));
+                parameters.push(("resourceVersionMatch", "NotOlderThan"));
+            }
+            let accept = if K::metadata_api() {
+                "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+            } else {
+                "application/json"
+            };
+            let response = self.send(self.request(accept, &parameters)?).await?;
+            check_json(&response)?;
+            let frames = Frames {
+                body: response.into_body(),
+                lines: Lines::new(LARGEST_EVENT),
+                expected: Arc::clone(&self.expected),
+            };
+            Ok(stream::unfold(Some(frames), |frames| async move {
+                let mut frames = frames?;
+                let event = frames.next().await?;
+                // After an error nothing that follows in the stream means anything.
+                let rest = event.is_ok().then_some(frames);
+                Some((event, rest))
+            })
+            .boxed())
+        })
+    }
+}
+
+impl<K: Kind> std::fmt::Debug for ApiListWatch<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ApiListWatch({})", self.path)
+    }
+}
+
+/// The events of a watch's body.
+struct Frames {
+    body: Body,
+    lines: Lines,
+    expected: Arc<Expected>,
+}
+
+impl Frames {
+    async fn next<K: Kind>(&mut self) -> Option<Result<super::WatchEvent<K>, Error>> {
+        loop {
+            match self.lines.next_line() {
+                Ok(Some(line)) => return Some(json::watch_event(&line, &self.expected)),
+                Ok(None) => {}
+                Err(error) => return Some(Err(error)),
+            }
+            match self.body.frame().await {
+                Some(Ok(frame)) => {
+                    if let Ok(data) = frame.into_data() {
+                        self.lines.push(&data);
+                    }
+                }
+                Some(Err(error)) => return Some(Err(body_error("the watch broke", error))),
+                None => {
+                    let rest = self.lines.rest()?;
+                    // A last event may lack its line end; half an event is a broken connection, not bad data.
+                    let whole = serde_json::from_slice::<serde::de::IgnoredAny>(&rest).is_ok();
+                    return Some(if whole {
+                        json::watch_event(&rest, &self.expected)
+                    } else {
+                        let cause = io::Error::from(io::ErrorKind::UnexpectedEof);
+                        Err(Error::transport(
+                            "the watch ended in the middle of an event",
+                            cause,
+                        ))
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// An answer in another format is the answer of something that is not the API server.
+fn check_json(response: &Response<Body>) -> Result<(), Error> {
+    let content_type = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    match content_type {
+        Some(content_type) if !content_type.starts_with("application/json") => Err(Error::bad_data(format!(
+            "content of the type {content_type:?} instead of application/json; is this an API server?"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+async fn collect(mut body: Body, limit: usize, what: &str) -> Result<Bytes, Error> {
+    let mut collected = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| body_error(&format!("{what} broke off"), error))?;
+        if let Ok(data) = frame.into_data() {
+            if collected.len() + data.len() > limit {
+                return Err(Error::bad_data(format!(
+                    "{what} of more than {} MiB, which is the limit",
+                    limit >> 20
+                )));
+            }
+            collected.extend_from_slice(&data);
+        }
+    }
+    Ok(collected.freeze())
+}
+
+async fn failure(response: Response<Body>) -> Error {
+    let code = response.status().as_u16();
+    let retry_after = response
+        .headers()
+        .get(RETRY_AFTER)
+        .and_then(|value| value.to_str().ok()?.parse().ok())
+        .map(Duration::from_secs);
+    let body = collect(response.into_body(), LARGEST_FAILURE, "a failure")
+        .await
+        .unwrap_or_default();
+    let mut status = match serde_json::from_slice::<kube::core::Status>(&body) {
+        Ok(status) => json::status_error(status, code),
+        // A proxy answers in its own words; the first line of them is enough.
+        Err(_) => StatusError {
+            code,
+            message: String::from_utf8_lossy(&body)
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .chars()
+                .take(200)
+                .collect(),
+            ..StatusError::default()
+        },
+    };
+    status.retry_after = status.retry_after.or(retry_after);
+    Error::status(status)
+}
+
+/// An error before any answer: the server cannot be reached, or the connection broke before the answer came.
+fn request_error(error: kube::Error) -> Error {
+    if is_connect_error(&error) {
+        Error::connect(error)
+    } else {
+        Error::transport("the request got no answer", error)
+    }
+}
+
+fn body_error(what: &str, error: kube::Error) -> Error {
+    Error::transport(what.to_owned(), error)
+}
+
+fn is_connect_error(error: &kube::Error) -> bool {
+    let mut next: Option<&(dyn StdError + 'static)> = Some(error);
+    while let Some(error) = next {
+        if let Some(io) = error.downcast_ref::<io::Error>()
+            && matches!(io.kind(), io::ErrorKind::ConnectionRefused)
+        {
+            return true;
+        }
+        next = error.source();
+    }
+    false
+}

@@ -1,0 +1,306 @@
+//! Lists and watch frames in JSON.
+
+use bytes::{Bytes, BytesMut};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{Item, ListPart, WatchEvent};
+use crate::error::{Error, StatusError};
+use crate::kind::Kind;
+use crate::version::Version;
+
+/// The annotation of the bookmark that ends the initial events of a streaming list.
+const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+
+/// The `kind` a source of objects must have, and the forms that are told apart from it.
+#[derive(Debug, Clone)]
+pub(super) struct Expected {
+    pub(super) api_version: String,
+    pub(super) kind: String,
+}
+
+impl Expected {
+    /// What objects of `K` are called on the wire.
+    pub(super) fn of<K: Kind>(kind: &K::DynamicType) -> Expected {
+        if K::metadata_api() {
+            Expected {
+                api_version: "meta.k8s.io/v1".to_owned(),
+                kind: "PartialObjectMetadata".to_owned(),
+            }
+        } else {
+            Expected {
+                api_version: K::api_version(kind).into_owned(),
+                kind: K::kind(kind).into_owned(),
+            }
+        }
+    }
+
+    /// Items of a list and old servers leave the type out; a wrong one is never accepted.
+    fn check(&self, api_version: Option<&str>, kind: Option<&str>, list: bool) -> Result<(), Error> {
+        if kind == Some("Table") {
+            return Err(Error::bad_data(
+                "a Table, the form for people, instead of objects",
+            ));
+        }
+        let fits = |kind: &str| match kind.strip_suffix("List") {
+            Some(of) if list => of == self.kind,
+            _ => !list && kind == self.kind,
+        };
+        if kind.is_none_or(fits) && api_version.is_none_or(|version| version == self.api_version) {
+            return Ok(());
+        }
+        Err(Error::bad_data(format!(
+            "{} {} instead of {} {}{}",
+            api_version.unwrap_or("(no apiVersion)"),
+            kind.unwrap_or("(no kind)"),
+            self.api_version,
+            self.kind,
+            if list { "List" } else { "" },
+        )))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Page<'a> {
+    #[serde(default)]
+    api_version: Option<String>,
+    #[serde(default)]
+    kind: Option<String>,
+    #[serde(default)]
+    metadata: PageMeta,
+    #[serde(borrow, default)]
+    items: Option<Vec<&'a RawValue>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct PageMeta {
+    #[serde(default)]
+    resource_version: Option<String>,
+    #[serde(default, rename = "continue")]
+    continue_token: Option<String>,
+}
+
+/// The parts of a whole list page.
+pub(super) fn list_parts<K: Kind>(
+    body: &Bytes,
+    expected: &Expected,
+) -> Result<Vec<Result<ListPart<K>, Error>>, Error> {
+    let page: Page<'_> = serde_json::from_slice(body).map_err(|error| {
+        Error::bad_data_from(
+            format!("a list that is not whole JSON ({} bytes)", body.len()),
+            error,
+        )
+    })?;
+    expected.check(page.api_version.as_deref(), page.kind.as_deref(), true)?;
+    let version = match page.metadata.resource_version {
+        Some(version) if !version.is_empty() => Version::from(version),
+        _ => return Err(Error::bad_data("a list without metadata.resourceVersion")),
+    };
+    let items = page.items.unwrap_or_default();
+    let mut parts = Vec::with_capacity(items.len() + 1);
+    for item in items {
+        parts.push(decode_item(item, expected).map(ListPart::Item));
+    }
+    parts.push(Ok(ListPart::End {
+        version,
+        continue_token: page.metadata.continue_token.filter(|token| !token.is_empty()),
+    }));
+    Ok(parts)
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TypeOf {
+    #[serde(default)]
+    api_version: Option<String>,
+    #[serde(default)]
+    kind: Option<String>,
+    #[serde(default)]
+    metadata: Option<NameOf>,
+}
+
+#[derive(Deserialize)]
+struct NameOf {
+    #[serde(default)]
+    namespace: Option<String>,
+    #[serde(default)]
+    name: Option<String>,
+}
+
+fn decode_item<K: Kind>(raw: &RawValue, expected: &Expected) -> Result<Item<K>, Error> {
+    let object = serde_json::from_str::<K>(raw.get());
+    // k8s-openapi checks the type itself and says so in its own words; ours name what came and what was expected.
+    let object = match object {
+        Ok(object) => object,
+        Err(error) => {
+            let Ok(type_of) = serde_json::from_str::<TypeOf>(raw.get()) else {
+                return Err(Error::bad_data_from(
+                    "an object that is not an object of Kubernetes",
+                    error,
+                ));
+            };
+            expected.check(type_of.api_version.as_deref(), type_of.kind.as_deref(), false)?;
+            let name = type_of.metadata.map_or_else(
+                || "an object without metadata".to_owned(),
+                |meta| match (meta.namespace, meta.name) {
+                    (Some(namespace), Some(name)) => format!("{namespace}/{name}"),
+                    (_, Some(name)) => name,
+                    _ => "an object without a name".to_owned(),
+                },
+            );
+            return Err(Error::bad_data_from(
+                format!("{name} does not fit the type"),
+                error,
+            ));
+        }
+    };
+    Item::decoded(object)
+}
+
+#[derive(Deserialize)]
+struct Frame<'a> {
+    #[serde(rename = "type")]
+    event: String,
+    #[serde(borrow)]
+    object: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct Bookmark {
+    metadata: BookmarkMeta,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct BookmarkMeta {
+    #[serde(default)]
+    resource_version: Option<String>,
+    #[serde(default)]
+    annotations: Option<std::collections::BTreeMap<String, String>>,
+}
+
+/// One line of a watch.
+pub(super) fn watch_event<K: Kind>(line: &[u8], expected: &Expected) -> Result<WatchEvent<K>, Error> {
+    let frame: Frame<'_> = serde_json::from_slice(line).map_err(|error| {
+        Error::bad_data_from(
+            format!("a watch event that is not JSON ({} bytes)", line.len()),
+            error,
+        )
+    })?;
+    match frame.event.as_str() {
+        "ADDED" => typed_item(frame.object, expected).map(WatchEvent::Added),
+        "MODIFIED" => typed_item(frame.object, expected).map(WatchEvent::Modified),
+        "DELETED" => typed_item(frame.object, expected).map(WatchEvent::Deleted),
+        "BOOKMARK" => {
+            let bookmark: Bookmark = serde_json::from_str(frame.object.get())
+                .map_err(|error| Error::bad_data_from("a bookmark without metadata", error))?;
+            let version = match bookmark.metadata.resource_version {
+                Some(version) if !version.is_empty() => Version::from(version),
+                _ => return Err(Error::bad_data("a bookmark without metadata.resourceVersion")),
+            };
+            let annotations = bookmark.metadata.annotations.unwrap_or_default();
+            Ok(WatchEvent::Bookmark {
+                version,
+                initial_events_end: annotations
+                    .get(INITIAL_EVENTS_END)
+                    .is_some_and(|value| value == "true"),
+            })
+        }
+        "ERROR" => {
+            let status = serde_json::from_str::<kube::core::Status>(frame.object.get()).map_err(|error| {
+                Error::bad_data_from("a failure in the watch that is not a Status", error)
+            })?;
+            Ok(WatchEvent::Failure(status_error(status, 0)))
+        }
+        other => Err(Error::bad_data(format!(
+            "a watch event of the unknown type {other:?}"
+        ))),
+    }
+}
+
+/// An object of a watch carries its type, which is checked before the object is read.
+fn typed_item<K: Kind>(raw: &RawValue, expected: &Expected) -> Result<Item<K>, Error> {
+    let type_of: TypeOf = serde_json::from_str(raw.get())
+        .map_err(|error| Error::bad_data_from("a watch event without an object of Kubernetes", error))?;
+    expected.check(type_of.api_version.as_deref(), type_of.kind.as_deref(), false)?;
+    if type_of.metadata.is_none() {
+        return Err(Error::bad_data("a watch event whose object has no metadata"));
+    }
+    decode_item(raw, expected)
+}
+
+/// A `Status` of the server as an error; `code` is used where the status has none.
+pub(super) fn status_error(status: kube::core::Status, code: u16) -> StatusError {
+    let (causes, retry_after) = match status.details {
+        Some(details) => (details.causes, details.retry_after_seconds),
+        None => (Vec::new(), 0),
+    };
+    StatusError {
+        code: if status.code == 0 { code } else { status.code },
+        reason: status.reason,
+        message: status.message,
+        causes: causes.into_iter().map(|cause| cause.reason).collect(),
+        retry_after: (retry_after > 0).then(|| std::time::Duration::from_secs(retry_after.into())),
+    }
+}
+
+/// Cuts a body into lines, however the bytes arrive.
+#[derive(Debug)]
+pub(super) struct Lines {
+    buffer: BytesMut,
+    searched: usize,
+    limit: usize,
+}
+
+impl Lines {
+    /// Lines of at most `limit` bytes.
+    pub(super) fn new(limit: usize) -> Lines {
+        Lines {
+            buffer: BytesMut::new(),
+            searched: 0,
+            limit,
+        }
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// The next whole line that is not empty.
+    pub(super) fn next_line(&mut self) -> Result<Option<Bytes>, Error> {
+        loop {
+            match self.buffer[self.searched..]
+                .iter()
+                .position(|byte| *byte == b'\n')
+            {
+                Some(at) => {
+                    let mut line = self.buffer.split_to(self.searched + at + 1);
+                    self.searched = 0;
+                    line.truncate(line.len() - 1);
+                    if !line.iter().all(u8::is_ascii_whitespace) {
+                        return Ok(Some(line.freeze()));
+                    }
+                }
+                None if self.buffer.len() > self.limit => {
+                    return Err(Error::bad_data(format!(
+                        "a watch event of more than {} MiB, which is the limit",
+                        self.limit >> 20
+                    )));
+                }
+                None => {
+                    self.searched = self.buffer.len();
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    /// What is left when the body ends: a last line without its end, or half of one.
+    pub(super) fn rest(&mut self) -> Option<Bytes> {
+        self.searched = 0;
+        let rest = self.buffer.split().freeze();
+        (!rest.iter().all(u8::is_ascii_whitespace)).then_some(rest)
+    }
+}

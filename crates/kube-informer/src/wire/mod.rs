@@ -1,0 +1,94 @@
+//! From the server's bytes to items: the requests an informer makes, and what comes back.
+//!
+//! This room knows HTTP bodies and their formats; it knows nothing of stores and handlers. [`ListWatch`] is its door:
+//! [`ApiListWatch`] asks a real API server through kube's client, and a test or a special source implements it as it
+//! likes. It stands for client-go's `ListerWatcher`.
+
+mod http;
+mod item;
+mod json;
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+
+use crate::error::{Error, StatusError};
+use crate::version::Version;
+
+pub use self::http::ApiListWatch;
+pub use self::item::Item;
+
+/// A source of objects that can be listed and watched.
+///
+/// Dropping a future or stream ends the request. An implementation sends one request per call, and leaves repeating,
+/// waiting and deciding to the informer.
+pub trait ListWatch<K>: Send + Sync + 'static {
+    /// One list request: the items of one page, then its end.
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<K>, Error>>;
+
+    /// One watch request: events, until the source closes it.
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<K>, Error>>;
+}
+
+/// The answer to a list request, as it arrives.
+pub type Listing<K> = BoxStream<'static, Result<ListPart<K>, Error>>;
+
+/// The answer to a watch request, as it arrives.
+pub type Watching<K> = BoxStream<'static, Result<WatchEvent<K>, Error>>;
+
+/// A list request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListRequest {
+    /// `resourceVersion`: `"0"` for any version, a version for that or a newer one, none for the newest.
+    pub resource_version: Option<String>,
+    /// `limit`: the size of a page, none for everything at once.
+    pub limit: Option<u32>,
+    /// `continue`: where the page before ended.
+    pub continue_token: Option<String>,
+}
+
+/// A watch request. Bookmarks are always asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WatchRequest {
+    /// `resourceVersion`: events after this version; none together with `initial_events` means the newest state.
+    pub resource_version: Option<String>,
+    /// `timeoutSeconds`: when the server is to close the watch.
+    pub timeout: Duration,
+    /// `sendInitialEvents`: first every object, then a bookmark that says so, then events.
+    pub initial_events: bool,
+}
+
+/// A part of the answer to a list request.
+#[derive(Debug)]
+pub enum ListPart<K> {
+    /// One object.
+    Item(Item<K>),
+    /// The end of the page; nothing comes after it.
+    End {
+        /// The version of the collection.
+        version: Version,
+        /// The `continue` of the next page, if there is one.
+        continue_token: Option<String>,
+    },
+}
+
+/// An event of a watch.
+#[derive(Debug)]
+pub enum WatchEvent<K> {
+    /// An object is new.
+    Added(Item<K>),
+    /// An object has changed.
+    Modified(Item<K>),
+    /// An object is gone; this was its last state.
+    Deleted(Item<K>),
+    /// Nothing happened up to this version.
+    Bookmark {
+        /// The version reached.
+        version: Version,
+        /// Whether it ends the initial events.
+        initial_events_end: bool,
+    },
+    /// The server ends the watch with a failure.
+    Failure(StatusError),
+}
