@@ -154,8 +154,8 @@ impl<K: Kind> Listener<K> {
     pub(super) fn leave(&self) {
         self.removed.cancel();
         self.queue.lock().clear();
-        // A handler whose task never began will never run.
-        if self.runner.lock().take().is_some() {
+        // A handler whose task never began will never run, and a stream has none.
+        if self.runner.lock().take().is_some() || self.is_stream {
             self.ended();
         }
         self.ready.wake();

@@ -241,7 +241,7 @@ impl<K: Kind> Processor<K> {
     /// The first half of [`Processor::stop`].
     pub(crate) fn close(&self) -> Arc<Vec<Arc<Listener<K>>>> {
         let mut gate = self.gate.lock();
-        let never_ran = !matches!(gate.state, State::Running(_));
+        let never_ran = matches!(gate.state, State::New);
         gate.state = State::Stopped;
         for listener in &*gate.listeners {
             listener.close();

@@ -14,7 +14,7 @@ use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
 
-use super::json::{self, Expected, Lines};
+use super::json::{self, Expected, Lines, RawPage};
 use super::{ListRequest, ListWatch, Listing, WatchRequest, Watching};
 use crate::error::{Error, StatusError};
 use crate::kind::Kind;
@@ -109,8 +109,16 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
             let response = self.send(self.request(accept, &parameters)?).await?;
             check_json(&response)?;
             let body = collect(response.into_body(), LARGEST_LIST, "a list").await?;
-            let parts = json::list_parts(&body, &self.expected)?;
-            Ok(stream::iter(parts).boxed())
+            let page = RawPage::read(body, Arc::clone(&self.expected))?;
+            Ok(stream::unfold((page, 0_u32), |(mut page, decoded)| async move {
+                // Decoding is work without a pause in it, so others get their turn here.
+                if decoded % 16 == 15 {
+                    tokio::task::yield_now().await;
+                }
+                page.next_part()
+                    .map(|part| (part, (page, decoded.wrapping_add(1))))
+            })
+            .boxed())
         })
     }
 

@@ -1,5 +1,8 @@
 //! Lists and watch frames in JSON.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use bytes::{Bytes, BytesMut};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -82,32 +85,54 @@ struct PageMeta {
     continue_token: Option<String>,
 }
 
-/// The parts of a whole list page.
-pub(super) fn list_parts<K: Kind>(
-    body: &Bytes,
-    expected: &Expected,
-) -> Result<Vec<Result<ListPart<K>, Error>>, Error> {
-    let page: Page<'_> = serde_json::from_slice(body).map_err(|error| {
-        Error::bad_data_from(
-            format!("a list that is not whole JSON ({} bytes)", body.len()),
-            error,
-        )
-    })?;
-    expected.check(page.api_version.as_deref(), page.kind.as_deref(), true)?;
-    let version = match page.metadata.resource_version {
-        Some(version) if !version.is_empty() => Version::from(version),
-        _ => return Err(Error::bad_data("a list without metadata.resourceVersion")),
-    };
-    let items = page.items.unwrap_or_default();
-    let mut parts = Vec::with_capacity(items.len() + 1);
-    for item in items {
-        parts.push(decode_item(item, expected).map(ListPart::Item));
+/// A list page whose items are found and not yet decoded.
+pub(super) struct RawPage {
+    body: Bytes,
+    items: std::vec::IntoIter<Range<usize>>,
+    expected: Arc<Expected>,
+    end: Option<(Version, Option<String>)>,
+}
+
+impl RawPage {
+    /// Finds the items of a whole list page.
+    pub(super) fn read(body: Bytes, expected: Arc<Expected>) -> Result<RawPage, Error> {
+        let page: Page<'_> = serde_json::from_slice(&body).map_err(|error| {
+            Error::bad_data_from(
+                format!("a list that is not whole JSON ({} bytes)", body.len()),
+                error,
+            )
+        })?;
+        expected.check(page.api_version.as_deref(), page.kind.as_deref(), true)?;
+        let version = match page.metadata.resource_version {
+            Some(version) if !version.is_empty() => Version::from(version),
+            _ => return Err(Error::bad_data("a list without metadata.resourceVersion")),
+        };
+        let continue_token = page.metadata.continue_token.filter(|token| !token.is_empty());
+        let place = |item: &RawValue| {
+            let start = item.get().as_ptr().addr() - body.as_ptr().addr();
+            start..start + item.get().len()
+        };
+        let items: Vec<_> = page.items.unwrap_or_default().into_iter().map(place).collect();
+        Ok(RawPage {
+            items: items.into_iter(),
+            body,
+            expected,
+            end: Some((version, continue_token)),
+        })
     }
-    parts.push(Ok(ListPart::End {
-        version,
-        continue_token: page.metadata.continue_token.filter(|token| !token.is_empty()),
-    }));
-    Ok(parts)
+
+    /// Decodes the next item; after the last one comes the end of the page.
+    pub(super) fn next_part<K: Kind>(&mut self) -> Option<Result<ListPart<K>, Error>> {
+        match self.items.next() {
+            Some(place) => Some(decode_item(&self.body[place], &self.expected).map(ListPart::Item)),
+            None => self.end.take().map(|(version, continue_token)| {
+                Ok(ListPart::End {
+                    version,
+                    continue_token,
+                })
+            }),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -129,13 +154,13 @@ struct NameOf {
     name: Option<String>,
 }
 
-fn decode_item<K: Kind>(raw: &RawValue, expected: &Expected) -> Result<Item<K>, Error> {
-    let object = serde_json::from_str::<K>(raw.get());
+fn decode_item<K: Kind>(raw: &[u8], expected: &Expected) -> Result<Item<K>, Error> {
+    let object = serde_json::from_slice::<K>(raw);
     // k8s-openapi checks the type itself and says so in its own words; ours name what came and what was expected.
     let object = match object {
         Ok(object) => object,
         Err(error) => {
-            let Ok(type_of) = serde_json::from_str::<TypeOf>(raw.get()) else {
+            let Ok(type_of) = serde_json::from_slice::<TypeOf>(raw) else {
                 return Err(Error::bad_data_from(
                     "an object that is not an object of Kubernetes",
                     error,
@@ -228,7 +253,7 @@ fn typed_item<K: Kind>(raw: &RawValue, expected: &Expected) -> Result<Item<K>, E
     if type_of.metadata.is_none() {
         return Err(Error::bad_data("a watch event whose object has no metadata"));
     }
-    decode_item(raw, expected)
+    decode_item(raw.get().as_bytes(), expected)
 }
 
 /// A `Status` of the server as an error; `code` is used where the status has none.
