@@ -48,16 +48,16 @@ const STEPS: &[Step] = &[
         action: Action::Chore(all_tests),
     },
     Step {
-        name: "example",
+        name: "example-server",
         action: Action::Cargo(
-            &[
-                "run",
-                "--quiet",
-                "--package",
-                "kube-embedded",
-                "--example",
-                "first",
-            ],
+            &["run", "--quiet", "--package", "kube-embedded", "--example", "first"],
+            &[],
+        ),
+    },
+    Step {
+        name: "example-informer",
+        action: Action::Cargo(
+            &["run", "--quiet", "--package", "kube-informer", "--example", "first"],
             &[],
         ),
     },

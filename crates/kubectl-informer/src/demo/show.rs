@@ -1,14 +1,15 @@
 //! What the demo prints: a greeting, one line per change, a summary at the end.
 
-use std::collections::HashMap;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
+use std::time::Duration;
 
-use futures::{StreamExt as _, TryStreamExt as _};
-use kube::api::{Api, DynamicObject, WatchEvent, WatchParams};
+use futures::StreamExt as _;
+use kube::Client;
+use kube::api::DynamicObject;
 use kube::core::{ApiResource, GroupVersionKind};
-use kube::{Client, ResourceExt as _};
 use kube_embedded::Server;
+use kube_informer::{Event, HandlerOptions, Object, SharedInformer};
 use serde_json::Value;
 
 use super::Outcome;
@@ -20,6 +21,13 @@ const KINDS: [(&str, &str, &str, &str); 4] = [
     ("apps", "v1", "Deployment", "deployments"),
     ("demo.example", "v1", "Backup", "backups"),
 ];
+
+#[derive(Clone, Copy)]
+enum Sign {
+    Added,
+    Updated,
+    Deleted,
+}
 
 /// The view of the demo.
 pub(super) struct Show {
@@ -59,58 +67,61 @@ impl Show {
         ));
     }
 
-    /// Prints every change, from the beginning, until the server ends.
+    /// Prints every change, from the beginning, for as long as it is awaited.
     pub(super) async fn follow(&self, client: Client) -> Outcome {
         let mut streams = Vec::new();
         for (group, version, kind, plural) in KINDS {
             let resource =
                 ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural);
-            let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-            let events = api.watch(&WatchParams::default().timeout(290), "0").await?;
-            streams.push(events.map_ok(move |event| (kind, event)).boxed());
+            let informer = SharedInformer::<DynamicObject>::builder_with(client.clone(), resource).build();
+            let events = informer.events_with(HandlerOptions::new().every_event())?;
+            informer.start()?;
+            informer.wait_for_sync(Duration::from_secs(30)).await?;
+            let mut first: Vec<_> = informer.snapshot().iter().collect();
+            first.sort_by(|a, b| a.key().cmp(b.key()));
+            for object in &first {
+                self.change(Sign::Added, kind, object, &state(kind, &object.data));
+            }
+            streams.push(events.map(move |event| (kind, event)));
         }
-        let mut known: HashMap<String, Value> = HashMap::new();
         let mut events = futures::stream::select_all(streams);
-        while let Some((kind, event)) = events.try_next().await? {
-            self.event(kind, event, &mut known);
+        while let Some((kind, event)) = events.next().await {
+            self.event(kind, &event);
         }
         Ok(())
     }
 
-    fn event(&self, kind: &str, event: WatchEvent<DynamicObject>, known: &mut HashMap<String, Value>) {
-        let (sign, colour, object) = match event {
-            WatchEvent::Added(object) => ("+", "32", object),
-            WatchEvent::Modified(object) => ("~", "33", object),
-            WatchEvent::Deleted(object) => ("-", "31", object),
-            WatchEvent::Bookmark(_) => return,
-            WatchEvent::Error(status) => {
-                return line(&self.paint("31", &format!("! {}", status.message)));
+    fn event(&self, kind: &str, event: &Event<DynamicObject>) {
+        match event {
+            Event::Added {
+                object,
+                is_in_initial_list: false,
+            } => {
+                self.change(Sign::Added, kind, object, &state(kind, &object.data));
             }
-        };
-        let name = match object.namespace() {
-            Some(namespace) => format!("{namespace}/{}", object.name_any()),
-            None => object.name_any(),
-        };
-        let key = format!("{kind} {name}");
-        let before = if sign == "-" {
-            known.remove(&key)
-        } else {
-            known.insert(key, object.data.clone())
-        };
-        let what = match (sign, before) {
-            ("~", Some(before)) => changes(kind, &before, &object.data),
-            _ => state(kind, &object.data),
-        };
-        if sign == "~" && what.is_empty() {
-            return;
+            Event::Updated { old, new } => {
+                let what = changes(kind, &old.data, &new.data);
+                if !what.is_empty() {
+                    self.change(Sign::Updated, kind, new, &what);
+                }
+            }
+            Event::Deleted(gone) => self.change(Sign::Deleted, kind, gone, &state(kind, &gone.data)),
+            _ => {}
         }
-        let version = object.resource_version().unwrap_or_default();
+    }
+
+    fn change(&self, sign: Sign, kind: &str, object: &Object<DynamicObject>, what: &str) {
+        let (sign, colour) = match sign {
+            Sign::Added => ("+", "32"),
+            Sign::Updated => ("~", "33"),
+            Sign::Deleted => ("-", "31"),
+        };
         line(&format!(
             "{} {:>6} {:<10} {:<24} {what}",
             self.paint(colour, sign),
-            self.paint("2", &version),
+            self.paint("2", &object.version().to_string()),
             kind,
-            name
+            object.key()
         ));
     }
 

@@ -1,0 +1,55 @@
+//! A cache of pods that stays in step with the cluster, with an index and a handler.
+//!
+//! It brings its own API server. For a cluster of yours, take `Client::try_default()` instead.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
+use kube::api::PostParams;
+use kube_embedded::Server;
+use kube_informer::{Selector, SharedInformer, callbacks};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let server = Server::start().await?;
+    let client = server.client()?;
+
+    let pods = SharedInformer::<Pod>::builder(client.clone()).build();
+    let by_node = pods.index("node", |pod: &Pod| {
+        pod.spec.as_ref().and_then(|spec| spec.node_name.clone())
+    })?;
+    pods.add_handler(
+        callbacks::<Pod>()
+            .on_add(|pod, is_in_initial_list| {
+                println!("+ {} (there before: {is_in_initial_list})", pod.key())
+            })
+            .on_update(|old, new| println!("~ {} from {} to {}", new.key(), old.version(), new.version()))
+            .on_delete(|pod| println!("- {}", pod.key())),
+    )?;
+    pods.start()?;
+    pods.wait_for_sync(Duration::from_secs(30)).await?;
+
+    let created = Api::<Pod>::namespaced(client, "default")
+        .create(&PostParams::default(), &web())
+        .await?;
+    let version = created.metadata.resource_version.unwrap_or_default();
+    // Read your writes: from here on the cache has what was just written.
+    pods.wait_for_version(version, Duration::from_secs(30)).await?;
+
+    let selector: Selector = "app in (web, shop), !legacy".parse()?;
+    assert_eq!(pods.lister().namespace("default").list(&selector).len(), 1);
+    assert_eq!(by_node.get("node-1").len(), 1);
+
+    pods.shutdown().await;
+    server.stop().await;
+    Ok(())
+}
+
+fn web() -> Pod {
+    let manifest = serde_json::json!({
+        "metadata": { "name": "web", "labels": { "app": "web" } },
+        "spec": { "nodeName": "node-1", "containers": [{ "name": "web", "image": "nginx:1.27" }] },
+    });
+    serde_json::from_value(manifest).expect("a pod")
+}
