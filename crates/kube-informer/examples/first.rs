@@ -22,7 +22,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     pods.add_handler(
         callbacks::<Pod>()
             .on_add(|pod, is_in_initial_list| {
-                println!("+ {} (there before: {is_in_initial_list})", pod.key())
+                println!("+ {} (there before: {is_in_initial_list})", pod.key());
             })
             .on_update(|old, new| println!("~ {} from {} to {}", new.key(), old.version(), new.version()))
             .on_delete(|pod| println!("- {}", pod.key())),

@@ -21,19 +21,39 @@ pub(crate) struct Controller<K> {
     pub(crate) synced: CancellationToken,
 }
 
+/// Lists of more objects than this are worked on where they hold up nobody's thread.
+const LONG: usize = 2_000;
+
 impl<K: Kind> Controller<K> {
     /// Works until the queue is closed and empty. Errors of index functions go to `report`.
     pub(crate) async fn run(self, report: impl Fn(&Error)) {
-        let mut checks = Checks::new(self.processor.check_period());
+        let this = Arc::new(self);
+        let mut checks = Checks::new(this.processor.check_period());
         loop {
             tokio::select! {
                 biased;
-                batch = self.queue.pop() => match batch {
-                    Some(batch) => self.handle(batch).iter().for_each(&report),
+                batch = this.queue.pop() => match batch {
+                    Some(batch) => this.work(batch).await.iter().for_each(&report),
                     None => return,
                 },
-                () = checks.next() => self.processor.resync(Instant::now()),
+                () = checks.next() => this.processor.resync(Instant::now()),
             }
+        }
+    }
+
+    async fn work(self: &Arc<Self>, deltas: Vec<Delta<K>>) -> Vec<Error> {
+        let is_long = |delta: &Delta<K>| matches!(delta, Delta::Replaced(list) if list.items.len() > LONG);
+        if !deltas.iter().any(is_long) {
+            return self.handle(deltas);
+        }
+        let this = Arc::clone(self);
+        match tokio::task::spawn_blocking(move || this.handle(deltas)).await {
+            Ok(errors) => errors,
+            Err(ended) => match ended.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // The runtime is being shut down, and this task with it.
+                Err(_) => std::future::pending().await,
+            },
         }
     }
 
@@ -51,6 +71,7 @@ impl<K: Kind> Controller<K> {
                 writer.apply(delta, &mut batch.changes);
             }
             self.processor.tell(&batch, || errors = writer.publish());
+            writer.clear_away();
         }
         if batch.listed {
             self.synced.cancel();

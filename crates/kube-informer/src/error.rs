@@ -72,6 +72,11 @@ pub(crate) enum Problem {
         why: NotSynced,
         last: Option<Error>,
     },
+    HandlerNotSynced {
+        handler: String,
+        backlog: usize,
+        why: NotSynced,
+    },
     NotReached {
         version: Version,
         at: Option<Version>,
@@ -299,33 +304,25 @@ impl Error {
     /// The informer has stopped; a stopped informer never starts again.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
-        matches!(
-            self.problem(),
-            Problem::Stopped
-                | Problem::NotSynced {
-                    why: NotSynced::Stopped,
-                    ..
-                }
-                | Problem::NotReached {
-                    why: NotReached::Stopped,
-                    ..
-                }
-        )
+        match self.problem() {
+            Problem::Stopped => true,
+            Problem::NotSynced { why, .. } | Problem::HandlerNotSynced { why, .. } => {
+                *why == NotSynced::Stopped
+            }
+            Problem::NotReached { why, .. } => *why == NotReached::Stopped,
+            _ => false,
+        }
     }
 
     /// A wait ended before what was waited for.
-    #[must_use]
     pub fn is_timeout(&self) -> bool {
-        matches!(
-            self.problem(),
-            Problem::NotSynced {
-                why: NotSynced::TimedOut(_),
-                ..
-            } | Problem::NotReached {
-                why: NotReached::TimedOut(_),
-                ..
+        match self.problem() {
+            Problem::NotSynced { why, .. } | Problem::HandlerNotSynced { why, .. } => {
+                matches!(why, NotSynced::TimedOut(_))
             }
-        )
+            Problem::NotReached { why, .. } => matches!(why, NotReached::TimedOut(_)),
+            _ => false,
+        }
     }
 
     /// An index of that name exists already.
@@ -428,6 +425,22 @@ impl fmt::Display for Error {
                 match last {
                     Some(last) => write!(f, "; the last error was: {}", Chain(last)),
                     None => f.write_str("; no error was seen"),
+                }
+            }
+            Problem::HandlerNotSynced {
+                handler,
+                backlog,
+                why,
+            } => {
+                write!(
+                    f,
+                    "the handler {handler} has not handled every object of the beginning"
+                )?;
+                match why {
+                    NotSynced::TimedOut(after) => {
+                        write!(f, " within {}; it has {backlog} to go", Seconds(*after))
+                    }
+                    NotSynced::Stopped => f.write_str(" before it was removed or the informer stopped"),
                 }
             }
             Problem::NotReached { version, at, why } => {

@@ -25,6 +25,7 @@ mod object;
 mod panics;
 mod processor;
 mod reflector;
+mod selector;
 mod store;
 mod version;
 mod wire;
@@ -40,6 +41,7 @@ pub use processor::{
     filtered,
 };
 pub use reflector::Backoff;
+pub use selector::selector_of;
 pub use store::{Index, IndexValue, Lister, NamespaceLister, Objects, Snapshot, Together, together};
 pub use version::Version;
 pub use wire::{

@@ -159,7 +159,9 @@ impl<K: Kind> SharedInformer<K> {
         let errors = {
             let mut writer = self.shared.writer.lock();
             writer.add_index(Arc::clone(&name), function)?;
-            writer.publish()
+            let errors = writer.publish();
+            writer.clear_away();
+            errors
         };
         for error in &errors {
             self.shared.intake.report(error);

@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::listener::AnyListener;
-use crate::error::{Error, Problem};
+use crate::error::{Error, NotSynced, Problem};
 
 /// A handler that was added to an informer.
 ///
@@ -33,20 +34,43 @@ impl Registration {
         self.listener.synced().is_cancelled()
     }
 
-    /// Waits until [`Registration::has_synced`].
+    /// Waits until [`Registration::has_synced`], for as long as it takes.
     ///
     /// # Errors
     /// If the handler was removed or the informer stopped before.
     ///
     /// # Cancel safety
     /// Nothing is lost when the wait is dropped.
-    pub async fn wait_for_sync(&self) -> Result<(), Error> {
+    pub async fn synced(&self) -> Result<(), Error> {
         tokio::select! {
             biased;
             () = self.listener.synced().cancelled() => Ok(()),
-            () = self.listener.removed().cancelled() => Err(Error::new(Problem::Stopped)),
-            () = self.listener.done().cancelled() => Err(Error::new(Problem::Stopped)),
+            () = self.listener.removed().cancelled() => Err(self.not_synced(NotSynced::Stopped)),
+            () = self.listener.done().cancelled() => Err(self.not_synced(NotSynced::Stopped)),
         }
+    }
+
+    /// Waits until [`Registration::has_synced`], but no longer than this.
+    ///
+    /// # Errors
+    /// If it takes longer, or the handler was removed or the informer stopped before. The error names the handler and
+    /// what it has still to handle.
+    ///
+    /// # Cancel safety
+    /// Nothing is lost when the wait is dropped.
+    pub async fn wait_for_sync(&self, timeout: Duration) -> Result<(), Error> {
+        match tokio::time::timeout(timeout, self.synced()).await {
+            Ok(result) => result,
+            Err(_) => Err(self.not_synced(NotSynced::TimedOut(timeout))),
+        }
+    }
+
+    fn not_synced(&self, why: NotSynced) -> Error {
+        Error::new(Problem::HandlerNotSynced {
+            handler: self.name().to_owned(),
+            backlog: self.backlog(),
+            why,
+        })
     }
 
     /// How many objects this handler has still to be told of. It cannot be more than there are objects, unless the

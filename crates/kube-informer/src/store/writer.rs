@@ -114,8 +114,12 @@ impl<K: Kind> Writer<K> {
         };
         let old = self.store.publish(Arc::new(contents));
         self.retired.push(old);
-        self.retired.retain(|contents| Arc::strong_count(contents) > 1);
         std::mem::take(&mut self.errors)
+    }
+
+    /// Frees what was replaced and is no longer read. It may be as much as a whole cache, so it comes when nobody waits.
+    pub(crate) fn clear_away(&mut self) {
+        self.retired.retain(|contents| Arc::strong_count(contents) > 1);
     }
 
     /// Adds an index and fills it with what is there.

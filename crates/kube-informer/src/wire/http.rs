@@ -22,9 +22,9 @@ use crate::kind::Kind;
 /// No object of Kubernetes is larger than a few megabytes; a longer line is a broken or hostile server.
 const LARGEST_EVENT: usize = 64 << 20;
 /// A page of a list, or a list without pages, of which nothing larger is plausible.
-const LARGEST_LIST: usize = 4 << 30;
+const LARGEST_LIST: u64 = 16 << 30;
 /// A failure's body is read for its words only.
-const LARGEST_FAILURE: usize = 1 << 20;
+const LARGEST_FAILURE: u64 = 1 << 20;
 
 /// Lists and watches one kind on an API server.
 ///
@@ -222,12 +222,12 @@ fn check_json(response: &Response<Body>) -> Result<(), Error> {
     }
 }
 
-async fn collect(mut body: Body, limit: usize, what: &str) -> Result<Bytes, Error> {
+async fn collect(mut body: Body, limit: u64, what: &str) -> Result<Bytes, Error> {
     let mut collected = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| body_error(&format!("{what} broke off"), error))?;
         if let Ok(data) = frame.into_data() {
-            if collected.len() + data.len() > limit {
+            if (collected.len() + data.len()) as u64 > limit {
                 return Err(Error::bad_data(format!(
                     "{what} of more than {} MiB, which is the limit",
                     limit >> 20

@@ -1,0 +1,30 @@
+//! Label selectors, from objects.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube_wire::selector::{ParseSelectorError, Selector};
+
+/// The selector that an object carries, as a Deployment does for its pods.
+///
+/// An empty one selects everything; where an object has none at all, what that means is up to its kind.
+///
+/// ```
+/// use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+/// use std::collections::BTreeMap;
+///
+/// let carried = LabelSelector {
+///     match_labels: Some(BTreeMap::from([("app".to_owned(), "web".to_owned())])),
+///     ..LabelSelector::default()
+/// };
+/// assert_eq!(kube_informer::selector_of(&carried)?.to_string(), "app=web");
+/// # Ok::<(), kube_informer::ParseSelectorError>(())
+/// ```
+///
+/// # Errors
+/// If it has an unknown operator, or values that do not go with one.
+pub fn selector_of(carried: &LabelSelector) -> Result<Selector, ParseSelectorError> {
+    let expressions = carried.match_expressions.iter().flatten().map(|expression| {
+        let values = expression.values.as_deref().unwrap_or_default();
+        (expression.key.as_str(), expression.operator.as_str(), values)
+    });
+    Selector::from_parts(carried.match_labels.as_ref(), expressions)
+}
