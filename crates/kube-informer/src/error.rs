@@ -165,6 +165,12 @@ impl Error {
         Error::whole(Problem::Transport(what.into()), None, Some(source.into()))
     }
 
+    /// The server has no streaming lists; it said so in its own words.
+    pub(crate) fn streaming_refused(refusal: Error) -> Error {
+        let why = "the server refuses to list as a stream".to_owned();
+        Error::whole(Problem::NoStreamingList(why), None, Some(Box::new(refusal)))
+    }
+
     /// What the server sent cannot be used; `what` says why.
     pub fn bad_data(what: impl Into<String>) -> Error {
         Error::new(Problem::BadData(what.into()))

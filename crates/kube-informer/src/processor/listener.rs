@@ -127,11 +127,12 @@ impl<K: Kind> Listener<K> {
     }
 
     pub(super) fn push(&self, changes: &[Change<K>]) {
-        if self.removed.is_cancelled() {
-            return;
-        }
         {
             let mut queue = self.queue.lock();
+            // Whoever leaves clears the queue last, so what is pushed afterwards would stay.
+            if self.removed.is_cancelled() {
+                return;
+            }
             for change in changes {
                 queue.push(change);
             }

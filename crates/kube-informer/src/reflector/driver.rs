@@ -7,7 +7,7 @@ use futures::StreamExt;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::machine::{Action, Listed, Machine, Next, Seen, Settings, Verdict};
+use super::machine::{self, Action, Listed, Machine, Next, Seen, Settings, Verdict};
 use crate::delta_fifo::{self, Delta, DeltaFifo, Replaced};
 use crate::error::{Doing, Error};
 use crate::kind::{Kind, ResourceName};
@@ -94,11 +94,7 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
                     action
                 }
             },
-            Err(PageError::Failed(error)) => {
-                let error = error.during(Doing::Listing, &self.resource);
-                self.intake.report(&error);
-                machine.failed(Instant::now(), &error)
-            }
+            Err(PageError::Failed(error)) => self.failed(machine, error, Doing::Listing),
             Err(PageError::TimedOut) => self.told(machine.timed_out(Instant::now()), Doing::Listing),
         }
     }
@@ -224,9 +220,15 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
     }
 
     fn failed(&self, machine: &mut Machine, error: Error, doing: Doing) -> Action {
-        let error = error.during(doing, &self.resource);
-        self.intake.report(&error);
-        machine.failed(Instant::now(), &error)
+        let action = machine.failed(Instant::now(), &error);
+        // An old server is no failure, so it is told as what it is.
+        let told = if doing == Doing::StreamingList && machine::refuses_streaming(&error) {
+            Error::streaming_refused(error)
+        } else {
+            error
+        };
+        self.intake.report(&told.during(doing, &self.resource));
+        action
     }
 
     fn told(&self, next: Next, doing: Doing) -> Action {

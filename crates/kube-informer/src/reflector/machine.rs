@@ -428,8 +428,7 @@ impl Machine {
             return self.wait(now, Then::Cycle, None, status);
         }
         self.broken_streams += 1;
-        let refused = status.is_some_and(|status| matches!(status.code, 400 | 405 | 406 | 415 | 422 | 501));
-        if refused || self.broken_streams > 1 {
+        if refuses_streaming(error) || self.broken_streams > 1 {
             self.no_streaming_before = Some(now + STREAMING_PAUSE);
         }
         self.list(now).into()
@@ -639,6 +638,11 @@ impl Machine {
         let least = self.settings.watch_timeout.as_secs();
         Duration::from_secs(self.random.u64(least..=least.saturating_mul(2)))
     }
+}
+
+/// Whether the server does not know the parameters of a streaming list, as those before Kubernetes 1.32.
+pub(super) fn refuses_streaming(error: &Error) -> bool {
+    status_of(error).is_some_and(|status| matches!(status.code, 400 | 405 | 406 | 415 | 422 | 501))
 }
 
 fn went_back(from: &Version, to: &Version) -> Error {
