@@ -97,10 +97,17 @@ impl<K> Snapshot<K> {
         self.get_entry(key).map(|entry| entry.object())
     }
 
-    /// All objects, in no order that means anything.
+    /// All objects, one after the other, in no order that means anything; see [`Snapshot::sorted`].
     #[must_use]
     pub fn iter(&self) -> Objects<'_, K> {
         Objects::all(&self.contents)
+    }
+
+    /// All objects, in the order of their keys.
+    pub fn sorted(&self) -> Vec<Object<K>> {
+        let mut objects: Vec<_> = self.iter().collect();
+        objects.sort_unstable_by(|a, b| a.key().cmp(b.key()));
+        objects
     }
 
     /// All objects of a namespace.

@@ -170,9 +170,15 @@ impl<K: Kind> Writer<K> {
 
     /// Puts a whole list in place of everything: first what is gone, then what is new or has changed (contract 3 and 4).
     fn replace(&mut self, replaced: Replaced<K>, changes: &mut Vec<Change<K>>) {
+        let first = self.version.is_none();
         self.version = Some(replaced.version);
         if self.objects.is_empty() {
-            return self.fill(replaced.items, changes);
+            let added = self.fill(replaced.items);
+            // Of the first list handlers learn from the snapshot.
+            if !first {
+                changes.extend(added.map(|new| Change::Added { new }));
+            }
+            return;
         }
         let gone = self.missing_in(&replaced.items);
         for old in gone {
@@ -207,20 +213,14 @@ impl<K: Kind> Writer<K> {
     }
 
     /// Fills an empty store in one go.
-    fn fill(&mut self, items: Vec<Listed<K>>, changes: &mut Vec<Change<K>>) {
-        let mut slots = Vec::with_capacity(items.len());
-        for item in items {
-            let item = match item {
-                Listed::Known(known) => known.unplaced(),
-                Listed::New(new) => new,
-            };
-            let entry = self.place(item);
-            changes.push(Change::Added {
-                new: Arc::clone(&entry),
-            });
-            slots.push((entry.hash(), entry));
-        }
-        self.objects = Tree::from_sorted(slots);
+    fn fill(&mut self, items: Vec<Listed<K>>) -> impl Iterator<Item = Arc<Entry<K>>> + use<K> {
+        let place = |item| match item {
+            Listed::Known(known) => self.place(known.unplaced()),
+            Listed::New(new) => self.place(new),
+        };
+        let entries: Vec<_> = items.into_iter().map(place).collect();
+        self.objects = Tree::from_sorted(entries.iter().map(|entry| (entry.hash(), Arc::clone(entry))));
+        entries.into_iter()
     }
 
     /// The entries that a list does not have any more. Both are in the order of hashes.

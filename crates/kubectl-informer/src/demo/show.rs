@@ -77,9 +77,7 @@ impl Show {
             let events = informer.events_with(HandlerOptions::new().every_event())?;
             informer.start()?;
             informer.wait_for_sync(Duration::from_secs(30)).await?;
-            let mut first: Vec<_> = informer.snapshot().iter().collect();
-            first.sort_by(|a, b| a.key().cmp(b.key()));
-            for object in &first {
+            for object in &informer.snapshot().sorted() {
                 self.change(Sign::Added, kind, object, &state(kind, &object.data));
             }
             streams.push(events.map(move |event| (kind, event)));
