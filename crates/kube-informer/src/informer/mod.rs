@@ -302,10 +302,16 @@ impl<K: Kind> fmt::Debug for SharedInformer<K> {
 
 #[cfg(test)]
 mod assertions {
-    use super::SharedInformer;
+    use std::time::Duration;
+
     use k8s_openapi::api::core::v1::Pod;
+    use tokio_util::sync::CancellationToken;
+
+    use super::SharedInformer;
+    use crate::Registration;
 
     fn shared<T: Send + Sync + 'static>() {}
+    fn sent<T: Send>(_: impl Fn() -> T) {}
 
     #[test]
     fn what_users_hold_can_go_anywhere() {
@@ -317,5 +323,19 @@ mod assertions {
         shared::<crate::Event<Pod>>();
         shared::<crate::Events<Pod>>();
         shared::<crate::Error>();
+    }
+
+    /// Never called: that it compiles is the test.
+    #[expect(dead_code, reason = "that it compiles is the test")]
+    fn what_users_await_can_be_awaited_anywhere(informer: &SharedInformer<Pod>, registration: &Registration) {
+        let second = Duration::from_secs(1);
+        sent(|| informer.run(CancellationToken::new()));
+        sent(|| informer.shutdown());
+        sent(|| informer.synced());
+        sent(|| informer.wait_for_sync(second));
+        sent(|| informer.wait_for_version("1", second));
+        sent(|| registration.synced());
+        sent(|| registration.wait_for_sync(second));
+        sent(|| registration.removed());
     }
 }
