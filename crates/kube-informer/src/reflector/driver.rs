@@ -117,6 +117,7 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
                     collected.add(self.intake.listed(item)?);
                     items += 1;
                 }
+                Some(Ok(ListPart::Arriving)) => {}
                 Some(Ok(ListPart::End {
                     version,
                     continue_token,

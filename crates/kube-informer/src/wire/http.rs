@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
@@ -15,7 +15,7 @@ use kube::Client;
 use kube::client::Body;
 
 use super::json::{self, Expected, Lines};
-use super::{ListRequest, ListWatch, Listing, WatchRequest, Watching};
+use super::{ListPart, ListRequest, ListWatch, Listing, WatchRequest, Watching};
 use crate::error::{Error, StatusError};
 use crate::kind::Kind;
 
@@ -108,9 +108,12 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
             };
             let response = self.send(self.request(accept, &parameters)?).await?;
             check_json(&response)?;
-            let body = collect(response.into_body(), LARGEST_LIST, "a list").await?;
-            let parts = json::list_parts(&body, &self.expected)?;
-            Ok(stream::iter(parts).boxed())
+            let page = PageBody {
+                body: response.into_body(),
+                collected: BytesMut::new(),
+                expected: Arc::clone(&self.expected),
+            };
+            Ok(stream::unfold(Page::Arriving(page), Page::next).boxed())
         })
     }
 
@@ -157,6 +160,55 @@ impl<K: Kind> std::fmt::Debug for ApiListWatch<K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "ApiListWatch({})", self.path)
     }
+}
+
+/// A page of a list on its way.
+enum Page<K> {
+    Arriving(PageBody),
+    Here(std::vec::IntoIter<Result<ListPart<K>, Error>>),
+    Failed,
+}
+
+struct PageBody {
+    body: Body,
+    collected: BytesMut,
+    expected: Arc<Expected>,
+}
+
+impl<K: Kind> Page<K> {
+    async fn next(self) -> Option<(Result<ListPart<K>, Error>, Page<K>)> {
+        let mut parts = match self {
+            Page::Failed => return None,
+            Page::Here(parts) => parts,
+            Page::Arriving(mut page) => match collect_frame(&mut page, LARGEST_LIST).await {
+                Ok(true) => return Some((Ok(ListPart::Arriving), Page::Arriving(page))),
+                Ok(false) => match json::list_parts(&page.collected.freeze(), &page.expected) {
+                    Ok(parts) => parts.into_iter(),
+                    Err(error) => return Some((Err(error), Page::Failed)),
+                },
+                Err(error) => return Some((Err(error), Page::Failed)),
+            },
+        };
+        parts.next().map(|part| (part, Page::Here(parts)))
+    }
+}
+
+/// Adds the next piece of the body; false at its end.
+async fn collect_frame(page: &mut PageBody, limit: usize) -> Result<bool, Error> {
+    let Some(frame) = page.body.frame().await else {
+        return Ok(false);
+    };
+    let frame = frame.map_err(|error| body_error("a list broke off", error))?;
+    if let Ok(data) = frame.into_data() {
+        if page.collected.len() + data.len() > limit {
+            let limit = limit >> 20;
+            return Err(Error::bad_data(format!(
+                "a list of more than {limit} MiB, which is the limit"
+            )));
+        }
+        page.collected.extend_from_slice(&data);
+    }
+    Ok(true)
 }
 
 /// The events of a watch's body.
@@ -214,21 +266,17 @@ fn check_json(response: &Response<Body>) -> Result<(), Error> {
     }
 }
 
-async fn collect(mut body: Body, limit: usize, what: &str) -> Result<Bytes, Error> {
-    let mut collected = BytesMut::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| body_error(&format!("{what} broke off"), error))?;
+/// The beginning of a failure's body, as far as it came.
+async fn words(mut body: Body) -> BytesMut {
+    let mut words = BytesMut::new();
+    while words.len() < LARGEST_FAILURE
+        && let Some(Ok(frame)) = body.frame().await
+    {
         if let Ok(data) = frame.into_data() {
-            if collected.len() + data.len() > limit {
-                return Err(Error::bad_data(format!(
-                    "{what} of more than {} MiB, which is the limit",
-                    limit >> 20
-                )));
-            }
-            collected.extend_from_slice(&data);
+            words.extend_from_slice(&data);
         }
     }
-    Ok(collected.freeze())
+    words
 }
 
 async fn failure(response: Response<Body>) -> Error {
@@ -238,13 +286,13 @@ async fn failure(response: Response<Body>) -> Error {
         .get(RETRY_AFTER)
         .and_then(|value| value.to_str().ok()?.parse().ok())
         .map(Duration::from_secs);
-    let body = collect(response.into_body(), LARGEST_FAILURE, "a failure")
-        .await
-        .unwrap_or_default();
+    let body = words(response.into_body()).await;
     let mut status = match serde_json::from_slice::<kube::core::Status>(&body) {
-        Ok(status) => json::status_error(status, code),
+        Ok(status) if !(status.message.is_empty() && status.reason.is_empty()) => {
+            json::status_error(status, code)
+        }
         // A proxy answers in its own words; the first line of them is enough.
-        Err(_) => StatusError {
+        _ => StatusError {
             code,
             message: String::from_utf8_lossy(&body)
                 .lines()

@@ -1,7 +1,7 @@
 //! Lists and watch frames in JSON.
 
 use bytes::{Bytes, BytesMut};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::{Item, ListPart, WatchEvent};
@@ -69,8 +69,23 @@ struct Page<'a> {
     kind: Option<String>,
     #[serde(default)]
     metadata: PageMeta,
-    #[serde(borrow, default)]
-    items: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default, deserialize_with = "Items::read")]
+    items: Items<'a>,
+}
+
+/// Go writes an empty list as `null`; a list without the field is something else, and must not empty the cache.
+#[derive(Default)]
+enum Items<'a> {
+    #[default]
+    Missing,
+    There(Vec<&'a RawValue>),
+}
+
+impl<'a> Items<'a> {
+    fn read<'de: 'a, D: Deserializer<'de>>(from: D) -> Result<Items<'a>, D::Error> {
+        let items = Option::<Vec<&'a RawValue>>::deserialize(from)?;
+        Ok(Items::There(items.unwrap_or_default()))
+    }
 }
 
 #[derive(Deserialize, Default)]
@@ -98,7 +113,9 @@ pub(super) fn list_parts<K: Kind>(
         Some(version) if !version.is_empty() => Version::from(version),
         _ => return Err(Error::bad_data("a list without metadata.resourceVersion")),
     };
-    let items = page.items.unwrap_or_default();
+    let Items::There(items) = page.items else {
+        return Err(Error::bad_data("a list without items"));
+    };
     let mut parts = Vec::with_capacity(items.len() + 1);
     for item in items {
         parts.push(decode_item(item, expected).map(ListPart::Item));
