@@ -112,6 +112,8 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
         let mut listing = in_time(machine, self.source.list(request)).await??;
         let mut items = 0;
         loop {
+            // A list that is there already would otherwise be taken in without a pause, and cancelled late.
+            tokio::task::consume_budget().await;
             match in_time(machine, listing.next()).await? {
                 Some(Ok(ListPart::Item(item))) => {
                     collected.add(self.intake.listed(item)?);
@@ -166,6 +168,7 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
         mut doing: Doing,
     ) -> Action {
         loop {
+            tokio::task::consume_budget().await;
             let event = match timeout_at(machine.deadline(Instant::now()), events.next()).await {
                 Err(_) => return self.told(machine.timed_out(Instant::now()), doing),
                 Ok(None) => return self.told(machine.closed(Instant::now()), doing),

@@ -58,7 +58,7 @@ impl Adversary {
         self.at += 1;
         let moment = match pace % 8 {
             0..=4 => Duration::from_millis(1),
-            5 => Duration::from_millis(1000),
+            5 => Duration::from_secs(1),
             6 => Duration::from_millis(self.random.u64(1..3000)),
             _ => Duration::from_secs(self.random.u64(1..200)),
         };
@@ -137,7 +137,11 @@ impl Window {
     }
 
     fn requested(&mut self, now: Instant) {
-        while self.times.front().is_some_and(|first| now - *first >= self.length) {
+        while self
+            .times
+            .front()
+            .is_some_and(|first| now - *first >= self.length)
+        {
             self.times.pop_front();
         }
         self.times.push_back(now);

@@ -258,7 +258,11 @@ fn c2_an_older_stream_is_never_taken_unless_the_server_itself_went_back() {
 #[test]
 fn a_stream_that_closes_right_after_its_end_is_a_short_watch() {
     let mut play = streamed();
-    play.go_on(&[(millis(999), "good"), (Closed, "wait 800ms"), (Waited, "watch 10")]);
+    play.go_on(&[
+        (millis(999), "good"),
+        (Closed, "wait 800ms"),
+        (Waited, "watch 10"),
+    ]);
     let mut play = streamed();
     play.go_on(&[(seconds(1), "good"), (Closed, "watch 10")]);
 }

@@ -157,7 +157,11 @@ impl Play {
 
     fn take(&mut self, next: Next) -> String {
         self.action = next.action;
-        format!("{}{}", describe(&self.action), complained(next.complaint.as_ref()))
+        format!(
+            "{}{}",
+            describe(&self.action),
+            complained(next.complaint.as_ref())
+        )
     }
 }
 
@@ -173,7 +177,10 @@ pub(super) fn describe(action: &Action) -> String {
         Action::Wait(wait) => format!("wait {wait:?}"),
         Action::Watch(request) => {
             let verb = if request.initial_events { "stream" } else { "watch" };
-            format!("{verb} {}", request.resource_version.as_deref().unwrap_or("newest"))
+            format!(
+                "{verb} {}",
+                request.resource_version.as_deref().unwrap_or("newest")
+            )
         }
         Action::List { request, fresh } => {
             let version = request.resource_version.as_deref().unwrap_or("newest");
@@ -258,7 +265,11 @@ pub(super) fn too_large() -> [Did; 3] {
     [
         cause,
         status(504, "Timeout", "Too large resource version: 20, current: 10"),
-        status(500, "InternalError", "Too large resource version: 20, current: 10"),
+        status(
+            500,
+            "InternalError",
+            "Too large resource version: 20, current: 10",
+        ),
     ]
     .map(|status| Did::Failed(Error::status(status)))
 }

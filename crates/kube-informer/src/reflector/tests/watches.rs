@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::table::{
-    Did::{Bookmark, Changed, Closed, InitialEnd, Listed, Nothing, Opened, Waited},
+    Did::{self, Bookmark, Changed, Closed, InitialEnd, Nothing, Opened, Waited},
     Play, answers, answers_later, bad_data, broke, describe, expired, millis, plain, play, refused, seconds,
     steady, too_large,
 };
-use crate::reflector::machine::{Action, Machine, Settings};
+use crate::reflector::machine::{Action, Listed, Machine, Settings};
 use tokio::time::Instant;
 
 /// Listed at version 10; the watch is asked for and not answered yet.
@@ -15,7 +15,7 @@ fn asked() -> Play {
     play(
         plain(),
         "list 0 by 500",
-        &[(Listed("10"), "whole at 10, watch 10")],
+        &[(Did::Listed("10"), "whole at 10, watch 10")],
     )
 }
 
@@ -166,13 +166,13 @@ fn c3_watches_are_asked_for_between_the_least_time_and_twice_as_much() {
     let mut times = Vec::new();
     for seed in 0..200 {
         let (mut machine, _) = Machine::new(Settings { seed, ..plain() }, Instant::now());
-        match machine.listed(Instant::now(), "10".into(), None, 1) {
-            crate::reflector::machine::Listed::Whole { next, .. } => match next.action {
-                Action::Watch(request) => times.push(request.timeout),
-                other => panic!("{}", describe(&other)),
-            },
-            other => panic!("{other:?}"),
-        }
+        let Listed::Whole { next, .. } = machine.listed(Instant::now(), "10".into(), None, 1) else {
+            panic!("the list is whole");
+        };
+        let Action::Watch(request) = next.action else {
+            panic!("{}", describe(&next.action));
+        };
+        times.push(request.timeout);
     }
     assert!(times.iter().all(|time| (least..=2 * least).contains(time)));
     assert!(times.iter().any(|time| *time < least * 6 / 5), "some are short");
@@ -188,7 +188,7 @@ fn c12_a_watch_timeout_beyond_reason_does_no_harm() {
     let play = play(
         patient,
         "list 0 by 500",
-        &[(Listed("10"), "whole at 10, watch 10"), (Opened, "good")],
+        &[(Did::Listed("10"), "whole at 10, watch 10"), (Opened, "good")],
     );
     assert!(play.machine.deadline(play.now) > play.now);
 }
@@ -259,7 +259,7 @@ fn c2_an_older_event_or_bookmark_is_never_applied() {
         play.go_on(&[
             (old, "leave, wait 800ms !went back"),
             (Waited, "list newest by 500"),
-            (Listed("9"), "whole at 9, watch 9 !went back"),
+            (Did::Listed("9"), "whole at 9, watch 9 !went back"),
         ]);
     }
 }
