@@ -1,6 +1,9 @@
 //! The driver against a scripted source, in paused time.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::scripted::{
     Script, Stage, Told, added, at, bookmark, deleted, initial_end, item, listed, modified, more, pause,
@@ -10,7 +13,7 @@ use crate::delta_fifo::Delta;
 use crate::error::{Error, StatusError};
 use crate::reflector::driver::Requested;
 use crate::reflector::machine::Settings;
-use crate::wire::{ListPart, WatchEvent};
+use crate::wire::{Item, ListPart, WatchEvent};
 
 fn streaming() -> Settings {
     steady()
@@ -352,6 +355,13 @@ async fn c1_expired_while_listing_and_watching() {
         stage.deltas().await,
         ["replaced at 10: a@1", "replaced at 30: b@30"]
     );
+    assert_eq!(
+        stage.reports(),
+        [
+            "watching configmaps in namespace default: the server answered 410 Gone",
+            "listing configmaps in namespace default: the server answered 410 Expired",
+        ]
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -371,7 +381,6 @@ async fn a_list_that_stops_midway_is_left_after_a_minute() {
         ]
     );
     assert_eq!(stage.deltas().await, ["replaced at 10: c@3"]);
-    assert_eq!(stage.script.open(), 0, "the silent answers were dropped");
 }
 
 #[tokio::test(start_paused = true)]
@@ -459,11 +468,13 @@ async fn ends_when_cancelled(settings: Settings, script: Script, after: Duration
     driver.await.expect("the driver does not panic");
     assert_eq!(before.elapsed(), Duration::ZERO, "it ends at once");
     assert_eq!(stage.script.open(), 0, "every answer was dropped");
+    let failures = stage.reports().into_iter().filter(|text| !text.contains("503"));
+    assert_eq!(failures.count(), 0, "a stop is no error");
     stage
 }
 
 #[tokio::test(start_paused = true)]
-async fn c11_cancelled_before_the_start_it_asks_nothing() {
+async fn contract_11_cancelled_before_the_start_it_asks_nothing() {
     let stage = Stage::with(streaming(), Script::new());
     stage.stop.cancel();
     stage.drive().await;
@@ -472,7 +483,7 @@ async fn c11_cancelled_before_the_start_it_asks_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c11_cancelled_in_a_list() {
+async fn contract_11_cancelled_in_a_list() {
     let unanswered = ends_when_cancelled(plain(), Script::new(), SOON).await;
     assert_eq!(unanswered.requests(), ["0s list 0 by 500"]);
     let midway = Script::new().lists_parts(vec![listed("a@1"), Told::Silence]);
@@ -481,7 +492,7 @@ async fn c11_cancelled_in_a_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c11_cancelled_in_a_stream() {
+async fn contract_11_cancelled_in_a_stream() {
     let unanswered = ends_when_cancelled(streaming(), Script::new(), SOON).await;
     assert_eq!(unanswered.requests(), ["0s stream newest"]);
     let midway = Script::new().sends(vec![added("a@1"), Told::Silence]);
@@ -490,7 +501,7 @@ async fn c11_cancelled_in_a_stream() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c11_cancelled_in_a_watch() {
+async fn contract_11_cancelled_in_a_watch() {
     let unanswered = Script::new().lists(&[], at("10"));
     let unanswered = ends_when_cancelled(plain(), unanswered, SOON).await;
     assert_eq!(
@@ -505,13 +516,13 @@ async fn c11_cancelled_in_a_watch() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c11_cancelled_in_a_wait() {
+async fn contract_11_cancelled_in_a_wait() {
     let stage = ends_when_cancelled(plain(), Script::new().fails(status(503)), SOON).await;
     assert_eq!(stage.requests(), ["0s list 0 by 500"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn c11_cancelled_while_the_queue_is_full() {
+async fn contract_11_cancelled_while_the_queue_is_full() {
     let mut version = 10;
     let endless = (0..5_000).map(|_| {
         version += 1;
@@ -523,22 +534,28 @@ async fn c11_cancelled_while_the_queue_is_full() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c11_cancelled_in_answers_that_never_pause() {
-    fn again() -> WatchEvent<k8s_openapi::api::core::v1::ConfigMap> {
-        WatchEvent::Added(item("a@1"))
+async fn contract_11_cancelled_in_answers_that_never_pause() {
+    const MANY: usize = 10_000;
+    static MADE: AtomicUsize = AtomicUsize::new(0);
+    fn made() -> Item<ConfigMap> {
+        MADE.fetch_add(1, Ordering::SeqCst);
+        item("a@1")
     }
-    fn part() -> ListPart<k8s_openapi::api::core::v1::ConfigMap> {
-        ListPart::Item(item("a@1"))
-    }
-    let stream = Script::new().sends(vec![Told::Endless(again)]);
-    let list = Script::new().lists_parts(vec![Told::Endless(part)]);
+    let stream = Script::new().sends(vec![
+        Told::Many(MANY, || WatchEvent::Added(made())),
+        Told::Silence,
+    ]);
+    let list = Script::new().lists_parts(vec![Told::Many(MANY, || ListPart::Item(made())), Told::Silence]);
     for (settings, script) in [(streaming(), stream), (plain(), list)] {
         let stage = Stage::with(settings, script);
+        MADE.store(0, Ordering::SeqCst);
         let driver = tokio::spawn(stage.drive());
         tokio::task::yield_now().await;
         stage.stop.cancel();
         driver.await.expect("the driver does not panic");
         assert_eq!(stage.script.open(), 0);
+        let made = MADE.load(Ordering::SeqCst);
+        assert!((1..MANY).contains(&made), "it was cancelled after {made}");
     }
 }
 

@@ -148,7 +148,7 @@ fn c1_the_users_page_size_holds_for_every_list() {
 }
 
 #[test]
-fn c9_a_continue_token_that_comes_again_ends_the_list() {
+fn contract_9_a_continue_token_that_comes_again_ends_the_list() {
     play(
         plain(),
         "list 0 by 500",
@@ -164,7 +164,7 @@ fn c9_a_continue_token_that_comes_again_ends_the_list() {
 }
 
 #[test]
-fn c9_pages_without_objects_are_asked_for_slowly() {
+fn contract_9_pages_without_objects_are_asked_for_slowly() {
     play(
         plain(),
         "list 0 by 500",
@@ -180,7 +180,7 @@ fn c9_pages_without_objects_are_asked_for_slowly() {
 }
 
 #[test]
-fn c9_a_slow_page_that_expires_is_still_a_page() {
+fn contract_9_a_slow_page_that_expires_is_still_a_page() {
     play(
         plain(),
         "list 0 by 500",
@@ -256,7 +256,7 @@ fn retry_after_is_honoured_up_to_two_minutes() {
 }
 
 #[test]
-fn c2_an_older_list_is_never_taken_unless_the_server_itself_went_back() {
+fn contract_2_an_older_list_is_never_taken_unless_the_server_itself_went_back() {
     play(
         plain(),
         "list 0 by 500",
@@ -274,7 +274,7 @@ fn c2_an_older_list_is_never_taken_unless_the_server_itself_went_back() {
 }
 
 #[test]
-fn c2_a_server_that_only_lagged_is_no_reason_to_go_back() {
+fn contract_2_a_server_that_only_lagged_is_no_reason_to_go_back() {
     play(
         plain(),
         "list 0 by 500",

@@ -3,10 +3,10 @@
 
 mod delta_queue;
 mod driver;
+mod informer;
 mod lists;
 mod polite;
 mod scripted;
 mod streams;
 mod table;
-mod transforms;
 mod watches;

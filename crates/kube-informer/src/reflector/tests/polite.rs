@@ -209,7 +209,7 @@ fn most_requests(settings: Settings, seed: u64, steps: usize) -> Most {
 }
 
 #[test]
-fn c9_no_server_draws_more_than_a_few_requests() {
+fn contract_9_no_server_draws_more_than_a_few_requests() {
     for seed in 0..40 {
         for streaming in [true, false] {
             let settings = Settings {

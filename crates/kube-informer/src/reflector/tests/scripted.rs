@@ -28,7 +28,8 @@ use crate::wire::{Item, ListPart, ListRequest, ListWatch, Listing, WatchEvent, W
 pub(super) struct Script {
     answers: Mutex<VecDeque<Answer>>,
     requests: Mutex<Vec<String>>,
-    open: Arc<AtomicUsize>,
+    open: Arc<Open>,
+    timeouts: Mutex<Vec<Duration>>,
     began: Mutex<Option<Instant>>,
 }
 
@@ -46,8 +47,8 @@ pub(super) enum Told<T> {
     Pause(Duration),
     /// From here on nothing comes, and the connection stays.
     Silence,
-    /// The same part for ever, without a pause.
-    Endless(fn() -> T),
+    /// So many parts without a pause.
+    Many(usize, fn() -> T),
 }
 
 /// The end of a page.
@@ -112,9 +113,14 @@ impl Script {
         self.answers.lock().pop_front()
     }
 
-    /// How many answers the driver still holds.
+    /// How many requests are open.
     pub(super) fn open(&self) -> usize {
-        self.open.load(Ordering::SeqCst)
+        self.open.now.load(Ordering::SeqCst)
+    }
+
+    /// For how long each watch was asked for.
+    pub(super) fn timeouts(&self) -> Vec<Duration> {
+        self.timeouts.lock().clone()
     }
 
     /// What was asked, each with the second in which it was.
@@ -123,10 +129,9 @@ impl Script {
     }
 
     fn play<T: Send + 'static>(
-        &self,
         parts: Vec<Told<T>>,
+        held: Held,
     ) -> impl futures::Stream<Item = Result<T, Error>> + Send + 'static {
-        let held = Held::new(&self.open);
         stream::unfold((VecDeque::from(parts), held), |(mut parts, held)| async move {
             loop {
                 let part = match parts.pop_front()? {
@@ -137,8 +142,9 @@ impl Script {
                         continue;
                     }
                     Told::Silence => std::future::pending().await,
-                    Told::Endless(part) => {
-                        parts.push_front(Told::Endless(part));
+                    Told::Many(0, _) => continue,
+                    Told::Many(count, part) => {
+                        parts.push_front(Told::Many(count - 1, part));
                         Ok(part())
                     }
                 };
@@ -148,19 +154,27 @@ impl Script {
     }
 }
 
-/// Counts an answer for as long as someone holds it.
-struct Held(Arc<AtomicUsize>);
+/// How many requests are open now, and the most that ever were.
+#[derive(Default)]
+struct Open {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+/// A request that is open for as long as someone holds its answer.
+struct Held(Arc<Open>);
 
 impl Held {
-    fn new(open: &Arc<AtomicUsize>) -> Held {
-        open.fetch_add(1, Ordering::SeqCst);
+    fn new(open: &Arc<Open>) -> Held {
+        let now = open.now.fetch_add(1, Ordering::SeqCst) + 1;
+        open.most.fetch_max(now, Ordering::SeqCst);
         Held(Arc::clone(open))
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
+        self.0.now.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -177,11 +191,13 @@ impl ListWatch<ConfigMap> for Script {
         let answer = self.next(&text);
         let held = Held::new(&self.open);
         Box::pin(async move {
-            let _held = held;
             match answer {
-                Some(Answer::List(parts)) => Ok(self.play(parts).boxed()),
+                Some(Answer::List(parts)) => Ok(Script::play(parts, held).boxed()),
                 Some(Answer::Fails(error)) => Err(error),
-                Some(Answer::Never) | None => std::future::pending().await,
+                Some(Answer::Never) | None => {
+                    let _held = held;
+                    std::future::pending().await
+                }
                 Some(Answer::Watch(_)) => panic!("the script has a watch where the driver asks {text}"),
             }
         })
@@ -191,14 +207,17 @@ impl ListWatch<ConfigMap> for Script {
         let version = request.resource_version.as_deref().unwrap_or("newest");
         let verb = if request.initial_events { "stream" } else { "watch" };
         let text = format!("{verb} {version}");
+        self.timeouts.lock().push(request.timeout);
         let answer = self.next(&text);
         let held = Held::new(&self.open);
         Box::pin(async move {
-            let _held = held;
             match answer {
-                Some(Answer::Watch(events)) => Ok(self.play(events).boxed()),
+                Some(Answer::Watch(events)) => Ok(Script::play(events, held).boxed()),
                 Some(Answer::Fails(error)) => Err(error),
-                Some(Answer::Never) | None => std::future::pending().await,
+                Some(Answer::Never) | None => {
+                    let _held = held;
+                    std::future::pending().await
+                }
                 Some(Answer::List(_)) => panic!("the script has a list where the driver asks {text}"),
             }
         })
@@ -338,6 +357,8 @@ impl Stage {
     pub(super) async fn run_for(&self, time: Duration) {
         let ended = tokio::time::timeout(time, self.drive()).await;
         assert!(ended.is_err(), "a driver ends only when it is told to");
+        let most = self.script.open.most.load(Ordering::SeqCst);
+        assert_eq!(most, 1, "an answer is dropped before the next request");
     }
 
     pub(super) fn requests(&self) -> Vec<String> {

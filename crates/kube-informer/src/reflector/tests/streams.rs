@@ -241,7 +241,7 @@ fn c2_a_busy_servers_wish_is_honoured() {
 }
 
 #[test]
-fn c2_an_older_stream_is_never_taken_unless_the_server_itself_went_back() {
+fn contract_2_an_older_stream_is_never_taken_unless_the_server_itself_went_back() {
     let mut play = streamed();
     play.go_on(&[
         (bad_data(), "wait 800ms"),
@@ -278,7 +278,7 @@ fn streaming_can_be_switched_off() {
 }
 
 #[test]
-fn c9_the_third_request_in_place_of_another_has_to_wait() {
+fn contract_9_the_third_request_in_place_of_another_has_to_wait() {
     let mut play = streamed();
     play.go_on(&[
         (bad_data(), "wait 800ms"),

@@ -7,6 +7,7 @@ use super::table::{
     Play, answers, answers_later, bad_data, broke, describe, expired, millis, plain, play, refused, seconds,
     steady, too_large,
 };
+use crate::reflector::Backoff;
 use crate::reflector::machine::{Action, Listed, Machine, Settings};
 use tokio::time::Instant;
 
@@ -180,7 +181,7 @@ fn c3_watches_are_asked_for_between_the_least_time_and_twice_as_much() {
 }
 
 #[test]
-fn c12_a_watch_timeout_beyond_reason_does_no_harm() {
+fn contract_12_a_watch_timeout_beyond_reason_does_no_harm() {
     let patient = Settings {
         watch_timeout: Duration::MAX,
         ..plain()
@@ -253,7 +254,7 @@ fn c6_an_event_makes_a_silent_watch_forgotten() {
 }
 
 #[test]
-fn c2_an_older_event_or_bookmark_is_never_applied() {
+fn contract_2_an_older_event_or_bookmark_is_never_applied() {
     for old in [Changed("9"), Bookmark("9")] {
         let mut play = watching();
         play.go_on(&[
@@ -301,4 +302,36 @@ fn c4_only_two_minutes_of_health_bring_the_waits_back() {
         (seconds(60), "good"),
         (broke(), "wait 800ms"),
     ]);
+}
+
+#[test]
+fn c4_the_users_waits_are_used() {
+    let settings = Settings {
+        backoff: Backoff {
+            initial: Duration::from_secs(2),
+            factor: 1.5,
+            cap: Duration::from_secs(4),
+            jitter: 0.0,
+            reset: Duration::from_secs(10),
+        },
+        ..plain()
+    };
+    play(
+        settings,
+        "list 0 by 500",
+        &[
+            (refused(), "wait 2s"),
+            (Waited, "list 0 by 500"),
+            (refused(), "wait 3s"),
+            (Waited, "list 0 by 500"),
+            (refused(), "wait 4s"),
+            (Waited, "list 0 by 500"),
+            (refused(), "wait 4s"),
+            (Waited, "list 0 by 500"),
+            (Did::Listed("10"), "whole at 10, watch 10"),
+            (Opened, "good"),
+            (seconds(10), "good"),
+            (broke(), "wait 2s"),
+        ],
+    );
 }

@@ -360,9 +360,16 @@ async fn a_proxys_failure_keeps_its_words_and_its_code() {
 
 #[tokio::test]
 async fn a_failure_whose_body_never_ends_is_read_no_further_than_needed() {
-    let endless = stream::repeat_with(|| Ok(Frame::data(Bytes::from_static(&[b'x'; 4096]))));
-    let mut response = Response::new(BodyExt::boxed(StreamBody::new(endless)));
+    let megabyte = Bytes::from(vec![b'x'; 1 << 20]);
+    let read = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&read);
+    let long = stream::iter(0..100).map(move |piece| {
+        *count.lock() = piece;
+        Ok(Frame::data(megabyte.clone()))
+    });
+    let mut response = Response::new(BodyExt::boxed(StreamBody::new(long)));
     *response.status_mut() = http::StatusCode::BAD_GATEWAY;
     let error = list(response).await.expect_err("502");
     assert_eq!(error.server_status().map(|status| status.code), Some(502));
+    assert!(*read.lock() < 3, "{} megabytes were read", *read.lock());
 }

@@ -1,4 +1,4 @@
-//! The user's transform on its way through a whole informer.
+//! The reflector in a whole informer: what users set reaches it, and what it brings reaches the store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -142,4 +142,25 @@ async fn the_store_follows_objects_bookmarks_and_lists() {
     assert_eq!(names(&informer), ["b@20"]);
     assert_eq!(informer.resource_version(), Some("40".into()));
     informer.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn less_than_five_minutes_of_watching_count_as_five() {
+    for (asked, least) in [(1, 300), (300, 300), (1_200, 1_200)] {
+        let script = Arc::new(Script::new().lists(&[], at("10")));
+        let informer = SharedInformer::<ConfigMap>::builder_from(Shared(Arc::clone(&script)), ())
+            .streaming_list(false)
+            .watch_timeout(Duration::from_secs(asked))
+            .build();
+        informer.start().expect("the first start");
+        informer
+            .wait_for_sync(Duration::from_secs(5))
+            .await
+            .expect("the list is good");
+        informer.shutdown().await;
+        let timeouts = script.timeouts();
+        assert_eq!(timeouts.len(), 1);
+        let least = Duration::from_secs(least);
+        assert!((least..=2 * least).contains(&timeouts[0]), "{timeouts:?}");
+    }
 }
