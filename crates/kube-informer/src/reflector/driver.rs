@@ -86,7 +86,7 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
     ) -> Action {
         self.intake.requested(Requested::List);
         match self.page(machine, collected, request).await {
-            Ok((version, continue_token)) => match machine.listed(Instant::now(), version, continue_token) {
+            Ok(page) => match machine.listed(Instant::now(), page.version, page.continue_token, page.items) {
                 Listed::Continue(next) => self.told(next, Doing::Listing),
                 Listed::Whole { version, next } => {
                     let action = self.told(next, Doing::Listing);
@@ -104,15 +104,28 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
         machine: &Machine,
         collected: &mut Collected<K>,
         request: ListRequest,
-    ) -> Result<(Version, Option<String>), PageError> {
+    ) -> Result<Page, PageError> {
         let mut listing = in_time(machine, self.source.list(request)).await??;
+        let mut items = 0;
         loop {
+            // A list that is there already would otherwise be taken in without a pause, and cancelled late.
+            tokio::task::consume_budget().await;
             match in_time(machine, listing.next()).await? {
-                Some(Ok(ListPart::Item(item))) => collected.add(self.intake.listed(item)?),
+                Some(Ok(ListPart::Item(item))) => {
+                    collected.add(self.intake.listed(item)?);
+                    items += 1;
+                }
+                Some(Ok(ListPart::Arriving)) => {}
                 Some(Ok(ListPart::End {
                     version,
                     continue_token,
-                })) => return Ok((version, continue_token)),
+                })) => {
+                    return Ok(Page {
+                        version,
+                        continue_token,
+                        items,
+                    });
+                }
                 Some(Err(error)) => return Err(error.into()),
                 None => return Err(Error::bad_data("a list without its end").into()),
             }
@@ -151,6 +164,7 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
         mut doing: Doing,
     ) -> Action {
         loop {
+            tokio::task::consume_budget().await;
             let event = match timeout_at(machine.deadline(Instant::now()), events.next()).await {
                 Err(_) => return self.told(machine.timed_out(Instant::now()), doing),
                 Ok(None) => return self.told(machine.closed(Instant::now()), doing),
@@ -241,6 +255,13 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
             self.intake.report(&complaint.during(doing, &self.resource));
         }
     }
+}
+
+/// The end of a page of a list.
+struct Page {
+    version: Version,
+    continue_token: Option<String>,
+    items: usize,
 }
 
 enum PageError {

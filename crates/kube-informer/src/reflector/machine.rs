@@ -1,5 +1,6 @@
 //! What to do next: the reflector's decisions, without IO and without a clock of its own.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -27,6 +28,13 @@ const WATCH_CLOSE_GRACE: Duration = Duration::from_secs(10);
 const BOOKMARK_SILENCE: Duration = Duration::from_secs(210);
 /// How long a page of a list may be silent.
 const LIST_SILENCE: Duration = Duration::from_mins(1);
+/// A page may be empty where a selector fits nothing in it. The next is not asked for at once, since a list of empty pages
+/// need never end.
+const EMPTY_PAGE_PAUSE: Duration = Duration::from_secs(1);
+/// The longest time a watch is asked for.
+const LONGEST_WATCH: Duration = Duration::from_hours(24);
+/// How often in a row another request may take the place of one that failed, before there is a wait.
+const FALLBACKS: u32 = 2;
 /// The longest `Retry-After` that is believed.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_mins(2);
 
@@ -139,6 +147,8 @@ pub(crate) struct Machine {
     has_bookmarks: bool,
     /// Watches in a row that stayed silent.
     silent_watches: u32,
+    /// Requests since the last wait that took the place of one that failed.
+    fallbacks: u32,
 }
 
 #[derive(Debug)]
@@ -162,8 +172,8 @@ struct Streaming {
 struct Listing {
     at: At,
     limit: Option<u32>,
-    pages: u32,
-    token: Option<String>,
+    /// The continue tokens so far, one per page: one that comes again means that the list would never end.
+    tokens: HashSet<String>,
     /// After an expired page everything is asked for at once.
     at_once: bool,
 }
@@ -185,10 +195,12 @@ struct Watching {
     timeout: Duration,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 enum Then {
     Cycle,
     Watch,
+    /// Go on with a list.
+    Page(Listing, ListRequest),
 }
 
 impl Machine {
@@ -205,6 +217,7 @@ impl Machine {
             broken_streams: 0,
             has_bookmarks: false,
             silent_watches: 0,
+            fallbacks: 0,
         };
         let first = machine.cycle(now);
         (machine, first)
@@ -212,45 +225,36 @@ impl Machine {
 
     /// A wait is over.
     pub(crate) fn waited(&mut self, now: Instant) -> Action {
-        match self.phase {
+        let done = Phase::Waiting { then: Then::Cycle };
+        match std::mem::replace(&mut self.phase, done) {
             Phase::Waiting { then: Then::Watch } => self.watch(now),
+            Phase::Waiting {
+                then: Then::Page(listing, request),
+            } => {
+                self.phase = Phase::Listing(listing);
+                Action::List {
+                    request,
+                    fresh: false,
+                }
+            }
             _ => self.cycle(now),
         }
     }
 
-    /// A page of a list came to its end.
+    /// A page of a list came to its end, after so many items.
     pub(crate) fn listed(
         &mut self,
         now: Instant,
         version: Version,
         continue_token: Option<String>,
+        items: usize,
     ) -> Listed {
         let Phase::Listing(listing) = &mut self.phase else {
             return Listed::Continue(self.cycle(now).into());
         };
         self.waits.succeeded(now);
         if let Some(token) = continue_token {
-            if listing.token.as_ref() == Some(&token) {
-                let complaint = Error::bad_data("the same continue token twice; the list would never end");
-                return Listed::Continue(self.wait(now, Then::Cycle, Some(complaint), None));
-            }
-            if listing.at == At::Any {
-                self.paged = true;
-            }
-            listing.pages += 1;
-            listing.token = Some(token.clone());
-            let request = ListRequest {
-                resource_version: None,
-                limit: listing.limit,
-                continue_token: Some(token),
-            };
-            return Listed::Continue(
-                Action::List {
-                    request,
-                    fresh: false,
-                }
-                .into(),
-            );
+            return Listed::Continue(self.next_page(now, token, items));
         }
         let newest = listing.at == At::Newest;
         match self.accept(&version, newest) {
@@ -261,14 +265,35 @@ impl Machine {
                     next: Next { action, complaint },
                 }
             }
-            Err(complaint) => {
-                let action = self.list(now);
-                Listed::Continue(Next {
-                    action,
-                    complaint: Some(complaint),
-                })
-            }
+            Err(complaint) => Listed::Continue(self.fall_back(now, Some(complaint), None, Machine::list)),
         }
+    }
+
+    fn next_page(&mut self, now: Instant, token: String, items: usize) -> Next {
+        let Phase::Listing(listing) = &mut self.phase else {
+            return self.cycle(now).into();
+        };
+        if !listing.tokens.insert(token.clone()) {
+            let complaint = Error::bad_data("the same continue token twice; the list would never end");
+            return self.wait(now, Then::Cycle, Some(complaint), None);
+        }
+        self.paged |= listing.at == At::Any;
+        let request = ListRequest {
+            resource_version: None,
+            limit: listing.limit,
+            continue_token: Some(token),
+        };
+        if items > 0 {
+            let fresh = false;
+            return Action::List { request, fresh }.into();
+        }
+        let waiting = Phase::Waiting { then: Then::Cycle };
+        if let Phase::Listing(listing) = std::mem::replace(&mut self.phase, waiting) {
+            self.phase = Phase::Waiting {
+                then: Then::Page(listing, request),
+            };
+        }
+        Action::Wait(EMPTY_PAGE_PAUSE).into()
     }
 
     /// A watch was answered.
@@ -402,13 +427,13 @@ impl Machine {
         };
         let status = status_of(error);
         let expired = status.is_some_and(StatusError::is_expired);
-        if expired && listing.pages > 0 && !listing.at_once {
-            let (at, limit) = (listing.at, None);
-            return self.list_at(at, limit, true).into();
+        if expired && !listing.tokens.is_empty() && !listing.at_once {
+            let at = listing.at;
+            return self.fall_back(now, None, status, |machine, _| machine.list_at(at, None, true));
         }
         if (expired || status.is_some_and(StatusError::is_too_large_version)) && listing.at != At::Newest {
             self.last_unusable = true;
-            return self.list(now).into();
+            return self.fall_back(now, None, status, Machine::list);
         }
         self.wait(now, Then::Cycle, None, status)
     }
@@ -420,7 +445,7 @@ impl Machine {
         let status = status_of(error);
         if status.is_some_and(|status| status.is_expired() || status.is_too_large_version()) && !newest {
             self.last_unusable = true;
-            return self.stream(now).into();
+            return self.fall_back(now, None, status, Machine::stream);
         }
         if matches!(error.problem(), Problem::Connect)
             || status.is_some_and(StatusError::is_too_many_requests)
@@ -431,7 +456,7 @@ impl Machine {
         if refuses_streaming(error) || self.broken_streams > 1 {
             self.no_streaming_before = Some(now + STREAMING_PAUSE);
         }
-        self.list(now).into()
+        self.fall_back(now, None, status, Machine::list)
     }
 
     fn watch_failed(&mut self, now: Instant, error: &Error) -> Next {
@@ -499,8 +524,7 @@ impl Machine {
         self.phase = Phase::Listing(Listing {
             at,
             limit,
-            pages: 0,
-            token: None,
+            tokens: HashSet::new(),
             at_once,
         });
         let resource_version = match at {
@@ -542,6 +566,7 @@ impl Machine {
         let wait = self.waits.failed(now, &mut self.random);
         let asked = status.and_then(|status| status.retry_after).unwrap_or_default();
         self.phase = Phase::Waiting { then };
+        self.fallbacks = 0;
         Next {
             action: Action::Wait(wait.max(asked.min(LONGEST_RETRY_AFTER))),
             complaint,
@@ -551,10 +576,24 @@ impl Machine {
     /// The server does streaming lists badly: a list now, and for a while no more streams.
     fn no_streaming(&mut self, now: Instant, why: &str) -> Next {
         self.no_streaming_before = Some(now + STREAMING_PAUSE);
-        Next {
-            action: self.list(now),
-            complaint: Some(Error::new(Problem::NoStreamingList(why.to_owned()))),
+        let complaint = Error::new(Problem::NoStreamingList(why.to_owned()));
+        self.fall_back(now, Some(complaint), None, Machine::list)
+    }
+
+    /// Another request instead of the one that failed: at once, but not again and again (contract 9).
+    fn fall_back(
+        &mut self,
+        now: Instant,
+        complaint: Option<Error>,
+        status: Option<&StatusError>,
+        to: impl FnOnce(&mut Machine, Instant) -> Action,
+    ) -> Next {
+        if self.fallbacks == FALLBACKS {
+            return self.wait(now, Then::Cycle, complaint, status);
         }
+        self.fallbacks += 1;
+        let action = to(self, now);
+        Next { action, complaint }
     }
 
     fn streamed(&mut self, now: Instant, version: Version) -> Verdict {
@@ -580,13 +619,7 @@ impl Machine {
                 });
                 Verdict::Whole { version, complaint }
             }
-            Err(complaint) => {
-                let action = self.stream(now);
-                Verdict::Leave(Next {
-                    action,
-                    complaint: Some(complaint),
-                })
-            }
+            Err(complaint) => Verdict::Leave(self.fall_back(now, Some(complaint), None, Machine::stream)),
         }
     }
 
@@ -635,8 +668,8 @@ impl Machine {
     }
 
     fn watch_timeout(&mut self) -> Duration {
-        let least = self.settings.watch_timeout.as_secs();
-        Duration::from_secs(self.random.u64(least..=least.saturating_mul(2)))
+        let least = self.settings.watch_timeout.min(LONGEST_WATCH / 2).as_secs();
+        Duration::from_secs(self.random.u64(least..=2 * least))
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
@@ -15,7 +15,7 @@ use kube::Client;
 use kube::client::Body;
 
 use super::json::{self, Expected, Lines, RawPage};
-use super::{ListRequest, ListWatch, Listing, WatchRequest, Watching};
+use super::{ListPart, ListRequest, ListWatch, Listing, WatchRequest, Watching};
 use crate::error::{Error, StatusError};
 use crate::kind::Kind;
 
@@ -24,7 +24,7 @@ const LARGEST_EVENT: usize = 64 << 20;
 /// A page of a list, or a list without pages, of which nothing larger is plausible.
 const LARGEST_LIST: u64 = 16 << 30;
 /// A failure's body is read for its words only.
-const LARGEST_FAILURE: u64 = 1 << 20;
+const LARGEST_FAILURE: usize = 1 << 20;
 
 /// Lists and watches one kind on an API server.
 ///
@@ -108,17 +108,12 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
             };
             let response = self.send(self.request(accept, &parameters)?).await?;
             check_json(&response)?;
-            let body = collect(response.into_body(), LARGEST_LIST, "a list").await?;
-            let page = RawPage::read(body, Arc::clone(&self.expected))?;
-            Ok(stream::unfold((page, 0_u32), |(mut page, decoded)| async move {
-                // Decoding is work without a pause in it, so others get their turn here.
-                if decoded % 16 == 15 {
-                    tokio::task::yield_now().await;
-                }
-                page.next_part()
-                    .map(|part| (part, (page, decoded.wrapping_add(1))))
-            })
-            .boxed())
+            let page = PageBody {
+                body: response.into_body(),
+                collected: BytesMut::new(),
+                expected: Arc::clone(&self.expected),
+            };
+            Ok(stream::unfold(Page::Arriving(page), Page::next).boxed())
         })
     }
 
@@ -165,6 +160,55 @@ impl<K: Kind> std::fmt::Debug for ApiListWatch<K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "ApiListWatch({})", self.path)
     }
+}
+
+/// A page of a list on its way.
+enum Page {
+    Arriving(PageBody),
+    Here(RawPage),
+    Failed,
+}
+
+struct PageBody {
+    body: Body,
+    collected: BytesMut,
+    expected: Arc<Expected>,
+}
+
+impl Page {
+    async fn next<K: Kind>(self) -> Option<(Result<ListPart<K>, Error>, Page)> {
+        let mut page = match self {
+            Page::Failed => return None,
+            Page::Here(page) => page,
+            Page::Arriving(mut page) => match collect_frame(&mut page, LARGEST_LIST).await {
+                Ok(true) => return Some((Ok(ListPart::Arriving), Page::Arriving(page))),
+                Ok(false) => match RawPage::read(page.collected.freeze(), page.expected) {
+                    Ok(page) => page,
+                    Err(error) => return Some((Err(error), Page::Failed)),
+                },
+                Err(error) => return Some((Err(error), Page::Failed)),
+            },
+        };
+        page.next_part().map(|part| (part, Page::Here(page)))
+    }
+}
+
+/// Adds the next piece of the body; false at its end.
+async fn collect_frame(page: &mut PageBody, limit: u64) -> Result<bool, Error> {
+    let Some(frame) = page.body.frame().await else {
+        return Ok(false);
+    };
+    let frame = frame.map_err(|error| body_error("a list broke off", error))?;
+    if let Ok(data) = frame.into_data() {
+        if (page.collected.len() + data.len()) as u64 > limit {
+            let limit = limit >> 20;
+            return Err(Error::bad_data(format!(
+                "a list of more than {limit} MiB, which is the limit"
+            )));
+        }
+        page.collected.extend_from_slice(&data);
+    }
+    Ok(true)
 }
 
 /// The events of a watch's body.
@@ -222,21 +266,17 @@ fn check_json(response: &Response<Body>) -> Result<(), Error> {
     }
 }
 
-async fn collect(mut body: Body, limit: u64, what: &str) -> Result<Bytes, Error> {
-    let mut collected = BytesMut::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| body_error(&format!("{what} broke off"), error))?;
+/// The beginning of a failure's body, as far as it came.
+async fn words(mut body: Body) -> BytesMut {
+    let mut words = BytesMut::new();
+    while words.len() < LARGEST_FAILURE
+        && let Some(Ok(frame)) = body.frame().await
+    {
         if let Ok(data) = frame.into_data() {
-            if (collected.len() + data.len()) as u64 > limit {
-                return Err(Error::bad_data(format!(
-                    "{what} of more than {} MiB, which is the limit",
-                    limit >> 20
-                )));
-            }
-            collected.extend_from_slice(&data);
+            words.extend_from_slice(&data);
         }
     }
-    Ok(collected.freeze())
+    words
 }
 
 async fn failure(response: Response<Body>) -> Error {
@@ -246,13 +286,13 @@ async fn failure(response: Response<Body>) -> Error {
         .get(RETRY_AFTER)
         .and_then(|value| value.to_str().ok()?.parse().ok())
         .map(Duration::from_secs);
-    let body = collect(response.into_body(), LARGEST_FAILURE, "a failure")
-        .await
-        .unwrap_or_default();
+    let body = words(response.into_body()).await;
     let mut status = match serde_json::from_slice::<kube::core::Status>(&body) {
-        Ok(status) => json::status_error(status, code),
+        Ok(status) if !(status.message.is_empty() && status.reason.is_empty()) => {
+            json::status_error(status, code)
+        }
         // A proxy answers in its own words; the first line of them is enough.
-        Err(_) => StatusError {
+        _ => StatusError {
             code,
             message: String::from_utf8_lossy(&body)
                 .lines()

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::{Item, ListPart, WatchEvent};
@@ -72,8 +72,23 @@ struct Page<'a> {
     kind: Option<String>,
     #[serde(default)]
     metadata: PageMeta,
-    #[serde(borrow, default)]
-    items: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default, deserialize_with = "Items::read")]
+    items: Items<'a>,
+}
+
+/// Go writes an empty list as `null`; a list without the field is something else, and must not empty the cache.
+#[derive(Default)]
+enum Items<'a> {
+    #[default]
+    Missing,
+    There(Vec<&'a RawValue>),
+}
+
+impl<'a> Items<'a> {
+    fn read<'de: 'a, D: Deserializer<'de>>(from: D) -> Result<Items<'a>, D::Error> {
+        let items = Option::<Vec<&'a RawValue>>::deserialize(from)?;
+        Ok(Items::There(items.unwrap_or_default()))
+    }
 }
 
 #[derive(Deserialize, Default)]
@@ -112,7 +127,10 @@ impl RawPage {
             let start = item.get().as_ptr().addr() - body.as_ptr().addr();
             start..start + item.get().len()
         };
-        let items: Vec<_> = page.items.unwrap_or_default().into_iter().map(place).collect();
+        let Items::There(items) = page.items else {
+            return Err(Error::bad_data("a list without items"));
+        };
+        let items: Vec<_> = items.into_iter().map(place).collect();
         Ok(RawPage {
             items: items.into_iter(),
             body,

@@ -7,6 +7,8 @@
 mod http;
 mod item;
 mod json;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 
@@ -64,6 +66,9 @@ pub struct WatchRequest {
 pub enum ListPart<K> {
     /// One object.
     Item(Item<K>),
+    /// More of the page has come, and no whole object yet. An informer gives up a list in which nothing comes for a
+    /// minute, and this counts as something.
+    Arriving,
     /// The end of the page; nothing comes after it.
     End {
         /// The version of the collection.

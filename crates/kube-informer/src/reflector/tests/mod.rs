@@ -1,0 +1,12 @@
+//! The reflector proved: first its decisions, told as tables without a clock or a socket, then its deeds, against a
+//! scripted source in paused time.
+
+mod delta_queue;
+mod driver;
+mod informer;
+mod lists;
+mod polite;
+mod scripted;
+mod streams;
+mod table;
+mod watches;

@@ -1,0 +1,295 @@
+//! C2: the streaming list, and what follows when a server does it badly.
+
+use super::table::{
+    Did::{self, Bookmark, Changed, Closed, Failed, InitialEnd, Listed, Nothing, Opened, Page, Waited},
+    Play, answers, answers_later, bad_data, broke, expired, millis, play, refused, seconds, steady,
+    too_large,
+};
+use crate::error::Error;
+
+/// A stream that came to its end at version 10 and goes on as the watch.
+fn streamed() -> Play {
+    play(
+        steady(),
+        "stream newest",
+        &[
+            (Opened, "good"),
+            (Changed("7"), "collect"),
+            (InitialEnd("10"), "whole at 10"),
+        ],
+    )
+}
+
+#[test]
+fn c2_a_stream_comes_first_and_goes_on_as_the_watch() {
+    let mut play = streamed();
+    play.go_on(&[
+        (Changed("11"), "apply"),
+        (Bookmark("14"), "apply"),
+        (seconds(400), "good"),
+        (Closed, "watch 14"),
+    ]);
+}
+
+#[test]
+fn c2_all_initial_events_are_collected_in_any_order_of_versions() {
+    play(
+        steady(),
+        "stream newest",
+        &[
+            (Opened, "good"),
+            (Changed("9"), "collect"),
+            (Changed("3"), "collect"),
+            (Changed("9"), "collect"),
+            (Bookmark("5"), "skip"),
+            (Changed("4"), "collect"),
+            (InitialEnd("10"), "whole at 10"),
+        ],
+    );
+}
+
+#[test]
+fn c2_a_new_cycle_streams_from_the_last_version() {
+    let mut play = streamed();
+    play.go_on(&[
+        (bad_data(), "wait 800ms"),
+        (Waited, "stream 10"),
+        (Opened, "good"),
+        (InitialEnd("12"), "whole at 12"),
+        (Changed("13"), "apply"),
+    ]);
+}
+
+#[test]
+fn c2_a_refused_stream_becomes_a_list_and_is_not_tried_for_ten_minutes() {
+    for code in [400, 405, 406, 415, 422, 501] {
+        let mut play = play(
+            steady(),
+            "stream newest",
+            &[
+                (answers(code), "list 0 by 500"),
+                (Listed("10"), "whole at 10, watch 10"),
+                (Opened, "good"),
+                (seconds(590), "good"),
+                (bad_data(), "wait 800ms"),
+                (Waited, "list 10"),
+                (Listed("11"), "whole at 11, watch 11"),
+                (Opened, "good"),
+                (seconds(10), "good"),
+                (bad_data(), "wait 1.6s"),
+            ],
+        );
+        play.go_on(&[
+            (Waited, "stream 11"),
+            (answers(code), "list 11"),
+            (Listed("12"), "whole at 12, watch 12"),
+            (bad_data(), "wait 3.2s"),
+            (Waited, "list 12"),
+        ]);
+    }
+}
+
+#[test]
+fn c2_other_failures_become_a_list_and_the_second_in_a_row_ends_the_tries() {
+    let failures = [
+        answers(401),
+        answers(403),
+        answers(404),
+        answers(500),
+        answers(503),
+        broke(),
+        bad_data(),
+        Failed(Error::user_code("the transform failed")),
+    ];
+    for failure in failures {
+        play(
+            steady(),
+            "stream newest",
+            &[
+                (failure.clone(), "list 0 by 500"),
+                (failure.clone(), "wait 800ms"),
+                (Waited, "stream newest"),
+                (failure.clone(), "list 0 by 500"),
+                (failure.clone(), "wait 1.6s"),
+                (Waited, "list 0 by 500"),
+                (failure, "wait 3.2s"),
+            ],
+        );
+    }
+}
+
+#[test]
+fn c2_a_good_stream_makes_a_broken_one_forgotten() {
+    play(
+        steady(),
+        "stream newest",
+        &[
+            (broke(), "list 0 by 500"),
+            (Listed("10"), "whole at 10, watch 10"),
+            (bad_data(), "wait 800ms"),
+            (Waited, "stream 10"),
+            (InitialEnd("11"), "whole at 11"),
+            (bad_data(), "wait 1.6s"),
+            (Waited, "stream 11"),
+            (broke(), "list 11"),
+            (Listed("12"), "whole at 12, watch 12"),
+            (bad_data(), "wait 3.2s"),
+            (Waited, "stream 12"),
+        ],
+    );
+}
+
+#[test]
+fn c2_a_stream_that_closes_before_its_end_becomes_a_list() {
+    play(
+        steady(),
+        "stream newest",
+        &[
+            (Opened, "good"),
+            (Changed("7"), "collect"),
+            (Closed, "list 0 by 500 !no streaming"),
+            (Listed("10"), "whole at 10, watch 10"),
+            (bad_data(), "wait 800ms"),
+            (Waited, "list 10"),
+        ],
+    );
+}
+
+#[test]
+fn c2_a_stream_without_an_answer_becomes_a_list_after_ten_seconds() {
+    play(
+        steady(),
+        "stream newest",
+        &[
+            (Nothing, "10s: list 0 by 500 !no streaming"),
+            (Listed("10"), "whole at 10, watch 10"),
+            (bad_data(), "wait 800ms"),
+            (Waited, "list 10"),
+        ],
+    );
+}
+
+#[test]
+fn c2_a_stream_that_falls_silent_becomes_a_list_ten_seconds_later() {
+    play(
+        steady(),
+        "stream newest",
+        &[
+            (seconds(4), "good"),
+            (Opened, "good"),
+            (seconds(9), "good"),
+            (Changed("7"), "collect"),
+            (Nothing, "10s: list 0 by 500 !no streaming"),
+        ],
+    );
+}
+
+#[test]
+fn c2_a_stream_without_end_becomes_a_list_after_five_minutes() {
+    let mut play = play(steady(), "stream newest", &[(Opened, "good")]);
+    for _ in 0..59 {
+        play.go_on(&[(seconds(5), "good"), (Changed("7"), "collect")]);
+    }
+    play.go_on(&[(Nothing, "5s: list 0 by 500 !no streaming")]);
+}
+
+#[test]
+fn c2_a_version_the_server_does_not_have_is_dropped_at_once() {
+    let [first, second, third] = too_large();
+    for failure in [expired(), first, second, third] {
+        let mut play = streamed();
+        play.go_on(&[
+            (bad_data(), "wait 800ms"),
+            (Waited, "stream 10"),
+            (failure.clone(), "stream newest"),
+            (InitialEnd("30"), "whole at 30"),
+            (bad_data(), "wait 1.6s"),
+            (Waited, "stream 30"),
+            (failure.clone(), "stream newest"),
+            (failure.clone(), "list newest by 500"),
+            (failure, "wait 3.2s"),
+        ]);
+    }
+}
+
+#[test]
+fn c2_a_busy_or_absent_server_is_asked_for_a_stream_again() {
+    for failure in [answers(429), refused()] {
+        let mut play = play(
+            steady(),
+            "stream newest",
+            &[
+                (failure.clone(), "wait 800ms"),
+                (Waited, "stream newest"),
+                (failure.clone(), "wait 1.6s"),
+                (Waited, "stream newest"),
+                (failure, "wait 3.2s"),
+                (Waited, "stream newest"),
+            ],
+        );
+        play.go_on(&[(Opened, "good"), (InitialEnd("10"), "whole at 10")]);
+    }
+}
+
+#[test]
+fn c2_a_busy_servers_wish_is_honoured() {
+    play(
+        steady(),
+        "stream newest",
+        &[(answers_later(429, 9), "wait 9s"), (Waited, "stream newest")],
+    );
+}
+
+#[test]
+fn contract_2_an_older_stream_is_never_taken_unless_the_server_itself_went_back() {
+    let mut play = streamed();
+    play.go_on(&[
+        (bad_data(), "wait 800ms"),
+        (Waited, "stream 10"),
+        (Opened, "good"),
+        (Changed("3"), "collect"),
+        (InitialEnd("8"), "leave, stream newest !went back"),
+        (Opened, "good"),
+        (InitialEnd("8"), "whole at 8 !went back"),
+        (Changed("9"), "apply"),
+    ]);
+}
+
+#[test]
+fn a_stream_that_closes_right_after_its_end_is_a_short_watch() {
+    let mut play = streamed();
+    play.go_on(&[
+        (millis(999), "good"),
+        (Closed, "wait 800ms"),
+        (Waited, "watch 10"),
+    ]);
+    let mut play = streamed();
+    play.go_on(&[(seconds(1), "good"), (Closed, "watch 10")]);
+}
+
+#[test]
+fn streaming_can_be_switched_off() {
+    let rows: &[(Did, &str)] = &[
+        (Listed("10"), "whole at 10, watch 10"),
+        (bad_data(), "wait 800ms"),
+        (Waited, "list 10"),
+    ];
+    play(super::table::plain(), "list 0 by 500", rows);
+}
+
+#[test]
+fn contract_9_the_third_request_in_place_of_another_has_to_wait() {
+    let mut play = streamed();
+    play.go_on(&[
+        (bad_data(), "wait 800ms"),
+        (Waited, "stream 10"),
+        (expired(), "stream newest"),
+        (answers(422), "list newest by 500"),
+        (Page("12", "t1"), "page t1 by 500"),
+        (expired(), "wait 1.6s"),
+        (Waited, "list newest by 500"),
+        (Page("12", "t1"), "page t1 by 500"),
+        (expired(), "list newest"),
+        (Listed("12"), "whole at 12, watch 12"),
+    ]);
+}
