@@ -16,7 +16,7 @@ use kube_informer::{
     ApiListWatch, Doing, Error, Event, HandlerOptions, Item, ListRequest, ListWatch, Listing, SharedInformer,
     Snapshot, Version, WatchEvent, WatchRequest, Watching,
 };
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::informers::{Maps, caught_up, hearing, said, soon, sorted, started, value};
 
@@ -116,12 +116,7 @@ impl ListWatch<ConfigMap> for Stutter {
 #[tokio::test]
 async fn d1_what_is_said_twice_counts_once() {
     let maps = Maps::holding(["a"]).await;
-    let namespace = &maps.server.namespace;
-    let source = ApiListWatch::new(maps.server.client.clone(), &(), Some(namespace));
-    let source = Stutter(source.parameters([("labelSelector", "kept-by=mission")]));
-    let informer = SharedInformer::builder_from(source, ())
-        .namespace(namespace)
-        .build();
+    let informer = SharedInformer::builder_from(Stutter(maps.source()), ()).build();
     let (handler, mut heard) = hearing();
     let options = HandlerOptions::new().every_event();
     informer.add_handler_with(handler, options).expect("a handler");
@@ -217,14 +212,48 @@ async fn d1_closing_lets_everyone_go() {
     );
 }
 
+/// A source whose events wait until they are let go, all at once.
+struct Held {
+    inner: ApiListWatch<ConfigMap>,
+    go: watch::Receiver<bool>,
+}
+
+impl ListWatch<ConfigMap> for Held {
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<ConfigMap>, Error>> {
+        self.inner.list(request)
+    }
+
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<ConfigMap>, Error>> {
+        async move {
+            let go = self.go.clone();
+            let events = self.inner.watch(request).await?;
+            let held = events.then(move |event| {
+                let mut go = go.clone();
+                async move {
+                    drop(go.wait_for(|go| *go).await);
+                    event
+                }
+            });
+            Ok(held.boxed())
+        }
+        .boxed()
+    }
+}
+
 #[tokio::test]
 async fn d2_the_order_of_the_watch_is_kept_across_objects() {
     let maps = Maps::holding([]).await;
-    let informer = maps.informer();
+    let (let_go, go) = watch::channel(true);
+    let source = Held {
+        inner: maps.source(),
+        go,
+    };
+    let informer = SharedInformer::builder_from(source, ()).build();
     let (handler, mut heard) = hearing();
     let options = HandlerOptions::new().every_event();
     informer.add_handler_with(handler, options).expect("a handler");
     started(&informer).await;
+    let_go.send_replace(false);
     let mut wanted = Vec::new();
     for name in ["a", "b", "c"] {
         maps.create(name, "1").await;
@@ -238,6 +267,7 @@ async fn d2_the_order_of_the_watch_is_kept_across_objects() {
     maps.create("c", "1").await;
     maps.delete("a").await;
     wanted.extend(["-c", "+c", "-a"].map(String::from));
+    let_go.send_replace(true);
     let mut words = Vec::new();
     let mut versions = Vec::new();
     for _ in 0..wanted.len() {

@@ -123,13 +123,17 @@ impl Maps {
         self.builder().build()
     }
 
+    /// What an informer of them lists and watches, for tests that stand in between.
+    pub(crate) fn source(&self) -> ApiListWatch<ConfigMap> {
+        let namespace = Some(self.server.namespace.as_str());
+        ApiListWatch::new(self.server.client.clone(), &(), namespace).parameters([("labelSelector", OWN)])
+    }
+
     /// An informer behind a gate, which is open.
     pub(crate) fn gated(&self) -> (InformerBuilder<ConfigMap>, Gate) {
-        let namespace = Some(self.server.namespace.as_str());
-        let inner = ApiListWatch::new(self.server.client.clone(), &(), namespace);
         let gate = Gate::new();
         let source = Gated {
-            inner: inner.parameters([("labelSelector", OWN)]),
+            inner: self.source(),
             gate: gate.clone(),
         };
         (

@@ -106,6 +106,38 @@ async fn b5_a_blocked_handler_delays_nobody_and_its_backlog_is_bounded() {
 }
 
 #[tokio::test]
+async fn b5_at_most_one_change_of_each_object_waits() {
+    let maps = Maps::holding(["a", "b", "c"]).await;
+    let informer = maps.informer();
+    let (release, held) = blocking::channel::<()>();
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let busy = informer.add_handler(move |event: Event<ConfigMap>| {
+        if let Event::Updated { .. } = event {
+            drop(tell.send(said(&event)));
+            let _ = held.recv();
+        }
+    });
+    let busy = busy.expect("a handler");
+    started(&informer).await;
+    soon(busy.wait_for_sync()).await.expect("a sync");
+    maps.change("a", "2").await;
+    assert_eq!(soon(told.recv()).await.as_deref(), Some("~a"));
+    for round in 3..13 {
+        for name in ["c", "a", "b"] {
+            let version = maps.change(name, &round.to_string()).await;
+            caught_up(&informer, version).await;
+        }
+        assert_eq!(busy.backlog(), 3);
+    }
+    drop(release);
+    soon(informer.shutdown()).await;
+    // In the order in which they first changed.
+    for wanted in [Some("~c"), Some("~a"), Some("~b"), None] {
+        assert_eq!(soon(told.recv()).await.as_deref(), wanted);
+    }
+}
+
+#[tokio::test]
 async fn b5_what_came_and_went_while_a_handler_was_busy_leaves_nothing() {
     let maps = Maps::holding(["a"]).await;
     let informer = maps.informer();

@@ -1,12 +1,13 @@
 //! E2: one read sees one moment; readers and the writer do not wait for each other.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc as blocking};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{Index, Lister, Selector, Snapshot};
+use tokio::sync::mpsc;
 
-use crate::informers::{Maps, caught_up, started, value};
+use crate::informers::{Maps, PATIENCE, caught_up, hearing, soon, started, value};
 
 /// Objects, index and version say the same.
 fn check(snapshot: &Snapshot<ConfigMap>, by_value: &Index<ConfigMap, String>) -> usize {
@@ -73,7 +74,7 @@ async fn e2_readers_see_one_moment_while_the_writer_writes() {
     }
     let end = maps.change("a", "the end").await;
     assert!(last.is_some_and(|last| last.is_before(&end)));
-    let reached = informer.wait_for_version(end, crate::informers::PATIENCE).await;
+    let reached = informer.wait_for_version(end, PATIENCE).await;
     done.store(true, Ordering::Release);
     for reader in readers {
         assert!(reader.join().expect("one moment each") > 0);
@@ -104,5 +105,43 @@ async fn e2_a_reader_that_rests_keeps_nobody_waiting() {
             .iter()
             .all(|map| value(map) == "2")
     );
+    informer.shutdown().await;
+}
+
+/// The writer rests in the midst of a write, in an index function: nobody who reads waits for it or sees half of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn e2_readers_do_not_wait_for_the_writer() {
+    let maps = Maps::holding(["a"]).await;
+    let informer = maps.informer();
+    let (arrive, mut arrived) = mpsc::unbounded_channel();
+    let (release, held) = blocking::channel::<()>();
+    let held = Mutex::new(held);
+    let by_value = informer.index("value", move |map: &ConfigMap| {
+        if value(map) == "slow" {
+            let _ = arrive.send(());
+            let _ = held.lock().map(|held| held.recv());
+        }
+        [value(map).to_owned()]
+    });
+    let by_value = by_value.expect("an index");
+    started(&informer).await;
+    let before = informer.resource_version();
+    let written = maps.change("a", "slow").await;
+    soon(arrived.recv()).await.expect("the writer at work");
+
+    let lister = informer.lister();
+    let read = lister.get_key(&maps.key("a")).expect("the object");
+    assert_eq!(value(&read), "1");
+    assert_eq!(lister.list(&Selector::everything()).len(), 1);
+    assert_eq!((by_value.get("1").len(), by_value.get("slow").len()), (1, 0));
+    assert_eq!(informer.resource_version(), before);
+    // Handlers may even join meanwhile.
+    let (handler, mut heard) = hearing();
+    informer.add_handler(handler).expect("a handler");
+    assert_eq!(value(heard.next().await.object()), "1");
+    drop(release);
+    caught_up(&informer, written).await;
+    assert_eq!((by_value.get("1").len(), by_value.get("slow").len()), (0, 1));
+    assert_eq!(heard.word().await, "~a");
     informer.shutdown().await;
 }
