@@ -1,1 +1,7 @@
-//! E. Store, index, lister: consistent reads by key, namespace and index, keys, and the version of the store.
+//! E. Store, index, lister: consistent reads, typed indexes, listers, keys, the store's version.
+
+mod indexes;
+mod keys;
+mod listers;
+mod reads;
+mod version;

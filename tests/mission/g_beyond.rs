@@ -6,8 +6,10 @@ mod discovery;
 mod kube_api;
 mod kube_runtime;
 mod lists;
+mod reading_writes;
 mod representations;
 mod selectors;
+mod snapshots;
 mod watches;
 mod writes;
 

@@ -11,3 +11,4 @@ mod d_queue_and_controller;
 mod e_store;
 mod f_workqueue;
 mod g_beyond;
+mod informers;

@@ -87,11 +87,31 @@ impl TestServer {
         }
     }
 
+    /// The embedded server, with a client that needs no socket: for tests on a paused clock. There is none where the
+    /// environment asks for a real server, whose time cannot be paused.
+    ///
+    /// # Panics
+    /// When the server does not start; the message says why.
+    pub async fn on_paused_clock() -> Option<Self> {
+        match Kind::asked_for() {
+            Kind::Embedded => {
+                let server = started(embedded::Server::start().await);
+                let client = server.inner().direct_client();
+                Some(Self::with(Server::Embedded(server), client, Kind::Embedded).await)
+            }
+            Kind::Real => None,
+        }
+    }
+
     async fn on(server: Server) -> Self {
         let (client, kind) = match &server {
             Server::Embedded(server) => (started(server.client()), Kind::Embedded),
             Server::Real(server) => (started(server.client().await), Kind::Real),
         };
+        Self::with(server, client, kind).await
+    }
+
+    async fn with(server: Server, client: Client, kind: Kind) -> Self {
         let namespace = match namespace::create(&client).await {
             Ok(name) => name,
             Err(error) => panic!("the test's namespace was not created: {error}"),

@@ -1,0 +1,182 @@
+//! B2 and B3: what is known of a handler, and its removal.
+
+use std::pin::pin;
+use std::sync::mpsc as blocking;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_informer::{Event, HandlerOptions, Registration};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::informers::{Maps, caught_up, hearing, said, soon, started};
+
+#[tokio::test]
+async fn b2_a_registration_syncs_when_its_handler_has_handled_all() {
+    let maps = Maps::holding(["a", "b", "c"]).await;
+    let informer = maps.informer();
+    let (release, held) = blocking::channel::<()>();
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let slow = move |event: Event<ConfigMap>| {
+        drop(tell.send(said(&event)));
+        let _ = held.recv();
+    };
+    let slow = informer.add_handler(slow).expect("a handler");
+    let (handler, mut heard) = hearing();
+    let quick = informer.add_handler(handler).expect("a handler");
+    assert!(!quick.has_synced());
+    started(&informer).await;
+
+    soon(quick.wait_for_sync()).await.expect("a sync");
+    assert!(quick.has_synced());
+    assert_eq!(heard.rest().len(), 3);
+    // The informer has synced, this handler has not: it is busy with its first object.
+    soon(told.recv()).await.expect("a first object");
+    assert!(!slow.has_synced());
+    let mut waiting = pin!(slow.wait_for_sync());
+    assert!(futures::poll!(&mut waiting).is_pending());
+    assert_eq!(slow.backlog(), 2);
+    for _ in 0..2 {
+        release.send(()).expect("a handler");
+        soon(told.recv()).await.expect("the next object");
+        assert!(!slow.has_synced(), "the last object is being handled");
+    }
+    release.send(()).expect("a handler");
+    soon(waiting).await.expect("a sync");
+    assert!(slow.has_synced());
+    informer.shutdown().await;
+}
+
+#[tokio::test]
+async fn b2_there_may_be_nothing_to_sync() {
+    let maps = Maps::holding([]).await;
+    let informer = maps.informer();
+    let (handler, _heard) = hearing();
+    let registration = informer.add_handler(handler).expect("a handler");
+    started(&informer).await;
+    soon(registration.wait_for_sync()).await.expect("a sync");
+    let (handler, _heard) = hearing();
+    let late = informer.add_handler(handler).expect("a handler");
+    soon(late.wait_for_sync()).await.expect("a sync");
+    informer.shutdown().await;
+}
+
+#[tokio::test]
+async fn b2_a_wait_ends_when_the_handler_can_sync_no_more() {
+    let maps = Maps::holding(["a"]).await;
+    let informer = maps.informer();
+    let (handler, _heard) = hearing();
+    let removed = informer.add_handler(handler).expect("a handler");
+    let (handler, _heard) = hearing();
+    let stopped = informer.add_handler(handler).expect("a handler");
+    let (first, second, ()) = soon(async {
+        tokio::join!(removed.wait_for_sync(), stopped.wait_for_sync(), async {
+            removed.remove();
+            informer.shutdown().await;
+        })
+    })
+    .await;
+    assert!(first.is_err_and(|error| error.is_stopped()));
+    assert!(second.is_err_and(|error| error.is_stopped()));
+}
+
+#[tokio::test]
+async fn b3_a_removed_handler_hears_no_more() {
+    let maps = Maps::holding([]).await;
+    let informer = maps.informer();
+    let (handler, mut heard) = hearing();
+    let registration = informer.add_handler(handler).expect("a handler");
+    let (handler, mut others) = hearing();
+    informer.add_handler(handler).expect("a handler");
+    started(&informer).await;
+    maps.create("a", "1").await;
+    assert_eq!(heard.word().await, "+a");
+    // As often as one likes, and from anywhere.
+    registration.remove();
+    soon(registration.removed()).await;
+    registration.clone().remove();
+    soon(registration.removed()).await;
+    assert_eq!(informer.registrations().len(), 1);
+    maps.create("b", "1").await;
+    assert_eq!(others.until("+b").await, ["+a", "+b"]);
+    assert_eq!(heard.rest(), [""; 0]);
+    informer.shutdown().await;
+    soon(registration.removed()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn b3_threads_may_remove_handlers_at_once() {
+    let maps = Maps::holding(["a"]).await;
+    let informer = maps.informer();
+    let registrations: Vec<Registration> = (0..8)
+        .map(|_| informer.add_handler(|_: Event<ConfigMap>| {}).expect("a handler"))
+        .collect();
+    let (handler, mut heard) = hearing();
+    informer.add_handler(handler).expect("a handler");
+    started(&informer).await;
+    std::thread::scope(|threads| {
+        for _ in 0..4 {
+            threads.spawn(|| registrations.iter().for_each(Registration::remove));
+        }
+    });
+    for registration in &registrations {
+        soon(registration.removed()).await;
+    }
+    assert_eq!(informer.registrations().len(), 1);
+    maps.create("b", "1").await;
+    assert_eq!(heard.until("+b").await, ["*a", "+b"]);
+    informer.shutdown().await;
+}
+
+#[tokio::test]
+async fn b3_removal_can_be_awaited() {
+    let maps = Maps::holding(["a"]).await;
+    let informer = maps.informer();
+    let (release, held) = blocking::channel::<()>();
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let slow = move |event: Event<ConfigMap>| {
+        drop(tell.send(said(&event)));
+        let _ = held.recv();
+    };
+    let slow = informer.add_handler(slow).expect("a handler");
+    started(&informer).await;
+    assert_eq!(soon(told.recv()).await.as_deref(), Some("*a"));
+    let version = maps.create("b", "1").await;
+    caught_up(&informer, version).await;
+
+    // It is removed at once, and the wait is for the object that is in its hands.
+    let mut removed = pin!(slow.removed());
+    assert!(futures::poll!(&mut removed).is_pending());
+    assert!(informer.registrations().is_empty());
+    drop(release);
+    soon(removed).await;
+    // The handler itself is gone, and never heard of b.
+    assert_eq!(soon(told.recv()).await, None);
+    informer.shutdown().await;
+}
+
+#[tokio::test]
+async fn b3_a_handler_may_remove_itself() {
+    let maps = Maps::holding(["a", "b", "c"]).await;
+    let informer = maps.informer();
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let (give, given) = oneshot::channel::<Registration>();
+    let mut given = Some(given);
+    let handler = move |event: Event<ConfigMap>| {
+        let (tell, given) = (tell.clone(), given.take());
+        async move {
+            let myself = given.expect("only once").await.expect("a registration");
+            // It does not wait for itself.
+            myself.removed().await;
+            drop(tell.send(said(&event)));
+        }
+    };
+    let registration = informer
+        .add_async_handler(handler, HandlerOptions::new())
+        .expect("a handler");
+    drop(give.send(registration.clone()));
+    started(&informer).await;
+    soon(registration.removed()).await;
+    assert!(soon(told.recv()).await.is_some());
+    assert_eq!(soon(told.recv()).await, None);
+    assert_eq!(registration.panics(), 0);
+    informer.shutdown().await;
+}

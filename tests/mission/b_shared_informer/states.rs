@@ -1,0 +1,150 @@
+//! B8: where an informer is in its life.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::DynamicObject;
+use kube::core::{ApiResource, GroupVersionKind};
+use kube_informer::{Error, Event, SharedInformer, State};
+use mission::TestServer;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::informers::{Maps, PATIENCE, caught_up, soon, started};
+
+#[tokio::test]
+async fn b8_new_then_running_then_stopped() {
+    let maps = Maps::holding([]).await;
+    let made = maps.create("a", "1").await;
+    let informer = maps.informer();
+    assert_eq!(informer.state(), State::New);
+    assert!(!informer.has_synced() && !informer.is_stopped());
+    assert_eq!(informer.resource_version(), None);
+
+    started(&informer).await;
+    assert_eq!(informer.state(), State::Running);
+    assert!(informer.has_synced());
+    let listed = informer.resource_version().expect("a version");
+    assert!(!listed.is_before(&made));
+    let changed = maps.change("a", "2").await;
+    caught_up(&informer, changed.clone()).await;
+    assert!(
+        informer
+            .resource_version()
+            .is_some_and(|now| !now.is_before(&changed))
+    );
+
+    soon(informer.shutdown()).await;
+    assert_eq!(informer.state(), State::Stopped);
+    // What it knew can still be read, also whether it had synced.
+    assert!(informer.is_stopped() && informer.has_synced());
+    assert_eq!(informer.lister().len(), 1);
+    soon(informer.shutdown()).await;
+}
+
+fn refused<T>(outcome: Result<T, Error>) -> Error {
+    match outcome {
+        Err(error) => error,
+        Ok(_) => panic!("not refused"),
+    }
+}
+
+#[tokio::test]
+async fn b8_a_second_run_is_refused() {
+    let maps = Maps::holding([]).await;
+    let informer = maps.informer();
+    let clone = informer.clone();
+    started(&informer).await;
+    assert!(refused(clone.start()).is_already_started());
+    assert!(refused(soon(clone.run(CancellationToken::new())).await).is_already_started());
+    // The first one is none the worse for it.
+    let version = maps.create("a", "1").await;
+    caught_up(&clone, version).await;
+    informer.shutdown().await;
+    assert!(refused(informer.start()).is_stopped());
+    assert!(refused(soon(clone.run(CancellationToken::new())).await).is_stopped());
+}
+
+#[tokio::test]
+async fn b8_a_stopped_informer_takes_nothing_new() {
+    let maps = Maps::holding([]).await;
+    let informer = maps.informer();
+    started(&informer).await;
+    informer.shutdown().await;
+    let error = refused(informer.add_handler(|_: Event<ConfigMap>| {}));
+    assert!(error.is_stopped());
+    let text = error.to_string();
+    assert!(text.contains("configmaps") && text.contains("stopped"), "{text}");
+    assert!(refused(informer.events()).is_stopped());
+    assert!(refused(informer.index("none", |_: &ConfigMap| None::<String>)).is_stopped());
+}
+
+#[tokio::test]
+async fn b8_a_run_ends_by_its_token_or_by_shutdown() {
+    let maps = Maps::holding(["a"]).await;
+    for by_token in [true, false] {
+        let informer = maps.informer();
+        let stop = CancellationToken::new();
+        let run = informer.run(stop.clone());
+        let (ran, ()) = soon(async {
+            tokio::join!(run, async {
+                informer.wait_for_sync(PATIENCE).await.expect("a sync");
+                if by_token {
+                    stop.cancel();
+                } else {
+                    informer.shutdown().await;
+                }
+            })
+        })
+        .await;
+        ran.expect("a run");
+        assert!(informer.is_stopped());
+    }
+}
+
+#[tokio::test]
+async fn b8_one_that_never_started_can_be_stopped() {
+    let maps = Maps::holding(["a"]).await;
+    let informer = maps.informer();
+    let mut waiting = pin!(informer.synced());
+    assert!(futures::poll!(&mut waiting).is_pending());
+    soon(informer.shutdown()).await;
+    assert!(informer.is_stopped());
+    assert!(refused(waiting.await).is_stopped());
+    assert!(refused(informer.start()).is_stopped());
+}
+
+#[tokio::test]
+async fn b8_a_wait_in_vain_says_for_what_and_why() {
+    let server = TestServer::start().await;
+    let ghosts = ApiResource::from_gvk(&GroupVersionKind::gvk("nowhere.example.com", "v1", "Ghost"));
+    let informer = SharedInformer::<DynamicObject>::builder_with(server.client.clone(), ghosts).build();
+    let (tell, mut told) = mpsc::unbounded_channel();
+    informer
+        .set_watch_error_handler(move |error| drop(tell.send(error.clone())))
+        .expect("a handler");
+    informer.start().expect("a start");
+    // Both ways to list were tried: as a stream, and then plainly.
+    for _ in 0..2 {
+        let error = soon(told.recv()).await.expect("an error");
+        assert!(error.is_not_found(), "{error}");
+    }
+    let error = refused(informer.wait_for_sync(Duration::ZERO).await);
+    assert!(error.is_timeout() && error.is_not_found());
+    let text = error.to_string();
+    for word in [
+        "ghosts.nowhere.example.com",
+        "did not sync within",
+        "404",
+        "is nowhere.example.com/v1 Ghost served here?",
+    ] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    let mut waiting = pin!(informer.wait_for_sync(PATIENCE));
+    assert!(futures::poll!(&mut waiting).is_pending());
+    soon(informer.shutdown()).await;
+    let error = refused(soon(waiting).await);
+    assert!(error.is_stopped() && error.to_string().contains("404"), "{error}");
+    assert!(!informer.has_synced());
+}

@@ -1,0 +1,99 @@
+//! E3: listers.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Namespace;
+use kube_informer::{ResourceName, Selector, SharedInformer};
+use mission::TestServer;
+
+use crate::informers::{Maps, caught_up, names, started};
+
+fn selector(text: &str) -> Selector {
+    text.parse().expect("a selector")
+}
+
+#[tokio::test]
+async fn e3_lists_by_labels_and_by_namespace() {
+    let maps = Maps::holding([]).await;
+    maps.create_labelled("a", "1", &[("tier", "front"), ("team", "red")])
+        .await;
+    maps.create_labelled("b", "1", &[("tier", "back"), ("team", "red")])
+        .await;
+    maps.create_labelled("c", "1", &[("tier", "back")]).await;
+    let informer = maps.informer();
+    let lister = informer.lister();
+    assert!(lister.is_empty());
+    started(&informer).await;
+    for (text, wanted) in [
+        ("", &["a", "b", "c"][..]),
+        ("tier=back", &["b", "c"]),
+        ("tier!=back", &["a"]),
+        ("tier in (front,back),team=red", &["a", "b"]),
+        ("!team", &["c"]),
+        ("tier=none", &[]),
+    ] {
+        let selector = selector(text);
+        assert_eq!(names(&lister.list(&selector)), wanted, "{text}");
+        let here = lister.namespace(&maps.server.namespace).list(&selector);
+        assert_eq!(names(&here), wanted, "{text}");
+        assert!(lister.namespace("elsewhere").list(&selector).is_empty());
+        assert_eq!(informer.snapshot().select(&selector).count(), wanted.len());
+    }
+    // A lister goes on seeing what comes.
+    let version = maps.create_labelled("d", "1", &[("tier", "back")]).await;
+    caught_up(&informer, version).await;
+    assert_eq!(names(&lister.list(&selector("tier=back"))), ["b", "c", "d"]);
+    informer.shutdown().await;
+}
+
+#[tokio::test]
+async fn e3_gets_one_and_never_a_copy() {
+    let maps = Maps::holding(["a"]).await;
+    let informer = maps.informer();
+    started(&informer).await;
+    let lister = informer.lister();
+    let here = lister.namespace(&maps.server.namespace);
+    let one = here.get("a").expect("the object");
+    assert!(Arc::ptr_eq(&one, &here.get("a").expect("the object")));
+    assert!(Arc::ptr_eq(
+        &one,
+        &lister.get_key(&maps.key("a")).expect("the object")
+    ));
+    assert!(Arc::ptr_eq(&one, &here.list(&Selector::everything())[0]));
+    informer.shutdown().await;
+}
+
+#[tokio::test]
+async fn e3_not_found_names_the_resource() {
+    let server = TestServer::start().await;
+    let deployments = SharedInformer::<Deployment>::builder(server.client.clone())
+        .namespace(&server.namespace)
+        .build();
+    started(&deployments).await;
+    let lister = deployments.lister();
+    let error = lister.namespace("shop").get("web").expect_err("none there");
+    assert!(error.is_not_found());
+    assert_eq!(
+        error.to_string(),
+        "deployments.apps \"shop/web\" not found in the cache"
+    );
+    assert_eq!(error.resource().map(ResourceName::kind), Some("Deployment"));
+    deployments.shutdown().await;
+}
+
+#[tokio::test]
+async fn e3_cluster_scoped_objects_are_got_by_name() {
+    let server = TestServer::start().await;
+    let namespaces = SharedInformer::<Namespace>::builder(server.client.clone())
+        .fields(format!("metadata.name={}", server.namespace))
+        .build();
+    started(&namespaces).await;
+    let lister = namespaces.lister();
+    let own = lister.get(&server.namespace).expect("the namespace");
+    assert_eq!(own.metadata.name.as_ref(), Some(&server.namespace));
+    assert_eq!(lister.len(), 1);
+    let error = lister.get("none").expect_err("none there");
+    assert_eq!(error.to_string(), "namespaces \"none\" not found in the cache");
+    namespaces.shutdown().await;
+}

@@ -1,0 +1,126 @@
+//! G1: reading one's writes: the cache is waited for until it has what a write returned.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{Api, DeleteParams, PostParams};
+use kube_informer::{Key, SharedInformer, Version};
+use mission::TestServer;
+use serde_json::json;
+
+use crate::informers::{Maps, PATIENCE, caught_up, soon, started, value, version_of};
+
+#[tokio::test]
+async fn g1_what_was_created_and_changed_is_in_the_cache() {
+    let maps = Maps::holding([]).await;
+    let informer = maps.informer();
+    started(&informer).await;
+    let lister = informer.lister();
+    for number in 0..20 {
+        let name = format!("map-{number}");
+        let created = maps.create(&name, "1").await;
+        caught_up(&informer, created).await;
+        let read = lister.get_key(&maps.key(&name)).expect("what was written");
+        assert_eq!(value(&read), "1");
+        let changed = maps.change(&name, "2").await;
+        caught_up(&informer, changed.clone()).await;
+        let read = lister.get_key(&maps.key(&name)).expect("what was written");
+        assert_eq!((value(&read), version_of(&*read)), ("2", changed));
+    }
+    informer.shutdown().await;
+}
+
+#[tokio::test]
+async fn g1_what_was_deleted_is_not() {
+    let server = TestServer::start().await;
+    let api: Api<Pod> = Api::namespaced(server.client.clone(), &server.namespace);
+    let informer = SharedInformer::<Pod>::builder(server.client.clone())
+        .namespace(&server.namespace)
+        .build();
+    started(&informer).await;
+    let pod = json!({
+        "metadata": { "name": "web" },
+        "spec": { "containers": [{ "name": "main", "image": "example.com/image" }] },
+    });
+    let pod: Pod = serde_json::from_value(pod).expect("a pod");
+    let made = api.create(&PostParams::default(), &pod).await.expect("a pod");
+    caught_up(&informer, version_of(&made)).await;
+    let key = Key::namespaced(&server.namespace, "web");
+    assert!(informer.lister().get_key(&key).is_ok());
+    // Pods are among the kinds whose deletion answers with the object, at the version of its deletion.
+    let deleted = api.delete("web", &DeleteParams::default().grace_period(0)).await;
+    let last = deleted.expect("a deletion").left().expect("the object");
+    assert!(version_of(&made).is_before(&version_of(&last)));
+    caught_up(&informer, version_of(&last)).await;
+    let gone = informer.lister().get_key(&key);
+    assert!(gone.is_err_and(|error| error.is_not_found()));
+    informer.shutdown().await;
+}
+
+/// Other kinds answer with a status that has no version. The order of the watch helps: what was written later comes later.
+#[tokio::test]
+async fn g1_a_later_write_brings_earlier_deletions_along() {
+    let maps = Maps::holding(["a", "b"]).await;
+    let informer = maps.informer();
+    started(&informer).await;
+    maps.delete("a").await;
+    let later = maps.change("b", "2").await;
+    caught_up(&informer, later).await;
+    assert!(informer.lister().get_key(&maps.key("a")).is_err());
+    informer.shutdown().await;
+}
+
+#[tokio::test]
+async fn g1_a_version_can_be_waited_for_before_the_sync() {
+    let maps = Maps::holding([]).await;
+    let written = maps.create("a", "1").await;
+    let informer = maps.informer();
+    let mut waiting = pin!(informer.wait_for_version(written, PATIENCE));
+    assert!(futures::poll!(&mut waiting).is_pending());
+    informer.start().expect("a start");
+    soon(waiting).await.expect("the version of a write");
+    assert!(informer.lister().get_key(&maps.key("a")).is_ok());
+    informer.shutdown().await;
+}
+
+#[tokio::test]
+async fn g1_versions_that_cannot_be_compared_are_not_waited_for() {
+    let maps = Maps::holding(["a"]).await;
+    let informer = maps.informer();
+    for started_already in [false, true] {
+        if started_already {
+            started(&informer).await;
+        }
+        for version in ["", "0", "a1f", "007"] {
+            let error = soon(informer.wait_for_version(version, PATIENCE)).await;
+            let error = error.expect_err("no order");
+            assert!(error.is_not_comparable() && !error.is_timeout(), "{error}");
+            let text = error.to_string();
+            assert!(text.contains("cannot be compared"), "{text}");
+        }
+    }
+    informer.shutdown().await;
+}
+
+#[tokio::test]
+async fn g1_a_wait_ends_at_its_deadline_or_with_the_informer() {
+    let maps = Maps::holding([]).await;
+    let informer = maps.informer();
+    started(&informer).await;
+    let at = informer.resource_version().expect("a version");
+    let never = Version::from("9223372036854775807");
+    let error = informer.wait_for_version(never.clone(), Duration::ZERO).await;
+    let error = error.expect_err("too far ahead");
+    assert!(error.is_timeout());
+    let text = error.to_string();
+    for words in ["configmaps", &at.to_string(), &never.to_string()] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    // What is there already needs no time.
+    let reached = informer.wait_for_version(at, Duration::ZERO).await;
+    reached.expect("the version it is at");
+    let (waited, ()) =
+        soon(async { tokio::join!(informer.wait_for_version(never, PATIENCE), informer.shutdown()) }).await;
+    assert!(waited.expect_err("no more versions").is_stopped());
+}
