@@ -150,7 +150,7 @@ async fn d1_a_resync_leaves_out_what_is_queued_anyway() {
         soon(told.recv()).await.expect("an object");
         release.send(()).expect("a handler");
     }
-    soon(slow.wait_for_sync()).await.expect("a sync");
+    soon(slow.synced()).await.expect("a sync");
     quick.listed(3).await;
     maps.change("a", "2").await;
     assert_eq!(soon(told.recv()).await.as_deref(), Some("~a"));

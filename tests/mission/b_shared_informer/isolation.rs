@@ -119,7 +119,7 @@ async fn b5_at_most_one_change_of_each_object_waits() {
     });
     let busy = busy.expect("a handler");
     started(&informer).await;
-    soon(busy.wait_for_sync()).await.expect("a sync");
+    soon(busy.synced()).await.expect("a sync");
     maps.change("a", "2").await;
     assert_eq!(soon(told.recv()).await.as_deref(), Some("~a"));
     for round in 3..13 {
@@ -208,7 +208,7 @@ async fn b5_a_panicking_handler_harms_only_itself() {
     assert_eq!(heard.listed(2).await, ["*a", "*b"]);
     // A panic counts as handled, and the next event comes all the same.
     for registration in [&sync, &inline, &asynchronous] {
-        soon(registration.wait_for_sync()).await.expect("a sync");
+        soon(registration.synced()).await.expect("a sync");
         assert_eq!(registration.panics(), 2);
     }
     maps.change("a", "2").await;
@@ -233,7 +233,7 @@ async fn b6_a_late_handler_sees_every_object_once_then_every_change() {
     let (handler, mut heard) = hearing();
     let registration = informer.add_handler(handler).expect("a handler");
     assert_eq!(heard.listed(3).await, ["*a", "*c", "*d"]);
-    soon(registration.wait_for_sync()).await.expect("a sync");
+    soon(registration.synced()).await.expect("a sync");
     maps.change("c", "2").await;
     assert_eq!(heard.word().await, "~c");
     maps.create("e", "1").await;
@@ -318,6 +318,6 @@ async fn b6_nobody_waits_for_one_who_joins() {
     assert_eq!(later_still.listed(3).await, ["*a", "*b", "*c"]);
     assert!(!late.has_synced());
     drop(release);
-    soon(late.wait_for_sync()).await.expect("a sync");
+    soon(late.synced()).await.expect("a sync");
     informer.shutdown().await;
 }

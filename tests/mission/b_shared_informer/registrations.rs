@@ -25,13 +25,13 @@ async fn b2_a_registration_syncs_when_its_handler_has_handled_all() {
     assert!(!quick.has_synced());
     started(&informer).await;
 
-    soon(quick.wait_for_sync()).await.expect("a sync");
+    soon(quick.synced()).await.expect("a sync");
     assert!(quick.has_synced());
     assert_eq!(heard.rest().len(), 3);
     // The informer has synced, this handler has not: it is busy with its first object.
     soon(told.recv()).await.expect("a first object");
     assert!(!slow.has_synced());
-    let mut waiting = pin!(slow.wait_for_sync());
+    let mut waiting = pin!(slow.synced());
     assert!(futures::poll!(&mut waiting).is_pending());
     assert_eq!(slow.backlog(), 2);
     for _ in 0..2 {
@@ -52,10 +52,10 @@ async fn b2_there_may_be_nothing_to_sync() {
     let (handler, _heard) = hearing();
     let registration = informer.add_handler(handler).expect("a handler");
     started(&informer).await;
-    soon(registration.wait_for_sync()).await.expect("a sync");
+    soon(registration.synced()).await.expect("a sync");
     let (handler, _heard) = hearing();
     let late = informer.add_handler(handler).expect("a handler");
-    soon(late.wait_for_sync()).await.expect("a sync");
+    soon(late.synced()).await.expect("a sync");
     informer.shutdown().await;
 }
 
@@ -68,7 +68,7 @@ async fn b2_a_wait_ends_when_the_handler_can_sync_no_more() {
     let (handler, _heard) = hearing();
     let stopped = informer.add_handler(handler).expect("a handler");
     let (first, second, ()) = soon(async {
-        tokio::join!(removed.wait_for_sync(), stopped.wait_for_sync(), async {
+        tokio::join!(removed.synced(), stopped.synced(), async {
             removed.remove();
             informer.shutdown().await;
         })
