@@ -260,6 +260,27 @@ async fn c3_a_watch_that_breaks_in_the_middle_of_an_event_goes_on_without_a_list
     assert_eq!(told.until("+marker-0").await, ["~a", "~a", "+marker-0"]);
 }
 
+#[tokio::test]
+async fn c3_a_watch_that_ends_in_the_middle_of_an_event_goes_on_without_a_list() {
+    let server = TestServer::start().await;
+    let mut scene = Scene::live(&server, |informer| informer.streaming_list(false));
+    scene.make("a").await;
+    let half = answer(
+        200,
+        "application/json",
+        r#"{"type":"ADDED","object":{"kind":"Conf"#,
+    );
+    scene.tap.answer([("watch last", half)]);
+    scene.start().await;
+    scene.catches_up().await;
+    assert_eq!(scene.tap.words(), ["list any 500", "watch last", "watch last"]);
+    let error = scene.error().await;
+    assert!(
+        error.is_connection() && error.to_string().contains("in the middle"),
+        "{error}"
+    );
+}
+
 #[tokio::test(start_paused = true)]
 async fn c3_an_error_event_is_followed_by_a_list() {
     let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(false)).await;

@@ -180,7 +180,7 @@ async fn g2_a_restore_is_noticed_without_bookmarks() {
         let begin = Instant::now();
         let error = scene.error_that(kube_informer::Error::is_going_back).await;
         assert!(
-            begin.elapsed() < Duration::from_mins(45),
+            begin.elapsed() < Duration::from_mins(21),
             "{:?}: {error}",
             begin.elapsed()
         );
