@@ -113,12 +113,16 @@ impl Scene {
 
     /// The next error for which this holds; those before it are passed over.
     pub(crate) async fn error_that(&mut self, holds: impl Fn(&Error) -> bool) -> Error {
-        loop {
-            let error = self.error().await;
-            if holds(&error) {
-                return error;
+        let patience = self.patience;
+        let found = timeout(patience, async {
+            loop {
+                let error = self.error().await;
+                if holds(&error) {
+                    return error;
+                }
             }
-        }
+        });
+        found.await.expect("such an error, however many others there are")
     }
 
     /// The errors that were told and not taken yet.
