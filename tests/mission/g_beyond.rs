@@ -3,6 +3,7 @@
 mod custom;
 mod deletion;
 mod discovery;
+mod going_back;
 mod kube_api;
 mod kube_runtime;
 mod lists;

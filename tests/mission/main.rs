@@ -2,7 +2,8 @@
 //! that `cargo test --test mission b6_` proves row B6.
 //!
 //! Every test is written against [`mission::TestServer`] and runs on the embedded server; `cargo xtask test --real` runs the
-//! same tests on a real kube-apiserver with etcd.
+//! same tests on a real kube-apiserver with etcd. Tests that need faults only the embedded server has, or hours of paused
+//! time, begin with [`scene::Scene::paused`] and use the embedded server whatever is asked for.
 
 mod a_factory;
 mod b_shared_informer;
@@ -10,5 +11,8 @@ mod c_reflector;
 mod d_queue_and_controller;
 mod e_store;
 mod f_workqueue;
+mod faults_of_others;
 mod g_beyond;
 mod informers;
+mod scene;
+mod tap;

@@ -166,9 +166,8 @@ impl Error {
     }
 
     /// The server has no streaming lists; it said so in its own words.
-    pub(crate) fn streaming_refused(refusal: Error) -> Error {
-        let why = "the server refuses to list as a stream".to_owned();
-        Error::whole(Problem::NoStreamingList(why), None, Some(Box::new(refusal)))
+    pub(crate) fn streaming_refused(refusal: &Error) -> Error {
+        Error::new(Problem::NoStreamingList(refusal.to_string()))
     }
 
     /// What the server sent cannot be used; `what` says why.

@@ -239,7 +239,8 @@ impl Watcher {
             return;
         }
         self.cursor = following.cursor;
-        if std::mem::take(&mut self.bookmark_due) {
+        // A watch from a version that is not there yet stays silent until it is: nothing can be vouched for.
+        if std::mem::take(&mut self.bookmark_due) && self.cursor <= self.cluster.store.revision() {
             let line = self.view.bookmark(self.cursor, false, self.sent == 0);
             self.emit_line(None, line);
             return;

@@ -185,3 +185,20 @@ async fn a_day_of_kubes_watcher_lists_once_and_misses_nothing() {
         assert!((290..310).contains(&watches), "{watches} watches with {config:?}");
     }
 }
+
+/// As after a restored backup: the server has nothing to say about versions it does not have.
+#[tokio::test(start_paused = true)]
+async fn a_watch_from_the_future_is_silent_until_its_version_is_there() {
+    let server = Server::start().await.expect("a server");
+    let future = server.resource_version() + 100;
+    let query = format!("&allowWatchBookmarks=true&timeoutSeconds=600&resourceVersion={future}");
+    let mut silent = Watched::open(&server, &query).await;
+    let (event, at) = silent.next().await;
+    assert_eq!((event, at.as_secs()), (None, 600), "not even a bookmark");
+
+    let mut watched = Watched::open(&server, &query).await;
+    server.advance_resource_version(101);
+    let (event, at) = watched.next().await;
+    assert_eq!(version(&event.expect("a bookmark")), future + 1);
+    assert_eq!(at.as_secs(), 60);
+}

@@ -237,7 +237,7 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
         let action = machine.failed(Instant::now(), &error);
         // An old server is no failure, so it is told as what it is.
         let told = if doing == Doing::StreamingList && machine::refuses_streaming(&error) {
-            Error::streaming_refused(error)
+            Error::streaming_refused(&error)
         } else {
             error
         };

@@ -348,6 +348,15 @@ impl Machine {
                     .opened
                     .map_or(Duration::ZERO, |opened| now.duration_since(opened));
                 let events = watching.events;
+                if events == 0 && lived + WATCH_CLOSE_GRACE >= watching.timeout {
+                    self.silent_watches += 1;
+                    if self.silent_watches > 1 {
+                        // Nothing, not even a bookmark, tells a quiet server from one that was restored to an older
+                        // version. A list does, and costs little at this distance.
+                        self.silent_watches = 0;
+                        return self.cycle(now).into();
+                    }
+                }
                 if lived >= VERY_SHORT {
                     return self.watch(now).into();
                 }

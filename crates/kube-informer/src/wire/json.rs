@@ -314,28 +314,26 @@ impl Lines {
     /// The next whole line that is not empty.
     pub(super) fn next_line(&mut self) -> Result<Option<Bytes>, Error> {
         loop {
-            match self.buffer[self.searched..]
+            let end = self.buffer[self.searched..]
                 .iter()
                 .position(|byte| *byte == b'\n')
-            {
-                Some(at) => {
-                    let mut line = self.buffer.split_to(self.searched + at + 1);
-                    self.searched = 0;
-                    line.truncate(line.len() - 1);
-                    if !line.iter().all(u8::is_ascii_whitespace) {
-                        return Ok(Some(line.freeze()));
-                    }
-                }
-                None if self.buffer.len() > self.limit => {
-                    return Err(Error::bad_data(format!(
-                        "a watch event of more than {} MiB, which is the limit",
-                        self.limit >> 20
-                    )));
-                }
-                None => {
-                    self.searched = self.buffer.len();
-                    return Ok(None);
-                }
+                .map(|at| self.searched + at);
+            // A line is too long whether or not its end has come: how bytes arrive decides nothing.
+            if end.unwrap_or(self.buffer.len()) > self.limit {
+                return Err(Error::bad_data(format!(
+                    "a watch event of more than {} MiB, which is the limit",
+                    self.limit >> 20
+                )));
+            }
+            let Some(end) = end else {
+                self.searched = self.buffer.len();
+                return Ok(None);
+            };
+            let mut line = self.buffer.split_to(end + 1);
+            self.searched = 0;
+            line.truncate(end);
+            if !line.iter().all(u8::is_ascii_whitespace) {
+                return Ok(Some(line.freeze()));
             }
         }
     }

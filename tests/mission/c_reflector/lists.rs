@@ -1,0 +1,237 @@
+//! C1. Which version a list is asked for, and in which pages.
+
+use futures::StreamExt;
+use http::Uri;
+use kube::client::Body;
+use kube_embedded::{Fault, On};
+use mission::TestServer;
+
+use crate::scene::Scene;
+use crate::tap::{Asked, answer, failure};
+
+fn expired() -> http::Response<Body> {
+    failure(410, "Expired", "too old resource version")
+}
+
+#[tokio::test]
+async fn c1_the_first_list_is_at_any_version_and_a_later_one_at_the_last_seen() {
+    let server = TestServer::start().await;
+    let scene = Scene::live(&server, |informer| informer.streaming_list(false));
+    scene.make("a").await;
+    scene.tap.answer([("watch last", expired())]);
+    scene.start().await;
+    scene.catches_up().await;
+    assert_eq!(
+        scene.tap.words(),
+        ["list any 500", "watch last", "list last", "watch last"]
+    );
+    let versions: Vec<_> = scene.tap.all().iter().filter_map(Asked::version).collect();
+    assert_eq!(versions[0], 0);
+    assert_eq!(versions[1], versions[2], "the version of the first list");
+    assert!(versions[3] >= versions[2], "{versions:?}");
+}
+
+#[tokio::test]
+async fn c1_an_expired_version_is_followed_by_a_list_at_the_newest() {
+    let server = TestServer::start().await;
+    let mut scene = Scene::live(&server, |informer| informer.streaming_list(false));
+    scene.make("a").await;
+    scene
+        .tap
+        .answer([("watch last", expired()), ("list last", expired())]);
+    scene.start().await;
+    scene.catches_up().await;
+    assert_eq!(
+        scene.tap.words(),
+        [
+            "list any 500",
+            "watch last",
+            "list last",
+            "list newest 500",
+            "watch last"
+        ]
+    );
+    assert!(scene.error().await.is_expired(), "the watch");
+    assert!(scene.error().await.is_expired(), "the list");
+    assert_eq!(scene.errors(), [""; 0]);
+}
+
+#[tokio::test]
+async fn c1_a_version_that_the_server_has_not_is_followed_by_a_list_at_the_newest() {
+    // As servers say it today, as they said it before there were causes, and as the oldest did.
+    let causes = r#"{"kind":"Status","code":504,"reason":"Timeout","message":"Too large","details":{"causes":[{"reason":"ResourceVersionTooLarge"}]}}"#;
+    let text = "Too large resource version: 9, current: 8";
+    let dialects = [
+        answer(504, "application/json", causes),
+        failure(504, "Timeout", text),
+        failure(500, "", text),
+    ];
+    for too_large in dialects {
+        let server = TestServer::start().await;
+        let scene = Scene::live(&server, |informer| informer.streaming_list(false));
+        scene
+            .tap
+            .answer([("watch last", expired()), ("list last", too_large)]);
+        scene.start().await;
+        scene.catches_up().await;
+        assert_eq!(
+            scene.tap.words(),
+            [
+                "list any 500",
+                "watch last",
+                "list last",
+                "list newest 500",
+                "watch last"
+            ]
+        );
+    }
+}
+
+#[tokio::test]
+async fn c1_a_list_comes_in_the_pages_that_were_asked_for() {
+    let server = TestServer::start().await;
+    let scene = Scene::live(&server, |informer| informer.streaming_list(false).page_size(2));
+    for name in ["a", "b", "c", "d", "e"] {
+        scene.make(name).await;
+    }
+    scene
+        .tap
+        .answer([("watch last", expired()), ("list last 2", expired())]);
+    scene.start().await;
+    scene.catches_up().await;
+    assert_eq!(
+        scene.tap.words(),
+        [
+            "list any 2",
+            "watch last",
+            "list last 2",
+            "list newest 2",
+            "page 2",
+            "page 2",
+            "watch last"
+        ]
+    );
+}
+
+/// Where the first list at any version comes in pages the server has no cache, and every list would cost it all objects
+/// at once: pages are asked for from then on.
+#[tokio::test]
+async fn c1_a_server_without_a_cache_is_asked_for_pages_ever_after() {
+    let server = TestServer::start().await;
+    let scene = Scene::live(&server, |informer| informer.streaming_list(false));
+    let names: Vec<_> = (0..501).map(|n| format!("map-{n}")).collect();
+    futures::stream::iter(&names)
+        .for_each_concurrent(32, async |name| {
+            scene.make(name).await;
+        })
+        .await;
+    let mut watches = 0;
+    scene.tap.proxy(move |asked, request| {
+        if asked.version() == Some(0) {
+            *request.uri_mut() = without_version(request.uri());
+        }
+        watches += usize::from(asked.is_plain_watch());
+        (asked.is_plain_watch() && watches == 1).then(expired)
+    });
+    scene.start().await;
+    scene.catches_up().await;
+    assert_eq!(
+        scene.tap.words(),
+        [
+            "list any 500",
+            "page 500",
+            "watch last",
+            "list last 500",
+            "page 500",
+            "watch last"
+        ]
+    );
+}
+
+fn without_version(uri: &Uri) -> Uri {
+    let all = uri.to_string();
+    all.replace("&resourceVersion=0", "")
+        .parse()
+        .expect("a URI as before")
+}
+
+#[tokio::test]
+async fn c1_an_expired_page_is_followed_by_one_full_list() {
+    let server = TestServer::start().await;
+    let mut scene = Scene::live(&server, |informer| informer.streaming_list(false).page_size(2));
+    for name in ["a", "b", "c", "d", "e"] {
+        scene.make(name).await;
+    }
+    let mut pages = 0;
+    scene.tap.proxy(move |asked, request| {
+        if asked.version() == Some(0) && asked.parameter("limit").is_some() {
+            *request.uri_mut() = without_version(request.uri());
+        }
+        pages += usize::from(asked.parameter("continue").is_some());
+        (asked.parameter("continue").is_some() && pages == 2).then(expired)
+    });
+    scene.start().await;
+    scene.catches_up().await;
+    assert_eq!(
+        scene.tap.words(),
+        ["list any 2", "page 2", "page 2", "list any", "watch last"]
+    );
+    assert!(scene.error().await.is_expired());
+}
+
+#[tokio::test(start_paused = true)]
+async fn c1_a_page_that_leads_to_itself_is_not_followed_for_ever() {
+    let (_server, mut scene) = Scene::paused(|informer| informer.streaming_list(false).page_size(2)).await;
+    let endless = r#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"5","continue":"again"},"items":[]}"#;
+    scene
+        .tap
+        .proxy(move |asked, _| asked.is_list().then(|| answer(200, "application/json", endless)));
+    scene.informer.start().expect("a first start");
+    let error = scene.error().await;
+    assert!(error.is_bad_data(), "{error}");
+    assert!(error.to_string().contains("configmaps"), "{error}");
+    assert_eq!(scene.tap.words(), ["list any 2", "page 2"]);
+    scene.tap.proxy(|_, _| None);
+    scene.synced().await;
+    scene.catches_up().await;
+}
+
+/// The parameters, letter by letter, as the server sees them. Embedded only, as its record of requests is.
+#[tokio::test(start_paused = true)]
+async fn c1_the_server_sees_exactly_these_parameters() {
+    let (server, scene) = Scene::paused(|informer| informer.streaming_list(false).labels("app=web")).await;
+    server
+        .faults()
+        .add(On::watch("configmaps").once(), Fault::expired());
+    server
+        .faults()
+        .add(On::list("configmaps").after(1).once(), Fault::expired());
+    let version = server.resource_version().to_string();
+    scene.start().await;
+    scene.requests(5).await;
+    server.wait_for_request(|request| request.number == 4).await;
+    let selector = ("labelSelector", "app=web");
+    let limit = ("limit", "500");
+    let at = ("resourceVersion", version.as_str());
+    let expected = [
+        vec![selector, limit, ("resourceVersion", "0")],
+        vec![selector, ("watch", "true"), ("allowWatchBookmarks", "true"), at],
+        vec![selector, at],
+        vec![selector, limit],
+        vec![selector, ("watch", "true"), ("allowWatchBookmarks", "true"), at],
+    ];
+    for (request, expected) in server.requests().iter().zip(expected) {
+        let query: Vec<_> = request
+            .query
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .filter(|(name, _)| *name != "timeoutSeconds")
+            .collect();
+        assert_eq!(query, expected, "request {}", request.number);
+        assert_eq!(
+            request.param("timeoutSeconds").is_some(),
+            request.param("watch").is_some()
+        );
+        assert_eq!(request.accept, "application/json");
+    }
+}
