@@ -134,7 +134,7 @@ async fn g2_a_list_that_is_older_than_the_cache_is_not_taken() {
         .faults()
         .add(On::watch("configmaps").once(), Fault::expired());
     server.cut_connections();
-    let error = scene.error_that(kube_informer::Error::is_going_back).await;
+    let error = scene.error_that(kube_informer::Error::is_behind).await;
     assert!(error.to_string().contains("listing configmaps"), "{error}");
     assert_eq!(scene.cached(), cached);
     scene.catches_up().await;
@@ -178,7 +178,7 @@ async fn g2_a_restore_is_noticed_without_bookmarks() {
         scene.start().await;
         server.restore(&backup);
         let begin = Instant::now();
-        let error = scene.error_that(kube_informer::Error::is_going_back).await;
+        let error = scene.error_that(kube_informer::Error::is_behind).await;
         assert!(
             begin.elapsed() < Duration::from_mins(21),
             "{:?}: {error}",

@@ -94,8 +94,14 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
                     action
                 }
             },
-            Err(PageError::Failed(error)) => self.failed(machine, error, Doing::Listing),
-            Err(PageError::TimedOut) => self.told(machine.timed_out(Instant::now()), Doing::Listing),
+            Err(failed) => {
+                // Whatever comes next begins anew, and it may be a while until then.
+                collected.clear();
+                match failed {
+                    PageError::Failed(error) => self.failed(machine, error, Doing::Listing),
+                    PageError::TimedOut => self.told(machine.timed_out(Instant::now()), Doing::Listing),
+                }
+            }
         }
     }
 

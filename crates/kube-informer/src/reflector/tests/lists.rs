@@ -264,7 +264,7 @@ fn contract_2_an_older_list_is_never_taken_unless_the_server_itself_went_back() 
             (Listed("20"), "whole at 20, watch 20"),
             (bad_data(), "wait 800ms"),
             (Waited, "list 20"),
-            (Listed("15"), "list newest by 500 !went back"),
+            (Listed("15"), "list newest by 500 !behind"),
             (Listed("15"), "whole at 15, watch 15 !went back"),
             (Opened, "good"),
             (bad_data(), "wait 1.6s"),
@@ -282,7 +282,7 @@ fn contract_2_a_server_that_only_lagged_is_no_reason_to_go_back() {
             (Listed("20"), "whole at 20, watch 20"),
             (bad_data(), "wait 800ms"),
             (Waited, "list 20"),
-            (Listed("15"), "list newest by 500 !went back"),
+            (Listed("15"), "list newest by 500 !behind"),
             (Listed("22"), "whole at 22, watch 22"),
         ],
     );

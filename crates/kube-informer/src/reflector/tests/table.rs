@@ -204,6 +204,7 @@ fn complained(complaint: Option<&Error>) -> &'static str {
         Some(Problem::StalledWatch(_)) => " !stalled",
         Some(Problem::NoStreamingList(_)) => " !no streaming",
         Some(Problem::WentBack { .. }) => " !went back",
+        Some(Problem::Behind { .. }) => " !behind",
         Some(Problem::BadData(_)) => " !bad data",
         Some(Problem::Transport(_)) => " !transport",
         Some(_) => " !something else",

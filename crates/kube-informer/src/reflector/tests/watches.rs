@@ -45,7 +45,43 @@ fn c3_events_and_bookmarks_move_the_version() {
 fn c3_a_watch_that_closes_after_a_second_is_opened_again_at_once() {
     let mut play = watching();
     play.go_on(&[(seconds(1), "good"), (Closed, "watch 10"), (Opened, "good")]);
-    play.go_on(&[(seconds(600), "good"), (Closed, "watch 10")]);
+    play.go_on(&[(seconds(599), "good"), (Closed, "watch 10")]);
+}
+
+/// It may have been restored to an older version, of which it says nothing.
+#[test]
+fn c6_a_server_of_which_nothing_is_heard_for_ten_minutes_is_asked_for_a_list() {
+    let mut play = watching();
+    play.go_on(&[(seconds(500), "good"), (Closed, "watch 10"), (Opened, "good")]);
+    play.go_on(&[(seconds(101), "good"), (Closed, "list 10")]);
+    let mut play = watching();
+    play.go_on(&[
+        (seconds(500), "good"),
+        (Changed("11"), "apply"),
+        (Closed, "watch 11"),
+    ]);
+    play.go_on(&[(Opened, "good"), (seconds(101), "good"), (Closed, "watch 11")]);
+}
+
+/// What stands in the way of watches does not stand in the way of news.
+#[test]
+fn c3_the_fifth_watch_that_breaks_without_an_event_leads_to_a_new_cycle() {
+    let mut play = watching();
+    for wait in ["800ms", "1.6s", "3.2s", "6.4s"] {
+        let wait = format!("wait {wait}");
+        play.go_on(&[(broke(), wait.as_str()), (Waited, "watch 10"), (Opened, "good")]);
+    }
+    play.go_on(&[(broke(), "wait 12.8s"), (Waited, "list 10")]);
+}
+
+/// A server that cannot be reached at all would not answer a list either.
+#[test]
+fn c3_a_server_that_is_away_is_asked_for_a_watch_however_long_it_takes() {
+    let mut play = asked();
+    for _ in 0..6 {
+        play.tell(refused());
+        play.go_on(&[(Waited, "watch 10")]);
+    }
 }
 
 #[test]
@@ -258,7 +294,7 @@ fn contract_2_an_older_event_or_bookmark_is_never_applied() {
     for old in [Changed("9"), Bookmark("9")] {
         let mut play = watching();
         play.go_on(&[
-            (old, "leave, wait 800ms !went back"),
+            (old, "leave, wait 800ms !behind"),
             (Waited, "list newest by 500"),
             (Did::Listed("9"), "whole at 9, watch 9 !went back"),
         ]);

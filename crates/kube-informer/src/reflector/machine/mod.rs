@@ -1,5 +1,11 @@
 //! What to do next: the reflector's decisions, without IO and without a clock of its own.
 
+mod lists;
+mod streams;
+mod watches;
+
+pub(super) use self::streams::refuses_streaming;
+
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -14,7 +20,7 @@ use crate::wire::{ListRequest, WatchRequest};
 const PAGE_SIZE: u32 = 500;
 /// A watch that ends sooner is not healthy, and the next one has to wait.
 const VERY_SHORT: Duration = Duration::from_secs(1);
-/// How long a streaming list may be silent before its end, from the request on.
+/// How long a streaming list may be silent before its end, once it was answered.
 const INITIAL_EVENTS_SILENCE: Duration = Duration::from_secs(10);
 /// How long a streaming list may take in all: a server that goes on for ever without the bookmark ends here.
 const INITIAL_EVENTS_LIMIT: Duration = Duration::from_mins(5);
@@ -26,6 +32,11 @@ const WATCH_ANSWER: Duration = Duration::from_secs(30);
 const WATCH_CLOSE_GRACE: Duration = Duration::from_secs(10);
 /// Servers send a bookmark about every minute. From one that does, a silence of this length is a dead connection.
 const BOOKMARK_SILENCE: Duration = Duration::from_secs(210);
+/// After this time without any word of its version the server is asked for a list.
+const QUIET: Duration = Duration::from_mins(10);
+/// After so many watches in a row that were answered and brought nothing, the server is asked for a list: then what
+/// stands in the way of watches does not stand in the way of news.
+const FRUITLESS: u32 = 5;
 /// How long a page of a list may be silent.
 const LIST_SILENCE: Duration = Duration::from_mins(1);
 /// A page may be empty where a selector fits nothing in it. The next is not asked for at once, since a list of empty pages
@@ -147,6 +158,10 @@ pub(crate) struct Machine {
     has_bookmarks: bool,
     /// Watches in a row that stayed silent.
     silent_watches: u32,
+    /// Watches in a row that were answered, broke, and brought nothing.
+    fruitless_watches: u32,
+    /// When the server last told its version: by a list, an event or a bookmark.
+    heard: Instant,
     /// Requests since the last wait that took the place of one that failed.
     fallbacks: u32,
 }
@@ -164,7 +179,8 @@ struct Streaming {
     /// The newest version was asked for, not one at least as new as `last`.
     newest: bool,
     since: Instant,
-    last_event: Instant,
+    /// Since it was answered.
+    last_event: Option<Instant>,
     timeout: Duration,
 }
 
@@ -217,6 +233,8 @@ impl Machine {
             broken_streams: 0,
             has_bookmarks: false,
             silent_watches: 0,
+            fruitless_watches: 0,
+            heard: now,
             fallbacks: 0,
         };
         let first = machine.cycle(now);
@@ -257,7 +275,7 @@ impl Machine {
             return Listed::Continue(self.next_page(now, token, items));
         }
         let newest = listing.at == At::Newest;
-        match self.accept(&version, newest) {
+        match self.accept(now, &version, newest) {
             Ok(complaint) => {
                 let action = self.watch(now);
                 Listed::Whole {
@@ -269,38 +287,11 @@ impl Machine {
         }
     }
 
-    fn next_page(&mut self, now: Instant, token: String, items: usize) -> Next {
-        let Phase::Listing(listing) = &mut self.phase else {
-            return self.cycle(now).into();
-        };
-        if !listing.tokens.insert(token.clone()) {
-            let complaint = Error::bad_data("the same continue token twice; the list would never end");
-            return self.wait(now, Then::Cycle, Some(complaint), None);
-        }
-        self.paged |= listing.at == At::Any;
-        let request = ListRequest {
-            resource_version: None,
-            limit: listing.limit,
-            continue_token: Some(token),
-        };
-        if items > 0 {
-            let fresh = false;
-            return Action::List { request, fresh }.into();
-        }
-        let waiting = Phase::Waiting { then: Then::Cycle };
-        if let Phase::Listing(listing) = std::mem::replace(&mut self.phase, waiting) {
-            self.phase = Phase::Waiting {
-                then: Then::Page(listing, request),
-            };
-        }
-        Action::Wait(EMPTY_PAGE_PAUSE).into()
-    }
-
     /// A watch was answered.
     pub(crate) fn opened(&mut self, now: Instant) {
         self.waits.succeeded(now);
         match &mut self.phase {
-            Phase::Streaming(streaming) => streaming.last_event = now,
+            Phase::Streaming(streaming) => streaming.last_event = Some(now),
             Phase::Watching(watching) => {
                 watching.opened = Some(now);
                 watching.last_event = now;
@@ -313,7 +304,7 @@ impl Machine {
     pub(crate) fn event(&mut self, now: Instant, seen: Seen) -> Verdict {
         match &mut self.phase {
             Phase::Streaming(streaming) => {
-                streaming.last_event = now;
+                streaming.last_event = Some(now);
                 match seen {
                     Seen::Change(_) => Verdict::Collect,
                     Seen::Bookmark {
@@ -329,7 +320,9 @@ impl Machine {
             Phase::Watching(watching) => {
                 watching.events += 1;
                 watching.last_event = now;
+                self.heard = now;
                 self.silent_watches = 0;
+                self.fruitless_watches = 0;
                 self.has_bookmarks |= matches!(seen, Seen::Bookmark { .. });
                 self.watched(now, seen)
             }
@@ -348,20 +341,17 @@ impl Machine {
                     .opened
                     .map_or(Duration::ZERO, |opened| now.duration_since(opened));
                 let events = watching.events;
-                if events == 0 && lived + WATCH_CLOSE_GRACE >= watching.timeout {
-                    self.silent_watches += 1;
-                    if self.silent_watches > 1 {
-                        // Nothing, not even a bookmark, tells a quiet server from one that was restored to an older
-                        // version. A list does, and costs little at this distance.
-                        self.silent_watches = 0;
-                        return self.cycle(now).into();
-                    }
+                if lived < VERY_SHORT {
+                    let complaint = (events == 0).then(|| Error::new(Problem::VeryShortWatch));
+                    let then = self.after_fruitless_watch();
+                    return self.wait(now, then, complaint, None);
                 }
-                if lived >= VERY_SHORT {
-                    return self.watch(now).into();
+                if now.duration_since(self.heard) > QUIET {
+                    // Nothing, not even a bookmark, tells a quiet server from one that was restored to an older version.
+                    // A list does, and costs little at this distance.
+                    return self.cycle(now).into();
                 }
-                let complaint = (events == 0).then(|| Error::new(Problem::VeryShortWatch));
-                self.wait(now, Then::Watch, complaint, None)
+                self.watch(now).into()
             }
             Phase::Listing(_) | Phase::Waiting { .. } => self.wait(now, Then::Cycle, None, None),
         }
@@ -370,9 +360,10 @@ impl Machine {
     /// When to stop waiting for the server; then say [`Machine::timed_out`]. For a list it moves on with each item.
     pub(crate) fn deadline(&self, now: Instant) -> Instant {
         match &self.phase {
-            Phase::Streaming(streaming) => {
-                (streaming.last_event + INITIAL_EVENTS_SILENCE).min(streaming.since + INITIAL_EVENTS_LIMIT)
-            }
+            Phase::Streaming(streaming) => match streaming.last_event {
+                None => streaming.since + WATCH_ANSWER,
+                Some(last) => (last + INITIAL_EVENTS_SILENCE).min(streaming.since + INITIAL_EVENTS_LIMIT),
+            },
             Phase::Watching(watching) => match watching.opened {
                 None => watching.asked + WATCH_ANSWER,
                 Some(opened) => {
@@ -430,65 +421,6 @@ impl Machine {
         next.action
     }
 
-    fn list_failed(&mut self, now: Instant, error: &Error) -> Next {
-        let Phase::Listing(listing) = &mut self.phase else {
-            return self.wait(now, Then::Cycle, None, None);
-        };
-        let status = status_of(error);
-        let expired = status.is_some_and(StatusError::is_expired);
-        if expired && !listing.tokens.is_empty() && !listing.at_once {
-            let at = listing.at;
-            return self.fall_back(now, None, status, |machine, _| machine.list_at(at, None, true));
-        }
-        if (expired || status.is_some_and(StatusError::is_too_large_version)) && listing.at != At::Newest {
-            self.last_unusable = true;
-            return self.fall_back(now, None, status, Machine::list);
-        }
-        self.wait(now, Then::Cycle, None, status)
-    }
-
-    fn stream_failed(&mut self, now: Instant, error: &Error) -> Next {
-        let Phase::Streaming(Streaming { newest, .. }) = self.phase else {
-            return self.wait(now, Then::Cycle, None, None);
-        };
-        let status = status_of(error);
-        if status.is_some_and(|status| status.is_expired() || status.is_too_large_version()) && !newest {
-            self.last_unusable = true;
-            return self.fall_back(now, None, status, Machine::stream);
-        }
-        if matches!(error.problem(), Problem::Connect)
-            || status.is_some_and(StatusError::is_too_many_requests)
-        {
-            return self.wait(now, Then::Cycle, None, status);
-        }
-        self.broken_streams += 1;
-        if refuses_streaming(error) || self.broken_streams > 1 {
-            self.no_streaming_before = Some(now + STREAMING_PAUSE);
-        }
-        self.fall_back(now, None, status, Machine::list)
-    }
-
-    fn watch_failed(&mut self, now: Instant, error: &Error) -> Next {
-        let Phase::Watching(watching) = &self.phase else {
-            return self.wait(now, Then::Cycle, None, None);
-        };
-        let status = status_of(error);
-        // The version is still good, so the watch can go on from it: a list would cost the server more.
-        let again = match error.problem() {
-            Problem::Connect | Problem::Transport(_) => true,
-            Problem::Status(status) if status.is_too_large_version() => false,
-            Problem::Status(status) => {
-                status.is_too_many_requests()
-                    || watching.opened.is_none() && (500..600).contains(&status.code)
-            }
-            _ => false,
-        };
-        if status.is_some_and(StatusError::is_too_large_version) {
-            self.last_unusable = true;
-        }
-        self.wait(now, if again { Then::Watch } else { Then::Cycle }, None, status)
-    }
-
     /// A new beginning: the objects as a stream if the server can, else as a list.
     fn cycle(&mut self, now: Instant) -> Action {
         if self.settings.streaming && self.no_streaming_before.is_none_or(|time| now >= time) {
@@ -496,73 +428,6 @@ impl Machine {
         } else {
             self.list(now)
         }
-    }
-
-    fn stream(&mut self, now: Instant) -> Action {
-        let version = self.usable_version();
-        let timeout = self.watch_timeout();
-        self.phase = Phase::Streaming(Streaming {
-            newest: version.is_none(),
-            since: now,
-            last_event: now,
-            timeout,
-        });
-        Action::Watch(WatchRequest {
-            resource_version: version,
-            timeout,
-            initial_events: true,
-        })
-    }
-
-    fn list(&mut self, _now: Instant) -> Action {
-        let at = match &self.last {
-            _ if self.last_unusable => At::Newest,
-            Some(_) => At::Last,
-            None => At::Any,
-        };
-        // A list at a version comes from the server's watch cache, which knows no pages.
-        let limit = match self.settings.page_size {
-            Some(size) => Some(size),
-            None if at == At::Last && !self.paged => None,
-            None => Some(PAGE_SIZE),
-        };
-        self.list_at(at, limit, false)
-    }
-
-    fn list_at(&mut self, at: At, limit: Option<u32>, at_once: bool) -> Action {
-        self.phase = Phase::Listing(Listing {
-            at,
-            limit,
-            tokens: HashSet::new(),
-            at_once,
-        });
-        let resource_version = match at {
-            At::Any => Some("0".to_owned()),
-            At::Last => self.last.as_ref().map(ToString::to_string),
-            At::Newest => None,
-        };
-        let request = ListRequest {
-            resource_version,
-            limit,
-            continue_token: None,
-        };
-        Action::List { request, fresh: true }
-    }
-
-    fn watch(&mut self, now: Instant) -> Action {
-        let timeout = self.watch_timeout();
-        self.phase = Phase::Watching(Watching {
-            asked: now,
-            opened: None,
-            last_event: now,
-            events: 0,
-            timeout,
-        });
-        Action::Watch(WatchRequest {
-            resource_version: self.last.as_ref().map(ToString::to_string),
-            timeout,
-            initial_events: false,
-        })
     }
 
     fn wait(
@@ -582,13 +447,6 @@ impl Machine {
         }
     }
 
-    /// The server does streaming lists badly: a list now, and for a while no more streams.
-    fn no_streaming(&mut self, now: Instant, why: &str) -> Next {
-        self.no_streaming_before = Some(now + STREAMING_PAUSE);
-        let complaint = Error::new(Problem::NoStreamingList(why.to_owned()));
-        self.fall_back(now, Some(complaint), None, Machine::list)
-    }
-
     /// Another request instead of the one that failed: at once, but not again and again (contract 9).
     fn fall_back(
         &mut self,
@@ -605,92 +463,37 @@ impl Machine {
         Next { action, complaint }
     }
 
-    fn streamed(&mut self, now: Instant, version: Version) -> Verdict {
-        let Phase::Streaming(Streaming {
-            newest,
-            timeout,
-            since,
-            ..
-        }) = self.phase
-        else {
-            return Verdict::Skip;
-        };
-        match self.accept(&version, newest) {
-            Ok(complaint) => {
-                self.broken_streams = 0;
-                self.has_bookmarks = true;
-                self.phase = Phase::Watching(Watching {
-                    asked: since,
-                    opened: Some(since),
-                    last_event: now,
-                    events: 1,
-                    timeout,
-                });
-                Verdict::Whole { version, complaint }
-            }
-            Err(complaint) => Verdict::Leave(self.fall_back(now, Some(complaint), None, Machine::stream)),
-        }
-    }
-
-    fn watched(&mut self, now: Instant, seen: Seen) -> Verdict {
-        let (Seen::Change(version) | Seen::Bookmark { version, .. }) = seen;
-        match &self.last {
-            // Told already: a bookmark of the same version, or an event that came twice.
-            Some(last) if version == *last => Verdict::Skip,
-            // A server that lags or was restored. Its newest version tells which.
-            Some(last) if version.is_before(last) => {
-                let complaint = went_back(last, &version);
-                self.last_unusable = true;
-                Verdict::Leave(self.wait(now, Then::Cycle, Some(complaint), None))
-            }
-            _ => {
-                self.last = Some(version);
-                Verdict::Apply
-            }
-        }
-    }
-
     /// Whether the objects at a version may replace what is there (contract 2). An older version is accepted only if the
     /// server was asked for its newest: then it is the server itself that went back, and the complaint says so.
-    fn accept(&mut self, version: &Version, newest: bool) -> Result<Option<Error>, Error> {
+    fn accept(&mut self, now: Instant, version: &Version, newest: bool) -> Result<Option<Error>, Error> {
         let complaint = match &self.last {
-            Some(last) if version.is_before(last) => Some(went_back(last, version)),
-            _ => None,
-        };
-        if let Some(complaint) = complaint {
-            if !newest {
+            Some(last) if version.is_before(last) && !newest => {
+                let complaint = behind(last, version);
                 self.last_unusable = true;
                 return Err(complaint);
             }
-            self.last = Some(version.clone());
-            self.last_unusable = false;
-            return Ok(Some(complaint));
-        }
+            Some(last) if version.is_before(last) => Some(Error::new(Problem::WentBack {
+                from: last.clone(),
+                to: version.clone(),
+            })),
+            _ => None,
+        };
+        self.heard = now;
         self.last = Some(version.clone());
         self.last_unusable = false;
-        Ok(None)
+        Ok(complaint)
     }
 
     fn usable_version(&self) -> Option<String> {
         let usable = self.last.as_ref().filter(|_| !self.last_unusable);
         usable.map(ToString::to_string)
     }
-
-    fn watch_timeout(&mut self) -> Duration {
-        let least = self.settings.watch_timeout.min(LONGEST_WATCH / 2).as_secs();
-        Duration::from_secs(self.random.u64(least..=2 * least))
-    }
 }
 
-/// Whether the server does not know the parameters of a streaming list, as those before Kubernetes 1.32.
-pub(super) fn refuses_streaming(error: &Error) -> bool {
-    status_of(error).is_some_and(|status| matches!(status.code, 400 | 405 | 406 | 415 | 422 | 501))
-}
-
-fn went_back(from: &Version, to: &Version) -> Error {
-    Error::new(Problem::WentBack {
-        from: from.clone(),
-        to: to.clone(),
+fn behind(seen: &Version, at: &Version) -> Error {
+    Error::new(Problem::Behind {
+        seen: seen.clone(),
+        at: at.clone(),
     })
 }
 

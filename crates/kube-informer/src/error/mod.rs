@@ -1,13 +1,16 @@
 //! The error of this crate.
 
+mod words;
+
 use std::error::Error as StdError;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::key::Key;
 use crate::kind::ResourceName;
 use crate::version::Version;
+
+pub(crate) use self::words::Chain;
 
 /// What went wrong: while listing or watching, or in a call to this library.
 ///
@@ -59,6 +62,11 @@ pub(crate) enum Problem {
     WentBack {
         from: Version,
         to: Version,
+    },
+    /// What came is older than what was seen before, and may be a replica's that lags.
+    Behind {
+        seen: Version,
+        at: Version,
     },
     /// A user's function failed or panicked.
     UserCode(String),
@@ -288,7 +296,13 @@ impl Error {
         matches!(self.problem(), Problem::NoStreamingList(_))
     }
 
-    /// The server is at an older version than the informer has seen, as after a restored backup.
+    /// What the server sent is older than what the informer has seen, as from a replica that lags. It was not used.
+    pub fn is_behind(&self) -> bool {
+        matches!(self.problem(), Problem::Behind { .. })
+    }
+
+    /// The server itself is at an older version than the informer has seen, as after a restored backup. The cache was
+    /// rebuilt.
     #[must_use]
     pub fn is_going_back(&self) -> bool {
         matches!(self.problem(), Problem::WentBack { .. })
@@ -362,174 +376,5 @@ impl StdError for Error {
             (None, Problem::NotSynced { last: Some(last), .. }) => Some(last),
             _ => None,
         }
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let resource = self.resource();
-        match &self.inner.place {
-            Some((Doing::Listing, resource)) => write!(f, "listing {resource}: ")?,
-            Some((Doing::StreamingList, resource)) => write!(f, "listing {resource} as a stream: ")?,
-            Some((Doing::Watching, resource)) => write!(f, "watching {resource}: ")?,
-            Some((Doing::Caching, resource))
-                if !matches!(
-                    self.problem(),
-                    Problem::NotFound(_) | Problem::NotSynced { .. } | Problem::NotReached { .. }
-                ) =>
-            {
-                write!(f, "the cache of {resource}: ")?;
-            }
-            _ => {}
-        }
-        match self.problem() {
-            Problem::Status(status) => status.describe(f, resource),
-            Problem::Connect => f.write_str("cannot reach the server"),
-            Problem::Transport(what) | Problem::UserCode(what) | Problem::InvalidKey(what) => {
-                f.write_str(what)
-            }
-            Problem::BadData(what) => write!(f, "the server sent what cannot be used: {what}"),
-            Problem::VeryShortWatch => f.write_str(
-                "the watch ended within a second and without an event; \
-                 a proxy between here and the server may be cutting it",
-            ),
-            Problem::StalledWatch(silence) => {
-                write!(f, "nothing came for {}, the watch is renewed", Seconds(*silence))
-            }
-            Problem::NoStreamingList(why) => write!(f, "{why}; a plain list is used instead"),
-            Problem::WentBack { from, to } => write!(
-                f,
-                "the server went back from version {from} to {to}, as after a restored backup; the cache is rebuilt"
-            ),
-            Problem::AlreadyStarted => {
-                f.write_str("the informer has been started already; do this before the start")
-            }
-            Problem::Stopped => {
-                f.write_str("the informer has stopped, and a stopped informer never starts again")
-            }
-            Problem::IndexConflict(name) => write!(f, "there is an index named {name:?} already"),
-            Problem::UnknownIndex(name) => write!(f, "there is no index named {name:?}"),
-            Problem::NotFound(key) => match resource {
-                Some(resource) => write!(
-                    f,
-                    "{} {:?} not found in the cache",
-                    resource.group_resource(),
-                    key.as_str()
-                ),
-                None => write!(f, "{:?} not found in the cache", key.as_str()),
-            },
-            Problem::NotSynced { why, last } => {
-                match resource {
-                    Some(resource) => write!(f, "{resource} did not sync")?,
-                    None => f.write_str("did not sync")?,
-                }
-                match why {
-                    NotSynced::TimedOut(after) => write!(f, " within {}", Seconds(*after))?,
-                    NotSynced::Stopped => f.write_str(" before the informer was stopped")?,
-                }
-                match last {
-                    Some(last) => write!(f, "; the last error was: {}", Chain(last)),
-                    None => f.write_str("; no error was seen"),
-                }
-            }
-            Problem::HandlerNotSynced {
-                handler,
-                backlog,
-                why,
-            } => {
-                write!(
-                    f,
-                    "the handler {handler} has not handled every object of the beginning"
-                )?;
-                match why {
-                    NotSynced::TimedOut(after) => {
-                        write!(f, " within {}; it has {backlog} to go", Seconds(*after))
-                    }
-                    NotSynced::Stopped => f.write_str(" before it was removed or the informer stopped"),
-                }
-            }
-            Problem::NotReached { version, at, why } => {
-                match resource {
-                    Some(resource) => write!(f, "the cache of {resource}")?,
-                    None => f.write_str("the cache")?,
-                }
-                match at {
-                    Some(at) => write!(f, " is at version {at}")?,
-                    None => f.write_str(" has no version yet")?,
-                }
-                match why {
-                    NotReached::TimedOut(after) => {
-                        write!(f, " and did not reach {version} within {}", Seconds(*after))
-                    }
-                    NotReached::Stopped => write!(f, " and stopped before {version}"),
-                    NotReached::NotComparable => write!(f, ", which cannot be compared with {version:?}"),
-                }
-            }
-        }
-    }
-}
-
-impl StatusError {
-    fn describe(&self, f: &mut fmt::Formatter<'_>, resource: Option<&ResourceName>) -> fmt::Result {
-        f.write_str("the server answered")?;
-        if self.code != 0 {
-            write!(f, " {}", self.code)?;
-        }
-        if !self.reason.is_empty() {
-            write!(f, " {}", self.reason)?;
-        }
-        if !self.message.is_empty() {
-            write!(f, ": {}", self.message)?;
-        }
-        match (self.code, resource) {
-            (403, Some(resource)) => {
-                write!(
-                    f,
-                    "; the account needs the verbs list and watch on {}",
-                    resource.group_resource()
-                )
-            }
-            (401, _) => f.write_str("; check the credentials"),
-            (404, Some(resource)) => write!(
-                f,
-                "; is {} {} served here?",
-                resource.api_version(),
-                resource.kind()
-            ),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Error({})", Chain(self))
-    }
-}
-
-/// An error and what caused it, on one line.
-pub(crate) struct Chain<'a>(pub(crate) &'a Error);
-
-impl fmt::Display for Chain<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)?;
-        if matches!(self.0.problem(), Problem::NotSynced { .. }) {
-            return Ok(());
-        }
-        let mut next = StdError::source(self.0);
-        while let Some(source) = next {
-            write!(f, ": {source}")?;
-            next = source.source();
-        }
-        Ok(())
-    }
-}
-
-/// A duration as people say it.
-struct Seconds(Duration);
-
-impl fmt::Display for Seconds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.0)
     }
 }

@@ -1,0 +1,90 @@
+//! Lists: at which version, in which pages, and what follows a failure.
+
+use std::collections::HashSet;
+
+use tokio::time::Instant;
+
+use super::{Action, At, EMPTY_PAGE_PAUSE, Listing, Machine, Next, PAGE_SIZE, Phase, Then, status_of};
+use crate::error::{Error, StatusError};
+use crate::wire::ListRequest;
+
+impl Machine {
+    pub(super) fn next_page(&mut self, now: Instant, token: String, items: usize) -> Next {
+        let Phase::Listing(listing) = &mut self.phase else {
+            return self.cycle(now).into();
+        };
+        if !listing.tokens.insert(token.clone()) {
+            let complaint = Error::bad_data("the same continue token twice; the list would never end");
+            return self.wait(now, Then::Cycle, Some(complaint), None);
+        }
+        self.paged |= listing.at == At::Any;
+        let request = ListRequest {
+            resource_version: None,
+            limit: listing.limit,
+            continue_token: Some(token),
+        };
+        if items > 0 {
+            let fresh = false;
+            return Action::List { request, fresh }.into();
+        }
+        let waiting = Phase::Waiting { then: Then::Cycle };
+        if let Phase::Listing(listing) = std::mem::replace(&mut self.phase, waiting) {
+            self.phase = Phase::Waiting {
+                then: Then::Page(listing, request),
+            };
+        }
+        Action::Wait(EMPTY_PAGE_PAUSE).into()
+    }
+
+    pub(super) fn list_failed(&mut self, now: Instant, error: &Error) -> Next {
+        let Phase::Listing(listing) = &mut self.phase else {
+            return self.wait(now, Then::Cycle, None, None);
+        };
+        let status = status_of(error);
+        let expired = status.is_some_and(StatusError::is_expired);
+        if expired && !listing.tokens.is_empty() && !listing.at_once {
+            let at = listing.at;
+            return self.fall_back(now, None, status, |machine, _| machine.list_at(at, None, true));
+        }
+        if (expired || status.is_some_and(StatusError::is_too_large_version)) && listing.at != At::Newest {
+            self.last_unusable = true;
+            return self.fall_back(now, None, status, Machine::list);
+        }
+        self.wait(now, Then::Cycle, None, status)
+    }
+
+    pub(super) fn list(&mut self, _now: Instant) -> Action {
+        let at = match &self.last {
+            _ if self.last_unusable => At::Newest,
+            Some(_) => At::Last,
+            None => At::Any,
+        };
+        // A list at a version comes from the server's watch cache, which knows no pages.
+        let limit = match self.settings.page_size {
+            Some(size) => Some(size),
+            None if at == At::Last && !self.paged => None,
+            None => Some(PAGE_SIZE),
+        };
+        self.list_at(at, limit, false)
+    }
+
+    pub(super) fn list_at(&mut self, at: At, limit: Option<u32>, at_once: bool) -> Action {
+        self.phase = Phase::Listing(Listing {
+            at,
+            limit,
+            tokens: HashSet::new(),
+            at_once,
+        });
+        let resource_version = match at {
+            At::Any => Some("0".to_owned()),
+            At::Last => self.last.as_ref().map(ToString::to_string),
+            At::Newest => None,
+        };
+        let request = ListRequest {
+            resource_version,
+            limit,
+            continue_token: None,
+        };
+        Action::List { request, fresh: true }
+    }
+}
