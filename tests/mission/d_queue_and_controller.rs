@@ -18,7 +18,7 @@ use kube_informer::{
 };
 use tokio::sync::{mpsc, watch};
 
-use crate::informers::{Maps, caught_up, hearing, said, soon, sorted, started, value};
+use crate::informers::{Maps, caught_up, hearing, said, soon, sorted, started, stopped, value};
 
 const HOUR: Duration = Duration::from_hours(1);
 
@@ -35,7 +35,7 @@ async fn d1_what_a_watch_says_becomes_added_updated_deleted() {
     maps.delete("b").await;
     assert_eq!(heard.until("-b").await, ["*a", "+b", "~b", "-b"]);
     assert_eq!(informer.status().queued, 0);
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -64,7 +64,7 @@ async fn d1_a_list_is_held_against_what_is_known() {
     assert!(Arc::ptr_eq(&stays, &same));
     maps.create("end", "1").await;
     assert_eq!(heard.word().await, "+end");
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 /// A source whose watch says everything twice.
@@ -128,7 +128,7 @@ async fn d1_what_is_said_twice_counts_once() {
     maps.create("end", "1").await;
     assert_eq!(heard.until("+end").await, ["*a", "+b", "~b", "-b", "-a", "+end"]);
     assert_eq!(informer.status().errors, 0);
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -165,7 +165,7 @@ async fn d1_a_resync_leaves_out_what_is_queued_anyway() {
     caught_up(&informer, version).await;
     assert_eq!(quick.until("+d").await.last().map(String::as_str), Some("+d"));
     drop(release);
-    soon(informer.shutdown()).await;
+    stopped(&informer).await;
     let mut words = Vec::new();
     while let Some(word) = soon(told.recv()).await {
         words.push(word);
@@ -192,7 +192,7 @@ async fn d1_synced_means_that_the_first_list_is_in_the_store() {
     assert_eq!(informer.lister().len(), 3);
     assert!(informer.resource_version().is_some());
     assert_eq!(heard.listed(3).await, ["*a", "*b", "*c"]);
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -277,7 +277,7 @@ async fn d2_the_order_of_the_watch_is_kept_across_objects() {
     }
     assert_eq!(words, wanted);
     assert!(versions.is_sorted_by(Version::is_before), "{versions:?}");
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 fn contents(snapshot: &Snapshot<ConfigMap>) -> BTreeMap<String, String> {
@@ -341,7 +341,7 @@ async fn d2_a_replace_is_one_step() {
         let (word, then) = soon(told.recv()).await.expect("a change");
         assert_eq!(then, after, "{word}");
     }
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -389,7 +389,7 @@ async fn d3_errors_of_every_part_are_reported() {
     let status = informer.status();
     assert_eq!(status.errors, 3);
     assert!(status.last_error.is_some_and(|last| last.is_user_code()));
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -425,7 +425,7 @@ async fn d4_the_store_holds_a_change_before_anyone_hears_of_it() {
         }
         assert!(version.is_some_and(|version| !version.is_before(event.object().version())));
     }
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -447,5 +447,5 @@ async fn d4_what_a_list_finds_unchanged_counts_as_a_resync() {
     assert_eq!(asking.listed(2).await, ["=b", "~a"]);
     maps.create("end", "1").await;
     assert_eq!(unasking.until("+end").await, ["~a", "+end"]);
-    informer.shutdown().await;
+    stopped(&informer).await;
 }

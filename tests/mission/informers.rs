@@ -47,6 +47,11 @@ pub(crate) async fn started<K: Kind>(informer: &SharedInformer<K>) {
     informer.wait_for_sync(PATIENCE).await.expect("a sync");
 }
 
+/// Stops an informer, which must come to its end.
+pub(crate) async fn stopped<K: Kind>(informer: &SharedInformer<K>) {
+    soon(informer.shutdown()).await;
+}
+
 /// Waits until a write is in the cache.
 pub(crate) async fn caught_up<K: Kind>(informer: &SharedInformer<K>, version: impl Into<Version>) {
     informer
