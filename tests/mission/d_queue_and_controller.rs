@@ -298,9 +298,19 @@ async fn d2_a_replace_is_one_step() {
             drop(tell.send((said(&event), contents(&seen.snapshot()))));
         })
         .expect("a handler");
+    // An index function is called while the writer is at work: the best place to look for something half done.
+    let (look, mut looked) = mpsc::unbounded_channel();
+    let midst = lister.clone();
+    informer
+        .index("look", move |_: &ConfigMap| {
+            drop(look.send(contents(&midst.snapshot())));
+            None::<String>
+        })
+        .expect("an index");
     started(&informer).await;
     for _ in 0..4 {
         soon(told.recv()).await.expect("an object");
+        assert_eq!(soon(looked.recv()).await, Some(BTreeMap::new()));
     }
     let before = contents(&informer.snapshot());
 
@@ -336,6 +346,9 @@ async fn d2_a_replace_is_one_step() {
     done.store(true, Ordering::Release);
     reader.join().expect("only the two states");
     reached.expect("the version of a write");
+    for _ in ["a", "b", "e"] {
+        assert_eq!(soon(looked.recv()).await.as_ref(), Some(&before));
+    }
     // When a handler hears of the first change of the list, the last one is in the store as well.
     for _ in 0..4 {
         let (word, then) = soon(told.recv()).await.expect("a change");
@@ -392,23 +405,16 @@ async fn d3_errors_of_every_part_are_reported() {
     stopped(&informer).await;
 }
 
-#[tokio::test]
+/// With threads of its own, so that whoever is told can look before the teller goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn d4_the_store_holds_a_change_before_anyone_hears_of_it() {
     let maps = Maps::holding(["a"]).await;
     let informer = maps.informer();
     let index = informer
         .index("value", |map: &ConfigMap| [value(map).to_owned()])
         .expect("an index");
-    let (tell, mut told) = mpsc::unbounded_channel();
     let lister = informer.lister();
-    informer
-        .add_handler(move |event: Event<ConfigMap>| {
-            let held = lister.get_key(event.key()).ok();
-            let indexed = index.keys(value(event.object())).contains(event.key());
-            let version = lister.snapshot().version().cloned();
-            drop(tell.send((event, held, indexed, version)));
-        })
-        .expect("a handler");
+    let mut events = informer.events().expect("a stream");
     started(&informer).await;
     for step in ["*a", "~a", "-a"] {
         match step {
@@ -416,7 +422,10 @@ async fn d4_the_store_holds_a_change_before_anyone_hears_of_it() {
             "-a" => maps.delete("a").await,
             _ => {}
         }
-        let (event, held, indexed, version) = soon(told.recv()).await.expect("an event");
+        let event = soon(events.next()).await.expect("an event");
+        let held = lister.get_key(event.key()).ok();
+        let indexed = index.keys(value(event.object())).contains(event.key());
+        let version = lister.snapshot().version().cloned();
         assert_eq!(said(&event), step);
         let there = step != "-a";
         assert_eq!((held.is_some(), indexed), (there, there), "{step}");
