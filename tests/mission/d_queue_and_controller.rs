@@ -16,7 +16,7 @@ use kube_informer::{
     ApiListWatch, Doing, Error, Event, HandlerOptions, Item, ListRequest, ListWatch, Listing, SharedInformer,
     Snapshot, Version, WatchEvent, WatchRequest, Watching,
 };
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 
 use crate::informers::{Maps, caught_up, hearing, said, soon, sorted, started, stopped, value};
 
@@ -212,43 +212,10 @@ async fn d1_closing_lets_everyone_go() {
     );
 }
 
-/// A source whose events wait until they are let go, all at once.
-struct Held {
-    inner: ApiListWatch<ConfigMap>,
-    go: watch::Receiver<bool>,
-}
-
-impl ListWatch<ConfigMap> for Held {
-    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<ConfigMap>, Error>> {
-        self.inner.list(request)
-    }
-
-    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<ConfigMap>, Error>> {
-        async move {
-            let go = self.go.clone();
-            let events = self.inner.watch(request).await?;
-            let held = events.then(move |event| {
-                let mut go = go.clone();
-                async move {
-                    drop(go.wait_for(|go| *go).await);
-                    event
-                }
-            });
-            Ok(held.boxed())
-        }
-        .boxed()
-    }
-}
-
 #[tokio::test]
 async fn d2_the_order_of_the_watch_is_kept_across_objects() {
     let maps = Maps::holding([]).await;
-    let (let_go, go) = watch::channel(true);
-    let source = Held {
-        inner: maps.source(),
-        go,
-    };
-    let informer = SharedInformer::builder_from(source, ()).build();
+    let (informer, let_go) = maps.held();
     let (handler, mut heard) = hearing();
     let options = HandlerOptions::new().every_event();
     informer.add_handler_with(handler, options).expect("a handler");

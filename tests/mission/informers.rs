@@ -149,6 +149,16 @@ impl Maps {
         )
     }
 
+    /// An informer that gets events only while the value is true.
+    pub(crate) fn held(&self) -> (SharedInformer<ConfigMap>, watch::Sender<bool>) {
+        let (let_go, go) = watch::channel(true);
+        let source = Held {
+            inner: self.source(),
+            go,
+        };
+        (SharedInformer::builder_from(source, ()).build(), let_go)
+    }
+
     pub(crate) fn key(&self, name: &str) -> Key {
         Key::namespaced(&self.server.namespace, name)
     }
@@ -310,6 +320,34 @@ impl<K: Kind> ListWatch<K> for Gated<K> {
             };
             let end = stream::iter([Ok(WatchEvent::Failure(expired))]);
             Ok(events.take_until(closed.boxed()).chain(end).boxed())
+        }
+        .boxed()
+    }
+}
+
+/// A source whose events wait until they are let go, all at once.
+struct Held {
+    inner: ApiListWatch<ConfigMap>,
+    go: watch::Receiver<bool>,
+}
+
+impl ListWatch<ConfigMap> for Held {
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<ConfigMap>, Error>> {
+        self.inner.list(request)
+    }
+
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<ConfigMap>, Error>> {
+        async move {
+            let go = self.go.clone();
+            let events = self.inner.watch(request).await?;
+            let held = events.then(move |event| {
+                let mut go = go.clone();
+                async move {
+                    drop(go.wait_for(|go| *go).await);
+                    event
+                }
+            });
+            Ok(held.boxed())
         }
         .boxed()
     }

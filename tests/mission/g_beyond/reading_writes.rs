@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, DeleteParams, PostParams};
-use kube_informer::{Key, SharedInformer, Version};
+use kube_informer::{Key, Selector, SharedInformer, Version};
 use mission::TestServer;
 use serde_json::json;
 
-use crate::informers::{Maps, PATIENCE, caught_up, soon, started, stopped, value, version_of};
+use crate::informers::{Maps, PATIENCE, caught_up, names, soon, started, stopped, value, version_of};
 
 #[tokio::test]
 async fn g1_what_was_created_and_changed_is_in_the_cache() {
@@ -28,6 +28,31 @@ async fn g1_what_was_created_and_changed_is_in_the_cache() {
         let read = lister.get_key(&maps.key(&name)).expect("what was written");
         assert_eq!((value(&read), version_of(&*read)), ("2", changed));
     }
+    stopped(&informer).await;
+}
+
+#[tokio::test]
+async fn g1_the_wait_lasts_until_the_write_has_come() {
+    let maps = Maps::holding(["gone"]).await;
+    let (informer, let_go) = maps.held();
+    started(&informer).await;
+    let_go.send_replace(false);
+    maps.delete("gone").await;
+    let created = maps.create("a", "1").await;
+    let changed = maps.change("a", "2").await;
+    let mut first = pin!(informer.wait_for_version(created, PATIENCE));
+    let mut second = pin!(informer.wait_for_version(changed, PATIENCE));
+    assert!(futures::poll!(&mut first).is_pending() && futures::poll!(&mut second).is_pending());
+    assert_eq!(names(&informer.lister().list(&Selector::everything())), ["gone"]);
+    let_go.send_replace(true);
+    soon(first).await.expect("the version of a write");
+    assert_eq!(names(&informer.lister().list(&Selector::everything())), ["a"]);
+    soon(second).await.expect("the version of a write");
+    let read = informer
+        .lister()
+        .get_key(&maps.key("a"))
+        .expect("what was written");
+    assert_eq!(value(&read), "2");
     stopped(&informer).await;
 }
 
