@@ -16,9 +16,9 @@ use kube_informer::{
     ApiListWatch, Doing, Error, Event, HandlerOptions, Item, ListRequest, ListWatch, Listing, SharedInformer,
     Snapshot, Version, WatchEvent, WatchRequest, Watching,
 };
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 
-use crate::informers::{Maps, caught_up, hearing, said, soon, sorted, started, value};
+use crate::informers::{Maps, caught_up, hearing, said, soon, sorted, started, stopped, value};
 
 const HOUR: Duration = Duration::from_hours(1);
 
@@ -35,7 +35,7 @@ async fn d1_what_a_watch_says_becomes_added_updated_deleted() {
     maps.delete("b").await;
     assert_eq!(heard.until("-b").await, ["*a", "+b", "~b", "-b"]);
     assert_eq!(informer.status().queued, 0);
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -64,7 +64,7 @@ async fn d1_a_list_is_held_against_what_is_known() {
     assert!(Arc::ptr_eq(&stays, &same));
     maps.create("end", "1").await;
     assert_eq!(heard.word().await, "+end");
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 /// A source whose watch says everything twice.
@@ -128,7 +128,7 @@ async fn d1_what_is_said_twice_counts_once() {
     maps.create("end", "1").await;
     assert_eq!(heard.until("+end").await, ["*a", "+b", "~b", "-b", "-a", "+end"]);
     assert_eq!(informer.status().errors, 0);
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -165,7 +165,7 @@ async fn d1_a_resync_leaves_out_what_is_queued_anyway() {
     caught_up(&informer, version).await;
     assert_eq!(quick.until("+d").await.last().map(String::as_str), Some("+d"));
     drop(release);
-    soon(informer.shutdown()).await;
+    stopped(&informer).await;
     let mut words = Vec::new();
     while let Some(word) = soon(told.recv()).await {
         words.push(word);
@@ -192,7 +192,7 @@ async fn d1_synced_means_that_the_first_list_is_in_the_store() {
     assert_eq!(informer.lister().len(), 3);
     assert!(informer.resource_version().is_some());
     assert_eq!(heard.listed(3).await, ["*a", "*b", "*c"]);
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -212,43 +212,10 @@ async fn d1_closing_lets_everyone_go() {
     );
 }
 
-/// A source whose events wait until they are let go, all at once.
-struct Held {
-    inner: ApiListWatch<ConfigMap>,
-    go: watch::Receiver<bool>,
-}
-
-impl ListWatch<ConfigMap> for Held {
-    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<ConfigMap>, Error>> {
-        self.inner.list(request)
-    }
-
-    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<ConfigMap>, Error>> {
-        async move {
-            let go = self.go.clone();
-            let events = self.inner.watch(request).await?;
-            let held = events.then(move |event| {
-                let mut go = go.clone();
-                async move {
-                    drop(go.wait_for(|go| *go).await);
-                    event
-                }
-            });
-            Ok(held.boxed())
-        }
-        .boxed()
-    }
-}
-
 #[tokio::test]
 async fn d2_the_order_of_the_watch_is_kept_across_objects() {
     let maps = Maps::holding([]).await;
-    let (let_go, go) = watch::channel(true);
-    let source = Held {
-        inner: maps.source(),
-        go,
-    };
-    let informer = SharedInformer::builder_from(source, ()).build();
+    let (informer, let_go) = maps.held();
     let (handler, mut heard) = hearing();
     let options = HandlerOptions::new().every_event();
     informer.add_handler_with(handler, options).expect("a handler");
@@ -277,7 +244,7 @@ async fn d2_the_order_of_the_watch_is_kept_across_objects() {
     }
     assert_eq!(words, wanted);
     assert!(versions.is_sorted_by(Version::is_before), "{versions:?}");
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 fn contents(snapshot: &Snapshot<ConfigMap>) -> BTreeMap<String, String> {
@@ -298,9 +265,19 @@ async fn d2_a_replace_is_one_step() {
             drop(tell.send((said(&event), contents(&seen.snapshot()))));
         })
         .expect("a handler");
+    // An index function is called while the writer is at work: the best place to look for something half done.
+    let (look, mut looked) = mpsc::unbounded_channel();
+    let midst = lister.clone();
+    informer
+        .index("look", move |_: &ConfigMap| {
+            drop(look.send(contents(&midst.snapshot())));
+            None::<String>
+        })
+        .expect("an index");
     started(&informer).await;
     for _ in 0..4 {
         soon(told.recv()).await.expect("an object");
+        assert_eq!(soon(looked.recv()).await, Some(BTreeMap::new()));
     }
     let before = contents(&informer.snapshot());
 
@@ -336,12 +313,15 @@ async fn d2_a_replace_is_one_step() {
     done.store(true, Ordering::Release);
     reader.join().expect("only the two states");
     reached.expect("the version of a write");
+    for _ in ["a", "b", "e"] {
+        assert_eq!(soon(looked.recv()).await.as_ref(), Some(&before));
+    }
     // When a handler hears of the first change of the list, the last one is in the store as well.
     for _ in 0..4 {
         let (word, then) = soon(told.recv()).await.expect("a change");
         assert_eq!(then, after, "{word}");
     }
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -389,26 +369,19 @@ async fn d3_errors_of_every_part_are_reported() {
     let status = informer.status();
     assert_eq!(status.errors, 3);
     assert!(status.last_error.is_some_and(|last| last.is_user_code()));
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
-#[tokio::test]
+/// With threads of its own, so that whoever is told can look before the teller goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn d4_the_store_holds_a_change_before_anyone_hears_of_it() {
     let maps = Maps::holding(["a"]).await;
     let informer = maps.informer();
     let index = informer
         .index("value", |map: &ConfigMap| [value(map).to_owned()])
         .expect("an index");
-    let (tell, mut told) = mpsc::unbounded_channel();
     let lister = informer.lister();
-    informer
-        .add_handler(move |event: Event<ConfigMap>| {
-            let held = lister.get_key(event.key()).ok();
-            let indexed = index.keys(value(event.object())).contains(event.key());
-            let version = lister.snapshot().version().cloned();
-            drop(tell.send((event, held, indexed, version)));
-        })
-        .expect("a handler");
+    let mut events = informer.events().expect("a stream");
     started(&informer).await;
     for step in ["*a", "~a", "-a"] {
         match step {
@@ -416,7 +389,10 @@ async fn d4_the_store_holds_a_change_before_anyone_hears_of_it() {
             "-a" => maps.delete("a").await,
             _ => {}
         }
-        let (event, held, indexed, version) = soon(told.recv()).await.expect("an event");
+        let event = soon(events.next()).await.expect("an event");
+        let held = lister.get_key(event.key()).ok();
+        let indexed = index.keys(value(event.object())).contains(event.key());
+        let version = lister.snapshot().version().cloned();
         assert_eq!(said(&event), step);
         let there = step != "-a";
         assert_eq!((held.is_some(), indexed), (there, there), "{step}");
@@ -425,7 +401,7 @@ async fn d4_the_store_holds_a_change_before_anyone_hears_of_it() {
         }
         assert!(version.is_some_and(|version| !version.is_before(event.object().version())));
     }
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -447,5 +423,5 @@ async fn d4_what_a_list_finds_unchanged_counts_as_a_resync() {
     assert_eq!(asking.listed(2).await, ["=b", "~a"]);
     maps.create("end", "1").await;
     assert_eq!(unasking.until("+end").await, ["~a", "+end"]);
-    informer.shutdown().await;
+    stopped(&informer).await;
 }

@@ -47,6 +47,11 @@ pub(crate) async fn started<K: Kind>(informer: &SharedInformer<K>) {
     informer.wait_for_sync(PATIENCE).await.expect("a sync");
 }
 
+/// Stops an informer, which must come to its end.
+pub(crate) async fn stopped<K: Kind>(informer: &SharedInformer<K>) {
+    soon(informer.shutdown()).await;
+}
+
 /// Waits until a write is in the cache.
 pub(crate) async fn caught_up<K: Kind>(informer: &SharedInformer<K>, version: impl Into<Version>) {
     informer
@@ -142,6 +147,16 @@ impl Maps {
                 .backoff(AT_ONCE),
             gate,
         )
+    }
+
+    /// An informer that gets events only while the value is true.
+    pub(crate) fn held(&self) -> (SharedInformer<ConfigMap>, watch::Sender<bool>) {
+        let (let_go, go) = watch::channel(true);
+        let source = Held {
+            inner: self.source(),
+            go,
+        };
+        (SharedInformer::builder_from(source, ()).build(), let_go)
     }
 
     pub(crate) fn key(&self, name: &str) -> Key {
@@ -305,6 +320,34 @@ impl<K: Kind> ListWatch<K> for Gated<K> {
             };
             let end = stream::iter([Ok(WatchEvent::Failure(expired))]);
             Ok(events.take_until(closed.boxed()).chain(end).boxed())
+        }
+        .boxed()
+    }
+}
+
+/// A source whose events wait until they are let go, all at once.
+struct Held {
+    inner: ApiListWatch<ConfigMap>,
+    go: watch::Receiver<bool>,
+}
+
+impl ListWatch<ConfigMap> for Held {
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<ConfigMap>, Error>> {
+        self.inner.list(request)
+    }
+
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<ConfigMap>, Error>> {
+        async move {
+            let go = self.go.clone();
+            let events = self.inner.watch(request).await?;
+            let held = events.then(move |event| {
+                let mut go = go.clone();
+                async move {
+                    drop(go.wait_for(|go| *go).await);
+                    event
+                }
+            });
+            Ok(held.boxed())
         }
         .boxed()
     }

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{Deleted, Event, EventHandler, HandlerOptions, Object, callbacks, filtered};
 use tokio::sync::mpsc;
 
-use crate::informers::{Maps, caught_up, hearing, said, soon, sorted, started, value};
+use crate::informers::{Maps, caught_up, hearing, said, soon, sorted, started, stopped, value};
 
 #[tokio::test]
 async fn b1_any_number_of_handlers_before_and_after_the_start() {
@@ -31,7 +31,7 @@ async fn b1_any_number_of_handlers_before_and_after_the_start() {
         assert_eq!(heard.listed(2).await, ["*a", "*b"]);
         assert_eq!(heard.word().await, "+c");
     }
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 /// A handler that needs to know nothing.
@@ -60,7 +60,7 @@ async fn b1_options_are_a_name_a_period_and_a_way_to_be_served() {
     }
     maps.delete("a").await;
     assert_eq!(every.until("-a").await, ["+a", "~a", "~a", "~a", "-a"]);
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -102,7 +102,7 @@ async fn b4_an_event_tells_old_and_new() {
     assert_eq!(value(deleted.last_state()), "2");
     // The last state stands at the version of the deletion.
     assert!(new.version().is_before(deleted.last_state().version()));
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -128,7 +128,7 @@ async fn b4_a_deletion_that_nobody_saw_is_told_as_such() {
     // The change came to nobody either.
     assert_eq!(value(deleted.last_state()), "1");
     assert_eq!(heard.word().await, "+c");
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -145,7 +145,7 @@ async fn b4_an_object_made_anew_under_its_name_is_another_one() {
     gate.open();
     caught_up(&informer, anew).await;
     assert_eq!(heard.until("+a").await, ["*a", "?a", "+a"]);
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 /// A handler with a state of its own, which the trait gives it.
@@ -215,7 +215,7 @@ async fn b4_a_handler_is_a_trait_closures_or_an_async_function() {
     assert_eq!(soon(by_trait.recv()).await.as_deref(), Some("3 delete a"));
     assert_eq!(soon(by_closures.recv()).await.as_deref(), Some("-a"));
     assert_eq!(soon(by_async.recv()).await.as_deref(), Some("-a"));
-    informer.shutdown().await;
+    stopped(&informer).await;
     assert!(informer.status().handlers.iter().all(|h| h.panics() == 0));
 }
 
@@ -244,7 +244,7 @@ async fn b4_a_filter_adds_what_begins_to_fit_and_deletes_what_ceases_to() {
     maps.delete("a").await;
     maps.delete("in").await;
     assert_eq!(heard.word().await, "-in");
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -267,7 +267,7 @@ async fn b4_events_come_as_a_stream() {
     assert_eq!(informer.registrations().len(), 1);
     let version = maps.create("c", "1").await;
     caught_up(&informer, version).await;
-    soon(informer.shutdown()).await;
+    stopped(&informer).await;
     let rest: Vec<_> = soon(early.collect()).await;
     assert_eq!(rest.iter().map(said).collect::<Vec<_>>(), ["+c"]);
 }

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{Error, Selector};
 use tokio::sync::mpsc;
 
-use crate::informers::{Maps, caught_up, hearing, names, soon, started, value};
+use crate::informers::{Maps, caught_up, hearing, names, soon, started, stopped, value};
 
 fn by_value(map: &ConfigMap) -> [String; 1] {
     [value(map).to_owned()]
@@ -41,7 +41,7 @@ async fn b10_indexes_are_added_before_and_after_the_start() {
     assert_eq!(value(&lister.get_key(&maps.key("b")).expect("the object")), "1");
     assert_eq!(names(&lister.list(&Selector::everything())), ["a", "b", "c"]);
     assert_eq!(informer.snapshot().len(), 3);
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn b10_a_name_can_be_had_once() {
     }
     // The first one is untouched.
     assert_eq!(names(&index.get("1")), ["a"]);
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -110,7 +110,7 @@ async fn b10_an_index_function_that_fails_or_panics_breaks_nothing() {
         assert_eq!(names(&index.get("1")), ["bad"]);
     }
     assert_eq!(names(&sound.get("panic")), ["a", "worse"]);
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 /// That objects of the cache cannot be changed is shown by the `compile_fail` example of `kube_informer::Object`; that
@@ -141,5 +141,5 @@ async fn b11_all_readers_share_one_object() {
     let mut own = ConfigMap::clone(&cached);
     own.data = None;
     assert_eq!(value(&cached), "1");
-    informer.shutdown().await;
+    stopped(&informer).await;
 }

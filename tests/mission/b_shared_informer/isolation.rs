@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{Event, HandlerOptions, Selector};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::informers::{Maps, caught_up, hearing, said, soon, started, value};
+use crate::informers::{Maps, caught_up, hearing, said, soon, started, stopped, value};
 
 #[tokio::test]
 async fn b5_one_event_at_a_time() {
@@ -41,7 +41,7 @@ async fn b5_one_event_at_a_time() {
         words.push(word);
     }
     assert_eq!(words[3..], ["~a", "~b", "~c"]);
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -93,7 +93,7 @@ async fn b5_a_blocked_handler_delays_nobody_and_its_backlog_is_bounded() {
             .or_default()
             .push(said(&event));
     }
-    soon(informer.shutdown()).await;
+    stopped(&informer).await;
     assert_eq!(
         soon(told.recv()).await.map(|event| said(&event)),
         None,
@@ -130,7 +130,7 @@ async fn b5_at_most_one_change_of_each_object_waits() {
         assert_eq!(busy.backlog(), 3);
     }
     drop(release);
-    soon(informer.shutdown()).await;
+    stopped(&informer).await;
     // In the order in which they first changed.
     for wanted in [Some("~c"), Some("~a"), Some("~b"), None] {
         assert_eq!(soon(told.recv()).await.as_deref(), wanted);
@@ -159,7 +159,7 @@ async fn b5_what_came_and_went_while_a_handler_was_busy_leaves_nothing() {
     assert_eq!(busy.backlog(), 1);
     drop(release);
     assert_eq!(soon(told.recv()).await.as_deref(), Some("+end"));
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -213,7 +213,7 @@ async fn b5_a_panicking_handler_harms_only_itself() {
     }
     maps.change("a", "2").await;
     assert_eq!(heard.word().await, "~a");
-    soon(informer.shutdown()).await;
+    stopped(&informer).await;
     for registration in [&sync, &inline, &asynchronous] {
         assert_eq!(registration.panics(), 3);
     }
@@ -238,7 +238,7 @@ async fn b6_a_late_handler_sees_every_object_once_then_every_change() {
     assert_eq!(heard.word().await, "~c");
     maps.create("e", "1").await;
     assert_eq!(heard.word().await, "+e");
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 /// Handlers join all the while; each ends up with the history of every object, whole.
@@ -287,7 +287,7 @@ async fn b6_joining_in_the_midst_of_changes_misses_nothing() {
         assert!(last.values().all(|event| value(event.object()) == "21"));
         assert_eq!(last.len(), 2);
     }
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -319,5 +319,5 @@ async fn b6_nobody_waits_for_one_who_joins() {
     assert!(!late.has_synced());
     drop(release);
     soon(late.synced()).await.expect("a sync");
-    informer.shutdown().await;
+    stopped(&informer).await;
 }

@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::informers::{AT_ONCE, caught_up, hearing, soon, started, version_of};
+use crate::informers::{AT_ONCE, caught_up, hearing, soon, started, stopped, version_of};
 
 fn decoded<K: DeserializeOwned>(object: Value) -> K {
     serde_json::from_value(object).expect("an object of its kind")
@@ -73,7 +73,7 @@ where
             .get_key(&key)
             .is_err_and(|error| error.is_not_found())
     );
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{Event, HandlerOptions, Registration};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::informers::{Maps, caught_up, hearing, said, soon, started};
+use crate::informers::{Maps, caught_up, hearing, said, soon, started, stopped};
 
 #[tokio::test]
 async fn b2_a_registration_syncs_when_its_handler_has_handled_all() {
@@ -42,7 +42,7 @@ async fn b2_a_registration_syncs_when_its_handler_has_handled_all() {
     release.send(()).expect("a handler");
     soon(waiting).await.expect("a sync");
     assert!(slow.has_synced());
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -56,7 +56,7 @@ async fn b2_there_may_be_nothing_to_sync() {
     let (handler, _heard) = hearing();
     let late = informer.add_handler(handler).expect("a handler");
     soon(late.synced()).await.expect("a sync");
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -98,7 +98,7 @@ async fn b3_a_removed_handler_hears_no_more() {
     maps.create("b", "1").await;
     assert_eq!(others.until("+b").await, ["+a", "+b"]);
     assert_eq!(heard.rest(), [""; 0]);
-    informer.shutdown().await;
+    stopped(&informer).await;
     soon(registration.removed()).await;
 }
 
@@ -123,7 +123,7 @@ async fn b3_threads_may_remove_handlers_at_once() {
     assert_eq!(informer.registrations().len(), 1);
     maps.create("b", "1").await;
     assert_eq!(heard.until("+b").await, ["*a", "+b"]);
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -150,7 +150,7 @@ async fn b3_removal_can_be_awaited() {
     soon(removed).await;
     // The handler itself is gone, and never heard of b.
     assert_eq!(soon(told.recv()).await, None);
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -178,5 +178,5 @@ async fn b3_a_handler_may_remove_itself() {
     assert!(soon(told.recv()).await.is_some());
     assert_eq!(soon(told.recv()).await, None);
     assert_eq!(registration.panics(), 0);
-    informer.shutdown().await;
+    stopped(&informer).await;
 }

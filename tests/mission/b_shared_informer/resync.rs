@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{Event, Events, HandlerOptions, SharedInformer};
 use tokio::time::Instant;
 
-use crate::informers::{Maps, said, soon, started};
+use crate::informers::{Maps, said, soon, started, stopped};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_mins(1);
@@ -67,7 +67,7 @@ async fn b7_a_resync_repeats_what_is_known_and_none_is_shorter_than_a_second() {
     let again = soon(often.next()).await.expect("a resync");
     assert!(again.is_resync());
     assert!(start.elapsed() >= SECOND, "{:?}", start.elapsed());
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -92,7 +92,7 @@ async fn b7_each_handler_has_its_own_period() {
     assert_eq!(seldom, [3, 6, 9]);
     assert_eq!(by_default, [600, 1200]);
     assert_eq!(within_an_hour(&maps, &mut never).await, ["*a", "+end"]);
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -109,7 +109,7 @@ async fn b7_after_the_start_a_shorter_period_is_raised_to_the_informers() {
     assert_eq!(shorter, [60, 120, 180]);
     // It is due after 90 seconds, and looked at each minute.
     assert_eq!(longer, [120, 240]);
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,7 +127,7 @@ async fn b7_an_informer_without_resync_gives_none() {
         within_an_hour(&maps, &mut late).await.last().map(String::as_str),
         Some("+end")
     );
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -153,5 +153,5 @@ async fn b7_a_resync_asks_the_server_nothing() {
     assert!(
         std::ptr::eq(&raw const *old, &raw const *new) && std::ptr::eq(&raw const *new, &raw const *object)
     );
-    informer.shutdown().await;
+    stopped(&informer).await;
 }

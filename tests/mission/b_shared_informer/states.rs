@@ -11,7 +11,7 @@ use mission::TestServer;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::informers::{Maps, PATIENCE, caught_up, soon, started};
+use crate::informers::{Maps, PATIENCE, caught_up, soon, started, stopped};
 
 #[tokio::test]
 async fn b8_new_then_running_then_stopped() {
@@ -35,12 +35,12 @@ async fn b8_new_then_running_then_stopped() {
             .is_some_and(|now| !now.is_before(&changed))
     );
 
-    soon(informer.shutdown()).await;
+    stopped(&informer).await;
     assert_eq!(informer.state(), State::Stopped);
     // What it knew can still be read, also whether it had synced.
     assert!(informer.is_stopped() && informer.has_synced());
     assert_eq!(informer.lister().len(), 1);
-    soon(informer.shutdown()).await;
+    stopped(&informer).await;
 }
 
 fn refused<T>(outcome: Result<T, Error>) -> Error {
@@ -61,7 +61,7 @@ async fn b8_a_second_run_is_refused() {
     // The first one is none the worse for it.
     let version = maps.create("a", "1").await;
     caught_up(&clone, version).await;
-    informer.shutdown().await;
+    stopped(&informer).await;
     assert!(refused(informer.start()).is_stopped());
     assert!(refused(soon(clone.run(CancellationToken::new())).await).is_stopped());
 }
@@ -71,7 +71,7 @@ async fn b8_a_stopped_informer_takes_nothing_new() {
     let maps = Maps::holding([]).await;
     let informer = maps.informer();
     started(&informer).await;
-    informer.shutdown().await;
+    stopped(&informer).await;
     let error = refused(informer.add_handler(|_: Event<ConfigMap>| {}));
     assert!(error.is_stopped());
     let text = error.to_string();
@@ -109,7 +109,7 @@ async fn b8_one_that_never_started_can_be_stopped() {
     let informer = maps.informer();
     let mut waiting = pin!(informer.synced());
     assert!(futures::poll!(&mut waiting).is_pending());
-    soon(informer.shutdown()).await;
+    stopped(&informer).await;
     assert!(informer.is_stopped());
     assert!(refused(waiting.await).is_stopped());
     assert!(refused(informer.start()).is_stopped());
@@ -143,7 +143,7 @@ async fn b8_a_wait_in_vain_says_for_what_and_why() {
     }
     let mut waiting = pin!(informer.wait_for_sync(PATIENCE));
     assert!(futures::poll!(&mut waiting).is_pending());
-    soon(informer.shutdown()).await;
+    stopped(&informer).await;
     let error = refused(soon(waiting).await);
     assert!(error.is_stopped() && error.to_string().contains("404"), "{error}");
     assert!(!informer.has_synced());

@@ -9,7 +9,7 @@ use kube_informer::{Event, HandlerOptions};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-use crate::informers::{Maps, caught_up, hearing, said, soon, started};
+use crate::informers::{Maps, caught_up, hearing, said, soon, started, stopped};
 
 #[tokio::test]
 async fn b12_handlers_stop_last_with_everything_delivered() {
@@ -78,7 +78,7 @@ async fn b12_no_handler_and_no_task_is_left() {
         .expect("a handler");
     started(&informer).await;
     assert!(Arc::strong_count(&held.0) >= 4);
-    soon(informer.shutdown()).await;
+    stopped(&informer).await;
     assert_eq!(Arc::strong_count(&held.0), 1);
 }
 
@@ -100,7 +100,7 @@ async fn b12_after_the_stop_nothing_runs_and_nothing_is_asked() {
     assert_eq!(heard.word().await, "*a");
     assert!(Handle::current().metrics().num_alive_tasks() > tasks);
 
-    soon(informer.shutdown()).await;
+    stopped(&informer).await;
     assert_eq!(Handle::current().metrics().num_alive_tasks(), tasks);
     drop(heard.rest());
     embedded.forget_requests();
@@ -126,7 +126,7 @@ async fn b12_a_run_that_is_dropped_stops_as_well() {
         }
     }
     assert!(informer.is_stopped());
-    soon(informer.shutdown()).await;
+    stopped(&informer).await;
     // Its tasks are told to end and not waited for: any time that passes is enough for them.
     tokio::time::sleep(Duration::from_millis(1)).await;
     assert_eq!(Handle::current().metrics().num_alive_tasks(), tasks);

@@ -7,7 +7,7 @@ use kube::api::{Api, ObjectMeta, PostParams};
 use kube_informer::{Key, SharedInformer};
 use mission::TestServer;
 
-use crate::informers::{Maps, caught_up, names, sorted, started, value, version_of};
+use crate::informers::{Maps, caught_up, names, sorted, started, stopped, value, version_of};
 
 /// The words of a map's value: any number of them.
 fn words(map: &ConfigMap) -> Vec<String> {
@@ -63,7 +63,7 @@ async fn e1_by_key_and_by_namespace() {
     }
     assert!(snapshot.get(&Key::namespaced(&far, "y")).is_none());
     assert!(snapshot.get(&Key::cluster("x")).is_none());
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -100,7 +100,7 @@ async fn e1_an_object_stands_under_each_of_its_values() {
         sorted(index.values().iter().map(|value| (**value).clone())),
         ["blue", "green"]
     );
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 /// A value with a type of its own.
@@ -170,5 +170,5 @@ async fn e1_indexes_are_typed_and_known_by_their_names_as_well() {
         text.contains("\"colour\"") && text.contains("configmaps"),
         "{text}"
     );
-    informer.shutdown().await;
+    stopped(&informer).await;
 }

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube_informer::{Event, Key, SharedInformer};
 use mission::TestServer;
 
-use crate::informers::{Maps, caught_up, hearing, started};
+use crate::informers::{Maps, caught_up, hearing, started, stopped};
 
 #[tokio::test]
 async fn e4_a_namespaced_object_is_known_by_namespace_and_name() {
@@ -29,7 +29,7 @@ async fn e4_a_namespaced_object_is_known_by_namespace_and_name() {
             .parse::<Key>()
             .is_err_and(|error| error.to_string().contains("a/b/c"))
     );
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -47,7 +47,7 @@ async fn e4_a_cluster_scoped_object_is_known_by_its_name() {
     assert_eq!(event.key().namespace(), None);
     let parsed: Key = server.namespace.parse().expect("a key");
     assert!(informer.lister().get_key(&parsed).is_ok());
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -74,5 +74,5 @@ async fn e4_what_is_gone_keeps_its_key() {
     };
     assert!(deleted.is_final_state_unknown());
     assert_eq!(deleted.key(), &maps.key("unseen"));
-    informer.shutdown().await;
+    stopped(&informer).await;
 }

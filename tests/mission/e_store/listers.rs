@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube_informer::{ResourceName, Selector, SharedInformer};
 use mission::TestServer;
 
-use crate::informers::{Maps, caught_up, names, started};
+use crate::informers::{Maps, caught_up, names, started, stopped};
 
 fn selector(text: &str) -> Selector {
     text.parse().expect("a selector")
@@ -44,7 +44,7 @@ async fn e3_lists_by_labels_and_by_namespace() {
     let version = maps.create_labelled("d", "1", &[("tier", "back")]).await;
     caught_up(&informer, version).await;
     assert_eq!(names(&lister.list(&selector("tier=back"))), ["b", "c", "d"]);
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn e3_gets_one_and_never_a_copy() {
         &lister.get_key(&maps.key("a")).expect("the object")
     ));
     assert!(Arc::ptr_eq(&one, &here.list(&Selector::everything())[0]));
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn e3_not_found_names_the_resource() {
         "deployments.apps \"shop/web\" not found in the cache"
     );
     assert_eq!(error.resource().map(ResourceName::kind), Some("Deployment"));
-    deployments.shutdown().await;
+    stopped(&deployments).await;
 }
 
 #[tokio::test]
@@ -95,5 +95,5 @@ async fn e3_cluster_scoped_objects_are_got_by_name() {
     assert_eq!(lister.len(), 1);
     let error = lister.get("none").expect_err("none there");
     assert_eq!(error.to_string(), "namespaces \"none\" not found in the cache");
-    namespaces.shutdown().await;
+    stopped(&namespaces).await;
 }

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{Index, Lister, Selector, Snapshot};
 use tokio::sync::mpsc;
 
-use crate::informers::{Maps, PATIENCE, caught_up, hearing, soon, started, value};
+use crate::informers::{Maps, PATIENCE, caught_up, hearing, soon, started, stopped, value};
 
 /// Objects, index and version say the same.
 fn check(snapshot: &Snapshot<ConfigMap>, by_value: &Index<ConfigMap, String>) -> usize {
@@ -80,7 +80,7 @@ async fn e2_readers_see_one_moment_while_the_writer_writes() {
         assert!(reader.join().expect("one moment each") > 0);
     }
     reached.expect("the version of a write");
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 /// A reader in the midst of a walk keeps nobody from writing, and sees the walk to its end as it began.
@@ -105,7 +105,7 @@ async fn e2_a_reader_that_rests_keeps_nobody_waiting() {
             .iter()
             .all(|map| value(map) == "2")
     );
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 /// The writer rests in the midst of a write, in an index function: nobody who reads waits for it or sees half of it.
@@ -143,5 +143,5 @@ async fn e2_readers_do_not_wait_for_the_writer() {
     caught_up(&informer, written).await;
     assert_eq!((by_value.get("1").len(), by_value.get("slow").len()), (0, 1));
     assert_eq!(heard.word().await, "~a");
-    informer.shutdown().await;
+    stopped(&informer).await;
 }

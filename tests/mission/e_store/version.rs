@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::informers::{Maps, caught_up, hearing, soon, started};
+use crate::informers::{Maps, caught_up, hearing, started, stopped};
 
 #[tokio::test]
 async fn e5_the_version_moves_with_every_event() {
@@ -28,7 +28,7 @@ async fn e5_the_version_moves_with_every_event() {
         assert_eq!(informer.status().version, Some(now.clone()));
         last = now;
     }
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -41,7 +41,7 @@ async fn e5_a_bookmark_gives_the_version_of_an_empty_collection() {
     let status = informer.status();
     assert_eq!((status.streaming_lists, status.lists, status.objects), (1, 0, 0));
     assert!(status.version.is_some_and(|version| !version.is_before(&made)));
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -61,7 +61,7 @@ async fn e5_bookmarks_move_the_version_past_what_others_write() {
     let reached = informer.wait_for_version(other, Duration::from_mins(2)).await;
     reached.expect("a bookmark");
     assert_eq!(informer.lister().len(), 1);
-    soon(informer.shutdown()).await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -77,5 +77,5 @@ async fn e5_a_list_moves_the_version_too() {
     caught_up(&informer, written).await;
     assert!(first.is_before(&informer.resource_version().expect("a version")));
     assert!(informer.status().lists >= 1);
-    informer.shutdown().await;
+    stopped(&informer).await;
 }

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, DeleteParams, PostParams};
-use kube_informer::{Key, SharedInformer, Version};
+use kube_informer::{Key, Selector, SharedInformer, Version};
 use mission::TestServer;
 use serde_json::json;
 
-use crate::informers::{Maps, PATIENCE, caught_up, soon, started, value, version_of};
+use crate::informers::{Maps, PATIENCE, caught_up, names, soon, started, stopped, value, version_of};
 
 #[tokio::test]
 async fn g1_what_was_created_and_changed_is_in_the_cache() {
@@ -28,7 +28,32 @@ async fn g1_what_was_created_and_changed_is_in_the_cache() {
         let read = lister.get_key(&maps.key(&name)).expect("what was written");
         assert_eq!((value(&read), version_of(&*read)), ("2", changed));
     }
-    informer.shutdown().await;
+    stopped(&informer).await;
+}
+
+#[tokio::test]
+async fn g1_the_wait_lasts_until_the_write_has_come() {
+    let maps = Maps::holding(["gone"]).await;
+    let (informer, let_go) = maps.held();
+    started(&informer).await;
+    let_go.send_replace(false);
+    maps.delete("gone").await;
+    let created = maps.create("a", "1").await;
+    let changed = maps.change("a", "2").await;
+    let mut first = pin!(informer.wait_for_version(created, PATIENCE));
+    let mut second = pin!(informer.wait_for_version(changed, PATIENCE));
+    assert!(futures::poll!(&mut first).is_pending() && futures::poll!(&mut second).is_pending());
+    assert_eq!(names(&informer.lister().list(&Selector::everything())), ["gone"]);
+    let_go.send_replace(true);
+    soon(first).await.expect("the version of a write");
+    assert_eq!(names(&informer.lister().list(&Selector::everything())), ["a"]);
+    soon(second).await.expect("the version of a write");
+    let read = informer
+        .lister()
+        .get_key(&maps.key("a"))
+        .expect("what was written");
+    assert_eq!(value(&read), "2");
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -55,7 +80,7 @@ async fn g1_what_was_deleted_is_not() {
     caught_up(&informer, version_of(&last)).await;
     let gone = informer.lister().get_key(&key);
     assert!(gone.is_err_and(|error| error.is_not_found()));
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 /// Other kinds answer with a status that has no version. The order of the watch helps: what was written later comes later.
@@ -68,7 +93,7 @@ async fn g1_a_later_write_brings_earlier_deletions_along() {
     let later = maps.change("b", "2").await;
     caught_up(&informer, later).await;
     assert!(informer.lister().get_key(&maps.key("a")).is_err());
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -81,7 +106,7 @@ async fn g1_a_version_can_be_waited_for_before_the_sync() {
     informer.start().expect("a start");
     soon(waiting).await.expect("the version of a write");
     assert!(informer.lister().get_key(&maps.key("a")).is_ok());
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -100,7 +125,7 @@ async fn g1_versions_that_cannot_be_compared_are_not_waited_for() {
             assert!(text.contains("cannot be compared"), "{text}");
         }
     }
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test]

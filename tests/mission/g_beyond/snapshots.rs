@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::{Api, ObjectMeta, PostParams};
 use kube_informer::{Selector, SharedInformer, together};
 
-use crate::informers::{Maps, PATIENCE, caught_up, names, started, value, version_of};
+use crate::informers::{Maps, PATIENCE, caught_up, names, started, stopped, value, version_of};
 
 #[tokio::test]
 async fn g3_a_snapshot_stays_as_it_is() {
@@ -27,7 +27,7 @@ async fn g3_a_snapshot_stays_as_it_is() {
     let written = maps.create("c", "1").await;
     caught_up(&informer, written).await;
     informer.index("late", |_: &ConfigMap| ["all"]).expect("an index");
-    informer.shutdown().await;
+    stopped(&informer).await;
     drop(informer);
 
     // Objects, indexes and version are those of its moment, even after the informer's end.
@@ -66,7 +66,7 @@ async fn g3_snapshots_of_different_moments_live_side_by_side() {
         .collect();
     assert_eq!(values, ["1", "2", "3", "4", "5", "6"]);
     assert!(snapshots.is_sorted_by(|a, b| a.version().zip(b.version()).is_some_and(|(a, b)| a.is_before(b))));
-    informer.shutdown().await;
+    stopped(&informer).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -125,6 +125,6 @@ async fn g3_several_informers_at_one_moment() {
     // Each says its own version.
     assert_eq!(maps_now.version(), of_maps.resource_version().as_ref());
     assert_eq!(secrets_now.version(), of_secrets.resource_version().as_ref());
-    of_maps.shutdown().await;
-    of_secrets.shutdown().await;
+    stopped(&of_maps).await;
+    stopped(&of_secrets).await;
 }
