@@ -1,9 +1,14 @@
 //! Takes deltas from the queue, writes the store, then tells the processor. Nobody else writes the store.
 
+#[cfg(test)]
+mod tests;
+
+use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::{Instant, Sleep, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::delta_fifo::{Delta, DeltaFifo};
@@ -31,12 +36,13 @@ impl<K: Kind> Controller<K> {
         let mut checks = Checks::new(this.processor.check_period());
         loop {
             tokio::select! {
+                // The rare one first, so that a queue that is never empty does not keep it waiting.
                 biased;
+                now = checks.next() => this.processor.resync(now),
                 batch = this.queue.pop() => match batch {
                     Some(batch) => this.work(batch).await.iter().for_each(&report),
                     None => return,
                 },
-                () = checks.next() => this.processor.resync(Instant::now()),
             }
         }
     }
@@ -81,23 +87,33 @@ impl<K: Kind> Controller<K> {
 }
 
 /// The times at which handlers may be due for a resync.
-struct Checks(Option<tokio::time::Interval>);
+struct Checks {
+    period: Duration,
+    /// None if there are no resyncs.
+    next: Option<Pin<Box<Sleep>>>,
+}
 
 impl Checks {
-    fn new(period: std::time::Duration) -> Checks {
-        Checks((!period.is_zero()).then(|| {
-            let mut interval = tokio::time::interval_at(Instant::now() + period, period);
-            interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            interval
-        }))
+    fn new(period: Duration) -> Checks {
+        Checks {
+            period,
+            next: (!period.is_zero()).then(|| Box::pin(sleep(period))),
+        }
     }
 
-    async fn next(&mut self) {
-        match &mut self.0 {
-            Some(interval) => {
-                interval.tick().await;
-            }
-            None => std::future::pending().await,
-        }
+    /// Waits for the next check and says when it is.
+    ///
+    /// A handler's period begins with its last check, and so does the wait for the next one: then a check that comes a
+    /// little late does not make the next one come too early for anybody.
+    ///
+    /// Cancel safety: a dropped wait has missed nothing.
+    async fn next(&mut self) -> Instant {
+        let Some(next) = &mut self.next else {
+            return std::future::pending().await;
+        };
+        next.as_mut().await;
+        let now = Instant::now();
+        next.as_mut().reset(now + self.period);
+        now
     }
 }

@@ -4,6 +4,9 @@
 //! reflector waits when the queue is full, and the controller, which waits for nobody, empties it: so the queue is
 //! short, and needs no folding of its own. Folding happens where someone may be slow: in front of each handler.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -139,23 +139,30 @@ impl<K: Kind> Running<K> {
         let stop_reflector = self.abandon.child_token();
         let mut reflector = tokio::spawn(reflector.run(shared.settings.clone(), stop_reflector.clone()));
         let intake = Arc::clone(&shared.intake);
-        let controller = tokio::spawn(controller.run(move |error| intake.report(error)));
+        let mut controller = tokio::spawn(controller.run(move |error| intake.report(error)));
 
-        let ended = tokio::select! {
-            () = stop.cancelled() => None,
-            () = shared.stop.cancelled() => None,
-            ended = &mut reflector => Some(ended),
-        };
+        // Neither ends by itself, unless code of the user's types panics in it. Then the other must not go on alone.
+        let (mut reflected, mut controlled) = (None, None);
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = shared.stop.cancelled() => {}
+            ended = &mut reflector => reflected = Some(ended),
+            ended = &mut controller => controlled = Some(ended),
+        }
         stop_reflector.cancel();
-        let ended = match ended {
+        let reflected = match reflected {
             Some(ended) => ended,
             None => reflector.await,
         };
-        if let Err(error) = ended {
+        if let Err(error) = reflected {
             tracing::error!(resource = %shared.resource, %error, "the reflector ended; the informer stops");
         }
         shared.queue.close();
-        if let Err(error) = controller.await {
+        let controlled = match controlled {
+            Some(ended) => ended,
+            None => controller.await,
+        };
+        if let Err(error) = controlled {
             tracing::error!(resource = %shared.resource, %error, "the controller ended; the informer stops");
         }
         shared.lifecycle.lock().0 = State::Stopped;

@@ -221,6 +221,11 @@ impl<K: Kind> Processor<K> {
         self.gate.lock().check_period.get()
     }
 
+    #[cfg(test)]
+    pub(crate) fn is_open(&self) -> bool {
+        self.gate.try_lock().is_some()
+    }
+
     /// All handlers.
     pub(crate) fn registrations(&self) -> Vec<Registration> {
         let listeners = Arc::clone(&self.gate.lock().listeners);

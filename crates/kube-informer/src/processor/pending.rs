@@ -1,5 +1,8 @@
 //! Changes that wait, at most one for each object.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use hashbrown::HashTable;
@@ -140,6 +143,7 @@ impl<K> Pendings<K> {
         if pending.is_nothing() {
             found.remove();
             self.unlink(at);
+            self.give_back();
         }
     }
 
@@ -154,10 +158,14 @@ impl<K> Pendings<K> {
             found.remove();
         }
         let pending = self.unlink(at);
+        self.give_back();
+        pending
+    }
+
+    fn give_back(&mut self) {
         if self.by_key.is_empty() && self.slots.len() > KEPT {
             *self = Pendings::new();
         }
-        pending
     }
 
     fn append(&mut self, hash: u64, pending: Pending<K>) {

@@ -44,7 +44,9 @@ enum Changes<K> {
 #[derive(Debug)]
 struct Resync<K> {
     walk: Box<Walk<K>>,
-    /// Objects that have changed since, or waited to be told of already: their own changes say it.
+    /// What is repeated.
+    snapshot: Snapshot<K>,
+    /// Which of it has changed since, or waited to be told of already: its own changes say it.
     changed: HashSet<u64>,
 }
 
@@ -81,7 +83,7 @@ impl<K> Queue<K> {
     /// A change after that.
     pub(super) fn push(&mut self, change: &Change<K>) {
         if let Some(resync) = &mut self.resync {
-            resync.changed.insert(change.entry().hash());
+            resync.leave_out(change.entry());
         }
         match &mut self.changes {
             Changes::Coalesced(pendings) => pendings.add(change),
@@ -100,6 +102,7 @@ impl<K> Queue<K> {
         };
         self.resync = Some(Resync {
             walk: Box::new(snapshot.walk()),
+            snapshot: snapshot.clone(),
             changed,
         });
     }
@@ -193,12 +196,29 @@ impl<K> Queue<K> {
         initial + changes + usize::from(self.carried.is_some())
     }
 
-    /// Forgets everything.
+    #[cfg(test)]
+    pub(super) fn is_resyncing(&self) -> bool {
+        self.resync.is_some()
+    }
+
+    /// How many objects the resync that is going on leaves out.
+    #[cfg(test)]
+    pub(super) fn left_out(&self) -> usize {
+        self.resync.as_ref().map_or(0, |resync| resync.changed.len())
+    }
+
+    /// Forgets everything, and how far it was.
     pub(super) fn clear(&mut self) {
-        *self = Queue {
-            initial: Initial::Done,
-            ..Queue::new(false)
-        };
+        *self = Queue::new(false);
+    }
+}
+
+impl<K> Resync<K> {
+    /// Objects that came later are not in the snapshot, and noting them would have no bound.
+    fn leave_out(&mut self, entry: &Entry<K>) {
+        if self.snapshot.get_entry(entry.key()).is_some() {
+            self.changed.insert(entry.hash());
+        }
     }
 }
 

@@ -73,8 +73,8 @@ impl Registration {
         })
     }
 
-    /// How many objects this handler has still to be told of. It cannot be more than there are objects, unless the
-    /// handler asked for every event.
+    /// How many events this handler has still to be told: at most one for each object of its beginning, and one for each
+    /// that has changed since, unless the handler asked for every event.
     #[must_use]
     pub fn backlog(&self) -> usize {
         self.listener.backlog()

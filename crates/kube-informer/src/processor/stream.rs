@@ -35,7 +35,11 @@ impl<K: Kind> Stream for Events<K> {
     type Item = Event<K>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event<K>>> {
-        self.listener.poll_take(context)
+        let taken = self.listener.poll_take(context);
+        if let Poll::Ready(None) = taken {
+            self.listener.ended();
+        }
+        taken
     }
 }
 

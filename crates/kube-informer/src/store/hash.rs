@@ -8,11 +8,26 @@ use crate::key::Key;
 
 /// What the hashes of one store begin with. It is random, so nobody who names objects can make them collide.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Seed(u64);
+pub(crate) struct Seed {
+    seed: u64,
+    /// The bits of a hash that count. Few of them make collisions, which are too rare to be met otherwise.
+    #[cfg(test)]
+    bits: u32,
+}
 
 impl Seed {
     pub(crate) fn new(seed: u64) -> Seed {
-        Seed(seed)
+        Seed {
+            seed,
+            #[cfg(test)]
+            bits: u32::MAX,
+        }
+    }
+
+    /// A seed whose hashes differ in these bits only.
+    #[cfg(test)]
+    pub(crate) fn colliding(seed: u64, bits: u32) -> Seed {
+        Seed { seed, bits }
     }
 
     /// The place of an object: the upper half by namespace, so that a namespace is a range, the lower half by name.
@@ -35,16 +50,25 @@ impl Seed {
 
     /// The hash of an index value.
     pub(super) fn value<V: Hash + ?Sized>(self, value: &V) -> u32 {
-        fold(FixedState::with_seed(self.0).hash_one(value))
+        self.fold(FixedState::with_seed(self.seed).hash_one(value))
     }
 
     /// The place of an object under an index value.
     pub(super) fn posting(self, value: u32, object: u64) -> u64 {
-        self.pair(value, fold(object.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
+        self.pair(value, self.fold(object.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
     }
 
     fn half(self, bytes: &[u8]) -> u32 {
-        fold(FixedState::with_seed(self.0).hash_one(bytes))
+        self.fold(FixedState::with_seed(self.seed).hash_one(bytes))
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "both halves go into the result")]
+    #[cfg_attr(not(test), expect(clippy::unused_self, reason = "tests make hashes collide"))]
+    fn fold(self, hash: u64) -> u32 {
+        let folded = (hash >> 32) as u32 ^ hash as u32;
+        #[cfg(test)]
+        let folded = folded & self.bits;
+        folded
     }
 
     #[expect(clippy::unused_self, reason = "reads as the other hashes do")]
@@ -57,9 +81,4 @@ impl Seed {
 pub(super) fn range(upper: u32) -> std::ops::RangeInclusive<u64> {
     let start = u64::from(upper) << 32;
     start..=start | u64::from(u32::MAX)
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "both halves go into the result")]
-fn fold(hash: u64) -> u32 {
-    (hash >> 32) as u32 ^ hash as u32
 }

@@ -161,10 +161,13 @@ impl<K: Kind> Writer<K> {
             return;
         };
         self.displace(&old);
+        let last = item.outside();
+        // The deletion of another object of that name says only that this one is gone, too.
+        let unknown = !old.is_same_object(&last);
         changes.push(Change::Deleted {
+            last: if unknown { Arc::clone(&old) } else { last },
             old,
-            last: item.outside(),
-            unknown: false,
+            unknown,
         });
     }
 

@@ -1,0 +1,4 @@
+//! What one handler is told, without any task or clock.
+
+mod history;
+mod waking;

@@ -1,0 +1,186 @@
+//! Ends that nobody asked for, and lives beside others.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_informer::{HandlerOptions, SharedInformer};
+use parking_lot::Mutex;
+use tokio::time::timeout;
+
+use crate::lifecycle::no_task_is_left;
+use crate::logged::Log;
+use crate::scripted::Server;
+use crate::told::{LONG, agrees, recorder};
+
+/// A type whose own code panics: an index value that cannot be compared.
+struct Incomparable;
+
+impl std::hash::Hash for Incomparable {
+    fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
+}
+
+impl PartialEq for Incomparable {
+    fn eq(&self, _: &Incomparable) -> bool {
+        panic!("cannot be compared")
+    }
+}
+
+impl Eq for Incomparable {}
+
+impl std::fmt::Display for Incomparable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("incomparable")
+    }
+}
+
+/// The part that fills the cache may die of it, also where it works on a long list elsewhere. Then the informer stops and
+/// says so: nobody waits for what never comes.
+#[tokio::test]
+async fn an_informer_whose_cache_cannot_be_written_stops() {
+    for objects in [2, 2_500] {
+        let log = Log::default();
+        let _guard = tracing::subscriber::set_default(log.clone());
+        let server = Server::new();
+        for n in 0..objects {
+            server.put(&format!("a/n{n}"), "");
+        }
+        let informer = server.informer();
+        informer.index("incomparable", |_| [Incomparable]).unwrap();
+        let (handler, mut told) = recorder();
+        informer.add_handler(handler).unwrap();
+        informer.start().unwrap();
+        let waited = timeout(LONG, informer.synced()).await.expect("it does not hang");
+        assert!(waited.unwrap_err().is_stopped());
+        assert!(informer.is_stopped());
+        assert!(told.rest().await.is_empty());
+        let lines = log.lines();
+        assert!(
+            lines.iter().any(|line| line.contains("the controller ended")),
+            "{lines:?}"
+        );
+        timeout(LONG, informer.shutdown()).await.unwrap();
+        no_task_is_left().await;
+    }
+}
+
+/// A long list goes its own way into the cache, and is a list as any other.
+#[tokio::test]
+async fn a_long_list_is_a_list() {
+    let server = Server::new();
+    for n in 0..2_500 {
+        server.put(&format!("a/n{n}"), "");
+    }
+    let informer = server.informer();
+    let index = informer
+        .index("namespace", |object: &ConfigMap| {
+            object.metadata.namespace.clone()
+        })
+        .unwrap();
+    let (handler, mut told) = recorder();
+    let registration = informer.add_handler(handler).unwrap();
+    informer.start().unwrap();
+    registration.synced().await.unwrap();
+    server.delete("a/n7");
+    informer.wait_for_version(server.version(), LONG).await.unwrap();
+    assert_eq!((index.get("a").len(), informer.lister().len()), (2_499, 2_499));
+    informer.shutdown().await;
+    let events = told.rest().await;
+    assert_eq!(events.len(), 2_501);
+    agrees(&events, &informer);
+}
+
+/// An informer goes on without its handle, and ends when the runtime does: nobody waits in vain.
+#[test]
+fn the_end_of_the_runtime_is_an_end() {
+    let runtime = || {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap()
+    };
+    let server = Server::with(&["a/n"]);
+    let informer = server.informer();
+    let first = runtime();
+    let registration = first.block_on(async {
+        let registration = informer
+            .add_async_handler(|_| std::future::pending::<()>(), HandlerOptions::new())
+            .unwrap();
+        informer.start().unwrap();
+        informer.wait_for_sync(LONG).await.unwrap();
+        registration
+    });
+    drop(first);
+    assert!(informer.is_stopped());
+    runtime().block_on(async {
+        timeout(LONG, informer.shutdown()).await.unwrap();
+        timeout(LONG, registration.removed()).await.unwrap();
+    });
+}
+
+/// Settings and starts from many sides at once: each setter comes before the start or is refused.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn starting_beside_others_is_safe() {
+    for _ in 0..50 {
+        let server = Server::with(&["a/n"]);
+        let informer = server.informer();
+        let counts = Arc::new(Mutex::new(0));
+        let mut tasks = Vec::new();
+        for n in 0..6 {
+            let (informer, counts) = (informer.clone(), Arc::clone(&counts));
+            tasks.push(tokio::spawn(async move {
+                match n {
+                    0 | 1 => *counts.lock() += u32::from(informer.start().is_ok()),
+                    2 => drop(informer.set_transform(|_| {})),
+                    3 => drop(informer.index("index", |_| [0])),
+                    _ => drop(informer.add_handler_with(|_| {}, HandlerOptions::new().never_blocks())),
+                }
+            }));
+        }
+        for task in tasks {
+            task.await.unwrap();
+        }
+        assert_eq!(*counts.lock(), 1, "started once");
+        informer.wait_for_sync(LONG).await.unwrap();
+        for registration in informer.registrations() {
+            registration.synced().await.unwrap();
+        }
+        informer.shutdown().await;
+    }
+}
+
+/// Many informers, each through its whole life, while its source changes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whole_lives_leave_nothing() {
+    let lives = (0..20).map(|n| {
+        tokio::spawn(async move {
+            let server = Server::with(&["a/n0", "a/n1"]);
+            let informer: SharedInformer<ConfigMap> = server.informer();
+            let (handler, mut told) = recorder();
+            informer.add_handler(handler).unwrap();
+            informer.start().unwrap();
+            for round in 0..50 {
+                server.put(&format!("a/n{}", round % 7), "");
+                if n % 3 == 0 {
+                    tokio::task::yield_now().await;
+                }
+                if round == 25 && n % 2 == 0 {
+                    server.expire();
+                }
+            }
+            if n % 4 > 0 {
+                informer.wait_for_sync(LONG).await.unwrap();
+            }
+            informer.shutdown().await;
+            let events = told.rest().await;
+            if informer.has_synced() {
+                agrees(&events, &informer);
+            } else {
+                assert!(events.is_empty());
+            }
+        })
+    });
+    for life in lives.collect::<Vec<_>>() {
+        life.await.unwrap();
+    }
+    no_task_is_left().await;
+}

@@ -1,0 +1,369 @@
+//! Handlers that are slow, stuck or panic, and what the others notice of it: nothing.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_informer::{Event, EventHandler, HandlerOptions, Object, Registration, SharedInformer, callbacks};
+use tokio::sync::Semaphore;
+
+use crate::logged::Log;
+use crate::scripted::{Server, text};
+use crate::told::{LONG, agrees, recorder, short, told};
+
+async fn reach(informer: &SharedInformer<ConfigMap>, server: &Server) {
+    informer.wait_for_version(server.version(), LONG).await.unwrap();
+}
+
+/// Changes each of its objects many times, and adds and deletes others.
+fn churn(server: &Server, rounds: usize) {
+    for round in 0..rounds {
+        for n in 0..5 {
+            server.put(&format!("a/n{n}"), &round.to_string());
+        }
+        server.put(&format!("a/passing{round}"), "");
+        server.delete(&format!("a/passing{round}"));
+    }
+}
+
+/// Contract 6, for one that blocks its thread and for one that never finishes its future: the store and the others go
+/// on, the backlog stays within the number of objects, and afterwards the last word is right.
+#[tokio::test]
+async fn a_stuck_handler_delays_nobody() {
+    let server = Server::with(&["a/n0", "a/n1", "a/n2", "a/n3", "a/n4"]);
+    let informer = server.informer();
+    let (release, gate) = std::sync::mpsc::channel::<()>();
+    let (blocked, mut blocked_told) = told();
+    let blocking = informer
+        .add_handler(move |event| {
+            let _ = blocked.send(event);
+            let _ = gate.recv();
+        })
+        .unwrap();
+    let (pending, mut pending_told) = told();
+    let permits = Arc::new(Semaphore::new(0));
+    let wait = Arc::clone(&permits);
+    let asynchronous = informer
+        .add_async_handler(
+            move |event| {
+                let (pending, wait) = (pending.clone(), Arc::clone(&wait));
+                async move {
+                    let _ = pending.send(event);
+                    wait.acquire().await.unwrap().forget();
+                }
+            },
+            HandlerOptions::new(),
+        )
+        .unwrap();
+    let (handler, mut free) = recorder();
+    informer.add_handler(handler).unwrap();
+    informer.start().unwrap();
+    let stuck = [blocked_told.event().await, pending_told.event().await];
+
+    churn(&server, 200);
+    reach(&informer, &server).await;
+    let last = server.put("a/last", "");
+    let mut seen = Vec::new();
+    while seen
+        .last()
+        .is_none_or(|event: &Event<ConfigMap>| *event.object().version() != last)
+    {
+        seen.push(free.event().await);
+    }
+    agrees(&seen, &informer);
+    for registration in [&blocking, &asynchronous] {
+        assert!(!registration.has_synced());
+        // Four initial ones are left, and six objects have changed.
+        assert_eq!(registration.backlog(), 4 + 6, "{registration:?}");
+    }
+
+    drop(release);
+    permits.add_permits(1_000);
+    informer.shutdown().await;
+    let [first_blocked, first_pending] = stuck;
+    for (first, mut told) in [(first_blocked, blocked_told), (first_pending, pending_told)] {
+        let mut events = vec![first];
+        events.extend(told.rest().await);
+        assert_eq!(events.len(), 5 + 6);
+        agrees(&events, &informer);
+    }
+}
+
+/// Coalescing is a service; whoever wants every event gets it.
+#[tokio::test]
+async fn every_event_can_be_had() {
+    let server = Server::with(&["a/n"]);
+    let informer = server.informer();
+    let (release, gate) = std::sync::mpsc::channel::<()>();
+    let (sender, mut told) = told();
+    let handler = move |event| {
+        let _ = sender.send(event);
+        let _ = gate.recv();
+    };
+    let options = HandlerOptions::new().every_event();
+    let registration = informer.add_handler_with(handler, options).unwrap();
+    informer.start().unwrap();
+    assert_eq!(told.next().await, "* a/n@2");
+    for _ in 0..50 {
+        server.put("a/n", "");
+        server.put("a/passing", "");
+        server.delete("a/passing");
+    }
+    reach(&informer, &server).await;
+    server.bookmark();
+    reach(&informer, &server).await;
+    assert_eq!(registration.backlog(), 150);
+    drop(release);
+    informer.shutdown().await;
+    let events = told.rest().await;
+    let versions: Vec<String> = events
+        .iter()
+        .map(|event| event.object().version().to_string())
+        .collect();
+    assert_eq!(
+        versions,
+        (3..153).map(|version| version.to_string()).collect::<Vec<_>>()
+    );
+    assert_eq!(registration.backlog(), 0);
+}
+
+/// A handler that panics at each kind of event.
+struct Panicking {
+    calls: Arc<AtomicUsize>,
+}
+
+impl EventHandler<ConfigMap> for Panicking {
+    fn handle(&mut self, event: Event<ConfigMap>) {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        panic!("at {}", short(&event));
+    }
+}
+
+fn panicking(calls: &Arc<AtomicUsize>) -> Panicking {
+    Panicking {
+        calls: Arc::clone(calls),
+    }
+}
+
+/// Contract 8: a panic at an initial add is no reason never to be synced. Each event comes once, each panic is counted
+/// and logged with the handler's name.
+#[tokio::test]
+async fn a_panic_costs_one_event() {
+    let log = Log::default();
+    let _guard = tracing::subscriber::set_default(log.clone());
+    let server = Server::with(&["a/n0", "a/n1"]);
+    let informer = server.informer();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let options = HandlerOptions::new().every_event();
+    let in_the_future = {
+        let calls = Arc::clone(&calls);
+        move |event: Event<ConfigMap>| {
+            let calls = Arc::clone(&calls);
+            async move {
+                calls.fetch_add(1, Ordering::Relaxed);
+                tokio::task::yield_now().await;
+                panic!("at {}", short(&event));
+            }
+        }
+    };
+    let in_the_call = {
+        let mut handler = panicking(&calls);
+        move |event| {
+            handler.handle(event);
+            std::future::ready(())
+        }
+    };
+    let registrations: Vec<Registration> = vec![
+        informer
+            .add_handler_with(panicking(&calls), options.clone().name("blocking"))
+            .unwrap(),
+        informer
+            .add_handler_with(panicking(&calls), options.clone().name("inline").never_blocks())
+            .unwrap(),
+        informer
+            .add_async_handler(in_the_future, options.clone().name("future"))
+            .unwrap(),
+        informer
+            .add_async_handler(in_the_call, options.clone().name("call"))
+            .unwrap(),
+    ];
+    let (handler, mut sound) = recorder();
+    informer.add_handler_with(handler, options).unwrap();
+    informer.start().unwrap();
+    for registration in &registrations {
+        registration.synced().await.unwrap();
+        assert_eq!(registration.panics(), 2);
+    }
+    server.put("a/n0", "changed");
+    server.delete("a/n1");
+    reach(&informer, &server).await;
+    informer.shutdown().await;
+    for registration in &registrations {
+        assert_eq!(registration.panics(), 4, "{registration:?}");
+        assert_eq!(registration.backlog(), 0);
+    }
+    assert_eq!(calls.load(Ordering::Relaxed), 4 * registrations.len());
+    assert_eq!(sound.rest().await.len(), 4);
+    // Blocking handlers run on other threads, which have no part in this log.
+    let lines = log.lines();
+    for name in ["inline", "future", "call"] {
+        for what in ["* a/n0@2", "* a/n1@3", "~ a/n0@2>4", "- a/n1@5"] {
+            let fits = |line: &&String| line.contains(&format!("handler={name} ")) && line.contains(what);
+            assert_eq!(lines.iter().filter(fits).count(), 1, "{name} {what} {lines:#?}");
+        }
+    }
+}
+
+/// Contract 4.
+#[tokio::test]
+async fn the_cache_is_ahead_of_every_handler() {
+    let server = Server::with(&["a/n0"]);
+    let informer = server.informer();
+    let by_text = informer.index("text", text).unwrap();
+    let (cache, options) = (informer.clone(), HandlerOptions::new().every_event());
+    let (sender, mut told) = told();
+    let check = move |event: Event<ConfigMap>| {
+        let snapshot = cache.snapshot();
+        assert!(!snapshot.version().unwrap().is_before(event.object().version()));
+        if let Some(object) = snapshot.get(event.key()) {
+            let value = text(&object).unwrap();
+            assert!(
+                snapshot
+                    .by(&by_text, value.as_str())
+                    .iter()
+                    .any(|found| Arc::ptr_eq(found, &object))
+            );
+        }
+        let _ = sender.send(event);
+    };
+    let registration = informer.add_handler_with(check, options).unwrap();
+    informer.start().unwrap();
+    churn(&server, 100);
+    reach(&informer, &server).await;
+    informer.shutdown().await;
+    agrees(&told.rest().await, &informer);
+    assert_eq!(registration.panics(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deleted_and_created_object_is_another_one() {
+    let server = Server::with(&["a/n"]);
+    let informer = server.informer();
+    let (handler, mut told) = recorder();
+    let options = HandlerOptions::new().every_event();
+    informer.add_handler_with(handler, options).unwrap();
+    informer.start().unwrap();
+    assert_eq!(told.next().await, "* a/n@2");
+    server.delete("a/n");
+    server.put("a/n", "another");
+    assert_eq!(told.some(2).await, ["- a/n@3", "+ a/n@4"]);
+
+    // The same while nobody watches: the list shows only the second one.
+    server.answer_lists(false);
+    server.expire();
+    server.delete("a/n");
+    server.put("a/n", "a third");
+    server.answer_lists(true);
+    assert_eq!(told.some(2).await, ["? a/n@4", "+ a/n@6"]);
+    informer.shutdown().await;
+}
+
+/// The three methods, the closures and the one that takes any event are told the same.
+#[tokio::test]
+async fn handlers_come_in_several_forms() {
+    struct Methods(tokio::sync::mpsc::UnboundedSender<String>);
+
+    impl EventHandler<ConfigMap> for Methods {
+        fn on_add(&mut self, object: &Object<ConfigMap>, is_in_initial_list: bool) {
+            let _ = self.0.send(format!("add {} {is_in_initial_list}", object.key()));
+        }
+
+        fn on_delete(&mut self, deleted: &kube_informer::Deleted<ConfigMap>) {
+            let _ = self.0.send(format!("delete {}", deleted.key()));
+        }
+    }
+
+    let server = Server::with(&["a/n"]);
+    let informer = server.informer();
+    let (by_methods, mut methods) = tokio::sync::mpsc::unbounded_channel();
+    let (by_closures, mut closures) = tokio::sync::mpsc::unbounded_channel();
+    let [on_add, on_update, on_delete] = [(); 3].map(|()| by_closures.clone());
+    drop(by_closures);
+    informer.add_handler(Methods(by_methods)).unwrap();
+    let closures_handler = callbacks::<ConfigMap>()
+        .on_add(move |object, initial| drop(on_add.send(format!("add {} {initial}", object.key()))))
+        .on_update(move |old, new| {
+            drop(on_update.send(format!("update {}>{}", old.version(), new.version())));
+        })
+        .on_delete(move |deleted| drop(on_delete.send(format!("delete {}", deleted.key()))));
+    informer.add_handler(closures_handler).unwrap();
+    informer.add_handler(callbacks::<ConfigMap>()).unwrap();
+    informer.start().unwrap();
+    for registration in informer.registrations() {
+        registration.synced().await.unwrap();
+    }
+    assert_eq!(closures.recv().await.unwrap(), "add a/n true");
+    server.put("a/n", "changed");
+    assert_eq!(closures.recv().await.unwrap(), "update 2>3");
+    server.delete("a/n");
+    assert_eq!(closures.recv().await.unwrap(), "delete a/n");
+    informer.shutdown().await;
+    assert_eq!(methods.recv().await.unwrap(), "add a/n true");
+    assert_eq!(
+        methods.recv().await.unwrap(),
+        "delete a/n",
+        "what is not implemented does nothing"
+    );
+    assert!(methods.recv().await.is_none());
+}
+
+#[tokio::test]
+async fn a_handler_has_a_name() {
+    let informer = Server::new().informer();
+    let named = informer
+        .add_handler_with(|_| {}, HandlerOptions::new().name("cleaner"))
+        .unwrap();
+    let unnamed = informer
+        .add_handler(Panicking {
+            calls: Arc::default(),
+        })
+        .unwrap();
+    assert_eq!(named.name(), "cleaner");
+    assert!(
+        unnamed.name().ends_with("handlers::Panicking"),
+        "{}",
+        unnamed.name()
+    );
+    assert_eq!(informer.events().unwrap().registration().name(), "stream");
+    let names: Vec<String> = informer
+        .registrations()
+        .iter()
+        .map(|r| r.name().to_owned())
+        .collect();
+    assert_eq!(names.len(), 2, "the stream is gone: {names:?}");
+}
+
+/// The same handler may be added twice; it is then two handlers.
+#[tokio::test]
+async fn one_handler_twice_is_two() {
+    #[derive(Clone)]
+    struct Count(Arc<AtomicUsize>);
+
+    impl EventHandler<ConfigMap> for Count {
+        fn handle(&mut self, _: Event<ConfigMap>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    let server = Server::with(&["a/n0", "a/n1"]);
+    let informer = server.informer();
+    let count = Count(Arc::default());
+    let first = informer.add_handler(count.clone()).unwrap();
+    informer.add_handler(count.clone()).unwrap();
+    informer.start().unwrap();
+    first.synced().await.unwrap();
+    first.removed().await;
+    assert_eq!(informer.registrations().len(), 1);
+    informer.shutdown().await;
+    assert_eq!(count.0.load(Ordering::Relaxed), 4);
+}

@@ -1,0 +1,117 @@
+//! Functions of the user's on the way into the cache: transforms and indexes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_informer::{Event, HandlerOptions};
+
+use crate::scripted::{Server, text};
+use crate::told::{LONG, recorder};
+
+/// Nothing that a transform does is undone, and it is done once to each state.
+#[tokio::test(start_paused = true)]
+async fn a_transform_is_seen_everywhere_and_runs_once() {
+    let server = Server::with(&["a/n"]);
+    let informer = server
+        .builder()
+        .resync(std::time::Duration::from_secs(1_000))
+        .build();
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&runs);
+    informer
+        .set_transform(move |object: &mut ConfigMap| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            let data = object.data.get_or_insert_default();
+            let text = format!("transformed {}", data.get("text").map_or("", String::as_str));
+            data.insert("text".to_owned(), text);
+        })
+        .unwrap();
+    let (handler, mut told) = recorder();
+    let options = HandlerOptions::new().every_event();
+    informer.add_handler_with(handler, options).unwrap();
+    informer.start().unwrap();
+    told.event().await;
+    server.put("a/n", "changed");
+    told.event().await;
+    server.answer_lists(false);
+    server.expire();
+    server.answer_lists(true);
+    assert!(told.event().await.is_resync(), "the relist finds it unchanged");
+    assert_eq!(
+        text(&informer.lister().namespace("a").get("n").unwrap()).unwrap(),
+        "transformed changed"
+    );
+    server.delete("a/n");
+    while !matches!(told.event().await, Event::Deleted(deleted) if text(&deleted).unwrap() == "transformed changed")
+    {
+    }
+    informer.shutdown().await;
+    assert_eq!(
+        runs.load(Ordering::Relaxed),
+        3,
+        "an unchanged object of a relist is not transformed again"
+    );
+}
+
+/// Key, version and history do not depend on what a transform leaves of an object.
+#[tokio::test]
+async fn a_transform_may_drop_the_metadata() {
+    let server = Server::with(&["a/n"]);
+    let informer = server.informer();
+    informer
+        .set_transform(|object: &mut ConfigMap| object.metadata = kube::api::ObjectMeta::default())
+        .unwrap();
+    let (handler, mut told) = recorder();
+    let options = HandlerOptions::new().every_event();
+    informer.add_handler_with(handler, options).unwrap();
+    informer.start().unwrap();
+    assert_eq!(told.next().await, "* a/n@2");
+    server.put("a/n", "changed");
+    assert_eq!(told.next().await, "~ a/n@2>3");
+    assert_eq!(informer.resource_version(), Some(server.version()));
+    let found = informer.lister().namespace("a").get("n").unwrap();
+    assert_eq!(
+        (text(&found).as_deref(), &found.metadata.name),
+        (Some("changed"), &None)
+    );
+    server.delete("a/n");
+    assert_eq!(told.next().await, "- a/n@4");
+    informer.shutdown().await;
+}
+
+/// A failing index function is reported with the object's name, and harms nobody.
+#[tokio::test]
+async fn an_index_function_that_fails_is_reported() {
+    let server = Server::with(&["a/good", "a/bad"]);
+    let informer = server.informer();
+    let (sender, mut errors) = tokio::sync::mpsc::unbounded_channel();
+    informer
+        .set_watch_error_handler(move |error| drop(sender.send(error.to_string())))
+        .unwrap();
+    let index = informer
+        .try_index("names", |object: &ConfigMap| match object.metadata.name.clone() {
+            Some(name) if name == "bad" => Err("no"),
+            name => Ok(name),
+        })
+        .unwrap();
+    informer.start().unwrap();
+    informer.wait_for_sync(LONG).await.unwrap();
+    let error = errors.recv().await.unwrap();
+    assert!(
+        error.contains("configmaps") && error.contains("a/bad") && error.contains("names"),
+        "{error}"
+    );
+    assert_eq!((index.get("good").len(), index.get("bad").len()), (1, 0));
+    assert_eq!(informer.lister().len(), 2);
+
+    let late = informer
+        .index("late", |_: &ConfigMap| -> [u8; 1] { panic!("never") })
+        .unwrap();
+    assert!(errors.recv().await.unwrap().contains("never"));
+    assert!(late.values().is_empty());
+    server.put("a/good", "changed");
+    informer.wait_for_version(server.version(), LONG).await.unwrap();
+    assert_eq!(index.get("good").len(), 1);
+    informer.shutdown().await;
+}

@@ -1,0 +1,15 @@
+//! The informer from its source to its handlers, through the public API and without a server.
+
+mod ending;
+mod filtering;
+mod handlers;
+mod hooks;
+mod joining;
+mod lifecycle;
+mod logged;
+mod removing;
+mod resyncing;
+mod scripted;
+mod streaming;
+mod told;
+mod waiting;

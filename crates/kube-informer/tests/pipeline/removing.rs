@@ -1,0 +1,210 @@
+//! Removing handlers, from outside and from inside.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures::FutureExt;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_informer::{Event, HandlerOptions, Registration, SharedInformer};
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use crate::scripted::Server;
+use crate::told::{LONG, recorder, told};
+
+async fn reach(informer: &SharedInformer<ConfigMap>, server: &Server) {
+    informer.wait_for_version(server.version(), LONG).await.unwrap();
+}
+
+type Slot = Arc<Mutex<Option<Registration>>>;
+
+/// It hears of the event in which it removes itself, and of none after it.
+#[tokio::test]
+async fn a_handler_may_remove_itself() {
+    for options in [HandlerOptions::new(), HandlerOptions::new().never_blocks()] {
+        let server = Server::with(&["a/n0", "a/n1", "a/n2"]);
+        let informer = server.informer();
+        let (slot, calls) = (Slot::default(), Arc::new(AtomicUsize::new(0)));
+        let (inside, counted) = (Arc::clone(&slot), Arc::clone(&calls));
+        let handler = move |_: Event<ConfigMap>| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            if let Some(registration) = &*inside.lock() {
+                registration.remove();
+            }
+        };
+        let registration = informer.add_handler_with(handler, options).unwrap();
+        *slot.lock() = Some(registration.clone());
+        informer.start().unwrap();
+        informer.wait_for_sync(LONG).await.unwrap();
+        timeout(LONG, registration.removed()).await.unwrap();
+        assert_eq!(calls.load(Ordering::Relaxed), 1);
+        assert!(!registration.has_synced());
+        assert!(registration.synced().await.unwrap_err().is_stopped());
+        server.put("a/n0", "changed");
+        reach(&informer, &server).await;
+        informer.shutdown().await;
+        assert_eq!(calls.load(Ordering::Relaxed), 1);
+    }
+}
+
+#[tokio::test]
+async fn an_asynchronous_handler_may_wait_for_its_own_removal() {
+    let server = Server::with(&["a/n0", "a/n1"]);
+    let informer = server.informer();
+    let (slot, (through, mut passed)) = (Slot::default(), tokio::sync::mpsc::unbounded_channel());
+    let inside = Arc::clone(&slot);
+    let handler = move |_: Event<ConfigMap>| {
+        let (inside, through) = (Arc::clone(&inside), through.clone());
+        async move {
+            let registration = inside.lock().clone().expect("it is set before the start");
+            registration.removed().await;
+            let _ = through.send(());
+        }
+    };
+    let registration = informer
+        .add_async_handler(handler, HandlerOptions::new())
+        .unwrap();
+    *slot.lock() = Some(registration.clone());
+    informer.start().unwrap();
+    timeout(LONG, passed.recv())
+        .await
+        .expect("it does not wait for itself")
+        .unwrap();
+    timeout(LONG, registration.removed()).await.unwrap();
+    *slot.lock() = None;
+    assert!(
+        passed.recv().await.is_none(),
+        "once, and the handler itself is freed"
+    );
+    informer.shutdown().await;
+}
+
+/// Another handler is somebody else, and is waited for.
+#[tokio::test]
+async fn a_handler_waits_for_the_removal_of_another() {
+    let server = Server::with(&["a/n0"]);
+    let informer = server.informer();
+    let (release, gate) = std::sync::mpsc::channel::<()>();
+    let (sender, mut told) = told();
+    let other = informer
+        .add_handler(move |event| {
+            let _ = sender.send(event);
+            let _ = gate.recv();
+        })
+        .unwrap();
+    informer.start().unwrap();
+    told.event().await;
+    let (said, mut says) = tokio::sync::mpsc::unbounded_channel();
+    let removing = move |_: Event<ConfigMap>| {
+        let (other, said) = (other.clone(), said.clone());
+        async move {
+            let mut removal = Box::pin(other.removed());
+            let _ = said.send(futures::poll!(&mut removal).is_ready());
+            removal.await;
+            let _ = said.send(true);
+        }
+    };
+    informer
+        .add_async_handler(removing, HandlerOptions::new())
+        .unwrap();
+    assert!(
+        !timeout(LONG, says.recv()).await.unwrap().unwrap(),
+        "it is still running"
+    );
+    drop(release);
+    assert!(timeout(LONG, says.recv()).await.unwrap().unwrap());
+    assert!(told.rest().await.is_empty());
+    assert_eq!(informer.registrations().len(), 1);
+    informer.shutdown().await;
+}
+
+#[tokio::test]
+async fn removed_means_that_it_runs_no_more() {
+    let server = Server::with(&["a/n0", "a/n1"]);
+    let informer = server.informer();
+    let (release, gate) = std::sync::mpsc::channel::<()>();
+    let (blocked, mut blocked_told) = told();
+    let blocking = informer
+        .add_handler(move |event| {
+            let _ = blocked.send(event);
+            let _ = gate.recv();
+        })
+        .unwrap();
+    let (finish, finished) = oneshot::channel::<()>();
+    let (pending, mut pending_told) = told();
+    let mut finished = Some(finished);
+    let asynchronous = informer
+        .add_async_handler(
+            move |event| {
+                let _ = pending.send(event);
+                let finished = finished.take();
+                async move {
+                    if let Some(finished) = finished {
+                        let _ = finished.await;
+                    }
+                }
+            },
+            HandlerOptions::new(),
+        )
+        .unwrap();
+    informer.start().unwrap();
+    blocked_told.event().await;
+    pending_told.event().await;
+
+    let mut removals = [blocking.clone(), asynchronous.clone()].map(|registration| {
+        tokio::spawn(async move {
+            registration.removed().await;
+        })
+    });
+    server.put("a/n0", "changed");
+    reach(&informer, &server).await;
+    for removal in &mut removals {
+        assert!(removal.now_or_never().is_none(), "the handler is still running");
+    }
+    drop((release, finish));
+    for removal in removals {
+        timeout(LONG, removal).await.unwrap().unwrap();
+    }
+    assert!(blocked_told.rest().await.is_empty(), "nothing more");
+    assert!(pending_told.rest().await.is_empty(), "nothing more");
+    for registration in [&blocking, &asynchronous] {
+        assert_eq!(registration.backlog(), 0);
+        assert!(!registration.has_synced());
+    }
+    informer.shutdown().await;
+}
+
+#[tokio::test]
+async fn removing_is_possible_at_any_time_and_any_number_of_times() {
+    let server = Server::with(&["a/n0"]);
+    let informer = server.informer();
+    let (handler, mut told) = recorder();
+    let early = informer.add_handler(handler).unwrap();
+    timeout(LONG, early.removed()).await.expect("before the start");
+    assert!(told.rest().await.is_empty(), "the handler is freed");
+    assert!(early.synced().await.unwrap_err().is_stopped());
+
+    let (handler, mut told) = recorder();
+    let late = informer.add_handler(handler).unwrap();
+    informer.start().unwrap();
+    assert_eq!(told.next().await, "* a/n0@2");
+    late.remove();
+    late.remove();
+    timeout(LONG, late.removed()).await.unwrap();
+    timeout(LONG, early.removed()).await.unwrap();
+
+    let (handler, mut told) = recorder();
+    let last = informer.add_handler(handler).unwrap();
+    last.synced().await.unwrap();
+    informer.shutdown().await;
+    timeout(LONG, last.removed()).await.expect("after the stop");
+    assert!(last.has_synced());
+    last.synced().await.unwrap();
+    assert_eq!(told.rest().await.len(), 1);
+    drop(informer);
+    last.remove();
+    timeout(LONG, last.removed())
+        .await
+        .expect("after the informer is gone");
+}

@@ -1,0 +1,155 @@
+//! Who is told again what has not changed, and when.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_informer::{HandlerOptions, SharedInformer};
+use tokio::time::{Instant, sleep};
+
+use crate::scripted::Server;
+use crate::told::{LONG, Told, recorder};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn every(seconds: u64) -> HandlerOptions {
+    HandlerOptions::new()
+        .never_blocks()
+        .resync(SECOND * u32::try_from(seconds).unwrap())
+}
+
+fn add(informer: &SharedInformer<ConfigMap>, options: HandlerOptions) -> Told {
+    let (handler, told) = recorder();
+    informer.add_handler_with(handler, options).unwrap();
+    told
+}
+
+/// How many resyncs came within a minute and a bit, and that nothing else did.
+async fn in_a_minute(told: &mut [Told]) -> Vec<usize> {
+    for told in told.iter_mut() {
+        told.now();
+    }
+    sleep(60 * SECOND + SECOND / 2).await;
+    told.iter_mut()
+        .map(|told| {
+            let events = told.now();
+            assert!(events.iter().all(|event| event.starts_with('=')), "{events:?}");
+            events.len()
+        })
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_handler_has_its_own_period() {
+    let server = Server::with(&["a/n"]);
+    let informer = server.builder().resync(20 * SECOND).build();
+    let mut told = [
+        add(&informer, HandlerOptions::new().never_blocks()),
+        add(&informer, every(2)),
+        add(&informer, every(3)),
+        add(&informer, every(0)),
+        add(
+            &informer,
+            HandlerOptions::new()
+                .resync(Duration::from_millis(10))
+                .never_blocks(),
+        ),
+    ];
+    informer.start().unwrap();
+    informer.wait_for_sync(LONG).await.unwrap();
+    assert_eq!(
+        in_a_minute(&mut told).await,
+        [3, 30, 20, 0, 60],
+        "the shortest is a second"
+    );
+    informer.shutdown().await;
+}
+
+/// After the start nobody can have a shorter period than the shortest before; a longer one, anybody.
+#[tokio::test(start_paused = true)]
+async fn a_late_handler_cannot_ask_for_more_than_the_informer_does() {
+    let server = Server::with(&["a/n"]);
+    let informer = server.builder().resync(10 * SECOND).build();
+    informer.start().unwrap();
+    informer.wait_for_sync(LONG).await.unwrap();
+    let mut told = [
+        add(&informer, every(1)),
+        add(&informer, every(30)),
+        add(&informer, every(0)),
+        add(&informer, HandlerOptions::new().never_blocks()),
+    ];
+    sleep(SECOND / 10).await;
+    assert_eq!(in_a_minute(&mut told).await, [6, 2, 0, 6]);
+    informer.shutdown().await;
+}
+
+/// As in client-go: an informer without a resync period has no resyncs, whoever asks.
+#[tokio::test(start_paused = true)]
+async fn without_a_period_of_the_informer_there_are_none() {
+    let server = Server::with(&["a/n"]);
+    let informer = server.informer();
+    let mut told = [
+        add(&informer, every(1)),
+        add(&informer, HandlerOptions::new().never_blocks()),
+    ];
+    informer.start().unwrap();
+    informer.wait_for_sync(LONG).await.unwrap();
+    told[0].next().await;
+    told[1].next().await;
+    server.expire();
+    assert_eq!(in_a_minute(&mut told).await, [0, 0]);
+    assert_eq!(server.lists(), 2, "not by a list either");
+    informer.shutdown().await;
+}
+
+/// A resync asks the server nothing.
+#[tokio::test(start_paused = true)]
+async fn a_resync_repeats_the_cache_to_those_who_asked() {
+    let server = Server::with(&["a/n0", "a/n1"]);
+    let informer = server.builder().resync(10 * SECOND).build();
+    let mut told = add(&informer, HandlerOptions::new());
+    informer.start().unwrap();
+    told.some(2).await;
+    let start = Instant::now();
+    let mut repeated = told.some(2).await;
+    repeated.sort();
+    assert_eq!(repeated, ["= a/n0@2", "= a/n1@3"]);
+    assert_eq!(start.elapsed().as_secs(), 10);
+    assert_eq!(server.lists(), 1);
+    server.delete("a/n0");
+    assert_eq!(told.next().await, "- a/n0@4");
+    assert_eq!(told.next().await, "= a/n1@3", "what is gone is not repeated");
+    informer.shutdown().await;
+}
+
+/// A list that finds everything as it was wakes only those who want resyncs, and tells the others only what changed.
+#[tokio::test(start_paused = true)]
+async fn a_relist_wakes_only_those_who_want_resyncs() {
+    let server = Server::with(&["a/n0", "a/n1", "a/n2"]);
+    let informer = server.builder().resync(1_000 * SECOND).build();
+    let mut wants = add(&informer, HandlerOptions::new());
+    let mut does_not = add(&informer, every(0));
+    informer.start().unwrap();
+    wants.some(3).await;
+    does_not.some(3).await;
+    informer.wait_for_version(server.version(), LONG).await.unwrap();
+
+    server.answer_lists(false);
+    server.expire();
+    server.put("a/n0", "changed");
+    server.delete("a/n1");
+    server.answer_lists(true);
+    assert_eq!(does_not.some(2).await, ["? a/n1@3", "~ a/n0@2>5"]);
+    let mut all = wants.some(3).await;
+    all.sort();
+    assert_eq!(all, ["= a/n2@4", "? a/n1@3", "~ a/n0@2>5"]);
+    assert_eq!(server.lists(), 2);
+
+    server.expire();
+    let mut all = wants.some(2).await;
+    all.sort();
+    assert_eq!(all, ["= a/n0@5", "= a/n2@4"]);
+    sleep(SECOND).await;
+    assert!(does_not.now().is_empty());
+    assert!(wants.now().is_empty());
+    informer.shutdown().await;
+}

@@ -1,0 +1,265 @@
+//! A source of objects that does what a test says, and records what it is asked.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures::channel::mpsc::{UnboundedSender, unbounded};
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt, stream};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::ObjectMeta;
+use kube_informer::{
+    Error, InformerBuilder, Item, Key, ListPart, ListRequest, ListWatch, Listing, SharedInformer,
+    StatusError, Version, WatchEvent, WatchRequest, Watching,
+};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+/// A small server: objects, their history, and the watches that follow it. Clones are one server.
+#[derive(Clone)]
+pub(crate) struct Server {
+    state: Arc<Mutex<State>>,
+    /// Whether lists are answered.
+    answering: Arc<watch::Sender<bool>>,
+}
+
+struct State {
+    objects: BTreeMap<Key, ConfigMap>,
+    version: u64,
+    uids: u64,
+    history: Vec<(u64, Change)>,
+    watches: Vec<UnboundedSender<Result<WatchEvent<ConfigMap>, Error>>>,
+    list_error: Option<Error>,
+    lists: Vec<ListRequest>,
+}
+
+#[derive(Clone)]
+enum Change {
+    Added(ConfigMap),
+    Modified(ConfigMap),
+    Deleted(ConfigMap),
+    Bookmark,
+}
+
+impl Server {
+    pub(crate) fn new() -> Server {
+        Server {
+            state: Arc::new(Mutex::new(State {
+                objects: BTreeMap::new(),
+                version: 1,
+                uids: 0,
+                history: Vec::new(),
+                watches: Vec::new(),
+                list_error: None,
+                lists: Vec::new(),
+            })),
+            answering: Arc::new(watch::Sender::new(true)),
+        }
+    }
+
+    /// A server with these objects.
+    pub(crate) fn with(keys: &[&str]) -> Server {
+        let server = Server::new();
+        for key in keys {
+            server.put(key, "");
+        }
+        server
+    }
+
+    pub(crate) fn builder(&self) -> InformerBuilder<ConfigMap> {
+        SharedInformer::builder_from(self.clone(), ())
+            .streaming_list(false)
+            .seed(1)
+    }
+
+    pub(crate) fn informer(&self) -> SharedInformer<ConfigMap> {
+        self.builder().build()
+    }
+
+    /// Creates or changes an object and says at which version.
+    pub(crate) fn put(&self, key: &str, text: &str) -> Version {
+        let key: Key = key.parse().unwrap();
+        let mut state = self.state.lock();
+        state.version += 1;
+        let known = state
+            .objects
+            .get(&key)
+            .and_then(|object| object.metadata.uid.clone());
+        let is_known = known.is_some();
+        let uid = known.unwrap_or_else(|| {
+            state.uids += 1;
+            state.uids.to_string()
+        });
+        let object = ConfigMap {
+            metadata: ObjectMeta {
+                name: Some(key.name().to_owned()),
+                namespace: key.namespace().map(str::to_owned),
+                resource_version: Some(state.version.to_string()),
+                uid: Some(uid),
+                ..ObjectMeta::default()
+            },
+            data: Some([("text".to_owned(), text.to_owned())].into()),
+            ..ConfigMap::default()
+        };
+        state.objects.insert(key, object.clone());
+        state.tell(if is_known {
+            Change::Modified(object)
+        } else {
+            Change::Added(object)
+        })
+    }
+
+    pub(crate) fn delete(&self, key: &str) -> Version {
+        let mut state = self.state.lock();
+        let mut object = state.objects.remove(&key.parse().unwrap()).expect("there is one");
+        state.version += 1;
+        object.metadata.resource_version = Some(state.version.to_string());
+        state.tell(Change::Deleted(object))
+    }
+
+    /// Says in the watch how far it is, with nothing having happened to the objects.
+    pub(crate) fn bookmark(&self) -> Version {
+        let mut state = self.state.lock();
+        state.version += 1;
+        state.tell(Change::Bookmark)
+    }
+
+    pub(crate) fn version(&self) -> Version {
+        self.state.lock().version.into()
+    }
+
+    /// Forgets its history and says so in every watch: who follows has to list again.
+    pub(crate) fn expire(&self) {
+        let mut state = self.state.lock();
+        state.history.clear();
+        for watch in std::mem::take(&mut state.watches) {
+            let gone = StatusError {
+                code: 410,
+                reason: "Expired".to_owned(),
+                ..StatusError::default()
+            };
+            let _ = watch.unbounded_send(Ok(WatchEvent::Failure(gone)));
+        }
+    }
+
+    /// Is restored from a backup: the version is an older one, so are the objects, and all watches are gone.
+    pub(crate) fn restore(&self, version: u64, keys: &[&str]) {
+        self.expire();
+        {
+            let mut state = self.state.lock();
+            state.objects.clear();
+            state.version = version - keys.len() as u64;
+        }
+        for key in keys {
+            self.put(key, "restored");
+        }
+        self.state.lock().history.clear();
+    }
+
+    /// Answers lists with an error from now on, or with objects again.
+    pub(crate) fn fail_lists(&self, error: Option<Error>) {
+        self.state.lock().list_error = error;
+    }
+
+    /// Leaves lists without an answer from now on, or answers them.
+    pub(crate) fn answer_lists(&self, answering: bool) {
+        self.answering.send_replace(answering);
+    }
+
+    /// How often it was asked for a list.
+    pub(crate) fn lists(&self) -> usize {
+        self.state.lock().lists.len()
+    }
+
+    /// How many watches are open.
+    pub(crate) fn watches(&self) -> usize {
+        let mut state = self.state.lock();
+        state.watches.retain(|watch| !watch.is_closed());
+        state.watches.len()
+    }
+
+    pub(crate) fn keys(&self) -> Vec<Key> {
+        self.state.lock().objects.keys().cloned().collect()
+    }
+}
+
+impl State {
+    fn tell(&mut self, change: Change) -> Version {
+        let version = self.version;
+        self.watches
+            .retain(|watch| watch.unbounded_send(Ok(change.event(version))).is_ok());
+        self.history.push((version, change));
+        version.into()
+    }
+}
+
+impl Change {
+    fn event(&self, version: u64) -> WatchEvent<ConfigMap> {
+        match self.clone() {
+            Change::Added(object) => WatchEvent::Added(item(object)),
+            Change::Modified(object) => WatchEvent::Modified(item(object)),
+            Change::Deleted(object) => WatchEvent::Deleted(item(object)),
+            Change::Bookmark => WatchEvent::Bookmark {
+                version: version.into(),
+                initial_events_end: false,
+            },
+        }
+    }
+}
+
+fn item(object: ConfigMap) -> Item<ConfigMap> {
+    Item::decoded(object).expect("it has a name and a version")
+}
+
+impl ListWatch<ConfigMap> for Server {
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<ConfigMap>, Error>> {
+        self.state.lock().lists.push(request);
+        let mut answering = self.answering.subscribe();
+        async move {
+            answering
+                .wait_for(|answering| *answering)
+                .await
+                .expect("the server holds the sender");
+            let state = self.state.lock();
+            if let Some(error) = &state.list_error {
+                return Err(error.clone());
+            }
+            let end = ListPart::End {
+                version: state.version.into(),
+                continue_token: None,
+            };
+            let items = state
+                .objects
+                .values()
+                .cloned()
+                .map(|object| ListPart::Item(item(object)));
+            let parts: Vec<_> = items.chain([end]).map(Ok).collect();
+            Ok(stream::iter(parts).boxed())
+        }
+        .boxed()
+    }
+
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<ConfigMap>, Error>> {
+        async move {
+            let (sender, receiver) = unbounded();
+            let after: u64 = request
+                .resource_version
+                .and_then(|text| text.parse().ok())
+                .unwrap_or(0);
+            let mut state = self.state.lock();
+            for (version, change) in &state.history {
+                if *version > after {
+                    let _ = sender.unbounded_send(Ok(change.event(*version)));
+                }
+            }
+            state.watches.push(sender);
+            Ok(receiver.boxed())
+        }
+        .boxed()
+    }
+}
+
+/// What a test wrote into an object.
+pub(crate) fn text(object: &ConfigMap) -> Option<String> {
+    object.data.as_ref()?.get("text").cloned()
+}
