@@ -54,8 +54,10 @@ func events(ctx context.Context, s size) {
 	runtime.GC()
 
 	stopwatch := startStopwatch()
-	for _, update := range updates {
+	for at, update := range updates {
 		w.events <- update
+		// Whatever is replaced in the cache is free, as in the other programs.
+		updates[at].Object = nil
 	}
 	done.Wait()
 	wall, cpu := stopwatch.stop()
@@ -194,6 +196,7 @@ func joins(ctx context.Context, s size) {
 
 	var alone, joined []time.Duration
 	for range s.tries() {
+		time.Sleep(while)
 		gaps.takeLongest()
 		time.Sleep(while)
 		alone = append(alone, gaps.takeLongest())
@@ -202,6 +205,8 @@ func joins(ctx context.Context, s size) {
 		if err != nil {
 			panic(err)
 		}
+		// The same length as without a join, and longer if the join takes longer.
+		time.Sleep(while)
 		waitFor(late.HasSynced)
 		joined = append(joined, gaps.takeLongest())
 		if err := informer.RemoveEventHandler(late); err != nil {

@@ -26,7 +26,7 @@ struct Measure {
 
 impl Comparison {
     /// Takes a line of a program.
-    pub(super) fn add(&mut self, line: Value) -> Outcome {
+    pub(super) fn add(&mut self, line: &Value) -> Outcome {
         let text = |field: &str| {
             line[field]
                 .as_str()
@@ -36,18 +36,16 @@ impl Comparison {
         let value = line["value"]
             .as_f64()
             .ok_or_else(|| format!("no value in {line}"))?;
-        let at = match self.measures.iter().position(|measure| measure.name == name) {
-            Some(at) => at,
-            None => {
-                self.measures.push(Measure {
-                    name: name.to_owned(),
-                    against: text("against")?.to_owned(),
-                    unit: text("unit")?.to_owned(),
-                    figures: BTreeMap::new(),
-                });
-                self.measures.len() - 1
-            }
-        };
+        let known = self.measures.iter().position(|measure| measure.name == name);
+        let at = known.unwrap_or(self.measures.len());
+        if known.is_none() {
+            self.measures.push(Measure {
+                name: name.to_owned(),
+                against: text("against")?.to_owned(),
+                unit: text("unit")?.to_owned(),
+                figures: BTreeMap::new(),
+            });
+        }
         let figures = self.measures[at].figures.entry(subject.to_owned()).or_default();
         figures.push(value);
         Ok(())
@@ -140,13 +138,13 @@ mod tests {
     fn medians_stand_beside_those_of_the_peers() {
         let mut comparison = Comparison::default();
         for value in [3000.0, 1.0, 2000.0] {
-            comparison.add(line(OURS, "speed", "events/s", value)).unwrap();
+            comparison.add(&line(OURS, "speed", "events/s", value)).unwrap();
         }
         comparison
-            .add(line("client-go", "speed", "events/s", 500.0))
+            .add(&line("client-go", "speed", "events/s", 500.0))
             .unwrap();
         comparison
-            .add(line(OURS, "speed, otherwise", "events/s", 250.0))
+            .add(&line(OURS, "speed, otherwise", "events/s", 250.0))
             .unwrap();
         let table = comparison.to_string();
         let rows: Vec<&str> = table.lines().skip(2).collect();

@@ -73,7 +73,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
             for subject in Subject::ALL {
                 eprintln!("{scenario:?} {handlers}: {subject:?}, round {round}");
                 for line in programs.run(subject, scenario, handlers, options.quick)?.lines() {
-                    comparison.add(serde_json::from_str(line)?)?;
+                    comparison.add(&serde_json::from_str(line)?)?;
                 }
             }
         }

@@ -7,7 +7,7 @@ use kube_informer::{Event, HandlerOptions, Version};
 use tokio::sync::Notify;
 
 use super::script::Script;
-use super::{informer, synced};
+use super::{informer, synced, updates};
 use crate::clock::{Stopwatch, Took};
 use crate::measure::Countdown;
 use crate::pods;
@@ -45,7 +45,8 @@ async fn measure(size: Size, options: HandlerOptions, until: Until) -> Outcome<T
     let script = Script::new();
     script.will_list(pods::pods(keys, 1), 1);
     let gate = Arc::new(Notify::new());
-    let updates: Vec<Pod> = pods::updates(keys, 1).take(events).collect();
+    // Decoded before the clock starts, as the others' are.
+    let updates: Vec<_> = updates(keys).take(events).collect();
     script.will_watch(&gate, updates.into_iter());
     let informer = synced(informer(&script)).await?;
 

@@ -7,7 +7,7 @@ use kube_informer::{Event, HandlerOptions};
 use tokio::sync::Notify;
 
 use super::script::Script;
-use super::{informer, synced};
+use super::{informer, synced, updates};
 use crate::measure::Gaps;
 use crate::pods;
 use crate::report::Report;
@@ -18,7 +18,7 @@ pub(super) async fn run(report: Report, size: Size) -> Outcome {
     let script = Script::new();
     script.will_list(pods::pods(size.objects(), 1), 1);
     let gate = Arc::new(Notify::new());
-    script.will_watch(&gate, pods::updates(size.objects(), 1));
+    script.will_watch(&gate, updates(size.objects()));
     let informer = synced(informer(&script)).await?;
     let gaps = Gaps::new();
     let seen = gaps.clone();
@@ -30,11 +30,14 @@ pub(super) async fn run(report: Report, size: Size) -> Outcome {
 
     let (mut alone, mut joined) = (Vec::new(), Vec::new());
     for _ in 0..size.tries() {
+        tokio::time::sleep(WHILE).await;
         let _ = gaps.take_longest();
         tokio::time::sleep(WHILE).await;
         alone.push(gaps.take_longest());
 
         let late = informer.add_handler(|_: Event<Pod>| ())?;
+        // The same length as without a join, and longer if the join takes longer.
+        tokio::time::sleep(WHILE).await;
         late.wait_for_sync().await?;
         joined.push(gaps.take_longest());
         late.removed().await;

@@ -9,7 +9,7 @@ mod script;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
-use kube_informer::{InformerBuilder, SharedInformer};
+use kube_informer::{InformerBuilder, Item, SharedInformer};
 
 use self::script::Script;
 use super::Outcome;
@@ -36,6 +36,11 @@ pub async fn filled(objects: usize) -> Outcome<SharedInformer<Pod>> {
     let script = Script::new();
     script.will_list(pods::pods(objects, 1), 1);
     synced(informer(&script)).await
+}
+
+/// Updates as they come from a decoder.
+fn updates(keys: usize) -> impl Iterator<Item = Item<Pod>> + Send {
+    pods::updates(keys, 1).filter_map(|pod| Item::decoded(pod).ok())
 }
 
 fn informer(script: &Script) -> InformerBuilder<Pod> {

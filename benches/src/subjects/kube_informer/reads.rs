@@ -8,7 +8,7 @@ use kube_informer::{Index, Lister, Selector};
 use tokio::sync::Notify;
 
 use super::script::Script;
-use super::{informer, synced};
+use super::{informer, synced, updates};
 use crate::measure::{per_call, per_call_in};
 use crate::pods;
 use crate::report::Report;
@@ -19,7 +19,7 @@ pub(super) async fn run(report: Report, size: Size) -> Outcome {
     let script = Script::new();
     script.will_list(pods::pods(size.objects(), 1), 1);
     let gate = Arc::new(Notify::new());
-    script.will_watch(&gate, pods::updates(size.objects(), 1));
+    script.will_watch(&gate, updates(size.objects()));
     let informer = synced(informer(&script)).await?;
     let by_node = informer.index("node", |pod: &Pod| {
         pod.spec.as_ref().and_then(|spec| spec.node_name.clone())

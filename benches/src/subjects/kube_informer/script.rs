@@ -38,10 +38,12 @@ impl Script {
     }
 
     /// A watch that begins when `gate` is told to, and then gives one update after the other as fast as they are taken.
-    pub(super) fn will_watch(&self, gate: &Arc<Notify>, updates: impl Iterator<Item = Pod> + Send + 'static) {
-        let events =
-            stream::iter(updates.filter_map(|pod| Item::decoded(pod).ok().map(WatchEvent::Modified)));
-        self.will_send(gate, events);
+    pub(super) fn will_watch(
+        &self,
+        gate: &Arc<Notify>,
+        updates: impl Iterator<Item = Item<Pod>> + Send + 'static,
+    ) {
+        self.will_send(gate, stream::iter(updates.map(WatchEvent::Modified)));
     }
 
     /// A watch that expires when `gate` is told to.
