@@ -67,9 +67,17 @@ impl Comparison {
 
 impl Measure {
     fn median(&self, subject: &str) -> Option<f64> {
-        let mut figures = self.figures.get(subject)?.clone();
+        let mut figures = self
+            .figures
+            .get(subject)
+            .filter(|figures| !figures.is_empty())?
+            .clone();
         figures.sort_by(f64::total_cmp);
-        figures.get(figures.len() / 2).copied()
+        let (low, high) = (
+            figures.get((figures.len() - 1) / 2)?,
+            figures.get(figures.len() / 2)?,
+        );
+        Some(f64::midpoint(*low, *high))
     }
 
     /// How many times better the first is than the second.
