@@ -50,14 +50,28 @@ const STEPS: &[Step] = &[
     Step {
         name: "example-server",
         action: Action::Cargo(
-            &["run", "--quiet", "--package", "kube-embedded", "--example", "first"],
+            &[
+                "run",
+                "--quiet",
+                "--package",
+                "kube-embedded",
+                "--example",
+                "first",
+            ],
             &[],
         ),
     },
     Step {
         name: "example-informer",
         action: Action::Cargo(
-            &["run", "--quiet", "--package", "kube-informer", "--example", "first"],
+            &[
+                "run",
+                "--quiet",
+                "--package",
+                "kube-informer",
+                "--example",
+                "first",
+            ],
             &[],
         ),
     },
@@ -142,6 +156,7 @@ fn go_is_tidy(root: &Path) -> Outcome<Verdict> {
         return Ok(Verdict::NotRun("Go is not installed"));
     }
     go::check(&root.join("tests/client-go"))?;
+    go::check(&root.join("benches/client-go"))?;
     Ok(Verdict::Passed)
 }
 

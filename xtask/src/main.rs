@@ -1,5 +1,6 @@
 //! Development chores, run as `cargo xtask <chore>`.
 
+mod bench;
 mod cache;
 mod ci;
 mod deny;
@@ -36,6 +37,8 @@ enum Chore {
     Test(test::Options),
     /// Run everything that has to pass before a change is taken
     Ci(ci::Options),
+    /// Measure, beside client-go and kube-runtime
+    Bench(bench::Options),
     /// Draw the README's picture of the demo
     Picture,
     /// Write the tables of kinds and types that the embedded server serves, and of protobuf messages
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Chore::RealServer(options) => real_server::run(&options),
         Chore::Test(options) => test::run(&root, &options),
         Chore::Ci(options) => ci::run(&root, &options),
+        Chore::Bench(options) => bench::run(&root, &options),
         Chore::Picture => picture::run(&root),
         Chore::Tables { check } => tables::run(&root, pins::KUBERNETES, check),
     };

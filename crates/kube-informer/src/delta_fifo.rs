@@ -16,10 +16,9 @@ use tokio::sync::Notify;
 use crate::object::{Entry, Unplaced};
 use crate::version::Version;
 
-/// How many deltas may wait before the reflector has to.
-const FULL: usize = 2_000;
-/// How many deltas the controller takes at once.
-pub(crate) const BATCH: usize = 1_000;
+/// How many deltas may wait before the reflector has to. A source that always has something ready keeps its thread until
+/// then, so this is also how long handlers may have to wait for the first of them.
+const FULL: usize = 512;
 
 /// A change on its way to the store.
 #[derive(Debug)]
@@ -101,7 +100,7 @@ impl<K> DeltaFifo<K> {
         }
     }
 
-    /// Takes the next deltas, at most [`BATCH`]; none once the queue is closed and empty.
+    /// Takes the deltas that wait; none once the queue is closed and empty.
     ///
     /// Cancel safety: a cancelled pop has taken nothing.
     pub(crate) async fn pop(&self) -> Option<Vec<Delta<K>>> {
@@ -109,8 +108,7 @@ impl<K> DeltaFifo<K> {
             {
                 let mut state = self.state.lock();
                 if !state.deltas.is_empty() {
-                    let count = state.deltas.len().min(BATCH);
-                    let batch = state.deltas.drain(..count).collect();
+                    let batch = state.deltas.drain(..).collect();
                     drop(state);
                     self.emptied.notify_one();
                     return Some(batch);

@@ -64,7 +64,7 @@ async fn c6_a_server_that_never_answers_is_given_up() {
     for (on, streaming, most) in [
         (On::watch("configmaps"), false, 30),
         (On::list("configmaps"), false, 60),
-        (On::watch("configmaps"), true, 10),
+        (On::watch("configmaps"), true, 30),
     ] {
         let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(streaming)).await;
         scene.make("a").await;

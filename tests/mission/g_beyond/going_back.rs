@@ -178,7 +178,7 @@ async fn g2_a_restore_is_noticed_without_bookmarks() {
         scene.start().await;
         server.restore(&backup);
         let begin = Instant::now();
-        let error = scene.error_that(kube_informer::Error::is_behind).await;
+        let error = scene.error_that(kube_informer::Error::is_going_back).await;
         assert!(
             begin.elapsed() < Duration::from_mins(21),
             "{:?}: {error}",

@@ -91,13 +91,14 @@ impl<K: Kind> Intake<K> {
     }
 
     fn unplaced(&self, item: Item<K>) -> Result<Unplaced<K>, Error> {
-        let (key, version, mut object) = item.into_parts();
+        let (key, version, mut shared) = item.into_shared();
+        let object = Arc::get_mut(&mut shared).expect("nobody else holds what an item held");
         if !self.keep_managed_fields {
             object.meta_mut().managed_fields = None;
         }
         let transform = self.hooks.lock().transform.clone();
         if let Some(transform) = transform {
-            let transformed = catch_unwind(AssertUnwindSafe(|| transform(&mut object)))
+            let transformed = catch_unwind(AssertUnwindSafe(|| transform(object)))
                 .unwrap_or_else(|panic| Err(format!("it panicked: {}", panics::message(&*panic))));
             if let Err(why) = transformed {
                 let failed = Error::user_code(format!("the transform failed for {key}: {why}"));
@@ -108,7 +109,7 @@ impl<K: Kind> Intake<K> {
             hash: self.seed.key(&key),
             key,
             version,
-            value: Arc::new(object),
+            value: shared,
         })
     }
 }

@@ -49,9 +49,9 @@ pub(crate) struct Listener<K> {
     /// What is left is delivered, then it ends.
     closing: AtomicBool,
     /// Nothing is delivered any more.
-    removed: CancellationToken,
+    removed: Flag,
     /// Every object of the beginning has been handled.
-    synced: CancellationToken,
+    synced: Flag,
     /// The handler will never run again.
     done: CancellationToken,
     panics: AtomicU64,
@@ -60,6 +60,26 @@ pub(crate) struct Listener<K> {
     runner: Mutex<Option<Runner<K>>>,
     is_stream: bool,
     processor: Weak<Processor<K>>,
+}
+
+/// Something that happens once: waited for as a token, and looked at for every event, which a token's lock is too dear
+/// for.
+#[derive(Default)]
+struct Flag {
+    raised: AtomicBool,
+    token: CancellationToken,
+}
+
+impl Flag {
+    fn raise(&self) {
+        if !self.raised.swap(true, Ordering::AcqRel) {
+            self.token.cancel();
+        }
+    }
+
+    fn is_raised(&self) -> bool {
+        self.raised.load(Ordering::Acquire)
+    }
 }
 
 /// The task that calls a handler.
@@ -89,8 +109,8 @@ impl<K: Kind> Listener<K> {
             queue: Mutex::new(Queue::new(every_event)),
             ready: AtomicWaker::new(),
             closing: AtomicBool::new(false),
-            removed: CancellationToken::new(),
-            synced: CancellationToken::new(),
+            removed: Flag::default(),
+            synced: Flag::default(),
             done: CancellationToken::new(),
             panics: AtomicU64::new(0),
             resync: Mutex::new(resync),
@@ -130,7 +150,7 @@ impl<K: Kind> Listener<K> {
         {
             let mut queue = self.queue.lock();
             // Whoever leaves clears the queue last, so what is pushed afterwards would stay.
-            if self.removed.is_cancelled() {
+            if self.removed.is_raised() {
                 return;
             }
             for change in changes {
@@ -153,7 +173,7 @@ impl<K: Kind> Listener<K> {
 
     /// Ends it at once: nothing more is delivered, except to a handler that is running.
     pub(super) fn leave(&self) {
-        self.removed.cancel();
+        self.removed.raise();
         self.queue.lock().clear();
         // A handler whose task never began will never run, and a stream has none.
         if self.runner.lock().take().is_some() || self.is_stream {
@@ -169,7 +189,7 @@ impl<K: Kind> Listener<K> {
 
     /// The next event. Whoever asks has finished with the one before.
     pub(super) fn take(&self) -> Taken<K> {
-        if self.removed.is_cancelled() {
+        if self.removed.is_raised() {
             return Taken::Finished;
         }
         // Before the queue is looked at, so that nothing pushed before the closing is overlooked.
@@ -179,8 +199,8 @@ impl<K: Kind> Listener<K> {
             let popped = queue.pop();
             (popped, queue.is_past_initial())
         };
-        if past_initial && !self.synced.is_cancelled() {
-            self.synced.cancel();
+        if past_initial && !self.synced.is_raised() {
+            self.synced.raise();
         }
         match popped {
             Popped::Event(event) => Taken::Event(event),
@@ -222,6 +242,23 @@ impl<K: Kind> Listener<K> {
     }
 }
 
+/// Lets others run, and is in line again at once.
+///
+/// Not tokio's `yield_now`: it puts a task in line only when its worker runs out of others or has polled some sixty of
+/// them, and beside a busy reflector and controller that is long.
+async fn step_back() {
+    let mut stepped = false;
+    poll_fn(|context| {
+        if stepped {
+            return Poll::Ready(());
+        }
+        stepped = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
 /// Calls a handler that never blocks, right in the listener's task.
 pub(super) fn inline<K: Kind>(mut handler: impl EventHandler<K>) -> Runner<K> {
     Box::new(move |listener| {
@@ -231,7 +268,7 @@ pub(super) fn inline<K: Kind>(mut handler: impl EventHandler<K>) -> Runner<K> {
                 listener.call(&mut handler, event);
                 turn += 1;
                 if turn % TURN == 0 {
-                    tokio::task::yield_now().await;
+                    step_back().await;
                 }
             }
         })
@@ -279,7 +316,7 @@ where
                 }
                 turn += 1;
                 if turn % TURN == 0 {
-                    tokio::task::yield_now().await;
+                    step_back().await;
                 }
             }
         })
@@ -312,11 +349,11 @@ impl<K: Kind> AnyListener for Listener<K> {
     }
 
     fn synced(&self) -> &CancellationToken {
-        &self.synced
+        &self.synced.token
     }
 
     fn removed(&self) -> &CancellationToken {
-        &self.removed
+        &self.removed.token
     }
 
     fn done(&self) -> &CancellationToken {

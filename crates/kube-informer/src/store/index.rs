@@ -90,11 +90,9 @@ impl<K: 'static, V: IndexValue> Index<K, V> {
         V: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let tree = self.tree_in(contents);
-        tree.into_iter()
-            .flat_map(|tree| tree.find(value))
-            .map(|entry| entry.object())
-            .collect()
+        self.tree_in(contents)
+            .map(|tree| tree.objects(value))
+            .unwrap_or_default()
     }
 
     fn tree_in<'a>(&self, contents: &'a Contents<K>) -> Option<&'a IndexTree<K, V>> {
@@ -193,6 +191,23 @@ impl<K, V: IndexValue> IndexTree<K, V> {
             .range(range)
             .filter(fits)
             .map(|posting| &posting.entry)
+    }
+
+    /// The objects under a value.
+    fn objects<Q>(&self, value: &Q) -> Vec<Arc<K>>
+    where
+        V: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let mut objects = Vec::new();
+        let mut postings = self.postings.range(hash::range(self.seed.value(value)));
+        while let Some(slots) = postings.next_leaf() {
+            slots.iter().flatten().for_each(|posting| posting.entry.touch());
+            let here = slots.iter().flatten();
+            let fitting = here.filter(|posting| (*posting.value).borrow() == value);
+            objects.extend(fitting.map(|posting| posting.entry.object()));
+        }
+        objects
     }
 
     /// Printed values have no hash here, so this looks at every value, though at each only once.

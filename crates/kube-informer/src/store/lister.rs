@@ -28,7 +28,7 @@ impl<K: Kind> Lister<K> {
     #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<K>> {
         self.store
-            .read(|contents| collect(Objects::all(contents), selector, contents.objects.len()))
+            .read(|contents| Objects::all(contents).gather(|object| fits(selector, object)))
     }
 
     /// The same within one namespace.
@@ -106,8 +106,9 @@ impl<K: Kind> NamespaceLister<'_, K> {
     /// The objects of the namespace whose labels fit.
     #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<K>> {
-        self.store
-            .read(|contents| collect(Objects::namespace(contents, self.namespace), selector, 0))
+        self.store.read(|contents| {
+            Objects::namespace(contents, self.namespace).gather(|object| fits(selector, object))
+        })
     }
 
     /// An object by its name.
@@ -128,16 +129,6 @@ impl<K> fmt::Debug for NamespaceLister<'_, K> {
             self.namespace
         )
     }
-}
-
-fn collect<K: Kind>(objects: Objects<'_, K>, selector: &Selector, expected: usize) -> Vec<Arc<K>> {
-    if selector.is_everything() {
-        let mut list = Vec::with_capacity(expected);
-        list.extend(objects.entries().map(|entry| entry.object()));
-        return list;
-    }
-    let fitting = objects.entries().filter(|entry| fits(selector, &**entry.value()));
-    fitting.map(|entry| entry.object()).collect()
 }
 
 fn get<K: Kind>(store: &Store<K>, namespace: Option<&str>, name: &str) -> Result<Arc<K>, Error> {

@@ -231,9 +231,16 @@ impl<'a, K> Objects<'a, K> {
         }
     }
 
-    pub(super) fn entries(self) -> impl Iterator<Item = &'a Arc<Entry<K>>> {
-        let namespace = self.namespace;
-        self.entries.filter(move |entry| in_namespace(entry, namespace))
+    /// The objects for which `fits` holds.
+    pub(super) fn gather(mut self, fits: impl Fn(&K) -> bool) -> Vec<Arc<K>> {
+        let mut objects = Vec::new();
+        while let Some(slots) = self.entries.next_leaf() {
+            slots.iter().flatten().for_each(|entry| entry.touch());
+            let here = slots.iter().flatten();
+            let fitting = here.filter(|entry| in_namespace(entry, self.namespace) && fits(entry.value()));
+            objects.extend(fitting.map(|entry| entry.object()));
+        }
+        objects
     }
 }
 

@@ -1,6 +1,7 @@
 //! An object on its way from the wire to the store.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::error::Error;
 use crate::key::Key;
@@ -14,7 +15,8 @@ pub struct Item<K> {
 }
 
 enum Body<K> {
-    Decoded(Box<K>),
+    /// Where it stays: the cache takes it over as it is, and objects are large to move.
+    Decoded(Arc<K>),
 }
 
 impl<K: kube::Resource> Item<K> {
@@ -33,7 +35,7 @@ impl<K: kube::Resource> Item<K> {
         Ok(Item {
             key,
             version,
-            body: Body::Decoded(Box::new(object)),
+            body: Body::Decoded(Arc::new(object)),
         })
     }
 
@@ -52,8 +54,15 @@ impl<K: kube::Resource> Item<K> {
     /// Key, version and the object itself.
     #[must_use]
     pub fn into_parts(self) -> (Key, Version, K) {
+        let (key, version, object) = self.into_shared();
+        let object = Arc::into_inner(object).expect("nobody else holds what an item holds");
+        (key, version, object)
+    }
+
+    /// Key, version and the object as the cache will hold it; nobody else holds it yet.
+    pub(crate) fn into_shared(self) -> (Key, Version, Arc<K>) {
         match self.body {
-            Body::Decoded(object) => (self.key, self.version, *object),
+            Body::Decoded(object) => (self.key, self.version, object),
         }
     }
 }

@@ -59,6 +59,29 @@ impl<'a, S, const W: usize> Range<'a, S, W> {
     }
 }
 
+impl<'a, S, const W: usize> Range<'a, S, W> {
+    /// The slots that lie together in memory, each of them `Some`: many at once, for those who do better with many.
+    pub(crate) fn next_leaf(&mut self) -> Option<&'a [Option<S>]> {
+        loop {
+            let slots = std::mem::take(&mut self.leaf).as_slice();
+            if !slots.is_empty() {
+                return Some(slots);
+            }
+            self.turn()?;
+        }
+    }
+
+    /// Goes on to the next leaf, or some way towards it.
+    fn turn(&mut self) -> Option<()> {
+        let level = self.depth.checked_sub(1)?;
+        match self.ahead[level].next() {
+            Some(node) => self.descend(node.as_ref()?, 0),
+            None => self.depth = level,
+        }
+        Some(())
+    }
+}
+
 impl<'a, S, const W: usize> Iterator for Range<'a, S, W> {
     type Item = &'a S;
 
@@ -67,11 +90,7 @@ impl<'a, S, const W: usize> Iterator for Range<'a, S, W> {
             if let Some(slot) = self.leaf.next() {
                 return slot.as_ref();
             }
-            let level = self.depth.checked_sub(1)?;
-            match self.ahead[level].next() {
-                Some(node) => self.descend(node.as_ref()?, 0),
-                None => self.depth = level,
-            }
+            self.turn()?;
         }
     }
 }

@@ -93,6 +93,10 @@ impl<const W: usize> Pair<W> {
 
     fn range(&self, hashes: RangeInclusive<u64>) {
         let found = by_id(self.tree.range(hashes.clone()).cloned());
+        let mut range = self.tree.range(hashes.clone());
+        let leaves = std::iter::from_fn(|| range.next_leaf());
+        let in_leaves = by_id(leaves.flatten().flatten().cloned());
+        assert_eq!(in_leaves, found, "leaf by leaf in {hashes:?}");
         let expected: Vec<Slot> = self
             .model
             .values()

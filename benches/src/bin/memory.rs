@@ -1,0 +1,72 @@
+//! Measures what an entry of a cache takes beyond its object, by counting what is allocated.
+
+#![allow(clippy::cast_precision_loss, reason = "figures are printed with few digits")]
+
+use std::alloc::System;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bench::pods;
+use bench::report::Report;
+use bench::scenario::Size;
+use bench::subjects::{Outcome, kube_informer, kube_runtime};
+use clap::{Parser, ValueEnum};
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+
+#[global_allocator]
+static COUNTING: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// For what is still being let go of when the cache is filled.
+const SETTLING: Duration = Duration::from_millis(500);
+
+#[derive(Debug, Parser)]
+struct Cli {
+    subject: Subject,
+    #[command(flatten)]
+    size: Size,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Subject {
+    KubeInformer,
+    KubeRuntime,
+}
+
+#[tokio::main]
+async fn main() -> Outcome {
+    let cli = Cli::parse();
+    let objects = cli.size.objects();
+    let before = allocated();
+    let bare: Vec<_> = pods::pods(objects, 1).into_iter().map(Arc::new).collect();
+    let bare_bytes = allocated() - before - (bare.capacity() * size_of::<Arc<()>>()) as f64;
+    drop(bare);
+
+    let before = allocated();
+    let (subject, bytes) = match cli.subject {
+        Subject::KubeInformer => {
+            let filled = kube_informer::filled(objects).await?;
+            tokio::time::sleep(SETTLING).await;
+            let bytes = allocated() - before;
+            filled.shutdown().await;
+            ("kube-informer", bytes)
+        }
+        Subject::KubeRuntime => {
+            let filled = kube_runtime::filled(objects).await?;
+            tokio::time::sleep(SETTLING).await;
+            let bytes = allocated() - before;
+            drop(filled);
+            ("kube-runtime", bytes)
+        }
+    };
+    Report::of(subject).figure(
+        "memory of an entry beyond its object",
+        "bytes",
+        (bytes - bare_bytes) / objects as f64,
+    );
+    Ok(())
+}
+
+fn allocated() -> f64 {
+    let stats = COUNTING.stats();
+    stats.bytes_allocated as f64 - stats.bytes_deallocated as f64
+}

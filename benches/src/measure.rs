@@ -1,0 +1,119 @@
+//! How things are measured, whoever is measured.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// Calls in a chunk are timed together: so few that most chunks are not interrupted by other programs.
+const CHUNK: usize = 1_000;
+
+/// Nanoseconds per call, as the median of chunks of calls. `call` gets the number of the call.
+pub fn per_call(calls: usize, call: impl FnMut(usize)) -> f64 {
+    per_call_in(CHUNK, calls, call)
+}
+
+/// The same with chunks of another size, for long calls.
+pub fn per_call_in(chunk: usize, calls: usize, mut call: impl FnMut(usize)) -> f64 {
+    let mut chunks: Vec<f64> = (0..calls / chunk)
+        .map(|at| {
+            let start = Instant::now();
+            for number in at * chunk..(at + 1) * chunk {
+                call(number);
+            }
+            start.elapsed().as_secs_f64() * 1e9 / chunk as f64
+        })
+        .collect();
+    chunks.sort_by(f64::total_cmp);
+    chunks[chunks.len() / 2]
+}
+
+/// Calls for as long as `going` is set; the longest call.
+pub fn longest_call(going: &AtomicBool, mut call: impl FnMut(usize)) -> Duration {
+    let mut longest = Duration::ZERO;
+    let mut number = 0;
+    while going.load(Ordering::Relaxed) {
+        let start = Instant::now();
+        call(number);
+        longest = longest.max(start.elapsed());
+        number += 1;
+    }
+    longest
+}
+
+/// Waits until a number of parties have said that they are done.
+#[derive(Debug, Clone)]
+pub struct Countdown {
+    shared: Arc<(AtomicUsize, Notify)>,
+}
+
+impl Countdown {
+    /// For so many parties.
+    #[must_use]
+    pub fn of(parties: usize) -> Countdown {
+        Countdown {
+            shared: Arc::new((AtomicUsize::new(parties), Notify::new())),
+        }
+    }
+
+    /// One party is done.
+    pub fn one_is_done(&self) {
+        if self.shared.0.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.shared.1.notify_one();
+        }
+    }
+
+    /// Waits for all of them.
+    pub async fn all_are_done(&self) {
+        self.shared.1.notified().await;
+    }
+}
+
+/// The longest time between two deliveries, seen by the one who gets them.
+#[derive(Debug, Clone)]
+pub struct Gaps {
+    start: Instant,
+    shared: Arc<Seen>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    last: AtomicU64,
+    longest: AtomicU64,
+}
+
+impl Gaps {
+    /// Nothing seen yet.
+    #[must_use]
+    pub fn new() -> Gaps {
+        Gaps {
+            start: Instant::now(),
+            shared: Arc::default(),
+        }
+    }
+
+    /// A delivery, now.
+    pub fn delivered(&self) {
+        let now = u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let last = self.shared.last.swap(now, Ordering::Relaxed);
+        if last > 0 {
+            self.shared
+                .longest
+                .fetch_max(now.saturating_sub(last), Ordering::Relaxed);
+        }
+    }
+
+    /// The longest gap since this was asked before.
+    #[must_use]
+    pub fn take_longest(&self) -> Duration {
+        Duration::from_nanos(self.shared.longest.swap(0, Ordering::Relaxed))
+    }
+}
+
+impl Default for Gaps {
+    fn default() -> Gaps {
+        Gaps::new()
+    }
+}

@@ -1,0 +1,69 @@
+//! What was measured, as lines of JSON.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::clock::Took;
+
+/// Prints the figures of one subject.
+#[derive(Debug, Clone, Copy)]
+pub struct Report {
+    subject: &'static str,
+}
+
+impl Report {
+    /// For a subject.
+    #[must_use]
+    pub fn of(subject: &'static str) -> Report {
+        Report { subject }
+    }
+
+    /// A figure.
+    pub fn figure(self, measure: &str, unit: &str, value: f64) {
+        self.figure_against(measure, measure, unit, value);
+    }
+
+    /// A figure that stands against another measure of the other subjects.
+    fn figure_against(self, measure: &str, against: &str, unit: &str, value: f64) {
+        let line = json!({
+            "subject": self.subject,
+            "measure": measure,
+            "against": against,
+            "unit": unit,
+            "value": value,
+        });
+        println!("{line}");
+    }
+
+    /// Events per second to so many handlers, and the processors' time for each. What only this subject can do stands
+    /// against what the others do in any case.
+    pub fn events(self, handlers: usize, manner: &str, events: usize, took: Took) {
+        let events = events as f64;
+        let against = format!("events to {handlers}");
+        let measure = format!("{against}{manner}");
+        self.figure_against(&measure, &against, "events/s", events / took.wall.as_secs_f64());
+        self.figure_against(
+            &format!("{measure}, processor time"),
+            &format!("{against}, processor time"),
+            "ns/event",
+            took.processors.as_secs_f64() * 1e9 / events,
+        );
+    }
+
+    /// Nanoseconds per call.
+    pub fn calls(self, measure: &str, each: f64) {
+        self.figure(measure, "ns", each);
+    }
+
+    /// The longest waits of several tries. The shortest of them is what the subject itself does on any machine; the
+    /// middle one has what other programs do in it.
+    pub fn waits(self, measure: &str, mut waits: Vec<Duration>) {
+        waits.sort();
+        let (Some(least), Some(middle)) = (waits.first(), waits.get(waits.len() / 2)) else {
+            return;
+        };
+        self.figure(&format!("{measure}, least"), "µs", least.as_secs_f64() * 1e6);
+        self.figure(&format!("{measure}, median"), "µs", middle.as_secs_f64() * 1e6);
+    }
+}

@@ -1,0 +1,49 @@
+//! What a handler that joins late costs another.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Pod;
+use kube_informer::{Event, HandlerOptions};
+use tokio::sync::Notify;
+
+use super::script::Script;
+use super::{informer, synced, updates};
+use crate::measure::Gaps;
+use crate::pods;
+use crate::report::Report;
+use crate::scenario::{Size, WHILE};
+use crate::subjects::Outcome;
+
+pub(super) async fn run(report: Report, size: Size) -> Outcome {
+    let script = Script::new();
+    script.will_list(pods::pods(size.objects(), 1), 1);
+    let gate = Arc::new(Notify::new());
+    script.will_watch(&gate, updates(size.objects()));
+    let informer = synced(informer(&script)).await?;
+    let gaps = Gaps::new();
+    let seen = gaps.clone();
+    let all = HandlerOptions::new().every_event().never_blocks();
+    let first = informer.add_handler_with(move |_: Event<Pod>| seen.delivered(), all)?;
+    first.wait_for_sync().await?;
+    gate.notify_one();
+    tokio::time::sleep(WHILE).await;
+
+    let (mut alone, mut joined) = (Vec::new(), Vec::new());
+    for _ in 0..size.tries() {
+        tokio::time::sleep(WHILE).await;
+        let _ = gaps.take_longest();
+        tokio::time::sleep(WHILE).await;
+        alone.push(gaps.take_longest());
+
+        let late = informer.add_handler(|_: Event<Pod>| ())?;
+        // The same length as without a join, and longer if the join takes longer.
+        tokio::time::sleep(WHILE).await;
+        late.wait_for_sync().await?;
+        joined.push(gaps.take_longest());
+        late.removed().await;
+    }
+    report.waits("longest gap, nobody joins", alone);
+    report.waits("longest gap, a handler joins", joined);
+    informer.shutdown().await;
+    Ok(())
+}

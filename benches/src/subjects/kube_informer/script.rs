@@ -1,0 +1,95 @@
+//! The server's part, from a script.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::BoxFuture;
+use futures::stream::{self, BoxStream};
+use futures::{FutureExt, Stream, StreamExt};
+use k8s_openapi::api::core::v1::Pod;
+use kube_informer::{
+    Error, Item, ListPart, ListRequest, ListWatch, Listing, StatusError, Version, WatchEvent, WatchRequest,
+    Watching,
+};
+use tokio::sync::Notify;
+
+/// Answers in the order in which they were put in; a watch that nobody thought of says nothing.
+#[derive(Clone, Default)]
+pub(super) struct Script {
+    answers: Arc<Mutex<Answers>>,
+    /// Told when a list is asked for.
+    pub(super) listing: Arc<Notify>,
+}
+
+#[derive(Default)]
+struct Answers {
+    lists: VecDeque<(Vec<Pod>, u64)>,
+    watches: VecDeque<BoxStream<'static, WatchEvent<Pod>>>,
+}
+
+impl Script {
+    pub(super) fn new() -> Script {
+        Script::default()
+    }
+
+    pub(super) fn will_list(&self, pods: Vec<Pod>, version: u64) {
+        self.with(|answers| answers.lists.push_back((pods, version)));
+    }
+
+    /// A watch that begins when `gate` is told to, and then gives one update after the other as fast as they are taken.
+    pub(super) fn will_watch(
+        &self,
+        gate: &Arc<Notify>,
+        updates: impl Iterator<Item = Item<Pod>> + Send + 'static,
+    ) {
+        self.will_send(gate, stream::iter(updates.map(WatchEvent::Modified)));
+    }
+
+    /// A watch that expires when `gate` is told to.
+    pub(super) fn will_expire(&self, gate: &Arc<Notify>) {
+        let expired = StatusError {
+            code: 410,
+            reason: "Expired".into(),
+            ..StatusError::default()
+        };
+        self.will_send(gate, stream::iter([WatchEvent::Failure(expired)]));
+    }
+
+    fn will_send(&self, gate: &Arc<Notify>, events: impl Stream<Item = WatchEvent<Pod>> + Send + 'static) {
+        let gate = Arc::clone(gate);
+        let opened = async move { gate.notified().await };
+        // Until the gate opens nothing comes, and after the events nothing does.
+        let watch = opened.map(|()| events).flatten_stream().chain(stream::pending());
+        self.with(|answers| answers.watches.push_back(watch.boxed()));
+    }
+
+    fn with<R>(&self, act: impl FnOnce(&mut Answers) -> R) -> R {
+        act(&mut self.answers.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl ListWatch<Pod> for Script {
+    fn list(&self, _: ListRequest) -> BoxFuture<'_, Result<Listing<Pod>, Error>> {
+        self.listing.notify_one();
+        let answer = self.with(|answers| answers.lists.pop_front());
+        Box::pin(async move {
+            let Some((pods, version)) = answer else {
+                return std::future::pending().await;
+            };
+            let items = pods.into_iter().map(|pod| Item::decoded(pod).map(ListPart::Item));
+            let end = ListPart::End {
+                version: Version::from(version.to_string().as_str()),
+                continue_token: None,
+            };
+            Ok(stream::iter(items.chain([Ok(end)])).boxed())
+        })
+    }
+
+    fn watch(&self, _: WatchRequest) -> BoxFuture<'_, Result<Watching<Pod>, Error>> {
+        let answer = self.with(|answers| answers.watches.pop_front());
+        let watch: Pin<Box<dyn Stream<Item = _> + Send>> =
+            answer.unwrap_or_else(|| stream::pending().boxed());
+        Box::pin(async move { Ok(watch.map(Ok).boxed()) })
+    }
+}

@@ -1,0 +1,185 @@
+//! Figures side by side.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use crate::Outcome;
+
+const OURS: &str = "kube-informer";
+const PEERS: [&str; 2] = ["client-go", "kube-runtime"];
+
+/// All figures, by measure in the order in which they came.
+#[derive(Default)]
+pub(super) struct Comparison {
+    measures: Vec<Measure>,
+}
+
+struct Measure {
+    name: String,
+    /// The measure of the others that it stands against; mostly the same.
+    against: String,
+    unit: String,
+    figures: BTreeMap<String, Vec<f64>>,
+}
+
+impl Comparison {
+    /// Takes a line of a program.
+    pub(super) fn add(&mut self, line: &Value) -> Outcome {
+        let text = |field: &str| {
+            line[field]
+                .as_str()
+                .ok_or_else(|| format!("no {field} in {line}"))
+        };
+        let (name, subject) = (text("measure")?, text("subject")?);
+        let value = line["value"]
+            .as_f64()
+            .ok_or_else(|| format!("no value in {line}"))?;
+        let known = self.measures.iter().position(|measure| measure.name == name);
+        let at = known.unwrap_or(self.measures.len());
+        if known.is_none() {
+            self.measures.push(Measure {
+                name: name.to_owned(),
+                against: text("against")?.to_owned(),
+                unit: text("unit")?.to_owned(),
+                figures: BTreeMap::new(),
+            });
+        }
+        let figures = self.measures[at].figures.entry(subject.to_owned()).or_default();
+        figures.push(value);
+        Ok(())
+    }
+
+    /// Every single figure.
+    pub(super) fn json(&self) -> String {
+        let measures = self.measures.iter().map(|measure| {
+            json!({ "measure": measure.name, "unit": measure.unit, "figures": measure.figures }).to_string()
+        });
+        measures.map(|line| line + "\n").collect()
+    }
+
+    fn of_peer(&self, measure: &Measure, peer: &str) -> Option<f64> {
+        let same = self.measures.iter().find(|other| other.name == measure.against)?;
+        same.median(peer)
+    }
+}
+
+impl Measure {
+    fn median(&self, subject: &str) -> Option<f64> {
+        let mut figures = self
+            .figures
+            .get(subject)
+            .filter(|figures| !figures.is_empty())?
+            .clone();
+        figures.sort_by(f64::total_cmp);
+        let (low, high) = (
+            figures.get((figures.len() - 1) / 2)?,
+            figures.get(figures.len() / 2)?,
+        );
+        Some(f64::midpoint(*low, *high))
+    }
+
+    /// How many times better the first is than the second.
+    fn times_better(&self, ours: f64, theirs: f64) -> f64 {
+        if self.unit.ends_with("/s") {
+            ours / theirs
+        } else {
+            theirs / ours
+        }
+    }
+}
+
+/// A table: medians, and in brackets how many times better this project is.
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "| measure | unit | {OURS} | {} | {} |", PEERS[0], PEERS[1])?;
+        writeln!(f, "|---|---|---:|---:|---:|")?;
+        for measure in &self.measures {
+            let Some(ours) = measure.median(OURS) else {
+                continue;
+            };
+            write!(f, "| {} | {} | {}", measure.name, measure.unit, shown(ours))?;
+            for peer in PEERS {
+                match self.of_peer(measure, peer) {
+                    Some(theirs) => {
+                        let times = measure.times_better(ours, theirs);
+                        write!(f, " | {} ({}×)", shown(theirs), shown(times))?;
+                    }
+                    None => write!(f, " | –")?,
+                }
+            }
+            writeln!(f, " |")?;
+        }
+        Ok(())
+    }
+}
+
+/// Three digits are as many as mean something.
+fn shown(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        _ => 2,
+    };
+    let text = format!("{value:.decimals$}");
+    let whole = text.find('.').unwrap_or(text.len());
+    let mut grouped = String::new();
+    for (at, digit) in text.char_indices() {
+        if at > 0 && at < whole && (whole - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(subject: &str, measure: &str, unit: &str, value: f64) -> Value {
+        json!({ "subject": subject, "measure": measure, "against": "speed", "unit": unit, "value": value })
+    }
+
+    #[test]
+    fn medians_stand_beside_those_of_the_peers() {
+        let mut comparison = Comparison::default();
+        for value in [3000.0, 1.0, 2000.0] {
+            comparison.add(&line(OURS, "speed", "events/s", value)).unwrap();
+        }
+        comparison
+            .add(&line("client-go", "speed", "events/s", 500.0))
+            .unwrap();
+        comparison
+            .add(&line(OURS, "speed, otherwise", "events/s", 250.0))
+            .unwrap();
+        let table = comparison.to_string();
+        let rows: Vec<&str> = table.lines().skip(2).collect();
+        assert_eq!(
+            rows,
+            [
+                "| speed | events/s | 2,000 | 500 (4.00×) | – |",
+                "| speed, otherwise | events/s | 250 | 500 (0.50×) | – |",
+            ]
+        );
+    }
+
+    #[test]
+    fn less_time_is_better() {
+        let measure = Measure {
+            name: String::new(),
+            against: String::new(),
+            unit: "ns".into(),
+            figures: BTreeMap::new(),
+        };
+        assert!((measure.times_better(10.0, 40.0) - 4.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn figures_are_short() {
+        assert_eq!(shown(1_234_567.8), "1,234,568");
+        assert_eq!(shown(12.345), "12.3");
+        assert_eq!(shown(0.5), "0.50");
+    }
+}
