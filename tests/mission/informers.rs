@@ -258,7 +258,6 @@ pub(crate) fn said<K>(event: &Event<K>) -> String {
         Event::Updated { .. } => '~',
         Event::Deleted(deleted) if deleted.is_final_state_unknown() => '?',
         Event::Deleted(_) => '-',
-        other => panic!("an event of an unknown sort: {:?}", other.key()),
     };
     format!("{sign}{}", event.key().name())
 }

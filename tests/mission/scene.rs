@@ -255,7 +255,6 @@ fn word(event: &Event<ConfigMap>) -> String {
         Event::Updated { .. } => format!("~{name}"),
         Event::Deleted(gone) if gone.is_final_state_unknown() => format!("-{name}?"),
         Event::Deleted(_) => format!("-{name}"),
-        _ => format!("{event:?}"),
     }
 }
 

@@ -33,9 +33,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let created = Api::<Pod>::namespaced(client, "default")
         .create(&PostParams::default(), &web())
         .await?;
-    let version = created.metadata.resource_version.unwrap_or_default();
     // Read your writes: from here on the cache has what was just written.
-    pods.wait_for_version(version, Duration::from_secs(30)).await?;
+    pods.wait_for_write(&created, Duration::from_secs(30)).await?;
 
     let selector: Selector = "app in (web, shop), !legacy".parse()?;
     assert_eq!(pods.lister().namespace("default").list(&selector).len(), 1);

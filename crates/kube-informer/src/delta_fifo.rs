@@ -18,7 +18,7 @@ use crate::version::Version;
 
 /// How many deltas may wait before the reflector has to. A source that always has something ready keeps its thread until
 /// then, so this is also how long handlers may have to wait for the first of them.
-const FULL: usize = 512;
+pub(crate) const FULL: usize = 512;
 
 /// A change on its way to the store.
 #[derive(Debug)]

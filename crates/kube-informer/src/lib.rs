@@ -43,6 +43,7 @@ pub use processor::{
 pub use reflector::Backoff;
 pub use selector::selector_of;
 pub use store::{Index, IndexValue, Lister, NamespaceLister, Objects, Snapshot, Together, together};
+pub use tokio_util::sync::CancellationToken;
 pub use version::Version;
 pub use wire::{
     ApiListWatch, Item, ListPart, ListRequest, ListWatch, Listing, WatchEvent, WatchRequest, Watching,

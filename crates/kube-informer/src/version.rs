@@ -89,6 +89,12 @@ impl From<&String> for Version {
     }
 }
 
+impl From<&Version> for Version {
+    fn from(version: &Version) -> Version {
+        version.clone()
+    }
+}
+
 impl From<u64> for Version {
     fn from(number: u64) -> Version {
         Version(if number == 0 {

@@ -200,7 +200,7 @@ async fn b4_a_handler_is_a_trait_closures_or_an_async_function() {
         }
     };
     informer
-        .add_async_handler(asynchronous, HandlerOptions::new())
+        .add_async_handler_with(asynchronous, HandlerOptions::new())
         .expect("a handler");
     started(&informer).await;
 

@@ -28,7 +28,7 @@ async fn b5_one_event_at_a_time() {
         }
     };
     informer
-        .add_async_handler(handler, HandlerOptions::new().every_event())
+        .add_async_handler_with(handler, HandlerOptions::new().every_event())
         .expect("a handler");
     started(&informer).await;
     for name in ["a", "b", "c"] {
@@ -166,7 +166,7 @@ async fn b5_what_came_and_went_while_a_handler_was_busy_leaves_nothing() {
 async fn b5_an_async_handler_that_never_returns_delays_nobody() {
     let maps = Maps::holding(["a"]).await;
     let informer = maps.informer();
-    let stuck = informer.add_async_handler(
+    let stuck = informer.add_async_handler_with(
         |_: Event<ConfigMap>| std::future::pending(),
         HandlerOptions::new(),
     );
@@ -194,7 +194,7 @@ async fn b5_a_panicking_handler_harms_only_itself() {
         )
         .expect("a handler");
     let asynchronous = informer
-        .add_async_handler(
+        .add_async_handler_with(
             |event: Event<ConfigMap>| async move {
                 tokio::task::yield_now().await;
                 assert!(event.key().name().is_empty(), "nor can I");

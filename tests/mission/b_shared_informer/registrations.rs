@@ -91,15 +91,15 @@ async fn b3_a_removed_handler_hears_no_more() {
     assert_eq!(heard.word().await, "+a");
     // As often as one likes, and from anywhere.
     registration.remove();
-    soon(registration.removed()).await;
+    soon(registration.remove_and_wait()).await;
     registration.clone().remove();
-    soon(registration.removed()).await;
+    soon(registration.remove_and_wait()).await;
     assert_eq!(informer.registrations().len(), 1);
     maps.create("b", "1").await;
     assert_eq!(others.until("+b").await, ["+a", "+b"]);
     assert_eq!(heard.rest(), [""; 0]);
     stopped(&informer).await;
-    soon(registration.removed()).await;
+    soon(registration.remove_and_wait()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -118,7 +118,7 @@ async fn b3_threads_may_remove_handlers_at_once() {
         }
     });
     for registration in &registrations {
-        soon(registration.removed()).await;
+        soon(registration.remove_and_wait()).await;
     }
     assert_eq!(informer.registrations().len(), 1);
     maps.create("b", "1").await;
@@ -143,7 +143,7 @@ async fn b3_removal_can_be_awaited() {
     caught_up(&informer, version).await;
 
     // It is removed at once, and the wait is for the object that is in its hands.
-    let mut removed = pin!(slow.removed());
+    let mut removed = pin!(slow.remove_and_wait());
     assert!(futures::poll!(&mut removed).is_pending());
     assert!(informer.registrations().is_empty());
     drop(release);
@@ -165,16 +165,16 @@ async fn b3_a_handler_may_remove_itself() {
         async move {
             let myself = given.expect("only once").await.expect("a registration");
             // It does not wait for itself.
-            myself.removed().await;
+            myself.remove_and_wait().await;
             drop(tell.send(said(&event)));
         }
     };
     let registration = informer
-        .add_async_handler(handler, HandlerOptions::new())
+        .add_async_handler_with(handler, HandlerOptions::new())
         .expect("a handler");
     drop(give.send(registration.clone()));
     started(&informer).await;
-    soon(registration.removed()).await;
+    soon(registration.remove_and_wait()).await;
     assert!(soon(told.recv()).await.is_some());
     assert_eq!(soon(told.recv()).await, None);
     assert_eq!(registration.panics(), 0);

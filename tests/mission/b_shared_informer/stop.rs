@@ -68,7 +68,7 @@ async fn b12_no_handler_and_no_task_is_left() {
         )
         .expect("a handler");
     informer
-        .add_async_handler(
+        .add_async_handler_with(
             move |_: Event<ConfigMap>| {
                 let held = three.clone();
                 async move { drop(held) }

@@ -124,7 +124,7 @@ async fn wait_that_does_not_wait_for_handlers() {
     };
     let registration = scene
         .informer
-        .add_async_handler(slow, HandlerOptions::new())
+        .add_async_handler_with(slow, HandlerOptions::new())
         .expect("a new informer");
     scene.start().await;
     let begin = tokio::time::Instant::now();
@@ -163,7 +163,7 @@ async fn removal_that_is_not_awaitable() {
     let registration = scene.informer.add_handler(handler).expect("a new informer");
     scene.start().await;
     timeout(scene.patience, told.recv()).await.expect("in time");
-    let mut removal = Box::pin(registration.removed());
+    let mut removal = Box::pin(registration.remove_and_wait());
     assert!(futures::poll!(&mut removal).is_pending(), "the handler runs");
     drop(let_go);
     timeout(scene.patience, removal).await.expect("in time");
@@ -174,7 +174,7 @@ async fn removal_that_is_not_awaitable() {
     );
     scene.catches_up().await;
     assert_eq!(calls.load(Ordering::SeqCst), 1, "nothing runs after the removal");
-    timeout(scene.patience, registration.removed())
+    timeout(scene.patience, registration.remove_and_wait())
         .await
         .expect("again, at once");
 }

@@ -12,6 +12,7 @@ use super::intake::{Hooks, Intake};
 use super::lifecycle::Lifecycle;
 use super::{Shared, SharedInformer};
 use crate::delta_fifo::DeltaFifo;
+use crate::error::Error;
 use crate::kind::{Kind, ResourceName};
 use crate::processor::Processor;
 use crate::reflector::Backoff;
@@ -51,7 +52,8 @@ impl<K: Kind> SharedInformer<K> {
         InformerBuilder::new(Source::Client(client), kind)
     }
 
-    /// An informer that lists and watches something else than an API server.
+    /// An informer that lists and watches something else than an API server. Selectors and other parameters of requests
+    /// are the source's own business, and a namespace is only what the informer is called by.
     pub fn builder_from(source: impl ListWatch<K>, kind: K::DynamicType) -> InformerBuilder<K> {
         InformerBuilder::new(Source::Own(Arc::new(source)), kind)
     }
@@ -141,6 +143,32 @@ impl<K: Kind> InformerBuilder<K> {
     #[must_use]
     pub fn keep_managed_fields(mut self) -> Self {
         self.keep_managed_fields = true;
+        self
+    }
+
+    /// Changes every object before it comes into the cache, once; see [`SharedInformer::set_transform`].
+    #[must_use]
+    pub fn transform(self, transform: impl Fn(&mut K) + Send + Sync + 'static) -> Self {
+        self.try_transform(move |object| {
+            transform(object);
+            Ok::<_, std::convert::Infallible>(())
+        })
+    }
+
+    /// A transform that may fail; see [`SharedInformer::set_try_transform`].
+    #[must_use]
+    pub fn try_transform<E: fmt::Display>(
+        mut self,
+        transform: impl Fn(&mut K) -> Result<(), E> + Send + Sync + 'static,
+    ) -> Self {
+        self.hooks.set_transform(transform);
+        self
+    }
+
+    /// Who is told of errors in place of the log; see [`SharedInformer::set_watch_error_handler`].
+    #[must_use]
+    pub fn watch_error_handler(mut self, handler: impl Fn(&Error) + Send + Sync + 'static) -> Self {
+        self.hooks.error_handler = Some(Arc::new(handler));
         self
     }
 

@@ -24,6 +24,17 @@ pub(super) struct Hooks<K> {
 type Transform<K> = Arc<dyn Fn(&mut K) -> Result<(), String> + Send + Sync>;
 type ErrorHandler = Arc<dyn Fn(&Error) + Send + Sync>;
 
+impl<K> Hooks<K> {
+    pub(super) fn set_transform<E: std::fmt::Display>(
+        &mut self,
+        transform: impl Fn(&mut K) -> Result<(), E> + Send + Sync + 'static,
+    ) {
+        self.transform = Some(Arc::new(move |object: &mut K| {
+            transform(object).map_err(|error| error.to_string())
+        }));
+    }
+}
+
 impl<K> Default for Hooks<K> {
     fn default() -> Self {
         Hooks {

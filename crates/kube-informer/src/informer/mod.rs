@@ -193,7 +193,23 @@ impl<K: Kind> SharedInformer<K> {
     ///
     /// # Errors
     /// If the informer has stopped.
-    pub fn add_async_handler<F, A>(&self, handler: F, options: HandlerOptions) -> Result<Registration, Error>
+    pub fn add_async_handler<F, A>(&self, handler: F) -> Result<Registration, Error>
+    where
+        F: FnMut(Event<K>) -> A + Send + 'static,
+        A: Future<Output = ()> + Send + 'static,
+    {
+        self.add_async_handler_with(handler, HandlerOptions::new())
+    }
+
+    /// Adds a handler that works asynchronously, with a name, a resync period, or every single event.
+    ///
+    /// # Errors
+    /// If the informer has stopped.
+    pub fn add_async_handler_with<F, A>(
+        &self,
+        handler: F,
+        options: HandlerOptions,
+    ) -> Result<Registration, Error>
     where
         F: FnMut(Event<K>) -> A + Send + 'static,
         A: Future<Output = ()> + Send + 'static,
@@ -255,8 +271,7 @@ impl<K: Kind> SharedInformer<K> {
         &self,
         transform: impl Fn(&mut K) -> Result<(), E> + Send + Sync + 'static,
     ) -> Result<(), Error> {
-        let transform = move |object: &mut K| transform(object).map_err(|error| error.to_string());
-        self.before_start(|hooks| hooks.transform = Some(Arc::new(transform)))
+        self.before_start(|hooks| hooks.set_transform(transform))
     }
 
     fn before_start(&self, set: impl FnOnce(&mut Hooks<K>)) -> Result<(), Error> {
@@ -336,6 +351,6 @@ mod assertions {
         sent(|| informer.wait_for_version("1", second));
         sent(|| registration.synced());
         sent(|| registration.wait_for_sync(second));
-        sent(|| registration.removed());
+        sent(|| registration.remove_and_wait());
     }
 }

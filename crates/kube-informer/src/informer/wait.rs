@@ -70,6 +70,25 @@ impl<K: Kind> SharedInformer<K> {
         }
     }
 
+    /// Waits until the cache has reached the version of an object that a write returned: read your writes.
+    ///
+    /// Most kinds answer a deletion with no version. Wait for a later write then, or for the event.
+    ///
+    /// # Errors
+    /// If the object has no version, and as [`SharedInformer::wait_for_version`].
+    ///
+    /// # Cancel safety
+    /// Nothing is lost when the wait is dropped.
+    pub async fn wait_for_write(
+        &self,
+        written: &impl kube::Resource,
+        timeout: Duration,
+    ) -> Result<(), Error> {
+        // An empty version compares with none, and the wait says so.
+        let version = written.meta().resource_version.as_deref().unwrap_or_default();
+        self.wait_for_version(version, timeout).await
+    }
+
     async fn reached(&self, version: &Version) -> Result<(), Error> {
         let mut versions = self.shared.store.versions();
         loop {

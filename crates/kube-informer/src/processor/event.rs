@@ -11,7 +11,6 @@ use crate::object::{Entry, Object};
 /// Of each object a handler sees `Added`, any number of `Updated`, `Deleted`, and so on from the beginning (contract 3).
 /// When it runs, the cache holds this change already, or a newer one (contract 4).
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum Event<K> {
     /// An object is there.
     Added {

@@ -96,7 +96,7 @@ impl Registration {
     ///
     /// # Cancel safety
     /// The handler is removed even if the wait is dropped.
-    pub async fn removed(&self) {
+    pub async fn remove_and_wait(&self) {
         self.remove();
         if !self.listener.is_inside() {
             self.listener.done().cancelled().await;

@@ -41,6 +41,9 @@ impl Default for Backoff {
     }
 }
 
+/// No wait is shorter, whatever the settings: nothing makes an informer ask in a tight loop.
+const SHORTEST: Duration = Duration::from_millis(50);
+
 /// Where an informer stands in its waits.
 #[derive(Debug)]
 pub(super) struct Waits {
@@ -72,7 +75,7 @@ impl Waits {
         {
             self.next = settings.initial;
         }
-        let base = self.next.min(settings.cap);
+        let base = self.next.min(settings.cap).max(SHORTEST);
         // Settings are the user's: a wait never becomes shorter and never overflows.
         let grown = base.as_secs_f64() * settings.factor.max(1.0);
         self.next = Duration::try_from_secs_f64(grown)
@@ -140,6 +143,21 @@ mod tests {
             Duration::from_millis(800),
             "120 s of health"
         );
+    }
+
+    #[test]
+    fn contract_9_waits_of_nothing_are_not_believed() {
+        let nothing = Backoff {
+            initial: Duration::ZERO,
+            cap: Duration::ZERO,
+            jitter: 0.0,
+            ..Backoff::default()
+        };
+        let mut waits = Waits::new(nothing);
+        let mut random = fastrand::Rng::with_seed(1);
+        for _ in 0..3 {
+            assert_eq!(waits.failed(Instant::now(), &mut random), super::SHORTEST);
+        }
     }
 
     #[test]

@@ -40,12 +40,13 @@ impl<K: Kind> Lister<K> {
         }
     }
 
-    /// A cluster-scoped object by its name.
+    /// An object by its name: of a cluster-scoped kind, or in the namespace that the informer looks at. Where it looks
+    /// at all of them, ask [`Lister::namespace`].
     ///
     /// # Errors
     /// If it is not in the cache; the error names the resource.
     pub fn get(&self, name: &str) -> Result<Arc<K>, Error> {
-        get(&self.store, None, name)
+        get(&self.store, self.store.resource().namespace(), name)
     }
 
     /// An object by its key.

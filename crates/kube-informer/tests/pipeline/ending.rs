@@ -103,7 +103,7 @@ fn the_end_of_the_runtime_is_an_end() {
     let first = runtime();
     let registration = first.block_on(async {
         let registration = informer
-            .add_async_handler(|_| std::future::pending::<()>(), HandlerOptions::new())
+            .add_async_handler_with(|_| std::future::pending::<()>(), HandlerOptions::new())
             .unwrap();
         informer.start().unwrap();
         informer.wait_for_sync(LONG).await.unwrap();
@@ -113,7 +113,7 @@ fn the_end_of_the_runtime_is_an_end() {
     assert!(informer.is_stopped());
     runtime().block_on(async {
         timeout(LONG, informer.shutdown()).await.unwrap();
-        timeout(LONG, registration.removed()).await.unwrap();
+        timeout(LONG, registration.remove_and_wait()).await.unwrap();
     });
 }
 

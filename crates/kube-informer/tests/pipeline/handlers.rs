@@ -44,7 +44,7 @@ async fn a_stuck_handler_delays_nobody() {
     let permits = Arc::new(Semaphore::new(0));
     let wait = Arc::clone(&permits);
     let asynchronous = informer
-        .add_async_handler(
+        .add_async_handler_with(
             move |event| {
                 let (pending, wait) = (pending.clone(), Arc::clone(&wait));
                 async move {
@@ -181,10 +181,10 @@ async fn a_panic_costs_one_event() {
             .add_handler_with(panicking(&calls), options.clone().name("inline").never_blocks())
             .unwrap(),
         informer
-            .add_async_handler(in_the_future, options.clone().name("future"))
+            .add_async_handler_with(in_the_future, options.clone().name("future"))
             .unwrap(),
         informer
-            .add_async_handler(in_the_call, options.clone().name("call"))
+            .add_async_handler_with(in_the_call, options.clone().name("call"))
             .unwrap(),
     ];
     let (handler, mut sound) = recorder();
@@ -362,7 +362,7 @@ async fn one_handler_twice_is_two() {
     informer.add_handler(count.clone()).unwrap();
     informer.start().unwrap();
     first.synced().await.unwrap();
-    first.removed().await;
+    first.remove_and_wait().await;
     assert_eq!(informer.registrations().len(), 1);
     informer.shutdown().await;
     assert_eq!(count.0.load(Ordering::Relaxed), 4);

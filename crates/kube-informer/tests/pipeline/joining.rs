@@ -146,7 +146,7 @@ async fn joining_and_leaving_under_load_misses_nothing() {
                 if round % 5 == 0 {
                     stayed.push(told);
                 } else {
-                    registration.removed().await;
+                    registration.remove_and_wait().await;
                     assert_eq!(registration.backlog(), 0);
                     believe(&told.rest().await);
                 }
@@ -210,7 +210,7 @@ async fn a_handler_that_does_not_sync_is_named() {
     let informer = server.informer();
     let options = HandlerOptions::new().name("sleeper");
     let stuck = informer
-        .add_async_handler(|_| std::future::pending::<()>(), options)
+        .add_async_handler_with(|_| std::future::pending::<()>(), options)
         .unwrap();
     informer.start().unwrap();
     informer.wait_for_sync(LONG).await.unwrap();

@@ -81,7 +81,7 @@ async fn nothing_is_added_to_a_stopped_informer() {
         let errors = [
             informer.add_handler(|_| {}).unwrap_err(),
             informer
-                .add_async_handler(|_| std::future::ready(()), HandlerOptions::new())
+                .add_async_handler_with(|_| std::future::ready(()), HandlerOptions::new())
                 .unwrap_err(),
             informer.events().unwrap_err(),
             informer.index("index", |_| [0]).unwrap_err(),
@@ -134,7 +134,7 @@ async fn a_stop_delivers_what_had_come_and_leaves_nothing() {
             let _ = sender.send(event);
         }
     };
-    informer.add_async_handler(slow, every_event).unwrap();
+    informer.add_async_handler_with(slow, every_event).unwrap();
     informer.start().unwrap();
     for round in 0..200 {
         server.put("a/n0", &round.to_string());
@@ -239,7 +239,7 @@ async fn a_run_that_is_dropped_while_it_waits_for_a_handler_does_not_say_it_has_
     }
     running.abort();
     assert!(running.await.unwrap_err().is_cancelled());
-    let mut removed = Box::pin(stuck.removed());
+    let mut removed = Box::pin(stuck.remove_and_wait());
     assert!(
         futures::poll!(&mut removed).is_pending(),
         "the handler is still running"

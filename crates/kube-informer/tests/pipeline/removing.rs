@@ -37,7 +37,7 @@ async fn a_handler_may_remove_itself() {
         *slot.lock() = Some(registration.clone());
         informer.start().unwrap();
         informer.wait_for_sync(LONG).await.unwrap();
-        timeout(LONG, registration.removed()).await.unwrap();
+        timeout(LONG, registration.remove_and_wait()).await.unwrap();
         assert_eq!(calls.load(Ordering::Relaxed), 1);
         assert!(!registration.has_synced());
         assert!(registration.synced().await.unwrap_err().is_stopped());
@@ -58,12 +58,12 @@ async fn an_asynchronous_handler_may_wait_for_its_own_removal() {
         let (inside, through) = (Arc::clone(&inside), through.clone());
         async move {
             let registration = inside.lock().clone().expect("it is set before the start");
-            registration.removed().await;
+            registration.remove_and_wait().await;
             let _ = through.send(());
         }
     };
     let registration = informer
-        .add_async_handler(handler, HandlerOptions::new())
+        .add_async_handler_with(handler, HandlerOptions::new())
         .unwrap();
     *slot.lock() = Some(registration.clone());
     informer.start().unwrap();
@@ -71,7 +71,7 @@ async fn an_asynchronous_handler_may_wait_for_its_own_removal() {
         .await
         .expect("it does not wait for itself")
         .unwrap();
-    timeout(LONG, registration.removed()).await.unwrap();
+    timeout(LONG, registration.remove_and_wait()).await.unwrap();
     *slot.lock() = None;
     assert!(
         passed.recv().await.is_none(),
@@ -99,14 +99,14 @@ async fn a_handler_waits_for_the_removal_of_another() {
     let removing = move |_: Event<ConfigMap>| {
         let (other, said) = (other.clone(), said.clone());
         async move {
-            let mut removal = Box::pin(other.removed());
+            let mut removal = Box::pin(other.remove_and_wait());
             let _ = said.send(futures::poll!(&mut removal).is_ready());
             removal.await;
             let _ = said.send(true);
         }
     };
     informer
-        .add_async_handler(removing, HandlerOptions::new())
+        .add_async_handler_with(removing, HandlerOptions::new())
         .unwrap();
     assert!(
         !timeout(LONG, says.recv()).await.unwrap().unwrap(),
@@ -135,7 +135,7 @@ async fn removed_means_that_it_runs_no_more() {
     let (pending, mut pending_told) = told();
     let mut finished = Some(finished);
     let asynchronous = informer
-        .add_async_handler(
+        .add_async_handler_with(
             move |event| {
                 let _ = pending.send(event);
                 let finished = finished.take();
@@ -154,7 +154,7 @@ async fn removed_means_that_it_runs_no_more() {
 
     let mut removals = [blocking.clone(), asynchronous.clone()].map(|registration| {
         tokio::spawn(async move {
-            registration.removed().await;
+            registration.remove_and_wait().await;
         })
     });
     server.put("a/n0", "changed");
@@ -181,7 +181,9 @@ async fn removing_is_possible_at_any_time_and_any_number_of_times() {
     let informer = server.informer();
     let (handler, mut told) = recorder();
     let early = informer.add_handler(handler).unwrap();
-    timeout(LONG, early.removed()).await.expect("before the start");
+    timeout(LONG, early.remove_and_wait())
+        .await
+        .expect("before the start");
     assert!(told.rest().await.is_empty(), "the handler is freed");
     assert!(early.synced().await.unwrap_err().is_stopped());
 
@@ -191,20 +193,22 @@ async fn removing_is_possible_at_any_time_and_any_number_of_times() {
     assert_eq!(told.next().await, "* a/n0@2");
     late.remove();
     late.remove();
-    timeout(LONG, late.removed()).await.unwrap();
-    timeout(LONG, early.removed()).await.unwrap();
+    timeout(LONG, late.remove_and_wait()).await.unwrap();
+    timeout(LONG, early.remove_and_wait()).await.unwrap();
 
     let (handler, mut told) = recorder();
     let last = informer.add_handler(handler).unwrap();
     last.synced().await.unwrap();
     informer.shutdown().await;
-    timeout(LONG, last.removed()).await.expect("after the stop");
+    timeout(LONG, last.remove_and_wait())
+        .await
+        .expect("after the stop");
     assert!(last.has_synced());
     last.synced().await.unwrap();
     assert_eq!(told.rest().await.len(), 1);
     drop(informer);
     last.remove();
-    timeout(LONG, last.removed())
+    timeout(LONG, last.remove_and_wait())
         .await
         .expect("after the informer is gone");
 }

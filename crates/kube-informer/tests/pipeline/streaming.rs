@@ -73,7 +73,7 @@ async fn a_dropped_stream_is_removed() {
     drop(events);
     assert_eq!((informer.registrations().len(), registration.backlog()), (0, 0));
     assert!(registration.synced().await.unwrap_err().is_stopped());
-    timeout(LONG, registration.removed()).await.unwrap();
+    timeout(LONG, registration.remove_and_wait()).await.unwrap();
     informer.shutdown().await;
 }
 
@@ -86,7 +86,7 @@ async fn a_removed_stream_ends() {
     informer.start().unwrap();
     informer.wait_for_sync(LONG).await.unwrap();
     let registration = events.registration();
-    timeout(LONG, registration.removed())
+    timeout(LONG, registration.remove_and_wait())
         .await
         .expect("it waits for nobody");
     assert!(events.next().await.is_none());

@@ -10,6 +10,7 @@ use super::scripted::{
 };
 use super::table::{plain, steady};
 use crate::delta_fifo::Delta;
+use crate::delta_fifo::FULL;
 use crate::error::{Error, StatusError};
 use crate::reflector::driver::Requested;
 use crate::reflector::machine::Settings;
@@ -530,7 +531,7 @@ async fn contract_11_cancelled_while_the_queue_is_full() {
     });
     let script = Script::new().lists(&[], at("10")).sends(endless.collect());
     let stage = ends_when_cancelled(plain(), script, SOON).await;
-    assert_eq!(stage.queue.len(), 2_000, "the driver waited for room");
+    assert_eq!(stage.queue.len(), FULL, "the driver waited for room");
 }
 
 #[tokio::test(start_paused = true)]
@@ -571,7 +572,7 @@ async fn a_full_queue_makes_the_driver_wait_and_loses_nothing() {
     let mut seen = Vec::new();
     while seen.len() < 4_001 {
         let batch = stage.queue.pop().await.expect("the queue is open");
-        assert!(batch.len() <= 1_000);
+        assert!(batch.len() <= FULL);
         seen.extend(batch);
     }
     let versions: Vec<String> = seen

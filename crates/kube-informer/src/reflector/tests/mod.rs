@@ -1,7 +1,6 @@
 //! The reflector proved: first its decisions, told as tables without a clock or a socket, then its deeds, against a
 //! scripted source in paused time.
 
-mod delta_queue;
 mod driver;
 mod informer;
 mod lists;
