@@ -197,15 +197,13 @@ async fn c3_forgotten_history_is_followed_by_a_list_that_tells_what_was_missed()
     // From here until the server has forgotten, the informer's requests do not get through.
     scene
         .tap
-        .proxy(|_, _| Some(failure(503, "ServiceUnavailable", "not now")));
+        .proxy(|_, _| Some(failure(429, "TooManyRequests", "not now")));
     match (server.embedded(), server.real()) {
         (Some(embedded), _) => embedded.cut_connections(),
         (_, Some(real)) => real.restart_apiserver().await.expect("the same address"),
         _ => unreachable!("a server is embedded or real"),
     }
-    scene
-        .error_that(|error| error.server_status().is_some_and(|status| status.code == 503))
-        .await;
+    scene.error_that(kube_informer::Error::is_too_many_requests).await;
     scene.change("changed", "2").await;
     scene.delete("gone").await;
     scene.make("new").await;

@@ -242,7 +242,7 @@ async fn g7_all_namespaces_are_listed_in_the_order_of_their_keys() {
     let server = TestServer::start().await;
     let raw = server.raw();
     make(&raw, &["a", "b"]).await;
-    let all = raw.get("/api/v1/configmaps?limit=500").await;
+    let all = raw.get("/api/v1/configmaps").await;
     let keys: Vec<String> = all.body["items"]
         .as_array()
         .expect("items")

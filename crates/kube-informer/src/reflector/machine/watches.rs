@@ -26,7 +26,9 @@ impl Machine {
             }
             _ => false,
         };
-        let answered = watching.opened.is_some() || status.is_some();
+        // A server that asks for fewer requests is not asked for a list.
+        let throttled = status.is_some_and(StatusError::is_too_many_requests);
+        let answered = watching.opened.is_some() || status.is_some() && !throttled;
         if status.is_some_and(StatusError::is_too_large_version) {
             self.last_unusable = true;
         }

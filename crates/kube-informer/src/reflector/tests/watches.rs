@@ -74,13 +74,16 @@ fn c3_the_fifth_watch_that_breaks_without_an_event_leads_to_a_new_cycle() {
     play.go_on(&[(broke(), "wait 12.8s"), (Waited, "list 10")]);
 }
 
-/// A server that cannot be reached at all would not answer a list either.
+/// A server that cannot be reached would not answer a list either, and one that asks for fewer requests should not be
+/// asked for more.
 #[test]
-fn c3_a_server_that_is_away_is_asked_for_a_watch_however_long_it_takes() {
-    let mut play = asked();
-    for _ in 0..6 {
-        play.tell(refused());
-        play.go_on(&[(Waited, "watch 10")]);
+fn c3_a_server_that_is_away_or_busy_is_asked_for_a_watch_however_long_it_takes() {
+    for away in [refused, || answers(429)] {
+        let mut play = asked();
+        for _ in 0..20 {
+            play.tell(away());
+            play.go_on(&[(Waited, "watch 10")]);
+        }
     }
 }
 
