@@ -55,7 +55,7 @@ async fn d1_a_list_is_held_against_what_is_known() {
     maps.create("brief", "1").await;
     maps.delete("brief").await;
     let version = maps.create("new", "1").await;
-    gate.open();
+    maps.open(&gate).await;
     caught_up(&informer, version).await;
     // What is gone comes first. What was never seen is never told, and what did not change is not even copied.
     assert_eq!(heard.word().await, "?goes");
@@ -161,7 +161,7 @@ async fn d1_a_resync_leaves_out_what_is_queued_anyway() {
     assert_eq!(quick.word().await, "~b");
     gate.close();
     let version = maps.create("d", "1").await;
-    gate.open();
+    maps.open(&gate).await;
     caught_up(&informer, version).await;
     assert_eq!(quick.until("+d").await.last().map(String::as_str), Some("+d"));
     drop(release);
@@ -187,7 +187,7 @@ async fn d1_synced_means_that_the_first_list_is_in_the_store() {
     let registration = informer.add_handler(handler).expect("a handler");
     assert!(!informer.has_synced() && !registration.has_synced());
     assert!(informer.lister().is_empty() && informer.resource_version().is_none());
-    gate.open();
+    maps.open(&gate).await;
     soon(synced).await.expect("a sync");
     assert_eq!(informer.lister().len(), 3);
     assert!(informer.resource_version().is_some());
@@ -306,7 +306,7 @@ async fn d2_a_replace_is_one_step() {
             }
         })
     };
-    gate.open();
+    maps.open(&gate).await;
     let reached = informer
         .wait_for_version(version, crate::informers::PATIENCE)
         .await;
@@ -356,7 +356,7 @@ async fn d3_errors_of_every_part_are_reported() {
     gate.close();
     let error = soon(told.recv()).await.expect("an error");
     assert!(error.is_expired() && error.doing() == Some(Doing::Watching));
-    gate.open();
+    maps.open(&gate).await;
     // In between: a transform. The informer tries again, and the object is there.
     let version = maps.create("b", "unripe").await;
     caught_up(&informer, version).await;
@@ -419,7 +419,7 @@ async fn d4_what_a_list_finds_unchanged_counts_as_a_resync() {
     unasking.listed(2).await;
     gate.close();
     maps.change("a", "2").await;
-    gate.open();
+    maps.open(&gate).await;
     assert_eq!(asking.listed(2).await, ["=b", "~a"]);
     maps.create("end", "1").await;
     assert_eq!(unasking.until("+end").await, ["~a", "+end"]);

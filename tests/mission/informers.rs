@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Resource;
-use kube::api::{Api, DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, VersionMatch};
 use kube_informer::{
     ApiListWatch, Backoff, Error, Event, InformerBuilder, Key, Kind, ListRequest, ListWatch, Listing,
     SharedInformer, StatusError, Version, WatchEvent, WatchRequest, Watching,
@@ -189,6 +189,20 @@ impl Maps {
         version_of(&changed.expect("an object"))
     }
 
+    /// Opens a gate when the server answers lists with everything that was written: a server may lag behind itself.
+    pub(crate) async fn open(&self, gate: &Gate) {
+        let current = self.api.list(&ListParams::default()).await.expect("a list");
+        let version = current.metadata.resource_version.expect("a version");
+        let at_least = ListParams::default()
+            .at(&version)
+            .matching(VersionMatch::NotOlderThan);
+        self.api
+            .list(&at_least)
+            .await
+            .expect("a list of that version or a newer one");
+        gate.open();
+    }
+
     pub(crate) async fn delete(&self, name: &str) {
         let deleted = self.api.delete(name, &DeleteParams::default()).await;
         deleted.expect("an object");
@@ -276,7 +290,7 @@ impl Gate {
         self.0.send_modify(|turns| *turns |= 1);
     }
 
-    pub(crate) fn open(&self) {
+    fn open(&self) {
         self.0.send_modify(|turns| *turns += *turns & 1);
     }
 

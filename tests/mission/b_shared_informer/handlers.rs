@@ -119,7 +119,7 @@ async fn b4_a_deletion_that_nobody_saw_is_told_as_such() {
     maps.change("a", "2").await;
     maps.delete("a").await;
     let last = maps.create("c", "1").await;
-    gate.open();
+    maps.open(&gate).await;
     caught_up(&informer, last).await;
     let Event::Deleted(deleted) = heard.next().await else {
         panic!("no deletion");
@@ -142,7 +142,7 @@ async fn b4_an_object_made_anew_under_its_name_is_another_one() {
     gate.close();
     maps.delete("a").await;
     let anew = maps.create("a", "2").await;
-    gate.open();
+    maps.open(&gate).await;
     caught_up(&informer, anew).await;
     assert_eq!(heard.until("+a").await, ["*a", "?a", "+a"]);
     stopped(&informer).await;

@@ -72,7 +72,7 @@ async fn b9_a_panicking_error_handler_stops_nothing() {
     started(&informer).await;
     gate.close();
     let version = maps.create("b", "1").await;
-    gate.open();
+    maps.open(&gate).await;
     caught_up(&informer, version).await;
     assert!(informer.status().errors >= 1);
     stopped(&informer).await;

@@ -67,7 +67,7 @@ async fn e4_what_is_gone_keeps_its_key() {
     gate.close();
     maps.delete("unseen").await;
     let version = maps.create("end", "1").await;
-    gate.open();
+    maps.open(&gate).await;
     caught_up(&informer, version).await;
     let Event::Deleted(deleted) = heard.next().await else {
         panic!("no deletion");

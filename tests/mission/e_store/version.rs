@@ -73,7 +73,7 @@ async fn e5_a_list_moves_the_version_too() {
     let first = informer.resource_version().expect("a version");
     gate.close();
     let written = maps.change("a", "2").await;
-    gate.open();
+    maps.open(&gate).await;
     caught_up(&informer, written).await;
     assert!(first.is_before(&informer.resource_version().expect("a version")));
     assert!(informer.status().lists >= 1);
