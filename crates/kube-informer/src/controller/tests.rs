@@ -69,7 +69,7 @@ impl Rig {
 
 /// Contract 4, and the order of the queue.
 #[tokio::test]
-async fn the_store_is_written_before_anyone_is_told() {
+async fn contract_4_the_store_is_written_before_anyone_is_told() {
     let (rig, controller) = rig(Duration::ZERO);
     let mut events = rig.processor.stream(HandlerOptions::new().every_event()).unwrap();
     rig.list(&["a"], 1).await;
@@ -150,7 +150,7 @@ async fn nobody_waits_while_an_old_cache_is_freed() {
 
 /// Nobody can be synced by a watch event.
 #[tokio::test]
-async fn only_a_list_syncs() {
+async fn contract_8_only_a_list_syncs() {
     let (rig, controller) = rig(Duration::ZERO);
     rig.push(Delta::Upsert(rig.item("b", 1))).await;
     rig.push(Delta::Bookmark(Version::from(2))).await;

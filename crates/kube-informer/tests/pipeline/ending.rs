@@ -36,7 +36,7 @@ impl std::fmt::Display for Incomparable {
 /// The part that fills the cache may die of it, also where it works on a long list elsewhere. Then the informer stops and
 /// says so: nobody waits for what never comes.
 #[tokio::test]
-async fn an_informer_whose_cache_cannot_be_written_stops() {
+async fn contract_12_an_informer_whose_cache_cannot_be_written_stops() {
     for objects in [2, 2_500] {
         let log = Log::default();
         let _guard = tracing::subscriber::set_default(log.clone());
@@ -150,7 +150,7 @@ async fn starting_beside_others_is_safe() {
 
 /// Many informers, each through its whole life, while its source changes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whole_lives_leave_nothing() {
+async fn contract_11_whole_lives_leave_nothing() {
     let lives = (0..20).map(|n| {
         tokio::spawn(async move {
             let server = Server::with(&["a/n0", "a/n1"]);

@@ -29,7 +29,7 @@ fn churn(server: &Server, rounds: usize) {
 /// Contract 6, for one that blocks its thread and for one that never finishes its future: the store and the others go
 /// on, the backlog stays within the number of objects, and afterwards the last word is right.
 #[tokio::test]
-async fn a_stuck_handler_delays_nobody() {
+async fn contract_6_a_stuck_handler_delays_nobody() {
     let server = Server::with(&["a/n0", "a/n1", "a/n2", "a/n3", "a/n4"]);
     let informer = server.informer();
     let (release, gate) = std::sync::mpsc::channel::<()>();
@@ -148,7 +148,7 @@ fn panicking(calls: &Arc<AtomicUsize>) -> Panicking {
 /// Contract 8: a panic at an initial add is no reason never to be synced. Each event comes once, each panic is counted
 /// and logged with the handler's name.
 #[tokio::test]
-async fn a_panic_costs_one_event() {
+async fn contract_6_a_panic_costs_one_event() {
     let log = Log::default();
     let _guard = tracing::subscriber::set_default(log.clone());
     let server = Server::with(&["a/n0", "a/n1"]);
@@ -216,7 +216,7 @@ async fn a_panic_costs_one_event() {
 
 /// Contract 4.
 #[tokio::test]
-async fn the_cache_is_ahead_of_every_handler() {
+async fn contract_4_the_cache_is_ahead_of_every_handler() {
     let server = Server::with(&["a/n0"]);
     let informer = server.informer();
     let by_text = informer.index("text", text).unwrap();

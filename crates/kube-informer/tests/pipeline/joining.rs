@@ -11,7 +11,7 @@ use crate::scripted::Server;
 use crate::told::{LONG, agrees, believe, recorder, told};
 
 #[tokio::test]
-async fn a_late_handler_sees_everything_once_then_every_change() {
+async fn contract_7_a_late_handler_sees_everything_once_then_every_change() {
     let server = Server::with(&["a/n0", "a/n1"]);
     let informer = server.informer();
     let (handler, mut early) = recorder();
@@ -62,7 +62,7 @@ async fn an_empty_list_is_a_list() {
 
 /// A joiner that handles nothing yet holds up neither the cache nor the others, and misses nothing.
 #[tokio::test]
-async fn nobody_waits_for_who_joins() {
+async fn contract_7_nobody_waits_for_who_joins() {
     let server = Server::with(&["a/n0", "a/n1"]);
     let informer = server.informer();
     let (handler, mut others) = recorder();
@@ -100,7 +100,7 @@ async fn nobody_waits_for_who_joins() {
 /// Handlers and streams of all sorts come and go while everything changes; each sees a valid history, and those that
 /// stay end with what the cache holds.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn joining_and_leaving_under_load_misses_nothing() {
+async fn contract_5_joining_and_leaving_under_load_misses_nothing() {
     let server = Server::with(&["a/n0", "a/n1", "a/n2", "b/n0"]);
     let informer = server.informer();
     informer.start().unwrap();
@@ -179,7 +179,7 @@ async fn joining_and_leaving_under_load_misses_nothing() {
 
 /// An index that comes while handlers are at work changes nothing for them.
 #[tokio::test]
-async fn an_added_index_does_not_break_a_history() {
+async fn contract_3_an_added_index_does_not_break_a_history() {
     let server = Server::with(&["a/n0", "a/n1"]);
     let informer = server.informer();
     let (handler, mut told) = recorder();

@@ -115,7 +115,7 @@ async fn a_stopped_informer_can_be_read() {
 
 /// Contract 11: handlers hear of everything that had come, and nothing runs afterwards.
 #[tokio::test]
-async fn a_stop_delivers_what_had_come_and_leaves_nothing() {
+async fn contract_11_a_stop_delivers_what_had_come_and_leaves_nothing() {
     let server = Server::with(&["a/n0", "a/n1"]);
     let informer = server.informer();
     let (every_event, options) = (

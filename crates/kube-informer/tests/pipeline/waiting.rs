@@ -22,7 +22,7 @@ fn forbidden() -> Error {
 
 /// Contract 8: the error says what kind it was, how long, and why.
 #[tokio::test(start_paused = true)]
-async fn a_sync_that_does_not_come_says_why() {
+async fn contract_8_a_sync_that_does_not_come_says_why() {
     let server = Server::new();
     server.fail_lists(Some(forbidden()));
     let informer = server.informer();
@@ -165,7 +165,7 @@ async fn a_version_without_order_is_refused() {
 
 /// Contract 2: the server itself went back. Whoever is to know hears it, and histories stay whole.
 #[tokio::test(start_paused = true)]
-async fn a_restored_backup_is_told_and_followed() {
+async fn contract_2_a_restored_backup_is_told_and_followed() {
     let server = Server::with(&["a/n0", "a/n1", "a/n2"]);
     let informer = server.informer();
     let (sender, mut errors) = tokio::sync::mpsc::unbounded_channel();
@@ -210,7 +210,7 @@ async fn a_restored_backup_is_told_and_followed() {
 
 /// The history through a restored backup, from its beginning.
 #[tokio::test(start_paused = true)]
-async fn a_history_survives_a_restored_backup() {
+async fn contract_3_a_history_survives_a_restored_backup() {
     let server = Server::with(&["a/n0", "a/n1", "a/n2"]);
     let informer = server.informer();
     let (handler, mut told) = recorder();

@@ -253,14 +253,14 @@ fn run(seed: u64, hashes: Seed, every_event: bool) {
 }
 
 #[test]
-fn coalesced_changes_are_a_valid_history() {
+fn contract_3_coalesced_changes_are_a_valid_history() {
     for seed in 0..60 {
         run(seed, Seed::new(seed), false);
     }
 }
 
 #[test]
-fn every_event_comes_in_order() {
+fn contract_3_every_event_comes_in_order() {
     for seed in 0..60 {
         run(seed, Seed::new(seed), true);
     }
@@ -277,7 +277,7 @@ fn objects_whose_hashes_collide_are_still_told_apart() {
 
 /// A stuck handler and objects that come and go under ever new names: nothing grows, also in the middle of a resync.
 #[test]
-fn churn_beside_a_stuck_handler_leaves_nothing() {
+fn contract_6_churn_beside_a_stuck_handler_leaves_nothing() {
     let mut cache = Cache::new(Seed::new(1));
     for n in 0..5 {
         cache.upsert(tagged(&key(&format!("stays{n}")), 1, 1, &[]));
@@ -325,7 +325,7 @@ fn a_cleared_queue_is_as_if_nothing_had_come() {
 
 /// A handler is past its initial adds only when it comes back after the last one.
 #[test]
-fn the_last_initial_add_has_to_be_handled_too() {
+fn contract_8_the_last_initial_add_has_to_be_handled_too() {
     let mut cache = Cache::new(Seed::new(1));
     for n in 0..3 {
         cache.upsert(tagged(&key(&format!("n{n}")), 1, 1, &[]));

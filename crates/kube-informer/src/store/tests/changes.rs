@@ -12,7 +12,7 @@ use crate::store::{Change, Lister, Seed};
 use crate::version::Version;
 
 #[test]
-fn nothing_is_seen_before_it_is_published() {
+fn contract_1_nothing_is_seen_before_it_is_published() {
     let mut cache = Cache::new(Seed::new(1));
     cache.upsert(tagged(&key("a/b"), 7, 1, &[]));
     assert!(cache.store.snapshot().is_empty());
@@ -24,7 +24,7 @@ fn nothing_is_seen_before_it_is_published() {
 
 /// Contract 10: an unchanged object is neither copied nor told of, whether it came decoded or not.
 #[test]
-fn a_list_keeps_what_did_not_change() {
+fn contract_10_a_list_keeps_what_did_not_change() {
     for known in [true, false] {
         let mut cache = Cache::new(Seed::new(2));
         let keys: Vec<Key> = (0..100).map(|n| Key::namespaced("a", &format!("n{n}"))).collect();

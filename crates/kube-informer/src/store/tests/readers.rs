@@ -24,7 +24,7 @@ fn generation(number: u64) -> Vec<ConfigMap> {
 }
 
 #[test]
-fn a_look_never_mixes_two_moments() {
+fn contract_1_a_look_never_mixes_two_moments() {
     let mut cache = Cache::new(Seed::new(1));
     let tags = cache.index("tags", tags_of).unwrap();
     cache.replace(generation(1), 1);
