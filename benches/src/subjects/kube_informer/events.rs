@@ -74,7 +74,7 @@ async fn measure(size: Size, options: HandlerOptions, until: Until) -> Outcome<T
         registrations.push(informer.add_handler_with(handler, options.clone())?);
     }
     for registration in &registrations {
-        registration.wait_for_sync().await?;
+        registration.synced().await?;
     }
 
     let watch = Stopwatch::start();

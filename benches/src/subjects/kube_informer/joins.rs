@@ -24,7 +24,7 @@ pub(super) async fn run(report: Report, size: Size) -> Outcome {
     let seen = gaps.clone();
     let all = HandlerOptions::new().every_event().never_blocks();
     let first = informer.add_handler_with(move |_: Event<Pod>| seen.delivered(), all)?;
-    first.wait_for_sync().await?;
+    first.synced().await?;
     gate.notify_one();
     tokio::time::sleep(WHILE).await;
 
@@ -38,9 +38,9 @@ pub(super) async fn run(report: Report, size: Size) -> Outcome {
         let late = informer.add_handler(|_: Event<Pod>| ())?;
         // The same length as without a join, and longer if the join takes longer.
         tokio::time::sleep(WHILE).await;
-        late.wait_for_sync().await?;
+        late.synced().await?;
         joined.push(gaps.take_longest());
-        late.removed().await;
+        late.remove_and_wait().await;
     }
     report.waits("longest gap, nobody joins", alone);
     report.waits("longest gap, a handler joins", joined);
