@@ -104,7 +104,7 @@ impl Show {
                 }
             }
             Event::Deleted(gone) => self.change(Sign::Deleted, kind, gone, &state(kind, &gone.data)),
-            _ => {}
+            Event::Added { .. } => {}
         }
     }
 
