@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use crate::error::Error;
 
 /// What names an object within its kind: `namespace/name`, or `name` for cluster-scoped kinds.
 ///
-/// A key is small and cheap to clone. It stands for client-go's `ObjectName` and for the strings of
+/// A key is one shared string: cloning it costs a counter. It stands for client-go's `ObjectName` and for the strings of
 /// `MetaNamespaceKeyFunc`, and prints and parses as those do. Keys order by namespace, then by name; cluster-scoped
 /// keys come first.
 ///
@@ -24,121 +23,84 @@ use crate::error::Error;
 /// assert!("a/b/c".parse::<Key>().is_err());
 /// # Ok::<(), kube_informer::Error>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Key {
-    text: Text,
+    text: Arc<str>,
 }
-
-/// Most keys are short and lie where they are used: reading one then touches no other memory.
-#[derive(Clone)]
-enum Text {
-    Short { len: u8, bytes: [u8; SHORT] },
-    Long(Arc<str>),
-}
-
-/// So that a key takes 48 bytes.
-const SHORT: usize = 46;
 
 impl Key {
     /// The key of a namespaced object.
+    #[must_use]
     pub fn namespaced(namespace: &str, name: &str) -> Key {
         Key::new(Some(namespace), name)
     }
 
     /// The key of a cluster-scoped object.
+    #[must_use]
     pub fn cluster(name: &str) -> Key {
         Key::new(None, name)
     }
 
     /// The key of an object in a namespace, or of a cluster-scoped one; an empty namespace counts as none.
+    #[must_use]
     pub fn new(namespace: Option<&str>, name: &str) -> Key {
-        let (namespace, slash) = match namespace {
-            Some(namespace) if !namespace.is_empty() => (namespace, "/"),
-            _ => ("", ""),
+        let text = match namespace {
+            Some(namespace) if !namespace.is_empty() => {
+                let mut text = String::with_capacity(namespace.len() + 1 + name.len());
+                text.push_str(namespace);
+                text.push('/');
+                text.push_str(name);
+                text.into()
+            }
+            _ => name.into(),
         };
-        Key {
-            text: Text::new([namespace, slash, name]),
-        }
+        Key { text }
     }
 
     /// The namespace; none for cluster-scoped objects.
+    #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.parts().0
     }
 
     /// The name.
+    #[must_use]
     pub fn name(&self) -> &str {
         self.parts().1
     }
 
     /// Namespace and name at once.
+    #[must_use]
     pub fn parts(&self) -> (Option<&str>, &str) {
-        let text = self.as_str();
-        match text.split_once('/') {
+        match self.text.split_once('/') {
             Some((namespace, name)) => (Some(namespace), name),
-            None => (None, text),
+            None => (None, &self.text),
         }
     }
 
     /// The printed form.
+    #[must_use]
     pub fn as_str(&self) -> &str {
-        match &self.text {
-            Text::Short { .. } => std::str::from_utf8(self.bytes()).expect("it was made from text"),
-            Text::Long(text) => text,
-        }
+        &self.text
     }
 
-    fn bytes(&self) -> &[u8] {
-        match &self.text {
-            Text::Short { len, bytes } => &bytes[..usize::from(*len)],
-            Text::Long(text) => text.as_bytes(),
-        }
+    /// Whether this is the key of an object in that namespace.
+    pub(crate) fn is_in(&self, namespace: &str) -> bool {
+        self.text.as_bytes().get(namespace.len()) == Some(&b'/') && self.text.starts_with(namespace)
     }
 
     /// Whether this is the key of that object, without making a key for it.
     pub(crate) fn is(&self, namespace: Option<&str>, name: &str) -> bool {
-        let text = self.bytes();
+        let text = &*self.text;
         match namespace {
-            None => text == name.as_bytes(),
+            None => text == name,
             Some(namespace) => {
                 text.len() == namespace.len() + 1 + name.len()
-                    && text[namespace.len()] == b'/'
-                    && text.ends_with(name.as_bytes())
-                    && text.starts_with(namespace.as_bytes())
+                    && text.as_bytes()[namespace.len()] == b'/'
+                    && text.ends_with(name)
+                    && text.starts_with(namespace)
             }
         }
-    }
-}
-
-impl Text {
-    fn new<const PARTS: usize>(parts: [&str; PARTS]) -> Text {
-        let len: usize = parts.iter().map(|part| part.len()).sum();
-        match u8::try_from(len) {
-            Ok(short) if len <= SHORT => {
-                let mut bytes = [0; SHORT];
-                let mut at = 0;
-                for part in parts {
-                    bytes[at..at + part.len()].copy_from_slice(part.as_bytes());
-                    at += part.len();
-                }
-                Text::Short { len: short, bytes }
-            }
-            _ => Text::Long(parts.concat().into()),
-        }
-    }
-}
-
-impl PartialEq for Key {
-    fn eq(&self, other: &Key) -> bool {
-        self.bytes() == other.bytes()
-    }
-}
-
-impl Eq for Key {}
-
-impl Hash for Key {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.bytes().hash(state);
     }
 }
 
@@ -154,9 +116,7 @@ impl FromStr for Key {
                 Err(Error::invalid_key(text, "it has no name"))
             }
             Some(("", _)) => Err(Error::invalid_key(text, "nothing stands before the '/'")),
-            _ => Ok(Key {
-                text: Text::new([text]),
-            }),
+            _ => Ok(Key { text: text.into() }),
         }
     }
 }
@@ -175,19 +135,19 @@ impl PartialOrd for Key {
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
+        f.pad(&self.text)
     }
 }
 
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
+        f.pad(&self.text)
     }
 }
 
 impl AsRef<str> for Key {
     fn as_ref(&self) -> &str {
-        self.as_str()
+        &self.text
     }
 }
 
@@ -235,23 +195,8 @@ mod tests {
             assert!(!key.is(namespace, name), "{namespace:?} {name}");
         }
         assert!(Key::cluster("n").is(None, "n"));
-    }
-
-    #[test]
-    fn short_and_long_keys_are_the_same_to_their_users() {
-        assert_eq!(size_of::<Key>(), 48);
-        for length in 1..120 {
-            let (namespace, name) = ("n".repeat(length / 2), "é".repeat(length));
-            let key = Key::new(Some(&namespace), &name);
-            let expected = if namespace.is_empty() {
-                name.clone()
-            } else {
-                format!("{namespace}/{name}")
-            };
-            assert_eq!(key.as_str(), expected);
-            assert_eq!(key, expected.parse().unwrap());
-            assert!(key.is(Some(namespace.as_str()).filter(|n| !n.is_empty()), &name));
-        }
+        assert!(key.is_in("ab") && !key.is_in("a") && !key.is_in("abc") && !key.is_in("ab/cd"));
+        assert!(!Key::cluster("ab").is_in("ab"));
     }
 
     #[test]

@@ -246,7 +246,7 @@ impl<'a, K> Objects<'a, K> {
 
 /// The range of a namespace may hold others that collide with it.
 fn in_namespace<K>(entry: &Entry<K>, namespace: Option<&str>) -> bool {
-    namespace.is_none_or(|namespace| entry.key().namespace() == Some(namespace))
+    namespace.is_none_or(|namespace| entry.key().is_in(namespace))
 }
 
 impl<K> Iterator for Objects<'_, K> {
