@@ -31,6 +31,9 @@ impl<K: Kind> Drop for Ended<K> {
     }
 }
 
+/// For how many turns of other threads a thread made for blocking waits for the next event.
+const PATIENCE: u32 = 16;
+
 /// How many events a task handles before it lets others run.
 const TURN: u32 = 64;
 
@@ -209,6 +212,19 @@ impl<K: Kind> Listener<K> {
         }
     }
 
+    /// The next event, if there is one or comes in the time of a few turns: to come back to this thread costs more.
+    fn take_soon(&self) -> Option<Event<K>> {
+        for turn in 0..=PATIENCE {
+            match self.take() {
+                Taken::Event(event) => return Some(event),
+                Taken::Finished => return None,
+                Taken::Nothing if turn < PATIENCE => std::thread::yield_now(),
+                Taken::Nothing => {}
+            }
+        }
+        None
+    }
+
     /// The next event, as soon as there is one; none at the end.
     pub(super) fn poll_take(&self, context: &mut Context<'_>) -> Poll<Option<Event<K>>> {
         let ready = |taken| match taken {
@@ -282,9 +298,10 @@ pub(super) fn blocking<K: Kind>(mut handler: impl EventHandler<K>) -> Runner<K> 
             while let Some(first) = listener.next().await {
                 let here = Arc::clone(&listener);
                 let burst = tokio::task::spawn_blocking(move || {
-                    here.call(&mut handler, first);
-                    while let Taken::Event(event) = here.take() {
+                    let mut next = Some(first);
+                    while let Some(event) = next {
                         here.call(&mut handler, event);
+                        next = here.take_soon();
                     }
                     handler
                 });
