@@ -31,7 +31,7 @@ impl<K: Kind> Lister<K> {
             .read(|contents| Objects::all(contents).gather(|object| fits(selector, object)))
     }
 
-    /// The same within one namespace.
+    /// The same within one namespace; the empty one means all, as everywhere in Kubernetes.
     #[must_use]
     pub fn namespace<'a>(&'a self, namespace: &'a str) -> NamespaceLister<'a, K> {
         NamespaceLister {

@@ -225,6 +225,10 @@ impl<'a, K> Objects<'a, K> {
     }
 
     pub(super) fn namespace(contents: &'a Contents<K>, namespace: &'a str) -> Objects<'a, K> {
+        // As everywhere in Kubernetes, the empty namespace means all of them.
+        if namespace.is_empty() {
+            return Objects::all(contents);
+        }
         Objects {
             entries: contents.objects.range(contents.seed.namespace(Some(namespace))),
             namespace: Some(namespace),

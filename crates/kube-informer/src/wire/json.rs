@@ -38,6 +38,16 @@ impl Expected {
         }
     }
 
+    /// Whether a list of this type can be a list of the kind under a name of its own: the author of a custom resource may
+    /// choose one. Its items then have to say what they are.
+    fn may_be_called(&self, api_version: Option<&str>, kind: Option<&str>) -> bool {
+        let group = self.api_version.split_once('/').map_or("", |(group, _)| group);
+        group.contains('.')
+            && group != "meta.k8s.io"
+            && api_version == Some(&self.api_version)
+            && kind.is_some_and(|kind| kind != "Table" && kind != "Status" && kind != self.kind)
+    }
+
     /// Items of a list and old servers leave the type out; a wrong one is never accepted.
     fn check(&self, api_version: Option<&str>, kind: Option<&str>, list: bool) -> Result<(), Error> {
         if kind == Some("Table") {
@@ -105,6 +115,8 @@ pub(super) struct RawPage {
     body: Bytes,
     items: std::vec::IntoIter<Range<usize>>,
     expected: Arc<Expected>,
+    /// Each item has to say its type, because the list's own says nothing.
+    typed_items: bool,
     end: Option<(Version, Option<String>)>,
 }
 
@@ -117,7 +129,12 @@ impl RawPage {
                 error,
             )
         })?;
-        expected.check(page.api_version.as_deref(), page.kind.as_deref(), true)?;
+        let (api_version, kind) = (page.api_version.as_deref(), page.kind.as_deref());
+        let checked = expected.check(api_version, kind, true);
+        let typed_items = checked.is_err() && expected.may_be_called(api_version, kind);
+        if !typed_items {
+            checked?;
+        }
         let version = match page.metadata.resource_version {
             Some(version) if !version.is_empty() => Version::from(version),
             _ => return Err(Error::bad_data("a list without metadata.resourceVersion")),
@@ -135,14 +152,29 @@ impl RawPage {
             items: items.into_iter(),
             body,
             expected,
+            typed_items,
             end: Some((version, continue_token)),
         })
+    }
+
+    fn item<K: Kind>(&self, raw: &[u8]) -> Result<Item<K>, Error> {
+        if self.typed_items {
+            let type_of: TypeOf = serde_json::from_slice(raw).map_err(|error| {
+                Error::bad_data_from("an object that is not an object of Kubernetes", error)
+            })?;
+            let (api_version, kind) = (
+                type_of.api_version.unwrap_or_default(),
+                type_of.kind.unwrap_or_default(),
+            );
+            self.expected.check(Some(&api_version), Some(&kind), false)?;
+        }
+        decode_item(raw, &self.expected)
     }
 
     /// Decodes the next item; after the last one comes the end of the page.
     pub(super) fn next_part<K: Kind>(&mut self) -> Option<Result<ListPart<K>, Error>> {
         match self.items.next() {
-            Some(place) => Some(decode_item(&self.body[place], &self.expected).map(ListPart::Item)),
+            Some(place) => Some(self.item(&self.body[place]).map(ListPart::Item)),
             None => self.end.take().map(|(version, continue_token)| {
                 Ok(ListPart::End {
                     version,

@@ -156,6 +156,7 @@ fn listers_select_by_labels_and_namespace() {
     );
     assert_eq!(names(lister.namespace("b").list(&even)), ["n2"]);
     assert!(lister.namespace("c").list(&even).is_empty());
+    assert_eq!(names(lister.namespace("").list(&even)), ["n0", "n2"]);
     assert!(lister.list(&"even=maybe".parse().unwrap()).is_empty());
     assert_eq!(cache.store.snapshot().select(&even).count(), 2);
     assert_eq!(name_of(&lister.namespace("a").get("n0").unwrap()), "n0");

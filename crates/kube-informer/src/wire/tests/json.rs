@@ -362,3 +362,34 @@ fn dynamic_objects_are_checked_by_the_kind_asked_for() {
             .contains("example.com/v1 Gadget instead of example.com/v1 Widget")
     );
 }
+
+/// The author of a custom resource may call its lists as he likes; then the items say what they are.
+#[test]
+fn c5_a_list_of_a_custom_kind_may_have_a_name_of_its_own() {
+    let expected = Arc::new(Expected {
+        api_version: "example.com/v1".to_owned(),
+        kind: "Widget".to_owned(),
+    });
+    let read = |kind: &str, item: &str| {
+        let object = json!({"apiVersion": "example.com/v1", "kind": item,
+            "metadata": {"name": "a", "resourceVersion": "1"}});
+        let list = json!({"apiVersion": "example.com/v1", "kind": kind,
+            "metadata": {"resourceVersion": "2"}, "items": [object]});
+        let mut page = RawPage::read(Bytes::from(list.to_string()), Arc::clone(&expected))?;
+        let part = page.next_part::<DynamicObject>().expect("an item")?;
+        Ok::<_, Error>(matches!(part, ListPart::Item(_)))
+    };
+    assert!(read("WidgetList", "Widget").is_ok_and(|item| item));
+    assert!(read("Workshop", "Widget").is_ok_and(|item| item));
+    for (kind, item) in [
+        ("Workshop", "Gadget"),
+        ("Workshop", ""),
+        ("Table", "Widget"),
+        ("Widget", "Widget"),
+    ] {
+        assert!(
+            read(kind, item).is_err_and(|error| error.is_bad_data()),
+            "{kind} of {item}"
+        );
+    }
+}
