@@ -297,6 +297,19 @@ impl Events {
         }
     }
 
+    /// The next event that is no bookmark between others, which a server sends when it likes.
+    ///
+    /// # Panics
+    /// As [`Events::expect`].
+    pub async fn expect_change(&mut self) -> String {
+        loop {
+            let event = self.expect().await;
+            if event != "BOOKMARK" {
+                return event;
+            }
+        }
+    }
+
     /// Every event until the end, as `TYPE name`.
     ///
     /// # Panics

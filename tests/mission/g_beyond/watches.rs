@@ -141,9 +141,9 @@ async fn g7_a_streaming_list_ends_with_the_annotated_bookmark_and_goes_on() {
         assert!(at >= last);
         let name = format!("late{}", version.len());
         make(&raw, &name, "1").await;
-        assert_eq!(events.expect().await, format!("ADDED {name}"));
+        assert_eq!(events.expect_change().await, format!("ADDED {name}"));
         raw.delete(&format!("{MAPS}/{name}"), &Value::Null).await;
-        assert_eq!(events.expect().await, format!("DELETED {name}"));
+        assert_eq!(events.expect_change().await, format!("DELETED {name}"));
     }
     // With a selector the bookmark comes as well, also when nothing matches.
     let path = format!("{MAPS}?{STREAM}&allowWatchBookmarks=true&timeoutSeconds=60&labelSelector=x%3Dnone");
