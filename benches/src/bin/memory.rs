@@ -9,8 +9,8 @@ use std::time::Duration;
 use bench::pods;
 use bench::report::Report;
 use bench::scenario::Size;
-use bench::subjects::{Outcome, kube_informer, kube_runtime};
-use clap::{Parser, ValueEnum};
+use bench::subjects::{Outcome, Subject, kube_informer, kube_runtime};
+use clap::Parser;
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
 #[global_allocator]
@@ -24,12 +24,6 @@ struct Cli {
     subject: Subject,
     #[command(flatten)]
     size: Size,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Subject {
-    KubeInformer,
-    KubeRuntime,
 }
 
 #[tokio::main]

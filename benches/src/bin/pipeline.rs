@@ -1,8 +1,8 @@
 //! Runs one scenario of one subject.
 
 use bench::scenario::{Scenario, Size};
-use bench::subjects::{Outcome, kube_informer, kube_runtime};
-use clap::{Parser, ValueEnum};
+use bench::subjects::{Outcome, Subject, kube_informer, kube_runtime};
+use clap::Parser;
 
 #[derive(Debug, Parser)]
 struct Cli {
@@ -10,12 +10,6 @@ struct Cli {
     scenario: Scenario,
     #[command(flatten)]
     size: Size,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Subject {
-    KubeInformer,
-    KubeRuntime,
 }
 
 #[tokio::main]

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use crate::key::Key;
 use crate::object::{Entry, Unplaced};
 use crate::version::Version;
 
@@ -49,6 +50,37 @@ pub(crate) enum Listed<K> {
     Known(Arc<Entry<K>>),
     /// It is new or has changed.
     New(Unplaced<K>),
+}
+
+impl<K> Listed<K> {
+    pub(crate) fn key(&self) -> &Key {
+        match self {
+            Listed::Known(known) => known.key(),
+            Listed::New(new) => &new.key,
+        }
+    }
+
+    pub(crate) fn hash(&self) -> u64 {
+        match self {
+            Listed::Known(known) => known.hash(),
+            Listed::New(new) => new.hash,
+        }
+    }
+
+    pub(crate) fn version(&self) -> &Version {
+        match self {
+            Listed::Known(known) => known.version(),
+            Listed::New(new) => &new.version,
+        }
+    }
+
+    /// The object, to be put into a store.
+    pub(crate) fn unplaced(self) -> Unplaced<K> {
+        match self {
+            Listed::Known(known) => known.unplaced(),
+            Listed::New(new) => new,
+        }
+    }
 }
 
 /// The queue.

@@ -54,6 +54,11 @@ impl Version {
         self.digits().is_some()
     }
 
+    /// A version that was told: a server leaves out or empties what it has not.
+    pub(crate) fn told(text: Option<&str>) -> Option<Version> {
+        text.filter(|text| !text.is_empty()).map(Version::from)
+    }
+
     fn digits(&self) -> Option<String> {
         match &self.0 {
             Form::Number(number) => Some(number.to_string()),

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::Processor;
 use super::event::Event;
 use super::handler::EventHandler;
-use super::queue::{Popped, Queue};
+use super::queue::Queue;
 use super::resync::ResyncTimes;
 use crate::kind::Kind;
 use crate::panics;
@@ -206,9 +206,9 @@ impl<K: Kind> Listener<K> {
             self.synced.raise();
         }
         match popped {
-            Popped::Event(event) => Taken::Event(event),
-            Popped::Empty if closing => Taken::Finished,
-            Popped::Empty => Taken::Nothing,
+            Some(event) => Taken::Event(event),
+            None if closing => Taken::Finished,
+            None => Taken::Nothing,
         }
     }
 

@@ -50,13 +50,6 @@ struct Resync<K> {
     changed: HashSet<u64>,
 }
 
-/// What comes out of a queue.
-#[derive(Debug)]
-pub(super) enum Popped<K> {
-    Event(Event<K>),
-    Empty,
-}
-
 impl<K> Queue<K> {
     pub(super) fn new(every_event: bool) -> Queue<K> {
         Queue {
@@ -107,17 +100,17 @@ impl<K> Queue<K> {
         });
     }
 
-    /// The next event. Whoever asks has finished with the one before.
-    pub(super) fn pop(&mut self) -> Popped<K> {
+    /// The next event, if there is one. Whoever asks has finished with the one before.
+    pub(super) fn pop(&mut self) -> Option<Event<K>> {
         if let Some(event) = self.carried.take() {
-            return Popped::Event(event);
+            return Some(event);
         }
         match &mut self.initial {
-            Initial::Expected => return Popped::Empty,
+            Initial::Expected => return None,
             Initial::Walking { walk, left } => {
                 if let Some(entry) = walk.next() {
                     *left = left.saturating_sub(1);
-                    return Popped::Event(Event::Added {
+                    return Some(Event::Added {
                         object: Object::new(entry),
                         is_in_initial_list: true,
                     });
@@ -133,14 +126,13 @@ impl<K> Queue<K> {
         } else {
             self.pop_change()
         };
-        let event = first.or_else(|| {
+        first.or_else(|| {
             if self.resync_next {
                 self.pop_change()
             } else {
                 self.pop_resync()
             }
-        });
-        event.map_or(Popped::Empty, Popped::Event)
+        })
     }
 
     fn pop_resync(&mut self) -> Option<Event<K>> {

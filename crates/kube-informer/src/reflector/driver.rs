@@ -1,7 +1,6 @@
 //! Does what the machine decides: sends the requests, keeps the time, collects lists, feeds the delta queue.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::StreamExt;
 use tokio::time::{Instant, timeout_at};
@@ -10,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::machine::{self, Action, Listed, Machine, Next, Seen, Settings, Verdict};
 use crate::delta_fifo::{self, Delta, DeltaFifo, Replaced};
 use crate::error::{Doing, Error};
+use crate::key::Key;
 use crate::kind::{Kind, ResourceName};
 use crate::object::Unplaced;
 use crate::version::Version;
@@ -49,7 +49,13 @@ pub(crate) struct Driver<K, I> {
 
 /// What a list or a stream of initial events has brought so far.
 struct Collected<K> {
-    items: Vec<(u64, Option<delta_fifo::Listed<K>>, crate::key::Key)>,
+    items: Vec<Came<K>>,
+}
+
+/// The last word on an object: it is there, or it is gone again.
+enum Came<K> {
+    There(delta_fifo::Listed<K>),
+    Gone { hash: u64, key: Key },
 }
 
 impl<K: Kind, I: Intake<K>> Driver<K, I> {
@@ -64,7 +70,7 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
         loop {
             action = match action {
                 Action::Wait(wait) => {
-                    sleep(wait).await;
+                    tokio::time::sleep(wait).await;
                     machine.waited(Instant::now())
                 }
                 Action::List { request, fresh } => {
@@ -287,10 +293,6 @@ async fn in_time<F: Future>(machine: &Machine, part: F) -> Result<F::Output, Pag
     timeout_at(deadline, part).await.map_err(|_| PageError::TimedOut)
 }
 
-async fn sleep(wait: Duration) {
-    tokio::time::sleep(wait).await;
-}
-
 impl<K> Collected<K> {
     fn new() -> Collected<K> {
         Collected { items: Vec::new() }
@@ -301,23 +303,33 @@ impl<K> Collected<K> {
     }
 
     fn add(&mut self, item: delta_fifo::Listed<K>) {
-        let (hash, key) = match &item {
-            delta_fifo::Listed::Known(entry) => (entry.hash(), entry.key().clone()),
-            delta_fifo::Listed::New(new) => (new.hash, new.key.clone()),
-        };
-        self.items.push((hash, Some(item), key));
+        self.items.push(Came::There(item));
     }
 
     fn remove(&mut self, gone: Unplaced<K>) {
-        self.items.push((gone.hash, None, gone.key));
+        let Unplaced { hash, key, .. } = gone;
+        self.items.push(Came::Gone { hash, key });
     }
 
     /// What is there in the end, by hash; of several states of one object the last that came.
     fn take(&mut self) -> Vec<delta_fifo::Listed<K>> {
         let mut items = std::mem::take(&mut self.items);
         items.reverse();
-        items.sort_by(|(a, _, a_key), (b, _, b_key)| a.cmp(b).then_with(|| a_key.cmp(b_key)));
-        items.dedup_by(|(_, _, later), (_, _, kept)| later == kept);
-        items.into_iter().filter_map(|(_, item, _)| item).collect()
+        items.sort_by(|a, b| a.place().cmp(&b.place()));
+        items.dedup_by(|later, kept| later.place() == kept.place());
+        let there = items.into_iter().filter_map(|came| match came {
+            Came::There(item) => Some(item),
+            Came::Gone { .. } => None,
+        });
+        there.collect()
+    }
+}
+
+impl<K> Came<K> {
+    fn place(&self) -> (u64, &Key) {
+        match self {
+            Came::There(item) => (item.hash(), item.key()),
+            Came::Gone { hash, key } => (*hash, key),
+        }
     }
 }

@@ -194,56 +194,35 @@ impl<K: Kind> Writer<K> {
             });
         }
         for item in replaced.items {
-            let item = match item {
-                Listed::Known(known) => {
-                    let current = self.objects.get(known.hash(), |entry| entry.key() == known.key());
-                    // An index that was added meanwhile has made new entries for the same objects.
-                    if current.is_some_and(|current| current.version() == known.version()) {
-                        continue;
-                    }
-                    known.unplaced()
-                }
-                Listed::New(new) => {
-                    let current = self.objects.get(new.hash, |entry| *entry.key() == new.key);
-                    if current.is_some_and(|current| current.version() == &new.version) {
-                        continue;
-                    }
-                    new
-                }
-            };
-            self.upsert(item, changes);
+            let current = self.objects.get(item.hash(), |entry| entry.key() == item.key());
+            // By version, not by entry: an index that was added meanwhile has made new entries for the same objects.
+            if current.is_some_and(|current| current.version() == item.version()) {
+                continue;
+            }
+            self.upsert(item.unplaced(), changes);
         }
     }
 
     /// Fills an empty store in one go.
     fn fill(&mut self, items: Vec<Listed<K>>) -> impl Iterator<Item = Arc<Entry<K>>> + use<K> {
-        let place = |item| match item {
-            Listed::Known(known) => self.place(known.unplaced()),
-            Listed::New(new) => self.place(new),
-        };
-        let entries: Vec<_> = items.into_iter().map(place).collect();
+        let entries: Vec<_> = items
+            .into_iter()
+            .map(|item| self.place(item.unplaced()))
+            .collect();
         self.objects = Tree::from_sorted(entries.iter().map(|entry| (entry.hash(), Arc::clone(entry))));
         entries.into_iter()
     }
 
     /// The entries that a list does not have any more. Both are in the order of hashes.
     fn missing_in(&self, items: &[Listed<K>]) -> Vec<Arc<Entry<K>>> {
-        let place = |item: &Listed<K>| match item {
-            Listed::Known(known) => known.hash(),
-            Listed::New(new) => new.hash,
-        };
-        let is = |item: &Listed<K>, entry: &Entry<K>| match item {
-            Listed::Known(known) => known.key() == entry.key(),
-            Listed::New(new) => new.key == *entry.key(),
-        };
         let mut missing = Vec::new();
         let mut at = 0;
         for entry in &self.objects {
-            while at < items.len() && place(&items[at]) < entry.hash() {
+            while at < items.len() && items[at].hash() < entry.hash() {
                 at += 1;
             }
-            let mut same_place = items[at..].iter().take_while(|item| place(item) == entry.hash());
-            if !same_place.any(|item| is(item, entry)) {
+            let mut same_place = items[at..].iter().take_while(|item| item.hash() == entry.hash());
+            if !same_place.any(|item| item.key() == entry.key()) {
                 missing.push(Arc::clone(entry));
             }
         }

@@ -78,12 +78,21 @@ impl<K: Kind> ApiListWatch<K> {
             .map_err(|error| Error::bad_data_from("a request that cannot be made", error))
     }
 
-    async fn send(&self, request: Request<Body>) -> Result<Response<Body>, Error> {
+    /// Asks for JSON and gets an answer that is some. `metadata_form` is what to ask for where metadata is all that is
+    /// wanted.
+    async fn ask(&self, metadata_form: &str, parameters: &[(&str, &str)]) -> Result<Response<Body>, Error> {
+        let accept = if K::metadata_api() {
+            format!("application/json;as={metadata_form};g=meta.k8s.io;v=v1")
+        } else {
+            "application/json".to_owned()
+        };
+        let request = self.request(&accept, parameters)?;
         let response = self.client.send(request).await.map_err(request_error)?;
-        if response.status().is_success() {
-            return Ok(response);
+        if !response.status().is_success() {
+            return Err(failure(response).await);
         }
-        Err(failure(response).await)
+        check_json(&response)?;
+        Ok(response)
     }
 }
 
@@ -101,13 +110,7 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
             if let Some(version) = &request.resource_version {
                 parameters.push(("resourceVersion", version));
             }
-            let accept = if K::metadata_api() {
-                "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-            } else {
-                "application/json"
-            };
-            let response = self.send(self.request(accept, &parameters)?).await?;
-            check_json(&response)?;
+            let response = self.ask("PartialObjectMetadataList", &parameters).await?;
             let page = PageBody {
                 body: response.into_body(),
                 collected: BytesMut::new(),
@@ -132,13 +135,7 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
                 parameters.push(("sendInitialEvents", "true"));
                 parameters.push(("resourceVersionMatch", "NotOlderThan"));
             }
-            let accept = if K::metadata_api() {
-                "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-            } else {
-                "application/json"
-            };
-            let response = self.send(self.request(accept, &parameters)?).await?;
-            check_json(&response)?;
+            let response = self.ask("PartialObjectMetadata", &parameters).await?;
             let frames = Frames {
                 body: response.into_body(),
                 lines: Lines::new(LARGEST_EVENT),
@@ -198,7 +195,7 @@ async fn collect_frame(page: &mut PageBody, limit: u64) -> Result<bool, Error> {
     let Some(frame) = page.body.frame().await else {
         return Ok(false);
     };
-    let frame = frame.map_err(|error| body_error("a list broke off", error))?;
+    let frame = frame.map_err(|error| Error::transport("a list broke off", error))?;
     if let Ok(data) = frame.into_data() {
         if (page.collected.len() + data.len()) as u64 > limit {
             let limit = limit >> 20;
@@ -232,7 +229,7 @@ impl Frames {
                         self.lines.push(&data);
                     }
                 }
-                Some(Err(error)) => return Some(Err(body_error("the watch broke", error))),
+                Some(Err(error)) => return Some(Err(Error::transport("the watch broke", error))),
                 None => {
                     let rest = self.lines.rest()?;
                     // A last event may lack its line end; half an event is a broken connection, not bad data.
@@ -315,10 +312,6 @@ fn request_error(error: kube::Error) -> Error {
     } else {
         Error::transport("the request got no answer", error)
     }
-}
-
-fn body_error(what: &str, error: kube::Error) -> Error {
-    Error::transport(what.to_owned(), error)
 }
 
 fn is_connect_error(error: &kube::Error) -> bool {

@@ -28,10 +28,8 @@ impl<K: kube::Resource> Item<K> {
             _ => return Err(Error::bad_data("an object without metadata.name")),
         };
         let key = Key::new(meta.namespace.as_deref(), name);
-        let version = match meta.resource_version.as_deref() {
-            Some(version) if !version.is_empty() => Version::from(version),
-            _ => return Err(Error::bad_data(format!("{key} has no metadata.resourceVersion"))),
-        };
+        let version = Version::told(meta.resource_version.as_deref())
+            .ok_or_else(|| Error::bad_data(format!("{key} has no metadata.resourceVersion")))?;
         Ok(Item {
             key,
             version,

@@ -135,10 +135,8 @@ impl RawPage {
         if !typed_items {
             checked?;
         }
-        let version = match page.metadata.resource_version {
-            Some(version) if !version.is_empty() => Version::from(version),
-            _ => return Err(Error::bad_data("a list without metadata.resourceVersion")),
-        };
+        let version = Version::told(page.metadata.resource_version.as_deref())
+            .ok_or_else(|| Error::bad_data("a list without metadata.resourceVersion"))?;
         let continue_token = page.metadata.continue_token.filter(|token| !token.is_empty());
         let place = |item: &RawValue| {
             let start = item.get().as_ptr().addr() - body.as_ptr().addr();
@@ -271,10 +269,8 @@ pub(super) fn watch_event<K: Kind>(line: &[u8], expected: &Expected) -> Result<W
         "BOOKMARK" => {
             let bookmark: Bookmark = serde_json::from_str(frame.object.get())
                 .map_err(|error| Error::bad_data_from("a bookmark without metadata", error))?;
-            let version = match bookmark.metadata.resource_version {
-                Some(version) if !version.is_empty() => Version::from(version),
-                _ => return Err(Error::bad_data("a bookmark without metadata.resourceVersion")),
-            };
+            let version = Version::told(bookmark.metadata.resource_version.as_deref())
+                .ok_or_else(|| Error::bad_data("a bookmark without metadata.resourceVersion"))?;
             let annotations = bookmark.metadata.annotations.unwrap_or_default();
             Ok(WatchEvent::Bookmark {
                 version,

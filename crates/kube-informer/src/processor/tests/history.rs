@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::key::Key;
 use crate::processor::event::Event;
-use crate::processor::queue::{Popped, Queue};
+use crate::processor::queue::Queue;
 use crate::store::tests::{Cache, key, tagged, tags_of};
 use crate::store::{Change, Seed};
 
@@ -144,10 +144,7 @@ impl Run {
 
     fn begin(&mut self) {
         self.queue = Queue::new(self.every_event);
-        assert!(
-            matches!(self.queue.pop(), Popped::Empty),
-            "nothing before the first list"
-        );
+        assert!(self.queue.pop().is_none(), "nothing before the first list");
         assert!(!self.queue.is_past_initial());
         let snapshot = self.cache.store.snapshot();
         self.believer.initial = snapshot.iter().map(|object| object.key().clone()).collect();
@@ -156,7 +153,7 @@ impl Run {
     }
 
     fn pop(&mut self) -> bool {
-        let Popped::Event(event) = self.queue.pop() else {
+        let Some(event) = self.queue.pop() else {
             assert!(self.believer.initial.is_empty());
             assert!(self.queue.is_past_initial());
             return false;
@@ -285,9 +282,9 @@ fn contract_6_churn_beside_a_stuck_handler_leaves_nothing() {
     cache.publish();
     let mut queue = Queue::new(false);
     queue.begin(&cache.store.snapshot());
-    while let Popped::Event(_) = queue.pop() {}
+    while queue.pop().is_some() {}
     queue.resync(&cache.store.snapshot());
-    assert!(matches!(queue.pop(), Popped::Event(event) if event.is_resync()));
+    assert!(matches!(queue.pop(), Some(event) if event.is_resync()));
 
     for n in 0..1_000 {
         let name = key(&format!("n{n}"));
@@ -301,7 +298,7 @@ fn contract_6_churn_beside_a_stuck_handler_leaves_nothing() {
     assert_eq!(queue.len(), 0);
     assert_eq!(queue.left_out(), 0, "what came later is not in the resync anyway");
     let mut resynced = 1;
-    while let Popped::Event(event) = queue.pop() {
+    while let Some(event) = queue.pop() {
         assert!(event.is_resync());
         resynced += 1;
     }
@@ -318,7 +315,7 @@ fn a_cleared_queue_is_as_if_nothing_had_come() {
     queue.begin(&cache.store.snapshot());
     queue.clear();
     queue.resync(&cache.store.snapshot());
-    assert!(matches!(queue.pop(), Popped::Empty));
+    assert!(queue.pop().is_none());
     assert!(!queue.is_past_initial());
     assert!(!queue.is_resyncing());
 }
@@ -334,11 +331,11 @@ fn contract_8_the_last_initial_add_has_to_be_handled_too() {
     let mut queue = Queue::new(false);
     queue.begin(&cache.store.snapshot());
     for left in (0..3).rev() {
-        assert!(matches!(queue.pop(), Popped::Event(_)));
+        assert!(queue.pop().is_some());
         assert!(!queue.is_past_initial());
         assert_eq!(queue.len(), left);
     }
-    assert!(matches!(queue.pop(), Popped::Empty));
+    assert!(queue.pop().is_none());
     assert!(queue.is_past_initial());
 }
 
@@ -352,7 +349,7 @@ fn resyncs_and_changes_take_turns() {
     cache.publish();
     let mut queue = Queue::new(false);
     queue.begin(&cache.store.snapshot());
-    while let Popped::Event(_) = queue.pop() {}
+    while queue.pop().is_some() {}
     queue.resync(&cache.store.snapshot());
     for n in 0..20 {
         for change in cache.upsert(tagged(&key(&format!("new{n}")), 2, 1, &[])) {
@@ -360,7 +357,7 @@ fn resyncs_and_changes_take_turns() {
         }
     }
     let mut resyncs = Vec::new();
-    while let Popped::Event(event) = queue.pop() {
+    while let Some(event) = queue.pop() {
         resyncs.push(event.is_resync());
     }
     assert_eq!(resyncs.len(), 40);
