@@ -13,8 +13,8 @@ use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{
-    ApiListWatch, Doing, Error, Event, HandlerOptions, Item, ListRequest, ListWatch, Listing, SharedInformer,
-    Snapshot, Version, WatchEvent, WatchRequest, Watching,
+    ApiListWatch, Doing, Error, Event, HandlerOptions, Item, ListRequest, ListWatch, Listing, Object,
+    SharedInformer, Snapshot, Version, WatchEvent, WatchRequest, Watching,
 };
 use tokio::sync::mpsc;
 
@@ -61,7 +61,7 @@ async fn d1_a_list_is_held_against_what_is_known() {
     assert_eq!(heard.word().await, "?goes");
     assert_eq!(heard.listed(2).await, ["+new", "~changes"]);
     let same = informer.lister().get_key(&maps.key("stays")).expect("the object");
-    assert!(Arc::ptr_eq(&stays, &same));
+    assert!(Object::ptr_eq(&stays, &same));
     maps.create("end", "1").await;
     assert_eq!(heard.word().await, "+end");
     stopped(&informer).await;
@@ -248,7 +248,7 @@ async fn d2_the_order_of_the_watch_is_kept_across_objects() {
 }
 
 fn contents(snapshot: &Snapshot<ConfigMap>) -> BTreeMap<String, String> {
-    let pair = |map: kube_informer::Object<ConfigMap>| (map.key().name().to_owned(), value(&map).to_owned());
+    let pair = |map: Object<ConfigMap>| (map.key().name().to_owned(), value(&map).to_owned());
     snapshot.iter().map(pair).collect()
 }
 
@@ -397,7 +397,7 @@ async fn d4_the_store_holds_a_change_before_anyone_hears_of_it() {
         let there = step != "-a";
         assert_eq!((held.is_some(), indexed), (there, there), "{step}");
         if let Some(held) = held {
-            assert!(Arc::ptr_eq(&held, &event.object().arc()));
+            assert!(Object::ptr_eq(&held, event.object()));
         }
         assert!(version.is_some_and(|version| !version.is_before(event.object().version())));
     }

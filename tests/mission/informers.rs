@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Resource;
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, VersionMatch};
 use kube_informer::{
-    ApiListWatch, Backoff, Error, Event, InformerBuilder, Key, Kind, ListRequest, ListWatch, Listing,
+    ApiListWatch, Backoff, Error, Event, InformerBuilder, Key, Kind, ListRequest, ListWatch, Listing, Object,
     SharedInformer, StatusError, Version, WatchEvent, WatchRequest, Watching,
 };
 use mission::TestServer;
@@ -75,7 +75,7 @@ pub(crate) fn value(map: &ConfigMap) -> &str {
 }
 
 /// The names of objects, sorted.
-pub(crate) fn names<K: Resource>(objects: &[Arc<K>]) -> Vec<String> {
+pub(crate) fn names<K: Resource>(objects: &[Object<K>]) -> Vec<String> {
     sorted(
         objects
             .iter()

@@ -84,6 +84,13 @@ impl Key {
         &self.text
     }
 
+    /// The same key in memory of its own, beside what is allocated before and after.
+    pub(crate) fn copied(&self) -> Key {
+        Key {
+            text: Arc::from(&*self.text),
+        }
+    }
+
     /// Whether this is the key of an object in that namespace.
     pub(crate) fn is_in(&self, namespace: &str) -> bool {
         self.text.as_bytes().get(namespace.len()) == Some(&b'/') && self.text.starts_with(namespace)

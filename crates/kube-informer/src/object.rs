@@ -8,11 +8,11 @@ use crate::key::Key;
 use crate::kind::Kind;
 use crate::version::Version;
 
-/// An object of the cache: what handlers and streams are given.
+/// An object of the cache: what handlers and streams, listers and indexes give.
 ///
 /// It dereferences to `K`, so fields and methods of the kind are at hand, and nothing can be changed: the object is
-/// shared with the cache and with every other reader. Cloning costs a counter. Take [`Object::arc`] to keep a plain
-/// `Arc<K>`.
+/// shared with the cache and with every other reader. It knows its key and its version. Cloning costs a counter. Take
+/// [`Object::arc`] where a plain `Arc<K>` is wanted.
 ///
 /// ```compile_fail
 /// # use kube_informer::Object;
@@ -51,6 +51,12 @@ impl<K> Object<K> {
     pub fn arc(&self) -> Arc<K> {
         self.entry.object()
     }
+
+    /// Whether both are one object in memory, as after a list that brought nothing new.
+    #[must_use]
+    pub fn ptr_eq(this: &Object<K>, other: &Object<K>) -> bool {
+        Arc::ptr_eq(&this.entry.value, &other.entry.value)
+    }
 }
 
 impl<K> Clone for Object<K> {
@@ -70,6 +76,18 @@ impl<K> Deref for Object<K> {
 impl<K> AsRef<K> for Object<K> {
     fn as_ref(&self) -> &K {
         self
+    }
+}
+
+impl<K> From<Object<K>> for Arc<K> {
+    fn from(object: Object<K>) -> Arc<K> {
+        object.arc()
+    }
+}
+
+impl<K: PartialEq> PartialEq for Object<K> {
+    fn eq(&self, other: &Object<K>) -> bool {
+        Object::ptr_eq(self, other) || **self == **other
     }
 }
 
@@ -116,16 +134,6 @@ impl<K> Entry<K> {
         &self.value
     }
 
-    /// Asks for the memory that [`Entry::object`] and a look at the key need.
-    ///
-    /// A reference count is changed one at a time: the processor waits for each before it begins with the next. Plain
-    /// loads overlap, and to touch what will be needed first turns many waits into one.
-    pub(crate) fn touch(&self) {
-        let counted = Arc::strong_count(&self.value);
-        let named = self.key.as_str().as_bytes().first();
-        std::hint::black_box((counted, named.copied()));
-    }
-
     pub(crate) fn postings(&self) -> &[u32] {
         self.postings.as_ref().map_or(&[], |hashes| hashes)
     }
@@ -139,6 +147,16 @@ impl<K> Entry<K> {
             value: Arc::clone(&self.value),
         }
     }
+}
+
+/// Asks for the memory that a clone of an entry and a look at its key need.
+///
+/// A reference count is changed one at a time: the processor waits for each before it begins with the next. Plain loads
+/// overlap, and to touch what will be needed first turns many waits into one.
+pub(crate) fn touch<K>(entry: &Arc<Entry<K>>) {
+    let counted = Arc::strong_count(entry);
+    let named = entry.key.as_str().as_bytes().first();
+    std::hint::black_box((counted, named.copied()));
 }
 
 impl<K: Kind> Entry<K> {

@@ -1,6 +1,5 @@
 //! B1 and B4: handlers of every form, before and after the start.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -83,7 +82,7 @@ async fn b4_an_event_tells_old_and_new() {
     let Event::Updated { old, new } = heard.next().await else {
         panic!("no update");
     };
-    assert!(Arc::ptr_eq(&old.arc(), &first.arc()));
+    assert!(Object::ptr_eq(&old, &first));
     assert_eq!((value(&new), new.version()), ("2", &version));
     maps.create("b", "1").await;
     let Event::Added {
@@ -98,7 +97,7 @@ async fn b4_an_event_tells_old_and_new() {
         panic!("no deletion");
     };
     assert!(!deleted.is_final_state_unknown());
-    assert!(Arc::ptr_eq(&deleted.last_seen().arc(), &new.arc()));
+    assert!(Object::ptr_eq(deleted.last_seen(), &new));
     assert_eq!(value(deleted.last_state()), "2");
     // The last state stands at the version of the deletion.
     assert!(new.version().is_before(deleted.last_state().version()));

@@ -1,9 +1,7 @@
 //! B10 and B11: store and indexes, and objects that nobody can change.
 
-use std::sync::Arc;
-
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::{Error, Selector};
+use kube_informer::{Error, Object, Selector};
 use tokio::sync::mpsc;
 
 use crate::informers::{Maps, caught_up, hearing, names, soon, started, stopped, value};
@@ -129,14 +127,14 @@ async fn b11_all_readers_share_one_object() {
     let cached = informer.lister().get_key(&key).expect("the object");
     let snapshot = informer.snapshot();
     let everywhere = [
-        one.next().await.object().arc(),
-        other.next().await.object().arc(),
+        one.next().await.object().clone(),
+        other.next().await.object().clone(),
         informer.lister().list(&Selector::everything()).remove(0),
         snapshot.get(&key).expect("the object"),
-        snapshot.iter().next().expect("the object").arc(),
+        snapshot.iter().next().expect("the object"),
         index.get("1").remove(0),
     ];
-    assert!(everywhere.iter().all(|object| Arc::ptr_eq(object, &cached)));
+    assert!(everywhere.iter().all(|object| Object::ptr_eq(object, &cached)));
     // To change it, a reader makes a copy of his own.
     let mut own = ConfigMap::clone(&cached);
     own.data = None;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc as blocking};
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::{Event, HandlerOptions, Selector};
+use kube_informer::{Event, HandlerOptions, Object, Selector};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::informers::{Maps, caught_up, hearing, said, soon, started, stopped, value};
@@ -275,7 +275,7 @@ async fn b6_joining_in_the_midst_of_changes_misses_nothing() {
                     None,
                 ) => {}
                 (Event::Updated { old, new }, Some(before)) => {
-                    assert!(Arc::ptr_eq(&old.arc(), &before.object().arc()));
+                    assert!(Object::ptr_eq(old, before.object()));
                     let (old, new): (u32, u32) =
                         (value(old).parse().unwrap_or(0), value(new).parse().unwrap_or(0));
                     assert_eq!(old + 1, new);

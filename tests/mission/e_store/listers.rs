@@ -1,10 +1,8 @@
 //! E3: listers.
 
-use std::sync::Arc;
-
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Namespace;
-use kube_informer::{ResourceName, Selector, SharedInformer};
+use kube_informer::{Object, ResourceName, Selector, SharedInformer};
 use mission::TestServer;
 
 use crate::informers::{Maps, caught_up, names, started, stopped};
@@ -55,12 +53,12 @@ async fn e3_gets_one_and_never_a_copy() {
     let lister = informer.lister();
     let here = lister.namespace(&maps.server.namespace);
     let one = here.get("a").expect("the object");
-    assert!(Arc::ptr_eq(&one, &here.get("a").expect("the object")));
-    assert!(Arc::ptr_eq(
+    assert!(Object::ptr_eq(&one, &here.get("a").expect("the object")));
+    assert!(Object::ptr_eq(
         &one,
         &lister.get_key(&maps.key("a")).expect("the object")
     ));
-    assert!(Arc::ptr_eq(&one, &here.list(&Selector::everything())[0]));
+    assert!(Object::ptr_eq(&one, &here.list(&Selector::everything())[0]));
     stopped(&informer).await;
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc as blocking};
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::{Index, Lister, Selector, Snapshot};
+use kube_informer::{Index, Lister, Object, Selector, Snapshot};
 use tokio::sync::mpsc;
 
 use crate::informers::{Maps, PATIENCE, caught_up, hearing, soon, started, stopped, value};
@@ -15,10 +15,7 @@ fn check(snapshot: &Snapshot<ConfigMap>, by_value: &Index<ConfigMap, String>) ->
     for map in snapshot {
         assert!(!version.is_before(map.version()), "{map:?} in {snapshot:?}");
         let found = snapshot.by(by_value, value(&map));
-        assert!(
-            found.iter().any(|other| Arc::ptr_eq(other, &map.arc())),
-            "{map:?}"
-        );
+        assert!(found.iter().any(|other| Object::ptr_eq(other, &map)), "{map:?}");
     }
     let values = snapshot.index_values("value").expect("an index");
     let indexed: usize = values

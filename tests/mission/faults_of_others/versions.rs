@@ -1,10 +1,9 @@
 //! Versions: forward only, and to be waited for.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use kube_embedded::{Fault, On};
-use kube_informer::Selector;
+use kube_informer::{Object, Selector};
 use mission::TestServer;
 
 use crate::scene::Scene;
@@ -45,7 +44,7 @@ async fn relist_memory() {
                 .namespace("default")
                 .get(&key)
                 .expect("it is there");
-            assert_eq!(Arc::ptr_eq(old, &new), key != "b", "{key}");
+            assert_eq!(Object::ptr_eq(old, &new), key != "b", "{key}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::{Api, ObjectMeta, PostParams};
-use kube_informer::{Selector, SharedInformer, together};
+use kube_informer::{Object, Selector, SharedInformer, together};
 
 use crate::informers::{Maps, PATIENCE, caught_up, names, started, stopped, value, version_of};
 
@@ -40,7 +40,7 @@ async fn g3_a_snapshot_stays_as_it_is() {
     assert!(
         held.get(&maps.key("a"))
             .zip(a)
-            .is_some_and(|(now, then)| Arc::ptr_eq(&now, &then))
+            .is_some_and(|(now, then)| Object::ptr_eq(&now, &then))
     );
     assert_eq!(held.select(&Selector::everything()).count(), 2);
     let clone = held.clone();

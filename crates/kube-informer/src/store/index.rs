@@ -14,7 +14,7 @@ use super::snapshot::Contents;
 use super::tree::Tree;
 use crate::error::Error;
 use crate::key::Key;
-use crate::object::Entry;
+use crate::object::{Entry, Object, touch};
 use crate::panics;
 
 /// What an index can be by: anything that can be compared, hashed and printed, as `String`, a number or a [`Key`].
@@ -53,7 +53,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> Index<K, V> {
     }
 
     /// The objects that stand under a value now.
-    pub fn get<Q>(&self, value: &Q) -> Vec<Arc<K>>
+    pub fn get<Q>(&self, value: &Q) -> Vec<Object<K>>
     where
         V: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
@@ -85,7 +85,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> Index<K, V> {
 }
 
 impl<K: 'static, V: IndexValue> Index<K, V> {
-    pub(super) fn find_in<Q>(&self, contents: &Contents<K>, value: &Q) -> Vec<Arc<K>>
+    pub(super) fn find_in<Q>(&self, contents: &Contents<K>, value: &Q) -> Vec<Object<K>>
     where
         V: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
@@ -120,7 +120,7 @@ impl<K, V> fmt::Debug for Index<K, V> {
 pub(super) trait AnyIndex<K>: Send + Sync {
     fn name(&self) -> &Arc<str>;
     fn as_any(&self) -> &dyn Any;
-    fn find_text(&self, value: &str) -> Vec<Arc<K>>;
+    fn find_text(&self, value: &str) -> Vec<Object<K>>;
     fn find_keys(&self, value: &str) -> Vec<Key>;
     fn texts(&self) -> Vec<String>;
 }
@@ -194,7 +194,7 @@ impl<K, V: IndexValue> IndexTree<K, V> {
     }
 
     /// The objects under a value.
-    fn objects<Q>(&self, value: &Q) -> Vec<Arc<K>>
+    fn objects<Q>(&self, value: &Q) -> Vec<Object<K>>
     where
         V: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
@@ -202,10 +202,10 @@ impl<K, V: IndexValue> IndexTree<K, V> {
         let mut objects = Vec::new();
         let mut postings = self.postings.range(hash::range(self.seed.value(value)));
         while let Some(slots) = postings.next_leaf() {
-            slots.iter().flatten().for_each(|posting| posting.entry.touch());
+            slots.iter().flatten().for_each(|posting| touch(&posting.entry));
             let here = slots.iter().flatten();
             let fitting = here.filter(|posting| (*posting.value).borrow() == value);
-            objects.extend(fitting.map(|posting| posting.entry.object()));
+            objects.extend(fitting.map(|posting| Object::new(Arc::clone(&posting.entry))));
         }
         objects
     }
@@ -249,8 +249,8 @@ impl<K: Send + Sync + 'static, V: IndexValue> AnyIndex<K> for IndexTree<K, V> {
         self
     }
 
-    fn find_text(&self, value: &str) -> Vec<Arc<K>> {
-        self.with_text(value).map(|entry| entry.object()).collect()
+    fn find_text(&self, value: &str) -> Vec<Object<K>> {
+        self.with_text(value).cloned().map(Object::new).collect()
     }
 
     fn find_keys(&self, value: &str) -> Vec<Key> {

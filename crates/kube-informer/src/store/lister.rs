@@ -10,6 +10,7 @@ use super::snapshot::{Objects, Snapshot, fits};
 use crate::error::{Doing, Error, Problem};
 use crate::key::Key;
 use crate::kind::Kind;
+use crate::object::Object;
 
 /// Reads an informer's cache: lists by labels and namespace, and gets single objects.
 ///
@@ -26,7 +27,7 @@ impl<K: Kind> Lister<K> {
 
     /// The objects whose labels fit, of all namespaces.
     #[must_use]
-    pub fn list(&self, selector: &Selector) -> Vec<Arc<K>> {
+    pub fn list(&self, selector: &Selector) -> Vec<Object<K>> {
         self.store
             .read(|contents| Objects::all(contents).gather(|object| fits(selector, object)))
     }
@@ -45,7 +46,7 @@ impl<K: Kind> Lister<K> {
     ///
     /// # Errors
     /// If it is not in the cache; the error names the resource.
-    pub fn get(&self, name: &str) -> Result<Arc<K>, Error> {
+    pub fn get(&self, name: &str) -> Result<Object<K>, Error> {
         get(&self.store, self.store.resource().namespace(), name)
     }
 
@@ -53,7 +54,7 @@ impl<K: Kind> Lister<K> {
     ///
     /// # Errors
     /// If it is not in the cache; the error names the resource.
-    pub fn get_key(&self, key: &Key) -> Result<Arc<K>, Error> {
+    pub fn get_key(&self, key: &Key) -> Result<Object<K>, Error> {
         let (namespace, name) = key.parts();
         get(&self.store, namespace, name)
     }
@@ -106,7 +107,7 @@ pub struct NamespaceLister<'a, K> {
 impl<K: Kind> NamespaceLister<'_, K> {
     /// The objects of the namespace whose labels fit.
     #[must_use]
-    pub fn list(&self, selector: &Selector) -> Vec<Arc<K>> {
+    pub fn list(&self, selector: &Selector) -> Vec<Object<K>> {
         self.store.read(|contents| {
             Objects::namespace(contents, self.namespace).gather(|object| fits(selector, object))
         })
@@ -116,7 +117,7 @@ impl<K: Kind> NamespaceLister<'_, K> {
     ///
     /// # Errors
     /// If it is not in the cache; the error names the resource.
-    pub fn get(&self, name: &str) -> Result<Arc<K>, Error> {
+    pub fn get(&self, name: &str) -> Result<Object<K>, Error> {
         get(self.store, Some(self.namespace), name)
     }
 }
@@ -132,9 +133,9 @@ impl<K> fmt::Debug for NamespaceLister<'_, K> {
     }
 }
 
-fn get<K: Kind>(store: &Store<K>, namespace: Option<&str>, name: &str) -> Result<Arc<K>, Error> {
-    let found = store.read(|contents| contents.get(namespace, name).map(|entry| entry.object()));
-    found.ok_or_else(|| {
+fn get<K: Kind>(store: &Store<K>, namespace: Option<&str>, name: &str) -> Result<Object<K>, Error> {
+    let found = store.read(|contents| contents.get(namespace, name).cloned());
+    found.map(Object::new).ok_or_else(|| {
         Error::new(Problem::NotFound(Key::new(namespace, name))).during(Doing::Caching, store.resource())
     })
 }

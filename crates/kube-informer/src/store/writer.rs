@@ -145,7 +145,11 @@ impl<K: Kind> Writer<K> {
         Ok(())
     }
 
-    fn upsert(&mut self, item: Unplaced<K>, changes: &mut Vec<Change<K>>) {
+    fn upsert(&mut self, mut item: Unplaced<K>, changes: &mut Vec<Change<K>>) {
+        // The key that is there lies where `fill` put it, among the others.
+        if let Some(old) = self.objects.get(item.hash, |entry| *entry.key() == item.key) {
+            item.key = old.key().clone();
+        }
         let new = self.place(item);
         let old = self
             .objects
@@ -205,9 +209,15 @@ impl<K: Kind> Writer<K> {
 
     /// Fills an empty store in one go.
     fn fill(&mut self, items: Vec<Listed<K>>) -> impl Iterator<Item = Arc<Entry<K>>> + use<K> {
+        let keys: Vec<_> = items.iter().map(|item| item.key().copied()).collect();
         let entries: Vec<_> = items
             .into_iter()
-            .map(|item| self.place(item.unplaced()))
+            .zip(keys)
+            .map(|(item, key)| {
+                let mut item = item.unplaced();
+                item.key = key;
+                self.place(item)
+            })
             .collect();
         self.objects = Tree::from_sorted(entries.iter().map(|entry| (entry.hash(), Arc::clone(entry))));
         entries.into_iter()

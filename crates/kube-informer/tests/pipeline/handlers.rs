@@ -231,7 +231,7 @@ async fn contract_4_the_cache_is_ahead_of_every_handler() {
                 snapshot
                     .by(&by_text, value.as_str())
                     .iter()
-                    .any(|found| Arc::ptr_eq(found, &object))
+                    .any(|found| Object::ptr_eq(found, &object))
             );
         }
         let _ = sender.send(event);

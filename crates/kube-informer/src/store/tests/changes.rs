@@ -8,6 +8,7 @@ use kube_wire::selector::Selector;
 use super::{Cache, key, name_of, tagged, tags_of};
 use crate::delta_fifo::Listed;
 use crate::key::Key;
+use crate::object::Object;
 use crate::store::{Change, Lister, Seed};
 use crate::version::Version;
 
@@ -46,7 +47,7 @@ fn contract_10_a_list_keeps_what_did_not_change() {
         assert_eq!(changes.len(), 1);
         let after = cache.store.snapshot();
         for (n, key) in keys.iter().enumerate() {
-            let same = Arc::ptr_eq(&before.get(key).unwrap(), &after.get(key).unwrap());
+            let same = Object::ptr_eq(&before.get(key).unwrap(), &after.get(key).unwrap());
             assert_eq!(same, n != 50, "{key}");
         }
         assert_eq!(after.version(), Some(&Version::from(10)));
@@ -138,7 +139,7 @@ fn listers_select_by_labels_and_namespace() {
     }
     cache.publish();
     let lister = Lister::new(Arc::clone(&cache.store));
-    let names = |mut list: Vec<Arc<ConfigMap>>| {
+    let names = |mut list: Vec<Object<ConfigMap>>| {
         list.sort_by(|a, b| name_of(a).cmp(name_of(b)));
         list.iter()
             .map(|object| name_of(object).to_owned())

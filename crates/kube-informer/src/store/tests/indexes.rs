@@ -1,9 +1,9 @@
 //! Index functions as people write them, and what they get wrong.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Cache, key, name_of, tagged, tags_of};
+use crate::object::Object;
 use crate::store::{Index, Seed};
 use k8s_openapi::api::core::v1::ConfigMap;
 
@@ -59,7 +59,7 @@ fn an_index_that_is_added_later_is_whole_at_once() {
     assert!(before.by_name("tags", "odd").unwrap_err().is_unknown_index());
     let after = cache.store.snapshot();
     for object in &before {
-        assert!(Arc::ptr_eq(&object.arc(), &after.get(object.key()).unwrap()));
+        assert!(Object::ptr_eq(&object, &after.get(object.key()).unwrap()));
     }
 }
 
