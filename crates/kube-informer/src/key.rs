@@ -84,28 +84,30 @@ impl Key {
         &self.text
     }
 
-    /// The same key in memory of its own, beside what is allocated before and after.
-    pub(crate) fn copied(&self) -> Key {
-        Key {
-            text: Arc::from(&*self.text),
-        }
-    }
-
     /// Whether this is the key of an object in that namespace.
     pub(crate) fn is_in(&self, namespace: &str) -> bool {
-        self.text.as_bytes().get(namespace.len()) == Some(&b'/') && self.text.starts_with(namespace)
+        Key::is_text_in(self.text.as_bytes(), namespace)
+    }
+
+    /// The same for a key's text.
+    pub(crate) fn is_text_in(text: &[u8], namespace: &str) -> bool {
+        text.get(namespace.len()) == Some(&b'/') && text.starts_with(namespace.as_bytes())
     }
 
     /// Whether this is the key of that object, without making a key for it.
     pub(crate) fn is(&self, namespace: Option<&str>, name: &str) -> bool {
-        let text = &*self.text;
+        Key::is_text_of(self.text.as_bytes(), namespace, name)
+    }
+
+    /// The same for a key's text.
+    pub(crate) fn is_text_of(text: &[u8], namespace: Option<&str>, name: &str) -> bool {
         match namespace {
-            None => text == name,
+            None => text == name.as_bytes(),
             Some(namespace) => {
                 text.len() == namespace.len() + 1 + name.len()
-                    && text.as_bytes()[namespace.len()] == b'/'
-                    && text.ends_with(name)
-                    && text.starts_with(namespace)
+                    && text[namespace.len()] == b'/'
+                    && text.ends_with(name.as_bytes())
+                    && text.starts_with(namespace.as_bytes())
             }
         }
     }

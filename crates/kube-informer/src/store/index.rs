@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::Store;
 use super::hash::{self, Seed};
 use super::snapshot::Contents;
-use super::tree::Tree;
+use super::tree::{Slot, Tree};
 use crate::error::Error;
 use crate::key::Key;
 use crate::object::{Entry, Object, touch};
@@ -169,6 +169,14 @@ impl<K, V> Clone for Posting<K, V> {
     }
 }
 
+impl<K, V> Slot for Posting<K, V> {
+    const NAMED: bool = false;
+
+    fn name(&self) -> &'static str {
+        ""
+    }
+}
+
 impl<K, V: IndexValue> IndexTree<K, V> {
     pub(super) fn new(name: Arc<str>, function: IndexFunction<K, V>, seed: Seed) -> IndexTree<K, V> {
         IndexTree {
@@ -202,9 +210,10 @@ impl<K, V: IndexValue> IndexTree<K, V> {
         let mut objects = Vec::new();
         let mut postings = self.postings.range(hash::range(self.seed.value(value)));
         while let Some(slots) = postings.next_leaf() {
-            slots.iter().flatten().for_each(|posting| touch(&posting.entry));
-            let here = slots.iter().flatten();
-            let fitting = here.filter(|posting| (*posting.value).borrow() == value);
+            slots.clone().for_each(|(posting, _)| touch(&posting.entry));
+            let fitting = slots
+                .map(|(posting, _)| posting)
+                .filter(|posting| (*posting.value).borrow() == value);
             objects.extend(fitting.map(|posting| Object::new(Arc::clone(&posting.entry))));
         }
         objects

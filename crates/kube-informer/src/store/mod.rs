@@ -33,6 +33,7 @@ pub use self::index::{Index, IndexValue};
 pub use self::lister::{Lister, NamespaceLister};
 pub use self::snapshot::{Objects, Snapshot};
 pub use self::together::{Together, together};
+pub(crate) use self::tree::Slot;
 pub(crate) use self::writer::{Change, Writer};
 
 /// A way through all entries of a snapshot, at any pace.

@@ -13,7 +13,7 @@ use super::tree::{self, Tree};
 use crate::error::{Doing, Error, Problem};
 use crate::key::Key;
 use crate::kind::{Kind, ResourceName};
-use crate::object::{Entry, Object};
+use crate::object::{Entry, Object, touch};
 use crate::version::Version;
 
 /// Everything an informer knows, at one moment: objects, indexes and version.
@@ -46,7 +46,14 @@ impl<K> Contents<K> {
 
     pub(super) fn get(&self, namespace: Option<&str>, name: &str) -> Option<&Arc<Entry<K>>> {
         let hash = self.seed.object(namespace, name);
-        self.objects.get(hash, |entry| entry.key().is(namespace, name))
+        self.objects.find(hash, |entry, text| match text {
+            // The entry is asked for before the name is compared, so that both are waited for together.
+            Some(text) => {
+                touch(entry);
+                Key::is_text_of(text, namespace, name)
+            }
+            None => entry.key().is(namespace, name),
+        })
     }
 
     pub(super) fn index(&self, name: &str) -> Option<&Arc<dyn AnyIndex<K>>> {
@@ -93,8 +100,8 @@ impl<K> Snapshot<K> {
 
     /// An object by its key.
     #[must_use]
-    pub fn get(&self, key: &Key) -> Option<Arc<K>> {
-        self.get_entry(key).map(|entry| entry.object())
+    pub fn get(&self, key: &Key) -> Option<Object<K>> {
+        self.get_entry(key).cloned().map(Object::new)
     }
 
     /// All objects, one after the other, in no order that means anything; see [`Snapshot::sorted`].
@@ -117,7 +124,7 @@ impl<K> Snapshot<K> {
     }
 
     /// The objects that an index holds under a value. Of an index that was added after this snapshot there is nothing.
-    pub fn by<V, Q>(&self, index: &Index<K, V>, value: &Q) -> Vec<Arc<K>>
+    pub fn by<V, Q>(&self, index: &Index<K, V>, value: &Q) -> Vec<Object<K>>
     where
         K: 'static,
         V: IndexValue + Borrow<Q>,
@@ -130,7 +137,7 @@ impl<K> Snapshot<K> {
     ///
     /// # Errors
     /// If there is no index of that name.
-    pub fn by_name(&self, index: &str, value: &str) -> Result<Vec<Arc<K>>, Error> {
+    pub fn by_name(&self, index: &str, value: &str) -> Result<Vec<Object<K>>, Error> {
         Ok(self.index(index)?.find_text(value))
     }
 
@@ -236,13 +243,16 @@ impl<'a, K> Objects<'a, K> {
     }
 
     /// The objects for which `fits` holds.
-    pub(super) fn gather(mut self, fits: impl Fn(&K) -> bool) -> Vec<Arc<K>> {
+    pub(super) fn gather(mut self, fits: impl Fn(&K) -> bool) -> Vec<Object<K>> {
         let mut objects = Vec::new();
         while let Some(slots) = self.entries.next_leaf() {
-            slots.iter().flatten().for_each(|entry| entry.touch());
-            let here = slots.iter().flatten();
-            let fitting = here.filter(|entry| in_namespace(entry, self.namespace) && fits(entry.value()));
-            objects.extend(fitting.map(|entry| entry.object()));
+            slots.clone().for_each(|(entry, _)| touch(entry));
+            let here = slots.filter(|(entry, name)| match (self.namespace, name) {
+                (Some(namespace), Some(name)) => Key::is_text_in(name, namespace),
+                _ => in_namespace(entry, self.namespace),
+            });
+            let fitting = here.filter(|(entry, _)| fits(entry.value()));
+            objects.extend(fitting.map(|(entry, _)| Object::new(Arc::clone(entry))));
         }
         objects
     }

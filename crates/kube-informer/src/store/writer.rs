@@ -145,11 +145,7 @@ impl<K: Kind> Writer<K> {
         Ok(())
     }
 
-    fn upsert(&mut self, mut item: Unplaced<K>, changes: &mut Vec<Change<K>>) {
-        // The key that is there lies where `fill` put it, among the others.
-        if let Some(old) = self.objects.get(item.hash, |entry| *entry.key() == item.key) {
-            item.key = old.key().clone();
-        }
+    fn upsert(&mut self, item: Unplaced<K>, changes: &mut Vec<Change<K>>) {
         let new = self.place(item);
         let old = self
             .objects
@@ -209,15 +205,9 @@ impl<K: Kind> Writer<K> {
 
     /// Fills an empty store in one go.
     fn fill(&mut self, items: Vec<Listed<K>>) -> impl Iterator<Item = Arc<Entry<K>>> + use<K> {
-        let keys: Vec<_> = items.iter().map(|item| item.key().copied()).collect();
         let entries: Vec<_> = items
             .into_iter()
-            .zip(keys)
-            .map(|(item, key)| {
-                let mut item = item.unplaced();
-                item.key = key;
-                self.place(item)
-            })
+            .map(|item| self.place(item.unplaced()))
             .collect();
         self.objects = Tree::from_sorted(entries.iter().map(|entry| (entry.hash(), Arc::clone(entry))));
         entries.into_iter()

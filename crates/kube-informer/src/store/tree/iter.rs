@@ -4,13 +4,16 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::{array, slice};
 
+use super::leaf::Leaf;
 use super::node::Node;
-use super::{MAX_HEIGHT, Tree, WIDTH};
+use super::{MAX_HEIGHT, Slot, Tree, WIDTH};
 
 /// The slots of a range of hashes, in the order of their hashes.
 pub(crate) struct Range<'a, S, const W: usize = WIDTH> {
-    /// What is left of the leaf at hand.
-    leaf: slice::Iter<'a, Option<S>>,
+    /// What is left of the slots of the leaf at hand.
+    left: slice::Iter<'a, Option<S>>,
+    /// That leaf, and where in it the range ends.
+    leaf: Option<(&'a Leaf<S, W>, usize)>,
     /// For each inner node above the leaf, from the root down, its children further right.
     ahead: [slice::Iter<'a, Option<Arc<Node<S, W>>>>; MAX_HEIGHT],
     /// How many of `ahead` are in use; none is when the end of the range lies in the leaf at hand.
@@ -24,7 +27,8 @@ pub(crate) type Iter<'a, S, const W: usize = WIDTH> = Range<'a, S, W>;
 impl<'a, S, const W: usize> Range<'a, S, W> {
     pub(super) fn new(root: Option<&'a Node<S, W>>, hashes: &RangeInclusive<u64>) -> Self {
         let mut range = Range {
-            leaf: [].iter(),
+            left: [].iter(),
+            leaf: None,
             ahead: Default::default(),
             depth: 0,
             end: *hashes.end(),
@@ -46,12 +50,14 @@ impl<'a, S, const W: usize> Range<'a, S, W> {
                     self.depth += 1;
                     node = children.item(at);
                 }
-                Node::Leaf(slots) => {
+                Node::Leaf(leaf) => {
+                    let slots = leaf.slots();
                     let (from, to) = (slots.below(start), slots.up_to(self.end));
                     if to < slots.len() {
                         self.depth = 0;
                     }
-                    self.leaf = slots.items()[from..to].iter();
+                    self.left = slots.items()[from..to].iter();
+                    self.leaf = Some((leaf, to));
                     return;
                 }
             }
@@ -60,12 +66,18 @@ impl<'a, S, const W: usize> Range<'a, S, W> {
 }
 
 impl<'a, S, const W: usize> Range<'a, S, W> {
-    /// The slots that lie together in memory, each of them `Some`: many at once, for those who do better with many.
-    pub(crate) fn next_leaf(&mut self) -> Option<&'a [Option<S>]> {
+    /// The slots that lie together in memory, with copies of their names: many at once, for those who do better with
+    /// many.
+    pub(crate) fn next_leaf(
+        &mut self,
+    ) -> Option<impl Iterator<Item = (&'a S, Option<&'a [u8]>)> + Clone + use<'a, S, W>> {
         loop {
-            let slots = std::mem::take(&mut self.leaf).as_slice();
-            if !slots.is_empty() {
-                return Some(slots);
+            let slots = std::mem::take(&mut self.left).as_slice();
+            if let Some((leaf, to)) = self.leaf
+                && !slots.is_empty()
+            {
+                let places = to - slots.len()..to;
+                return Some(slots.iter().flatten().zip(places.map(|at| leaf.name(at))));
             }
             self.turn()?;
         }
@@ -87,7 +99,7 @@ impl<'a, S, const W: usize> Iterator for Range<'a, S, W> {
 
     fn next(&mut self) -> Option<&'a S> {
         loop {
-            if let Some(slot) = self.leaf.next() {
+            if let Some(slot) = self.left.next() {
                 return slot.as_ref();
             }
             self.turn()?;
@@ -98,7 +110,8 @@ impl<'a, S, const W: usize> Iterator for Range<'a, S, W> {
 impl<S, const W: usize> Clone for Range<'_, S, W> {
     fn clone(&self) -> Self {
         Self {
-            leaf: self.leaf.clone(),
+            left: self.left.clone(),
+            leaf: self.leaf,
             ahead: self.ahead.clone(),
             depth: self.depth,
             end: self.end,
@@ -106,7 +119,7 @@ impl<S, const W: usize> Clone for Range<'_, S, W> {
     }
 }
 
-impl<'a, S: Clone, const W: usize> IntoIterator for &'a Tree<S, W> {
+impl<'a, S: Slot, const W: usize> IntoIterator for &'a Tree<S, W> {
     type Item = &'a S;
     type IntoIter = Iter<'a, S, W>;
 
@@ -139,7 +152,7 @@ impl<S: Clone, const W: usize> Walk<S, W> {
 
     fn enter(&mut self, node: Arc<Node<S, W>>) {
         match Arc::unwrap_or_clone(node) {
-            Node::Leaf(slots) => self.leaf = slots.into_items(),
+            Node::Leaf(leaf) => self.leaf = leaf.into_slots().into_items(),
             Node::Inner(children) => self.ahead.push(children.into_items()),
         }
     }

@@ -8,6 +8,7 @@
 //! any number of them; a closure tells which one is meant.
 
 mod iter;
+mod leaf;
 mod node;
 mod run;
 #[cfg(test)]
@@ -17,6 +18,8 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 pub(crate) use iter::{Iter, Range, Walk};
+use leaf::Leaf;
+pub(crate) use leaf::Slot;
 use node::Node;
 use run::Run;
 
@@ -53,7 +56,7 @@ impl<S, const W: usize> Default for Tree<S, W> {
     }
 }
 
-impl<S: Clone, const W: usize> Tree<S, W> {
+impl<S: Slot, const W: usize> Tree<S, W> {
     /// A tree without slots, and without nodes.
     pub(crate) fn new() -> Self {
         Self::default()
@@ -67,7 +70,7 @@ impl<S: Clone, const W: usize> Tree<S, W> {
             last = hash;
             len += 1;
         });
-        let mut level = pack(counted, Node::Leaf);
+        let mut level = pack(counted, |slots| Node::Leaf(Leaf::of(slots)));
         while level.len() > 1 {
             level = pack(level, Node::Inner);
         }
@@ -89,6 +92,11 @@ impl<S: Clone, const W: usize> Tree<S, W> {
 
     /// The slot of that hash for which `is` holds.
     pub(crate) fn get(&self, hash: u64, mut is: impl FnMut(&S) -> bool) -> Option<&S> {
+        self.find(hash, |slot, _| is(slot))
+    }
+
+    /// The same, with a copy of the slot's name, where there is one: it is at hand before the slot itself.
+    pub(crate) fn find(&self, hash: u64, mut is: impl FnMut(&S, Option<&[u8]>) -> bool) -> Option<&S> {
         self.root.as_ref()?.find(hash, &mut is, &mut Path::default())
     }
 
@@ -96,14 +104,14 @@ impl<S: Clone, const W: usize> Tree<S, W> {
     /// there is none.
     pub(crate) fn insert(&mut self, hash: u64, slot: S, mut same: impl FnMut(&S) -> bool) -> Option<S> {
         let Some(root) = &mut self.root else {
-            let mut slots = Run::new();
-            slots.push(hash, slot);
-            self.root = Some(Arc::new(Node::Leaf(slots)));
+            let mut leaf = Leaf::new();
+            leaf.insert(0, hash, slot);
+            self.root = Some(Arc::new(Node::Leaf(leaf)));
             self.len = 1;
             return None;
         };
         let mut path = Path::default();
-        if root.find(hash, &mut same, &mut path).is_some() {
+        if root.find(hash, &mut |slot, _| same(slot), &mut path).is_some() {
             return Some(std::mem::replace(Arc::make_mut(root).slot_mut(&path), slot));
         }
         if root.len() == W {
@@ -120,11 +128,11 @@ impl<S: Clone, const W: usize> Tree<S, W> {
     pub(crate) fn remove(&mut self, hash: u64, mut is: impl FnMut(&S) -> bool) -> Option<S> {
         let root = self.root.as_mut()?;
         let mut path = Path::default();
-        root.find(hash, &mut is, &mut path)?;
+        root.find(hash, &mut |slot, _| is(slot), &mut path)?;
         let slot = Arc::make_mut(root).remove(&path);
         self.len -= 1;
         match &**root {
-            Node::Leaf(slots) if slots.len() == 0 => self.root = None,
+            Node::Leaf(leaf) if leaf.slots().len() == 0 => self.root = None,
             Node::Inner(children) if children.len() == 1 => *root = children.item(0).clone(),
             _ => {}
         }
@@ -148,7 +156,7 @@ impl<S: Clone, const W: usize> Tree<S, W> {
 }
 
 /// Packs items that come in order into nodes of one level, each with the bound to stand beside it.
-fn pack<S: Clone, T, const W: usize>(
+fn pack<S: Slot, T, const W: usize>(
     items: impl IntoIterator<Item = (u64, T)>,
     node: fn(Run<T, W>) -> Node<S, W>,
 ) -> Vec<(u64, Arc<Node<S, W>>)> {

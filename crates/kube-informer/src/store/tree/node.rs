@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::leaf::{Leaf, Slot};
 use super::run::Run;
 
 /// A leaf with slots, or an inner node whose children are all of one height.
@@ -11,7 +12,7 @@ use super::run::Run;
 /// that no inner node keeps a replaced slot alive.
 #[derive(Clone)]
 pub(super) enum Node<S, const W: usize> {
-    Leaf(Run<S, W>),
+    Leaf(Leaf<S, W>),
     Inner(Children<S, W>),
 }
 
@@ -28,34 +29,33 @@ impl<S, const W: usize> Node<S, W> {
 
     pub(super) fn len(&self) -> usize {
         match self {
-            Node::Leaf(slots) => slots.len(),
+            Node::Leaf(leaf) => leaf.slots().len(),
             Node::Inner(children) => children.len(),
         }
     }
 
     pub(super) fn first_hash(&self) -> u64 {
         match self {
-            Node::Leaf(slots) => slots.hashes()[0],
+            Node::Leaf(leaf) => leaf.slots().hashes()[0],
             Node::Inner(children) => children.hashes()[0],
         }
     }
 
-    /// The slot of that hash for which `is` holds; `path` then leads to it.
-    pub(super) fn find(&self, hash: u64, is: &mut impl FnMut(&S) -> bool, path: &mut [usize]) -> Option<&S> {
+    /// The slot of that hash for which `is` holds; `path` then leads to it. See [`Leaf::find`].
+    pub(super) fn find(
+        &self,
+        hash: u64,
+        is: &mut impl FnMut(&S, Option<&[u8]>) -> bool,
+        path: &mut [usize],
+    ) -> Option<&S> {
         let (step, path) = path
             .split_first_mut()
             .expect("a path is longer than any tree is high");
         match self {
-            Node::Leaf(slots) => {
-                for at in (0..slots.up_to(hash)).rev() {
-                    if slots.hashes()[at] != hash {
-                        break;
-                    }
-                    if is(slots.item(at)) {
-                        *step = at;
-                        return Some(slots.item(at));
-                    }
-                }
+            Node::Leaf(leaf) => {
+                let (at, slot) = leaf.find(hash, is)?;
+                *step = at;
+                return Some(slot);
             }
             Node::Inner(children) => {
                 for at in (0..=child_for(children, hash)).rev() {
@@ -74,11 +74,11 @@ impl<S, const W: usize> Node<S, W> {
     }
 }
 
-impl<S: Clone, const W: usize> Node<S, W> {
+impl<S: Slot, const W: usize> Node<S, W> {
     /// The slot at the end of the path, all nodes on the way being this tree's own.
     pub(super) fn slot_mut(&mut self, path: &[usize]) -> &mut S {
         match self {
-            Node::Leaf(slots) => slots.item_mut(path[0]),
+            Node::Leaf(leaf) => leaf.slot_mut(path[0]),
             Node::Inner(children) => Arc::make_mut(children.item_mut(path[0])).slot_mut(&path[1..]),
         }
     }
@@ -86,7 +86,7 @@ impl<S: Clone, const W: usize> Node<S, W> {
     /// Adds a slot, behind those of the same hash. This node must have room for one more.
     pub(super) fn add(&mut self, hash: u64, slot: S) {
         match self {
-            Node::Leaf(slots) => slots.insert(slots.up_to(hash), hash, slot),
+            Node::Leaf(leaf) => leaf.insert(leaf.slots().up_to(hash), hash, slot),
             Node::Inner(children) => {
                 let mut at = child_for(children, hash);
                 if children.item(at).len() == W {
@@ -104,7 +104,7 @@ impl<S: Clone, const W: usize> Node<S, W> {
     /// Takes out the slot at the end of the path.
     pub(super) fn remove(&mut self, path: &[usize]) -> S {
         match self {
-            Node::Leaf(slots) => slots.remove(path[0]),
+            Node::Leaf(leaf) => leaf.remove(path[0]),
             Node::Inner(children) => {
                 let at = path[0];
                 let child = Arc::make_mut(children.item_mut(at));
@@ -136,7 +136,7 @@ impl<S: Clone, const W: usize> Node<S, W> {
 
     fn empty_neighbour(&self) -> Self {
         match self {
-            Node::Leaf(_) => Node::Leaf(Run::new()),
+            Node::Leaf(_) => Node::Leaf(Leaf::new()),
             Node::Inner(_) => Node::Inner(Run::new()),
         }
     }
@@ -149,7 +149,7 @@ fn child_for<S, const W: usize>(children: &Children<S, W>, hash: u64) -> usize {
 
 /// Gives a full child room: by a neighbour that has some, else by a split. Asking the neighbours first keeps nodes
 /// four fifths full instead of two thirds.
-fn make_room<S: Clone, const W: usize>(children: &mut Children<S, W>, at: usize) {
+fn make_room<S: Slot, const W: usize>(children: &mut Children<S, W>, at: usize) {
     let roomy = |at: usize| at < children.len() && children.item(at).len() <= Node::<S, W>::ROOMY;
     if roomy(at + 1) {
         even_out(children, at);
@@ -164,7 +164,7 @@ fn make_room<S: Clone, const W: usize>(children: &mut Children<S, W>, at: usize)
 }
 
 /// Brings the neighbours at `at` and `at + 1`, of which one holds too little, back to their fill.
-fn fill_up<S: Clone, const W: usize>(children: &mut Children<S, W>, at: usize) {
+fn fill_up<S: Slot, const W: usize>(children: &mut Children<S, W>, at: usize) {
     if children.item(at).len() + children.item(at + 1).len() <= Node::<S, W>::ROOMY {
         let right = children.remove(at + 1);
         Arc::make_mut(children.item_mut(at)).append(Arc::unwrap_or_clone(right));
@@ -173,7 +173,7 @@ fn fill_up<S: Clone, const W: usize>(children: &mut Children<S, W>, at: usize) {
     }
 }
 
-fn even_out<S: Clone, const W: usize>(children: &mut Children<S, W>, at: usize) {
+fn even_out<S: Slot, const W: usize>(children: &mut Children<S, W>, at: usize) {
     let (left, right) = children.pair_mut(at);
     let right = Arc::make_mut(right);
     Arc::make_mut(left).even_out(right);

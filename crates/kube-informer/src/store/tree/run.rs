@@ -107,9 +107,14 @@ impl<T, const W: usize> Run<T, W> {
         item
     }
 
+    /// How many items the left of two neighbours holds after [`Run::even_out`].
+    pub(super) fn even(left: &Self, right: &Self) -> usize {
+        usize::midpoint(left.len, right.len)
+    }
+
     /// Moves items between two neighbours until both hold the same number, give or take one.
     pub(super) fn even_out(&mut self, right: &mut Self) {
-        let half = usize::midpoint(self.len, right.len);
+        let half = Run::even(self, right);
         if self.len > half {
             let moved = self.len - half;
             right.hashes.copy_within(..right.len, moved);

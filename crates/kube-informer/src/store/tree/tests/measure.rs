@@ -17,6 +17,14 @@ struct Entry {
     _object: Arc<[u64; 8]>,
 }
 
+impl super::super::Slot for Arc<Entry> {
+    const NAMED: bool = true;
+
+    fn name(&self) -> &str {
+        &self.key
+    }
+}
+
 /// Entries under random hashes, in the order of their allocation, and the same in an order that is neither this one nor
 /// that of the hashes. The shuffled keys lie in memory one behind the other: callers have the key at hand, so its cache
 /// misses are not the tree's.
@@ -71,11 +79,20 @@ fn nanos(rounds: u32, mut round: impl FnMut()) -> f64 {
 
 /// Bytes of the nodes as glibc's allocator hands them out: the two counts of the `Arc` and the node, with a header of
 /// eight, in steps of sixteen.
-fn bytes<S, const W: usize>(node: &Node<S, W>) -> u32 {
+fn bytes<S: super::super::Slot, const W: usize>(node: &Node<S, W>) -> u32 {
     let own =
         u32::try_from((size_of::<Node<S, W>>() + 16 + 8).next_multiple_of(16)).expect("nodes are small");
     match node {
-        Node::Leaf(_) => own,
+        Node::Leaf(leaf) => {
+            let names: usize = leaf
+                .slots()
+                .items()
+                .iter()
+                .flatten()
+                .map(|slot| slot.name().len())
+                .sum();
+            own + u32::try_from((names + 16 + 8).next_multiple_of(16)).expect("names are short")
+        }
         Node::Inner(children) => {
             own + children
                 .items()
@@ -87,7 +104,7 @@ fn bytes<S, const W: usize>(node: &Node<S, W>) -> u32 {
     }
 }
 
-fn bytes_per_slot<S, const W: usize>(tree: &Tree<S, W>) -> f64 {
+fn bytes_per_slot<S: super::super::Slot, const W: usize>(tree: &Tree<S, W>) -> f64 {
     f64::from(tree.root.as_ref().map_or(0, |root| bytes(root))) / f64::from(SLOTS)
 }
 
@@ -102,7 +119,7 @@ fn measure_width<const W: usize>(cache: &Cache) {
     let grown = bytes_per_slot(&tree);
     let get = nanos(10, || {
         for (hash, key) in &cache.keys {
-            black_box(tree.get(*hash, |entry| entry.key == *key));
+            black_box(tree.find(*hash, |_, name| name == Some(key.as_bytes())));
         }
     });
     let find = nanos(10, || {

@@ -15,6 +15,33 @@ struct Item {
     hash: u64,
     id: u32,
     version: u32,
+    name: String,
+}
+
+impl Item {
+    fn new(hash: u64, id: u32, version: u32) -> Slot {
+        // Names of all lengths. With a few of the long ones in it, a leaf has no copy of its names.
+        let length = match id % 23 {
+            0 => 0,
+            7 => 20_000,
+            length => length as usize,
+        };
+        let name = format!("{id}-").repeat(length.div_ceil(2));
+        Arc::new(Item {
+            hash,
+            id,
+            version,
+            name,
+        })
+    }
+}
+
+impl super::super::Slot for Slot {
+    const NAMED: bool = true;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
 }
 
 type Slot = Arc<Item>;
@@ -70,7 +97,7 @@ impl<const W: usize> Pair<W> {
     }
 
     fn insert(&mut self, hash: u64, id: u32, version: u32) {
-        let slot = Arc::new(Item { hash, id, version });
+        let slot = Item::new(hash, id, version);
         let expected = self.model.insert((hash, id), slot.clone());
         let replaced = self.tree.insert(hash, slot, |other| other.id == id);
         assert_eq!(replaced, expected);
@@ -89,13 +116,21 @@ impl<const W: usize> Pair<W> {
             self.tree.get(hash, |slot| slot.id == id),
             self.model.get(&(hash, id))
         );
+        let named = self.tree.find(hash, |slot, name| {
+            assert!(name.is_none_or(|name| name == slot.name.as_bytes()), "{slot:?}");
+            slot.id == id
+        });
+        assert_eq!(named, self.model.get(&(hash, id)));
     }
 
     fn range(&self, hashes: RangeInclusive<u64>) {
         let found = by_id(self.tree.range(hashes.clone()).cloned());
         let mut range = self.tree.range(hashes.clone());
         let leaves = std::iter::from_fn(|| range.next_leaf());
-        let in_leaves = by_id(leaves.flatten().flatten().cloned());
+        let slots = leaves.flatten().inspect(|(slot, name)| {
+            assert!(name.is_none_or(|name| name == slot.name.as_bytes()), "{slot:?}");
+        });
+        let in_leaves = by_id(slots.map(|(slot, _)| slot.clone()));
         assert_eq!(in_leaves, found, "leaf by leaf in {hashes:?}");
         let expected: Vec<Slot> = self
             .model
@@ -131,7 +166,7 @@ fn assert_well_formed<const W: usize>(tree: &Tree<Slot, W>) {
         return;
     };
     match &**root {
-        Node::Leaf(slots) => assert!(slots.len() > 0, "an empty tree has no nodes"),
+        Node::Leaf(leaf) => assert!(leaf.slots().len() > 0, "an empty tree has no nodes"),
         Node::Inner(children) => assert!(children.len() > 1, "a root with one child is too high"),
     }
     let (height, slots) = measure_node(root, 0..=u64::MAX);
@@ -142,11 +177,21 @@ fn assert_well_formed<const W: usize>(tree: &Tree<Slot, W>) {
 /// The height of a node and the number of its slots, whose hashes must lie within the bounds.
 fn measure_node<const W: usize>(node: &Node<Slot, W>, bounds: RangeInclusive<u64>) -> (usize, usize) {
     match node {
-        Node::Leaf(slots) => {
+        Node::Leaf(leaf) => {
+            let slots = leaf.slots();
             assert!(slots.hashes().is_sorted());
-            for (hash, slot) in slots.hashes().iter().zip(slots.items()) {
-                assert_eq!(Some(*hash), slot.as_ref().map(|slot| slot.hash));
-                assert!(bounds.contains(hash), "{hash} not in {bounds:?}");
+            let named = slots
+                .items()
+                .iter()
+                .flatten()
+                .map(|slot| slot.name.len())
+                .sum::<usize>();
+            let copied = (1..=usize::from(u16::MAX)).contains(&named);
+            for (at, slot) in slots.items().iter().flatten().enumerate() {
+                let hash = slots.hashes()[at];
+                assert_eq!(hash, slot.hash);
+                assert!(bounds.contains(&hash), "{hash} not in {bounds:?}");
+                assert_eq!(leaf.name(at), copied.then_some(slot.name.as_bytes()));
             }
             (1, slots.len())
         }
@@ -255,16 +300,7 @@ fn is_built_of_sorted_slots() {
     for hashes in Hashes::ALL {
         for count in (0..80).chain([215, 216, 217, 1000]) {
             let model: Model = (0..count)
-                .map(|id| {
-                    (
-                        (hashes.of(id), id),
-                        Arc::new(Item {
-                            hash: hashes.of(id),
-                            id,
-                            version: 0,
-                        }),
-                    )
-                })
+                .map(|id| ((hashes.of(id), id), Item::new(hashes.of(id), id, 0)))
                 .collect();
             let sorted = || model.values().map(|slot| (slot.hash, slot.clone()));
             let narrow = Tree::<Slot, NARROW>::from_sorted(sorted());
@@ -282,8 +318,7 @@ fn a_built_tree_is_edited_like_any_other() {
     let mut pair = Pair::<NARROW>::new();
     for id in 0..500 {
         let hash = Hashes::FewDistinct.of(id);
-        pair.model
-            .insert((hash, id), Arc::new(Item { hash, id, version: 0 }));
+        pair.model.insert((hash, id), Item::new(hash, id, 0));
     }
     pair.tree = Tree::from_sorted(pair.model.values().map(|slot| (slot.hash, slot.clone())));
     for id in (0..1000).step_by(3) {
@@ -299,16 +334,7 @@ fn a_built_tree_is_edited_like_any_other() {
 
 #[test]
 fn an_empty_range_has_nothing() {
-    let tree = Tree::<Slot>::from_sorted((0..100).map(|hash| {
-        (
-            hash,
-            Arc::new(Item {
-                hash,
-                id: 0,
-                version: 0,
-            }),
-        )
-    }));
+    let tree = Tree::<Slot>::from_sorted((0..100).map(|hash| (hash, Item::new(hash, 0, 0))));
     let (start, end) = (50, 49);
     assert_eq!(tree.range(start..=end).count(), 0);
     assert_eq!(tree.range(100..=u64::MAX).count(), 0);
@@ -318,16 +344,7 @@ fn an_empty_range_has_nothing() {
 
 #[test]
 fn a_range_ends_where_its_hashes_end() {
-    let slots = (0..300).map(|hash| {
-        (
-            hash,
-            Arc::new(Item {
-                hash,
-                id: 0,
-                version: 0,
-            }),
-        )
-    });
+    let slots = (0..300).map(|hash| (hash, Item::new(hash, 0, 0)));
     let tree = Tree::<Slot, NARROW>::from_sorted(slots);
     let mut range = tree.range(10..=12);
     assert_eq!(range.by_ref().take(3).count(), 3);
@@ -340,7 +357,7 @@ fn an_edit_copies_only_what_others_hold() {
     fn leaf_of(tree: &Tree<Slot, NARROW>, hash: u64) -> *const Slot {
         std::ptr::from_ref(tree.get(hash, |_| true).expect("the hash is in the tree"))
     }
-    let slot = |hash, version| Arc::new(Item { hash, id: 0, version });
+    let slot = |hash, version| Item::new(hash, 0, version);
     let before = Tree::<Slot, NARROW>::from_sorted((0..300).map(|hash| (hash, slot(hash, 0))));
     let mut after = before.clone();
     after.insert(10, slot(10, 1), |_| true);
@@ -361,15 +378,7 @@ fn an_edit_copies_only_what_others_hold() {
 
 #[test]
 fn a_walk_lets_go_of_what_it_has_passed() {
-    let slots: Vec<Slot> = (0..300)
-        .map(|hash| {
-            Arc::new(Item {
-                hash,
-                id: 0,
-                version: 0,
-            })
-        })
-        .collect();
+    let slots: Vec<Slot> = (0..300).map(|hash| Item::new(hash, 0, 0)).collect();
     let tree = Tree::<Slot, NARROW>::from_sorted(slots.iter().map(|slot| (slot.hash, slot.clone())));
     let mut walk = tree.walk();
     drop(tree);
