@@ -76,7 +76,13 @@ impl<K: Kind> Controller<K> {
                 batch.listed |= matches!(delta, Delta::Replaced(_));
                 writer.apply(delta, &mut batch.changes);
             }
-            self.processor.tell(&batch, || errors = writer.publish());
+            if writer.is_filled() {
+                self.processor.tell(&batch, || errors = writer.publish());
+            } else {
+                // Of several namespaces some were not listed yet: nobody is told of anything, readers see nothing.
+                batch.listed = false;
+                errors = writer.publish();
+            }
             writer.clear_away();
         }
         if batch.listed {

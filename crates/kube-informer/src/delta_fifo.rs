@@ -29,10 +29,10 @@ pub(crate) enum Delta<K> {
     Upsert(Unplaced<K>),
     /// The watch said that an object is gone; its last state and the version of its deletion.
     Deleted(Unplaced<K>),
-    /// A whole list: everything that is there, and nothing else is.
+    /// A whole list: everything that is there in a scope, and nothing else is.
     Replaced(Replaced<K>),
-    /// The watch has come this far.
-    Bookmark(Version),
+    /// The watch of a scope has come this far.
+    Bookmark(Version, Scope),
 }
 
 /// A whole list.
@@ -41,6 +41,18 @@ pub(crate) struct Replaced<K> {
     /// By hash; keys are unique.
     pub(crate) items: Vec<Listed<K>>,
     pub(crate) version: Version,
+    /// Nothing outside of it is replaced.
+    pub(crate) scope: Scope,
+}
+
+/// The part of a store that one reflector looks after: everything, or one of several namespaces. A number in the order
+/// in which the store knows them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Scope(pub(crate) usize);
+
+impl Scope {
+    /// The scope of a store that has no other.
+    pub(crate) const ONLY: Scope = Scope(0);
 }
 
 /// An object of a list.

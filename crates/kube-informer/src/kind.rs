@@ -1,19 +1,36 @@
 //! Kinds of objects.
 
+use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
+use kube::core::ClusterResourceScope;
 use serde::de::DeserializeOwned;
 
 /// A type an informer can hold: any of k8s-openapi's, a `#[derive(CustomResource)]` type, a `DynamicObject`, a
 /// `PartialObjectMeta<K>`, or a small struct with the fields you need and kube's `Resource` derived for it.
 ///
 /// There is nothing to implement: every type that fits has it.
-pub trait Kind: kube::Resource<DynamicType: Clone> + DeserializeOwned + Send + Sync + 'static {}
+pub trait Kind:
+    kube::Resource<DynamicType: Clone + Send + Sync, Scope: 'static> + DeserializeOwned + Send + Sync + 'static
+{
+}
 
-impl<K> Kind for K where K: kube::Resource<DynamicType: Clone> + DeserializeOwned + Send + Sync + 'static {}
+impl<K> Kind for K where
+    K: kube::Resource<DynamicType: Clone + Send + Sync, Scope: 'static>
+        + DeserializeOwned
+        + Send
+        + Sync
+        + 'static
+{
+}
 
-/// The names of a kind, and the namespace that is looked at: what messages and requests call it.
+/// Whether a type says of itself that its objects are in no namespace.
+pub(crate) fn is_cluster_scoped<K: Kind>() -> bool {
+    TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>()
+}
+
+/// The names of a kind, and the namespaces that are looked at: what messages and requests call it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ResourceName {
     names: Arc<Names>,
@@ -25,19 +42,23 @@ struct Names {
     version: String,
     kind: String,
     plural: String,
-    namespace: Option<String>,
+    /// None means all.
+    namespaces: Vec<String>,
 }
 
 impl ResourceName {
-    /// The names of a kind, seen in one namespace or in all of them.
-    pub fn of<K: kube::Resource>(kind: &K::DynamicType, namespace: Option<&str>) -> ResourceName {
+    /// The names of a kind, seen in one namespace or several, or in all of them.
+    pub fn of<'a, K: kube::Resource>(
+        kind: &K::DynamicType,
+        namespaces: impl IntoIterator<Item = &'a str>,
+    ) -> ResourceName {
         ResourceName {
             names: Arc::new(Names {
                 group: K::group(kind).into_owned(),
                 version: K::version(kind).into_owned(),
                 kind: K::kind(kind).into_owned(),
                 plural: K::plural(kind).into_owned(),
-                namespace: namespace.map(str::to_owned),
+                namespaces: namespaces.into_iter().map(str::to_owned).collect(),
             }),
         }
     }
@@ -66,10 +87,19 @@ impl ResourceName {
         &self.names.plural
     }
 
-    /// The namespace that is looked at; `None` means all, or a cluster-scoped kind.
+    /// The namespace that is looked at, if it is one; `None` means several or all, or a cluster-scoped kind.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
-        self.names.namespace.as_deref()
+        match self.namespaces() {
+            [namespace] => Some(namespace),
+            _ => None,
+        }
+    }
+
+    /// The namespaces that are looked at; none means all, or a cluster-scoped kind.
+    #[must_use]
+    pub fn namespaces(&self) -> &[String] {
+        &self.names.namespaces
     }
 
     /// Group and version as objects carry them: `apps/v1`, or `v1` in the core group.
@@ -91,13 +121,21 @@ impl ResourceName {
     }
 }
 
-/// `deployments.apps`, and the namespace if one is looked at.
+/// `deployments.apps`, and the namespaces unless all are looked at.
 impl fmt::Display for ResourceName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.group_resource())?;
-        match self.namespace() {
-            Some(namespace) => write!(f, " in namespace {namespace}"),
-            None => Ok(()),
+        match self.namespaces() {
+            [] => Ok(()),
+            [namespace] => write!(f, " in namespace {namespace}"),
+            [first, second, third, more @ ..] if !more.is_empty() => {
+                write!(
+                    f,
+                    " in namespaces {first}, {second}, {third} and {} more",
+                    more.len()
+                )
+            }
+            few => write!(f, " in namespaces {}", few.join(", ")),
         }
     }
 }

@@ -18,6 +18,7 @@
 mod controller;
 mod delta_fifo;
 mod error;
+mod factory;
 mod informer;
 mod key;
 mod kind;
@@ -31,6 +32,7 @@ mod version;
 mod wire;
 
 pub use error::{Doing, Error, StatusError};
+pub use factory::{FactoryBuilder, Readiness, SharedInformerFactory};
 pub use informer::{InformerBuilder, SharedInformer, State, Status};
 pub use key::Key;
 pub use kind::{Kind, ResourceName};

@@ -10,7 +10,7 @@ use tokio::time::{Instant, advance, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::{Checks, Controller};
-use crate::delta_fifo::{Delta, DeltaFifo, Listed, Replaced};
+use crate::delta_fifo::{Delta, DeltaFifo, Listed, Replaced, Scope};
 use crate::object::Unplaced;
 use crate::processor::{Event, HandlerOptions, Processor};
 use crate::store::tests::retired::{Probe, probes};
@@ -63,7 +63,12 @@ impl Rig {
         items.sort_by_key(|item| item.hash);
         let items = items.into_iter().map(Listed::New).collect();
         let version = Version::from(version);
-        self.push(Delta::Replaced(Replaced { items, version })).await;
+        self.push(Delta::Replaced(Replaced {
+            items,
+            version,
+            scope: Scope::ONLY,
+        }))
+        .await;
     }
 }
 
@@ -77,7 +82,7 @@ async fn contract_4_the_store_is_written_before_anyone_is_told() {
         rig.push(Delta::Upsert(rig.item("b", version))).await;
         rig.push(Delta::Deleted(rig.item("b", version + 100))).await;
     }
-    rig.push(Delta::Bookmark(Version::from(900))).await;
+    rig.push(Delta::Bookmark(Version::from(900), Scope::ONLY)).await;
     assert!(!rig.synced.is_cancelled());
     let running = tokio::spawn(controller.run(|error| panic!("{error}")));
     rig.synced.cancelled().await;
@@ -137,14 +142,18 @@ async fn nobody_waits_while_an_old_cache_is_freed() {
         items.sort_by_key(|item| item.hash);
         let items = items.into_iter().map(Listed::New).collect();
         let version = Version::from(version);
-        vec![Delta::Replaced(Replaced { items, version })]
+        vec![Delta::Replaced(Replaced {
+            items,
+            version,
+            scope: Scope::ONLY,
+        })]
     };
     controller.handle(list(1));
     let held = cache.store.snapshot();
     controller.handle(list(2));
     drop(held);
     assert_eq!(freed.load(Ordering::Relaxed), 0, "the writer has it still");
-    controller.handle(vec![Delta::Bookmark(Version::from(3))]);
+    controller.handle(vec![Delta::Bookmark(Version::from(3), Scope::ONLY)]);
     assert_eq!(freed.load(Ordering::Relaxed), 100);
 }
 
@@ -153,7 +162,7 @@ async fn nobody_waits_while_an_old_cache_is_freed() {
 async fn contract_8_only_a_list_syncs() {
     let (rig, controller) = rig(Duration::ZERO);
     rig.push(Delta::Upsert(rig.item("b", 1))).await;
-    rig.push(Delta::Bookmark(Version::from(2))).await;
+    rig.push(Delta::Bookmark(Version::from(2), Scope::ONLY)).await;
     rig.queue.close();
     controller.run(|error| panic!("{error}")).await;
     assert!(!rig.synced.is_cancelled());

@@ -3,16 +3,16 @@ use std::sync::Arc;
 use futures::FutureExt;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use super::{Delta, DeltaFifo, FULL};
+use super::{Delta, DeltaFifo, FULL, Scope};
 use crate::version::Version;
 
 fn bookmark(number: u64) -> Delta<ConfigMap> {
-    Delta::Bookmark(Version::from(number))
+    Delta::Bookmark(Version::from(number), Scope::ONLY)
 }
 
 fn numbers(batch: &[Delta<ConfigMap>]) -> Vec<u64> {
     let number = |delta: &Delta<ConfigMap>| match delta {
-        Delta::Bookmark(version) => version.to_string().parse().unwrap(),
+        Delta::Bookmark(version, _) => version.to_string().parse().unwrap(),
         other => panic!("{other:?}"),
     };
     batch.iter().map(number).collect()

@@ -80,6 +80,12 @@ pub(crate) enum Problem {
         why: NotSynced,
         last: Option<Error>,
     },
+    /// Several informers were waited for.
+    NotAllSynced {
+        errors: Vec<Error>,
+        of: usize,
+    },
+    NothingStarted,
     HandlerNotSynced {
         handler: String,
         backlog: usize,
@@ -235,7 +241,27 @@ impl Error {
     pub fn server_status(&self) -> Option<&StatusError> {
         match self.problem() {
             Problem::Status(status) => Some(status),
-            Problem::NotSynced { last: Some(last), .. } => last.server_status(),
+            _ => self.cause().and_then(Error::server_status),
+        }
+    }
+
+    /// The errors that this one is made of: one for each kind that has not synced, if several were waited for.
+    #[must_use]
+    pub fn errors(&self) -> &[Error] {
+        match self.problem() {
+            Problem::NotAllSynced { errors, .. } => errors,
+            _ => &[],
+        }
+    }
+
+    /// The error behind this one, if there is just one.
+    fn cause(&self) -> Option<&Error> {
+        match self.problem() {
+            Problem::NotSynced { last, .. } => last.as_ref(),
+            Problem::NotAllSynced { errors, .. } => match &errors[..] {
+                [only] => Some(only),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -275,8 +301,7 @@ impl Error {
     pub fn is_connection(&self) -> bool {
         match self.problem() {
             Problem::Connect | Problem::Transport(_) | Problem::StalledWatch(_) => true,
-            Problem::NotSynced { last: Some(last), .. } => last.is_connection(),
-            _ => false,
+            _ => self.cause().is_some_and(Error::is_connection),
         }
     }
 
@@ -285,8 +310,7 @@ impl Error {
     pub fn is_bad_data(&self) -> bool {
         match self.problem() {
             Problem::BadData(_) => true,
-            Problem::NotSynced { last: Some(last), .. } => last.is_bad_data(),
-            _ => false,
+            _ => self.cause().is_some_and(Error::is_bad_data),
         }
     }
 
@@ -329,6 +353,7 @@ impl Error {
                 *why == NotSynced::Stopped
             }
             Problem::NotReached { why, .. } => *why == NotReached::Stopped,
+            Problem::NotAllSynced { errors, .. } => errors.iter().any(Error::is_stopped),
             _ => false,
         }
     }
@@ -340,6 +365,7 @@ impl Error {
                 matches!(why, NotSynced::TimedOut(_))
             }
             Problem::NotReached { why, .. } => matches!(why, NotReached::TimedOut(_)),
+            Problem::NotAllSynced { errors, .. } => errors.iter().any(Error::is_timeout),
             _ => false,
         }
     }
@@ -373,8 +399,7 @@ impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match (&self.inner.source, self.problem()) {
             (Some(source), _) => Some(&**source),
-            (None, Problem::NotSynced { last: Some(last), .. }) => Some(last),
-            _ => None,
+            (None, _) => self.cause().map(|cause| cause as &(dyn StdError + 'static)),
         }
     }
 }

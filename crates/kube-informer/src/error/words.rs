@@ -77,6 +77,18 @@ impl Error {
                 ),
                 None => write!(f, "{:?} not found in the cache", key.as_str()),
             },
+            Problem::NotSynced { .. }
+            | Problem::NotAllSynced { .. }
+            | Problem::NothingStarted
+            | Problem::HandlerNotSynced { .. }
+            | Problem::NotReached { .. } => self.words_of_a_wait(f),
+        }
+    }
+
+    /// What was waited for in vain.
+    fn words_of_a_wait(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let resource = self.resource();
+        match self.problem() {
             Problem::NotSynced { why, last } => {
                 match resource {
                     Some(resource) => write!(f, "{resource} did not sync")?,
@@ -90,6 +102,19 @@ impl Error {
                     Some(last) => write!(f, "; the last error was: {}", Chain(last)),
                     None => f.write_str("; no error was seen"),
                 }
+            }
+            Problem::NotAllSynced { errors, of } => {
+                if *of > 1 {
+                    write!(f, "{} of {of} caches did not sync: ", errors.len())?;
+                }
+                for (at, error) in errors.iter().enumerate() {
+                    let separator = if at == 0 { "" } else { "; and " };
+                    write!(f, "{separator}{error}")?;
+                }
+                Ok(())
+            }
+            Problem::NothingStarted => {
+                f.write_str("no informer of the factory was started; call start() before waiting")
             }
             Problem::HandlerNotSynced {
                 handler,
@@ -124,6 +149,7 @@ impl Error {
                     NotReached::NotComparable => write!(f, ", which cannot be compared with {version:?}"),
                 }
             }
+            _ => Ok(()),
         }
     }
 }

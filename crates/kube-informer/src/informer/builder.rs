@@ -1,5 +1,6 @@
 //! Making an informer.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,29 +11,35 @@ use tokio_util::sync::CancellationToken;
 
 use super::intake::{Hooks, Intake};
 use super::lifecycle::Lifecycle;
-use super::{Shared, SharedInformer};
+use super::{Shared, SharedInformer, Source};
 use crate::delta_fifo::DeltaFifo;
 use crate::error::Error;
-use crate::kind::{Kind, ResourceName};
+use crate::kind::{Kind, ResourceName, is_cluster_scoped};
 use crate::processor::Processor;
 use crate::reflector::Backoff;
 use crate::reflector::machine::Settings;
-use crate::store::{Seed, Store, Writer};
+use crate::store::{IndexValue, Scopes, Seed, Store, Writer};
 use crate::wire::{ApiListWatch, ListWatch};
 
 /// Everything that can be chosen about an informer. Made by [`SharedInformer::builder`].
 pub struct InformerBuilder<K: Kind> {
-    source: Source<K>,
+    from: From<K>,
     kind: K::DynamicType,
-    namespace: Option<String>,
+    namespaces: Vec<String>,
+    cluster_scoped: bool,
     parameters: Vec<(String, String)>,
     resync: Duration,
     settings: Settings,
     hooks: Hooks<K>,
     keep_managed_fields: bool,
+    indexes: BTreeMap<String, NewIndex<K>>,
 }
 
-enum Source<K> {
+/// Adds an index to a store that is still empty.
+type NewIndex<K> = Box<dyn FnOnce(&mut Writer<K>) -> Result<(), Error> + Send>;
+
+/// Where objects come from.
+enum From<K> {
     Client(Client),
     Own(Arc<dyn ListWatch<K>>),
 }
@@ -49,34 +56,61 @@ impl<K: Kind> SharedInformer<K> {
 
     /// An informer of a kind that is known only at run time: an `ApiResource` for `DynamicObject`.
     pub fn builder_with(client: Client, kind: K::DynamicType) -> InformerBuilder<K> {
-        InformerBuilder::new(Source::Client(client), kind)
+        InformerBuilder::new(From::Client(client), kind)
     }
 
     /// An informer that lists and watches something else than an API server. Selectors and other parameters of requests
     /// are the source's own business, and a namespace is only what the informer is called by.
     pub fn builder_from(source: impl ListWatch<K>, kind: K::DynamicType) -> InformerBuilder<K> {
-        InformerBuilder::new(Source::Own(Arc::new(source)), kind)
+        InformerBuilder::new(From::Own(Arc::new(source)), kind)
     }
 }
 
 impl<K: Kind> InformerBuilder<K> {
-    fn new(source: Source<K>, kind: K::DynamicType) -> InformerBuilder<K> {
+    fn new(from: From<K>, kind: K::DynamicType) -> InformerBuilder<K> {
         InformerBuilder {
-            source,
+            from,
             kind,
-            namespace: None,
+            namespaces: Vec::new(),
+            cluster_scoped: is_cluster_scoped::<K>(),
             parameters: Vec::new(),
             resync: Duration::ZERO,
             settings: Settings::default(),
             hooks: Hooks::default(),
             keep_managed_fields: false,
+            indexes: BTreeMap::new(),
         }
     }
 
-    /// Only the objects of one namespace.
+    /// Only the objects of one namespace. The empty one means all, as everywhere in Kubernetes, and kinds whose objects
+    /// are in no namespace are not limited by any.
     #[must_use]
-    pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
-        self.namespace = Some(namespace.into());
+    pub fn namespace(self, namespace: impl Into<String>) -> Self {
+        self.namespaces([namespace])
+    }
+
+    /// Only the objects of these namespaces, each with a list and watch of its own and all in one cache. None of them
+    /// means all, and so does the empty one.
+    ///
+    /// Nothing is seen before every namespace was listed. Each then moves on by itself: the version of the cache is that
+    /// of the namespace furthest behind, and [`SharedInformer::wait_for_write`] asks the object's namespace.
+    #[must_use]
+    pub fn namespaces<N: Into<String>>(mut self, namespaces: impl IntoIterator<Item = N>) -> Self {
+        let mut namespaces: Vec<String> = namespaces.into_iter().map(Into::into).collect();
+        namespaces.sort();
+        namespaces.dedup();
+        if namespaces.iter().any(String::is_empty) {
+            namespaces.clear();
+        }
+        self.namespaces = namespaces;
+        self
+    }
+
+    /// Says that objects of this kind are in no namespace, where the type does not say it: then a namespace does not
+    /// limit them.
+    #[must_use]
+    pub fn cluster_scoped(mut self) -> Self {
+        self.cluster_scoped = true;
         self
     }
 
@@ -92,10 +126,12 @@ impl<K: Kind> InformerBuilder<K> {
         self.parameter("fieldSelector", selector)
     }
 
-    /// Any other parameter of list and watch requests.
+    /// Any other parameter of list and watch requests. Of several with one name the last counts.
     #[must_use]
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.parameters.push((name.into(), value.into()));
+        let name = name.into();
+        self.parameters.retain(|(other, _)| *other != name);
+        self.parameters.push((name, value.into()));
         self
     }
 
@@ -172,6 +208,21 @@ impl<K: Kind> InformerBuilder<K> {
         self
     }
 
+    /// Adds an index from the beginning; [`SharedInformer::find_index`] gives the handle. Of several with one name the last
+    /// counts. See [`SharedInformer::index`], which adds one at any time.
+    #[must_use]
+    pub fn index<V, I>(mut self, name: &str, values: impl Fn(&K) -> I + Send + Sync + 'static) -> Self
+    where
+        V: IndexValue,
+        I: IntoIterator<Item = V>,
+    {
+        let index_name: Arc<str> = name.into();
+        let function = Arc::new(move |object: &K| Ok(values(object).into_iter().collect()));
+        let add: NewIndex<K> = Box::new(move |writer| writer.add_index::<V>(index_name, function));
+        self.indexes.insert(name.to_owned(), add);
+        self
+    }
+
     /// Makes everything that is left to chance, as jitter, the same in each run.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
@@ -181,21 +232,37 @@ impl<K: Kind> InformerBuilder<K> {
 
     /// The informer, which does nothing until it is started.
     pub fn build(self) -> SharedInformer<K> {
-        let resource = ResourceName::of::<K>(&self.kind, self.namespace.as_deref());
-        let source = match self.source {
-            Source::Own(source) => source,
-            Source::Client(client) => {
-                let api = ApiListWatch::<K>::new(client, &self.kind, self.namespace.as_deref());
-                Arc::new(api.parameters(self.parameters))
+        let namespaces: Vec<&str> = if self.cluster_scoped {
+            Vec::new()
+        } else {
+            self.namespaces.iter().map(String::as_str).collect()
+        };
+        let resource = ResourceName::of::<K>(&self.kind, namespaces.iter().copied());
+        let (sources, scopes) = match &self.from {
+            From::Client(_) if namespaces.len() > 1 => {
+                let sources = namespaces.iter().map(|namespace| self.source(Some(namespace)));
+                (
+                    sources.collect(),
+                    Scopes::of_namespaces(namespaces.iter().copied()),
+                )
             }
+            // A source of the user's own knows itself what it lists.
+            _ => (vec![self.source(namespaces.first().copied())], Scopes::one()),
         };
         let seed = Seed::new(self.settings.seed);
         let store = Arc::new(Store::new(resource.clone(), seed));
+        let mut writer = Writer::new(Arc::clone(&store), seed, scopes);
+        for add in self.indexes.into_values() {
+            // Their names differ, and an index of nothing has no function that could fail.
+            let _added = add(&mut writer);
+        }
+        let _no_errors = writer.publish();
+        writer.clear_away();
         SharedInformer {
             shared: Arc::new(Shared {
-                source,
+                sources,
                 settings: self.settings,
-                writer: Arc::new(Mutex::new(Writer::new(Arc::clone(&store), seed))),
+                writer: Arc::new(Mutex::new(writer)),
                 processor: Processor::new(Arc::clone(&store), self.resync),
                 queue: Arc::new(DeltaFifo::new()),
                 intake: Arc::new(Intake::new(
@@ -213,13 +280,28 @@ impl<K: Kind> InformerBuilder<K> {
             }),
         }
     }
+
+    /// One namespace, or everything.
+    fn source(&self, namespace: Option<&str>) -> Source<K> {
+        let list_watch: Arc<dyn ListWatch<K>> = match &self.from {
+            From::Own(source) => Arc::clone(source),
+            From::Client(client) => {
+                let api = ApiListWatch::<K>::new(client.clone(), &self.kind, namespace);
+                Arc::new(api.parameters(self.parameters.iter().cloned()))
+            }
+        };
+        Source {
+            list_watch,
+            resource: ResourceName::of::<K>(&self.kind, namespace),
+        }
+    }
 }
 
 impl<K: Kind> fmt::Debug for InformerBuilder<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("InformerBuilder")
             .field("kind", &K::kind(&self.kind))
-            .field("namespace", &self.namespace)
+            .field("namespaces", &self.namespaces)
             .field("parameters", &self.parameters)
             .field("resync", &self.resync)
             .finish_non_exhaustive()

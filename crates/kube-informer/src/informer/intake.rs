@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use crate::delta_fifo::Listed;
 use crate::error::{Chain, Doing, Error};
-use crate::kind::Kind;
+use crate::kind::{Kind, ResourceName};
 use crate::object::Unplaced;
 use crate::panics;
 use crate::reflector::driver::{self, Requested};
@@ -48,7 +48,8 @@ impl<K> Default for Hooks<K> {
 pub(super) struct Intake<K> {
     pub(super) hooks: Mutex<Hooks<K>>,
     pub(super) counts: Counts,
-    pub(super) last_error: Mutex<Option<Error>>,
+    /// The last error of each namespace that is looked at, the latest behind the others.
+    last_errors: Mutex<Vec<Error>>,
     store: Arc<Store<K>>,
     seed: Seed,
     keep_managed_fields: bool,
@@ -74,7 +75,7 @@ impl<K: Kind> Intake<K> {
         Intake {
             hooks: Mutex::new(hooks),
             counts: Counts::default(),
-            last_error: Mutex::new(None),
+            last_errors: Mutex::default(),
             store,
             seed,
             keep_managed_fields,
@@ -87,7 +88,7 @@ impl<K: Kind> Intake<K> {
         if error.is_going_back() {
             self.counts.went_back.fetch_add(1, Ordering::Relaxed);
         }
-        *self.last_error.lock() = Some(error.clone());
+        self.remember(error);
         let handler = self.hooks.lock().error_handler.clone();
         let Some(handler) = handler else {
             return log(error);
@@ -99,6 +100,27 @@ impl<K: Kind> Intake<K> {
                 "the watch-error handler panicked"
             );
         }
+    }
+
+    fn remember(&self, error: &Error) {
+        let mut errors = self.last_errors.lock();
+        errors.retain(|other| other.resource() != error.resource());
+        errors.push(error.clone());
+    }
+
+    /// The last error in one of these namespaces, or the last of all where there are none of them.
+    pub(super) fn last_error_in(&self, namespaces: &[&str]) -> Option<Error> {
+        let errors = self.last_errors.lock();
+        let in_them = |error: &&Error| {
+            let namespace = error.resource().and_then(ResourceName::namespace);
+            namespace.is_some_and(|namespace| namespaces.contains(&namespace))
+        };
+        errors
+            .iter()
+            .rev()
+            .find(in_them)
+            .or_else(|| errors.last())
+            .cloned()
     }
 
     fn unplaced(&self, item: Item<K>) -> Result<Unplaced<K>, Error> {

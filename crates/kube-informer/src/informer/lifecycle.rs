@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use tokio::runtime::Handle;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::{Shared, SharedInformer};
 use crate::controller::Controller;
+use crate::delta_fifo::Scope;
 use crate::error::{Error, Problem};
 use crate::kind::Kind;
 use crate::reflector::driver::Driver;
@@ -124,12 +126,6 @@ struct Running<K: Kind> {
 impl<K: Kind> Running<K> {
     async fn run(self, stop: CancellationToken) {
         let shared = &self.shared;
-        let reflector = Driver {
-            source: Arc::clone(&shared.source),
-            queue: Arc::clone(&shared.queue),
-            intake: Arc::clone(&shared.intake),
-            resource: shared.resource.clone(),
-        };
         let controller = Controller {
             queue: Arc::clone(&shared.queue),
             writer: Arc::clone(&shared.writer),
@@ -137,7 +133,7 @@ impl<K: Kind> Running<K> {
             synced: shared.synced.clone(),
         };
         let stop_reflector = self.abandon.child_token();
-        let mut reflector = tokio::spawn(reflector.run(shared.settings.clone(), stop_reflector.clone()));
+        let mut reflectors = self.start_reflectors(&stop_reflector);
         let intake = Arc::clone(&shared.intake);
         let mut controller = tokio::spawn(controller.run(move |error| intake.report(error)));
 
@@ -146,16 +142,18 @@ impl<K: Kind> Running<K> {
         tokio::select! {
             () = stop.cancelled() => {}
             () = shared.stop.cancelled() => {}
-            ended = &mut reflector => reflected = Some(ended),
+            Some(ended) = reflectors.join_next() => reflected = Some(ended),
             ended = &mut controller => controlled = Some(ended),
         }
         stop_reflector.cancel();
-        let reflected = match reflected {
-            Some(ended) => ended,
-            None => reflector.await,
-        };
-        if let Err(error) = reflected {
-            tracing::error!(resource = %shared.resource, %error, "the reflector ended; the informer stops");
+        if reflected.is_none() {
+            reflected = reflectors.join_next().await;
+        }
+        while let Some(ended) = reflected {
+            if let Err(error) = ended {
+                tracing::error!(resource = %shared.resource, %error, "the reflector ended; the informer stops");
+            }
+            reflected = reflectors.join_next().await;
         }
         shared.queue.close();
         let controlled = match controlled {
@@ -167,6 +165,27 @@ impl<K: Kind> Running<K> {
         }
         shared.lifecycle.lock().0 = State::Stopped;
         shared.processor.stop().await;
+    }
+}
+
+impl<K: Kind> Running<K> {
+    /// One for each namespace, or one for everything.
+    fn start_reflectors(&self, stop: &CancellationToken) -> JoinSet<()> {
+        let mut reflectors = JoinSet::new();
+        for (at, source) in self.shared.sources.iter().enumerate() {
+            let reflector = Driver {
+                source: Arc::clone(&source.list_watch),
+                queue: Arc::clone(&self.shared.queue),
+                intake: Arc::clone(&self.shared.intake),
+                resource: source.resource.clone(),
+                scope: Scope(at),
+            };
+            let mut settings = self.shared.settings.clone();
+            // They are not to wait for the same times.
+            settings.seed = settings.seed.wrapping_add(at as u64);
+            reflectors.spawn(reflector.run(settings, stop.clone()));
+        }
+        reflectors
     }
 }
 

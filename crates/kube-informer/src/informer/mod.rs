@@ -75,7 +75,7 @@ pub struct SharedInformer<K> {
 /// What all clones of an informer have in common.
 pub(crate) struct Shared<K> {
     resource: ResourceName,
-    source: Arc<dyn ListWatch<K>>,
+    sources: Vec<Source<K>>,
     settings: Settings,
     store: Arc<Store<K>>,
     writer: Arc<Mutex<Writer<K>>>,
@@ -86,6 +86,12 @@ pub(crate) struct Shared<K> {
     synced: CancellationToken,
     stop: CancellationToken,
     stopped: CancellationToken,
+}
+
+/// What one reflector looks after.
+pub(crate) struct Source<K> {
+    list_watch: Arc<dyn ListWatch<K>>,
+    resource: ResourceName,
 }
 
 impl<K: Kind> SharedInformer<K> {
@@ -167,6 +173,19 @@ impl<K: Kind> SharedInformer<K> {
             self.shared.intake.report(error);
         }
         Ok(Index::new(Arc::clone(&self.shared.store), name))
+    }
+
+    /// An index that was added before, by its name and the type of its values.
+    ///
+    /// # Errors
+    /// If there is no index of that name, or its values are of another type.
+    pub fn find_index<V: IndexValue>(&self, name: &str) -> Result<Index<K, V>, Error> {
+        let index = Index::new(Arc::clone(&self.shared.store), name.into());
+        if index.exists() {
+            Ok(index)
+        } else {
+            Err(self.error(Problem::UnknownIndex(name.to_owned())))
+        }
     }
 
     /// Adds a handler, before or after the start. A late one sees every object once, then every change (contract 7).

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::SharedInformer;
 use super::lifecycle::State;
 use crate::error::Error;
-use crate::kind::Kind;
+use crate::kind::{Kind, ResourceName};
 use crate::processor::Registration;
 use crate::version::Version;
 
@@ -13,6 +13,8 @@ use crate::version::Version;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Status {
+    /// The kind, and the namespaces that are looked at.
+    pub resource: ResourceName,
     /// Where it is in its life.
     pub state: State,
     /// Whether a full list is in the cache.
@@ -47,6 +49,7 @@ impl<K: Kind> SharedInformer<K> {
         let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let snapshot = self.snapshot();
         Status {
+            resource: self.resource().clone(),
             state: self.state(),
             has_synced: self.has_synced(),
             version: snapshot.version().cloned(),
@@ -57,7 +60,7 @@ impl<K: Kind> SharedInformer<K> {
             watches: count(&intake.counts.watches),
             errors: count(&intake.counts.errors),
             went_back: count(&intake.counts.went_back),
-            last_error: intake.last_error.lock().clone(),
+            last_error: intake.last_error_in(&[]),
             handlers: self.registrations(),
         }
     }

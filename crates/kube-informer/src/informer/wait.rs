@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::SharedInformer;
 use crate::error::{Error, NotReached, NotSynced, Problem};
 use crate::kind::Kind;
+use crate::store::Versions;
 use crate::version::Version;
 
 impl<K: Kind> SharedInformer<K> {
@@ -64,10 +65,7 @@ impl<K: Kind> SharedInformer<K> {
         timeout: Duration,
     ) -> Result<(), Error> {
         let version = version.into();
-        match tokio::time::timeout(timeout, self.reached(&version)).await {
-            Ok(result) => result,
-            Err(_) => Err(self.not_reached(&version, NotReached::TimedOut(timeout))),
-        }
+        self.wait(Versions::least, &version, timeout).await
     }
 
     /// Waits until the cache has reached the version of an object that a write returned: read your writes.
@@ -85,14 +83,34 @@ impl<K: Kind> SharedInformer<K> {
         timeout: Duration,
     ) -> Result<(), Error> {
         // An empty version compares with none, and the wait says so.
-        let version = written.meta().resource_version.as_deref().unwrap_or_default();
-        self.wait_for_version(version, timeout).await
+        let version = Version::from(written.meta().resource_version.as_deref().unwrap_or_default());
+        // The version of the namespace counts: others hear of this one only by bookmarks.
+        let namespace = written.meta().namespace.as_deref();
+        self.wait(|versions| versions.in_namespace(namespace), &version, timeout)
+            .await
     }
 
-    async fn reached(&self, version: &Version) -> Result<(), Error> {
+    async fn wait(
+        &self,
+        of: impl Fn(&Versions) -> Option<Version>,
+        version: &Version,
+        timeout: Duration,
+    ) -> Result<(), Error> {
+        match tokio::time::timeout(timeout, self.reached(of, version)).await {
+            Ok(result) => result,
+            Err(_) => Err(self.not_reached(version, NotReached::TimedOut(timeout))),
+        }
+    }
+
+    async fn reached(
+        &self,
+        of: impl Fn(&Versions) -> Option<Version>,
+        version: &Version,
+    ) -> Result<(), Error> {
         let mut versions = self.shared.store.versions();
         loop {
-            let order = match &*versions.borrow_and_update() {
+            let current = of(&versions.borrow_and_update());
+            let order = match &current {
                 Some(current) => match current.compare(version) {
                     Some(order) => Some(order),
                     None => return Err(self.not_reached(version, NotReached::NotComparable)),
@@ -116,7 +134,8 @@ impl<K: Kind> SharedInformer<K> {
     }
 
     fn not_synced(&self, why: NotSynced) -> Error {
-        let last = self.shared.intake.last_error.lock().clone();
+        let versions = self.shared.store.versions();
+        let last = self.shared.intake.last_error_in(&versions.borrow().unlisted());
         self.error(Problem::NotSynced { why, last })
     }
 

@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::machine::{self, Action, Listed, Machine, Next, Seen, Settings, Verdict};
-use crate::delta_fifo::{self, Delta, DeltaFifo, Replaced};
+use crate::delta_fifo::{self, Delta, DeltaFifo, Replaced, Scope};
 use crate::error::{Doing, Error};
 use crate::key::Key;
 use crate::kind::{Kind, ResourceName};
@@ -45,6 +45,8 @@ pub(crate) struct Driver<K, I> {
     pub(crate) queue: Arc<DeltaFifo<K>>,
     pub(crate) intake: Arc<I>,
     pub(crate) resource: ResourceName,
+    /// What it looks after.
+    pub(crate) scope: Scope,
 }
 
 /// What a list or a stream of initial events has brought so far.
@@ -233,15 +235,20 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
         Ok(match event {
             WatchEvent::Added(item) | WatchEvent::Modified(item) => Delta::Upsert(self.intake.watched(item)?),
             WatchEvent::Deleted(item) => Delta::Deleted(self.intake.watched(item)?),
-            WatchEvent::Bookmark { version, .. } => Delta::Bookmark(version),
+            WatchEvent::Bookmark { version, .. } => Delta::Bookmark(version, self.scope),
             WatchEvent::Failure(status) => return Err(Error::status(status)),
         })
     }
 
     async fn replace(&self, collected: &mut Collected<K>, version: Version) {
         let items = collected.take();
+        let scope = self.scope;
         self.queue
-            .push(Delta::Replaced(Replaced { items, version }))
+            .push(Delta::Replaced(Replaced {
+                items,
+                version,
+                scope,
+            }))
             .await;
     }
 

@@ -52,6 +52,11 @@ impl<K: Send + Sync + 'static, V: IndexValue> Index<K, V> {
         &self.name
     }
 
+    /// Whether the store has an index of this name and of this type of values.
+    pub(crate) fn exists(&self) -> bool {
+        self.store.read(|contents| self.tree_in(contents).is_some())
+    }
+
     /// The objects that stand under a value now.
     pub fn get<Q>(&self, value: &Q) -> Vec<Object<K>>
     where
@@ -140,8 +145,8 @@ pub(super) trait WritableIndex<K>: Send {
     /// Forgets everything.
     fn clear(&mut self);
 
-    /// The index as it is now, for readers.
-    fn publish(&self) -> Arc<dyn AnyIndex<K>>;
+    /// The index as it is now, for readers; without anything in it if there is nothing to be seen yet.
+    fn publish(&self, filled: bool) -> Arc<dyn AnyIndex<K>>;
 
     fn name(&self) -> &Arc<str>;
 }
@@ -326,11 +331,15 @@ impl<K: Send + Sync + 'static, V: IndexValue> WritableIndex<K> for IndexTree<K, 
         self.postings = Tree::new();
     }
 
-    fn publish(&self) -> Arc<dyn AnyIndex<K>> {
+    fn publish(&self, filled: bool) -> Arc<dyn AnyIndex<K>> {
         Arc::new(IndexTree {
             name: Arc::clone(&self.name),
             function: Arc::clone(&self.function),
-            postings: self.postings.clone(),
+            postings: if filled {
+                self.postings.clone()
+            } else {
+                Tree::new()
+            },
             prepared: Vec::new(),
             seed: self.seed,
         })

@@ -10,6 +10,7 @@
 mod hash;
 mod index;
 mod lister;
+mod scopes;
 mod snapshot;
 mod together;
 mod tree;
@@ -31,6 +32,7 @@ use crate::version::Version;
 pub(crate) use self::hash::Seed;
 pub use self::index::{Index, IndexValue};
 pub use self::lister::{Lister, NamespaceLister};
+pub(crate) use self::scopes::{Scopes, Versions};
 pub use self::snapshot::{Objects, Snapshot};
 pub use self::together::{Together, together};
 pub(crate) use self::tree::Slot;
@@ -45,8 +47,8 @@ use self::snapshot::Contents;
 #[derive(Debug)]
 pub(crate) struct Store<K> {
     current: ArcSwap<Contents<K>>,
-    /// Moved whenever a version is published, for those who wait for one.
-    version: watch::Sender<Option<Version>>,
+    /// Moved whenever a version is reached, for those who wait for one.
+    versions: watch::Sender<Versions>,
     resource: ResourceName,
 }
 
@@ -54,7 +56,7 @@ impl<K> Store<K> {
     pub(crate) fn new(resource: ResourceName, seed: Seed) -> Store<K> {
         Store {
             current: ArcSwap::from_pointee(Contents::empty(resource.clone(), seed)),
-            version: watch::Sender::new(None),
+            versions: watch::Sender::new(Versions::One(None)),
             resource,
         }
     }
@@ -90,17 +92,18 @@ impl<K> Store<K> {
     }
 
     /// The versions as they are published.
-    pub(crate) fn versions(&self) -> watch::Receiver<Option<Version>> {
-        self.version.subscribe()
+    pub(crate) fn versions(&self) -> watch::Receiver<Versions> {
+        self.versions.subscribe()
     }
 
     /// Puts new contents in place of the current ones, which are given back.
-    fn publish(&self, contents: Arc<Contents<K>>) -> Arc<Contents<K>> {
-        let version = contents.version.clone();
+    fn publish(&self, contents: Arc<Contents<K>>, versions: Versions) -> Arc<Contents<K>> {
         let old = self.current.swap(contents);
-        if old.version != version {
-            self.version.send_replace(version);
-        }
+        self.versions.send_if_modified(|published| {
+            let moved = *published != versions;
+            *published = versions;
+            moved
+        });
         old
     }
 }

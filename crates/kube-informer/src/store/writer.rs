@@ -5,13 +5,13 @@ use std::sync::Arc;
 use super::Store;
 use super::hash::Seed;
 use super::index::{IndexFunction, IndexTree, IndexValue, WritableIndex};
+use super::scopes::Scopes;
 use super::snapshot::Contents;
 use super::tree::Tree;
-use crate::delta_fifo::{Delta, Listed, Replaced};
+use crate::delta_fifo::{Delta, Listed, Replaced, Scope};
 use crate::error::{Doing, Error, Problem};
 use crate::kind::Kind;
 use crate::object::{Entry, Unplaced};
-use crate::version::Version;
 
 /// A change of the store, as handlers are told of it.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ pub(crate) struct Writer<K> {
     store: Arc<Store<K>>,
     objects: Tree<Arc<Entry<K>>>,
     indexes: Vec<Box<dyn WritableIndex<K>>>,
-    version: Option<Version>,
+    scopes: Scopes,
     seed: Seed,
     /// Contents that a reader still held when they were replaced. The writer lets go of them last, so that no reader has
     /// to free a whole cache.
@@ -75,12 +75,12 @@ pub(crate) struct Writer<K> {
 }
 
 impl<K: Kind> Writer<K> {
-    pub(crate) fn new(store: Arc<Store<K>>, seed: Seed) -> Writer<K> {
+    pub(crate) fn new(store: Arc<Store<K>>, seed: Seed, scopes: Scopes) -> Writer<K> {
         Writer {
             store,
             objects: Tree::new(),
             indexes: Vec::new(),
-            version: None,
+            scopes,
             seed,
             retired: Vec::new(),
             errors: Vec::new(),
@@ -91,28 +91,39 @@ impl<K: Kind> Writer<K> {
     pub(crate) fn apply(&mut self, delta: Delta<K>, changes: &mut Vec<Change<K>>) {
         match delta {
             Delta::Upsert(item) => {
-                self.version = Some(item.version.clone());
+                self.reached(&item);
                 self.upsert(item, changes);
             }
             Delta::Deleted(item) => {
-                self.version = Some(item.version.clone());
+                self.reached(&item);
                 self.delete(item, changes);
             }
-            Delta::Bookmark(version) => self.version = Some(version),
+            Delta::Bookmark(version, scope) => self.scopes.reach(scope, version),
             Delta::Replaced(replaced) => self.replace(replaced, changes),
         }
     }
 
+    fn reached(&mut self, item: &Unplaced<K>) {
+        self.scopes.reach(self.scopes.of(&item.key), item.version.clone());
+    }
+
+    /// Whether every scope has been listed. Before that, nobody is to see anything: part of a cache is no cache.
+    pub(crate) fn is_filled(&self) -> bool {
+        self.scopes.are_listed()
+    }
+
     /// Lets readers see what was applied. What index functions got wrong meanwhile is given back.
     pub(crate) fn publish(&mut self) -> Vec<Error> {
+        let filled = self.is_filled();
+        let versions = self.scopes.versions();
         let contents = Contents {
-            objects: self.objects.clone(),
-            indexes: self.indexes.iter().map(|index| index.publish()).collect(),
-            version: self.version.clone(),
+            objects: if filled { self.objects.clone() } else { Tree::new() },
+            indexes: self.indexes.iter().map(|index| index.publish(filled)).collect(),
+            version: versions.least(),
             seed: self.seed,
             resource: self.store.resource().clone(),
         };
-        let old = self.store.publish(Arc::new(contents));
+        let old = self.store.publish(Arc::new(contents), versions);
         self.retired.push(old);
         std::mem::take(&mut self.errors)
     }
@@ -171,10 +182,11 @@ impl<K: Kind> Writer<K> {
         });
     }
 
-    /// Puts a whole list in place of everything: first what is gone, then what is new or has changed (contract 3 and 4).
+    /// Puts a whole list in place of everything in its scope: first what is gone, then what is new or has changed
+    /// (contract 3 and 4).
     fn replace(&mut self, replaced: Replaced<K>, changes: &mut Vec<Change<K>>) {
-        let first = self.version.is_none();
-        self.version = Some(replaced.version);
+        let first = !self.is_filled();
+        self.scopes.reach(replaced.scope, replaced.version);
         if self.objects.is_empty() {
             let added = self.fill(replaced.items);
             // Of the first list handlers learn from the snapshot.
@@ -183,7 +195,7 @@ impl<K: Kind> Writer<K> {
             }
             return;
         }
-        let gone = self.missing_in(&replaced.items);
+        let gone = self.missing_in(&replaced.items, replaced.scope);
         for old in gone {
             self.objects.remove(old.hash(), |entry| Arc::ptr_eq(entry, &old));
             self.displace(&old);
@@ -213,11 +225,20 @@ impl<K: Kind> Writer<K> {
         entries.into_iter()
     }
 
-    /// The entries that a list does not have any more. Both are in the order of hashes.
-    fn missing_in(&self, items: &[Listed<K>]) -> Vec<Arc<Entry<K>>> {
+    /// The entries of a scope that a list does not have any more. Both are in the order of hashes.
+    fn missing_in(&self, items: &[Listed<K>], scope: Scope) -> Vec<Arc<Entry<K>>> {
+        let namespace = self.scopes.namespace(scope);
+        let range = match namespace {
+            Some(namespace) => self.seed.namespace(Some(namespace)),
+            None => 0..=u64::MAX,
+        };
         let mut missing = Vec::new();
         let mut at = 0;
-        for entry in &self.objects {
+        for entry in self.objects.range(range) {
+            // Another namespace may lie in the same range.
+            if namespace.is_some_and(|namespace| !entry.key().is_in(namespace)) {
+                continue;
+            }
             while at < items.len() && items[at].hash() < entry.hash() {
                 at += 1;
             }
@@ -281,7 +302,7 @@ fn note<K: Kind>(old: Option<Arc<Entry<K>>>, new: Arc<Entry<K>>, changes: &mut V
 impl<K> std::fmt::Debug for Writer<K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Writer")
-            .field("version", &self.version)
+            .field("scopes", &self.scopes)
             .finish_non_exhaustive()
     }
 }

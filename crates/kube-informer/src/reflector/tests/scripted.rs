@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::delta_fifo::{Delta, DeltaFifo, Listed};
+use crate::delta_fifo::{Delta, DeltaFifo, Listed, Scope};
 use crate::error::{Chain, Error};
 use crate::kind::ResourceName;
 use crate::object::Unplaced;
@@ -349,6 +349,7 @@ impl Stage {
             queue: Arc::clone(&self.queue),
             intake: Arc::clone(&self.intake),
             resource: ResourceName::of::<ConfigMap>(&(), Some("default")),
+            scope: Scope::ONLY,
         };
         driver.run(self.settings.clone(), self.stop.clone())
     }
@@ -390,7 +391,7 @@ pub(super) fn words(delta: &Delta<ConfigMap>) -> String {
     match delta {
         Delta::Upsert(object) => format!("upsert {}", name(object.key.as_str(), &object.version)),
         Delta::Deleted(object) => format!("deleted {}", name(object.key.as_str(), &object.version)),
-        Delta::Bookmark(version) => format!("bookmark {version}"),
+        Delta::Bookmark(version, _) => format!("bookmark {version}"),
         Delta::Replaced(list) => {
             let mut names: Vec<_> = list
                 .items

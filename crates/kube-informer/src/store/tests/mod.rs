@@ -13,8 +13,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::ObjectMeta;
 
 use super::index::{Index, IndexValue};
-use super::{Change, Seed, Store, Writer};
-use crate::delta_fifo::{Delta, Listed, Replaced};
+use super::{Change, Scopes, Seed, Store, Writer};
+use crate::delta_fifo::{Delta, Listed, Replaced, Scope};
 use crate::error::Error;
 use crate::key::Key;
 use crate::kind::{Kind, ResourceName};
@@ -32,7 +32,7 @@ impl<K: Kind<DynamicType = ()>> Cache<K> {
     pub(crate) fn new(seed: Seed) -> Cache<K> {
         let store = Arc::new(Store::new(ResourceName::of::<K>(&(), None), seed));
         Cache {
-            writer: Writer::new(Arc::clone(&store), seed),
+            writer: Writer::new(Arc::clone(&store), seed, Scopes::one()),
             store,
             seed,
         }
@@ -79,7 +79,11 @@ impl<K: Kind<DynamicType = ()>> Cache<K> {
             Listed::New(new) => new.hash,
         });
         let version = Version::from(version);
-        self.apply(Delta::Replaced(Replaced { items, version }))
+        self.apply(Delta::Replaced(Replaced {
+            items,
+            version,
+            scope: Scope::ONLY,
+        }))
     }
 
     pub(crate) fn index<V: IndexValue, I: IntoIterator<Item = V>>(

@@ -7,7 +7,7 @@ use fastrand::Rng;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::{Cache, key, tagged, tags_of};
-use crate::delta_fifo::{Delta, Listed};
+use crate::delta_fifo::{Delta, Listed, Scope};
 use crate::key::Key;
 use crate::store::index::Index;
 use crate::store::{Change, Seed, Snapshot};
@@ -124,7 +124,7 @@ impl Run {
             75..83 => {
                 self.version += 1;
                 let version = Version::from(self.version);
-                assert!(self.cache.apply(Delta::Bookmark(version)).is_empty());
+                assert!(self.cache.apply(Delta::Bookmark(version, Scope::ONLY)).is_empty());
             }
             83..92 => self.replace(),
             _ => self.add_index(),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use super::{Cache, tagged, tags_of};
-use crate::delta_fifo::Delta;
+use crate::delta_fifo::{Delta, Scope};
 use crate::key::Key;
 use crate::store::{Lister, Seed, Snapshot, together};
 use crate::version::Version;
@@ -98,7 +98,7 @@ fn snapshots_together_are_of_one_moment() {
         }
         for version in 2..5_000 {
             for cache in &mut caches {
-                cache.apply(Delta::Bookmark(Version::from(version)));
+                cache.apply(Delta::Bookmark(Version::from(version), Scope::ONLY));
                 cache.publish();
             }
         }

@@ -1,0 +1,237 @@
+//! What is chosen for all informers of a factory, and for single kinds.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use kube::api::ObjectMeta;
+
+use super::SharedInformerFactory;
+use super::registry::KindId;
+use crate::error::Error;
+use crate::informer::InformerBuilder;
+use crate::kind::Kind;
+use crate::reflector::Backoff;
+
+/// Everything that can be chosen about a factory. Made by [`SharedInformerFactory::builder`].
+///
+/// What is chosen here holds for every informer, unless [`FactoryBuilder::kind`] says otherwise for its kind.
+#[must_use = "a factory is made by build()"]
+pub struct FactoryBuilder {
+    client: Client,
+    plan: Plan,
+}
+
+/// What was chosen.
+#[derive(Default)]
+pub(super) struct Plan {
+    pub(super) name: String,
+    namespaces: Vec<String>,
+    parameters: Vec<(String, String)>,
+    resync: Duration,
+    page_size: Option<u32>,
+    streaming_list: Option<bool>,
+    watch_timeout: Option<Duration>,
+    backoff: Option<Backoff>,
+    keep_managed_fields: bool,
+    transform: Option<MetadataTransform>,
+    error_handler: Option<ErrorHandler>,
+    kinds: HashMap<KindId, Box<dyn Any + Send + Sync>>,
+}
+
+type MetadataTransform = Arc<dyn Fn(&mut ObjectMeta) + Send + Sync>;
+type ErrorHandler = Arc<dyn Fn(&Error) + Send + Sync>;
+/// Options of one kind.
+type Choice<K> = Box<dyn Fn(InformerBuilder<K>) -> InformerBuilder<K> + Send + Sync>;
+
+impl FactoryBuilder {
+    pub(super) fn new(client: Client) -> FactoryBuilder {
+        FactoryBuilder {
+            client,
+            plan: Plan::default(),
+        }
+    }
+
+    /// A name for logs and dashboards.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.plan.name = name.into();
+        self
+    }
+
+    /// Only the objects of one namespace. The empty one means all, and kinds whose objects are in no namespace are not
+    /// limited by any.
+    pub fn namespace(self, namespace: impl Into<String>) -> Self {
+        self.namespaces([namespace])
+    }
+
+    /// Only the objects of these namespaces: one informer for each kind watches all of them and holds them in one cache.
+    /// None of them means all; see [`InformerBuilder::namespaces`].
+    pub fn namespaces<N: Into<String>>(mut self, namespaces: impl IntoIterator<Item = N>) -> Self {
+        self.plan.namespaces = namespaces.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Only the objects whose labels fit, as the server sees them.
+    pub fn labels(self, selector: impl fmt::Display) -> Self {
+        self.parameter("labelSelector", selector.to_string())
+    }
+
+    /// Only the objects whose fields fit. Few fields can be selected by for every kind: `metadata.name` and
+    /// `metadata.namespace`.
+    pub fn fields(self, selector: impl Into<String>) -> Self {
+        self.parameter("fieldSelector", selector)
+    }
+
+    /// Any other parameter of list and watch requests: client-go's tweak of list options. Of several with one name the
+    /// last counts.
+    pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.plan.parameters.push((name.into(), value.into()));
+        self
+    }
+
+    /// How often everything is repeated to handlers that ask for no period of their own; see [`InformerBuilder::resync`].
+    pub fn resync(mut self, period: Duration) -> Self {
+        self.plan.resync = period;
+        self
+    }
+
+    /// How many objects the server sends at a time; see [`InformerBuilder::page_size`].
+    pub fn page_size(mut self, objects: u32) -> Self {
+        self.plan.page_size = Some(objects);
+        self
+    }
+
+    /// Whether to ask for the objects as a stream at all; see [`InformerBuilder::streaming_list`].
+    pub fn streaming_list(mut self, streaming: bool) -> Self {
+        self.plan.streaming_list = Some(streaming);
+        self
+    }
+
+    /// For how long a watch is asked for; see [`InformerBuilder::watch_timeout`].
+    pub fn watch_timeout(mut self, least: Duration) -> Self {
+        self.plan.watch_timeout = Some(least);
+        self
+    }
+
+    /// How long to wait after failures. Each informer counts its own.
+    pub fn backoff(mut self, backoff: Backoff) -> Self {
+        self.plan.backoff = Some(backoff);
+        self
+    }
+
+    /// Keeps `metadata.managedFields`; see [`InformerBuilder::keep_managed_fields`].
+    pub fn keep_managed_fields(mut self) -> Self {
+        self.plan.keep_managed_fields = true;
+        self
+    }
+
+    /// Changes every object's metadata before it comes into the cache, whatever its kind. To change the objects of one
+    /// kind, and then in place of this, give it a transform with [`FactoryBuilder::kind`].
+    pub fn transform(mut self, transform: impl Fn(&mut ObjectMeta) + Send + Sync + 'static) -> Self {
+        self.plan.transform = Some(Arc::new(transform));
+        self
+    }
+
+    /// Who is told of errors in place of the log. The error names its kind.
+    pub fn watch_error_handler(mut self, handler: impl Fn(&Error) + Send + Sync + 'static) -> Self {
+        self.plan.error_handler = Some(Arc::new(handler));
+        self
+    }
+
+    /// Chooses otherwise for one kind: `choose` is given what the factory would use. It may be called more than once.
+    ///
+    /// ```no_run
+    /// # fn example(client: kube::Client) {
+    /// use k8s_openapi::api::core::v1::{Pod, Secret};
+    /// use kube_informer::SharedInformerFactory;
+    /// use std::time::Duration;
+    ///
+    /// let factory = SharedInformerFactory::builder(client)
+    ///     .resync(Duration::from_secs(600))
+    ///     .kind::<Pod>(|pods| pods.fields("spec.nodeName=node-1").page_size(1_000))
+    ///     .kind::<Secret>(|secrets| secrets.transform(|secret: &mut Secret| secret.data = None))
+    ///     .build();
+    /// # }
+    /// ```
+    pub fn kind<K: Kind>(
+        self,
+        choose: impl Fn(InformerBuilder<K>) -> InformerBuilder<K> + Send + Sync + 'static,
+    ) -> Self
+    where
+        K::DynamicType: Default,
+    {
+        self.kind_with::<K>(&K::DynamicType::default(), choose)
+    }
+
+    /// The same for a kind that is known only at run time.
+    pub fn kind_with<K: Kind>(
+        mut self,
+        kind: &K::DynamicType,
+        choose: impl Fn(InformerBuilder<K>) -> InformerBuilder<K> + Send + Sync + 'static,
+    ) -> Self {
+        let choice: Choice<K> = Box::new(choose);
+        self.plan.kinds.insert(KindId::of::<K>(kind), Box::new(choice));
+        self
+    }
+
+    /// The factory, which does nothing until informers are asked for and started.
+    #[must_use]
+    pub fn build(self) -> SharedInformerFactory {
+        SharedInformerFactory::planned(self.client, self.plan)
+    }
+}
+
+impl Plan {
+    /// What was chosen for all kinds, then what was chosen for this one.
+    pub(super) fn apply<K: Kind>(&self, id: &KindId, mut builder: InformerBuilder<K>) -> InformerBuilder<K> {
+        builder = builder
+            .namespaces(self.namespaces.iter().cloned())
+            .resync(self.resync);
+        for (name, value) in &self.parameters {
+            builder = builder.parameter(name, value);
+        }
+        if let Some(objects) = self.page_size {
+            builder = builder.page_size(objects);
+        }
+        if let Some(streaming) = self.streaming_list {
+            builder = builder.streaming_list(streaming);
+        }
+        if let Some(least) = self.watch_timeout {
+            builder = builder.watch_timeout(least);
+        }
+        if let Some(backoff) = self.backoff {
+            builder = builder.backoff(backoff);
+        }
+        if self.keep_managed_fields {
+            builder = builder.keep_managed_fields();
+        }
+        if let Some(transform) = self.transform.clone() {
+            builder = builder.transform(move |object: &mut K| transform(object.meta_mut()));
+        }
+        if let Some(handler) = self.error_handler.clone() {
+            builder = builder.watch_error_handler(move |error| handler(error));
+        }
+        match self
+            .kinds
+            .get(id)
+            .and_then(|choice| choice.downcast_ref::<Choice<K>>())
+        {
+            Some(choose) => choose(builder),
+            None => builder,
+        }
+    }
+}
+
+impl fmt::Debug for FactoryBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FactoryBuilder")
+            .field("name", &self.plan.name)
+            .field("namespaces", &self.plan.namespaces)
+            .field("parameters", &self.plan.parameters)
+            .field("resync", &self.plan.resync)
+            .finish_non_exhaustive()
+    }
+}

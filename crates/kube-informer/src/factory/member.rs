@@ -1,0 +1,61 @@
+//! An informer of a factory, without the type of its objects.
+
+use std::any::Any;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+
+use crate::error::Error;
+use crate::informer::{SharedInformer, State, Status};
+use crate::kind::{Kind, ResourceName};
+
+pub(super) trait Member: Send + Sync {
+    fn as_any(&self) -> &dyn Any;
+    fn resource(&self) -> &ResourceName;
+    fn state(&self) -> State;
+    fn status(&self) -> Status;
+    fn start(&self);
+    fn has_synced(&self) -> bool;
+    fn synced(&self) -> BoxFuture<'_, Result<(), Error>>;
+    fn wait_for_sync(&self, timeout: Duration) -> BoxFuture<'_, Result<(), Error>>;
+    fn shutdown(&self) -> BoxFuture<'_, ()>;
+}
+
+impl<K: Kind> Member for SharedInformer<K> {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn resource(&self) -> &ResourceName {
+        SharedInformer::resource(self)
+    }
+
+    fn state(&self) -> State {
+        SharedInformer::state(self)
+    }
+
+    fn status(&self) -> Status {
+        SharedInformer::status(self)
+    }
+
+    fn start(&self) {
+        // Whoever started it in this very moment has done the same.
+        let _already = SharedInformer::start(self);
+    }
+
+    fn has_synced(&self) -> bool {
+        SharedInformer::has_synced(self)
+    }
+
+    fn synced(&self) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(SharedInformer::synced(self))
+    }
+
+    fn wait_for_sync(&self, timeout: Duration) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(SharedInformer::wait_for_sync(self, timeout))
+    }
+
+    fn shutdown(&self) -> BoxFuture<'_, ()> {
+        Box::pin(SharedInformer::shutdown(self))
+    }
+}

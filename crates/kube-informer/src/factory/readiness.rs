@@ -1,0 +1,96 @@
+//! Whether the caches are filled, for those who ask from outside.
+
+use std::fmt::Write;
+
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Response, StatusCode};
+
+use super::SharedInformerFactory;
+use crate::error::{Chain, Error};
+use crate::informer::{State, Status};
+
+/// Whether a factory's caches are filled: a value to await, and a health check for an HTTP server.
+///
+/// A program is ready when every informer that was asked for has a full list in its cache. It stays ready while a server
+/// is away: the caches are then old, but whole.
+///
+/// ```no_run
+/// # fn example(factory: &kube_informer::SharedInformerFactory) {
+/// let readiness = factory.readiness();
+/// // In the handler of `/readyz`, whatever the HTTP server:
+/// let response: http::Response<String> = readiness.response();
+/// assert!(response.status() == 200 || response.status() == 503);
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Readiness {
+    factory: SharedInformerFactory,
+}
+
+impl Readiness {
+    pub(super) fn new(factory: SharedInformerFactory) -> Readiness {
+        Readiness { factory }
+    }
+
+    /// Whether every informer has a full list in its cache, and none was stopped.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.factory.statuses().iter().all(is_ready)
+    }
+
+    /// Waits until the informers that were started are ready.
+    ///
+    /// # Errors
+    /// If an informer stops before, or nothing was started.
+    ///
+    /// # Cancel safety
+    /// Nothing is lost when the wait is dropped.
+    pub async fn ready(&self) -> Result<(), Error> {
+        self.factory.synced().await
+    }
+
+    /// The answer to a probe: 200 if it is ready, else 503, and a line for each kind, as the API server's `/readyz` has it.
+    #[must_use]
+    pub fn response(&self) -> Response<String> {
+        let statuses = self.factory.statuses();
+        let unready = statuses.iter().filter(|status| !is_ready(status)).count();
+        let mut body = String::new();
+        for status in &statuses {
+            // Writing to a string does not fail.
+            let _ = writeln!(body, "{}", line(status));
+        }
+        let (code, summary) = if unready == 0 {
+            (StatusCode::OK, "ready".to_owned())
+        } else {
+            let all = statuses.len();
+            (
+                StatusCode::SERVICE_UNAVAILABLE,
+                format!("not ready: {unready} of {all} caches"),
+            )
+        };
+        body.push_str(&summary);
+        body.push('\n');
+        let mut response = Response::new(body);
+        *response.status_mut() = code;
+        let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+        response.headers_mut().insert(CONTENT_TYPE, plain);
+        response
+    }
+}
+
+fn is_ready(status: &Status) -> bool {
+    status.has_synced && status.state == State::Running
+}
+
+fn line(status: &Status) -> String {
+    let resource = &status.resource;
+    match status.state {
+        State::New => format!("[-] {resource}: not started"),
+        State::Stopped => format!("[-] {resource}: stopped"),
+        State::Running if status.has_synced => format!("[+] {resource}: {} objects", status.objects),
+        State::Running => match &status.last_error {
+            Some(error) => format!("[-] {resource}: not synced: {}", Chain(error)),
+            None => format!("[-] {resource}: not synced yet"),
+        },
+    }
+}

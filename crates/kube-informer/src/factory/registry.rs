@@ -1,0 +1,74 @@
+//! The informers of a factory.
+
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::member::Member;
+use crate::informer::SharedInformer;
+use crate::kind::Kind;
+
+/// What makes an informer another one: the type of its objects and what the server calls them. One resource may be held
+/// as typed objects, as dynamic ones and as metadata.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct KindId {
+    objects: TypeId,
+    group: String,
+    version: String,
+    plural: String,
+}
+
+impl KindId {
+    pub(super) fn of<K: Kind>(kind: &K::DynamicType) -> KindId {
+        KindId {
+            objects: TypeId::of::<K>(),
+            group: K::group(kind).into_owned(),
+            version: K::version(kind).into_owned(),
+            plural: K::plural(kind).into_owned(),
+        }
+    }
+}
+
+/// The informers, each once, in the order in which they were asked for.
+#[derive(Default)]
+pub(super) struct Registry {
+    places: HashMap<KindId, usize>,
+    members: Vec<Arc<dyn Member>>,
+    closed: bool,
+}
+
+impl Registry {
+    pub(super) fn get<K: Kind>(&self, id: &KindId) -> Option<SharedInformer<K>> {
+        let member = &self.members[*self.places.get(id)?];
+        member.as_any().downcast_ref().cloned()
+    }
+
+    /// The informer that is there, or this one.
+    pub(super) fn get_or_insert<K: Kind>(
+        &mut self,
+        id: KindId,
+        made: SharedInformer<K>,
+    ) -> SharedInformer<K> {
+        if let Some(known) = self.get(&id) {
+            return known;
+        }
+        self.places.insert(id, self.members.len());
+        self.members.push(Arc::new(made.clone()));
+        made
+    }
+
+    pub(super) fn members(&self) -> impl Iterator<Item = &Arc<dyn Member>> {
+        self.members.iter()
+    }
+
+    /// The members, until [`Registry::close`]; then none.
+    pub(super) fn open_members(&self) -> impl Iterator<Item = &Arc<dyn Member>> {
+        self.members.iter().filter(|_| !self.closed)
+    }
+
+    /// Starts nothing any more, and gives all there is to stop.
+    pub(super) fn close(&mut self) -> Vec<Arc<dyn Member>> {
+        self.closed = true;
+        self.members.clone()
+    }
+}

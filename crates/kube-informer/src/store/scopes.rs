@@ -1,0 +1,139 @@
+//! How far each part of a store has come.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use crate::delta_fifo::Scope;
+use crate::key::Key;
+use crate::version::Version;
+
+/// The scopes of a store, each at its own version: everything, or several namespaces.
+#[derive(Debug, Clone)]
+pub(crate) struct Scopes {
+    scopes: Vec<Reached>,
+}
+
+/// How far one scope has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Reached {
+    /// None for all of them.
+    namespace: Option<Arc<str>>,
+    /// None before its first list.
+    version: Option<Version>,
+}
+
+impl Scopes {
+    /// One scope that is everything the store has.
+    pub(crate) fn one() -> Scopes {
+        Scopes::new(vec![None])
+    }
+
+    /// A scope for each namespace.
+    pub(crate) fn of_namespaces<'a>(namespaces: impl IntoIterator<Item = &'a str>) -> Scopes {
+        Scopes::new(namespaces.into_iter().map(|name| Some(name.into())).collect())
+    }
+
+    fn new(namespaces: Vec<Option<Arc<str>>>) -> Scopes {
+        let reached = |namespace| Reached {
+            namespace,
+            version: None,
+        };
+        Scopes {
+            scopes: namespaces.into_iter().map(reached).collect(),
+        }
+    }
+
+    /// The namespace that a scope is limited to.
+    pub(super) fn namespace(&self, scope: Scope) -> Option<&Arc<str>> {
+        self.scopes.get(scope.0)?.namespace.as_ref()
+    }
+
+    /// The scope that an object belongs to.
+    pub(super) fn of(&self, key: &Key) -> Scope {
+        let namespace = key.namespace();
+        let is_its = |reached: &Reached| {
+            reached
+                .namespace
+                .as_deref()
+                .is_none_or(|its| Some(its) == namespace)
+        };
+        self.scopes.iter().position(is_its).map_or(Scope::ONLY, Scope)
+    }
+
+    /// Moves a scope to a version.
+    pub(super) fn reach(&mut self, scope: Scope, version: Version) {
+        if let Some(reached) = self.scopes.get_mut(scope.0) {
+            reached.version = Some(version);
+        }
+    }
+
+    /// Whether every scope has been listed.
+    pub(crate) fn are_listed(&self) -> bool {
+        self.scopes.iter().all(|reached| reached.version.is_some())
+    }
+
+    /// How far all scopes have come.
+    pub(super) fn versions(&self) -> Versions {
+        match &self.scopes[..] {
+            [only] => Versions::One(only.version.clone()),
+            several => Versions::Several(several.into()),
+        }
+    }
+}
+
+/// The versions of a store's scopes at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Versions {
+    One(Option<Version>),
+    Several(Arc<[Reached]>),
+}
+
+impl Versions {
+    /// The version that everything has reached; none before every scope was listed.
+    ///
+    /// Where versions cannot be compared it is all of them in one, which compares with nothing.
+    pub(crate) fn least(&self) -> Option<Version> {
+        let several = match self {
+            Versions::One(version) => return version.clone(),
+            Versions::Several(several) => several,
+        };
+        let versions: Option<Vec<&Version>> =
+            several.iter().map(|reached| reached.version.as_ref()).collect();
+        let versions = versions?;
+        let mut least = *versions.first()?;
+        for version in &versions {
+            match version.compare(least) {
+                Some(Ordering::Less) => least = version,
+                Some(_) => {}
+                None => {
+                    let all: Vec<String> = versions.iter().map(ToString::to_string).collect();
+                    return Some(Version::from(all.join(",")));
+                }
+            }
+        }
+        Some(least.clone())
+    }
+
+    /// The version that a namespace has reached.
+    pub(crate) fn in_namespace(&self, namespace: Option<&str>) -> Option<Version> {
+        match self {
+            Versions::One(version) => version.clone(),
+            Versions::Several(several) => several
+                .iter()
+                .find(|reached| reached.namespace.as_deref() == namespace)
+                .map_or_else(|| self.least(), |reached| reached.version.clone()),
+        }
+    }
+
+    /// The namespaces that were not listed yet.
+    pub(crate) fn unlisted(&self) -> Vec<&str> {
+        match self {
+            Versions::One(_) => Vec::new(),
+            Versions::Several(several) => several
+                .iter()
+                .filter(|reached| reached.version.is_none())
+                .filter_map(|reached| reached.namespace.as_deref())
+                .collect(),
+        }
+    }
+}
