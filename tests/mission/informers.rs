@@ -118,6 +118,11 @@ impl Maps {
         self
     }
 
+    /// Those of another namespace, on the same server.
+    pub(crate) fn in_namespace(&self, namespace: &str) -> Maps {
+        Maps::on(self.server.in_namespace(namespace))
+    }
+
     pub(crate) fn builder(&self) -> InformerBuilder<ConfigMap> {
         SharedInformer::builder(self.server.client.clone())
             .namespace(&self.server.namespace)

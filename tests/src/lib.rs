@@ -124,6 +124,17 @@ impl TestServer {
         }
     }
 
+    /// The same server, with another namespace in place of the test's own.
+    #[must_use]
+    pub fn in_namespace(&self, namespace: &str) -> Self {
+        Self {
+            client: self.client.clone(),
+            namespace: namespace.to_owned(),
+            kind: self.kind,
+            server: Arc::clone(&self.server),
+        }
+    }
+
     /// Requests by path, answers as they are: for tests about the API itself.
     pub fn raw(&self) -> Raw {
         Raw::new(self.client.clone(), self.namespace.clone(), self.server.clone())
