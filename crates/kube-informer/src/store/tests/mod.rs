@@ -5,6 +5,7 @@ mod indexes;
 mod model;
 mod readers;
 pub(crate) mod retired;
+mod scopes;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,9 +31,13 @@ pub(crate) struct Cache<K> {
 
 impl<K: Kind<DynamicType = ()>> Cache<K> {
     pub(crate) fn new(seed: Seed) -> Cache<K> {
+        Cache::of_scopes(seed, Scopes::one())
+    }
+
+    pub(crate) fn of_scopes(seed: Seed, scopes: Scopes) -> Cache<K> {
         let store = Arc::new(Store::new(ResourceName::of::<K>(&(), None), seed));
         Cache {
-            writer: Writer::new(Arc::clone(&store), seed, Scopes::one()),
+            writer: Writer::new(Arc::clone(&store), seed, scopes),
             store,
             seed,
         }
@@ -73,7 +78,16 @@ impl<K: Kind<DynamicType = ()>> Cache<K> {
         }
     }
 
-    pub(crate) fn replace_with(&mut self, mut items: Vec<Listed<K>>, version: u64) -> Vec<Change<K>> {
+    pub(crate) fn replace_with(&mut self, items: Vec<Listed<K>>, version: u64) -> Vec<Change<K>> {
+        self.replace_in(Scope::ONLY, items, version)
+    }
+
+    pub(crate) fn replace_in(
+        &mut self,
+        scope: Scope,
+        mut items: Vec<Listed<K>>,
+        version: u64,
+    ) -> Vec<Change<K>> {
         items.sort_by_key(|item| match item {
             Listed::Known(known) => known.hash(),
             Listed::New(new) => new.hash,
@@ -82,7 +96,7 @@ impl<K: Kind<DynamicType = ()>> Cache<K> {
         self.apply(Delta::Replaced(Replaced {
             items,
             version,
-            scope: Scope::ONLY,
+            scope,
         }))
     }
 
