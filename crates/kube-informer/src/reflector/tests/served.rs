@@ -64,6 +64,28 @@ fn a_kind_that_comes_is_listed_at_once_and_may_go_again() {
     play.go_on(&[(NOT_SERVED, "wait 800ms !not served")]);
 }
 
+/// A list is enough to show that it is served, also if no watch was answered since.
+#[test]
+fn a_kind_that_was_listed_and_went_before_it_was_watched_is_gone_like_any_other() {
+    play(
+        plain(),
+        "list 0 by 500",
+        &[
+            (answers(404), "check"),
+            (NOT_SERVED, "wait 800ms !not served"),
+            (Waited, "list 0 by 500"),
+            (Listed("10"), "whole at 10, watch 10"),
+            (answers(404), "check"),
+            (NOT_SERVED, "wait 1.6s !not served"),
+            (seconds(5), "good"),
+            (Waited, "list 10"),
+            (answers(404), "check"),
+            (NOT_SERVED, "gone at 10, wait 3.2s !no longer served"),
+            (Waited, "list newest by 500"),
+        ],
+    );
+}
+
 #[test]
 fn a_kind_that_goes_is_gone_after_five_seconds() {
     let mut play = watching();
