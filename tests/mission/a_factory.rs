@@ -1,6 +1,7 @@
 //! A. The factory, the entry point: options, one informer per kind, start, shutdown and the wait for sync.
 
 mod forms;
+mod late_kinds;
 mod lifecycle;
 mod namespaces;
 mod options;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard, RwLock};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::api::{Registry, Resource};
@@ -20,7 +20,7 @@ pub(crate) struct Cluster {
     pub(crate) faults: Faults,
     pub(crate) record: Record,
     pub(crate) settings: Settings,
-    registry: RwLock<Arc<Registry>>,
+    registry: watch::Sender<Arc<Registry>>,
     random: Mutex<fastrand::Rng>,
     /// Held from the choice of a Service's address until it is stored, so that it is chosen once.
     addresses: Mutex<()>,
@@ -55,7 +55,7 @@ impl Cluster {
             faults: Faults::default(),
             record: Record::default(),
             settings,
-            registry: RwLock::new(Arc::new(Registry::builtin().clone())),
+            registry: watch::Sender::new(Arc::new(Registry::builtin().clone())),
             random: Mutex::new(random),
             addresses: Mutex::new(()),
             chores,
@@ -65,14 +65,18 @@ impl Cluster {
 
     /// What is served now.
     pub(crate) fn registry(&self) -> Arc<Registry> {
-        self.registry.read().clone()
+        self.registry.borrow().clone()
     }
 
     /// Serves what `find` finds now. Nobody else changes what is served meanwhile, so the last to look is the last to
     /// set it.
     pub(crate) fn update_registry(&self, find: impl FnOnce() -> Registry) {
-        let mut registry = self.registry.write();
-        *registry = Arc::new(find());
+        self.registry.send_modify(|registry| *registry = Arc::new(find()));
+    }
+
+    /// Tells when something else is served.
+    pub(crate) fn follow_registry(&self) -> watch::Receiver<Arc<Registry>> {
+        self.registry.subscribe()
     }
 
     /// Keeps others from choosing addresses for a Service; other kinds have none to choose.

@@ -119,6 +119,11 @@ impl ResourceName {
             group => format!("{}.{group}", self.plural()),
         }
     }
+
+    /// Whether a `CustomResourceDefinition` may define it: its group is a domain that is not Kubernetes' own.
+    pub(crate) fn may_be_custom(&self) -> bool {
+        self.group().contains('.') && !self.group().ends_with(".k8s.io")
+    }
 }
 
 /// `deployments.apps`, and the namespaces unless all are looked at.

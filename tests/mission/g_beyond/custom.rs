@@ -205,6 +205,7 @@ async fn g7_a_custom_kind_goes_with_its_definition() {
     while raw.get(&objects).await.code != 404 {
         tokio::task::yield_now().await;
     }
+    assert!(events.rest().await.is_empty(), "a watch ends with its kind");
 }
 
 #[tokio::test]

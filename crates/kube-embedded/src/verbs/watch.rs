@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::chunks::Chunks;
 use super::options::{ListOptions, Moment};
 use super::view::View;
+use crate::api::{Registry, Resource};
 use crate::cluster::Cluster;
 use crate::faults::{Ending, Twist};
 use crate::http::{Body, ObjectPath, broken_off};
@@ -43,6 +44,7 @@ impl Cluster {
         let watcher = Watcher {
             changed: self.store.subscribe(&path.resource.collection),
             connections: self.connections(),
+            registry: path.resource.custom().map(|_| self.follow_registry()),
             cluster: self.clone(),
             namespace: path.namespace.clone(),
             bookmarks: options.bookmarks && !twist.no_bookmarks,
@@ -75,6 +77,8 @@ struct Watcher {
     cluster: Arc<Cluster>,
     connections: CancellationToken,
     changed: watch::Receiver<u64>,
+    /// Of a custom kind: what is served.
+    registry: Option<watch::Receiver<Arc<Registry>>>,
     namespace: Option<String>,
     selection: Selection,
     view: View,
@@ -119,6 +123,8 @@ enum Phase {
 
 /// How long before its end a watch gets a last bookmark.
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
+/// How long a watch goes on after its kind is no longer served.
+const TAKEN_DOWN: Duration = Duration::from_secs(1);
 /// Initial objects made into events at once.
 const INITIAL_BATCH: usize = 128;
 
@@ -260,6 +266,11 @@ impl Watcher {
                     self.phase = Phase::Breaking;
                 }
             }
+            () = unserved(&mut self.registry, &self.view.resource) => {
+                self.registry = None;
+                self.deadline = self.deadline.min(Instant::now() + TAKEN_DOWN);
+                self.last_bookmark_sent = true;
+            }
             () = tokio::time::sleep_until(self.deadline.min(next_bookmark)) => {
                 let now = Instant::now();
                 if now >= self.deadline {
@@ -363,4 +374,21 @@ impl Watcher {
         self.out.extend(&line);
         self.phase = Phase::Closing;
     }
+}
+
+/// Waits until a custom kind is no longer served in its version.
+///
+/// Cancel safety: a dropped wait has missed nothing.
+async fn unserved(registry: &mut Option<watch::Receiver<Arc<Registry>>>, resource: &Resource) {
+    if let Some(registry) = registry {
+        let is_gone = |registry: &Arc<Registry>| {
+            registry
+                .find(&resource.group, &resource.version, &resource.plural)
+                .is_none()
+        };
+        if registry.wait_for(is_gone).await.is_ok() {
+            return;
+        }
+    }
+    std::future::pending::<()>().await;
 }

@@ -68,6 +68,11 @@ pub(crate) enum Problem {
         seen: Version,
         at: Version,
     },
+    /// The server does not serve the kind, and says so in discovery, too.
+    NotServed {
+        absent: Absent,
+        status: StatusError,
+    },
     /// A user's function failed or panicked.
     UserCode(String),
     AlreadyStarted,
@@ -96,6 +101,17 @@ pub(crate) enum Problem {
         at: Option<Version>,
         why: NotReached,
     },
+}
+
+/// How far it is known that a kind is not served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Absent {
+    /// It was just found.
+    Found,
+    /// It is not served for long enough to be gone, and so are its objects.
+    Gone,
+    /// Nothing has changed since the last time.
+    Still,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -240,7 +256,7 @@ impl Error {
     #[must_use]
     pub fn server_status(&self) -> Option<&StatusError> {
         match self.problem() {
-            Problem::Status(status) => Some(status),
+            Problem::Status(status) | Problem::NotServed { status, .. } => Some(status),
             _ => self.cause().and_then(Error::server_status),
         }
     }
@@ -294,6 +310,27 @@ impl Error {
     pub fn is_not_found(&self) -> bool {
         matches!(self.problem(), Problem::NotFound(_))
             || self.server_status().is_some_and(|status| status.code == 404)
+    }
+
+    /// The server does not serve this version of the kind, and its discovery says so, too: the definition of a custom
+    /// kind is not there yet, or not any more. The informer waits for it.
+    #[must_use]
+    pub fn is_not_served(&self) -> bool {
+        match self.problem() {
+            Problem::NotServed { .. } => true,
+            _ => self.cause().is_some_and(Error::is_not_served),
+        }
+    }
+
+    /// It was told before, and nothing has changed since.
+    pub(crate) fn is_old_news(&self) -> bool {
+        matches!(
+            self.problem(),
+            Problem::NotServed {
+                absent: Absent::Still,
+                ..
+            }
+        )
     }
 
     /// The server could not be reached, or the connection broke.

@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
-use super::{Doing, Error, NotReached, NotSynced, Problem, StatusError};
+use super::{Absent, Doing, Error, NotReached, NotSynced, Problem, StatusError};
 use crate::kind::ResourceName;
 
 impl fmt::Display for Error {
@@ -60,6 +60,7 @@ impl Error {
                 f,
                 "the server went back from version {from} to {to}, as after a restored backup; the cache is rebuilt"
             ),
+            Problem::NotServed { absent, status } => not_served(f, *absent, status, resource),
             Problem::AlreadyStarted => {
                 f.write_str("the informer has been started already; do this before the start")
             }
@@ -183,6 +184,34 @@ impl StatusError {
             ),
             _ => Ok(()),
         }
+    }
+}
+
+fn not_served(
+    f: &mut fmt::Formatter<'_>,
+    absent: Absent,
+    status: &StatusError,
+    resource: Option<&ResourceName>,
+) -> fmt::Result {
+    f.write_str(match absent {
+        Absent::Found | Absent::Still => "the server does not serve ",
+        Absent::Gone => "the server no longer serves ",
+    })?;
+    match resource {
+        Some(resource) => write!(f, "{} {}", resource.api_version(), resource.kind())?,
+        None => f.write_str("the kind")?,
+    }
+    write!(f, " ({})", status.code)?;
+    if absent == Absent::Gone {
+        return f.write_str("; the cache is emptied, and the informer waits until it is served again");
+    }
+    f.write_str("; the informer waits until it does")?;
+    match resource {
+        Some(resource) if resource.may_be_custom() => {
+            let name = resource.group_resource();
+            write!(f, "; is the CustomResourceDefinition {name} installed?")
+        }
+        _ => f.write_str("; is it switched off here, or of another Kubernetes version?"),
     }
 }
 

@@ -173,9 +173,9 @@ impl<K: Kind> driver::Intake<K> for Intake<K> {
     }
 }
 
-/// What belongs to every cluster's life is not worth a warning.
+/// What belongs to every cluster's life is not worth a warning, nor is what was said before.
 fn log(error: &Error) {
-    if error.is_expired() || error.is_no_streaming_list() {
+    if error.is_expired() || error.is_no_streaming_list() || error.is_old_news() {
         tracing::debug!("{}", Chain(error));
     } else {
         tracing::warn!("{}", Chain(error));

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use futures::StreamExt;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::machine::{self, Action, Listed, Machine, Next, Seen, Settings, Verdict};
+use super::machine::{self, Action, Checked, Failed, Listed, Machine, Next, Seen, Settings, Verdict};
 use crate::delta_fifo::{self, Delta, DeltaFifo, Replaced, Scope};
-use crate::error::{Doing, Error};
+use crate::error::{Chain, Doing, Error};
 use crate::key::Key;
 use crate::kind::{Kind, ResourceName};
 use crate::object::Unplaced;
@@ -106,7 +106,7 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
                 // Whatever comes next begins anew, and it may be a while until then.
                 collected.clear();
                 match failed {
-                    PageError::Failed(error) => self.failed(machine, error, Doing::Listing),
+                    PageError::Failed(error) => self.failed(machine, error, Doing::Listing).await,
                     PageError::TimedOut => self.told(machine.timed_out(Instant::now()), Doing::Listing),
                 }
             }
@@ -152,7 +152,7 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
         collected: &mut Collected<K>,
         request: WatchRequest,
     ) -> Action {
-        let doing = if request.initial_events {
+        let mut doing = if request.initial_events {
             collected.clear();
             self.intake.requested(Requested::StreamingList);
             Doing::StreamingList
@@ -162,10 +162,13 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
         };
         match timeout_at(machine.deadline(Instant::now()), self.source.watch(request)).await {
             Err(_) => self.told(machine.timed_out(Instant::now()), doing),
-            Ok(Err(error)) => self.failed(machine, error, doing),
+            Ok(Err(error)) => self.failed(machine, error, doing).await,
             Ok(Ok(events)) => {
                 machine.opened(Instant::now());
-                self.follow(machine, collected, events, doing).await
+                match self.follow(machine, collected, events, &mut doing).await {
+                    Ok(action) => action,
+                    Err(error) => self.failed(machine, error, doing).await,
+                }
             }
         }
     }
@@ -175,17 +178,15 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
         machine: &mut Machine,
         collected: &mut Collected<K>,
         mut events: Watching<K>,
-        mut doing: Doing,
-    ) -> Action {
+        doing: &mut Doing,
+    ) -> Result<Action, Error> {
         loop {
             tokio::task::consume_budget().await;
             let event = match timeout_at(machine.deadline(Instant::now()), events.next()).await {
-                Err(_) => return self.told(machine.timed_out(Instant::now()), doing),
-                Ok(None) => return self.told(machine.closed(Instant::now()), doing),
-                Ok(Some(Err(error))) => return self.failed(machine, error, doing),
-                Ok(Some(Ok(WatchEvent::Failure(status)))) => {
-                    return self.failed(machine, Error::status(status), doing);
-                }
+                Err(_) => return Ok(self.told(machine.timed_out(Instant::now()), *doing)),
+                Ok(None) => return Ok(self.told(machine.closed(Instant::now()), *doing)),
+                Ok(Some(Err(error))) => return Err(error),
+                Ok(Some(Ok(WatchEvent::Failure(status)))) => return Err(Error::status(status)),
                 Ok(Some(Ok(event))) => event,
             };
             let seen = match &event {
@@ -203,21 +204,14 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
             };
             match machine.event(Instant::now(), seen) {
                 Verdict::Skip => {}
-                Verdict::Leave(next) => return self.told(next, doing),
-                Verdict::Collect => {
-                    if let Err(error) = self.collect(collected, event) {
-                        return self.failed(machine, error, doing);
-                    }
-                }
+                Verdict::Leave(next) => return Ok(self.told(next, *doing)),
+                Verdict::Collect => self.collect(collected, event)?,
                 Verdict::Whole { version, complaint } => {
-                    self.complain(complaint, doing);
-                    doing = Doing::Watching;
+                    self.complain(complaint, *doing);
+                    *doing = Doing::Watching;
                     self.replace(collected, version).await;
                 }
-                Verdict::Apply => match self.delta(event) {
-                    Ok(delta) => self.queue.push(delta).await,
-                    Err(error) => return self.failed(machine, error, doing),
-                },
+                Verdict::Apply => self.queue.push(self.delta(event)?).await,
             }
         }
     }
@@ -252,16 +246,32 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
             .await;
     }
 
-    fn failed(&self, machine: &mut Machine, error: Error, doing: Doing) -> Action {
-        let action = machine.failed(Instant::now(), &error);
-        // An old server is no failure, so it is told as what it is.
-        let told = if doing == Doing::StreamingList && machine::refuses_streaming(&error) {
-            Error::streaming_refused(&error)
-        } else {
-            error
-        };
-        self.intake.report(&told.during(doing, &self.resource));
-        action
+    async fn failed(&self, machine: &mut Machine, error: Error, doing: Doing) -> Action {
+        match machine.failed(Instant::now(), error) {
+            Failed::Next(next) => self.told(next, doing),
+            Failed::Check(failure) => {
+                let served = self.is_served().await;
+                let Checked { gone, next } = machine.checked(Instant::now(), failure, served);
+                let action = self.told(next, doing);
+                if let Some(version) = gone {
+                    self.replace(&mut Collected::new(), version).await;
+                }
+                action
+            }
+        }
+    }
+
+    /// What discovery says; none if it does not.
+    async fn is_served(&self) -> Option<bool> {
+        match timeout(machine::DISCOVERY_ANSWER, self.source.is_served()).await {
+            Ok(Ok(served)) => Some(served),
+            // The failure that led here is told, and this one says less.
+            Ok(Err(error)) => {
+                tracing::debug!(resource = %self.resource, error = %Chain(&error), "discovery does not say whether it is served");
+                None
+            }
+            Err(_) => None,
+        }
     }
 
     fn told(&self, next: Next, doing: Doing) -> Action {

@@ -14,6 +14,7 @@ use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
 
+use super::discovery::Listed;
 use super::json::{self, Expected, Lines, RawPage};
 use super::{ListPart, ListRequest, ListWatch, Listing, WatchRequest, Watching};
 use crate::error::{Error, StatusError};
@@ -32,10 +33,11 @@ const LARGEST_FAILURE: usize = 1 << 20;
 /// `PartialObjectMetadata`, so the server sends nothing else.
 #[derive(Clone)]
 pub struct ApiListWatch<K: Kind> {
-    client: Client,
+    pub(super) client: Client,
     path: Arc<str>,
     selectors: Arc<[(String, String)]>,
     expected: Arc<Expected>,
+    pub(super) listed: Arc<Listed>,
     kind: std::marker::PhantomData<fn() -> K>,
 }
 
@@ -47,6 +49,7 @@ impl<K: Kind> ApiListWatch<K> {
             path: K::url_path(kind, namespace).into(),
             selectors: Arc::default(),
             expected: Arc::new(Expected::of::<K>(kind)),
+            listed: Arc::new(Listed::of::<K>(kind)),
             kind: std::marker::PhantomData,
         }
     }
@@ -70,12 +73,7 @@ impl<K: Kind> ApiListWatch<K> {
             query.append_pair(name, value);
         }
         query.extend_pairs(parameters);
-        Request::get(format!("{}?{}", self.path, query.finish()))
-            .header(ACCEPT, accept)
-            // A compressed watch would wait for its block to fill.
-            .header(ACCEPT_ENCODING, "identity")
-            .body(Body::empty())
-            .map_err(|error| Error::bad_data_from("a request that cannot be made", error))
+        get(&format!("{}?{}", self.path, query.finish()), accept)
     }
 
     /// Asks for JSON and gets an answer that is some. `metadata_form` is what to ask for where metadata is all that is
@@ -150,6 +148,10 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
             })
             .boxed())
         })
+    }
+
+    fn is_served(&self) -> BoxFuture<'_, Result<bool, Error>> {
+        Box::pin(self.is_listed())
     }
 }
 
@@ -249,8 +251,17 @@ impl Frames {
     }
 }
 
+pub(super) fn get(path: &str, accept: &str) -> Result<Request<Body>, Error> {
+    Request::get(path)
+        .header(ACCEPT, accept)
+        // A compressed watch would wait for its block to fill.
+        .header(ACCEPT_ENCODING, "identity")
+        .body(Body::empty())
+        .map_err(|error| Error::bad_data_from("a request that cannot be made", error))
+}
+
 /// An answer in another format is the answer of something that is not the API server.
-fn check_json(response: &Response<Body>) -> Result<(), Error> {
+pub(super) fn check_json(response: &Response<Body>) -> Result<(), Error> {
     let content_type = response
         .headers()
         .get(CONTENT_TYPE)
@@ -276,7 +287,7 @@ async fn words(mut body: Body) -> BytesMut {
     words
 }
 
-async fn failure(response: Response<Body>) -> Error {
+pub(super) async fn failure(response: Response<Body>) -> Error {
     let code = response.status().as_u16();
     let retry_after = response
         .headers()
@@ -306,7 +317,7 @@ async fn failure(response: Response<Body>) -> Error {
 }
 
 /// An error before any answer: the server cannot be reached, or the connection broke before the answer came.
-fn request_error(error: kube::Error) -> Error {
+pub(super) fn request_error(error: kube::Error) -> Error {
     if is_connect_error(&error) {
         Error::connect(error)
     } else {

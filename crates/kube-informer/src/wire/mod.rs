@@ -4,6 +4,7 @@
 //! [`ApiListWatch`] asks a real API server through kube's client, and a test or a special source implements it as it
 //! likes. It stands for client-go's `ListerWatcher`.
 
+mod discovery;
 mod http;
 mod item;
 mod json;
@@ -31,6 +32,15 @@ pub trait ListWatch<K>: Send + Sync + 'static {
 
     /// One watch request: events, until the source closes it.
     fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<K>, Error>>;
+
+    /// Whether the source has this kind at all. An informer asks when a list or watch fails with 404: if the kind is not
+    /// served, it waits until it is, and after a few seconds it empties its cache. So `false` is for a source that is
+    /// sure; one that cannot tell answers with an error, and the 404 is a failure like others.
+    ///
+    /// A source that does not implement this always has its kind.
+    fn is_served(&self) -> BoxFuture<'_, Result<bool, Error>> {
+        Box::pin(std::future::ready(Ok(true)))
+    }
 }
 
 /// The answer to a list request, as it arrives.

@@ -10,6 +10,7 @@ mod logged;
 mod removing;
 mod resyncing;
 mod scripted;
+mod served;
 mod streaming;
 mod told;
 mod waiting;

@@ -30,6 +30,8 @@ struct State {
     history: Vec<(u64, Change)>,
     watches: Vec<UnboundedSender<Result<WatchEvent<ConfigMap>, Error>>>,
     list_error: Option<Error>,
+    served: bool,
+    questions: usize,
     lists: Vec<ListRequest>,
 }
 
@@ -51,6 +53,8 @@ impl Server {
                 history: Vec::new(),
                 watches: Vec::new(),
                 list_error: None,
+                served: true,
+                questions: 0,
                 lists: Vec::new(),
             })),
             answering: Arc::new(watch::Sender::new(true)),
@@ -161,6 +165,20 @@ impl Server {
         self.state.lock().list_error = error;
     }
 
+    /// Serves the kind from now on, or not any more: what is asked for is not found, and watches end.
+    pub(crate) fn serve(&self, served: bool) {
+        let mut state = self.state.lock();
+        state.served = served;
+        if !served {
+            state.watches.clear();
+        }
+    }
+
+    /// How often it was asked for anything.
+    pub(crate) fn questions(&self) -> usize {
+        self.state.lock().questions
+    }
+
     /// Leaves lists without an answer from now on, or answers them.
     pub(crate) fn answer_lists(&self, answering: bool) {
         self.answering.send_replace(answering);
@@ -184,6 +202,18 @@ impl Server {
 }
 
 impl State {
+    fn asked(&mut self) -> Result<(), Error> {
+        self.questions += 1;
+        if self.served {
+            return Ok(());
+        }
+        Err(Error::status(StatusError {
+            code: 404,
+            message: "404 page not found".to_owned(),
+            ..StatusError::default()
+        }))
+    }
+
     fn tell(&mut self, change: Change) -> Version {
         let version = self.version;
         self.watches
@@ -220,7 +250,8 @@ impl ListWatch<ConfigMap> for Server {
                 .wait_for(|answering| *answering)
                 .await
                 .expect("the server holds the sender");
-            let state = self.state.lock();
+            let mut state = self.state.lock();
+            state.asked()?;
             if let Some(error) = &state.list_error {
                 return Err(error.clone());
             }
@@ -247,6 +278,7 @@ impl ListWatch<ConfigMap> for Server {
                 .and_then(|text| text.parse().ok())
                 .unwrap_or(0);
             let mut state = self.state.lock();
+            state.asked()?;
             for (version, change) in &state.history {
                 if *version > after {
                     let _ = sender.unbounded_send(Ok(change.event(*version)));
@@ -256,6 +288,12 @@ impl ListWatch<ConfigMap> for Server {
             Ok(receiver.boxed())
         }
         .boxed()
+    }
+
+    fn is_served(&self) -> BoxFuture<'_, Result<bool, Error>> {
+        let mut state = self.state.lock();
+        state.questions += 1;
+        futures::future::ready(Ok(state.served)).boxed()
     }
 }
 

@@ -1,10 +1,14 @@
 //! What to do next: the reflector's decisions, without IO and without a clock of its own.
 
 mod lists;
+mod served;
 mod streams;
 mod watches;
 
-pub(super) use self::streams::refuses_streaming;
+use self::served::Absence;
+pub(super) use self::served::DISCOVERY_ANSWER;
+pub(crate) use self::served::{Checked, Failed};
+use self::streams::refuses_streaming;
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -164,6 +168,8 @@ pub(crate) struct Machine {
     heard: Instant,
     /// Requests since the last wait that took the place of one that failed.
     fallbacks: u32,
+    /// The kind is not served.
+    absence: Option<Absence>,
 }
 
 #[derive(Debug)]
@@ -236,6 +242,7 @@ impl Machine {
             fruitless_watches: 0,
             heard: now,
             fallbacks: 0,
+            absence: None,
         };
         let first = machine.cycle(now);
         (machine, first)
@@ -271,6 +278,7 @@ impl Machine {
             return Listed::Continue(self.cycle(now).into());
         };
         self.waits.succeeded(now);
+        self.absence = None;
         if let Some(token) = continue_token {
             return Listed::Continue(self.next_page(now, token, items));
         }
@@ -290,6 +298,7 @@ impl Machine {
     /// A watch was answered.
     pub(crate) fn opened(&mut self, now: Instant) {
         self.waits.succeeded(now);
+        self.absence = None;
         match &mut self.phase {
             Phase::Streaming(streaming) => streaming.last_event = Some(now),
             Phase::Watching(watching) => {
@@ -401,24 +410,30 @@ impl Machine {
             }
             _ => {
                 let error = Error::new(Problem::Transport("the server did not answer in time".to_owned()));
-                let action = self.failed(now, &error);
-                Next {
-                    action,
-                    complaint: Some(error),
-                }
+                self.after(now, error)
             }
         }
     }
 
-    /// A request failed, or a watch ended with an error, which the driver has told already.
-    pub(crate) fn failed(&mut self, now: Instant, error: &Error) -> Action {
+    /// What follows a failure.
+    fn after(&mut self, now: Instant, failure: Error) -> Next {
+        let is_stream = matches!(self.phase, Phase::Streaming(_));
         let next = match &self.phase {
-            Phase::Listing(_) => self.list_failed(now, error),
-            Phase::Streaming(_) => self.stream_failed(now, error),
-            Phase::Watching(_) => self.watch_failed(now, error),
+            Phase::Listing(_) => self.list_failed(now, &failure),
+            Phase::Streaming(_) => self.stream_failed(now, &failure),
+            Phase::Watching(_) => self.watch_failed(now, &failure),
             Phase::Waiting { .. } => self.wait(now, Then::Cycle, None, None),
         };
-        next.action
+        // An old server is no failure, so it is told as what it is.
+        let told = if is_stream && refuses_streaming(&failure) {
+            Error::streaming_refused(&failure)
+        } else {
+            failure
+        };
+        Next {
+            action: next.action,
+            complaint: Some(told),
+        }
     }
 
     /// A new beginning: the objects as a stream if the server can, else as a list.

@@ -17,7 +17,10 @@ impl Machine {
             self.last_unusable = true;
             return self.fall_back(now, None, status, Machine::stream);
         }
+        // None of these says anything about streams, and a list would fare no better.
+        let is_not_found = status.is_some_and(|status| status.code == 404);
         if matches!(error.problem(), Problem::Connect)
+            || is_not_found
             || status.is_some_and(StatusError::is_too_many_requests)
         {
             return self.wait(now, Then::Cycle, None, status);
@@ -81,6 +84,6 @@ impl Machine {
 }
 
 /// Whether the server does not know the parameters of a streaming list, as those before Kubernetes 1.32.
-pub(in crate::reflector) fn refuses_streaming(error: &Error) -> bool {
+pub(super) fn refuses_streaming(error: &Error) -> bool {
     status_of(error).is_some_and(|status| matches!(status.code, 400 | 405 | 406 | 415 | 422 | 501))
 }

@@ -198,7 +198,6 @@ fn a_list_that_fails_is_waited_for_and_begun_again() {
         answers(400),
         answers(401),
         answers(403),
-        answers(404),
         answers(429),
         answers(500),
         answers(503),

@@ -6,6 +6,7 @@ mod informer;
 mod lists;
 mod polite;
 mod scripted;
+mod served;
 mod streams;
 mod table;
 mod watches;

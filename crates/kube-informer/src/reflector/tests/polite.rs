@@ -14,9 +14,9 @@ use super::table::{
 use crate::reflector::Backoff;
 use crate::reflector::machine::{Action, Settings};
 
-/// The requests that may follow each other without a wait: one, two in its place, and the watch. The shortest wait is less
-/// than a second, so a second may see the two bursts at its ends.
-const IN_A_BURST: usize = 4;
+/// The requests that may follow each other without a wait: one, two in its place, the watch, and the question whether the
+/// kind is served. The shortest wait is less than a second, so a second may see the two bursts at its ends.
+const IN_A_BURST: usize = 5;
 /// A watch that lives for a second is renewed at once, and a few failures come on top.
 const IN_A_MINUTE: usize = 70;
 
@@ -88,6 +88,10 @@ impl Adversary {
         }
     }
 
+    fn discovery(&mut self) -> Option<bool> {
+        [Some(true), Some(false), None][self.random.usize(..3)]
+    }
+
     fn some_version(&mut self) -> &'static str {
         self.version += 1;
         match self.random.u8(..8) {
@@ -111,7 +115,7 @@ fn leak(number: u32) -> &'static str {
 /// What a server can do depends on what it was asked: a list is not closed and a watch has no pages.
 fn fits(action: &Action, did: &Did) -> bool {
     match (action, did) {
-        (Action::Wait(_), _) => false,
+        (Action::Wait(_), _) | (_, Did::Discovered(_)) => false,
         (_, Did::Failed(_) | Did::Nothing) => true,
         (Action::List { .. }, did) => {
             matches!(did, Did::Page(..) | Did::EmptyPage(..) | Did::Listed(_))
@@ -171,7 +175,10 @@ fn most_requests(settings: Settings, seed: u64, steps: usize) -> Most {
     let mut minute = Window::new(Duration::from_mins(1));
     let (mut burst, mut longest_burst, mut requested) = (1, 1, play.now);
     for _ in 0..steps {
-        if matches!(play.action, Action::Wait(_)) {
+        if play.checking.is_some() {
+            play.now += Duration::from_millis(1);
+            play.tell(Did::Discovered(adversary.discovery()));
+        } else if matches!(play.action, Action::Wait(_)) {
             play.tell(Did::Waited);
             burst = 0;
         } else {
@@ -189,7 +196,7 @@ fn most_requests(settings: Settings, seed: u64, steps: usize) -> Most {
                 continue;
             }
         }
-        if !matches!(play.action, Action::Wait(_)) {
+        if play.checking.is_some() || !matches!(play.action, Action::Wait(_)) {
             second.requested(play.now);
             minute.requested(play.now);
             burst = if play.now - requested < Duration::from_secs(1) {

@@ -37,6 +37,7 @@ enum Answer {
     List(Vec<Told<ListPart<ConfigMap>>>),
     Watch(Vec<Told<WatchEvent<ConfigMap>>>),
     Fails(Error),
+    Served(bool),
     Never,
 }
 
@@ -100,6 +101,11 @@ impl Script {
 
     pub(super) fn fails(self, error: Error) -> Script {
         self.then(Answer::Fails(error))
+    }
+
+    /// Answers whether the kind is served.
+    pub(super) fn discovers(self, served: bool) -> Script {
+        self.then(Answer::Served(served))
     }
 
     pub(super) fn never_answers(self) -> Script {
@@ -198,7 +204,9 @@ impl ListWatch<ConfigMap> for Script {
                     let _held = held;
                     std::future::pending().await
                 }
-                Some(Answer::Watch(_)) => panic!("the script has a watch where the driver asks {text}"),
+                Some(Answer::Watch(_) | Answer::Served(_)) => {
+                    panic!("the script has another answer where the driver asks {text}")
+                }
             }
         })
     }
@@ -218,7 +226,25 @@ impl ListWatch<ConfigMap> for Script {
                     let _held = held;
                     std::future::pending().await
                 }
-                Some(Answer::List(_)) => panic!("the script has a list where the driver asks {text}"),
+                Some(Answer::List(_) | Answer::Served(_)) => {
+                    panic!("the script has another answer where the driver asks {text}")
+                }
+            }
+        })
+    }
+
+    fn is_served(&self) -> BoxFuture<'_, Result<bool, Error>> {
+        let answer = self.next("served?");
+        let held = Held::new(&self.open);
+        Box::pin(async move {
+            match answer {
+                Some(Answer::Served(served)) => Ok(served),
+                Some(Answer::Fails(error)) => Err(error),
+                Some(Answer::Never) | None => {
+                    let _held = held;
+                    std::future::pending().await
+                }
+                Some(_) => panic!("the script has another answer where the driver asks whether it is served"),
             }
         })
     }
@@ -234,6 +260,10 @@ impl ListWatch<ConfigMap> for Shared {
 
     fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<ConfigMap>, Error>> {
         self.0.watch(request)
+    }
+
+    fn is_served(&self) -> BoxFuture<'_, Result<bool, Error>> {
+        self.0.is_served()
     }
 }
 

@@ -94,7 +94,6 @@ fn c2_other_failures_become_a_list_and_the_second_in_a_row_ends_the_tries() {
     let failures = [
         answers(401),
         answers(403),
-        answers(404),
         answers(500),
         answers(503),
         broke(),

@@ -2,17 +2,18 @@
 //!
 //! A row is a pair: what the server did, and the machine's answer in words. `list 0 by 500` is a list at any version in
 //! pages of 500, `list newest` one without a version, `page t1` the next page, `stream 10` a streaming list not older
-//! than version 10, `watch 10` a watch from there, `wait 800ms` a pause. What is told to the watch-error handler stands
-//! behind a `!`.
+//! than version 10, `watch 10` a watch from there, `wait 800ms` a pause. `check` asks whether the kind is served, and
+//! `gone at 10` empties the cache. What is told to the watch-error handler stands behind a `!`, unless it is the failure
+//! itself.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::error::{Error, Problem, StatusError};
+use crate::error::{Absent, Error, Problem, StatusError};
 use crate::reflector::Backoff;
-use crate::reflector::machine::{Action, Listed, Machine, Next, Seen, Settings, Verdict};
+use crate::reflector::machine::{Action, Checked, Failed, Listed, Machine, Next, Seen, Settings, Verdict};
 use crate::version::Version;
 
 /// What a server does.
@@ -35,6 +36,8 @@ pub(super) enum Did {
     Closed,
     /// The request fails, or the watch ends with an error.
     Failed(Error),
+    /// Discovery says whether the kind is served, or does not say.
+    Discovered(Option<bool>),
     /// Nothing, until the machine's patience ends.
     Nothing,
     /// Nothing, for this long.
@@ -48,6 +51,8 @@ pub(super) struct Play {
     pub(super) machine: Machine,
     pub(super) now: Instant,
     pub(super) action: Action,
+    /// The failure after which the machine wants to know whether the kind is served.
+    pub(super) checking: Option<Error>,
 }
 
 /// No chance in the waits, so that tables can name them.
@@ -76,7 +81,12 @@ pub(super) fn play(settings: Settings, first: &str, rows: &[(Did, &str)]) -> Pla
     let now = Instant::now();
     let (machine, action) = Machine::new(settings, now);
     assert_eq!(describe(&action), first, "the first request");
-    let mut play = Play { machine, now, action };
+    let mut play = Play {
+        machine,
+        now,
+        action,
+        checking: None,
+    };
     play.go_on(rows);
     play
 }
@@ -106,9 +116,20 @@ impl Play {
                 let next = self.machine.closed(self.now);
                 self.take(next)
             }
-            Did::Failed(error) => {
-                self.action = self.machine.failed(self.now, &error);
-                describe(&self.action)
+            Did::Failed(error) => match self.machine.failed(self.now, error) {
+                Failed::Next(next) => self.take_failure(next),
+                Failed::Check(failure) => {
+                    self.checking = Some(failure);
+                    "check".to_owned()
+                }
+            },
+            Did::Discovered(served) => {
+                let Some(failure) = self.checking.take() else {
+                    return "nobody asked".to_owned();
+                };
+                let Checked { gone, next } = self.machine.checked(self.now, failure, served);
+                let gone = gone.map_or(String::new(), |version| format!("gone at {version}, "));
+                format!("{gone}{}", self.take_failure(next))
             }
             Did::Nothing => {
                 let deadline = self.machine.deadline(self.now);
@@ -153,6 +174,13 @@ impl Play {
             }
             Verdict::Leave(next) => format!("leave, {}", self.take(next)),
         }
+    }
+
+    fn take_failure(&mut self, next: Next) -> String {
+        self.action = next.action;
+        let complaint = next.complaint.expect("a failure is told");
+        let served = complained(Some(&complaint).filter(|complaint| complaint.is_not_served()));
+        format!("{}{served}", describe(&self.action))
     }
 
     fn take(&mut self, next: Next) -> String {
@@ -207,6 +235,11 @@ fn complained(complaint: Option<&Error>) -> &'static str {
         Some(Problem::Behind { .. }) => " !behind",
         Some(Problem::BadData(_)) => " !bad data",
         Some(Problem::Transport(_)) => " !transport",
+        Some(Problem::NotServed { absent, .. }) => match absent {
+            Absent::Found => " !not served",
+            Absent::Still => " !still not served",
+            Absent::Gone => " !no longer served",
+        },
         Some(_) => " !something else",
     }
 }

@@ -169,7 +169,7 @@ fn c3_a_version_ahead_of_the_server_leads_to_the_newest() {
 
 #[test]
 fn c3_error_events_and_bad_data_lead_to_a_new_cycle() {
-    for failure in [answers(500), answers(403), answers(404), bad_data()] {
+    for failure in [answers(500), answers(403), bad_data()] {
         let mut play = watching();
         play.go_on(&[
             (Changed("12"), "apply"),
@@ -181,7 +181,7 @@ fn c3_error_events_and_bad_data_lead_to_a_new_cycle() {
 
 #[test]
 fn c3_refusals_of_a_watch_lead_to_a_new_cycle() {
-    for code in [400, 401, 403, 404, 405, 422] {
+    for code in [400, 401, 403, 405, 422] {
         let mut play = asked();
         play.go_on(&[(answers(code), "wait 800ms"), (Waited, "list 10")]);
     }

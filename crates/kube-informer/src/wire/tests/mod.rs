@@ -1,5 +1,6 @@
 //! From bytes to items: everything a server may send, and what is made of it.
 
+mod discovery;
 mod http;
 mod json;
 mod lines;

@@ -1,0 +1,169 @@
+//! A kind that comes late, goes, and comes again.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_informer::{Error, SharedInformer, Version};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::time::{Instant, sleep};
+
+use crate::logged::Log;
+use crate::scripted::Server;
+use crate::told::{LONG, agrees, recorder};
+
+/// A server that does not have the kind.
+fn without_the_kind(keys: &[&str]) -> Server {
+    let server = Server::with(keys);
+    server.serve(false);
+    server
+}
+
+/// The errors of an informer that is not started yet.
+fn errors(informer: &SharedInformer<ConfigMap>) -> UnboundedReceiver<Error> {
+    let (sender, errors) = unbounded_channel();
+    informer
+        .set_watch_error_handler(move |error| drop(sender.send(error.clone())))
+        .unwrap();
+    errors
+}
+
+/// Contract 8: whoever waits hears what it is that does not come.
+#[tokio::test(start_paused = true)]
+async fn contract_8_a_kind_that_comes_late_is_waited_for() {
+    let server = without_the_kind(&["a/n0", "a/n1"]);
+    let informer = server.informer();
+    let mut errors = errors(&informer);
+    let (handler, mut told) = recorder();
+    informer.add_handler(handler).unwrap();
+    informer.start().unwrap();
+    let error = informer.wait_for_sync(LONG).await.unwrap_err();
+    assert!(error.is_timeout() && error.is_not_served() && error.is_not_found());
+    let text = error.to_string();
+    assert!(text.contains("does not serve v1 ConfigMap (404)"), "{text}");
+    assert!(!informer.has_synced() && !informer.is_stopped());
+    assert!(informer.lister().is_empty() && informer.resource_version().is_none());
+    assert!(told.now().is_empty());
+    assert!(errors.try_recv().unwrap().is_not_served());
+
+    server.serve(true);
+    informer.wait_for_sync(LONG).await.expect("once it is served");
+    let mut added = told.some(2).await;
+    added.sort();
+    assert_eq!(added, ["* a/n0@2", "* a/n1@3"]);
+    informer.shutdown().await;
+}
+
+/// Contracts 2 and 3: the cache of a kind that is gone is empty, at the version it had, and every handler hears so.
+#[tokio::test(start_paused = true)]
+async fn contract_3_a_kind_that_goes_takes_its_objects_with_it() {
+    let server = Server::with(&["a/n0", "a/n1"]);
+    let informer = server.informer();
+    let mut errors = errors(&informer);
+    let (handler, mut told) = recorder();
+    informer.add_handler(handler).unwrap();
+    let (whole_story, mut all) = recorder();
+    informer.add_handler(whole_story).unwrap();
+    informer.start().unwrap();
+    told.some(2).await;
+
+    sleep(LONG).await;
+    server.delete("a/n0");
+    assert_eq!(told.next().await, "- a/n0@4");
+    let began = Instant::now();
+    server.serve(false);
+    assert_eq!(told.next().await, "? a/n1@3");
+    let waited = began.elapsed();
+    assert!(
+        waited >= Duration::from_secs(5) && waited < Duration::from_secs(12),
+        "{waited:?}"
+    );
+    assert!(informer.lister().is_empty());
+    assert!(informer.has_synced() && !informer.is_stopped());
+    assert_eq!(informer.resource_version(), Some(Version::from(4)));
+    sleep(10 * LONG).await;
+    assert!(told.now().is_empty(), "told once");
+    let mut texts = Vec::new();
+    while let Ok(error) = errors.try_recv() {
+        assert!(error.is_not_served(), "{error}");
+        texts.push(error.to_string());
+    }
+    let emptied = texts.iter().filter(|text| text.contains("the cache is emptied"));
+    assert_eq!(emptied.count(), 1, "{texts:?}");
+
+    server.put("a/n2", "");
+    server.serve(true);
+    let mut back = told.some(2).await;
+    back.sort();
+    assert_eq!(back, ["+ a/n1@3", "+ a/n2@5"]);
+    assert_eq!(informer.resource_version(), Some(Version::from(5)));
+    informer.shutdown().await;
+    agrees(&all.rest().await, &informer);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_is_away_for_a_moment_loses_nothing() {
+    let server = Server::with(&["a/n0"]);
+    let informer = server.informer();
+    let (handler, mut told) = recorder();
+    informer.add_handler(handler).unwrap();
+    informer.start().unwrap();
+    told.some(1).await;
+    for _ in 0..20 {
+        sleep(LONG).await;
+        server.serve(false);
+        sleep(Duration::from_secs(4)).await;
+        server.serve(true);
+    }
+    sleep(LONG).await;
+    assert!(told.now().is_empty());
+    server.put("a/n1", "");
+    assert_eq!(told.next().await, "+ a/n1@3");
+    informer.shutdown().await;
+}
+
+/// Contract 9.
+#[tokio::test(start_paused = true)]
+async fn contract_9_a_missing_kind_is_asked_for_rarely() {
+    let server = without_the_kind(&[]);
+    let informer = server.informer();
+    informer.start().unwrap();
+    sleep(Duration::from_hours(1)).await;
+    let never_there = server.questions();
+    assert!((60..=130).contains(&never_there), "{never_there}");
+    server.serve(true);
+    informer.wait_for_sync(LONG).await.unwrap();
+    sleep(LONG).await;
+
+    let before = server.questions();
+    server.serve(false);
+    sleep(Duration::from_hours(1)).await;
+    let gone = server.questions() - before;
+    assert!((60..=140).contains(&gone), "{gone}");
+    informer.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_log_says_once_what_stays_the_same() {
+    let log = Log::default();
+    // A second subscriber keeps tracing from remembering the answer of another test's thread for this one.
+    let _second = tracing::Dispatch::new(Log::default());
+    let _logging = tracing::subscriber::set_default(log.clone());
+    let server = without_the_kind(&["a/n0"]);
+    let informer = server.informer();
+    informer.start().unwrap();
+    sleep(10 * LONG).await;
+    let lines = log.lines();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].contains("does not serve"), "{lines:?}");
+
+    server.serve(true);
+    informer.wait_for_sync(LONG).await.unwrap();
+    sleep(LONG).await;
+    server.serve(false);
+    sleep(10 * LONG).await;
+    let lines = log.lines();
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    assert!(lines[1].contains("does not serve"), "{lines:?}");
+    assert!(lines[2].contains("no longer serves"), "{lines:?}");
+    informer.shutdown().await;
+}
