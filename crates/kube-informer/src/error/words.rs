@@ -78,6 +78,7 @@ impl Error {
                 ),
                 None => write!(f, "{:?} not found in the cache", key.as_str()),
             },
+            Problem::Discovery(problem) => write!(f, "{problem}"),
             Problem::NotSynced { .. }
             | Problem::NotAllSynced { .. }
             | Problem::NothingStarted
@@ -227,7 +228,11 @@ pub(crate) struct Chain<'a>(pub(crate) &'a Error);
 impl fmt::Display for Chain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)?;
-        if matches!(self.0.problem(), Problem::NotSynced { .. }) {
+        let tells_its_cause = matches!(
+            self.0.problem(),
+            Problem::NotSynced { .. } | Problem::Discovery(_)
+        );
+        if tells_its_cause {
             return Ok(());
         }
         let mut next = StdError::source(self.0);
