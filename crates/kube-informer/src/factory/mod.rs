@@ -2,6 +2,7 @@
 
 mod builder;
 mod discovery;
+pub mod groups;
 mod member;
 mod readiness;
 mod registry;
