@@ -230,7 +230,7 @@ impl fmt::Display for Chain<'_> {
         write!(f, "{}", self.0)?;
         let tells_its_cause = matches!(
             self.0.problem(),
-            Problem::NotSynced { .. } | Problem::Discovery(_)
+            Problem::NotSynced { .. } | Problem::NotAllSynced { .. } | Problem::Discovery(_)
         );
         if tells_its_cause {
             return Ok(());
@@ -250,5 +250,31 @@ struct Seconds(Duration);
 impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Chain, Error, NotSynced, Problem};
+
+    #[test]
+    fn a_chain_says_nothing_twice() {
+        let cause = Error::connect("refused");
+        let alone = Error::new(Problem::NotSynced {
+            why: NotSynced::Stopped,
+            last: Some(cause),
+        });
+        let one_of_many = Error::new(Problem::NotAllSynced {
+            errors: vec![alone.clone()],
+            of: 40,
+        });
+        for error in [alone, one_of_many] {
+            let said = Chain(&error).to_string();
+            assert_eq!(
+                said.matches("cannot reach the server: refused").count(),
+                1,
+                "{said}"
+            );
+        }
     }
 }
