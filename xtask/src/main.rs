@@ -6,6 +6,7 @@ mod ci;
 mod deny;
 mod go;
 mod go_table;
+mod groups_table;
 mod picture;
 mod pins;
 mod process;
@@ -41,7 +42,7 @@ enum Chore {
     Bench(bench::Options),
     /// Draw the README's picture of the demo
     Picture,
-    /// Write the tables of kinds and types that the embedded server serves, and of protobuf messages
+    /// Write the tables of built-in kinds, of what the embedded server serves, and of protobuf messages
     Tables {
         /// Only say whether the tables are up to date
         #[arg(long)]

@@ -1,7 +1,7 @@
-//! `cargo xtask tables`: writes the tables of kinds and types that `kube-embedded` serves, and the table of messages
-//! that `kube-wire` reads.
+//! `cargo xtask tables`: writes the tables of kinds and types that `kube-embedded` serves, the table of messages that
+//! `kube-wire` reads, and the table of built-in kinds that `kube-informer` has accessors for.
 //!
-//! The source of the former is the API description that Kubernetes publishes with its Go module: the discovery documents say which
+//! The source of the first is the API description that Kubernetes publishes with its Go module: the discovery documents say which
 //! resources there are, the OpenAPI document says what their objects look like. Only facts are kept (names, types, list
 //! and patch semantics), one line each, so that a change of version is a readable diff.
 
@@ -15,13 +15,14 @@ use serde_json::Value;
 
 use crate::go_table::{GO_FIELDS, MESSAGES};
 
-use crate::Outcome;
+use crate::{Outcome, groups_table};
 
 const KINDS: &str = "crates/kube-embedded/src/api/kinds.txt";
 const TYPES: &str = "crates/kube-embedded/src/schema/types.txt";
 
 /// Writes all tables; with `check` only says whether they are what they should be.
 pub(crate) fn run(root: &Path, version: &str, check: bool) -> Outcome {
+    run_without_go(root, check)?;
     let module = module_dir(version)?;
     let openapi = read_json(&module.join("api/openapi-spec/swagger.json"))?;
     let definitions = openapi["definitions"]
@@ -39,17 +40,26 @@ pub(crate) fn run(root: &Path, version: &str, check: bool) -> Outcome {
         (MESSAGES.path, messages),
         (GO_FIELDS.path, go_fields),
     ] {
-        let path = root.join(path);
-        if check {
-            let present = fs::read_to_string(&path).unwrap_or_default();
-            if present != text {
-                return Err(format!("{} is out of date: run `cargo xtask tables`", path.display()).into());
-            }
-        } else {
-            fs::create_dir_all(path.parent().ok_or("no parent")?)?;
-            fs::write(&path, text)?;
-            println!("wrote {}", path.display());
+        keep(&root.join(path), &text, check)?;
+    }
+    Ok(())
+}
+
+/// As [`run`], of the tables whose source is not in Go.
+pub(crate) fn run_without_go(root: &Path, check: bool) -> Outcome {
+    keep(&root.join(groups_table::PATH), &groups_table::print(root)?, check)
+}
+
+fn keep(path: &Path, text: &str, check: bool) -> Outcome {
+    if check {
+        let present = fs::read_to_string(path).unwrap_or_default();
+        if present != text {
+            return Err(format!("{} is out of date: run `cargo xtask tables`", path.display()).into());
         }
+    } else {
+        fs::create_dir_all(path.parent().ok_or("no parent")?)?;
+        fs::write(path, text)?;
+        println!("wrote {}", path.display());
     }
     Ok(())
 }

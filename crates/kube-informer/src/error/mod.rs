@@ -1,5 +1,6 @@
 //! The error of this crate.
 
+mod discovery;
 mod words;
 
 use std::error::Error as StdError;
@@ -10,6 +11,7 @@ use crate::key::Key;
 use crate::kind::ResourceName;
 use crate::version::Version;
 
+pub(crate) use self::discovery::DiscoveryProblem;
 pub(crate) use self::words::Chain;
 
 /// What went wrong: while listing or watching, or in a call to this library.
@@ -96,6 +98,8 @@ pub(crate) enum Problem {
         backlog: usize,
         why: NotSynced,
     },
+    /// Of discovery, and of names that are looked for in it.
+    Discovery(DiscoveryProblem),
     NotReached {
         version: Version,
         at: Option<Version>,
@@ -278,6 +282,7 @@ impl Error {
                 [only] => Some(only),
                 _ => None,
             },
+            Problem::Discovery(problem) => problem.cause(),
             _ => None,
         }
     }
@@ -309,6 +314,7 @@ impl Error {
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self.problem(), Problem::NotFound(_))
+            || self.is_unknown_resource()
             || self.server_status().is_some_and(|status| status.code == 404)
     }
 
@@ -417,6 +423,24 @@ impl Error {
     #[must_use]
     pub fn is_unknown_index(&self) -> bool {
         matches!(self.problem(), Problem::UnknownIndex(_))
+    }
+
+    /// The server serves no resource of that name; the text tells what is spelt almost like it.
+    #[must_use]
+    pub fn is_unknown_resource(&self) -> bool {
+        matches!(
+            self.problem(),
+            Problem::Discovery(DiscoveryProblem::Unknown { .. })
+        )
+    }
+
+    /// The server serves the resource, but it cannot be listed and watched, so that no informer can hold it.
+    #[must_use]
+    pub fn is_not_watchable(&self) -> bool {
+        matches!(
+            self.problem(),
+            Problem::Discovery(DiscoveryProblem::NotWatchable { .. })
+        )
     }
 
     /// The versions have no known order, so waiting for one makes no sense.

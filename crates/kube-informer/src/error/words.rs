@@ -78,6 +78,7 @@ impl Error {
                 ),
                 None => write!(f, "{:?} not found in the cache", key.as_str()),
             },
+            Problem::Discovery(problem) => write!(f, "{problem}"),
             Problem::NotSynced { .. }
             | Problem::NotAllSynced { .. }
             | Problem::NothingStarted
@@ -227,7 +228,11 @@ pub(crate) struct Chain<'a>(pub(crate) &'a Error);
 impl fmt::Display for Chain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)?;
-        if matches!(self.0.problem(), Problem::NotSynced { .. }) {
+        let tells_its_cause = matches!(
+            self.0.problem(),
+            Problem::NotSynced { .. } | Problem::NotAllSynced { .. } | Problem::Discovery(_)
+        );
+        if tells_its_cause {
             return Ok(());
         }
         let mut next = StdError::source(self.0);
@@ -245,5 +250,31 @@ struct Seconds(Duration);
 impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Chain, Error, NotSynced, Problem};
+
+    #[test]
+    fn a_chain_says_nothing_twice() {
+        let cause = Error::connect("refused");
+        let alone = Error::new(Problem::NotSynced {
+            why: NotSynced::Stopped,
+            last: Some(cause),
+        });
+        let one_of_many = Error::new(Problem::NotAllSynced {
+            errors: vec![alone.clone()],
+            of: 40,
+        });
+        for error in [alone, one_of_many] {
+            let said = Chain(&error).to_string();
+            assert_eq!(
+                said.matches("cannot reach the server: refused").count(),
+                1,
+                "{said}"
+            );
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! The factory: informers of many kinds, on one client.
 
 mod builder;
+mod discovery;
+pub mod groups;
 mod member;
 mod readiness;
 mod registry;
@@ -17,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::builder::FactoryBuilder;
 use self::builder::Plan;
+pub use self::discovery::{DiscoveredResource, Discovery};
 use self::member::Member;
 pub use self::readiness::Readiness;
 use self::registry::{KindId, Registry};

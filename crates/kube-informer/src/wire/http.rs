@@ -261,7 +261,7 @@ pub(super) fn get(path: &str, accept: &str) -> Result<Request<Body>, Error> {
 }
 
 /// An answer in another format is the answer of something that is not the API server.
-pub(super) fn check_json(response: &Response<Body>) -> Result<(), Error> {
+pub(crate) fn check_json(response: &Response<Body>) -> Result<(), Error> {
     let content_type = response
         .headers()
         .get(CONTENT_TYPE)
@@ -287,7 +287,7 @@ async fn words(mut body: Body) -> BytesMut {
     words
 }
 
-pub(super) async fn failure(response: Response<Body>) -> Error {
+pub(crate) async fn failure(response: Response<Body>) -> Error {
     let code = response.status().as_u16();
     let retry_after = response
         .headers()
@@ -317,7 +317,7 @@ pub(super) async fn failure(response: Response<Body>) -> Error {
 }
 
 /// An error before any answer: the server cannot be reached, or the connection broke before the answer came.
-pub(super) fn request_error(error: kube::Error) -> Error {
+pub(crate) fn request_error(error: kube::Error) -> Error {
     if is_connect_error(&error) {
         Error::connect(error)
     } else {

@@ -1,0 +1,117 @@
+//! Every built-in kind can be reached by its name, and asks for what the server serves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use k8s_openapi::api::core::v1::Service;
+use kube::Resource;
+use kube::api::{ApiResource, DynamicObject};
+use kube_embedded::Server;
+
+use super::{BuiltIn, EachKind, each_kind};
+use crate::factory::SharedInformerFactory;
+use crate::{Discovery, Error, Kind, SharedInformer};
+
+/// Where a kind is served.
+fn path(kind: &ApiResource) -> String {
+    DynamicObject::url_path(kind, None)
+}
+
+/// The ways to kinds, by where these are served.
+#[derive(Default)]
+struct Ways(BTreeMap<String, String>);
+
+impl EachKind for Ways {
+    fn kind<K: Kind<DynamicType: Default>>(&mut self, way: &str, _: BuiltIn<'_, K>) {
+        let place = path(&ApiResource::erase::<K>(&K::DynamicType::default()));
+        let other = self.0.insert(place, way.to_owned());
+        assert_eq!(other, None, "{way} is not the only way");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_served_kind_has_an_accessor_and_each_accessor_a_served_kind() {
+    let server = Server::builder().seed(1).start().await.expect("a server");
+    let client = server.direct_client();
+    let mut ways = Ways::default();
+    each_kind(&SharedInformerFactory::new(client.clone()), &mut ways);
+
+    let discovery = Discovery::ask(&client).await.expect("a discovery");
+    let (mut served, mut watched) = (BTreeSet::new(), 0);
+    for resource in discovery.resources().filter(|resource| resource.allows("list")) {
+        served.insert(path(resource.api_resource()));
+        watched += usize::from(resource.is_watchable());
+    }
+    let reached: BTreeSet<String> = ways.0.keys().cloned().collect();
+    assert_eq!(reached, served);
+    // Component statuses have no watch.
+    assert_eq!((reached.len(), watched), (88, 87));
+    for (place, way) in [
+        ("/apis/apps/v1/deployments", "apps().v1().deployments()"),
+        ("/apis/apps/v1/daemonsets", "apps().v1().daemon_sets()"),
+        ("/api/v1/endpoints", "core().v1().endpoints()"),
+        (
+            "/apis/networking.k8s.io/v1/networkpolicies",
+            "networking().v1().network_policies()",
+        ),
+        (
+            "/apis/internal.apiserver.k8s.io/v1alpha1/storageversions",
+            "internal().v1alpha1().storage_versions()",
+        ),
+        ("/apis/storage.k8s.io/v1/csinodes", "storage().v1().csi_nodes()"),
+    ] {
+        assert_eq!(ways.0.get(place).map(String::as_str), Some(way));
+    }
+}
+
+/// The types of an accessor leave no other informer to give; one kind is enough to see it.
+#[tokio::test(start_paused = true)]
+async fn an_accessor_gives_informer_and_lister() {
+    let server = Server::builder().seed(1).start().await.expect("a server");
+    let factory = SharedInformerFactory::new(server.direct_client());
+    let services: BuiltIn<'_, Service> = factory.core().v1().services();
+    assert_eq!(format!("{services:?}"), "BuiltIn(v1 Service)");
+    let informer = services.informer();
+    assert_eq!(informer.resource().to_string(), "services");
+    assert!(services.lister().is_empty());
+}
+
+/// The names of every kind.
+#[derive(Default)]
+struct Names(Vec<ApiResource>);
+
+impl EachKind for Names {
+    fn kind<K: Kind<DynamicType: Default>>(&mut self, _: &str, _: BuiltIn<'_, K>) {
+        self.0.push(ApiResource::erase::<K>(&K::DynamicType::default()));
+    }
+}
+
+/// By dynamic informers, because 88 typed ones take minutes to compile.
+#[tokio::test(start_paused = true)]
+async fn each_kind_syncs() {
+    let server = Server::builder().seed(1).start().await.expect("a server");
+    let client = server.direct_client();
+    let mut names = Names::default();
+    each_kind(&SharedInformerFactory::new(client.clone()), &mut names);
+
+    let syncs: FuturesUnordered<_> = names
+        .0
+        .into_iter()
+        .map(|name| SharedInformer::<DynamicObject>::builder_with(client.clone(), name).build())
+        .map(|informer| async move {
+            informer.start()?;
+            informer.wait_for_sync(Duration::from_mins(1)).await?;
+            informer.shutdown().await;
+            Ok::<(), Error>(())
+        })
+        .collect();
+    let outcomes: Vec<_> = syncs.collect().await;
+    let failed: Vec<_> = outcomes
+        .iter()
+        .filter_map(|outcome| outcome.as_ref().err())
+        .collect();
+    assert!(failed.is_empty(), "{failed:?}");
+    assert_eq!(outcomes.len(), 88);
+}
