@@ -32,7 +32,9 @@ mod version;
 mod wire;
 
 pub use error::{Doing, Error, StatusError};
-pub use factory::{DiscoveredResource, Discovery, FactoryBuilder, Readiness, SharedInformerFactory, groups};
+pub use factory::{
+    DiscoveredResource, Discovery, DynamicKind, FactoryBuilder, Readiness, SharedInformerFactory, groups,
+};
 pub use informer::{InformerBuilder, SharedInformer, State, Status};
 pub use key::Key;
 pub use kind::{Kind, ResourceName};

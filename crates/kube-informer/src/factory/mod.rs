@@ -2,6 +2,7 @@
 
 mod builder;
 mod discovery;
+mod dynamic;
 pub mod groups;
 mod member;
 mod readiness;
@@ -13,13 +14,14 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use kube::Client;
-use kube::core::{ApiResource, DynamicObject, PartialObjectMeta};
+use kube::core::PartialObjectMeta;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 pub use self::builder::FactoryBuilder;
 use self::builder::Plan;
 pub use self::discovery::{DiscoveredResource, Discovery};
+pub use self::dynamic::DynamicKind;
 use self::member::Member;
 pub use self::readiness::Readiness;
 use self::registry::{KindId, Registry};
@@ -36,13 +38,12 @@ use crate::kind::Kind;
 /// ```no_run
 /// # async fn example(client: kube::Client) -> Result<(), kube_informer::Error> {
 /// use k8s_openapi::api::apps::v1::Deployment;
-/// use k8s_openapi::api::core::v1::Pod;
 /// use kube_informer::{Selector, SharedInformerFactory};
 /// use std::time::Duration;
 ///
 /// let factory = SharedInformerFactory::builder(client).namespace("shop").build();
 /// let deployments = factory.informer::<Deployment>();
-/// let pods = factory.informer::<Pod>().lister();
+/// let pods = factory.core().v1().pods().lister();
 ///
 /// factory.start();
 /// factory.wait_for_sync(Duration::from_secs(30)).await?;
@@ -61,6 +62,8 @@ struct Shared {
     client: Client,
     plan: Plan,
     registry: Mutex<Registry>,
+    /// What the server said last.
+    discovery: tokio::sync::Mutex<Option<Arc<Discovery>>>,
 }
 
 impl SharedInformerFactory {
@@ -81,6 +84,7 @@ impl SharedInformerFactory {
                 client,
                 plan,
                 registry: Mutex::default(),
+                discovery: tokio::sync::Mutex::default(),
             }),
         }
     }
@@ -114,13 +118,6 @@ impl SharedInformerFactory {
         self.informer_in::<K>(kind, false)
     }
 
-    /// The informer of a resource as dynamic objects. [`SharedInformerFactory::for_resource`] finds out what the server
-    /// calls it, and whether it is in namespaces.
-    #[must_use]
-    pub fn dynamic(&self, resource: &ApiResource) -> SharedInformer<DynamicObject> {
-        self.informer_with(resource.clone())
-    }
-
     /// The informer of a kind's metadata: nothing else is asked of the server, and nothing else is kept.
     #[must_use]
     pub fn metadata<K: Kind>(&self) -> SharedInformer<PartialObjectMeta<K>>
@@ -128,15 +125,6 @@ impl SharedInformerFactory {
         K::DynamicType: Default,
     {
         self.informer()
-    }
-
-    /// The informer of a resource's metadata.
-    #[must_use]
-    pub fn dynamic_metadata(
-        &self,
-        resource: &ApiResource,
-    ) -> SharedInformer<PartialObjectMeta<DynamicObject>> {
-        self.informer_with(resource.clone())
     }
 
     fn informer_in<K: Kind>(&self, kind: K::DynamicType, cluster_scoped: bool) -> SharedInformer<K> {

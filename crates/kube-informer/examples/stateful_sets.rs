@@ -1,0 +1,62 @@
+//! The program of every client-go tutorial: watch stateful sets, print what happens, list a namespace from the cache.
+//!
+//! `cargo run -p kube-informer --example stateful_sets [NAMESPACE]`, against the cluster it runs in or that of your
+//! kubeconfig. It ends with Ctrl-C.
+
+use std::time::Duration;
+
+use k8s_openapi::api::apps::v1::StatefulSet;
+use kube_informer::{Object, Selector, SharedInformerFactory, callbacks, default_client};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let namespace = std::env::args().nth(1).unwrap_or_else(|| "default".to_owned());
+    // In a pod, its service account; elsewhere, the current context of the kubeconfig.
+    let factory = SharedInformerFactory::builder(default_client().await?)
+        .resync(Duration::from_secs(600))
+        .build();
+
+    let stateful_sets = factory.apps().v1().stateful_sets();
+    stateful_sets.informer().add_handler(
+        callbacks::<StatefulSet>()
+            .on_add(|set, _| println!("added {} with {} replicas", set.key(), replicas(&set)))
+            .on_update(|old, new| {
+                // A resync repeats what is known.
+                if old.version() != new.version() {
+                    println!(
+                        "updated {} from {} to {} replicas",
+                        new.key(),
+                        replicas(&old),
+                        replicas(&new)
+                    );
+                }
+            })
+            .on_delete(|set| println!("deleted {}", set.key())),
+    )?;
+
+    factory.start();
+    factory.wait_for_sync(Duration::from_secs(30)).await?;
+    println!(
+        "{} stateful sets in {namespace}:",
+        stateful_sets
+            .lister()
+            .namespace(&namespace)
+            .list(&Selector::everything())
+            .len()
+    );
+    for set in stateful_sets
+        .lister()
+        .namespace(&namespace)
+        .list(&Selector::everything())
+    {
+        println!("  {}", set.key().name());
+    }
+
+    tokio::signal::ctrl_c().await?;
+    factory.shutdown().await;
+    Ok(())
+}
+
+fn replicas(set: &Object<StatefulSet>) -> i32 {
+    set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1)
+}

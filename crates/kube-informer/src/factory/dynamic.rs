@@ -1,0 +1,119 @@
+//! Kinds that are known only at run time.
+
+use std::sync::Arc;
+
+use kube::core::{ApiResource, DynamicObject, GroupVersionResource, PartialObjectMeta};
+
+use super::SharedInformerFactory;
+use super::discovery::{DiscoveredResource, Discovery};
+use crate::error::Error;
+use crate::informer::SharedInformer;
+
+/// A kind that is known only at run time: an `ApiResource`, or better a [`DiscoveredResource`], which also knows whether
+/// its objects are in namespaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DynamicKind {
+    pub(super) resource: ApiResource,
+    pub(super) cluster_scoped: bool,
+}
+
+impl From<ApiResource> for DynamicKind {
+    fn from(resource: ApiResource) -> DynamicKind {
+        DynamicKind {
+            resource,
+            cluster_scoped: false,
+        }
+    }
+}
+
+impl From<&ApiResource> for DynamicKind {
+    fn from(resource: &ApiResource) -> DynamicKind {
+        resource.clone().into()
+    }
+}
+
+impl From<&DiscoveredResource> for DynamicKind {
+    fn from(discovered: &DiscoveredResource) -> DynamicKind {
+        DynamicKind {
+            resource: discovered.api_resource().clone(),
+            cluster_scoped: !discovered.is_namespaced(),
+        }
+    }
+}
+
+impl SharedInformerFactory {
+    /// The informer of a resource as dynamic objects.
+    ///
+    /// Give it what [`SharedInformerFactory::discover`] has found. A bare `ApiResource` does as well, but does not say
+    /// whether its objects are in namespaces: in a factory for some namespaces they are taken to be.
+    #[must_use]
+    pub fn dynamic(&self, kind: impl Into<DynamicKind>) -> SharedInformer<DynamicObject> {
+        let kind = kind.into();
+        self.informer_in(kind.resource, kind.cluster_scoped)
+    }
+
+    /// The informer of a resource's metadata: nothing else is asked of the server, and nothing else is kept.
+    #[must_use]
+    pub fn dynamic_metadata(
+        &self,
+        kind: impl Into<DynamicKind>,
+    ) -> SharedInformer<PartialObjectMeta<DynamicObject>> {
+        let kind = kind.into();
+        self.informer_in(kind.resource, kind.cluster_scoped)
+    }
+
+    /// The informer of a resource by group, version and plural, as dynamic objects. The server is asked what it is.
+    ///
+    /// ```no_run
+    /// # async fn example(factory: kube_informer::SharedInformerFactory) -> Result<(), kube_informer::Error> {
+    /// use kube::core::GroupVersionResource;
+    ///
+    /// let deployments = factory
+    ///     .for_resource(&GroupVersionResource::gvr("apps", "v1", "deployments"))
+    ///     .await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the server does not serve it, if it cannot be listed and watched, or if the server cannot be asked.
+    ///
+    /// # Cancel safety
+    /// Nothing is lost when the future is dropped.
+    pub async fn for_resource(
+        &self,
+        resource: &GroupVersionResource,
+    ) -> Result<SharedInformer<DynamicObject>, Error> {
+        let found = self
+            .discovered(|discovery| {
+                discovery.resource(&resource.group, &resource.version, &resource.resource)
+            })
+            .await?;
+        Ok(self.dynamic(&found))
+    }
+
+    /// Finds a resource by any name that `kubectl` understands: `deploy`, `deployment`, `Deployment`, `deployments.apps`,
+    /// `deployments.v1.apps`; see [`Discovery::resolve`].
+    ///
+    /// # Errors
+    /// If the server serves nothing of that name, if it cannot be listed and watched, or if the server cannot be asked.
+    ///
+    /// # Cancel safety
+    /// Nothing is lost when the future is dropped.
+    pub async fn discover(&self, name: &str) -> Result<DiscoveredResource, Error> {
+        self.discovered(|discovery| discovery.resolve(name)).await
+    }
+
+    /// What was discovered before, if that has it; otherwise what is discovered now. Kinds may come at any time.
+    async fn discovered(
+        &self,
+        find: impl Fn(&Discovery) -> Result<&DiscoveredResource, Error>,
+    ) -> Result<DiscoveredResource, Error> {
+        let mut known = self.shared.discovery.lock().await;
+        if let Some(found) = known.as_deref().and_then(|known| find(known).ok()) {
+            return Ok(found.clone());
+        }
+        let asked = Arc::new(Discovery::ask(&self.shared.client).await?);
+        find(known.insert(asked)).cloned()
+    }
+}

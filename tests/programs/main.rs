@@ -1,0 +1,188 @@
+//! The examples of `kube-informer`, run as programs on a server: what they print and how they end.
+
+mod program;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::core::ApiResource;
+use mission::TestServer;
+use program::Program;
+use serde_json::{Value, json};
+
+fn resource(group: &str, version: &str, kind: &str) -> ApiResource {
+    ApiResource::from_gvk(&kube::core::GroupVersionKind::gvk(group, version, kind))
+}
+
+/// Makes an object in the test's namespace.
+async fn make(server: &TestServer, resource: &ApiResource, object: Value) -> DynamicObject {
+    let api = api(server, resource);
+    let object: DynamicObject = serde_json::from_value(object).expect("an object");
+    api.create(&PostParams::default(), &object)
+        .await
+        .expect("an object")
+}
+
+fn api(server: &TestServer, resource: &ApiResource) -> Api<DynamicObject> {
+    Api::namespaced_with(server.client.clone(), &server.namespace, resource)
+}
+
+fn stateful_set(name: &str) -> Value {
+    json!({
+        "metadata": { "name": name },
+        "spec": {
+            "serviceName": name,
+            "selector": { "matchLabels": { "app": name } },
+            "template": {
+                "metadata": { "labels": { "app": name } },
+                "spec": { "containers": [{ "name": "main", "image": "example.com/image" }] },
+            },
+        },
+    })
+}
+
+fn map(name: &str) -> Value {
+    json!({ "metadata": { "name": name } })
+}
+
+#[tokio::test]
+async fn stateful_sets() {
+    let server = TestServer::alone().await;
+    let sets = resource("apps", "v1", "StatefulSet");
+    let namespace = server.namespace.as_str();
+    make(&server, &sets, stateful_set("db")).await;
+    let mut program = Program::start(&server, "stateful_sets", &[namespace]).await;
+    let lines = program.sorted(3).await;
+    assert_eq!(lines[0], "  db");
+    assert_eq!(lines[1], format!("1 stateful sets in {namespace}:"));
+    assert_eq!(lines[2], format!("added {namespace}/db with 1 replicas"));
+
+    make(&server, &sets, stateful_set("queue")).await;
+    assert_eq!(
+        program.line().await,
+        format!("added {namespace}/queue with 1 replicas")
+    );
+    let scale = Patch::Merge(json!({ "spec": { "replicas": 3 } }));
+    api(&server, &sets)
+        .patch("db", &PatchParams::default(), &scale)
+        .await
+        .expect("an object");
+    assert_eq!(
+        program.line().await,
+        format!("updated {namespace}/db from 1 to 3 replicas")
+    );
+    api(&server, &sets)
+        .delete("queue", &DeleteParams::default())
+        .await
+        .expect("an object");
+    let mut line = program.line().await;
+    // The real server marks what it deletes in the background first.
+    if line.starts_with("updated") {
+        line = program.line().await;
+    }
+    assert_eq!(line, format!("deleted {namespace}/queue"));
+    program.stop().await;
+}
+
+#[tokio::test]
+async fn dynamic() {
+    let server = TestServer::alone().await;
+    let sets = resource("apps", "v1", "StatefulSet");
+    make(&server, &sets, stateful_set("db")).await;
+    // By its short name.
+    let mut program = Program::start(&server, "dynamic", &["sts"]).await;
+    assert_eq!(program.line().await, "watching statefulsets.apps");
+    let key = format!("{}/db", server.namespace);
+    assert_eq!(
+        program.sorted(2).await,
+        [format!("  {key}"), "1 objects".to_owned()]
+    );
+    make(&server, &sets, stateful_set("queue")).await;
+    assert_eq!(program.line().await, format!("+ {}/queue", server.namespace));
+    program.stop().await;
+}
+
+#[tokio::test]
+async fn metadata() {
+    let server = TestServer::alone().await;
+    let maps = resource("", "v1", "ConfigMap");
+    let owner = make(&server, &maps, map("owner")).await;
+    let mut owned = map("owned");
+    owned["metadata"]["ownerReferences"] = json!([{
+        "apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner.metadata.uid,
+    }]);
+    make(&server, &maps, owned).await;
+    let mut program = Program::start(&server, "metadata", &["cm"]).await;
+    let namespace = &server.namespace;
+    loop {
+        // Servers put config maps of their own into namespaces.
+        if program.line().await == format!("{namespace}/owner") {
+            break;
+        }
+    }
+    assert_eq!(program.line().await, format!("  {namespace}/owned"));
+    program.stop().await;
+}
+
+#[tokio::test]
+async fn custom_resource() {
+    let server = TestServer::alone().await;
+    let mut program = Program::start(&server, "custom_resource", &[]).await;
+    let waiting = program.line().await;
+    assert!(
+        waiting.starts_with("still waiting: lighthouses.example.com"),
+        "{waiting}"
+    );
+
+    let definition = json!({
+        "metadata": { "name": "lighthouses.example.com" },
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": { "plural": "lighthouses", "singular": "lighthouse", "kind": "Lighthouse" },
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "schema": { "openAPIV3Schema": {
+                    "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+                } },
+            }],
+        },
+    });
+    let definitions: Api<CustomResourceDefinition> = Api::all(server.client.clone());
+    let definition = serde_json::from_value(definition).expect("a definition");
+    definitions
+        .create(&PostParams::default(), &definition)
+        .await
+        .expect("a definition");
+    assert_eq!(program.line().await, "0 red ones");
+    let house = json!({ "metadata": { "name": "pharos" }, "spec": { "height": 100, "colour": "red" } });
+    make(&server, &resource("example.com", "v1", "Lighthouse"), house).await;
+    assert_eq!(
+        program.line().await,
+        format!("{}/pharos is 100 m high", server.namespace)
+    );
+    program.stop().await;
+}
+
+#[tokio::test]
+async fn namespaces() {
+    let server = TestServer::alone().await;
+    let maps = resource("", "v1", "ConfigMap");
+    make(&server, &maps, map("a")).await;
+    let namespace = server.namespace.as_str();
+    let mut program = Program::start(&server, "namespaces", &[namespace, "default"]).await;
+    let mut lines = Vec::new();
+    while lines.last().is_none_or(|line| line != "ready") {
+        lines.push(program.line().await);
+    }
+    assert!(lines.contains(&format!("{namespace}/a")), "{lines:?}");
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.starts_with("[+] configmaps in namespaces default, ")),
+        "{lines:?}"
+    );
+    make(&server, &maps, map("b")).await;
+    // A server may add its own meanwhile.
+    while program.line().await != format!("{namespace}/b") {}
+    program.stop().await;
+}

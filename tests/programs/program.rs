@@ -1,0 +1,91 @@
+//! An example, run as its reader would run it.
+
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use mission::{Folder, TestServer};
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+use tokio::time::timeout;
+
+/// What has not come by then never comes.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+pub(crate) struct Program {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+    /// Holds its kubeconfig.
+    _folder: Folder,
+}
+
+impl Program {
+    /// Starts an example of `kube-informer` with a kubeconfig for the server.
+    pub(crate) async fn start(server: &TestServer, example: &str, arguments: &[&str]) -> Program {
+        let folder = Folder::create().expect("a folder");
+        let kubeconfig = folder.path().join("config");
+        server.write_kubeconfig(&kubeconfig);
+        let mut child = Command::new(built(example).await)
+            .args(arguments)
+            .env("KUBECONFIG", kubeconfig)
+            // As outside of a cluster, wherever the tests run.
+            .env_remove("KUBERNETES_SERVICE_HOST")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("the example");
+        let stdout = child.stdout.take().expect("its output");
+        Program {
+            child,
+            lines: BufReader::new(stdout).lines(),
+            _folder: folder,
+        }
+    }
+
+    /// The next line that it prints.
+    pub(crate) async fn line(&mut self) -> String {
+        let line = timeout(PATIENCE, self.lines.next_line()).await;
+        let line = line.expect("a line in time").expect("readable output");
+        line.expect("a line before its end")
+    }
+
+    /// The next lines, sorted: what comes from a list has no order.
+    pub(crate) async fn sorted(&mut self, count: usize) -> Vec<String> {
+        let mut lines = Vec::new();
+        for _ in 0..count {
+            lines.push(self.line().await);
+        }
+        lines.sort();
+        lines
+    }
+
+    /// Ctrl-C; it has to end well.
+    pub(crate) async fn stop(mut self) {
+        let id = self.child.id().expect("it runs").to_string();
+        let sent = Command::new("kill").args(["-INT", &id]).status().await;
+        assert!(sent.expect("kill").success());
+        let ended = timeout(PATIENCE, self.child.wait()).await;
+        let status: ExitStatus = ended.expect("an end in time").expect("its status");
+        assert!(status.success(), "{status}");
+    }
+}
+
+/// The example as `cargo test` has built it beside this test; built now where only this test was asked for.
+async fn built(example: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("a path");
+    let profile = test
+        .parent()
+        .and_then(|deps| deps.parent())
+        .expect("a target folder");
+    let program = profile.join("examples").join(example);
+    if !program.exists() {
+        let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+        let built = Command::new(cargo)
+            .args(["build", "--package", "kube-informer", "--examples"])
+            .status()
+            .await;
+        assert!(built.expect("cargo").success());
+    }
+    program
+}
