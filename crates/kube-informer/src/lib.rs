@@ -15,6 +15,7 @@
 //!
 //! Begin with [`SharedInformer`].
 
+mod client;
 mod controller;
 mod delta_fifo;
 mod error;
@@ -30,6 +31,7 @@ mod store;
 mod version;
 mod wire;
 
+pub use client::{default_client, watching_client};
 pub use error::{Doing, Error, StatusError};
 pub use informer::{InformerBuilder, SharedInformer, State, Status};
 pub use key::Key;
