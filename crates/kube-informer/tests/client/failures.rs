@@ -58,7 +58,7 @@ async fn a_certificate_of_an_unknown_authority_is_told() {
         config.root_cert = authority;
         let (error, words) = failure(config.clone()).await;
         assert!(error.is_connection());
-        assert!(words.contains("no TLS with"), "{words}");
+        assert!(words.contains("cannot reach the server: no TLS with"), "{words}");
         assert!(words.contains("authority not trusted here"), "{words}");
     }
     config.accept_invalid_certs = true;

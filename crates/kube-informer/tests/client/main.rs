@@ -6,4 +6,5 @@ mod failures;
 mod flow;
 mod separate;
 mod sharing;
+mod silence;
 mod small_server;

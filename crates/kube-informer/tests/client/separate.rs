@@ -87,8 +87,12 @@ async fn what_a_server_speaks_is_learned_anew() {
     until_broken_by(old, watches(&client, 2).await.remove(0)).await;
     let new = Server::builder().port(port).start().await.expect("the same port");
     read(answer(&client, "/api/v1/pods").await).await;
-    let shared = watches(&client, 10).await;
+    let mut shared = watches(&client, 10).await;
     assert_eq!(new.connections(), 1);
+    new.cut_connections();
+    until_broken(shared.remove(0)).await;
+    let shared = watches(&client, 10).await;
+    assert_eq!(new.connections(), 2);
     until_broken_by(new, shared.into_iter().next().expect("a watch")).await;
     let old = Server::builder().only_http1().port(port).start().await;
     let old = old.expect("the same port");
