@@ -1,5 +1,6 @@
 //! A. The factory, the entry point: options, one informer per kind, start, shutdown and the wait for sync.
 
+mod connections;
 mod discovery;
 mod forms;
 mod late_kinds;

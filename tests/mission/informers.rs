@@ -9,8 +9,8 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::Resource;
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, VersionMatch};
+use kube::{Client, Resource};
 use kube_informer::{
     ApiListWatch, Backoff, Error, Event, InformerBuilder, Key, Kind, ListRequest, ListWatch, Listing, Object,
     SharedInformer, StatusError, Version, WatchEvent, WatchRequest, Watching,
@@ -124,7 +124,11 @@ impl Maps {
     }
 
     pub(crate) fn builder(&self) -> InformerBuilder<ConfigMap> {
-        SharedInformer::builder(self.server.client.clone())
+        self.builder_with(self.server.client.clone())
+    }
+
+    pub(crate) fn builder_with(&self, client: Client) -> InformerBuilder<ConfigMap> {
+        SharedInformer::builder(client)
             .namespace(&self.server.namespace)
             .labels(OWN)
     }

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::{env, fmt, fs};
 
-use kube::Client;
+use kube::{Client, Config};
 
 pub use folder::Folder;
 pub use raw::{Answer, Events, Raw};
@@ -166,6 +166,17 @@ impl TestServer {
         match &*self.server {
             Server::Embedded(server) => server.inner().compact_history(),
             Server::Real(server) => started(server.forget_history().await),
+        }
+    }
+
+    /// An administrator's configuration, for clients that are made in another way.
+    ///
+    /// # Panics
+    /// When the real server's kubeconfig cannot be read.
+    pub async fn config(&self) -> Config {
+        match &*self.server {
+            Server::Embedded(server) => server.inner().client_config(),
+            Server::Real(server) => started(server.config().await),
         }
     }
 

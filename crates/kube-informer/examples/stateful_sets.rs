@@ -11,23 +11,23 @@ use kube_informer::{Object, Selector, SharedInformerFactory, callbacks, default_
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let namespace = std::env::args().nth(1).unwrap_or_else(|| "default".to_owned());
-    // In a pod, its service account; elsewhere, the current context of the kubeconfig.
+    // The current context of the kubeconfig or, in a pod, its service account.
     let factory = SharedInformerFactory::builder(default_client().await?)
-        .resync(Duration::from_secs(600))
+        .resync(Duration::from_mins(10))
         .build();
 
     let stateful_sets = factory.apps().v1().stateful_sets();
     stateful_sets.informer().add_handler(
         callbacks::<StatefulSet>()
-            .on_add(|set, _| println!("added {} with {} replicas", set.key(), replicas(&set)))
+            .on_add(|set, _| println!("added {} with {} replicas", set.key(), replicas(set)))
             .on_update(|old, new| {
                 // A resync repeats what is known.
                 if old.version() != new.version() {
                     println!(
                         "updated {} from {} to {} replicas",
                         new.key(),
-                        replicas(&old),
-                        replicas(&new)
+                        replicas(old),
+                        replicas(new)
                     );
                 }
             })
@@ -36,19 +36,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     factory.start();
     factory.wait_for_sync(Duration::from_secs(30)).await?;
-    println!(
-        "{} stateful sets in {namespace}:",
-        stateful_sets
-            .lister()
-            .namespace(&namespace)
-            .list(&Selector::everything())
-            .len()
-    );
-    for set in stateful_sets
+    let found = stateful_sets
         .lister()
         .namespace(&namespace)
-        .list(&Selector::everything())
-    {
+        .list(&Selector::everything());
+    println!("{} stateful sets in {namespace}:", found.len());
+    for set in &found {
         println!("  {}", set.key().name());
     }
 

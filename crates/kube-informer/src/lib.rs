@@ -15,6 +15,7 @@
 //!
 //! Begin with [`SharedInformer`].
 
+mod client;
 mod controller;
 mod delta_fifo;
 mod error;
@@ -31,6 +32,7 @@ mod store;
 mod version;
 mod wire;
 
+pub use client::{default_client, watching_client};
 pub use error::{Doing, Error, StatusError};
 pub use factory::{
     DiscoveredResource, Discovery, DynamicKind, FactoryBuilder, Readiness, SharedInformerFactory, groups,

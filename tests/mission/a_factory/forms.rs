@@ -1,7 +1,7 @@
 //! A9, A10, A11: dynamic objects, metadata alone, custom resources, and informers without a factory.
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::core::ApiResource;
+use kube::core::{ApiResource, GroupVersionResource};
 use kube_informer::{SharedInformer, SharedInformerFactory};
 
 use super::{started, stopped};
@@ -29,7 +29,7 @@ async fn a9_metadata_is_all_that_is_asked_for() {
         .labels("kept-by=mission")
         .build();
     let typed = factory.metadata::<ConfigMap>();
-    let dynamic = factory.dynamic_metadata(&ApiResource::erase::<ConfigMap>(&()));
+    let dynamic = factory.dynamic_metadata(ApiResource::erase::<ConfigMap>(&()));
     let (handler, mut heard) = hearing();
     dynamic.add_handler(handler).expect("a handler");
     started(&factory).await;
@@ -47,6 +47,46 @@ async fn a9_metadata_is_all_that_is_asked_for() {
             .all(|accept| accept.contains("as=PartialObjectMetadata")),
         "{accepted:?}"
     );
+    stopped(&factory).await;
+}
+
+#[tokio::test]
+async fn a8_any_resource_by_group_version_and_plural() {
+    let maps = Maps::holding(["a"]).await;
+    let factory = SharedInformerFactory::builder(maps.server.client.clone())
+        .namespace(&maps.server.namespace)
+        .build();
+    let gvr = |group, version, resource| GroupVersionResource::gvr(group, version, resource);
+    let found = factory
+        .for_resource(&gvr("", "v1", "configmaps"))
+        .await
+        .expect("the resource");
+    let by_name = factory.dynamic(&factory.discover("cm").await.expect("the resource"));
+    // In no namespace, whatever the factory's is.
+    let namespaces = factory.dynamic(&factory.discover("ns").await.expect("the resource"));
+    assert!(namespaces.resource().namespaces().is_empty());
+    assert_eq!(factory.statuses().len(), 2, "two ways to one informer");
+    started(&factory).await;
+    let key = maps.key("a");
+    assert_eq!(
+        found.lister().get_key(&key).expect("the object").data["data"]["value"],
+        "1"
+    );
+    assert!(by_name.lister().get_key(&key).is_ok());
+    assert!(namespaces.lister().get(&maps.server.namespace).is_ok());
+
+    let error = factory
+        .for_resource(&gvr("apps", "v9", "deployments"))
+        .await
+        .expect_err("no such version");
+    assert!(error.is_unknown_resource(), "{error}");
+    let error = factory.discover("configmapz").await.expect_err("no such name");
+    assert!(error.to_string().contains("configmaps"), "{error}");
+    let error = factory
+        .discover("tokenreviews")
+        .await
+        .expect_err("it has no list");
+    assert!(error.is_not_watchable(), "{error}");
     stopped(&factory).await;
 }
 

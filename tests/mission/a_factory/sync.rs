@@ -46,7 +46,7 @@ async fn a6_the_error_names_each_kind_and_its_last_error() {
     let _maps = factory.informer::<ConfigMap>();
     let secrets = factory.informer::<Secret>();
     let widgets = GroupVersionKind::gvk("none.example.com", "v1", "Widget");
-    let _widgets = factory.dynamic(&ApiResource::from_gvk(&widgets));
+    let _widgets = factory.dynamic(ApiResource::from_gvk(&widgets));
     factory.start();
     secrets.wait_for_sync(PATIENCE).await.expect("a sync");
     let error = factory

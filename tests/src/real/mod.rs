@@ -90,6 +90,11 @@ impl RealServer {
         client(&self.folder).await
     }
 
+    /// An administrator's configuration.
+    pub async fn config(&self) -> Result<Config, StartError> {
+        config(&self.folder).await
+    }
+
     /// The administrator's kubeconfig, for kubectl and programs with client-go.
     pub fn kubeconfig(&self) -> PathBuf {
         self.folder.kubeconfig()
@@ -148,9 +153,13 @@ impl RealServer {
     }
 }
 
-async fn client(folder: &Folder) -> Result<Client, StartError> {
+async fn config(folder: &Folder) -> Result<Config, StartError> {
     let kubeconfig = Kubeconfig::read_from(folder.kubeconfig())?;
-    let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+    Ok(Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?)
+}
+
+async fn client(folder: &Folder) -> Result<Client, StartError> {
+    let mut config = config(folder).await?;
     // A test sees every answer, also those that kube's client would try again behind its back.
     config.default_retry = false;
     Ok(Client::try_from(config)?)

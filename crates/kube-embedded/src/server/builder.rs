@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::listener::Listener;
+use super::listener::{Listener, Protocols};
 use super::tls::Identity;
 use super::{Error, Server, load};
 use crate::cluster::{Cluster, Settings};
@@ -35,6 +35,7 @@ use crate::garbage;
 #[must_use = "a builder does nothing until it is started"]
 pub struct Builder {
     address: SocketAddr,
+    protocols: Protocols,
     settings: Settings,
 }
 
@@ -42,6 +43,7 @@ impl Default for Builder {
     fn default() -> Builder {
         Builder {
             address: (Ipv4Addr::LOCALHOST, 0).into(),
+            protocols: Protocols::default(),
             settings: Settings {
                 history: 10_000,
                 bookmark_interval: Duration::from_mins(1),
@@ -84,14 +86,27 @@ impl Builder {
         self
     }
 
+    /// Speaks no HTTP/2, as some proxies in front of API servers do not.
+    pub fn only_http1(mut self) -> Builder {
+        self.protocols.http2 = false;
+        self
+    }
+
+    /// How many requests may be under way on one connection with HTTP/2 (100, as kube-apiserver has it).
+    pub fn streams_per_connection(mut self, streams: u32) -> Builder {
+        self.protocols.streams = streams.max(1);
+        self
+    }
+
     /// Starts the server. It is ready when this returns.
     pub async fn start(self) -> Result<Server, Error> {
         let Builder {
             address,
+            protocols,
             mut settings,
         } = self;
-        let identity = Identity::new()?;
-        let listener = Listener::bind(address).await?;
+        let identity = Identity::new(protocols)?;
+        let listener = Listener::bind(address, protocols).await?;
         settings.advertised = listener.address().to_string();
         let (chores, to_do) = mpsc::unbounded_channel();
         let cluster = Arc::new(Cluster::new(settings, chores));

@@ -32,6 +32,24 @@ pub(super) struct Listener {
     state: Mutex<State>,
     connections: TaskTracker,
     gate: Gate,
+    protocols: Protocols,
+}
+
+/// What is spoken on the port.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Protocols {
+    pub(super) http2: bool,
+    /// Requests at a time on a connection with HTTP/2.
+    pub(super) streams: u32,
+}
+
+impl Default for Protocols {
+    fn default() -> Protocols {
+        Protocols {
+            http2: true,
+            streams: 100,
+        }
+    }
 }
 
 /// Whether connections are let in, for clients that need none.
@@ -58,7 +76,7 @@ enum State {
 }
 
 impl Listener {
-    pub(super) async fn bind(address: SocketAddr) -> Result<Listener, Error> {
+    pub(super) async fn bind(address: SocketAddr, protocols: Protocols) -> Result<Listener, Error> {
         let failed = |source| Error::Listen { address, source };
         let socket = TcpListener::bind(address).await.map_err(failed)?;
         let address = socket.local_addr().map_err(failed)?;
@@ -67,6 +85,7 @@ impl Listener {
             state: Mutex::new(State::Bound(socket)),
             connections: TaskTracker::new(),
             gate: Gate::default(),
+            protocols,
         })
     }
 
@@ -97,6 +116,7 @@ impl Listener {
             cluster.clone(),
             identity.acceptor(),
             self.connections.clone(),
+            self.protocols,
         );
         *self.state.lock() = State::Open(tokio::spawn(accepting));
         self.gate.set(true);
@@ -134,7 +154,13 @@ impl Listener {
     }
 }
 
-async fn accept(socket: TcpListener, cluster: Arc<Cluster>, tls: TlsAcceptor, connections: TaskTracker) {
+async fn accept(
+    socket: TcpListener,
+    cluster: Arc<Cluster>,
+    tls: TlsAcceptor,
+    connections: TaskTracker,
+    protocols: Protocols,
+) {
     loop {
         let stream = match socket.accept().await {
             Ok((stream, _)) => stream,
@@ -148,7 +174,8 @@ async fn accept(socket: TcpListener, cluster: Arc<Cluster>, tls: TlsAcceptor, co
         let number = cluster.record.connected();
         // Taken here and not in the connection's own task, which may begin only after a cut that is meant for it as well.
         let cut = cluster.connections();
-        connections.spawn(connection(stream, number, cluster.clone(), tls.clone(), cut));
+        let tls = tls.clone();
+        connections.spawn(connection(stream, number, cluster.clone(), tls, cut, protocols));
     }
 }
 
@@ -158,16 +185,17 @@ async fn connection(
     cluster: Arc<Cluster>,
     tls: TlsAcceptor,
     cut: CancellationToken,
+    protocols: Protocols,
 ) {
     let served = async {
         let _ = stream.set_nodelay(true);
         let mut first = [0];
         match stream.peek(&mut first).await {
             Ok(1..) if first[0] == TLS_HANDSHAKE => match tls.accept(stream).await {
-                Ok(stream) => requests(stream, number, cluster).await,
+                Ok(stream) => requests(stream, number, cluster, protocols).await,
                 Err(error) => tracing::debug!(%error, "TLS handshake failed"),
             },
-            Ok(1..) => requests(stream, number, cluster).await,
+            Ok(1..) => requests(stream, number, cluster, protocols).await,
             _ => {}
         }
     };
@@ -177,7 +205,7 @@ async fn connection(
     }
 }
 
-async fn requests<S>(stream: S, number: u64, cluster: Arc<Cluster>)
+async fn requests<S>(stream: S, number: u64, cluster: Arc<Cluster>, protocols: Protocols)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -186,8 +214,11 @@ where
         async move { serve(&cluster, request, number).await }
     });
     let mut server = auto::Builder::new(TokioExecutor::new());
+    if !protocols.http2 {
+        server = server.http1_only();
+    }
     server.http1().timer(TokioTimer::new());
-    server.http2().max_concurrent_streams(1000);
+    server.http2().max_concurrent_streams(protocols.streams);
     if let Err(error) = server.serve_connection(TokioIo::new(stream), service).await {
         tracing::debug!(%error, connection = number, "connection ended");
     }

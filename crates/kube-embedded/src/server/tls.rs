@@ -7,6 +7,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_rustls::TlsAcceptor;
 
 use super::Error;
+use super::listener::Protocols;
 
 /// The server's identity.
 pub(super) struct Identity {
@@ -27,11 +28,11 @@ impl std::fmt::Debug for Identity {
 
 impl Identity {
     /// Makes a new authority, and a certificate for `localhost` and the loopback addresses.
-    pub(super) fn new() -> Result<Identity, Error> {
-        Identity::make().map_err(Error::Certificate)
+    pub(super) fn new(protocols: Protocols) -> Result<Identity, Error> {
+        Identity::make(protocols).map_err(Error::Certificate)
     }
 
-    fn make() -> Result<Identity, Box<dyn std::error::Error + Send + Sync>> {
+    fn make(protocols: Protocols) -> Result<Identity, Box<dyn std::error::Error + Send + Sync>> {
         let mut ca = CertificateParams::new(Vec::new())?;
         ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         ca.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
@@ -60,7 +61,10 @@ impl Identity {
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
             .with_single_cert(chain, key)?;
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        if protocols.http2 {
+            config.alpn_protocols.push(b"h2".to_vec());
+        }
+        config.alpn_protocols.push(b"http/1.1".to_vec());
         Ok(Identity {
             ca_pem: ca_certificate.pem(),
             ca_der: ca_certificate.der().to_vec(),

@@ -77,6 +77,8 @@ pub(crate) enum Problem {
     },
     /// A user's function failed or panicked.
     UserCode(String),
+    /// A configuration of which no client can be made.
+    NoClient(String),
     AlreadyStarted,
     Stopped,
     IndexConflict(String),
@@ -214,6 +216,17 @@ impl Error {
         source: impl Into<Box<dyn StdError + Send + Sync>>,
     ) -> Error {
         Error::whole(Problem::BadData(what.into()), None, Some(source.into()))
+    }
+
+    pub(crate) fn no_client(what: impl Into<String>) -> Error {
+        Error::new(Problem::NoClient(what.into()))
+    }
+
+    pub(crate) fn no_client_because(
+        what: impl Into<String>,
+        source: impl Into<Box<dyn StdError + Send + Sync>>,
+    ) -> Error {
+        Error::whole(Problem::NoClient(what.into()), None, Some(source.into()))
     }
 
     pub(crate) fn user_code(what: impl Into<String>) -> Error {
@@ -373,6 +386,12 @@ impl Error {
     #[must_use]
     pub fn is_going_back(&self) -> bool {
         matches!(self.problem(), Problem::WentBack { .. })
+    }
+
+    /// No client can be made of a configuration.
+    #[must_use]
+    pub fn is_no_client(&self) -> bool {
+        matches!(self.problem(), Problem::NoClient(_))
     }
 
     /// A transform, index function or handler of the user failed.

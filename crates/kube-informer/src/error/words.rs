@@ -44,9 +44,10 @@ impl Error {
                 f,
                 "the server told of version {at}, but {seen} was seen before; it is not used, and the newest is asked for"
             ),
-            Problem::Transport(what) | Problem::UserCode(what) | Problem::InvalidKey(what) => {
-                f.write_str(what)
-            }
+            Problem::Transport(what)
+            | Problem::UserCode(what)
+            | Problem::InvalidKey(what)
+            | Problem::NoClient(what) => f.write_str(what),
             Problem::BadData(what) => write!(f, "the server sent what cannot be used: {what}"),
             Problem::VeryShortWatch => f.write_str(
                 "the watch ended within a second and without an event; \

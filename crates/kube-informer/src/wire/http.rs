@@ -17,6 +17,7 @@ use kube::client::Body;
 use super::discovery::Listed;
 use super::json::{self, Expected, Lines, RawPage};
 use super::{ListPart, ListRequest, ListWatch, Listing, WatchRequest, Watching};
+use crate::client::Unreachable;
 use crate::error::{Error, StatusError};
 use crate::kind::Kind;
 
@@ -197,7 +198,7 @@ async fn collect_frame(page: &mut PageBody, limit: u64) -> Result<bool, Error> {
     let Some(frame) = page.body.frame().await else {
         return Ok(false);
     };
-    let frame = frame.map_err(|error| Error::transport("a list broke off", error))?;
+    let frame = frame.map_err(|error| Error::transport("a list broke off", cause(error)))?;
     if let Ok(data) = frame.into_data() {
         if (page.collected.len() + data.len()) as u64 > limit {
             let limit = limit >> 20;
@@ -231,7 +232,7 @@ impl Frames {
                         self.lines.push(&data);
                     }
                 }
-                Some(Err(error)) => return Some(Err(Error::transport("the watch broke", error))),
+                Some(Err(error)) => return Some(Err(Error::transport("the watch broke", cause(error)))),
                 None => {
                     let rest = self.lines.rest()?;
                     // A last event may lack its line end; half an event is a broken connection, not bad data.
@@ -319,18 +320,28 @@ pub(crate) async fn failure(response: Response<Body>) -> Error {
 /// An error before any answer: the server cannot be reached, or the connection broke before the answer came.
 pub(crate) fn request_error(error: kube::Error) -> Error {
     if is_connect_error(&error) {
-        Error::connect(error)
+        Error::connect(cause(error))
     } else {
-        Error::transport("the request got no answer", error)
+        Error::transport("the request got no answer", cause(error))
+    }
+}
+
+/// What kube's error is about. Its own words only repeat those of its cause.
+fn cause(error: kube::Error) -> Box<dyn StdError + Send + Sync> {
+    match error {
+        kube::Error::Service(cause) => cause,
+        kube::Error::HyperError(cause) => cause.into(),
+        error => error.into(),
     }
 }
 
 fn is_connect_error(error: &kube::Error) -> bool {
     let mut next: Option<&(dyn StdError + 'static)> = Some(error);
     while let Some(error) = next {
-        if let Some(io) = error.downcast_ref::<io::Error>()
-            && matches!(io.kind(), io::ErrorKind::ConnectionRefused)
-        {
+        let refused = error
+            .downcast_ref::<io::Error>()
+            .is_some_and(|io| io.kind() == io::ErrorKind::ConnectionRefused);
+        if refused || error.is::<Unreachable>() {
             return true;
         }
         next = error.source();

@@ -1,0 +1,130 @@
+//! What is said when there is no server, or not the right one.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Config;
+use kube_embedded::Server;
+use kube_informer::{ApiListWatch, Error, ListRequest, ListWatch, watching_client};
+use tokio::net::TcpListener;
+
+use crate::asking::soon;
+use crate::small_server::{Identity, SmallServer};
+
+/// The error of a list with this configuration, and all that it says.
+async fn failure(config: Config) -> (Error, String) {
+    let client = watching_client(config).expect("a client");
+    let maps = ApiListWatch::<ConfigMap>::new(client, &(), None);
+    let listed = soon("a failure", maps.list(ListRequest::default())).await;
+    let error = listed.err().expect("no list without a server");
+    let words = format!("{error:?}");
+    (error, words)
+}
+
+#[tokio::test]
+async fn a_refused_connection_is_told_with_the_address() {
+    let server = Server::start().await.expect("a server");
+    let config = server.client_config();
+    let address = server.url();
+    server.stop().await;
+    let (error, words) = failure(config).await;
+    assert!(error.is_connection());
+    assert!(words.contains("cannot reach the server"), "{words}");
+    assert!(words.contains(&format!("no connection to {address}")), "{words}");
+    assert!(words.contains("refused"), "{words}");
+    assert_eq!(words.matches(&address).count(), 1, "{words}");
+}
+
+#[tokio::test]
+async fn a_name_that_does_not_exist_is_told() {
+    let config = Config::new("https://no-such-server.invalid:6443".parse().expect("a URL"));
+    let (error, words) = failure(config).await;
+    assert!(error.is_connection());
+    assert!(
+        words.contains("no connection to https://no-such-server.invalid:6443"),
+        "{words}"
+    );
+}
+
+#[tokio::test]
+async fn a_certificate_of_an_unknown_authority_is_told() {
+    let (server, other) = (Server::start().await, Server::start().await);
+    let (server, other) = (server.expect("a server"), other.expect("another"));
+    let mut config = server.client_config();
+    config.root_cert = other.client_config().root_cert;
+    // One of the same name, as after a cluster was made anew, and one of another.
+    let elsewhere = SmallServer::tls(&Identity::loopback()).await.config();
+    for authority in [config.root_cert.clone(), elsewhere.root_cert] {
+        config.root_cert = authority;
+        let (error, words) = failure(config.clone()).await;
+        assert!(error.is_connection());
+        assert!(words.contains("cannot reach the server: no TLS with"), "{words}");
+        assert!(words.contains("authority not trusted here"), "{words}");
+    }
+    config.accept_invalid_certs = true;
+    let client = watching_client(config).expect("a client");
+    crate::asking::answer(&client, "/api/v1/pods").await;
+}
+
+#[tokio::test]
+async fn a_certificate_for_another_name_is_told_and_the_right_name_can_be_set() {
+    let server = SmallServer::tls(&Identity::new(&["api.example"], false)).await;
+    let (_, words) = failure(server.config()).await;
+    assert!(words.contains("set tls-server-name"), "{words}");
+    let mut config = server.config();
+    config.tls_server_name = Some("api.example".to_owned());
+    let client = watching_client(config).expect("a client");
+    crate::asking::answer(&client, "/short").await;
+}
+
+#[tokio::test]
+async fn an_expired_certificate_is_told() {
+    let server = SmallServer::tls(&Identity::new(&["127.0.0.1"], true)).await;
+    let (_, words) = failure(server.config()).await;
+    assert!(words.contains("has expired"), "{words}");
+}
+
+#[tokio::test]
+async fn a_server_without_tls_is_told() {
+    let server = SmallServer::plain().await;
+    let (_, words) = failure(server.config_over_tls()).await;
+    assert!(words.contains("does not speak TLS"), "{words}");
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_the_handshake_is_given_up() {
+    let silent = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = silent.local_addr().expect("an address");
+    let mut config = Config::new(format!("https://{address}").parse().expect("a URL"));
+    config.connect_timeout = Some(Duration::from_millis(20));
+    let (error, words) = failure(config).await;
+    assert!(error.is_connection());
+    assert!(words.contains("within 20ms"), "{words}");
+}
+
+#[tokio::test]
+async fn everyone_who_waits_for_a_connection_hears_of_its_failure() {
+    let silent = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = silent.local_addr().expect("an address");
+    let mut config = Config::new(format!("https://{address}").parse().expect("a URL"));
+    config.connect_timeout = Some(Duration::from_millis(20));
+    let client = watching_client(config).expect("a client");
+    let requests = (0..40).map(|_| client.send(crate::asking::get("/api/v1/pods")));
+    let failed = soon("failures", futures::future::join_all(requests)).await;
+    assert!(failed.iter().all(Result::is_err));
+    // One attempt for all of them.
+    assert!(silent.accept().await.is_ok());
+    assert!(futures::FutureExt::now_or_never(silent.accept()).is_none());
+}
+
+#[tokio::test]
+async fn an_address_that_is_none_is_told() {
+    let error = watching_client(Config::new(
+        "ftp://someone:secret@example/".parse().expect("a URL"),
+    ));
+    let error = error.err().expect("no client for this");
+    assert!(error.is_no_client());
+    let words = format!("{error:?}");
+    assert!(words.contains("must begin with https:// or http://"), "{words}");
+    assert!(!words.contains("secret"), "{words}");
+}

@@ -1,0 +1,10 @@
+//! The client stack: how many connections it makes, what it sends, and what it says when there is no server.
+
+mod asking;
+mod credentials;
+mod failures;
+mod flow;
+mod separate;
+mod sharing;
+mod silence;
+mod small_server;

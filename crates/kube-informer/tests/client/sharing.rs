@@ -1,0 +1,115 @@
+//! HTTP/2: as few connections as the server allows.
+
+use kube_embedded::Server;
+use kube_informer::watching_client;
+
+use crate::asking::{answer, get, read, soon, until_broken, watches};
+use crate::small_server::{Identity, SmallServer};
+
+#[tokio::test]
+async fn forty_watches_that_begin_at_once_share_one_connection() {
+    let server = Server::start().await.expect("a server");
+    let client = watching_client(server.client_config()).expect("a client");
+    let watches = watches(&client, 40).await;
+    assert_eq!(server.connections(), 1);
+    assert!(server.requests().iter().all(|r| r.http_version == "HTTP/2.0"));
+    // And so does what comes later.
+    read(answer(&client, "/api/v1/pods").await).await;
+    assert_eq!(server.connections(), 1);
+    drop(watches);
+}
+
+#[tokio::test]
+async fn more_watches_than_a_connection_may_have_get_another() {
+    let server = Server::start().await.expect("a server");
+    let client = watching_client(server.client_config()).expect("a client");
+    let first = watches(&client, 150).await;
+    assert_eq!(server.connections(), 2);
+    // Each still has room for short requests.
+    for _ in 0..20 {
+        read(answer(&client, "/api/v1/pods").await).await;
+    }
+    assert_eq!(server.connections(), 2);
+    // What ended makes room.
+    drop(first);
+    let second = watches(&client, 150).await;
+    assert_eq!(server.connections(), 2);
+    drop(second);
+}
+
+#[tokio::test]
+async fn a_server_that_allows_one_request_at_a_time_is_obeyed_from_the_start() {
+    let server = Server::builder().streams_per_connection(1).start().await;
+    let server = server.expect("a server");
+    let client = watching_client(server.client_config()).expect("a client");
+    let watches = watches(&client, 5).await;
+    assert_eq!(server.connections(), 5);
+    drop(watches);
+}
+
+#[tokio::test]
+async fn a_connection_is_made_also_when_the_first_who_needs_it_goes_away() {
+    let server = Server::start().await.expect("a server");
+    let client = watching_client(server.client_config()).expect("a client");
+    let mut first = Box::pin(client.send(get("/api/v1/pods")));
+    let mut second = Box::pin(client.send(get("/api/v1/services")));
+    assert!(futures::poll!(&mut first).is_pending());
+    // Once the second is under way, so is the connection.
+    tokio::select! {
+        biased;
+        _ = &mut second => {}
+        () = tokio::task::yield_now() => {}
+    }
+    drop(first);
+    soon("the second answer", second).await.expect("an answer");
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn after_a_cut_everyone_shares_one_new_connection() {
+    let server = Server::start().await.expect("a server");
+    let client = watching_client(server.client_config()).expect("a client");
+    let mut before = watches(&client, 2).await;
+    server.cut_connections();
+    until_broken(before.remove(0)).await;
+    let after = watches(&client, 40).await;
+    assert_eq!(server.connections(), 2);
+    drop(after);
+}
+
+#[tokio::test]
+async fn a_server_that_was_away_is_found_again() {
+    let server = Server::start().await.expect("a server");
+    let client = watching_client(server.client_config()).expect("a client");
+    let mut before = watches(&client, 1).await;
+    server.go_down().await;
+    until_broken(before.remove(0)).await;
+    for _ in 0..3 {
+        assert!(soon("a refusal", client.send(get("/api/v1/pods"))).await.is_err());
+    }
+    server.come_back().await.expect("the same port");
+    read(answer(&client, "/api/v1/pods").await).await;
+    assert_eq!(server.connections(), 2);
+}
+
+#[tokio::test]
+async fn a_connection_that_the_server_wants_to_end_is_not_used_for_more() {
+    let server = SmallServer::tls(&Identity::loopback()).await;
+    let client = watching_client(server.config()).expect("a client");
+    let mut watch = answer(&client, "/stream").await.into_body();
+    server.say_goodbye();
+    // On the wire this piece comes after the goodbye.
+    server.send("one").await;
+    assert_eq!(next(&mut watch).await, "one");
+    read(answer(&client, "/short").await).await;
+    assert_eq!(server.connections(), 2);
+    // What was under way goes on.
+    server.send("two").await;
+    assert_eq!(next(&mut watch).await, "two");
+}
+
+async fn next(body: &mut kube::client::Body) -> String {
+    let frame = soon("a piece of a body", http_body_util::BodyExt::frame(body)).await;
+    let data = frame.expect("one more").expect("no failure").into_data();
+    String::from_utf8_lossy(&data.expect("data")).into_owned()
+}
