@@ -69,12 +69,12 @@ impl Resource {
         if kind.is_empty() {
             kind.clone_from(&self.kind);
         }
-        if version.is_empty() {
+        if version.is_empty() && self.custom().is_none() {
             version.clone_from(&expected);
         }
         if version != expected {
             let (group, name) = version.rsplit_once('/').unwrap_or(("", &version));
-            let why = if registry.find_kind(group, name, &kind).is_some() {
+            let why = if self.custom().is_some() || registry.find_kind(group, name, &kind).is_some() {
                 format!(
                     "the API version in the data ({version}) does not match the expected API version ({expected})"
                 )

@@ -169,6 +169,32 @@ async fn g7_a_custom_kind_is_served_once_it_is_defined() {
 }
 
 #[tokio::test]
+async fn g7_objects_of_a_custom_kind_must_say_what_they_are() {
+    let server = TestServer::start().await;
+    let Custom { raw, name, objects } = define(&server).await;
+    let (_, group) = name.split_once('.').expect("plural and group");
+    let nameless = json!({ "metadata": { "name": "x" }, "spec": {} });
+    let refused = raw.post(&objects, &nameless).await;
+    assert_eq!(
+        (refused.code, refused.message()),
+        (
+            400,
+            "the object provided is unrecognized (must be of type Widget): Object 'Kind' is missing in \
+             '{\"metadata\":{\"name\":\"x\"},\"spec\":{}}' ({\"metadata\":{\"name\":\"x\"},\"spec ...)"
+        )
+    );
+    for version in [json!(null), json!("other.example.com/v1")] {
+        let unknown = json!({ "apiVersion": version, "kind": "Widget", "metadata": { "name": "x" } });
+        let refused = raw.post(&objects, &unknown).await;
+        let version = version.as_str().unwrap_or_default();
+        let expected = format!(
+            "the API version in the data ({version}) does not match the expected API version ({group}/v1)"
+        );
+        assert_eq!((refused.code, refused.message()), (400, expected.as_str()));
+    }
+}
+
+#[tokio::test]
 async fn g7_a_custom_kind_goes_with_its_definition() {
     let server = TestServer::start().await;
     let Custom { raw, name, objects } = define(&server).await;

@@ -48,12 +48,19 @@ pub(super) fn object_body(path: &ObjectPath, content_type: &str, bytes: &Bytes) 
             let object = json::read(bytes)
                 .and_then(fields)
                 .map_err(|e| unrecognized(&no_kind(&e)))?;
-            let text = Some(String::from_utf8_lossy(bytes).into_owned());
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            if needs_kind(path, &object) {
+                return Err(unrecognized(&format!("Object 'Kind' is missing in '{text}'")));
+            }
+            let text = Some(text);
             Ok(verbs::Body { object, text })
         }
         "application/yaml" => {
             let object = yaml(bytes).map_err(|e| unrecognized(&e))?;
             let object = fields(object).map_err(|e| unrecognized(&no_kind(&e)))?;
+            if needs_kind(path, &object) {
+                return Err(unrecognized(&format!("Object 'Kind' is missing in '{object}'")));
+            }
             Ok(verbs::Body { object, text: None })
         }
         protobuf::MEDIA_TYPE => {
@@ -63,6 +70,12 @@ pub(super) fn object_body(path: &ObjectPath, content_type: &str, bytes: &Bytes) 
         }
         _ => Err(Status::unsupported_media_type(OFFERED)),
     }
+}
+
+/// Whether an object says too little: of a custom resource the server wants to be told the kind, of others it knows it.
+fn needs_kind(path: &ObjectPath, object: &Value) -> bool {
+    let is_object = path.subresource.as_deref().is_none_or(|name| name == "status");
+    is_object && path.resource.custom().is_some() && object["kind"].as_str().is_none_or(str::is_empty)
 }
 
 pub(super) fn patch_body(kind: PatchKind, bytes: &Bytes) -> Result<verbs::Body> {
