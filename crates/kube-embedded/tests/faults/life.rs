@@ -37,7 +37,8 @@ async fn servers_beside_each_other_know_nothing_of_each_other() {
 
 #[tokio::test]
 async fn many_watches_share_one_connection() {
-    let server = furnished().await;
+    let server = Server::builder().streams_per_connection(1000).start().await;
+    let server = server.expect("a server");
     for way in [Way::Http2, Way::Https2] {
         let before = server.connections();
         let mut wire = Wire::connect(&server, way).await;
