@@ -4,7 +4,7 @@ mod program;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
-use kube::core::ApiResource;
+use kube::core::{ApiResource, TypeMeta};
 use mission::TestServer;
 use program::Program;
 use serde_json::{Value, json};
@@ -16,7 +16,11 @@ fn resource(group: &str, version: &str, kind: &str) -> ApiResource {
 /// Makes an object in the test's namespace.
 async fn make(server: &TestServer, resource: &ApiResource, object: Value) -> DynamicObject {
     let api = api(server, resource);
-    let object: DynamicObject = serde_json::from_value(object).expect("an object");
+    let mut object: DynamicObject = serde_json::from_value(object).expect("an object");
+    object.types = Some(TypeMeta {
+        api_version: resource.api_version.clone(),
+        kind: resource.kind.clone(),
+    });
     api.create(&PostParams::default(), &object)
         .await
         .expect("an object")

@@ -1,6 +1,6 @@
 //! A cache of pods that stays in step with the cluster, with an index and a handler.
 //!
-//! It brings its own API server. For a cluster of yours, take `Client::try_default()` instead.
+//! It brings its own API server. For a cluster of yours, take `default_client().await?` instead of its client.
 
 use std::time::Duration;
 
@@ -8,14 +8,15 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::PostParams;
 use kube_embedded::Server;
-use kube_informer::{Selector, SharedInformer, callbacks};
+use kube_informer::prelude::*;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let server = Server::start().await?;
     let client = server.client()?;
 
-    let pods = SharedInformer::<Pod>::builder(client.clone()).build();
+    let factory = SharedInformerFactory::new(client.clone());
+    let pods = factory.informer::<Pod>(); // or factory.core().v1().pods().informer()
     let by_node = pods.index("node", |pod: &Pod| {
         pod.spec.as_ref().and_then(|spec| spec.node_name.clone())
     })?;
@@ -27,8 +28,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             .on_update(|old, new| println!("~ {} from {} to {}", new.key(), old.version(), new.version()))
             .on_delete(|pod| println!("- {}", pod.key())),
     )?;
-    pods.start()?;
-    pods.wait_for_sync(Duration::from_secs(30)).await?;
+    factory.start();
+    factory.wait_for_sync(Duration::from_secs(30)).await?;
 
     let created = Api::<Pod>::namespaced(client, "default")
         .create(&PostParams::default(), &web())
@@ -40,7 +41,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!(pods.lister().namespace("default").list(&selector).len(), 1);
     assert_eq!(by_node.get("node-1").len(), 1);
 
-    pods.shutdown().await;
+    factory.shutdown().await;
     server.stop().await;
     Ok(())
 }

@@ -13,7 +13,21 @@
 //! - *store*: objects, indexes and version as one immutable snapshot;
 //! - *processor*: every handler gets its own bounded queue and its own task.
 //!
-//! Begin with [`SharedInformer`].
+//! Begin with [`SharedInformerFactory`], or with [`SharedInformer`] for a single kind:
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), kube_informer::Error> {
+//! use kube_informer::prelude::*;
+//! use std::time::Duration;
+//!
+//! let factory = SharedInformerFactory::new(default_client().await?);
+//! let deployments = factory.apps().v1().deployments().informer();
+//! deployments.add_handler(|event: Event<_>| println!("{}", event.key()))?;
+//! factory.start();
+//! factory.wait_for_sync(Duration::from_secs(30)).await?;
+//! # Ok(())
+//! # }
+//! ```
 
 mod client;
 mod controller;
@@ -54,3 +68,12 @@ pub use version::Version;
 pub use wire::{
     ApiListWatch, Item, ListPart, ListRequest, ListWatch, Listing, WatchEvent, WatchRequest, Watching,
 };
+
+/// What a first program needs: `use kube_informer::prelude::*;`
+pub mod prelude {
+    pub use crate::{
+        CancellationToken, Event, EventHandler, HandlerOptions, Index, Key, Lister, Object, Registration,
+        Selector, SharedInformer, SharedInformerFactory, Snapshot, callbacks, default_client, filtered,
+        watching_client,
+    };
+}

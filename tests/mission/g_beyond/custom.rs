@@ -183,10 +183,9 @@ async fn g7_objects_of_a_custom_kind_must_say_what_they_are() {
              '{\"metadata\":{\"name\":\"x\"},\"spec\":{}}' ({\"metadata\":{\"name\":\"x\"},\"spec ...)"
         )
     );
-    for version in [json!(null), json!("other.example.com/v1")] {
+    for version in ["", "other.example.com/v1"] {
         let unknown = json!({ "apiVersion": version, "kind": "Widget", "metadata": { "name": "x" } });
         let refused = raw.post(&objects, &unknown).await;
-        let version = version.as_str().unwrap_or_default();
         let expected = format!(
             "the API version in the data ({version}) does not match the expected API version ({group}/v1)"
         );
