@@ -1,6 +1,6 @@
 //! `cargo xtask ci`: everything that has to pass, one step after the other, stopping at the first that fails.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
@@ -34,6 +34,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "tables",
         action: Action::Chore(tables_are_current),
+    },
+    Step {
+        name: "kubernetes-versions",
+        action: Action::Chore(other_versions),
     },
     Step {
         name: "deny",
@@ -166,6 +170,21 @@ fn tables_are_current(root: &Path) -> Outcome<Verdict> {
         return Ok(Verdict::NotRun("Go is not installed"));
     }
     tables::run(root, pins::KUBERNETES, true)?;
+    Ok(Verdict::Passed)
+}
+
+/// The library with the types of the oldest and the newest Kubernetes that k8s-openapi has; all else here uses those of
+/// the version that the tests run on. Each has a folder of its own, because all dependents are built anew with them.
+fn other_versions(root: &Path) -> Outcome<Verdict> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    for version in pins::OTHER_KUBERNETES {
+        let mut check = process::cargo(root);
+        check
+            .args(["check", "--package", "kube-informer"])
+            .env("K8S_OPENAPI_ENABLED_VERSION", version)
+            .env("CARGO_TARGET_DIR", target.join(format!("kubernetes-{version}")));
+        process::run(&mut check)?;
+    }
     Ok(Verdict::Passed)
 }
 

@@ -8,3 +8,6 @@ pub(crate) const ETCD: &str = "v3.6.16";
 
 /// The checker of licences, bans, sources and advisories.
 pub(crate) const CARGO_DENY: &str = "0.20.2";
+
+/// The oldest and the newest Kubernetes whose types the pinned k8s-openapi has.
+pub(crate) const OTHER_KUBERNETES: [&str; 2] = ["1.33", "1.37"];
