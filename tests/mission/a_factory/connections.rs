@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::future::join_all;
-use kube::Config;
-use kube_informer::watching_client;
+use kube::{Client, Config};
+use kube_embedded::Server;
+use kube_informer::{Discovery, SharedInformerFactory, watching_client};
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
@@ -90,4 +91,41 @@ async fn a3_forty_informers_share_one_connection() {
 #[tokio::test]
 async fn a3_informers_that_do_not_fit_on_one_connection_get_a_second() {
     assert_eq!(connections_of(150).await, 2);
+}
+
+/// Forty kinds of objects, each with an informer that has synced; the first kinds that a server tells of.
+async fn forty_kinds(client: Client) -> SharedInformerFactory {
+    let discovery = Discovery::ask(&client).await.expect("what the server serves");
+    let factory = SharedInformerFactory::new(client);
+    for resource in discovery
+        .resources()
+        .filter(|resource| resource.is_watchable())
+        .take(40)
+    {
+        let _informer = factory.dynamic(resource);
+    }
+    assert_eq!(factory.statuses().len(), 40);
+    super::started(&factory).await;
+    factory
+}
+
+#[tokio::test]
+async fn a3_forty_kinds_share_one_connection() {
+    let maps = Maps::holding([]).await;
+    let mut config = maps.server.config().await;
+    let counter = Counter::before(&mut config).await;
+    let factory = forty_kinds(watching_client(config).expect("a client")).await;
+    assert_eq!(counter.connections(), 1);
+    super::stopped(&factory).await;
+}
+
+#[tokio::test]
+async fn a3_forty_kinds_have_connections_of_their_own_without_http2() {
+    let server = Server::builder().only_http1().start().await.expect("a server");
+    let factory = forty_kinds(watching_client(server.client_config()).expect("a client")).await;
+    // A list or discovery may have left one that is free.
+    let connections = server.connections();
+    assert!((40..=45).contains(&connections), "{connections} connections");
+    super::stopped(&factory).await;
+    server.stop().await;
 }

@@ -3,30 +3,15 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Client, Config};
 use kube_embedded::{Fault, On};
 use kube_informer::SharedInformerFactory;
-use mission::{Folder, TestServer};
+use mission::TestServer;
 
 use super::{SHORTLY, factory, started, stopped};
 use crate::informers::{AT_ONCE, Maps, PATIENCE};
 use crate::tap::{Tap, answer};
-
-/// The server's configuration, as any program reads it.
-async fn config(server: &TestServer) -> Config {
-    let folder = Folder::create().expect("a folder");
-    let file = folder.path().join("config");
-    server.write_kubeconfig(&file);
-    let kubeconfig = Kubeconfig::read_from(&file).expect("a kubeconfig");
-    let options = KubeConfigOptions::default();
-    let mut config = Config::from_custom_kubeconfig(kubeconfig, &options)
-        .await
-        .expect("a configuration");
-    config.default_retry = false;
-    config
-}
 
 fn of(client: Client) -> SharedInformerFactory {
     SharedInformerFactory::builder(client).backoff(AT_ONCE).build()
@@ -94,7 +79,8 @@ async fn a6_a_server_that_refuses_connections_is_named() {
 #[tokio::test]
 async fn a6_a_certificate_of_a_stranger_is_named() {
     let server = TestServer::start().await;
-    let mut config = config(&server).await;
+    let mut config = server.config().await;
+    config.default_retry = false;
     config.root_cert = None;
     let factory = of(Client::try_from(config).expect("a client"));
     let _maps = factory.informer::<ConfigMap>();
@@ -119,7 +105,8 @@ async fn a6_credentials_that_are_refused_are_named_and_not_told() {
     if let Some(server) = server.embedded() {
         server.faults().add(On::any(), Fault::unauthorized());
     }
-    let mut config = config(&server).await;
+    let mut config = server.config().await;
+    config.default_retry = false;
     config.auth_info.token = Some("not-the-secret-token".to_owned().into());
     let factory = of(Client::try_from(config).expect("a client"));
     let _maps = factory.informer::<ConfigMap>();
