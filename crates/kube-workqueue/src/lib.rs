@@ -5,6 +5,16 @@
 //! and call a function until they are told to stop. Nothing in it is about Kubernetes; the semantics are those of client-go's
 //! `workqueue`.
 //!
-//! # Status
-//!
-//! This crate holds nothing yet.
+//! Begin with [`WorkQueue`], and with [`workers`] to work on it.
+
+mod core;
+mod item;
+mod limit;
+mod queue;
+mod workers;
+
+pub use item::Item;
+pub use limit::{Bucket, Exponential, FastSlow, Jittered, MaxOf, MaxWait, RateLimiter, default_limiter};
+pub use queue::{AddOptions, Leftover, Work, WorkQueue};
+pub use tokio_util::sync::CancellationToken;
+pub use workers::{IntoOutcome, Outcome, Task, Workers, workers};

@@ -1,0 +1,205 @@
+//! The rules of the queue, without locks, tasks or a clock: who calls says what time it is.
+//!
+//! Every item that is known has one slot, found by a table. A slot may be in line (`ready`), wait for its time
+//! (`waiting`) and be worked on (`running`), in almost any combination: only what is worked on is not in line, so that no
+//! item is ever worked on twice at a time.
+
+mod ready;
+mod slots;
+mod waiting;
+
+#[cfg(test)]
+mod tests;
+
+use std::hash::Hash;
+
+use self::ready::Ready;
+pub(crate) use self::slots::SlotId;
+use self::slots::Slots;
+use self::waiting::Waiting;
+
+/// Nanoseconds since the queue was made.
+pub(crate) type Nanos = u64;
+
+/// The state of a queue.
+pub(crate) struct Core<T> {
+    slots: Slots<T>,
+    ready: Ready,
+    waiting: Waiting,
+    running: usize,
+    closed: bool,
+}
+
+/// What became of an add.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Added {
+    /// It is in line now.
+    InLine,
+    /// It waits for its time; `earliest` if nothing else is due before it.
+    Waits { earliest: bool },
+    /// It was in line, or will be as soon as the work on it is done.
+    Known,
+    /// The queue takes nothing any more.
+    Refused,
+}
+
+/// An item to work on.
+#[derive(Debug)]
+pub(crate) struct Taken<T> {
+    pub(crate) slot: SlotId,
+    pub(crate) item: T,
+    pub(crate) priority: i32,
+    /// How many others came in line at the same time, because their time had come.
+    pub(crate) others: usize,
+}
+
+/// What became of an item that was worked on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Finished {
+    /// It was added meanwhile, and is in line again.
+    pub(crate) in_line_again: bool,
+    /// Nothing is in line and nothing is worked on.
+    pub(crate) idle: bool,
+}
+
+impl<T: Clone + Eq + Hash> Core<T> {
+    pub(crate) fn new() -> Core<T> {
+        Core {
+            slots: Slots::new(),
+            ready: Ready::new(),
+            waiting: Waiting::new(),
+            running: 0,
+            closed: false,
+        }
+    }
+
+    /// Puts an item in line, unless it is.
+    pub(crate) fn add(&mut self, item: T, priority: i32) -> Added {
+        if self.closed {
+            return Added::Refused;
+        }
+        let id = self.slots.find_or_insert(item);
+        self.line_up(id, priority)
+    }
+
+    /// Puts an item in line at a time. Of several times the earliest counts.
+    pub(crate) fn add_at(&mut self, item: T, at: Nanos, priority: i32) -> Added {
+        if self.closed {
+            return Added::Refused;
+        }
+        let id = self.slots.find_or_insert(item);
+        let before = self.waiting.next();
+        self.waiting.put(&mut self.slots, id, at, priority);
+        Added::Waits {
+            earliest: before.is_none_or(|before| at < before),
+        }
+    }
+
+    fn line_up(&mut self, id: SlotId, priority: i32) -> Added {
+        let slot = self.slots.get_mut(id);
+        if slot.is_running {
+            slot.again = Some(slot.again.map_or(priority, |other| other.max(priority)));
+            return Added::Known;
+        }
+        if !slot.is_ready {
+            self.ready.push(&mut self.slots, id, priority);
+            return Added::InLine;
+        }
+        if priority > slot.priority {
+            self.ready.remove(&mut self.slots, id);
+            self.ready.push(&mut self.slots, id, priority);
+        }
+        Added::Known
+    }
+
+    /// Puts those in line whose time has come; how many.
+    fn bring_due(&mut self, now: Nanos) -> usize {
+        let mut came = 0;
+        while !self.closed
+            && let Some((id, priority)) = self.waiting.pop_due(&mut self.slots, now)
+        {
+            came += usize::from(self.line_up(id, priority) == Added::InLine);
+        }
+        came
+    }
+
+    /// Takes the next item to work on.
+    pub(crate) fn take(&mut self, now: Nanos) -> Option<Taken<T>> {
+        let came = self.bring_due(now);
+        let id = self.ready.pop(&mut self.slots)?;
+        let others = came.min(self.ready.len());
+        self.running += 1;
+        let slot = self.slots.get_mut(id);
+        slot.is_running = true;
+        Some(Taken {
+            slot: id,
+            item: slot.item(),
+            priority: slot.priority,
+            others,
+        })
+    }
+
+    /// The work on an item is done.
+    pub(crate) fn finish(&mut self, id: SlotId) -> Finished {
+        self.running -= 1;
+        let slot = self.slots.get_mut(id);
+        slot.is_running = false;
+        let again = slot.again.take();
+        match again {
+            Some(priority) => self.ready.push(&mut self.slots, id, priority),
+            None if !slot.is_waiting() => self.slots.remove(id),
+            None => {}
+        }
+        Finished {
+            in_line_again: again.is_some(),
+            idle: self.is_idle(),
+        }
+    }
+
+    /// When the next item is due.
+    pub(crate) fn next_due(&self) -> Option<Nanos> {
+        self.waiting.next().filter(|_| !self.closed)
+    }
+
+    /// How many are in line, and how many of them came just now, because their time had come.
+    pub(crate) fn len(&mut self, now: Nanos) -> (usize, usize) {
+        let came = self.bring_due(now);
+        (self.ready.len(), came)
+    }
+
+    pub(crate) fn running(&self) -> usize {
+        self.running
+    }
+
+    pub(crate) fn delayed(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Takes nothing any more, and no delayed item comes in line.
+    pub(crate) fn close(&mut self) {
+        self.closed = true;
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.running == 0 && self.ready.len() == 0
+    }
+
+    /// Every item, by what is to become of it: in line, worked on, delayed. One that is worked on or in line counts as
+    /// that, also if it is delayed, too.
+    pub(crate) fn left(&self) -> [Vec<T>; 3] {
+        let mut left = [Vec::new(), Vec::new(), Vec::new()];
+        for slot in self.slots.iter() {
+            let place = match (slot.is_ready, slot.is_running) {
+                (true, _) => 0,
+                (_, true) => 1,
+                _ => 2,
+            };
+            left[place].push(slot.item());
+        }
+        left
+    }
+}

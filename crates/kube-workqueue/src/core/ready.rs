@@ -1,0 +1,99 @@
+//! The line: by priority, and in each priority in the order of coming.
+
+use std::hash::Hash;
+
+use super::slots::{NONE, SlotId, Slots};
+
+/// While others of lower priority are in line, every so many turns go to whoever is in line longest. So low priority is
+/// late, but its turn comes: with `n` before it in line, after at most so many times `n` turns.
+pub(super) const SHARE: u32 = 8;
+
+pub(super) struct Ready {
+    /// The highest first; none of them is empty.
+    levels: Vec<Level>,
+    len: usize,
+    order: u64,
+    turn: u32,
+}
+
+struct Level {
+    priority: i32,
+    head: u32,
+    tail: u32,
+}
+
+impl Ready {
+    pub(super) fn new() -> Ready {
+        Ready {
+            levels: Vec::new(),
+            len: 0,
+            order: 0,
+            turn: 0,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Puts an item at the end of its priority's line.
+    pub(super) fn push<T: Eq + Hash>(&mut self, slots: &mut Slots<T>, id: SlotId, priority: i32) {
+        let at = self.levels.partition_point(|level| level.priority > priority);
+        if self.levels.get(at).is_none_or(|level| level.priority != priority) {
+            let level = Level {
+                priority,
+                head: NONE,
+                tail: NONE,
+            };
+            self.levels.insert(at, level);
+        }
+        let level = &mut self.levels[at];
+        let slot = slots.get_mut(id);
+        slot.is_ready = true;
+        slot.priority = priority;
+        slot.order = self.order;
+        slot.before = level.tail;
+        slot.after = NONE;
+        match level.tail {
+            NONE => level.head = id.0,
+            tail => slots.get_mut(SlotId(tail)).after = id.0,
+        }
+        level.tail = id.0;
+        self.order += 1;
+        self.len += 1;
+    }
+
+    /// Takes an item out of the line, wherever it is.
+    pub(super) fn remove<T: Eq + Hash>(&mut self, slots: &mut Slots<T>, id: SlotId) {
+        let slot = slots.get_mut(id);
+        slot.is_ready = false;
+        let (before, after, priority) = (slot.before, slot.after, slot.priority);
+        let at = self.levels.partition_point(|level| level.priority > priority);
+        match before {
+            NONE => self.levels[at].head = after,
+            before => slots.get_mut(SlotId(before)).after = after,
+        }
+        match after {
+            NONE => self.levels[at].tail = before,
+            after => slots.get_mut(SlotId(after)).before = before,
+        }
+        if self.levels[at].head == NONE {
+            self.levels.remove(at);
+        }
+        self.len -= 1;
+    }
+
+    /// Takes the item whose turn it is.
+    pub(super) fn pop<T: Eq + Hash>(&mut self, slots: &mut Slots<T>) -> Option<SlotId> {
+        let mut head = self.levels.first()?.head;
+        if self.levels.len() > 1 {
+            self.turn = (self.turn + 1) % SHARE;
+            if self.turn == 0 {
+                let heads = self.levels.iter().map(|level| level.head);
+                head = heads.min_by_key(|head| slots.get(SlotId(*head)).order)?;
+            }
+        }
+        self.remove(slots, SlotId(head));
+        Some(SlotId(head))
+    }
+}

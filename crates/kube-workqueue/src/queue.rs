@@ -1,0 +1,426 @@
+//! The queue that programs hold: the rules behind a lock, with a clock and with those who wait.
+
+use std::fmt;
+use std::hash::Hash;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use crate::core::{Added, Core, Nanos};
+use crate::item::Item;
+use crate::limit::{RateLimiter, default_limiter};
+
+/// What can be an item: anything that can be compared, hashed and cloned, as a `String` or a key. Items are cloned for
+/// those who work on them, so they should be cheap to clone.
+pub trait Work: Clone + Eq + Hash + Send + Sync + 'static {}
+
+impl<T: Clone + Eq + Hash + Send + Sync + 'static> Work for T {}
+
+/// A queue of items to work on: each at most once in line, and never worked on twice at a time.
+///
+/// An item that is added while it is in line is not added again. One that is added while it is worked on comes in line
+/// when the work is done. Items can be delayed, held back after failures, and preferred by priority.
+///
+/// It is shared: clones are one queue. It stands for client-go's `workqueue.TypedRateLimitingInterface`, and for
+/// controller-runtime's priority queue.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use kube_workqueue::WorkQueue;
+///
+/// let queue = WorkQueue::new("names");
+/// queue.add("a");
+/// queue.add("a");
+/// assert_eq!(queue.len(), 1);
+///
+/// let item = queue.get().await.expect("the queue is open");
+/// assert_eq!(*item, "a");
+/// queue.add("a"); // it changed while it is worked on
+/// assert_eq!(queue.len(), 0);
+/// drop(item); // done
+/// assert_eq!(queue.len(), 1);
+/// # }
+/// ```
+pub struct WorkQueue<T> {
+    pub(crate) shared: Arc<Shared<T>>,
+}
+
+pub(crate) struct Shared<T> {
+    name: String,
+    state: Mutex<State<T>>,
+    limiter: Mutex<Box<dyn RateLimiter<T>>>,
+    /// Told for each item that comes in line, and when someone has to look after the next that is due.
+    in_line: Notify,
+    /// Told when nothing is left to work on, or a drain is to end.
+    idle: Notify,
+    began: Instant,
+}
+
+pub(crate) struct State<T> {
+    pub(crate) core: Core<T>,
+    /// When the one who looks after delayed items will wake up.
+    watched: Option<Nanos>,
+    /// A drain is not waited for any more.
+    forced: bool,
+}
+
+/// How an item is added: at once and with priority 0, unless it says otherwise.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[must_use = "options do nothing until an item is added with them"]
+pub struct AddOptions {
+    priority: i32,
+    after: Duration,
+    rate_limited: bool,
+}
+
+impl AddOptions {
+    /// At once, with priority 0.
+    pub fn new() -> AddOptions {
+        AddOptions::default()
+    }
+
+    /// Before items of lower priority. An item that is in line with a lower one is raised.
+    pub fn priority(mut self, priority: i32) -> AddOptions {
+        self.priority = priority;
+        self
+    }
+
+    /// Not before so much time has passed. Of several times the earliest counts.
+    pub fn after(mut self, delay: Duration) -> AddOptions {
+        self.after = delay;
+        self
+    }
+
+    /// Not before the rate limiter allows it, which counts this as a failure of the item.
+    pub fn rate_limited(mut self) -> AddOptions {
+        self.rate_limited = true;
+        self
+    }
+}
+
+/// What was not worked on when a queue came to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leftover<T> {
+    /// In line.
+    pub queued: Vec<T>,
+    /// Worked on, and not done in time.
+    pub running: Vec<T>,
+    /// Their time had not come.
+    pub delayed: Vec<T>,
+}
+
+impl<T> Leftover<T> {
+    /// Whether everything was worked on, except for what was delayed.
+    #[must_use]
+    pub fn is_drained(&self) -> bool {
+        self.queued.is_empty() && self.running.is_empty()
+    }
+}
+
+impl<T: Work> WorkQueue<T> {
+    /// A queue with client-go's rate limiter; see [`default_limiter`].
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> WorkQueue<T> {
+        WorkQueue::with_limiter(name, default_limiter())
+    }
+
+    /// A queue with a rate limiter of your choice.
+    #[must_use]
+    pub fn with_limiter(name: impl Into<String>, limiter: impl RateLimiter<T>) -> WorkQueue<T> {
+        WorkQueue {
+            shared: Arc::new(Shared {
+                name: name.into(),
+                state: Mutex::new(State {
+                    core: Core::new(),
+                    watched: None,
+                    forced: false,
+                }),
+                limiter: Mutex::new(Box::new(limiter)),
+                in_line: Notify::new(),
+                idle: Notify::new(),
+                began: Instant::now(),
+            }),
+        }
+    }
+
+    /// The name it was made with.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    /// Adds an item. After [`WorkQueue::shut_down`] this does nothing.
+    pub fn add(&self, item: T) {
+        self.add_with(item, AddOptions::new());
+    }
+
+    /// Adds an item when so much time has passed. Of several times the earliest counts.
+    pub fn add_after(&self, item: T, delay: Duration) {
+        self.add_with(item, AddOptions::new().after(delay));
+    }
+
+    /// Adds an item when the rate limiter allows it, which counts a failure of the item.
+    pub fn add_rate_limited(&self, item: T) {
+        self.add_with(item, AddOptions::new().rate_limited());
+    }
+
+    /// Adds an item with a priority, a delay, or held back by the rate limiter.
+    pub fn add_with(&self, item: T, options: AddOptions) {
+        let mut delay = options.after;
+        if options.rate_limited {
+            if self.is_shut_down() {
+                return;
+            }
+            delay = delay.max(self.shared.limiter.lock().when(&item));
+        }
+        let added = {
+            let mut state = self.shared.state.lock();
+            if delay.is_zero() {
+                state.core.add(item, options.priority)
+            } else {
+                let at = self.shared.now().saturating_add(nanos(delay));
+                state.core.add_at(item, at, options.priority)
+            }
+        };
+        match added {
+            Added::InLine | Added::Waits { earliest: true } => self.shared.in_line.notify_one(),
+            Added::Waits { earliest: false } | Added::Known | Added::Refused => {}
+        }
+    }
+
+    /// Forgets an item's failures. It stays in line, if it is.
+    pub fn forget(&self, item: &T) {
+        self.shared.limiter.lock().forget(item);
+    }
+
+    /// How often an item was added by [`WorkQueue::add_rate_limited`] since it was forgotten.
+    #[must_use]
+    pub fn requeues(&self, item: &T) -> u32 {
+        self.shared.limiter.lock().requeues(item)
+    }
+
+    /// Waits for the next item to work on. It is this caller's alone until the guard is dropped. None if the queue was
+    /// shut down and nothing is in line any more.
+    ///
+    /// # Cancel safety
+    /// Nothing is lost when the wait is dropped: the item goes to another.
+    pub async fn get(&self) -> Option<Item<T>> {
+        let mut watch = Watch {
+            shared: &self.shared,
+            due: None,
+        };
+        loop {
+            let mut woken = pin!(self.shared.in_line.notified());
+            woken.as_mut().enable();
+            let due = {
+                let mut state = self.shared.state.lock();
+                let watched = watch.pause(&mut state);
+                if let Some(item) = self.take(&mut state) {
+                    // Whoever has work to do looks after nothing.
+                    if watched && state.core.next_due().is_some() {
+                        self.shared.in_line.notify_one();
+                    }
+                    return Some(item);
+                }
+                if state.core.is_closed() {
+                    return None;
+                }
+                watch.resume(&mut state)
+            };
+            let Some(due) = due else {
+                woken.await;
+                continue;
+            };
+            tokio::select! {
+                () = woken => {}
+                () = sleep_until(self.shared.began + Duration::from_nanos(due)) => {}
+            }
+        }
+    }
+
+    /// The next item to work on, if there is one.
+    #[must_use]
+    pub fn try_get(&self) -> Option<Item<T>> {
+        self.take(&mut self.shared.state.lock())
+    }
+
+    fn take(&self, state: &mut State<T>) -> Option<Item<T>> {
+        let taken = state.core.take(self.shared.now())?;
+        self.shared.in_line_are(taken.others);
+        Some(Item::new(self.clone(), taken))
+    }
+
+    /// How many items are in line.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        let (len, came) = self.shared.state.lock().core.len(self.shared.now());
+        self.shared.in_line_are(came);
+        len
+    }
+
+    /// Whether nothing is in line.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many items are worked on.
+    #[must_use]
+    pub fn running(&self) -> usize {
+        self.shared.state.lock().core.running()
+    }
+
+    /// How many items wait for their time.
+    #[must_use]
+    pub fn delayed(&self) -> usize {
+        self.shared.state.lock().core.delayed()
+    }
+
+    /// Takes no more items. What is in line can still be worked on; what is delayed stays where it is. A [`WorkQueue::drain`]
+    /// that waits is let go.
+    pub fn shut_down(&self) {
+        {
+            let mut state = self.shared.state.lock();
+            state.core.close();
+            state.forced = true;
+        }
+        self.shared.in_line.notify_waiters();
+        self.shared.idle.notify_waiters();
+    }
+
+    /// Whether it was shut down.
+    #[must_use]
+    pub fn is_shut_down(&self) -> bool {
+        self.shared.state.lock().core.is_closed()
+    }
+
+    /// Takes no more items, and waits until everything that is in line was worked on and done; at most for so long. What is
+    /// left is told, and so is what was delayed.
+    ///
+    /// # Cancel safety
+    /// The queue is shut down even if the wait is dropped.
+    pub async fn drain(&self, patience: Duration) -> Leftover<T> {
+        {
+            let mut state = self.shared.state.lock();
+            state.core.close();
+            state.forced = false;
+        }
+        self.shared.in_line.notify_waiters();
+        // Time is up, or it is empty: what is left says which.
+        let _ = timeout(patience, self.drained()).await;
+        let [queued, running, delayed] = self.shared.state.lock().core.left();
+        Leftover {
+            queued,
+            running,
+            delayed,
+        }
+    }
+
+    async fn drained(&self) {
+        loop {
+            let mut idle = pin!(self.shared.idle.notified());
+            idle.as_mut().enable();
+            {
+                let state = self.shared.state.lock();
+                if state.core.is_idle() || state.forced {
+                    return;
+                }
+            }
+            idle.await;
+        }
+    }
+}
+
+impl<T> Shared<T> {
+    fn now(&self) -> Nanos {
+        nanos(self.began.elapsed())
+    }
+
+    /// So many more are in line.
+    fn in_line_are(&self, items: usize) {
+        for _ in 0..items {
+            self.in_line.notify_one();
+        }
+    }
+}
+
+impl<T: Work> Shared<T> {
+    pub(crate) fn finish(&self, slot: crate::core::SlotId) {
+        let finished = self.state.lock().core.finish(slot);
+        if finished.in_line_again {
+            self.in_line.notify_one();
+        }
+        if finished.idle {
+            self.idle.notify_waiters();
+        }
+    }
+}
+
+/// Looks after the item that is due next: one of those who wait does it for all. If its wait is dropped, another takes over.
+struct Watch<'a, T: Work> {
+    shared: &'a Shared<T>,
+    due: Option<Nanos>,
+}
+
+impl<T: Work> Watch<'_, T> {
+    /// Looks no longer; whether it did.
+    fn pause(&mut self, state: &mut State<T>) -> bool {
+        let watched = self.due.take();
+        let is_its = watched.is_some() && state.watched == watched;
+        if is_its {
+            state.watched = None;
+        }
+        is_its
+    }
+
+    /// Looks after the next item until this time, unless another does so already.
+    fn resume(&mut self, state: &mut State<T>) -> Option<Nanos> {
+        let due = state.core.next_due()?;
+        if state.watched.is_some_and(|watched| watched <= due) {
+            return None;
+        }
+        state.watched = Some(due);
+        self.due = Some(due);
+        self.due
+    }
+}
+
+impl<T: Work> Drop for Watch<'_, T> {
+    fn drop(&mut self) {
+        if self.due.is_none() {
+            return;
+        }
+        let mut state = self.shared.state.lock();
+        if self.pause(&mut state) && state.core.next_due().is_some() {
+            self.shared.in_line.notify_one();
+        }
+    }
+}
+
+fn nanos(time: Duration) -> Nanos {
+    Nanos::try_from(time.as_nanos()).unwrap_or(Nanos::MAX / 2)
+}
+
+impl<T> Clone for WorkQueue<T> {
+    fn clone(&self) -> Self {
+        WorkQueue {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl<T: Work> fmt::Debug for WorkQueue<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkQueue")
+            .field("name", &self.shared.name)
+            .field("len", &self.len())
+            .field("running", &self.running())
+            .field("delayed", &self.delayed())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,18 @@
+//! The queue and its workers, as programs use them.
+
+mod delays;
+mod line;
+mod many;
+mod work;
+
+use std::time::Duration;
+
+/// Longer than anything takes; on a paused clock it costs nothing.
+const LONG: Duration = Duration::from_hours(1);
+
+/// Waits for what must come.
+async fn soon<T>(what: impl Future<Output = T>) -> T {
+    tokio::time::timeout(LONG, what)
+        .await
+        .expect("something within an hour")
+}

@@ -1,0 +1,162 @@
+//! Workers.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use kube_workqueue::{CancellationToken, Exponential, Outcome, Task, WorkQueue, workers};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::Instant;
+
+use crate::soon;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn queue() -> WorkQueue<&'static str> {
+    WorkQueue::with_limiter("q", Exponential::new(SECOND, 100 * SECOND))
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_outcome_is_kept() {
+    let queue = queue();
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let began = Instant::now();
+    let work = move |task: Task<&'static str>| {
+        let tell = tell.clone();
+        async move {
+            tell.send((*task, task.attempt(), began.elapsed().as_secs()))
+                .expect("a listener");
+            match (*task, task.attempt()) {
+                ("error", 1..=3) => Err("no"),
+                ("panic", 1) => panic!("oh"),
+                ("requeue", 1..=2) => Ok(Outcome::Requeue),
+                ("later", _) if began.elapsed().as_secs() < 50 => Ok(Outcome::RequeueAfter(50 * SECOND)),
+                ("hopeless", _) => Ok(Outcome::GiveUp("no use".to_owned())),
+                _ => Ok(Outcome::Done),
+            }
+        }
+    };
+    let stop = CancellationToken::new();
+    let running = tokio::spawn(workers(queue.clone(), 2, work).run(stop.clone()));
+    for item in ["error", "panic", "requeue", "later", "hopeless", "done"] {
+        queue.add(item);
+    }
+    let mut seen = Vec::new();
+    for _ in 0..13 {
+        seen.push(soon(told.recv()).await.expect("work"));
+    }
+    let of = |item: &str| -> Vec<(u32, u64)> {
+        let its = seen.iter().filter(|(name, ..)| *name == item);
+        its.map(|(_, attempt, at)| (*attempt, *at)).collect()
+    };
+    assert_eq!(of("error"), [(1, 0), (2, 1), (3, 3), (4, 7)]);
+    assert_eq!(of("panic"), [(1, 0), (2, 1)]);
+    assert_eq!(of("requeue"), [(1, 0), (2, 1), (3, 3)]);
+    assert_eq!(of("later"), [(1, 0), (1, 50)]);
+    assert_eq!((of("hopeless"), of("done")), (vec![(1, 0)], vec![(1, 0)]));
+    stop.cancel();
+    assert!(soon(running).await.expect("an end").is_drained());
+    assert!(
+        ["error", "panic", "requeue", "hopeless"]
+            .iter()
+            .all(|item| queue.requeues(item) == 0)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_that_takes_too_long_is_dropped_and_tried_again() {
+    let queue = queue();
+    let tries = Arc::new(AtomicUsize::new(0));
+    let stop = CancellationToken::new();
+    let work = {
+        let (tries, stop) = (Arc::clone(&tries), stop.clone());
+        move |_: Task<&'static str>| {
+            let (tries, stop) = (Arc::clone(&tries), stop.clone());
+            async move {
+                if tries.fetch_add(1, Ordering::SeqCst) == 0 {
+                    std::future::pending::<()>().await;
+                }
+                stop.cancel();
+            }
+        }
+    };
+    queue.add("a");
+    let began = Instant::now();
+    let left = soon(workers(queue, 1, work).deadline(5 * SECOND).run(stop)).await;
+    assert!(left.is_drained());
+    assert_eq!((tries.load(Ordering::SeqCst), began.elapsed()), (2, 6 * SECOND));
+}
+
+#[tokio::test(start_paused = true)]
+async fn so_many_work_at_a_time() {
+    let queue = WorkQueue::new("q");
+    for item in 0..10 {
+        queue.add(item);
+    }
+    let (gate, begun) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicUsize::new(0)));
+    let work = {
+        let (gate, begun) = (Arc::clone(&gate), Arc::clone(&begun));
+        move |_: Task<i32>| {
+            let (gate, begun) = (Arc::clone(&gate), Arc::clone(&begun));
+            async move {
+                begun.fetch_add(1, Ordering::SeqCst);
+                gate.acquire().await.expect("an open gate").forget();
+            }
+        }
+    };
+    let stop = CancellationToken::new();
+    let running = tokio::spawn(workers(queue.clone(), 3, work).run(stop.clone()));
+    tokio::time::sleep(SECOND).await;
+    assert_eq!(
+        (begun.load(Ordering::SeqCst), queue.running(), queue.len()),
+        (3, 3, 7)
+    );
+    // A stop lets all of it be worked on.
+    stop.cancel();
+    gate.add_permits(10);
+    assert!(soon(running).await.expect("an end").is_drained());
+    assert_eq!(begun.load(Ordering::SeqCst), 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_waits_no_longer_than_its_grace() {
+    let queue = queue();
+    queue.add("stuck");
+    queue.add("behind");
+    queue.add_after("later", SECOND);
+    let stop = CancellationToken::new();
+    let work = |_: Task<&'static str>| std::future::pending::<()>();
+    let running = tokio::spawn(
+        workers(queue.clone(), 1, work)
+            .grace(3 * SECOND)
+            .run(stop.clone()),
+    );
+    tokio::task::yield_now().await;
+    let began = Instant::now();
+    stop.cancel();
+    let left = soon(running).await.expect("an end");
+    assert_eq!(began.elapsed(), 3 * SECOND);
+    assert_eq!(
+        (left.running, left.queued, left.delayed),
+        (vec!["stuck"], vec!["behind"], vec!["later"])
+    );
+    assert_eq!(queue.running(), 0, "no worker is left");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_that_is_shut_down_ends_its_workers() {
+    let queue = queue();
+    queue.add("a");
+    queue.shut_down();
+    let worked = Arc::new(AtomicUsize::new(0));
+    let work = {
+        let worked = Arc::clone(&worked);
+        move |_: Task<&'static str>| {
+            worked.fetch_add(1, Ordering::SeqCst);
+            async {}
+        }
+    };
+    let left = soon(workers(queue, 4, work).run(CancellationToken::new())).await;
+    assert!(left.is_drained());
+    assert_eq!(worked.load(Ordering::SeqCst), 1);
+}
