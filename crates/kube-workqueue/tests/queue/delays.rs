@@ -155,3 +155,18 @@ async fn to_look_takes_nothing_away_from_those_who_wait() {
     let (first, second) = soon(async { tokio::join!(first, second) }).await;
     assert_eq!((*first.expect("an item"), *second.expect("an item")), ("a", "b"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn one_who_gets_work_hands_over_what_he_looked_after() {
+    let queue = WorkQueue::new("q");
+    let began = Instant::now();
+    queue.add_after("later", 10 * SECOND);
+    let mut first = pin!(queue.get());
+    let mut second = pin!(queue.get());
+    assert!(poll!(&mut first).is_pending() && poll!(&mut second).is_pending());
+    queue.add("now");
+    let working = soon(first).await.expect("an item");
+    assert_eq!(*working, "now");
+    assert_eq!(*soon(second).await.expect("an item"), "later");
+    assert_eq!(began.elapsed(), 10 * SECOND);
+}
