@@ -32,6 +32,7 @@
 mod client;
 mod controller;
 mod delta_fifo;
+mod enqueue;
 mod error;
 mod factory;
 mod informer;
@@ -47,6 +48,7 @@ mod version;
 mod wire;
 
 pub use client::{default_client, watching_client};
+pub use enqueue::{Enqueue, enqueue_controllers, enqueue_keys, enqueue_mapped, enqueue_owners};
 pub use error::{Doing, Error, StatusError};
 pub use factory::{
     DiscoveredResource, Discovery, DynamicKind, FactoryBuilder, Readiness, SharedInformerFactory, groups,
@@ -69,11 +71,12 @@ pub use wire::{
     ApiListWatch, Item, ListPart, ListRequest, ListWatch, Listing, WatchEvent, WatchRequest, Watching,
 };
 
-/// What a first program needs: `use kube_informer::prelude::*;`
+/// What a first program needs, the work queue included: `use kube_informer::prelude::*;`
 pub mod prelude {
     pub use crate::{
-        CancellationToken, Event, EventHandler, HandlerOptions, Index, Key, Lister, Object, Registration,
-        Selector, SharedInformer, SharedInformerFactory, Snapshot, callbacks, default_client, filtered,
-        watching_client,
+        CancellationToken, Enqueue, Event, EventHandler, HandlerOptions, Index, Key, Lister, Object,
+        Registration, Selector, SharedInformer, SharedInformerFactory, Snapshot, callbacks, default_client,
+        enqueue_controllers, enqueue_keys, enqueue_mapped, enqueue_owners, filtered, watching_client,
     };
+    pub use kube_workqueue::{AddOptions, Outcome, Task, WorkQueue, workers};
 }

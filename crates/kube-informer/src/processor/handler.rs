@@ -30,6 +30,11 @@ pub trait EventHandler<K>: Send + 'static {
         let _ = deleted;
     }
 
+    /// Whether it promises never to block: then it needs no thread of its own; see [`HandlerOptions::never_blocks`].
+    fn never_blocks(&self) -> bool {
+        false
+    }
+
     /// Any of these. As it is, it calls the method that fits.
     fn handle(&mut self, event: Event<K>) {
         match &event {

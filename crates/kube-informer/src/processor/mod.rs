@@ -88,7 +88,7 @@ impl<K: Kind> Processor<K> {
         options: HandlerOptions,
     ) -> Result<Registration, Error> {
         let name = type_name(&handler);
-        let runner = if options.never_blocks {
+        let runner = if options.never_blocks || handler.never_blocks() {
             listener::inline(handler)
         } else {
             listener::blocking(handler)
