@@ -187,3 +187,59 @@ async fn namespaces() {
     while program.line().await != format!("{namespace}/b") {}
     program.stop().await;
 }
+
+#[tokio::test]
+async fn controller() {
+    let server = TestServer::alone().await;
+    let namespace = &server.namespace;
+    let mut program = Program::start(&server, "controller", &[]).await;
+    assert_eq!(program.line().await, "0 websites");
+
+    let websites = resource("example.com", "v1", "Website");
+    let website = json!({ "metadata": { "name": "shop" }, "spec": { "image": "nginx:1.27", "replicas": 2 } });
+    make(&server, &websites, website).await;
+    let mut lines = program.sorted(2).await;
+    assert_eq!(
+        lines,
+        [
+            format!("{namespace}/shop: 0 of 2 ready"),
+            format!("{namespace}/shop: 2 × nginx:1.27")
+        ]
+    );
+
+    // The deployment gets ready, as far as anyone says so.
+    let deployments = api(&server, &resource("apps", "v1", "Deployment"));
+    let owned = deployments.get("shop").await.expect("the deployment");
+    assert_eq!(
+        owned.metadata.owner_references.expect("an owner")[0].kind,
+        "Website"
+    );
+    let ready = Patch::Merge(json!({ "status": { "replicas": 2, "readyReplicas": 2 } }));
+    deployments
+        .patch_status("shop", &PatchParams::default(), &ready)
+        .await
+        .expect("the deployment");
+    assert_eq!(program.line().await, format!("{namespace}/shop: 2 of 2 ready"));
+    let shop = api(&server, &websites).get("shop").await;
+    assert!(shop.expect("the website").data["status"]["ready"] == 2);
+
+    // What someone else changes is put right.
+    let meddle = Patch::Merge(json!({ "spec": { "replicas": 7 } }));
+    deployments
+        .patch("shop", &PatchParams::default(), &meddle)
+        .await
+        .expect("the deployment");
+    assert_eq!(program.line().await, format!("{namespace}/shop: 2 × nginx:1.27"));
+
+    api(&server, &websites)
+        .delete("shop", &DeleteParams::default())
+        .await
+        .expect("the website");
+    lines = vec![program.line().await];
+    assert_eq!(lines, [format!("{namespace}/shop: cleaned up")]);
+    program.stop().await;
+    assert_eq!(
+        api(&server, &websites).get_opt("shop").await.expect("an answer"),
+        None
+    );
+}
