@@ -21,6 +21,13 @@ const STEPS: &[Step] = &[
         ),
     },
     Step {
+        name: "clippy-without-metrics",
+        action: Action::Cargo(
+            &["clippy", "--package", "kube-workqueue", "--", "-D", "warnings"],
+            &[],
+        ),
+    },
+    Step {
         name: "doc",
         action: Action::Cargo(
             &["doc", "--workspace", "--no-deps"],

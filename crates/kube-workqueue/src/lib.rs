@@ -6,13 +6,23 @@
 //! `workqueue`.
 //!
 //! Begin with [`WorkQueue`], and with [`workers`] to work on it.
+//!
+//! # Features
+//! - `metrics`: metrics with client-go's names, on a registry of yours.
 
+mod builder;
 mod core;
 mod item;
 mod limit;
+#[cfg(feature = "metrics")]
+pub mod metrics;
+#[cfg(not(feature = "metrics"))]
+#[path = "metrics/none.rs"]
+mod metrics;
 mod queue;
 mod workers;
 
+pub use builder::QueueBuilder;
 pub use item::Item;
 pub use limit::{Bucket, Exponential, FastSlow, Jittered, MaxOf, MaxWait, RateLimiter, default_limiter};
 pub use queue::{AddOptions, Leftover, Work, WorkQueue};

@@ -10,9 +10,11 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::core::{Added, Core, Nanos};
+use crate::builder::QueueBuilder;
+use crate::core::{Added, Core, Nanos, SlotId};
 use crate::item::Item;
-use crate::limit::{RateLimiter, default_limiter};
+use crate::limit::RateLimiter;
+use crate::metrics::Meter;
 
 /// What can be an item: anything that can be compared, hashed and cloned, as a `String` or a key. Items are cloned for
 /// those who work on them, so they should be cheap to clone.
@@ -52,8 +54,10 @@ pub struct WorkQueue<T> {
 
 pub(crate) struct Shared<T> {
     name: String,
-    state: Mutex<State<T>>,
+    pub(crate) state: Mutex<State<T>>,
     limiter: Mutex<Box<dyn RateLimiter<T>>>,
+    /// None if nobody wants to know.
+    pub(crate) meter: Option<Meter>,
     /// Told for each item that comes in line, and when someone has to look after the next that is due.
     in_line: Notify,
     /// Told when nothing is left to work on, or a drain is to end.
@@ -74,7 +78,7 @@ pub(crate) struct State<T> {
 #[must_use = "options do nothing until an item is added with them"]
 pub struct AddOptions {
     priority: i32,
-    after: Duration,
+    after: Option<Duration>,
     rate_limited: bool,
 }
 
@@ -92,7 +96,7 @@ impl AddOptions {
 
     /// Not before so much time has passed. Of several times the earliest counts.
     pub fn after(mut self, delay: Duration) -> AddOptions {
-        self.after = delay;
+        self.after = Some(delay);
         self
     }
 
@@ -123,29 +127,21 @@ impl<T> Leftover<T> {
 }
 
 impl<T: Work> WorkQueue<T> {
-    /// A queue with client-go's rate limiter; see [`default_limiter`].
+    /// A queue with client-go's rate limiter; see [`default_limiter`](crate::default_limiter).
     #[must_use]
     pub fn new(name: impl Into<String>) -> WorkQueue<T> {
-        WorkQueue::with_limiter(name, default_limiter())
+        WorkQueue::builder(name).build()
     }
 
     /// A queue with a rate limiter of your choice.
     #[must_use]
     pub fn with_limiter(name: impl Into<String>, limiter: impl RateLimiter<T>) -> WorkQueue<T> {
-        WorkQueue {
-            shared: Arc::new(Shared {
-                name: name.into(),
-                state: Mutex::new(State {
-                    core: Core::new(),
-                    watched: None,
-                    forced: false,
-                }),
-                limiter: Mutex::new(Box::new(limiter)),
-                in_line: Notify::new(),
-                idle: Notify::new(),
-                began: Instant::now(),
-            }),
-        }
+        WorkQueue::builder(name).limiter(limiter).build()
+    }
+
+    /// A queue with choices.
+    pub fn builder(name: impl Into<String>) -> QueueBuilder<T> {
+        QueueBuilder::new(name.into())
     }
 
     /// The name it was made with.
@@ -171,7 +167,8 @@ impl<T: Work> WorkQueue<T> {
 
     /// Adds an item with a priority, a delay, or held back by the rate limiter.
     pub fn add_with(&self, item: T, options: AddOptions) {
-        let mut delay = options.after;
+        let is_retry = options.rate_limited || options.after.is_some();
+        let mut delay = options.after.unwrap_or_default();
         if options.rate_limited {
             if self.is_shut_down() {
                 return;
@@ -180,13 +177,23 @@ impl<T: Work> WorkQueue<T> {
         }
         let added = {
             let mut state = self.shared.state.lock();
-            if delay.is_zero() {
-                state.core.add(item, options.priority)
+            let added = if delay.is_zero() {
+                // Only the meter asks how long an item was in line, and clocks are slow.
+                let now = self.shared.meter.as_ref().map_or(0, |_| self.shared.now());
+                state.core.add(item, now, options.priority)
             } else {
                 let at = self.shared.now().saturating_add(nanos(delay));
                 state.core.add_at(item, at, options.priority)
-            }
+            };
+            self.shared.count_adds(&mut state);
+            added
         };
+        if let Some(meter) = &self.shared.meter
+            && is_retry
+            && added != Added::Refused
+        {
+            meter.retried();
+        }
         match added {
             Added::InLine | Added::Waits { earliest: true } => self.shared.in_line.notify_one(),
             Added::Waits { earliest: false } | Added::Known | Added::Refused => {}
@@ -250,7 +257,13 @@ impl<T: Work> WorkQueue<T> {
     }
 
     fn take(&self, state: &mut State<T>) -> Option<Item<T>> {
-        let taken = state.core.take(self.shared.now())?;
+        let now = self.shared.now();
+        let taken = state.core.take(now);
+        self.shared.count_adds(state);
+        let taken = taken?;
+        if let Some(meter) = &self.shared.meter {
+            meter.began(taken.slot, now, now.saturating_sub(taken.since));
+        }
         self.shared.in_line_are(taken.others);
         Some(Item::new(self.clone(), taken))
     }
@@ -258,9 +271,8 @@ impl<T: Work> WorkQueue<T> {
     /// How many items are in line.
     #[must_use]
     pub fn len(&self) -> usize {
-        let (len, came) = self.shared.state.lock().core.len(self.shared.now());
-        self.shared.in_line_are(came);
-        len
+        self.shared
+            .in_line(&mut self.shared.state.lock(), self.shared.now())
     }
 
     /// Whether nothing is in line.
@@ -337,7 +349,7 @@ impl<T: Work> WorkQueue<T> {
 }
 
 impl<T> Shared<T> {
-    fn now(&self) -> Nanos {
+    pub(crate) fn now(&self) -> Nanos {
         nanos(self.began.elapsed())
     }
 
@@ -350,7 +362,41 @@ impl<T> Shared<T> {
 }
 
 impl<T: Work> Shared<T> {
-    pub(crate) fn finish(&self, slot: crate::core::SlotId) {
+    pub(crate) fn new(name: String, limiter: Box<dyn RateLimiter<T>>, meter: Option<Meter>) -> Shared<T> {
+        Shared {
+            name,
+            state: Mutex::new(State {
+                core: Core::new(),
+                watched: None,
+                forced: false,
+            }),
+            limiter: Mutex::new(limiter),
+            meter,
+            in_line: Notify::new(),
+            idle: Notify::new(),
+            began: Instant::now(),
+        }
+    }
+
+    /// How many are in line.
+    pub(crate) fn in_line(&self, state: &mut State<T>, now: Nanos) -> usize {
+        let (len, came) = state.core.len(now);
+        self.count_adds(state);
+        self.in_line_are(came);
+        len
+    }
+
+    fn count_adds(&self, state: &mut State<T>) {
+        if let Some(meter) = &self.meter {
+            meter.added(state.core.take_adds());
+        }
+    }
+
+    pub(crate) fn finish(&self, slot: SlotId) {
+        // Before the slot can be another item's.
+        if let Some(meter) = &self.meter {
+            meter.ended(slot, self.now());
+        }
         let finished = self.state.lock().core.finish(slot);
         if finished.in_line_again {
             self.in_line.notify_one();

@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::item::Item;
+use crate::metrics::Verdict;
 use crate::queue::{AddOptions, Leftover, Work, WorkQueue};
 
 /// How long a stop waits for what is in line and worked on, unless told otherwise.
@@ -225,7 +226,7 @@ where
         }
     }
 
-    async fn attempt(&self, item: &Item<T>) -> Result<Outcome, String> {
+    async fn attempt(&self, item: &Item<T>) -> Result<Outcome, Failure> {
         let task = Task {
             item: T::clone(item),
             attempt: self.queue.requeues(item).saturating_add(1),
@@ -237,18 +238,21 @@ where
             None => work.await,
             Some(deadline) => match tokio::time::timeout(deadline, work).await {
                 Ok(ended) => ended,
-                Err(_) => return Err(format!("it took longer than {deadline:?}")),
+                Err(_) => return Err(Failure::Late(deadline)),
             },
         };
         match ended {
-            Ok(outcome) => outcome.into_outcome(),
-            Err(panic) => Err(format!("it panicked: {}", message(&*panic))),
+            Ok(outcome) => outcome.into_outcome().map_err(Failure::Error),
+            Err(panic) => Err(Failure::Panic(message(&*panic).to_owned())),
         }
     }
 
     /// The item is added while it is still worked on, so it comes in line once and not before it is done.
-    fn conclude(&self, item: Item<T>, outcome: Result<Outcome, String>) {
+    fn conclude(&self, item: Item<T>, outcome: Result<Outcome, Failure>) {
         let queue = &self.queue;
+        if let Some(meter) = &queue.shared.meter {
+            meter.judged(Verdict::of(&outcome));
+        }
         let options = AddOptions::new().priority(item.priority());
         match outcome {
             Ok(Outcome::Done) => queue.forget(&item),
@@ -263,11 +267,29 @@ where
             }
             Err(why) => {
                 let attempt = queue.requeues(&item) + 1;
-                tracing::warn!(queue = queue.name(), attempt, why, "the work on an item failed");
+                tracing::warn!(queue = queue.name(), attempt, %why, "the work on an item failed");
                 queue.add_with(T::clone(&item), options.rate_limited());
             }
         }
         item.done();
+    }
+}
+
+/// Why the work on an item failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Error(String),
+    Panic(String),
+    Late(Duration),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Error(why) => f.write_str(why),
+            Failure::Panic(why) => write!(f, "it panicked: {why}"),
+            Failure::Late(deadline) => write!(f, "it took longer than {deadline:?}"),
+        }
     }
 }
 

@@ -27,6 +27,10 @@ pub(crate) struct Core<T> {
     ready: Ready,
     waiting: Waiting,
     running: usize,
+    /// How many of those that are worked on were added meanwhile.
+    again: usize,
+    /// Adds that were not folded into an earlier one, and not asked for yet.
+    adds: u64,
     closed: bool,
 }
 
@@ -49,6 +53,8 @@ pub(crate) struct Taken<T> {
     pub(crate) slot: SlotId,
     pub(crate) item: T,
     pub(crate) priority: i32,
+    /// Since when there was something to do.
+    pub(crate) since: Nanos,
     /// How many others came in line at the same time, because their time had come.
     pub(crate) others: usize,
 }
@@ -69,17 +75,19 @@ impl<T: Clone + Eq + Hash> Core<T> {
             ready: Ready::new(),
             waiting: Waiting::new(),
             running: 0,
+            again: 0,
+            adds: 0,
             closed: false,
         }
     }
 
     /// Puts an item in line, unless it is.
-    pub(crate) fn add(&mut self, item: T, priority: i32) -> Added {
+    pub(crate) fn add(&mut self, item: T, now: Nanos, priority: i32) -> Added {
         if self.closed {
             return Added::Refused;
         }
         let id = self.slots.find_or_insert(item);
-        self.line_up(id, priority)
+        self.line_up(id, now, priority)
     }
 
     /// Puts an item in line at a time. Of several times the earliest counts.
@@ -95,13 +103,20 @@ impl<T: Clone + Eq + Hash> Core<T> {
         }
     }
 
-    fn line_up(&mut self, id: SlotId, priority: i32) -> Added {
+    fn line_up(&mut self, id: SlotId, since: Nanos, priority: i32) -> Added {
         let slot = self.slots.get_mut(id);
         if slot.is_running {
+            if slot.again.is_none() {
+                slot.since = since;
+                self.again += 1;
+                self.adds += 1;
+            }
             slot.again = Some(slot.again.map_or(priority, |other| other.max(priority)));
             return Added::Known;
         }
         if !slot.is_ready {
+            slot.since = since;
+            self.adds += 1;
             self.ready.push(&mut self.slots, id, priority);
             return Added::InLine;
         }
@@ -116,9 +131,9 @@ impl<T: Clone + Eq + Hash> Core<T> {
     fn bring_due(&mut self, now: Nanos) -> usize {
         let mut came = 0;
         while !self.closed
-            && let Some((id, priority)) = self.waiting.pop_due(&mut self.slots, now)
+            && let Some(due) = self.waiting.pop_due(&mut self.slots, now)
         {
-            came += usize::from(self.line_up(id, priority) == Added::InLine);
+            came += usize::from(self.line_up(due.slot, due.at, due.priority) == Added::InLine);
         }
         came
     }
@@ -135,6 +150,7 @@ impl<T: Clone + Eq + Hash> Core<T> {
             slot: id,
             item: slot.item(),
             priority: slot.priority,
+            since: slot.since,
             others,
         })
     }
@@ -146,7 +162,10 @@ impl<T: Clone + Eq + Hash> Core<T> {
         slot.is_running = false;
         let again = slot.again.take();
         match again {
-            Some(priority) => self.ready.push(&mut self.slots, id, priority),
+            Some(priority) => {
+                self.again -= 1;
+                self.ready.push(&mut self.slots, id, priority);
+            }
             None if !slot.is_waiting() => self.slots.remove(id),
             None => {}
         }
@@ -165,6 +184,17 @@ impl<T: Clone + Eq + Hash> Core<T> {
     pub(crate) fn len(&mut self, now: Nanos) -> (usize, usize) {
         let came = self.bring_due(now);
         (self.ready.len(), came)
+    }
+
+    /// How many will be in line as soon as the work on them is done.
+    #[cfg(any(test, feature = "metrics"))]
+    pub(crate) fn again(&self) -> usize {
+        self.again
+    }
+
+    /// How many adds were not folded into an earlier one, since this was last asked.
+    pub(crate) fn take_adds(&mut self) -> u64 {
+        std::mem::take(&mut self.adds)
     }
 
     pub(crate) fn running(&self) -> usize {

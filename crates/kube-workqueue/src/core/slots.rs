@@ -13,7 +13,7 @@ pub(super) const NONE: u32 = u32::MAX;
 const KEPT: usize = 1_024;
 
 /// A slot's number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct SlotId(pub(super) u32);
 
 /// What is known of an item.
@@ -24,6 +24,8 @@ pub(super) struct Slot<T> {
     hash: u64,
     /// When it came in line, as a number that only grows.
     pub(super) order: u64,
+    /// Since when there is something to do: it came in line, or was added while it was worked on.
+    pub(super) since: Nanos,
     /// Neighbours in line; `after` also links the free slots.
     pub(super) before: u32,
     pub(super) after: u32,
@@ -100,6 +102,7 @@ impl<T: Eq + Hash> Slots<T> {
             item: Some(item),
             hash,
             order: 0,
+            since: 0,
             before: NONE,
             after: NONE,
             priority: 0,

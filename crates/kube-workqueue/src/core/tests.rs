@@ -95,7 +95,7 @@ fn play(seed: u64) {
         match random.u8(..20) {
             0..=6 => {
                 let known = model.line.contains_key(&item) || model.running.contains_key(&item);
-                let added = core.add(item, priority);
+                let added = core.add(item, now, priority);
                 let expected = match (model.closed, known) {
                     (true, _) => Added::Refused,
                     (false, true) => Added::Known,
@@ -136,6 +136,8 @@ fn play(seed: u64) {
             (core.running(), core.delayed()),
             (model.running.len(), model.waiting.len())
         );
+        let again = model.running.values().filter(|again| again.is_some());
+        assert_eq!(core.again(), again.count());
         let due = model
             .waiting
             .values()
@@ -167,11 +169,11 @@ fn does_what_the_model_does() {
 fn low_priority_is_late_but_its_turn_comes() {
     let mut core = Core::new();
     for item in 0..100_u32 {
-        core.add(item, -100);
+        core.add(item, 0, -100);
     }
     let mut low = 0;
     for urgent in 1_000..1_000 + 100 * SHARE {
-        core.add(urgent, 0);
+        core.add(urgent, 0, 0);
         let taken = core.take(0).expect("an item");
         low += u32::from(taken.item < 100);
         core.finish(taken.slot);
@@ -186,7 +188,7 @@ fn low_priority_is_late_but_its_turn_comes() {
 fn an_empty_queue_is_small_again() {
     let mut core = Core::new();
     for item in 0..100_000_u32 {
-        core.add(item, 0);
+        core.add(item, 0, 0);
         core.add_at(item, 1, 0);
     }
     let mut taken = 0;

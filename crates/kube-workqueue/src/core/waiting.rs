@@ -22,6 +22,13 @@ struct Place {
     slot: u32,
 }
 
+/// An item whose time has come.
+pub(super) struct Due {
+    pub(super) slot: SlotId,
+    pub(super) priority: i32,
+    pub(super) at: Nanos,
+}
+
 impl Waiting {
     pub(super) fn new() -> Waiting {
         Waiting {
@@ -65,11 +72,7 @@ impl Waiting {
     }
 
     /// Takes the first item if it is due.
-    pub(super) fn pop_due<T: Eq + Hash>(
-        &mut self,
-        slots: &mut Slots<T>,
-        now: Nanos,
-    ) -> Option<(SlotId, i32)> {
+    pub(super) fn pop_due<T: Eq + Hash>(&mut self, slots: &mut Slots<T>, now: Nanos) -> Option<Due> {
         let first = *self.heap.first()?;
         if first.due > now {
             return None;
@@ -83,7 +86,11 @@ impl Waiting {
         }
         let slot = slots.get_mut(SlotId(first.slot));
         slot.place = NONE;
-        Some((SlotId(first.slot), slot.due_priority))
+        Some(Due {
+            slot: SlotId(first.slot),
+            priority: slot.due_priority,
+            at: first.due,
+        })
     }
 
     fn up<T: Eq + Hash>(&mut self, slots: &mut Slots<T>, mut at: usize) {

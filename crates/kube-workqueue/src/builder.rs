@@ -1,0 +1,68 @@
+//! A queue with choices.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::limit::{RateLimiter, default_limiter};
+#[cfg(feature = "metrics")]
+use crate::metrics::Metrics;
+use crate::queue::{Shared, Work, WorkQueue};
+
+/// What a queue is to be like. Made by [`WorkQueue::builder`].
+#[must_use = "nothing is made before `build`"]
+pub struct QueueBuilder<T> {
+    name: String,
+    limiter: Option<Box<dyn RateLimiter<T>>>,
+    #[cfg(feature = "metrics")]
+    metrics: Option<Metrics>,
+}
+
+impl<T: Work> QueueBuilder<T> {
+    pub(crate) fn new(name: String) -> QueueBuilder<T> {
+        QueueBuilder {
+            name,
+            limiter: None,
+            #[cfg(feature = "metrics")]
+            metrics: None,
+        }
+    }
+
+    /// How long items wait after failures; as client-go's [`default_limiter`] says, unless told otherwise.
+    pub fn limiter(mut self, limiter: impl RateLimiter<T>) -> Self {
+        self.limiter = Some(Box::new(limiter));
+        self
+    }
+
+    /// Where its metrics are shown. Queues of one name are shown as one.
+    #[cfg(feature = "metrics")]
+    pub fn metrics(mut self, metrics: &Metrics) -> Self {
+        self.metrics = Some(metrics.clone());
+        self
+    }
+
+    /// The queue.
+    #[must_use]
+    pub fn build(self) -> WorkQueue<T> {
+        let limiter = self.limiter.unwrap_or_else(|| Box::new(default_limiter()));
+        #[cfg(not(feature = "metrics"))]
+        let shared = Arc::new(Shared::new(self.name, limiter, None));
+        #[cfg(feature = "metrics")]
+        let shared = {
+            let meter = self.metrics.map(|metrics| metrics.meter(&self.name));
+            let shared = Arc::new(Shared::new(self.name, limiter, meter));
+            if let Some(meter) = &shared.meter {
+                meter.watch(&shared);
+            }
+            shared
+        };
+        WorkQueue { shared }
+    }
+}
+
+impl<T> fmt::Debug for QueueBuilder<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QueueBuilder")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}

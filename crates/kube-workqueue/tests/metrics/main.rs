@@ -1,0 +1,42 @@
+//! What a registry shows of queues and their workers.
+
+mod page;
+mod when;
+mod work;
+
+use kube_workqueue::metrics::Metrics;
+use kube_workqueue::metrics::prometheus_client::encoding::text;
+use kube_workqueue::metrics::prometheus_client::registry::Registry;
+
+/// A registry with metrics on it.
+struct Shown {
+    registry: Registry,
+    metrics: Metrics,
+}
+
+impl Shown {
+    fn new() -> Shown {
+        let mut registry = Registry::default();
+        let metrics = Metrics::register(&mut registry);
+        Shown { registry, metrics }
+    }
+
+    fn page(&self) -> String {
+        let mut page = String::new();
+        text::encode(&mut page, &self.registry).expect("a string takes everything");
+        page
+    }
+
+    /// What is shown of a metric with these labels; it is without the `workqueue_` before it.
+    fn with(&self, metric: &str, labels: &str) -> Option<String> {
+        let before = format!("workqueue_{metric}{{{labels}}} ");
+        let page = self.page();
+        let value = page.lines().find_map(|line| line.strip_prefix(&before));
+        value.map(str::to_owned)
+    }
+
+    /// What is shown of the queue `q`.
+    fn q<const N: usize>(&self, metrics: [&str; N]) -> [String; N] {
+        metrics.map(|metric| self.with(metric, "name=\"q\"").expect("it is shown"))
+    }
+}
