@@ -1,6 +1,7 @@
 //! The queue and its workers, as programs use them.
 
 mod delays;
+mod faults;
 mod line;
 mod many;
 mod work;
