@@ -11,6 +11,7 @@ mod core;
 mod item;
 mod limit;
 mod queue;
+mod sync;
 mod workers;
 
 pub use item::Item;

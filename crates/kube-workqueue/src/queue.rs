@@ -6,13 +6,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
-use tokio::sync::Notify;
-use tokio::time::{Instant, sleep_until, timeout};
-
 use crate::core::{Added, Core, Nanos};
 use crate::item::Item;
 use crate::limit::{RateLimiter, default_limiter};
+use crate::sync::{Instant, Mutex, Notify, sleep_until, timeout};
 
 /// What can be an item: anything that can be compared, hashed and cloned, as a `String` or a key. Items are cloned for
 /// those who work on them, so they should be cheap to clone.
@@ -237,6 +234,7 @@ impl<T: Work> WorkQueue<T> {
                 continue;
             };
             tokio::select! {
+                biased;
                 () = woken => {}
                 () = sleep_until(self.shared.began + Duration::from_nanos(due)) => {}
             }
