@@ -2,8 +2,10 @@
 
 mod delays;
 mod faults;
+mod histories;
 mod line;
 mod many;
+mod priorities;
 mod work;
 
 use std::time::Duration;
