@@ -20,6 +20,7 @@ pub mod metrics;
 #[path = "metrics/none.rs"]
 mod metrics;
 mod queue;
+mod sync;
 mod workers;
 
 pub use builder::QueueBuilder;

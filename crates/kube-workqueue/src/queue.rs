@@ -6,15 +6,12 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
-use tokio::sync::Notify;
-use tokio::time::{Instant, sleep_until, timeout};
-
 use crate::builder::QueueBuilder;
 use crate::core::{Added, Core, Nanos, SlotId};
 use crate::item::Item;
 use crate::limit::RateLimiter;
 use crate::metrics::Meter;
+use crate::sync::{Instant, Mutex, Notify, sleep_until, timeout};
 
 /// What can be an item: anything that can be compared, hashed and cloned, as a `String` or a key. Items are cloned for
 /// those who work on them, so they should be cheap to clone.
@@ -69,8 +66,8 @@ pub(crate) struct State<T> {
     pub(crate) core: Core<T>,
     /// When the one who looks after delayed items will wake up.
     watched: Option<Nanos>,
-    /// A drain is not waited for any more.
-    forced: bool,
+    /// How often it was shut down: a drain that began before is not waited for any more.
+    shutdowns: u64,
 }
 
 /// How an item is added: at once and with priority 0, unless it says otherwise.
@@ -244,6 +241,7 @@ impl<T: Work> WorkQueue<T> {
                 continue;
             };
             tokio::select! {
+                biased;
                 () = woken => {}
                 () = sleep_until(self.shared.began + Duration::from_nanos(due)) => {}
             }
@@ -299,7 +297,7 @@ impl<T: Work> WorkQueue<T> {
         {
             let mut state = self.shared.state.lock();
             state.core.close();
-            state.forced = true;
+            state.shutdowns += 1;
         }
         self.shared.in_line.notify_waiters();
         self.shared.idle.notify_waiters();
@@ -317,14 +315,14 @@ impl<T: Work> WorkQueue<T> {
     /// # Cancel safety
     /// The queue is shut down even if the wait is dropped.
     pub async fn drain(&self, patience: Duration) -> Leftover<T> {
-        {
+        let shutdowns = {
             let mut state = self.shared.state.lock();
             state.core.close();
-            state.forced = false;
-        }
+            state.shutdowns
+        };
         self.shared.in_line.notify_waiters();
         // Time is up, or it is empty: what is left says which.
-        let _ = timeout(patience, self.drained()).await;
+        let _ = timeout(patience, self.drained(shutdowns)).await;
         let [queued, running, delayed] = self.shared.state.lock().core.left();
         Leftover {
             queued,
@@ -333,13 +331,13 @@ impl<T: Work> WorkQueue<T> {
         }
     }
 
-    async fn drained(&self) {
+    async fn drained(&self, shutdowns: u64) {
         loop {
             let mut idle = pin!(self.shared.idle.notified());
             idle.as_mut().enable();
             {
                 let state = self.shared.state.lock();
-                if state.core.is_idle() || state.forced {
+                if state.core.is_idle() || state.shutdowns != shutdowns {
                     return;
                 }
             }
@@ -368,7 +366,7 @@ impl<T: Work> Shared<T> {
             state: Mutex::new(State {
                 core: Core::new(),
                 watched: None,
-                forced: false,
+                shutdowns: 0,
             }),
             limiter: Mutex::new(limiter),
             meter,

@@ -1,8 +1,11 @@
 //! The queue and its workers, as programs use them.
 
 mod delays;
+mod faults;
+mod histories;
 mod line;
 mod many;
+mod priorities;
 mod work;
 
 use std::time::Duration;

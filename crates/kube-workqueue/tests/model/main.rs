@@ -1,0 +1,64 @@
+//! The queue's waking, in every order that threads can be in.
+//!
+//! The sources of the queue are compiled here once more, with loom's locks and with models of tokio's `Notify` and clock in
+//! place of `src/sync.rs`. Loom plays each scenario in all orders of its steps, up to so many interruptions. Whoever is
+//! not told of what he waits for waits for ever, which loom reports as a deadlock.
+
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unused_self,
+    reason = "the sources are a library's, and the model uses a part of them"
+)]
+
+mod builder;
+#[path = "../../src/core/mod.rs"]
+mod core;
+#[path = "../../src/item.rs"]
+mod item;
+#[path = "../../src/limit/mod.rs"]
+mod limit;
+mod metrics;
+#[path = "../../src/queue.rs"]
+mod queue;
+mod sync;
+
+mod delays;
+mod ending;
+mod line;
+
+use loom::thread::{JoinHandle, spawn};
+
+use crate::limit::FastSlow;
+use crate::queue::WorkQueue;
+
+/// Plays a scenario in all orders with at most three interruptions of threads that could go on. Waits are no interruptions.
+fn in_all_orders(scenario: impl Fn() + Send + Sync + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(scenario);
+}
+
+fn queue() -> WorkQueue<u8> {
+    let wait = std::time::Duration::from_secs(1);
+    WorkQueue::with_limiter("q", FastSlow::new(wait, wait, 0))
+}
+
+/// A thread that waits for an item, says which, and is done with it at once.
+fn getter(queue: &WorkQueue<u8>) -> JoinHandle<Option<u8>> {
+    let queue = queue.clone();
+    spawn(move || loom::future::block_on(queue.get()).map(|item| *item))
+}
+
+/// A wait that begins, and is dropped unless it has an item at once.
+fn begin_to_wait(queue: &WorkQueue<u8>) -> Option<u8> {
+    futures::FutureExt::now_or_never(queue.get())
+        .flatten()
+        .map(|item| *item)
+}
+
+fn sorted<const N: usize>(getters: [JoinHandle<Option<u8>>; N]) -> [Option<u8>; N] {
+    let mut items = getters.map(|getter| getter.join().expect("a getter"));
+    items.sort_unstable();
+    items
+}

@@ -1,0 +1,222 @@
+//! tokio's `Notify` as it is documented, over loom's lock. That it is the same is shown in [`tests`].
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use super::Mutex;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    /// By `notify_one`: if it goes away without having looked, another is told.
+    Alone,
+    /// By `notify_waiters`.
+    WithAll,
+}
+
+struct Waiter {
+    id: u64,
+    told: Told,
+    waker: Option<Waker>,
+}
+
+#[derive(Default)]
+struct State {
+    permit: bool,
+    /// How often all were told. Who was made before counts as told, even if it did not wait yet.
+    rounds: u64,
+    waiters: VecDeque<Waiter>,
+    next: u64,
+}
+
+impl State {
+    fn tell_one(&mut self) -> Option<Waker> {
+        let first = self
+            .waiters
+            .iter_mut()
+            .find(|waiter| waiter.told == Told::Nothing);
+        let Some(first) = first else {
+            self.permit = true;
+            return None;
+        };
+        first.told = Told::Alone;
+        first.waker.take()
+    }
+
+    fn remove(&mut self, id: u64) -> Told {
+        let at = self.waiters.iter().position(|waiter| waiter.id == id);
+        let waiter = at.and_then(|at| self.waiters.remove(at));
+        waiter.map_or(Told::Nothing, |waiter| waiter.told)
+    }
+}
+
+pub(crate) struct Notify {
+    state: Mutex<State>,
+}
+
+impl Notify {
+    pub(crate) fn new() -> Notify {
+        Notify {
+            state: Mutex::new(State::default()),
+        }
+    }
+
+    pub(crate) fn notify_one(&self) {
+        let woken = self.state.lock().tell_one();
+        woken.into_iter().for_each(Waker::wake);
+    }
+
+    pub(crate) fn notify_waiters(&self) {
+        let woken: Vec<Waker> = {
+            let mut state = self.state.lock();
+            state.rounds += 1;
+            let waiting = state.waiters.iter_mut();
+            let untold = waiting.filter(|waiter| waiter.told == Told::Nothing);
+            untold
+                .filter_map(|waiter| {
+                    waiter.told = Told::WithAll;
+                    waiter.waker.take()
+                })
+                .collect()
+        };
+        woken.into_iter().for_each(Waker::wake);
+    }
+
+    pub(crate) fn notified(&self) -> Notified<'_> {
+        Notified {
+            notify: self,
+            stage: Stage::New {
+                rounds: self.state.lock().rounds,
+            },
+        }
+    }
+}
+
+pub(crate) struct Notified<'a> {
+    notify: &'a Notify,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy)]
+enum Stage {
+    New { rounds: u64 },
+    Waits { id: u64 },
+    Done,
+}
+
+impl Notified<'_> {
+    pub(crate) fn enable(self: Pin<&mut Self>) -> bool {
+        self.get_mut().look(None)
+    }
+
+    fn look(&mut self, waker: Option<&Waker>) -> bool {
+        let mut state = self.notify.state.lock();
+        match self.stage {
+            Stage::Done => return true,
+            Stage::New { rounds } => {
+                if state.rounds != rounds || std::mem::take(&mut state.permit) {
+                    self.stage = Stage::Done;
+                    return true;
+                }
+                let id = state.next;
+                state.next += 1;
+                state.waiters.push_back(Waiter {
+                    id,
+                    told: Told::Nothing,
+                    waker: waker.cloned(),
+                });
+                self.stage = Stage::Waits { id };
+            }
+            Stage::Waits { id } => {
+                let waiter = state.waiters.iter_mut().find(|waiter| waiter.id == id);
+                let waiter = waiter.expect("who waits is in the list until it looks or goes");
+                if waiter.told != Told::Nothing {
+                    state.remove(id);
+                    self.stage = Stage::Done;
+                    return true;
+                }
+                if let Some(waker) = waker {
+                    waiter.waker = Some(waker.clone());
+                }
+            }
+        }
+        false
+    }
+}
+
+impl Future for Notified<'_> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.get_mut().look(Some(cx.waker())) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+}
+
+impl Drop for Notified<'_> {
+    fn drop(&mut self) {
+        let Stage::Waits { id } = self.stage else { return };
+        let woken = {
+            let mut state = self.notify.state.lock();
+            match state.remove(id) {
+                Told::Alone => state.tell_one(),
+                Told::Nothing | Told::WithAll => None,
+            }
+        };
+        woken.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// The model beside the original, on one thread: the same calls have the same answers.
+#[cfg(test)]
+mod tests {
+    use std::pin::Pin;
+
+    use futures::FutureExt;
+    use tokio::sync::futures::Notified as Original;
+
+    type Pair<'a> = (Pin<Box<super::Notified<'a>>>, Pin<Box<Original<'a>>>);
+
+    #[test]
+    fn the_model_does_what_tokio_does() {
+        for seed in 0..300 {
+            loom::model(move || play(seed));
+        }
+    }
+
+    fn play(seed: u64) {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let (model, original) = (super::Notify::new(), tokio::sync::Notify::new());
+        let mut waits: Vec<Pair<'_>> = Vec::new();
+        for step in 0..200 {
+            let at = random.usize(..waits.len().max(1));
+            match random.u8(..12) {
+                0..=2 => waits.push((Box::pin(model.notified()), Box::pin(original.notified()))),
+                3..=4 => {
+                    model.notify_one();
+                    original.notify_one();
+                }
+                5 => {
+                    model.notify_waiters();
+                    original.notify_waiters();
+                }
+                6..=7 if !waits.is_empty() => drop(waits.swap_remove(at)),
+                8..=9 if !waits.is_empty() => {
+                    let (model, original) = &mut waits[at];
+                    let answers = (model.as_mut().enable(), original.as_mut().enable());
+                    assert_eq!(answers.0, answers.1, "seed {seed}, step {step}");
+                }
+                _ if !waits.is_empty() => {
+                    let (model, original) = &mut waits[at];
+                    let answers = (model.now_or_never(), original.now_or_never());
+                    assert_eq!(answers.0, answers.1, "seed {seed}, step {step}");
+                }
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! Random histories with several who wait, beside a simple model. Whoever waits is polled only when it was woken, as an
+//! executor does it, so that a call that is missing is a wait that does not end.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use kube_workqueue::{AddOptions, Item, Leftover, WorkQueue};
+
+use crate::LONG;
+
+const ITEMS: u8 = 8;
+
+type Wait<T> = Waiting<BoxFuture<'static, T>>;
+
+/// A future and whether it was woken.
+struct Waiting<F> {
+    future: Pin<Box<F>>,
+    woken: Arc<Woken>,
+}
+
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+impl<F: Future> Waiting<F> {
+    fn new(future: F) -> Waiting<F> {
+        Waiting {
+            future: Box::pin(future),
+            woken: Arc::new(Woken(AtomicBool::new(true))),
+        }
+    }
+
+    /// None if it was not woken.
+    fn poll_if_woken(&mut self) -> Option<Poll<F::Output>> {
+        if !self.woken.0.swap(false, Ordering::SeqCst) {
+            return None;
+        }
+        let waker = Waker::from(Arc::clone(&self.woken));
+        Some(self.future.as_mut().poll(&mut Context::from_waker(&waker)))
+    }
+}
+
+/// What the queue should hold.
+#[derive(Default)]
+struct Model {
+    /// Priority and order of coming.
+    line: BTreeMap<u8, (i32, u64)>,
+    /// The priority with which it was added meanwhile.
+    running: BTreeMap<u8, Option<i32>>,
+    /// When it is due, order of coming, priority.
+    delayed: BTreeMap<u8, (u64, u64, i32)>,
+    order: u64,
+    now: u64,
+    closed: bool,
+}
+
+impl Model {
+    fn add(&mut self, item: u8, priority: i32) {
+        if self.closed {
+            return;
+        }
+        self.order += 1;
+        if let Some(again) = self.running.get_mut(&item) {
+            *again = (*again).max(Some(priority));
+        } else if self.line.get(&item).is_none_or(|(old, _)| *old < priority) {
+            self.line.insert(item, (priority, self.order));
+        }
+    }
+
+    fn add_after(&mut self, item: u8, delay: u64, priority: i32) {
+        if self.closed {
+            return;
+        }
+        self.order += 1;
+        let at = self.now + delay;
+        let place = self.delayed.entry(item).or_insert((at, self.order, priority));
+        *place = (place.0.min(at), place.1, place.2.max(priority));
+    }
+
+    fn is_due(&self) -> bool {
+        !self.closed && self.delayed.values().any(|(at, ..)| *at <= self.now)
+    }
+
+    /// Who looks at the queue brings in line what is due.
+    fn looked_at(&mut self) {
+        while self.is_due() {
+            let first = self
+                .delayed
+                .iter()
+                .min_by_key(|(_, (at, order, _))| (*at, *order));
+            let (&item, &(_, _, priority)) = first.expect("one is due");
+            self.delayed.remove(&item);
+            self.add(item, priority);
+        }
+    }
+
+    /// Was it this one's turn? It has to be the first of its priority, and of the highest one or in line longest.
+    fn taken(&mut self, item: u8) {
+        let &(priority, order) = self
+            .line
+            .get(&item)
+            .expect("what is got was in line, and nobody's");
+        let mut line = self.line.values();
+        assert!(
+            line.all(|other| other.0 != priority || other.1 >= order),
+            "{item} overtook another"
+        );
+        let is_highest = self.line.values().all(|other| other.0 <= priority);
+        let is_oldest = self.line.values().all(|other| other.1 >= order);
+        assert!(is_highest || is_oldest, "{item} had to wait");
+        self.line.remove(&item);
+        self.running.insert(item, None);
+    }
+
+    fn done(&mut self, item: u8) {
+        let again = self.running.remove(&item).expect("it was worked on");
+        if let Some(priority) = again {
+            self.order += 1;
+            self.line.insert(item, (priority, self.order));
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.line.is_empty() && self.running.is_empty()
+    }
+}
+
+struct History {
+    random: fastrand::Rng,
+    queue: WorkQueue<u8>,
+    model: Model,
+    waits: Vec<Wait<Option<Item<u8>>>>,
+    drains: Vec<Wait<Leftover<u8>>>,
+    items: Vec<Item<u8>>,
+}
+
+impl History {
+    fn new(seed: u64) -> History {
+        History {
+            random: fastrand::Rng::with_seed(seed),
+            queue: WorkQueue::new("q"),
+            model: Model::default(),
+            waits: Vec::new(),
+            drains: Vec::new(),
+            items: Vec::new(),
+        }
+    }
+
+    fn wait(&mut self) {
+        let queue = self.queue.clone();
+        self.waits
+            .push(Waiting::new(Box::pin(async move { queue.get().await })));
+    }
+
+    fn done(&mut self) {
+        let item = self.items.swap_remove(self.random.usize(..self.items.len()));
+        self.model.done(*item);
+        item.done();
+    }
+
+    async fn pass(&mut self, millis: u64) {
+        self.model.now += millis;
+        tokio::time::advance(Duration::from_millis(millis)).await;
+        tokio::task::yield_now().await;
+    }
+
+    async fn step(&mut self, ends: bool) {
+        let item = self.random.u8(..ITEMS);
+        let priority = self.random.i32(-1..=1);
+        match self.random.u8(..40) {
+            0..=8 => {
+                self.queue.add_with(item, AddOptions::new().priority(priority));
+                self.model.add(item, priority);
+            }
+            9..=14 => {
+                let delay = self.random.u64(1..30);
+                let options = AddOptions::new().priority(priority);
+                self.queue
+                    .add_with(item, options.after(Duration::from_millis(delay)));
+                self.model.add_after(item, delay, priority);
+            }
+            15..=20 if self.waits.len() < 4 => self.wait(),
+            21..=23 if !self.waits.is_empty() => {
+                drop(self.waits.swap_remove(self.random.usize(..self.waits.len())));
+            }
+            24..=25 => {
+                self.model.looked_at();
+                if let Some(item) = self.queue.try_get() {
+                    self.model.taken(*item);
+                    self.items.push(item);
+                } else {
+                    assert!(self.model.line.is_empty(), "something was in line");
+                }
+            }
+            26..=32 if !self.items.is_empty() => self.done(),
+            33 => {
+                self.model.looked_at();
+                assert_eq!(self.queue.len(), self.model.line.len());
+            }
+            34 if ends => {
+                self.queue.shut_down();
+                self.model.closed = true;
+                for mut drain in self.drains.drain(..) {
+                    let drained = drain.poll_if_woken().expect("a shutdown wakes it");
+                    assert!(drained.is_ready(), "a shutdown lets it go");
+                }
+            }
+            35 if ends => {
+                let queue = self.queue.clone();
+                let drain = async move { queue.drain(LONG).await };
+                self.drains.push(Waiting::new(Box::pin(drain)));
+                // Its first poll closes the queue.
+                self.settle_drains();
+                self.model.closed = true;
+            }
+            36 if !self.drains.is_empty() => drop(self.drains.pop()),
+            _ => {
+                let millis = self.random.u64(1..15);
+                self.pass(millis).await;
+            }
+        }
+    }
+
+    /// Polls who was woken, in some order, until nobody is. Not always: others act while someone is on the way.
+    fn settle(&mut self) {
+        loop {
+            self.random.shuffle(&mut self.waits);
+            let mut waits = self.waits.iter_mut().enumerate();
+            let polled = waits.find_map(|(at, wait)| Some((at, wait.poll_if_woken()?)));
+            let Some((at, polled)) = polled else { break };
+            self.model.looked_at();
+            let Poll::Ready(got) = polled else { continue };
+            drop(self.waits.remove(at));
+            match got {
+                Some(item) => {
+                    self.model.taken(*item);
+                    self.items.push(item);
+                }
+                None => assert!(self.model.closed && self.model.line.is_empty()),
+            }
+        }
+        self.settle_drains();
+    }
+
+    fn settle_drains(&mut self) {
+        for at in (0..self.drains.len()).rev() {
+            if let Some(Poll::Ready(left)) = self.drains[at].poll_if_woken() {
+                assert!(left.is_drained() && self.model.is_idle());
+                drop(self.drains.swap_remove(at));
+            }
+        }
+    }
+
+    fn check(&self) {
+        let model = &self.model;
+        assert_eq!(self.queue.running(), model.running.len());
+        assert_eq!(self.queue.delayed(), model.delayed.len());
+        assert_eq!(self.queue.is_shut_down(), model.closed);
+        assert!(
+            self.drains.is_empty() || !model.is_idle(),
+            "a drain that should have ended"
+        );
+        if !self.waits.is_empty() && !self.waits.iter().any(|wait| wait.woken.0.load(Ordering::SeqCst)) {
+            assert!(model.line.is_empty(), "someone waits, and something is in line");
+            assert!(!model.is_due(), "someone waits, and something is due");
+            assert!(!model.closed, "someone waits for nothing");
+        }
+    }
+
+    async fn play(mut self) {
+        for step in 0..400 {
+            self.step(step > 300).await;
+            if self.random.u8(..4) > 0 {
+                self.settle();
+                self.check();
+            }
+        }
+        self.finish().await;
+    }
+
+    /// Whoever comes now gets everything that is left, except what a shutdown left delayed.
+    async fn finish(mut self) {
+        for _ in 0..ITEMS * 4 {
+            while !self.items.is_empty() {
+                self.done();
+            }
+            if self.waits.is_empty() {
+                self.wait();
+            }
+            self.settle();
+            self.pass(10).await;
+            self.settle();
+            self.check();
+        }
+        self.waits.clear();
+        while !self.items.is_empty() {
+            self.done();
+        }
+        assert!(self.model.is_idle(), "something was never got");
+        assert!(self.model.closed || self.model.delayed.is_empty());
+        self.drains.clear();
+        let left = self.queue.drain(Duration::ZERO).await;
+        assert!(left.is_drained());
+        assert!(left.delayed.len() == self.model.delayed.len());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_lost_and_nothing_overtakes_whatever_happens() {
+    for seed in 0..300 {
+        let played = tokio::spawn(History::new(seed).play()).await;
+        assert!(played.is_ok(), "seed {seed}: {played:?}");
+    }
+}

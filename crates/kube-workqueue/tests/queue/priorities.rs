@@ -1,0 +1,112 @@
+//! What is preferred, and what is not forgotten over it.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use kube_workqueue::{AddOptions, CancellationToken, Exponential, Outcome, Task, WorkQueue, workers};
+use tokio::time::advance;
+
+use crate::soon;
+
+const SECOND: Duration = Duration::from_secs(1);
+const FIRST_LIST: i32 = -100;
+
+fn with(priority: i32) -> AddOptions {
+    AddOptions::new().priority(priority)
+}
+
+fn rest(queue: &WorkQueue<&'static str>) -> Vec<&'static str> {
+    std::iter::from_fn(|| queue.try_get().map(|item| *item)).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_item_whose_time_has_come_goes_before_lower_ones_that_were_there_before() {
+    let queue = WorkQueue::new("q");
+    queue.add_with("low 1", with(FIRST_LIST));
+    queue.add_with("low 2", with(FIRST_LIST));
+    queue.add_with("high", with(0).after(SECOND));
+    drop(queue.try_get().expect("low 1"));
+    advance(SECOND).await;
+    assert_eq!(rest(&queue), ["high", "low 2"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_raised_goes_behind_those_who_had_that_priority() {
+    let queue = WorkQueue::new("q");
+    queue.add_with("raised", with(FIRST_LIST));
+    queue.add_with("a", with(0));
+    queue.add_with("b", with(0));
+    queue.add_with("raised", with(0));
+    queue.add_with("c", with(0));
+    assert_eq!(rest(&queue), ["a", "b", "raised", "c"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_several_adds_the_highest_priority_and_the_earliest_time_count() {
+    let queue = WorkQueue::new("q");
+    queue.add_with("a", with(7).after(10 * SECOND));
+    queue.add_with("a", with(-7).after(SECOND));
+    advance(SECOND).await;
+    let item = queue.try_get().expect("its time has come");
+    assert_eq!(item.priority(), 7);
+    // Also while it is worked on.
+    queue.add_with("a", with(3));
+    queue.add_with("a", with(1));
+    item.done();
+    assert_eq!(queue.try_get().expect("it came back").priority(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_that_fails_or_is_to_come_back_keeps_its_priority() {
+    let queue = WorkQueue::with_limiter("q", Exponential::new(SECOND, SECOND));
+    for (item, priority) in [("fails", 5), ("requeued", -5), ("later", 9)] {
+        queue.add_with(item, with(priority));
+    }
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let stop = CancellationToken::new();
+    let work = {
+        let (seen, stop, queue) = (Arc::clone(&seen), stop.clone(), queue.clone());
+        move |task: Task<&'static str>| {
+            let mut seen = seen.lock().expect("no panic");
+            seen.push((*task, task.priority()));
+            let again = seen.len() > 3;
+            if queue.is_empty() && again {
+                stop.cancel();
+            }
+            async move {
+                match *task {
+                    _ if again => Ok(Outcome::Done),
+                    "fails" => Err("no"),
+                    "requeued" => Ok(Outcome::Requeue),
+                    _ => Ok(Outcome::RequeueAfter(SECOND)),
+                }
+            }
+        }
+    };
+    assert!(soon(workers(queue, 1, work).run(stop)).await.is_drained());
+    let round = [("later", 9), ("fails", 5), ("requeued", -5)];
+    assert_eq!(*seen.lock().expect("no panic"), [round, round].concat());
+}
+
+/// One worker, and items that come back so often that it never is without one: the first list is worked on nevertheless.
+#[tokio::test(start_paused = true)]
+async fn a_first_list_is_finished_beside_work_that_never_ceases() {
+    const LISTED: usize = 50;
+    let queue = WorkQueue::new("q");
+    for item in 0..LISTED {
+        queue.add_with(item, with(FIRST_LIST));
+    }
+    for item in LISTED..LISTED + 3 {
+        queue.add(item);
+    }
+    let mut listed = Vec::new();
+    for _ in 0..LISTED * 8 {
+        let item = queue.try_get().expect("there always is one");
+        if *item < LISTED {
+            listed.push(*item);
+        } else {
+            queue.add(*item);
+        }
+    }
+    assert_eq!(listed, (0..LISTED).collect::<Vec<_>>());
+}
