@@ -210,6 +210,10 @@ impl<T: Work> WorkQueue<T> {
     /// # Cancel safety
     /// Nothing is lost when the wait is dropped: the item goes to another.
     pub async fn get(&self) -> Option<Item<T>> {
+        // Where there is work, nobody has to wait in line for it.
+        if let Some(item) = self.try_get() {
+            return Some(item);
+        }
         let mut watch = Watch {
             shared: &self.shared,
             due: None,
@@ -250,7 +254,9 @@ impl<T: Work> WorkQueue<T> {
     }
 
     fn take(&self, state: &mut State<T>) -> Option<Item<T>> {
-        let taken = state.core.take(self.shared.now())?;
+        // To ask what time it is takes as long as all the rest, so it is only asked if something waits for its time.
+        let now = state.core.next_due().map_or(0, |_| self.shared.now());
+        let taken = state.core.take(now)?;
         self.shared.in_line_are(taken.others);
         Some(Item::new(self.clone(), taken))
     }
