@@ -32,7 +32,7 @@ async fn of_keys<T: Key>(report: Report, size: Size, manner: &str) -> Outcome {
     report.each(&name("cycle of distinct keys"), manner, in_all, took);
     let took = go_round::<T>(size).await?;
     report.each(&name("cycle of hot keys"), manner, in_all, took);
-    let took = burst::<T>(size).await;
+    let took = burst::<T>(size).await?;
     report.each(&name("cycle of a burst"), manner, size.items(), took);
     Ok(())
 }
@@ -43,18 +43,20 @@ async fn distinct<T: Key>(size: Size) -> Outcome<Took> {
     let queue = WorkQueue::new("distinct");
     let keys: Vec<T> = keys(size.items());
     let each = size.items() / size.workers;
+    let shares: Vec<Vec<T>> = keys.chunks_exact(each).map(<[T]>::to_vec).collect();
     let watch = Stopwatch::start();
-    let workers = keys.chunks_exact(each);
-    let workers = workers.map(|own| {
-        let (queue, own) = (queue.clone(), own.to_vec());
+    let workers = shares.into_iter().map(|own| {
+        let queue = queue.clone();
         tokio::spawn(async move {
             for key in &own {
                 queue.add(key.clone());
                 drop(queue.get().await);
             }
+            own
         })
     });
-    try_join_all(workers).await?;
+    // The keys are let go of when the clock has stopped, not on it.
+    let _shares = try_join_all(workers).await?;
     Ok(watch.stop())
 }
 
@@ -81,7 +83,7 @@ async fn go_round<T: Key>(size: Size) -> Outcome<Took> {
 }
 
 /// One adds everything, as an informer does, while workers wait for it.
-async fn burst<T: Key>(size: Size) -> Took {
+async fn burst<T: Key>(size: Size) -> Outcome<Took> {
     let queue = WorkQueue::<T>::new("burst");
     let keys: Vec<T> = keys(size.items());
     let left = Arc::new(AtomicUsize::new(keys.len()));
@@ -98,14 +100,16 @@ async fn burst<T: Key>(size: Size) -> Took {
             }
         });
     }
-    let adding = queue.clone();
-    tokio::spawn(async move {
+    let adds = queue.clone();
+    let adding = tokio::spawn(async move {
         for key in &keys {
-            adding.add(key.clone());
+            adds.add(key.clone());
         }
+        keys
     });
     all.all_are_done().await;
     let took = watch.stop();
     queue.shut_down();
-    took
+    drop(adding.await?);
+    Ok(took)
 }

@@ -144,7 +144,10 @@ impl<T: Eq + Hash> Slots<T> {
 }
 
 /// What is kept of a hash.
-#[allow(clippy::cast_possible_truncation, reason = "half of it tells items apart well enough")]
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "half of it tells items apart well enough"
+)]
 fn low_half(hash: u64) -> u32 {
     hash as u32
 }
