@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
-use tokio::time::Instant;
 
-/// Runs from its start on.
+/// Runs from its start on, also while tokio's clock stands still.
 #[derive(Debug, Clone, Copy)]
 pub struct Stopwatch {
-    wall: Instant,
+    wall: Duration,
     processors: Duration,
 }
 
@@ -26,8 +25,8 @@ impl Stopwatch {
     #[must_use]
     pub fn start() -> Stopwatch {
         Stopwatch {
-            wall: Instant::now(),
-            processors: processors(),
+            wall: since_some_time(ClockId::Monotonic),
+            processors: since_some_time(ClockId::ProcessCPUTime),
         }
     }
 
@@ -35,14 +34,14 @@ impl Stopwatch {
     #[must_use]
     pub fn stop(self) -> Took {
         Took {
-            wall: self.wall.elapsed(),
-            processors: processors().saturating_sub(self.processors),
+            wall: since_some_time(ClockId::Monotonic).saturating_sub(self.wall),
+            processors: since_some_time(ClockId::ProcessCPUTime).saturating_sub(self.processors),
         }
     }
 }
 
-fn processors() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
+fn since_some_time(clock: ClockId) -> Duration {
+    let time = clock_gettime(clock);
     let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
     let nanoseconds = u64::try_from(time.tv_nsec).unwrap_or_default();
     Duration::from_secs(seconds) + Duration::from_nanos(nanoseconds)

@@ -1,9 +1,11 @@
 //! How things are measured, whoever is measured.
 
+use std::alloc::System;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use stats_alloc::StatsAlloc;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -41,6 +43,13 @@ pub fn longest_call(going: &AtomicBool, mut call: impl FnMut(usize)) -> Duration
         number += 1;
     }
     longest
+}
+
+/// The bytes that are in use.
+#[must_use]
+pub fn allocated(counting: &StatsAlloc<System>) -> f64 {
+    let stats = counting.stats();
+    stats.bytes_allocated as f64 - stats.bytes_deallocated as f64
 }
 
 /// Waits until a number of parties have said that they are done.

@@ -25,7 +25,7 @@ impl Report {
     }
 
     /// A figure that stands against another measure of the other subjects.
-    fn figure_against(self, measure: &str, against: &str, unit: &str, value: f64) {
+    pub fn figure_against(self, measure: &str, against: &str, unit: &str, value: f64) {
         let line = json!({
             "subject": self.subject,
             "measure": measure,
@@ -48,6 +48,19 @@ impl Report {
             &format!("{against}, processor time"),
             "ns/event",
             took.processors.as_secs_f64() * 1e9 / events,
+        );
+    }
+
+    /// What one of so many took, on the wall and on the processors. A manner is told where the others have but one.
+    pub fn each(self, against: &str, manner: &str, count: usize, took: Took) {
+        let each = |all: Duration| all.as_secs_f64() * 1e9 / count as f64;
+        let measure = format!("{against}{manner}");
+        self.figure_against(&measure, against, "ns", each(took.wall));
+        self.figure_against(
+            &format!("{measure}, processor time"),
+            &format!("{against}, processor time"),
+            "ns",
+            each(took.processors),
         );
     }
 

@@ -1,7 +1,8 @@
 //! Runs one scenario of one subject.
 
-use bench::scenario::{Scenario, Size};
-use bench::subjects::{Outcome, Subject, kube_informer, kube_runtime};
+use bench::Outcome;
+use bench::pipeline::scenario::{Scenario, Size};
+use bench::pipeline::subjects::{Subject, kube_informer, kube_runtime};
 use clap::Parser;
 
 #[derive(Debug, Parser)]

@@ -214,6 +214,10 @@ impl<T: Work> WorkQueue<T> {
     /// # Cancel safety
     /// Nothing is lost when the wait is dropped: the item goes to another.
     pub async fn get(&self) -> Option<Item<T>> {
+        // Where there is work, nobody has to wait in line for it.
+        if let Some(item) = self.try_get() {
+            return Some(item);
+        }
         let mut watch = Watch {
             shared: &self.shared,
             due: None,
@@ -255,7 +259,9 @@ impl<T: Work> WorkQueue<T> {
     }
 
     fn take(&self, state: &mut State<T>) -> Option<Item<T>> {
-        let now = self.shared.now();
+        // To ask what time it is takes as long as all the rest, so it is only asked if somebody needs it.
+        let needs_time = self.shared.meter.is_some() || state.core.next_due().is_some();
+        let now = if needs_time { self.shared.now() } else { 0 };
         let taken = state.core.take(now);
         self.shared.count_adds(state);
         let taken = taken?;

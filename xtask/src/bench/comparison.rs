@@ -7,12 +7,10 @@ use serde_json::{Value, json};
 
 use crate::Outcome;
 
-const OURS: &str = "kube-informer";
-const PEERS: [&str; 2] = ["client-go", "kube-runtime"];
-
 /// All figures, by measure in the order in which they came.
-#[derive(Default)]
 pub(super) struct Comparison {
+    ours: &'static str,
+    peers: Vec<&'static str>,
     measures: Vec<Measure>,
 }
 
@@ -25,6 +23,15 @@ struct Measure {
 }
 
 impl Comparison {
+    /// Of one with others.
+    pub(super) fn of(ours: &'static str, peers: Vec<&'static str>) -> Comparison {
+        Comparison {
+            ours,
+            peers,
+            measures: Vec::new(),
+        }
+    }
+
     /// Takes a line of a program.
     pub(super) fn add(&mut self, line: &Value) -> Outcome {
         let text = |field: &str| {
@@ -93,14 +100,19 @@ impl Measure {
 /// A table: medians, and in brackets how many times better this project is.
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "| measure | unit | {OURS} | {} | {} |", PEERS[0], PEERS[1])?;
-        writeln!(f, "|---|---|---:|---:|---:|")?;
+        writeln!(
+            f,
+            "| measure | unit | {} | {} |",
+            self.ours,
+            self.peers.join(" | ")
+        )?;
+        writeln!(f, "|---|---|---:|{}", "---:|".repeat(self.peers.len()))?;
         for measure in &self.measures {
-            let Some(ours) = measure.median(OURS) else {
+            let Some(ours) = measure.median(self.ours) else {
                 continue;
             };
             write!(f, "| {} | {} | {}", measure.name, measure.unit, shown(ours))?;
-            for peer in PEERS {
+            for peer in &self.peers {
                 match self.of_peer(measure, peer) {
                     Some(theirs) => {
                         let times = measure.times_better(ours, theirs);
@@ -144,15 +156,15 @@ mod tests {
 
     #[test]
     fn medians_stand_beside_those_of_the_peers() {
-        let mut comparison = Comparison::default();
+        let mut comparison = Comparison::of("ours", vec!["client-go", "kube-runtime"]);
         for value in [3000.0, 1.0, 2000.0] {
-            comparison.add(&line(OURS, "speed", "events/s", value)).unwrap();
+            comparison.add(&line("ours", "speed", "events/s", value)).unwrap();
         }
         comparison
             .add(&line("client-go", "speed", "events/s", 500.0))
             .unwrap();
         comparison
-            .add(&line(OURS, "speed, otherwise", "events/s", 250.0))
+            .add(&line("ours", "speed, otherwise", "events/s", 250.0))
             .unwrap();
         let table = comparison.to_string();
         let rows: Vec<&str> = table.lines().skip(2).collect();

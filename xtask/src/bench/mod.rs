@@ -1,15 +1,17 @@
 //! `cargo xtask bench`: this project beside client-go and kube-runtime, in the same run.
 
+mod benchmarks;
 mod comparison;
 mod programs;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 
+use self::benchmarks::{Benchmark, PIPELINE, QUEUE};
 use self::comparison::Comparison;
-use self::programs::{Programs, Subject};
+use self::programs::Programs;
 use crate::Outcome;
 
 #[derive(Args, Debug)]
@@ -20,12 +22,14 @@ pub(crate) struct Options {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// The pipeline without a network: events, reads, pauses, late joins, memory
-    Pipeline(Pipeline),
+    /// The pipeline without a network: events, reads, pauses, joins, memory
+    Pipeline(Choice),
+    /// The work queue: cycles, delays, limits, memory
+    Queue(Choice),
 }
 
 #[derive(Args, Debug)]
-struct Pipeline {
+struct Choice {
     /// How often everything is measured; the medians are compared
     #[arg(long, default_value_t = 3)]
     rounds: u32,
@@ -34,51 +38,36 @@ struct Pipeline {
     quick: bool,
     /// Measure only this; may be repeated
     #[arg(long, value_name = "SCENARIO")]
-    only: Vec<Scenario>,
+    only: Vec<String>,
     /// Write all figures here
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Scenario {
-    Events,
-    Reads,
-    Pauses,
-    Joins,
-    Memory,
+pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
+    match &options.what {
+        What::Pipeline(choice) => compare(root, &PIPELINE, choice),
+        What::Queue(choice) => compare(root, &QUEUE, choice),
+    }
 }
 
-/// A scenario, and for events the number of handlers.
-const RUNS: [(Scenario, u32); 7] = [
-    (Scenario::Events, 1),
-    (Scenario::Events, 10),
-    (Scenario::Events, 100),
-    (Scenario::Reads, 0),
-    (Scenario::Pauses, 0),
-    (Scenario::Joins, 0),
-    (Scenario::Memory, 0),
-];
-
-pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
-    let What::Pipeline(options) = &options.what;
+fn compare(root: &Path, benchmark: &Benchmark, choice: &Choice) -> Outcome {
+    let runs = benchmark.runs_of(&choice.only)?;
     let programs = Programs::build(root)?;
-    let mut comparison = Comparison::default();
-    for (scenario, handlers) in RUNS {
-        if !options.only.is_empty() && !options.only.contains(&scenario) {
-            continue;
-        }
+    let peers = benchmark.peers.iter().map(|peer| peer.name()).collect();
+    let mut comparison = Comparison::of(benchmark.ours.name(), peers);
+    for run in runs {
         // In turn, so that whatever else the machine does meets all of them alike.
-        for round in 1..=options.rounds {
-            for subject in Subject::ALL {
-                eprintln!("{scenario:?} {handlers}: {subject:?}, round {round}");
-                for line in programs.run(subject, scenario, handlers, options.quick)?.lines() {
+        for round in 1..=choice.rounds {
+            for subject in benchmark.subjects() {
+                eprintln!("{} {}: {subject:?}, round {round}", run.scenario, run.flag);
+                for line in programs.run(benchmark, subject, run, choice.quick)?.lines() {
                     comparison.add(&serde_json::from_str(line)?)?;
                 }
             }
         }
     }
-    if let Some(file) = &options.json {
+    if let Some(file) = &choice.json {
         fs::write(file, comparison.json()).map_err(|error| format!("{}: {error}", file.display()))?;
     }
     print!("{comparison}");

@@ -12,6 +12,7 @@ mod waiting;
 mod tests;
 
 use std::hash::Hash;
+use std::mem;
 
 use self::ready::Ready;
 pub(crate) use self::slots::SlotId;
@@ -64,7 +65,7 @@ pub(crate) struct Taken<T> {
 pub(crate) struct Finished {
     /// It was added meanwhile, and is in line again.
     pub(crate) in_line_again: bool,
-    /// Nothing is in line and nothing is worked on.
+    /// Nothing is in line, nothing is worked on, and nothing more comes.
     pub(crate) idle: bool,
 }
 
@@ -106,12 +107,15 @@ impl<T: Clone + Eq + Hash> Core<T> {
     fn line_up(&mut self, id: SlotId, since: Nanos, priority: i32) -> Added {
         let slot = self.slots.get_mut(id);
         if slot.is_running {
-            if slot.again.is_none() {
+            if !slot.is_again {
                 slot.since = since;
                 self.again += 1;
                 self.adds += 1;
             }
-            slot.again = Some(slot.again.map_or(priority, |other| other.max(priority)));
+            if !slot.is_again || priority > slot.priority {
+                slot.priority = priority;
+            }
+            slot.is_again = true;
             return Added::Known;
         }
         if !slot.is_ready {
@@ -160,18 +164,17 @@ impl<T: Clone + Eq + Hash> Core<T> {
         self.running -= 1;
         let slot = self.slots.get_mut(id);
         slot.is_running = false;
-        let again = slot.again.take();
-        match again {
-            Some(priority) => {
-                self.again -= 1;
-                self.ready.push(&mut self.slots, id, priority);
-            }
-            None if !slot.is_waiting() => self.slots.remove(id),
-            None => {}
+        let in_line_again = mem::take(&mut slot.is_again);
+        if in_line_again {
+            let priority = slot.priority;
+            self.again -= 1;
+            self.ready.push(&mut self.slots, id, priority);
+        } else if !slot.is_waiting() {
+            self.slots.remove(id);
         }
         Finished {
-            in_line_again: again.is_some(),
-            idle: self.is_idle(),
+            in_line_again,
+            idle: self.closed && self.is_idle(),
         }
     }
 
@@ -231,5 +234,13 @@ impl<T: Clone + Eq + Hash> Core<T> {
             left[place].push(slot.item());
         }
         left
+    }
+}
+
+/// Makes room for one more. A long list grows by a quarter, so that not half of it is empty.
+fn make_room<E>(list: &mut Vec<E>) {
+    const LONG: usize = 1_024;
+    if list.len() == list.capacity() && list.len() >= LONG {
+        list.reserve_exact(list.len() / 4);
     }
 }

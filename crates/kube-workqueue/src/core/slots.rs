@@ -7,6 +7,8 @@ use hashbrown::HashTable;
 
 use super::Nanos;
 
+use super::make_room;
+
 /// No slot, no place.
 pub(super) const NONE: u32 = u32::MAX;
 /// Memory for so many items is kept when a queue is empty.
@@ -21,7 +23,11 @@ pub(crate) struct SlotId(pub(super) u32);
 pub(super) struct Slot<T> {
     /// None if the slot is free.
     item: Option<T>,
-    hash: u64,
+    hash: u32,
+    pub(super) is_ready: bool,
+    pub(super) is_running: bool,
+    /// It was added while it was worked on.
+    pub(super) is_again: bool,
     /// When it came in line, as a number that only grows.
     pub(super) order: u64,
     /// Since when there is something to do: it came in line, or was added while it was worked on.
@@ -29,16 +35,10 @@ pub(super) struct Slot<T> {
     /// Neighbours in line; `after` also links the free slots.
     pub(super) before: u32,
     pub(super) after: u32,
+    /// In line; while it is worked on, the one that it will have in line.
     pub(super) priority: i32,
-    pub(super) is_ready: bool,
-    pub(super) is_running: bool,
-    /// It was added while it was worked on, with this priority.
-    pub(super) again: Option<i32>,
     /// Its place among those that wait.
     pub(super) place: u32,
-    pub(super) due: Nanos,
-    /// The priority it will have when it is due.
-    pub(super) due_priority: i32,
 }
 
 impl<T: Clone> Slot<T> {
@@ -89,33 +89,32 @@ impl<T: Eq + Hash> Slots<T> {
 
     /// The slot of an item, which is new if the item is.
     pub(super) fn find_or_insert(&mut self, item: T) -> SlotId {
-        let hash = self.hasher.hash_one(&item);
+        let hash = low_half(self.hasher.hash_one(&item));
         let all = &self.all;
         let is_it = |at: &u32| {
             let slot = &all[*at as usize];
             slot.hash == hash && slot.item.as_ref() == Some(&item)
         };
-        if let Some(found) = self.by_item.find(hash, is_it) {
+        if let Some(found) = self.by_item.find(spread(hash), is_it) {
             return SlotId(*found);
         }
         let slot = Slot {
             item: Some(item),
             hash,
+            is_ready: false,
+            is_running: false,
+            is_again: false,
             order: 0,
             since: 0,
             before: NONE,
             after: NONE,
             priority: 0,
-            is_ready: false,
-            is_running: false,
-            again: None,
             place: NONE,
-            due: 0,
-            due_priority: 0,
         };
         let at = if self.free == NONE {
             let at =
                 u32::try_from(self.all.len()).expect("a queue holds less than four thousand million items");
+            make_room(&mut self.all);
             self.all.push(slot);
             at
         } else {
@@ -125,7 +124,8 @@ impl<T: Eq + Hash> Slots<T> {
             at
         };
         let all = &self.all;
-        self.by_item.insert_unique(hash, at, |at| all[*at as usize].hash);
+        self.by_item
+            .insert_unique(spread(hash), at, |at| spread(all[*at as usize].hash));
         SlotId(at)
     }
 
@@ -136,7 +136,7 @@ impl<T: Eq + Hash> Slots<T> {
         slot.after = self.free;
         self.free = id.0;
         let hash = slot.hash;
-        if let Ok(found) = self.by_item.find_entry(hash, |at| *at == id.0) {
+        if let Ok(found) = self.by_item.find_entry(spread(hash), |at| *at == id.0) {
             found.remove();
         }
         // A queue that was once long does not stay large.
@@ -146,4 +146,18 @@ impl<T: Eq + Hash> Slots<T> {
             self.free = NONE;
         }
     }
+}
+
+/// What is kept of a hash.
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "half of it tells items apart well enough"
+)]
+fn low_half(hash: u64) -> u32 {
+    hash as u32
+}
+
+/// A hash for the table, which uses the lowest and the highest bits, from what was kept of it.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

@@ -2,8 +2,8 @@
 
 use std::hash::Hash;
 
-use super::Nanos;
 use super::slots::{NONE, SlotId, Slots};
+use super::{Nanos, make_room};
 
 /// Children of a place. Four make a heap that is half as high as one of two, and its children lie side by side.
 const CHILDREN: usize = 4;
@@ -20,6 +20,8 @@ struct Place {
     /// Of equal times the first that came is the first.
     order: u64,
     slot: u32,
+    /// The one it will have in line.
+    priority: i32,
 }
 
 /// An item whose time has come.
@@ -48,25 +50,25 @@ impl Waiting {
 
     /// Lets an item wait, or wait less long if it does already. Its priority may only rise.
     pub(super) fn put<T: Eq + Hash>(&mut self, slots: &mut Slots<T>, id: SlotId, due: Nanos, priority: i32) {
-        let slot = slots.get_mut(id);
+        let slot = slots.get(id);
         if slot.is_waiting() {
-            slot.due_priority = slot.due_priority.max(priority);
-            if due < slot.due {
-                slot.due = due;
-                let at = slot.place as usize;
-                self.heap[at].due = due;
+            let at = slot.place as usize;
+            let place = &mut self.heap[at];
+            place.priority = place.priority.max(priority);
+            if due < place.due {
+                place.due = due;
                 self.up(slots, at);
             }
             return;
         }
-        slot.due = due;
-        slot.due_priority = priority;
         let order = self.order;
         self.order += 1;
+        make_room(&mut self.heap);
         self.heap.push(Place {
             due,
             order,
             slot: id.0,
+            priority,
         });
         self.up(slots, self.heap.len() - 1);
     }
@@ -84,11 +86,10 @@ impl Waiting {
         } else if self.heap.capacity() > 1_024 {
             self.heap = Vec::new();
         }
-        let slot = slots.get_mut(SlotId(first.slot));
-        slot.place = NONE;
+        slots.get_mut(SlotId(first.slot)).place = NONE;
         Some(Due {
             slot: SlotId(first.slot),
-            priority: slot.due_priority,
+            priority: first.priority,
             at: first.due,
         })
     }

@@ -13,10 +13,10 @@ use kube::runtime::watcher::{self, Event};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-use super::Outcome;
-use crate::pods;
+use crate::Outcome;
+use crate::pipeline::pods;
+use crate::pipeline::scenario::{Scenario, Size};
 use crate::report::Report;
-use crate::scenario::{Scenario, Size};
 
 /// Runs a scenario and prints its figures.
 pub async fn run(scenario: Scenario, size: Size) -> Outcome {

@@ -10,12 +10,12 @@ use kube::runtime::watcher::Event;
 use tokio::sync::Notify;
 
 use super::script;
+use crate::Outcome;
 use crate::clock::{Stopwatch, Took};
 use crate::measure::Countdown;
-use crate::pods;
+use crate::pipeline::pods;
+use crate::pipeline::scenario::Size;
 use crate::report::Report;
-use crate::scenario::Size;
-use crate::subjects::Outcome;
 
 /// The buffer of kube's own examples.
 const BUFFER: usize = 256;

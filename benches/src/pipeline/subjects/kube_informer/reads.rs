@@ -9,11 +9,11 @@ use tokio::sync::Notify;
 
 use super::script::Script;
 use super::{informer, synced, updates};
+use crate::Outcome;
 use crate::measure::{per_call, per_call_in};
-use crate::pods;
+use crate::pipeline::pods;
+use crate::pipeline::scenario::Size;
 use crate::report::Report;
-use crate::scenario::Size;
-use crate::subjects::Outcome;
 
 pub(super) async fn run(report: Report, size: Size) -> Outcome {
     let script = Script::new();

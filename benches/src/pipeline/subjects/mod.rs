@@ -11,6 +11,3 @@ pub enum Subject {
     /// kube's runtime.
     KubeRuntime,
 }
-
-/// What a scenario ends with.
-pub type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	listers "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"kube-informer/bench/measure"
 )
 
 // events measures events through the whole pipeline.
@@ -53,17 +55,17 @@ func events(ctx context.Context, s size) {
 	}
 	runtime.GC()
 
-	stopwatch := startStopwatch()
+	stopwatch := measure.StartStopwatch()
 	for at, update := range updates {
 		w.events <- update
 		// Whatever is replaced in the cache is free, as in the other programs.
 		updates[at].Object = nil
 	}
 	done.Wait()
-	wall, cpu := stopwatch.stop()
-	measure := fmt.Sprintf("events to %d", s.handlers)
-	figure(measure, "events/s", float64(len(updates))/wall.Seconds())
-	figure(measure+", processor time", "ns/event", float64(cpu.Nanoseconds())/float64(len(updates)))
+	wall, cpu := stopwatch.Stop()
+	name := fmt.Sprintf("events to %d", s.handlers)
+	measure.Figure(name, "events/s", float64(len(updates))/wall.Seconds())
+	measure.Figure(name+", processor time", "ns/event", float64(cpu.Nanoseconds())/float64(len(updates)))
 }
 
 func byNode(object any) ([]string, error) {
@@ -95,7 +97,7 @@ func reads(ctx context.Context, s size) {
 func read(s size, informer cache.SharedIndexInformer, when string) {
 	lister := listers.NewPodLister(informer.GetIndexer())
 	names := names(s)
-	figure("get"+when, "ns", perCall(1000, s.gets(), func(call int) {
+	measure.Figure("get"+when, "ns", measure.PerCall(1000, s.gets(), func(call int) {
 		name := names[call%len(names)]
 		if _, err := lister.Pods(name.namespace).Get(name.name); err != nil {
 			panic(err)
@@ -106,12 +108,12 @@ func read(s size, informer cache.SharedIndexInformer, when string) {
 		namespaces = append(namespaces, namespaceOf(group))
 		nodes = append(nodes, nodeOf(group*groups))
 	}
-	figure("list of a namespace"+when, "ns", perCall(10, s.lists(), func(call int) {
+	measure.Figure("list of a namespace"+when, "ns", measure.PerCall(10, s.lists(), func(call int) {
 		if _, err := lister.Pods(namespaces[call%groups]).List(labels.Everything()); err != nil {
 			panic(err)
 		}
 	}))
-	figure("by index"+when, "ns", perCall(10, s.lists(), func(call int) {
+	measure.Figure("by index"+when, "ns", measure.PerCall(10, s.lists(), func(call int) {
 		if _, err := informer.GetIndexer().ByIndex("node", nodes[call%groups]); err != nil {
 			panic(err)
 		}
@@ -130,7 +132,7 @@ func pauses(ctx context.Context, s size) {
 	names := names(s)
 	longest := func(going *atomic.Bool, into *[]time.Duration, done *sync.WaitGroup) {
 		done.Go(func() {
-			*into = append(*into, longestCall(going, func(call int) {
+			*into = append(*into, measure.LongestCall(going, func(call int) {
 				name := names[call%len(names)]
 				if _, err := lister.Pods(name.namespace).Get(name.name); err != nil {
 					panic(err)
@@ -171,8 +173,8 @@ func pauses(ctx context.Context, s size) {
 		done.Wait()
 		w = next
 	}
-	waits("longest get, nobody writes", floors)
-	waits("longest get, all is replaced", pauses)
+	measure.Waits("longest get, nobody writes", floors)
+	measure.Waits("longest get, all is replaced", pauses)
 }
 
 // joins measures what a handler that joins late costs another.
@@ -181,10 +183,10 @@ func joins(ctx context.Context, s size) {
 	script.lists <- list{podsAt(s.objects(), 1), 1}
 	w := script.willWatch()
 	informer := newInformer(script, nil)
-	gaps := &gaps{start: time.Now()}
+	gaps := measure.NewGaps()
 	first, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { gaps.delivered() },
-		UpdateFunc: func(_, _ any) { gaps.delivered() },
+		AddFunc:    func(any) { gaps.Delivered() },
+		UpdateFunc: func(_, _ any) { gaps.Delivered() },
 	})
 	if err != nil {
 		panic(err)
@@ -197,9 +199,9 @@ func joins(ctx context.Context, s size) {
 	var alone, joined []time.Duration
 	for range s.tries() {
 		time.Sleep(while)
-		gaps.takeLongest()
+		gaps.TakeLongest()
 		time.Sleep(while)
-		alone = append(alone, gaps.takeLongest())
+		alone = append(alone, gaps.TakeLongest())
 
 		late, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{})
 		if err != nil {
@@ -208,21 +210,21 @@ func joins(ctx context.Context, s size) {
 		// The same length as without a join, and longer if the join takes longer.
 		time.Sleep(while)
 		waitFor(late.HasSynced)
-		joined = append(joined, gaps.takeLongest())
+		joined = append(joined, gaps.TakeLongest())
 		if err := informer.RemoveEventHandler(late); err != nil {
 			panic(err)
 		}
 	}
-	waits("longest gap, nobody joins", alone)
-	waits("longest gap, a handler joins", joined)
+	measure.Waits("longest gap, nobody joins", alone)
+	measure.Waits("longest gap, a handler joins", joined)
 }
 
 // memory measures what an entry of the cache takes beyond its object.
 func memory(ctx context.Context, s size) {
 	debug.SetGCPercent(50)
-	before := allocated()
+	before := measure.Allocated()
 	pods := podsAt(s.objects(), 1)
-	bare := allocated() - before - float64(len(pods))*8
+	bare := measure.Allocated() - before - float64(len(pods))*8
 
 	script := newScript()
 	script.lists <- list{pods, 1}
@@ -231,15 +233,7 @@ func memory(ctx context.Context, s size) {
 	informer := newInformer(script, nil)
 	start(ctx, informer)
 	time.Sleep(500 * time.Millisecond)
-	entry := (allocated() - before - bare) / float64(s.objects())
-	figure("memory of an entry beyond its object", "bytes", entry)
+	entry := (measure.Allocated() - before - bare) / float64(s.objects())
+	measure.Figure("memory of an entry beyond its object", "bytes", entry)
 	runtime.KeepAlive(informer)
-}
-
-func allocated() float64 {
-	runtime.GC()
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return float64(stats.HeapAlloc)
 }

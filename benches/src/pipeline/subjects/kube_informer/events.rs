@@ -8,12 +8,12 @@ use tokio::sync::Notify;
 
 use super::script::Script;
 use super::{informer, synced, updates};
+use crate::Outcome;
 use crate::clock::{Stopwatch, Took};
 use crate::measure::Countdown;
-use crate::pods;
+use crate::pipeline::pods;
+use crate::pipeline::scenario::Size;
 use crate::report::Report;
-use crate::scenario::Size;
-use crate::subjects::Outcome;
 
 pub(super) async fn run(report: Report, size: Size) -> Outcome {
     let (handlers, events) = (size.handlers, size.events());

@@ -8,11 +8,11 @@ use tokio::sync::Notify;
 
 use super::script::Script;
 use super::{informer, synced, updates};
+use crate::Outcome;
 use crate::measure::Gaps;
-use crate::pods;
+use crate::pipeline::pods;
+use crate::pipeline::scenario::{Size, WHILE};
 use crate::report::Report;
-use crate::scenario::{Size, WHILE};
-use crate::subjects::Outcome;
 
 pub(super) async fn run(report: Report, size: Size) -> Outcome {
     let script = Script::new();

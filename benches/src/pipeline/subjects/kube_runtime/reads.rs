@@ -10,11 +10,11 @@ use kube::runtime::watcher::Event;
 use tokio::sync::Notify;
 
 use super::{kept, keys, script};
+use crate::Outcome;
 use crate::measure::{per_call, per_call_in};
-use crate::pods;
+use crate::pipeline::pods;
+use crate::pipeline::scenario::Size;
 use crate::report::Report;
-use crate::scenario::Size;
-use crate::subjects::Outcome;
 
 pub(super) async fn run(report: Report, size: Size) -> Outcome {
     let gate = Arc::new(Notify::new());

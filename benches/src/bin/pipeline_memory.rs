@@ -6,10 +6,12 @@ use std::alloc::System;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bench::pods;
+use bench::Outcome;
+use bench::measure::allocated;
+use bench::pipeline::pods;
+use bench::pipeline::scenario::Size;
+use bench::pipeline::subjects::{Subject, kube_informer, kube_runtime};
 use bench::report::Report;
-use bench::scenario::Size;
-use bench::subjects::{Outcome, Subject, kube_informer, kube_runtime};
 use clap::Parser;
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
@@ -22,6 +24,9 @@ const SETTLING: Duration = Duration::from_millis(500);
 #[derive(Debug, Parser)]
 struct Cli {
     subject: Subject,
+    /// As all programs are called
+    #[arg(value_parser = ["memory"])]
+    scenario: String,
     #[command(flatten)]
     size: Size,
 }
@@ -30,24 +35,24 @@ struct Cli {
 async fn main() -> Outcome {
     let cli = Cli::parse();
     let objects = cli.size.objects();
-    let before = allocated();
+    let before = allocated(COUNTING);
     let bare: Vec<_> = pods::pods(objects, 1).into_iter().map(Arc::new).collect();
-    let bare_bytes = allocated() - before - (bare.capacity() * size_of::<Arc<()>>()) as f64;
+    let bare_bytes = allocated(COUNTING) - before - (bare.capacity() * size_of::<Arc<()>>()) as f64;
     drop(bare);
 
-    let before = allocated();
+    let before = allocated(COUNTING);
     let (subject, bytes) = match cli.subject {
         Subject::KubeInformer => {
             let filled = kube_informer::filled(objects).await?;
             tokio::time::sleep(SETTLING).await;
-            let bytes = allocated() - before;
+            let bytes = allocated(COUNTING) - before;
             filled.shutdown().await;
             ("kube-informer", bytes)
         }
         Subject::KubeRuntime => {
             let filled = kube_runtime::filled(objects).await?;
             tokio::time::sleep(SETTLING).await;
-            let bytes = allocated() - before;
+            let bytes = allocated(COUNTING) - before;
             drop(filled);
             ("kube-runtime", bytes)
         }
@@ -58,9 +63,4 @@ async fn main() -> Outcome {
         (bytes - bare_bytes) / objects as f64,
     );
     Ok(())
-}
-
-fn allocated() -> f64 {
-    let stats = COUNTING.stats();
-    stats.bytes_allocated as f64 - stats.bytes_deallocated as f64
 }

@@ -8,11 +8,11 @@ use tokio::sync::Notify;
 
 use super::script::Script;
 use super::{PATIENCE, informer, synced};
+use crate::Outcome;
 use crate::measure::longest_call;
-use crate::pods;
+use crate::pipeline::pods;
+use crate::pipeline::scenario::{Size, WHILE, switch};
 use crate::report::Report;
-use crate::scenario::{Size, WHILE, switch};
-use crate::subjects::Outcome;
 
 pub(super) async fn run(report: Report, size: Size) -> Outcome {
     let objects = size.objects();

@@ -12,10 +12,10 @@ use k8s_openapi::api::core::v1::Pod;
 use kube_informer::{InformerBuilder, Item, SharedInformer};
 
 use self::script::Script;
-use super::Outcome;
-use crate::pods;
+use crate::Outcome;
+use crate::pipeline::pods;
+use crate::pipeline::scenario::{Scenario, Size};
 use crate::report::Report;
-use crate::scenario::{Scenario, Size};
 
 const PATIENCE: Duration = Duration::from_mins(2);
 

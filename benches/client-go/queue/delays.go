@@ -1,0 +1,105 @@
+package main
+
+import (
+	"math/rand"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	testingclock "k8s.io/utils/clock/testing"
+
+	"kube-informer/bench/measure"
+)
+
+// settling is for the goroutine that looks after delays, to take what is on its way to it.
+const settling = 300 * time.Millisecond
+
+// stopped makes a queue whose clock stands still, with a limiter for each item alone.
+func stopped() (queue, *testingclock.FakeClock) {
+	clock := testingclock.NewFakeClock(time.Now())
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](5*time.Millisecond, 1000*time.Second)
+	config := workqueue.TypedRateLimitingQueueConfig[string]{Clock: clock}
+	return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, config), clock
+}
+
+func delaysOf(count int) []time.Duration {
+	random := rand.New(rand.NewSource(7))
+	delays := make([]time.Duration, count)
+	for at := range delays {
+		delays[at] = time.Millisecond + time.Duration(random.Int63n(int64(time.Hour)))
+	}
+	return delays
+}
+
+// delays measures items that wait for their time, all of which comes at once.
+func delays(s size) {
+	queue, clock := stopped()
+	defer queue.ShutDown()
+	keys, delays := keysOf(s.items()), delaysOf(s.items())
+	stopwatch := start()
+	for at, key := range keys {
+		queue.AddAfter(key, delays[at])
+	}
+	measure.Each("insert a delayed item", len(keys), stopwatch)
+	time.Sleep(settling)
+
+	stopwatch = start()
+	clock.Step(2 * time.Hour)
+	for range keys {
+		key, _ := queue.Get()
+		queue.Done(key)
+	}
+	measure.Each("take a delayed item", len(keys), stopwatch)
+}
+
+// limits measures items that are held back by a limiter, come back, and are forgotten.
+func limits(s size) {
+	queue, clock := stopped()
+	defer queue.ShutDown()
+	keys := keysOf(s.items())
+	stopwatch := start()
+	for _, key := range keys {
+		queue.AddRateLimited(key)
+	}
+	measure.Each("insert a rate-limited item", len(keys), stopwatch)
+	time.Sleep(settling)
+
+	stopwatch = start()
+	clock.Step(time.Hour)
+	for range keys {
+		key, _ := queue.Get()
+		queue.Forget(key)
+		queue.Done(key)
+	}
+	measure.Each("take and forget a rate-limited item", len(keys), stopwatch)
+}
+
+// memory measures what an item takes beyond its key.
+func memory(s size) {
+	debug.SetGCPercent(50)
+	keys, delays := keysOf(s.items()), delaysOf(s.items())
+	each := func(measured string, add func(queue queue, at int)) {
+		var sum float64
+		// Tables grow in steps, so that it matters how full they are.
+		levels := []int{len(keys) * 10 / 16, len(keys) * 12 / 16, len(keys) * 14 / 16, len(keys)}
+		for _, count := range levels {
+			before := measure.Allocated()
+			queue, _ := stopped()
+			for at := range count {
+				add(queue, at)
+			}
+			time.Sleep(settling)
+			sum += (measure.Allocated() - before) / float64(count)
+			queue.ShutDown()
+			queue = nil
+			time.Sleep(settling)
+		}
+		measure.Figure(measured, "bytes", sum/float64(len(levels)))
+	}
+	each("memory of an item in line", func(queue queue, at int) { queue.Add(keys[at]) })
+	each("memory of a delayed item", func(queue queue, at int) { queue.AddAfter(keys[at], delays[at]) })
+	each("memory of a rate-limited item", func(queue queue, at int) { queue.AddRateLimited(keys[at]) })
+	runtime.KeepAlive(keys)
+	runtime.KeepAlive(delays)
+}
