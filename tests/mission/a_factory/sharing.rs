@@ -99,3 +99,35 @@ async fn a1_kinds_and_forms_have_informers_of_their_own() {
     );
     stopped(&factory).await;
 }
+
+#[tokio::test]
+async fn a7_group_and_version_lead_to_the_same_informer() {
+    let maps = Maps::holding(["a"]).await;
+    let factory = factory(&maps).build();
+    let config_maps = factory.core().v1().config_maps();
+    let lister = config_maps.lister();
+    let (handler, mut heard) = hearing();
+    factory
+        .informer::<ConfigMap>()
+        .add_handler(handler)
+        .expect("a handler");
+    assert_eq!(config_maps.informer().registrations().len(), 1);
+    // Kinds of all sorts of groups, each served by the server and held once.
+    let _informers = (
+        factory.apps().v1().stateful_sets().informer(),
+        factory.batch().v1().cron_jobs().informer(),
+        factory.networking().v1().network_policies().informer(),
+        factory.rbac().v1().cluster_roles().informer(),
+        factory.storage().v1().storage_classes().informer(),
+        factory
+            .apiextensions()
+            .v1()
+            .custom_resource_definitions()
+            .informer(),
+    );
+    assert_eq!(factory.statuses().len(), 7);
+    started(&factory).await;
+    assert_eq!(heard.word().await, "*a");
+    assert!(lister.get_key(&maps.key("a")).is_ok());
+    stopped(&factory).await;
+}
