@@ -4,17 +4,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::limit::{RateLimiter, default_limiter};
-#[cfg(feature = "metrics")]
-use crate::metrics::Metrics;
+use crate::metrics::Meter;
 use crate::queue::{Shared, Work, WorkQueue};
 
 /// What a queue is to be like. Made by [`WorkQueue::builder`].
 #[must_use = "nothing is made before `build`"]
 pub struct QueueBuilder<T> {
-    name: String,
+    pub(crate) name: String,
     limiter: Option<Box<dyn RateLimiter<T>>>,
-    #[cfg(feature = "metrics")]
-    metrics: Option<Metrics>,
+    pub(crate) meter: Option<Meter>,
 }
 
 impl<T: Work> QueueBuilder<T> {
@@ -22,8 +20,7 @@ impl<T: Work> QueueBuilder<T> {
         QueueBuilder {
             name,
             limiter: None,
-            #[cfg(feature = "metrics")]
-            metrics: None,
+            meter: None,
         }
     }
 
@@ -33,28 +30,14 @@ impl<T: Work> QueueBuilder<T> {
         self
     }
 
-    /// Where its metrics are shown. Queues of one name are shown as one.
-    #[cfg(feature = "metrics")]
-    pub fn metrics(mut self, metrics: &Metrics) -> Self {
-        self.metrics = Some(metrics.clone());
-        self
-    }
-
     /// The queue.
     #[must_use]
     pub fn build(self) -> WorkQueue<T> {
         let limiter = self.limiter.unwrap_or_else(|| Box::new(default_limiter()));
-        #[cfg(not(feature = "metrics"))]
-        let shared = Arc::new(Shared::new(self.name, limiter, None));
-        #[cfg(feature = "metrics")]
-        let shared = {
-            let meter = self.metrics.map(|metrics| metrics.meter(&self.name));
-            let shared = Arc::new(Shared::new(self.name, limiter, meter));
-            if let Some(meter) = &shared.meter {
-                meter.watch(&shared);
-            }
-            shared
-        };
+        let shared = Arc::new(Shared::new(self.name, limiter, self.meter));
+        if let Some(meter) = &shared.meter {
+            meter.watch(&shared);
+        }
         WorkQueue { shared }
     }
 }

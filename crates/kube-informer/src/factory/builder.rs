@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::informer::InformerBuilder;
 use crate::kind::Kind;
 use crate::reflector::Backoff;
+use crate::reflector::machine::Settings;
 
 /// Everything that can be chosen about a factory. Made by [`SharedInformerFactory::builder`].
 ///
@@ -32,10 +33,7 @@ pub(super) struct Plan {
     namespaces: Vec<String>,
     parameters: Vec<(String, String)>,
     resync: Duration,
-    page_size: Option<u32>,
-    streaming_list: Option<bool>,
-    watch_timeout: Option<Duration>,
-    backoff: Option<Backoff>,
+    settings: Settings,
     keep_managed_fields: bool,
     transform: Option<MetadataTransform>,
     error_handler: Option<ErrorHandler>,
@@ -100,25 +98,25 @@ impl FactoryBuilder {
 
     /// How many objects the server sends at a time; see [`InformerBuilder::page_size`].
     pub fn page_size(mut self, objects: u32) -> Self {
-        self.plan.page_size = Some(objects);
+        self.plan.settings.page_size(objects);
         self
     }
 
     /// Whether to ask for the objects as a stream at all; see [`InformerBuilder::streaming_list`].
     pub fn streaming_list(mut self, streaming: bool) -> Self {
-        self.plan.streaming_list = Some(streaming);
+        self.plan.settings.streaming = streaming;
         self
     }
 
     /// For how long a watch is asked for; see [`InformerBuilder::watch_timeout`].
     pub fn watch_timeout(mut self, least: Duration) -> Self {
-        self.plan.watch_timeout = Some(least);
+        self.plan.settings.watch_timeout(least);
         self
     }
 
     /// How long to wait after failures. Each informer counts its own.
     pub fn backoff(mut self, backoff: Backoff) -> Self {
-        self.plan.backoff = Some(backoff);
+        self.plan.settings.backoff = backoff;
         self
     }
 
@@ -189,21 +187,10 @@ impl Plan {
     pub(super) fn apply<K: Kind>(&self, id: &KindId, mut builder: InformerBuilder<K>) -> InformerBuilder<K> {
         builder = builder
             .namespaces(self.namespaces.iter().cloned())
-            .resync(self.resync);
+            .resync(self.resync)
+            .settings(&self.settings);
         for (name, value) in &self.parameters {
             builder = builder.parameter(name, value);
-        }
-        if let Some(objects) = self.page_size {
-            builder = builder.page_size(objects);
-        }
-        if let Some(streaming) = self.streaming_list {
-            builder = builder.streaming_list(streaming);
-        }
-        if let Some(least) = self.watch_timeout {
-            builder = builder.watch_timeout(least);
-        }
-        if let Some(backoff) = self.backoff {
-            builder = builder.backoff(backoff);
         }
         if self.keep_managed_fields {
             builder = builder.keep_managed_fields();

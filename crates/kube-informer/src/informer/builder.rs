@@ -147,7 +147,7 @@ impl<K: Kind> InformerBuilder<K> {
     /// memory anyway.
     #[must_use]
     pub fn page_size(mut self, objects: u32) -> Self {
-        self.settings.page_size = (objects > 0).then_some(objects);
+        self.settings.page_size(objects);
         self
     }
 
@@ -163,7 +163,16 @@ impl<K: Kind> InformerBuilder<K> {
     /// five.
     #[must_use]
     pub fn watch_timeout(mut self, least: Duration) -> Self {
-        self.settings.watch_timeout = least.max(Duration::from_mins(5));
+        self.settings.watch_timeout(least);
+        self
+    }
+
+    /// What a factory has chosen of this. What is left to chance stays this informer's own.
+    pub(crate) fn settings(mut self, settings: &Settings) -> Self {
+        self.settings = Settings {
+            seed: self.settings.seed,
+            ..settings.clone()
+        };
         self
     }
 

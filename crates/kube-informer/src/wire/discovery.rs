@@ -10,9 +10,9 @@ use kube::client::Body;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::http::{ApiListWatch, check_json, failure, get, request_error};
+use super::http::{ApiListWatch, answer, failure, get};
 use crate::error::Error;
-use crate::kind::Kind;
+use crate::kind::{Kind, ResourceName};
 
 /// No server has so many kinds that its documents are larger.
 const LARGEST_DOCUMENT: usize = 64 << 20;
@@ -30,18 +30,14 @@ pub(super) struct Listed {
 
 impl Listed {
     pub(super) fn of<K: Kind>(kind: &K::DynamicType) -> Listed {
-        let (group, version) = (K::group(kind), K::version(kind));
-        let is_core = group.is_empty();
-        let group_version = if is_core {
-            version.into_owned()
-        } else {
-            format!("{group}/{version}")
-        };
+        let names = ResourceName::of::<K>(kind, None);
+        let is_core = names.group().is_empty();
+        let group_version = names.api_version();
         let root = if is_core { "/api" } else { GROUPS };
         Listed {
             path: format!("{root}/{group_version}"),
             group_version,
-            plural: K::plural(kind).into_owned(),
+            plural: names.plural().to_owned(),
             is_core,
         }
     }
@@ -112,12 +108,10 @@ impl<K: Kind> ApiListWatch<K> {
     }
 
     async fn document<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
-        let request = get(path, "application/json")?;
-        let response = self.client.send(request).await.map_err(request_error)?;
+        let response = answer(&self.client, get(path, "application/json")?).await?;
         if response.status() != StatusCode::OK {
             return Err(failure(response).await);
         }
-        check_json(&response)?;
         let body = whole(response.into_body()).await?;
         serde_json::from_slice(&body)
             .map_err(|error| Error::bad_data_from(format!("no discovery document at {path}"), error))

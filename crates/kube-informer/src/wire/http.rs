@@ -85,13 +85,7 @@ impl<K: Kind> ApiListWatch<K> {
         } else {
             "application/json".to_owned()
         };
-        let request = self.request(&accept, parameters)?;
-        let response = self.client.send(request).await.map_err(request_error)?;
-        if !response.status().is_success() {
-            return Err(failure(response).await);
-        }
-        check_json(&response)?;
-        Ok(response)
+        answer(&self.client, self.request(&accept, parameters)?).await
     }
 }
 
@@ -261,8 +255,18 @@ pub(super) fn get(path: &str, accept: &str) -> Result<Request<Body>, Error> {
         .map_err(|error| Error::bad_data_from("a request that cannot be made", error))
 }
 
+/// Sends a request for JSON, and gets an answer that is some and no failure.
+pub(crate) async fn answer(client: &Client, request: Request<Body>) -> Result<Response<Body>, Error> {
+    let response = client.send(request).await.map_err(request_error)?;
+    if !response.status().is_success() {
+        return Err(failure(response).await);
+    }
+    check_json(&response)?;
+    Ok(response)
+}
+
 /// An answer in another format is the answer of something that is not the API server.
-pub(crate) fn check_json(response: &Response<Body>) -> Result<(), Error> {
+fn check_json(response: &Response<Body>) -> Result<(), Error> {
     let content_type = response
         .headers()
         .get(CONTENT_TYPE)

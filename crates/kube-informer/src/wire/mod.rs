@@ -20,7 +20,7 @@ use crate::error::{Error, StatusError};
 use crate::version::Version;
 
 pub use self::http::ApiListWatch;
-pub(crate) use self::http::{check_json, failure, request_error};
+pub(crate) use self::http::answer;
 pub use self::item::Item;
 
 /// A source of objects that can be listed and watched.

@@ -47,6 +47,8 @@ use prometheus_client::registry::Registry;
 use self::collector::Collector;
 use self::series::Series;
 pub(crate) use self::series::{Meter, Verdict};
+use crate::builder::QueueBuilder;
+use crate::queue::Work;
 
 /// Metrics on a registry, for queues to show themselves on. Clones are the same.
 #[derive(Clone)]
@@ -70,8 +72,16 @@ impl Metrics {
     }
 
     /// What a new queue of this name is measured with.
-    pub(crate) fn meter(&self, name: &str) -> Meter {
+    fn meter(&self, name: &str) -> Meter {
         Meter::new(self.names.of(name))
+    }
+}
+
+impl<T: Work> QueueBuilder<T> {
+    /// Where its metrics are shown. Queues of one name are shown as one.
+    pub fn metrics(mut self, metrics: &Metrics) -> Self {
+        self.meter = Some(metrics.meter(&self.name));
+        self
     }
 }
 

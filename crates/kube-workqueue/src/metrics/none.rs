@@ -1,11 +1,17 @@
 //! The meter of a build without metrics: there is none, so an `Option` of it takes no room and its branches vanish.
 
+use std::sync::Arc;
+
 use crate::core::{Nanos, SlotId};
-use crate::workers::{Failure, Outcome};
+use crate::queue::Shared;
 
 pub(crate) enum Meter {}
 
 impl Meter {
+    pub(crate) fn watch<T>(&self, _queue: &Arc<Shared<T>>) {
+        match *self {}
+    }
+
     pub(crate) fn added(&self, _adds: u64) {
         match *self {}
     }
@@ -30,7 +36,7 @@ impl Meter {
 pub(crate) struct Verdict;
 
 impl Verdict {
-    pub(crate) fn of(_outcome: &Result<Outcome, Failure>) -> Verdict {
+    pub(crate) fn of<O>(_outcome: &O) -> Verdict {
         Verdict
     }
 }

@@ -11,6 +11,7 @@
     reason = "the sources are a library's, and the model uses a part of them"
 )]
 
+#[path = "../../src/builder.rs"]
 mod builder;
 #[path = "../../src/core/mod.rs"]
 mod core;
@@ -18,6 +19,8 @@ mod core;
 mod item;
 #[path = "../../src/limit/mod.rs"]
 mod limit;
+/// A queue without metrics, whatever features the library has.
+#[path = "../../src/metrics/none.rs"]
 mod metrics;
 #[path = "../../src/queue.rs"]
 mod queue;

@@ -70,11 +70,7 @@ async fn read<D: DeserializeOwned>(client: &Client, path: &str, accept: &str) ->
         .header(ACCEPT, accept)
         .body(Body::empty())
         .map_err(|error| Error::bad_data_from("a group or version that no request can name", error))?;
-    let response = client.send(request).await.map_err(wire::request_error)?;
-    if !response.status().is_success() {
-        return Err(wire::failure(response).await);
-    }
-    wire::check_json(&response)?;
+    let response = wire::answer(client, request).await?;
     let body = Limited::new(response.into_body(), LARGEST_DOCUMENT)
         .collect()
         .await;

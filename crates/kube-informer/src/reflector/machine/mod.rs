@@ -46,6 +46,8 @@ const LIST_SILENCE: Duration = Duration::from_mins(1);
 /// A page may be empty where a selector fits nothing in it. The next is not asked for at once, since a list of empty pages
 /// need never end.
 const EMPTY_PAGE_PAUSE: Duration = Duration::from_secs(1);
+/// The shortest time a watch is asked for, and the one that nobody chose.
+const SHORTEST_WATCH: Duration = Duration::from_mins(5);
 /// The longest time a watch is asked for.
 const LONGEST_WATCH: Duration = Duration::from_hours(24);
 /// How often in a row another request may take the place of one that failed, before there is a wait.
@@ -70,10 +72,21 @@ impl Default for Settings {
         Settings {
             page_size: None,
             streaming: true,
-            watch_timeout: Duration::from_mins(5),
+            watch_timeout: SHORTEST_WATCH,
             backoff: Backoff::default(),
             seed: fastrand::u64(..),
         }
+    }
+}
+
+impl Settings {
+    /// A page of nothing leaves it to the rules.
+    pub(crate) fn page_size(&mut self, objects: u32) {
+        self.page_size = (objects > 0).then_some(objects);
+    }
+
+    pub(crate) fn watch_timeout(&mut self, least: Duration) {
+        self.watch_timeout = least.max(SHORTEST_WATCH);
     }
 }
 
