@@ -62,8 +62,12 @@ impl Program {
 
     /// Ctrl-C; it has to end well.
     pub(crate) async fn stop(mut self) {
-        let id = self.child.id().expect("it runs").to_string();
-        let sent = Command::new("kill").args(["-INT", &id]).status().await;
+        let id = self.child.id().expect("it runs");
+        // Every shell has it; not every machine has it as a program.
+        let sent = Command::new("sh")
+            .args(["-c", &format!("kill -INT {id}")])
+            .status()
+            .await;
         assert!(sent.expect("kill").success());
         let ended = timeout(PATIENCE, self.child.wait()).await;
         let status: ExitStatus = ended.expect("an end in time").expect("its status");

@@ -57,10 +57,11 @@ fn serve(kubeconfig: &Path, more: &[&str]) -> (Child, Vec<String>) {
 }
 
 fn terminate(mut child: Child) -> std::process::ExitStatus {
-    let killed = Command::new("kill")
-        .arg(child.id().to_string())
+    // Every shell has it; not every machine has it as a program.
+    let killed = Command::new("sh")
+        .args(["-c", &format!("kill {}", child.id())])
         .status()
-        .expect("kill");
+        .expect("a shell");
     assert!(killed.success());
     child.wait().expect("it ends")
 }
