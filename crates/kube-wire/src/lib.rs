@@ -29,4 +29,7 @@
 pub mod names;
 pub mod protobuf;
 pub mod selector;
+mod skip;
 mod table;
+
+pub use self::skip::{BadPath, Skip};
