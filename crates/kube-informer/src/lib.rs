@@ -35,6 +35,7 @@ mod delta_fifo;
 mod enqueue;
 mod error;
 mod factory;
+mod form;
 mod informer;
 mod key;
 mod kind;
@@ -44,6 +45,8 @@ mod processor;
 mod reflector;
 mod selector;
 mod store;
+mod transform;
+mod uid;
 mod version;
 mod wire;
 
@@ -53,9 +56,11 @@ pub use error::{Doing, Error, StatusError};
 pub use factory::{
     DiscoveredResource, Discovery, DynamicKind, FactoryBuilder, Readiness, SharedInformerFactory, groups,
 };
+pub use form::Form;
 pub use informer::{InformerBuilder, SharedInformer, State, Status};
 pub use key::Key;
 pub use kind::{Kind, ResourceName};
+pub use kube_wire::{BadPath, Skip};
 pub use kube_wire::selector::{ParseSelectorError, Selector};
 pub use object::Object;
 pub use processor::{
@@ -68,7 +73,7 @@ pub use store::{Index, IndexValue, Lister, NamespaceLister, Objects, Snapshot, T
 pub use tokio_util::sync::CancellationToken;
 pub use version::Version;
 pub use wire::{
-    ApiListWatch, Item, ListPart, ListRequest, ListWatch, Listing, WatchEvent, WatchRequest, Watching,
+    ApiListWatch, Item, ListPart, ListRequest, ListWatch, Listing, WatchEvent, WatchRequest, Watching, WireFormat,
 };
 
 /// What a first program needs, the work queue included: `use kube_informer::prelude::*;`

@@ -73,6 +73,36 @@ impl Skip {
         Ok(self)
     }
 
+    /// Leaves out what any of the two leaves out.
+    #[must_use]
+    pub fn and(mut self, other: &Skip) -> Skip {
+        fn add_all(skip: &mut Skip, node: &Node, path: &mut Vec<Box<str>>) {
+            for (step, node) in &node.steps {
+                path.push(step.clone());
+                if node.steps.is_empty() {
+                    skip.add(path);
+                } else {
+                    add_all(skip, node, path);
+                }
+                path.pop();
+            }
+        }
+        add_all(&mut self, &other.root, &mut Vec::new());
+        self
+    }
+
+    /// Whether a field is left out, by itself or with what it is in.
+    pub fn skips(&self, steps: &[&str]) -> bool {
+        let mut within = self.start();
+        for step in steps {
+            match within.field(step) {
+                Some(next) => within = next,
+                None => return true,
+            }
+        }
+        false
+    }
+
     /// Whether nothing is left out.
     pub fn is_nothing(&self) -> bool {
         self.root.steps.is_empty()
@@ -189,25 +219,13 @@ impl std::error::Error for BadPath {}
 mod tests {
     use super::*;
 
-    /// Whether a field is left out.
-    fn skips(skip: &Skip, steps: &[&str]) -> bool {
-        let mut within = skip.start();
-        for step in steps {
-            match within.field(step) {
-                Some(next) => within = next,
-                None => return true,
-            }
-        }
-        false
-    }
-
     #[test]
     fn a_field_is_left_out_with_all_that_is_in_it_and_nothing_else() {
         let skip = Skip::managed_fields().path("spec.containers.env").unwrap();
-        assert!(skips(&skip, &["metadata", "managedFields"]));
-        assert!(skips(&skip, &["spec", "containers", "env", "value"]));
+        assert!(skip.skips(&["metadata", "managedFields"]));
+        assert!(skip.skips(&["spec", "containers", "env", "value"]));
         for kept in [["metadata", "name"], ["spec", "env"], ["managedFields", "spec"]] {
-            assert!(!skips(&skip, &kept), "{kept:?}");
+            assert!(!skip.skips(&kept), "{kept:?}");
         }
         assert!(skip.start().field("status").unwrap().is_kept());
         assert!(Skip::nothing().start().is_kept());
@@ -216,10 +234,10 @@ mod tests {
     #[test]
     fn keys_with_dots_stand_in_brackets() {
         let skip = Skip::nothing().path("metadata.annotations[a.b/c]").unwrap();
-        assert!(skips(&skip, &["metadata", "annotations", "a.b/c"]));
-        assert!(!skips(&skip, &["metadata", "annotations", "a"]));
+        assert!(skip.skips(&["metadata", "annotations", "a.b/c"]));
+        assert!(!skip.skips(&["metadata", "annotations", "a"]));
         let deeper = Skip::nothing().path(".data[tls.key].x[y]").unwrap();
-        assert!(skips(&deeper, &["data", "tls.key", "x", "y"]));
+        assert!(deeper.skips(&["data", "tls.key", "x", "y"]));
     }
 
     #[test]
@@ -235,9 +253,19 @@ mod tests {
             .path("status.conditions")
             .unwrap();
         assert_eq!(inner_first, outer_first);
-        assert!(skips(&outer_first, &["status", "phase"]));
+        assert!(outer_first.skips(&["status", "phase"]));
         let twice = Skip::managed_fields().path("metadata.managedFields").unwrap();
         assert_eq!(twice, Skip::managed_fields());
+    }
+
+    #[test]
+    fn two_of_them_leave_out_what_any_of_them_does() {
+        let both = Skip::managed_fields().and(&Skip::nothing().path("status.a").unwrap());
+        assert!(both.skips(&["metadata", "managedFields"]) && both.skips(&["status", "a"]));
+        assert!(!both.skips(&["status"]));
+        let wider = both.clone().and(&Skip::nothing().path("status").unwrap());
+        assert!(wider.skips(&["status", "b"]));
+        assert_eq!(wider.clone().and(&both), wider);
     }
 
     #[test]
