@@ -27,6 +27,7 @@
 //! protobuf into typed objects directly.
 
 mod identity;
+pub mod json;
 pub mod names;
 pub mod protobuf;
 pub mod selector;

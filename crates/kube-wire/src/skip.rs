@@ -4,6 +4,7 @@
 //! and protobuf alike, because it is about fields as JSON calls them.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 /// The fields of a kind that are left out.
 ///
@@ -51,6 +52,18 @@ impl Skip {
         let mut skip = Skip::nothing();
         skip.add(&["metadata".into(), "managedFields".into()]);
         skip
+    }
+
+    /// Leaves out of `metadata` what whoever holds an object knows anyway, and what may be large.
+    pub(crate) fn all_but_an_outline() -> &'static Skip {
+        static SKIP: OnceLock<Skip> = OnceLock::new();
+        SKIP.get_or_init(|| {
+            let mut skip = Skip::managed_fields();
+            for field in ["name", "generateName", "namespace", "resourceVersion", "selfLink", "annotations"] {
+                skip.add(&["metadata".into(), field.into()]);
+            }
+            skip
+        })
     }
 
     /// Leaves out one more field, and all that is in it.

@@ -107,7 +107,7 @@ impl<K: Kind> ApiListWatch<K> {
                     None => return Err(another_format(&response, &accept)),
                 },
                 // A server that does not even want to be asked for it is asked once, and then never again.
-                Err(error) if error.status_error().is_some_and(|status| status.code == 406) => {
+                Err(error) if error.server_status().is_some_and(|status| status.code == 406) => {
                     self.language.json_only.store(true, Ordering::Relaxed);
                 }
                 Err(error) => return Err(error),
