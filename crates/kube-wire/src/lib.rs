@@ -26,10 +26,12 @@
 //! **Status.** Objects are converted to and from [`serde_json::Value`]. There is no serde `Deserializer` yet that reads
 //! protobuf into typed objects directly.
 
+mod identity;
 pub mod names;
 pub mod protobuf;
 pub mod selector;
 mod skip;
 mod table;
 
+pub use self::identity::Identity;
 pub use self::skip::{BadPath, Skip};
