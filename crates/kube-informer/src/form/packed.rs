@@ -37,9 +37,9 @@ enum Body {
 }
 
 struct Compressed {
-    /// First the head, which is an object with nothing but small metadata, then the compressed whole.
+    /// First the outline, then the compressed whole.
     bytes: Box<[u8]>,
-    head: u32,
+    outline: u32,
     plain: u32,
     dictionary: Option<Arc<Dictionary>>,
 }
@@ -114,32 +114,32 @@ impl<K> Packed<K> {
         self.uid
     }
 
-    /// Looks at an object that has at least the [`Format::head`] of this one.
-    fn with_head<R>(&self, look: impl FnOnce(Format, &[u8]) -> R) -> R {
+    /// Looks at an object that has at least the [`Format::outline`] of this one.
+    fn with_outline<R>(&self, look: impl FnOnce(Format, &[u8]) -> R) -> R {
         match &*self.body.lock() {
             Body::Plain(plain) => look(self.format, plain),
             Body::Kept(plain) => look(self.format, plain),
-            Body::Compressed(compressed) => look(self.format, compressed.head()),
+            Body::Compressed(compressed) => look(self.format, compressed.outline()),
         }
     }
 
     pub(super) fn matches(&self, selector: &Selector) -> bool {
         // It was decoded before it came here, so its metadata can be read.
-        self.with_head(|format, head| format.matches(head, selector).unwrap_or(false))
+        self.with_outline(|format, outline| format.matches(outline, selector).unwrap_or(false))
     }
 
     pub(crate) fn label(&self, name: &str) -> Option<String> {
-        self.with_head(|format, head| format.label(head, name).ok().flatten().map(Cow::into_owned))
+        self.with_outline(|format, outline| format.label(outline, name).ok().flatten().map(Cow::into_owned))
     }
 
     pub(crate) fn uid(&self) -> Option<String> {
-        let uid = self.with_head(|format, head| format.identity(head).map(|known| known.uid.into_owned()));
+        let uid = self.with_outline(|format, outline| format.identity(outline).map(|known| known.uid.into_owned()));
         uid.ok().filter(|uid| !uid.is_empty())
     }
 
-    /// What is asked for of the metadata, as far as the head has it.
+    /// What is asked for of the metadata, as far as the outline has it.
     pub(crate) fn metadata<T: DeserializeOwned + Default>(&self) -> T {
-        self.with_head(|format, head| format.metadata(head).unwrap_or_default())
+        self.with_outline(|format, outline| format.metadata(outline).unwrap_or_default())
     }
 
     /// The whole object as it came, without what is left out.
@@ -195,12 +195,12 @@ impl<K> Packed<K> {
         dictionary: Option<&Arc<Dictionary>>,
     ) -> Option<Compressed> {
         let mut bytes = Vec::with_capacity(plain.len());
-        self.format.head(plain, &mut bytes).ok()?;
-        let head = bytes.len();
+        self.format.outline(plain, &mut bytes).ok()?;
+        let outline = bytes.len();
         bytes.extend_from_slice(compressor.compress(plain)?);
         (bytes.len() < plain.len() / 8 * 7).then_some(Compressed {
             bytes: bytes.into_boxed_slice(),
-            head: u32::try_from(head).ok()?,
+            outline: u32::try_from(outline).ok()?,
             plain: u32::try_from(plain.len()).ok()?,
             dictionary: dictionary.cloned(),
         })
@@ -225,12 +225,12 @@ impl Compressed {
         }
     }
 
-    fn head(&self) -> &[u8] {
-        &self.bytes[..self.head as usize]
+    fn outline(&self) -> &[u8] {
+        &self.bytes[..self.outline as usize]
     }
 
     fn plain(&self) -> Vec<u8> {
-        let compressed = &self.bytes[self.head as usize..];
+        let compressed = &self.bytes[self.outline as usize..];
         decompress(compressed, self.plain as usize, self.dictionary.as_deref())
     }
 }

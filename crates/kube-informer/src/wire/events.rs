@@ -102,7 +102,7 @@ impl Events {
                     return Some(json_event(&rest, &self.expected));
                 }
             }
-            Frames::Protobuf(frames, _) if frames.is_between() => return None,
+            Frames::Protobuf(frames, _) if frames.finish().is_ok() => return None,
             Frames::Protobuf(..) => {}
         }
         let cause = io::Error::from(io::ErrorKind::UnexpectedEof);

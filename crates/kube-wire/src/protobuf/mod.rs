@@ -22,12 +22,18 @@
 //! bytes that Kubernetes would write.
 
 mod decode;
+mod deserialize;
 mod encode;
 mod envelope;
 mod error;
 mod forms;
+mod incoming;
 mod list;
+mod list_reader;
+mod metadata;
+mod prune;
 mod read;
+mod schema;
 #[cfg(test)]
 mod tests;
 mod time;
@@ -43,7 +49,10 @@ use crate::table::{MessageId, table};
 pub use self::envelope::Envelope;
 pub use self::error::Error;
 pub use self::list::ListEncoder;
-pub use self::watch::{MAX_FRAME, WatchEvent, split_frame};
+pub use self::list_reader::{ListEvent, ListMeta, ListReader};
+pub use self::metadata::Labels;
+pub use self::schema::Schema;
+pub use self::watch::{FrameReader, MAX_FRAME, WatchEvent, split_frame};
 
 /// The media type of one object or list.
 pub const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";

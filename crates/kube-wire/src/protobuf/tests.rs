@@ -1,6 +1,11 @@
 mod forms;
 mod hostile;
+mod list_reader;
 mod lists;
+mod metadata;
+mod prune;
+mod random;
+mod typed;
 
 use serde_json::{Value, json};
 
