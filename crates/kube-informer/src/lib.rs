@@ -60,8 +60,8 @@ pub use form::Form;
 pub use informer::{InformerBuilder, SharedInformer, State, Status};
 pub use key::Key;
 pub use kind::{Kind, ResourceName};
-pub use kube_wire::{BadPath, Skip};
 pub use kube_wire::selector::{ParseSelectorError, Selector};
+pub use kube_wire::{BadPath, Skip};
 pub use object::Object;
 pub use processor::{
     Callbacks, Deleted, Event, EventHandler, Events, Filtered, HandlerOptions, Registration, callbacks,
@@ -73,7 +73,8 @@ pub use store::{Index, IndexValue, Lister, NamespaceLister, Objects, Snapshot, T
 pub use tokio_util::sync::CancellationToken;
 pub use version::Version;
 pub use wire::{
-    ApiListWatch, Item, ListPart, ListRequest, ListWatch, Listing, WatchEvent, WatchRequest, Watching, WireFormat,
+    ApiListWatch, Item, ListPart, ListRequest, ListWatch, Listing, WatchEvent, WatchRequest, Watching,
+    WireFormat,
 };
 
 /// What a first program needs, the work queue included: `use kube_informer::prelude::*;`

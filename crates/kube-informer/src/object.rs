@@ -113,7 +113,12 @@ impl<K: kube::Resource> Object<K> {
     #[must_use]
     pub fn owner_references(&self) -> Cow<'_, [OwnerReference]> {
         match &self.entry.value {
-            Value::Typed(object) => object.meta().owner_references.as_deref().unwrap_or_default().into(),
+            Value::Typed(object) => object
+                .meta()
+                .owner_references
+                .as_deref()
+                .unwrap_or_default()
+                .into(),
             Value::Packed(packed) => packed.metadata::<Owners>().owner_references.into(),
         }
     }

@@ -59,7 +59,14 @@ impl Skip {
         static SKIP: OnceLock<Skip> = OnceLock::new();
         SKIP.get_or_init(|| {
             let mut skip = Skip::managed_fields();
-            for field in ["name", "generateName", "namespace", "resourceVersion", "selfLink", "annotations"] {
+            for field in [
+                "name",
+                "generateName",
+                "namespace",
+                "resourceVersion",
+                "selfLink",
+                "annotations",
+            ] {
                 skip.add(&["metadata".into(), field.into()]);
             }
             skip

@@ -111,9 +111,7 @@ pub(super) fn decompress(compressed: &[u8], length: usize, dictionary: Option<&D
     let mut context = CONTEXTS.lock().pop().unwrap_or_else(DCtx::create);
     let mut text = Vec::with_capacity(length);
     let done = match dictionary {
-        Some(dictionary) => {
-            context.decompress_using_ddict(&mut text, compressed, &dictionary.decompress)
-        }
+        Some(dictionary) => context.decompress_using_ddict(&mut text, compressed, &dictionary.decompress),
         None => context.decompress(&mut text, compressed),
     };
     // What was compressed here, and never left this memory, is whole.

@@ -133,7 +133,8 @@ impl<K> Packed<K> {
     }
 
     pub(crate) fn uid(&self) -> Option<String> {
-        let uid = self.with_outline(|format, outline| format.identity(outline).map(|known| known.uid.into_owned()));
+        let uid =
+            self.with_outline(|format, outline| format.identity(outline).map(|known| known.uid.into_owned()));
         uid.ok().filter(|uid| !uid.is_empty())
     }
 
@@ -207,6 +208,7 @@ impl<K> Packed<K> {
     }
 
     /// How much memory its bytes take.
+    #[cfg(test)]
     pub(super) fn size(&self) -> usize {
         match &*self.body.lock() {
             Body::Plain(plain) => plain.len(),

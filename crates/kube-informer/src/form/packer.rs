@@ -43,7 +43,12 @@ impl<K: Kind> Packer<K> {
                 () = this.packing.listed.notified() => true,
                 () = tokio::time::sleep(REST) => false,
             };
-            if listed && stop.run_until_cancelled(tokio::time::sleep(SETTLE)).await.is_none() {
+            if listed
+                && stop
+                    .run_until_cancelled(tokio::time::sleep(SETTLE))
+                    .await
+                    .is_none()
+            {
                 return;
             }
             if this.packing.waiting() == 0 {

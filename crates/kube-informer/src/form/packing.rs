@@ -1,7 +1,7 @@
 //! What all packed objects of one cache share.
 
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use bytes::{Bytes, BytesMut};
 use kube_wire::Skip;

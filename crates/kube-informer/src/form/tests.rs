@@ -95,7 +95,10 @@ impl Cache {
     }
 
     fn get(&self, number: usize) -> Object<ConfigMap> {
-        self.store.snapshot().get(&key(number)).expect("it is in the cache")
+        self.store
+            .snapshot()
+            .get(&key(number))
+            .expect("it is in the cache")
     }
 
     fn round(&self, all: bool) {
@@ -251,7 +254,11 @@ fn notes_of_decoded_objects_go_with_them() {
     let held: Vec<_> = (0..500).map(|number| cache.get(number).arc()).collect();
     assert!(cache.packing.decoded.lock().len() >= 500);
     cache.list(0);
-    assert_eq!(cache.packing.decoded.lock().len(), 0, "they go with the packed object");
+    assert_eq!(
+        cache.packing.decoded.lock().len(),
+        0,
+        "they go with the packed object"
+    );
     assert_eq!(held[499].metadata.name.as_deref(), Some("map-499"));
     assert_eq!(cache.packing.waiting(), 0);
 }
@@ -334,7 +341,10 @@ fn what_does_not_become_smaller_stays_as_it_is() {
     let plain = packed.to_compress(true, None).unwrap();
     assert_eq!(packed.compress(&plain, &mut compressor, None), size);
     assert_eq!(cache.packing.waiting(), 0);
-    assert!(packed.to_compress(true, None).is_none(), "it is not tried again and again");
+    assert!(
+        packed.to_compress(true, None).is_none(),
+        "it is not tried again and again"
+    );
     assert_eq!(packed.object(&key(1)).data.as_ref().unwrap()["noise"], noise);
 }
 
@@ -353,7 +363,10 @@ fn bytes_that_are_no_object_of_the_kind_are_refused_with_their_name() {
         .err()
         .expect("it is no config map");
     assert!(error.is_bad_data());
-    assert!(error.to_string().contains("shop/map-1 does not fit the type"), "{error}");
+    assert!(
+        error.to_string().contains("shop/map-1 does not fit the type"),
+        "{error}"
+    );
     assert_eq!(cache.packing.waiting(), 0);
 }
 

@@ -221,13 +221,17 @@ pub(super) fn protobuf_event<K: Kind>(
                 .event()
         }
         "ERROR" => {
-            let no_status = |error| Error::bad_data_from("a failure in the watch that is not a Status", error);
-            if (object.api_version, object.kind) != ("v1", "Status") {
-                return Err(no_status(format!("it is {} {}", object.api_version, object.kind).into()));
-            }
-            let status = status_schema()
-                .decode::<kube::core::Status>(object.raw, &Skip::nothing())
-                .map_err(|error| no_status(error.into()))?;
+            let status = if (object.api_version, object.kind) == ("v1", "Status") {
+                status_schema().decode::<kube::core::Status>(object.raw, &Skip::nothing())
+            } else {
+                return Err(Error::bad_data(format!(
+                    "{} {} as a failure in the watch, which is not a Status",
+                    object.api_version, object.kind
+                )));
+            };
+            let status = status.map_err(|error| {
+                Error::bad_data_from("a failure in the watch that is not a Status", error)
+            })?;
             Ok(WatchEvent::Failure(status_error(status, 0)))
         }
         other => Err(unknown(other)),

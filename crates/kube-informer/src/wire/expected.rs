@@ -37,7 +37,12 @@ impl Expected {
     }
 
     /// Items of a list and old servers leave the type out; a wrong one is never accepted.
-    pub(super) fn check(&self, api_version: Option<&str>, kind: Option<&str>, list: bool) -> Result<(), Error> {
+    pub(super) fn check(
+        &self,
+        api_version: Option<&str>,
+        kind: Option<&str>,
+        list: bool,
+    ) -> Result<(), Error> {
         if kind == Some("Table") {
             return Err(Error::bad_data(
                 "a Table, the form for people, instead of objects",

@@ -106,14 +106,20 @@ impl<K: Kind> Item<K> {
 impl Encoded {
     /// The object itself, without what is left out.
     pub(crate) fn decode<K: Kind>(&self, key: &Key, skip: &Skip) -> Result<K, Error> {
-        let object: K = self.format.decode(&self.bytes, skip).map_err(|source| {
-            Error::bad_data_from(format!("{key} does not fit the type"), source)
-        })?;
+        let object: K = self
+            .format
+            .decode(&self.bytes, skip)
+            .map_err(|source| Error::bad_data_from(format!("{key} does not fit the type"), source))?;
         // Bytes that say two things of themselves would be stored under a key that is not theirs.
         let meta = object.meta();
-        let namespace = meta.namespace.as_deref().filter(|namespace| !namespace.is_empty());
+        let namespace = meta
+            .namespace
+            .as_deref()
+            .filter(|namespace| !namespace.is_empty());
         if !key.is(namespace, meta.name.as_deref().unwrap_or_default()) {
-            return Err(Error::bad_data(format!("{key} says that it has another name, too")));
+            return Err(Error::bad_data(format!(
+                "{key} says that it has another name, too"
+            )));
         }
         Ok(object)
     }
@@ -122,7 +128,11 @@ impl Encoded {
 fn identity_of<K: kube::Resource>(object: &K) -> Result<(Key, Version), Error> {
     let meta = object.meta();
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    named(&text(&meta.namespace), &text(&meta.name), &text(&meta.resource_version))
+    named(
+        &text(&meta.namespace),
+        &text(&meta.name),
+        &text(&meta.resource_version),
+    )
 }
 
 fn named(namespace: &str, name: &str, version: &str) -> Result<(Key, Version), Error> {

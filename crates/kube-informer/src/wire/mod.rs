@@ -23,10 +23,10 @@ use futures::stream::BoxStream;
 use crate::error::{Error, StatusError};
 use crate::version::Version;
 
-pub use self::http::{ApiListWatch, WireFormat};
-pub(crate) use self::http::answer;
-pub use self::item::Item;
 pub(crate) use self::format::Format;
+pub(crate) use self::http::answer;
+pub use self::http::{ApiListWatch, WireFormat};
+pub use self::item::Item;
 pub(crate) use self::item::{Body, Encoded};
 
 /// A source of objects that can be listed and watched.

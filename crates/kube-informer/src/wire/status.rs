@@ -26,7 +26,9 @@ pub(crate) async fn failure(response: Response<Body>) -> Error {
         .map(Duration::from_secs);
     let body = words(response.into_body()).await;
     let mut status = match read(&body) {
-        Some(status) if !(status.message.is_empty() && status.reason.is_empty()) => status_error(status, code),
+        Some(status) if !(status.message.is_empty() && status.reason.is_empty()) => {
+            status_error(status, code)
+        }
         // A proxy answers in its own words; the first line of them is enough.
         _ => StatusError {
             code,

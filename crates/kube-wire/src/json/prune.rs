@@ -61,7 +61,10 @@ pub fn outline(text: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
     let mut write = || {
         let mut cursor = metadata_of(text)?.ok_or_else(|| Error::expected("metadata", text.len()))?;
         cursor.peek()?;
-        let within = Skip::all_but_an_outline().start().field("metadata").unwrap_or(Within::KEPT);
+        let within = Skip::all_but_an_outline()
+            .start()
+            .field("metadata")
+            .unwrap_or(Within::KEPT);
         out.extend_from_slice(br#"{"metadata":"#);
         let mut pruner = Pruner {
             text,

@@ -129,7 +129,9 @@ impl Schema {
     /// Adds to `out` an object that has nothing but what others are chosen by: labels, uid, owners, finalizers and times,
     /// all in its metadata. [`matches`](Self::matches) and [`label`](Self::label) say the same of it as of the whole object.
     pub fn outline(&self, message: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
-        let number = self.metadata.ok_or_else(|| Error::expected("an object with metadata"))?;
+        let number = self
+            .metadata
+            .ok_or_else(|| Error::expected("an object with metadata"))?;
         let mut metadata = Writer::default();
         let mut fields = Fields::of(message);
         while let Some((found, content)) = fields.next()? {

@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::delta_fifo::{Delta, DeltaFifo, Listed, Scope};
 use crate::error::{Chain, Error};
-use crate::kind::ResourceName;
 use crate::form::Value;
+use crate::kind::ResourceName;
 use crate::object::Unplaced;
 use crate::reflector::driver::{Driver, Intake, Requested};
 use crate::reflector::machine::Settings;

@@ -3,5 +3,4 @@
 mod discovery;
 mod http;
 mod json;
-mod lines;
 mod sockets;
