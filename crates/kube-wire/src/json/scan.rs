@@ -46,19 +46,16 @@ impl Scanner {
         if self.shape == Shape::Open {
             return bytes.iter().position(|byte| ends_word(*byte));
         }
-        let mut blocks = bytes.chunks_exact(BLOCK);
-        let mut at = 0;
-        for block in &mut blocks {
-            let block = block.try_into().expect("a chunk has the size asked for");
+        let (blocks, rest) = bytes.as_chunks::<BLOCK>();
+        for (at, block) in blocks.iter().enumerate() {
             if let Some(end) = self.block(block, BLOCK) {
-                return Some(at + end);
+                return Some(at * BLOCK + end);
             }
-            at += BLOCK;
         }
-        let rest = blocks.remainder();
         let mut block = [b' '; BLOCK];
         block[..rest.len()].copy_from_slice(rest);
-        self.block(&block, rest.len()).map(|end| at + end)
+        let end = self.block(&block, rest.len())?;
+        Some(blocks.len() * BLOCK + end)
     }
 
     /// As [`end`](Self::end), for the first `len` bytes of a block; the others are spaces.
@@ -100,21 +97,22 @@ impl Scanner {
     }
 
     /// Which bytes stand after a backslash that counts.
-    fn escapes(&mut self, mut backslashes: u64, len: usize) -> u64 {
-        let mut escaped = u64::from(self.escaped);
-        self.escaped = false;
-        backslashes &= !escaped;
-        while backslashes != 0 {
-            let at = backslashes.trailing_zeros() as usize;
-            if at + 1 == len {
-                self.escaped = true;
-                break;
-            }
-            let next = 1 << (at + 1);
-            escaped |= next;
-            backslashes &= !(next | 1 << at);
+    fn escapes(&mut self, backslashes: u64, len: usize) -> u64 {
+        const EVEN: u64 = u64::from_ne_bytes([0x55; 8]);
+        let before = u64::from(self.escaped);
+        let backslashes = backslashes & !before;
+        if backslashes == 0 {
+            self.escaped = false;
+            return before;
         }
-        escaped
+        // Of a run of backslashes the first counts, and every second after it. Where a run begins at an even place, its
+        // first bit added to it clears it and sets the bit after it, which is no backslash.
+        let first = backslashes & !(backslashes << 1);
+        let from_even = backslashes & !backslashes.wrapping_add(first & EVEN);
+        let from_odd = backslashes & !from_even;
+        let counting = (from_even & EVEN) | (from_odd & !EVEN);
+        self.escaped = counting >> (len - 1) & 1 == 1;
+        counting << 1 | before
     }
 }
 

@@ -98,7 +98,7 @@ fn what_is_no_text_is_an_error_with_its_place() {
         ),
         (
             b"{\"metadata\":{\"name\":\"\n\"}}",
-            "metadata.name: expected text in UTF-8 without control",
+            "metadata.name: expected a string without control characters, at byte 21",
         ),
         (br#"{"metadata":{"uid":"\ud800"}}"#, "metadata.uid: "),
         (
