@@ -90,22 +90,24 @@ impl<'a> Cursor<'a> {
         let offset = self.at;
         let mut has_escapes = false;
         loop {
-            let Some(len) = plain_len(&self.text[self.at..]) else {
-                return Err(Error::cut_short(self.text.len()));
-            };
-            self.at += len;
-            if self.text[self.at] == b'"' {
-                let raw = &self.text[offset..self.at];
-                self.at += 1;
-                return Ok(Str {
-                    raw,
-                    has_escapes,
-                    offset,
-                });
+            self.at += plain_len(&self.text[self.at..]);
+            match self.text.get(self.at) {
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    has_escapes = true;
+                    self.at = (self.at + 2).min(self.text.len());
+                }
+                Some(_) => return Err(Error::expected("a string without control characters", self.at)),
+                None => return Err(Error::cut_short(self.at)),
             }
-            has_escapes = true;
-            self.at = (self.at + 2).min(self.text.len());
         }
+        let raw = &self.text[offset..self.at];
+        self.at += 1;
+        Ok(Str {
+            raw,
+            has_escapes,
+            offset,
+        })
     }
 
     /// A string, or `null`, which Go writes and reads as nothing.
@@ -169,23 +171,8 @@ impl<'a> Cursor<'a> {
 }
 
 impl<'a> Str<'a> {
-    /// That it is a string as JSON has them. Whether its escapes are characters is not asked.
-    pub(super) fn check(self) -> Result<(), Error> {
-        let mut control = false;
-        for byte in self.raw {
-            control |= *byte < 0x20;
-        }
-        let wrong = |at| {
-            Error::expected(
-                "a string without control characters and unknown escapes",
-                self.offset + at,
-            )
-        };
-        if control {
-            return Err(wrong(
-                self.raw.iter().position(|byte| *byte < 0x20).unwrap_or_default(),
-            ));
-        }
+    /// That its escapes are some that JSON has. Whether they are characters is not asked.
+    pub(super) fn check_escapes(self) -> Result<(), Error> {
         let mut at = 0;
         while self.has_escapes
             && let Some(next) = memchr::memchr(b'\\', &self.raw[at..])
@@ -194,7 +181,7 @@ impl<'a> Str<'a> {
             at += match &self.raw[at + 1..] {
                 [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => 2,
                 [b'u', hex @ ..] if hex.len() >= 4 && hex[..4].iter().all(u8::is_ascii_hexdigit) => 6,
-                _ => return Err(wrong(at)),
+                _ => return Err(Error::expected("an escape that JSON has", self.offset + at)),
             };
         }
         Ok(())
@@ -230,11 +217,8 @@ impl<'a> Str<'a> {
 
     /// What it says, if it has no escapes.
     pub(super) fn plain(self) -> Result<&'a str, Error> {
-        let wrong = |at| Error::expected("text in UTF-8 without control characters", self.offset + at);
-        if let Some(at) = self.raw.iter().position(|byte| matches!(byte, 0..0x20)) {
-            return Err(wrong(at));
-        }
-        std::str::from_utf8(self.raw).map_err(|error| wrong(error.valid_up_to()))
+        std::str::from_utf8(self.raw)
+            .map_err(|error| Error::expected("text in UTF-8", self.offset + error.valid_up_to()))
     }
 }
 
@@ -242,15 +226,22 @@ pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
 }
 
-/// How many bytes stand before the next quote or backslash.
-fn plain_len(text: &[u8]) -> Option<usize> {
-    // Most strings are shorter than it takes to begin a search by vectors.
-    const NEAR: usize = 16;
-    let near = text.len().min(NEAR);
-    if let Some(at) = text[..near].iter().position(|byte| matches!(byte, b'"' | b'\\')) {
-        return Some(at);
+/// How many bytes stand before the next that ends a plain part of a string: a quote, a backslash or a control character.
+fn plain_len(text: &[u8]) -> usize {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    let (words, rest) = text.as_chunks::<8>();
+    for (at, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        // A byte below the limit borrows into its highest bit, and then maybe from the byte above it: the lowest is right.
+        let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word;
+        let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+        let ends = (equal(b'"') | equal(b'\\') | below(word, 0x20)) & (ONES << 7);
+        if ends != 0 {
+            return at * 8 + ends.trailing_zeros() as usize / 8;
+        }
     }
-    memchr::memchr2(b'"', b'\\', &text[near..]).map(|at| near + at)
+    let ends = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+    text.len() - rest.len() + rest.iter().position(ends).unwrap_or(rest.len())
 }
 
 /// How many bytes a number has.

@@ -26,7 +26,10 @@ use crate::skip::Within;
 /// # Ok::<(), json::Error>(())
 /// ```
 pub fn decode<'de, T: Deserialize<'de>>(text: &'de [u8], skip: &Skip) -> Result<T, Error> {
-    decode_part(text, 0, skip.start(), Once::OBJECT)
+    let mut json = serde_json::Deserializer::from_slice(text);
+    T::deserialize(Filtered::new(&mut json, skip.start(), Once::OBJECT))
+        .and_then(|value| json.end().map(|()| value))
+        .map_err(|error| Error::decode(text, 0, error))
 }
 
 /// Decodes only an object's `metadata`. What comes after it is not read.
@@ -35,29 +38,14 @@ pub fn decode<'de, T: Deserialize<'de>>(text: &'de [u8], skip: &Skip) -> Result<
 /// As [`decode`]; there is no `metadata`.
 pub fn metadata<'de, T: Deserialize<'de>>(text: &'de [u8], skip: &Skip) -> Result<T, Error> {
     let find = || {
-        let Some(mut cursor) = metadata_of(text)? else {
-            return Err(Error::expected("metadata", text.len()));
-        };
+        let mut cursor = metadata_of(text)?.ok_or_else(|| Error::expected("metadata", text.len()))?;
         cursor.peek()?;
-        let start = cursor.offset();
-        cursor.value()?;
-        Ok(start..cursor.offset())
+        Ok(cursor.offset())
     };
-    let part = find().map_err(|error: Error| error.within(text))?;
+    let start = find().map_err(|error: Error| error.within(text))?;
     // Only what is in it can be left out, never the whole.
     let within = skip.start().field("metadata").unwrap_or(Within::KEPT);
-    decode_part(&text[..part.end], part.start, within, Once::METADATA)
-}
-
-/// Decodes `text[start..]`.
-fn decode_part<'de, T: Deserialize<'de>>(
-    text: &'de [u8],
-    start: usize,
-    within: Within<'_>,
-    once: Once,
-) -> Result<T, Error> {
     let mut json = serde_json::Deserializer::from_slice(&text[start..]);
-    T::deserialize(Filtered::new(&mut json, within, once))
-        .and_then(|value| json.end().map(|()| value))
+    T::deserialize(Filtered::new(&mut json, within, Once::METADATA))
         .map_err(|error| Error::decode(text, start, error))
 }

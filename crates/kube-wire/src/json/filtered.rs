@@ -24,6 +24,11 @@ impl<'s, T> Filtered<'s, T> {
     pub(super) fn new(inner: T, within: Within<'s>, once: Once) -> Filtered<'s, T> {
         Filtered { inner, within, once }
     }
+
+    /// Whether serde_json can go on alone.
+    fn is_kept(&self) -> bool {
+        self.within.is_kept() && self.once.is_any()
+    }
 }
 
 /// Scalars have no fields, so their visitors are handed over as they are.
@@ -127,6 +132,9 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Filtered<'_, V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<V::Value, A::Error> {
+        if self.is_kept() {
+            return self.inner.visit_map(entries);
+        }
         self.inner.visit_map(Entries {
             inner: entries,
             within: self.within,
@@ -145,6 +153,9 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Filtered<'_, S> {
     type Value = S::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
+        if self.is_kept() {
+            return self.inner.deserialize(deserializer);
+        }
         self.inner
             .deserialize(Filtered::new(deserializer, self.within, self.once))
     }
@@ -193,9 +204,6 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Entries<'_, A> {
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
         let (within, once) = std::mem::replace(&mut self.value, (Within::KEPT, Once::ANY));
-        if within.is_kept() && once.is_any() {
-            return self.inner.next_value_seed(seed);
-        }
         self.inner.next_value_seed(Filtered::new(seed, within, once))
     }
 

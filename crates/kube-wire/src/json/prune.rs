@@ -226,7 +226,7 @@ impl<'a> Pruner<'a, '_> {
 
     fn string(&mut self) -> Result<Str<'a>, Error> {
         let string = self.cursor.string()?;
-        string.check()?;
+        string.check_escapes()?;
         Ok(string)
     }
 

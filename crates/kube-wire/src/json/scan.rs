@@ -46,19 +46,16 @@ impl Scanner {
         if self.shape == Shape::Open {
             return bytes.iter().position(|byte| ends_word(*byte));
         }
-        let mut blocks = bytes.chunks_exact(BLOCK);
-        let mut at = 0;
-        for block in &mut blocks {
-            let block = block.try_into().expect("a chunk has the size asked for");
+        let (blocks, rest) = bytes.as_chunks::<BLOCK>();
+        for (at, block) in blocks.iter().enumerate() {
             if let Some(end) = self.block(block, BLOCK) {
-                return Some(at + end);
+                return Some(at * BLOCK + end);
             }
-            at += BLOCK;
         }
-        let rest = blocks.remainder();
         let mut block = [b' '; BLOCK];
         block[..rest.len()].copy_from_slice(rest);
-        self.block(&block, rest.len()).map(|end| at + end)
+        let end = self.block(&block, rest.len())?;
+        Some(blocks.len() * BLOCK + end)
     }
 
     /// As [`end`](Self::end), for the first `len` bytes of a block; the others are spaces.
@@ -80,13 +77,9 @@ impl Scanner {
             let mut events = opens | closes | if begins_as_string { closed_strings } else { 0 };
             while events != 0 {
                 let at = events.trailing_zeros();
-                let bit = events & events.wrapping_neg();
-                events ^= bit;
-                if opens & bit != 0 {
-                    self.depth += 1;
-                } else if closes & bit != 0 {
-                    self.depth = self.depth.saturating_sub(1);
-                }
+                events &= events - 1;
+                self.depth += usize::from(opens >> at & 1 == 1);
+                self.depth = self.depth.saturating_sub(usize::from(closes >> at & 1 == 1));
                 if self.depth == 0 {
                     return Some(at as usize + 1);
                 }
@@ -100,21 +93,22 @@ impl Scanner {
     }
 
     /// Which bytes stand after a backslash that counts.
-    fn escapes(&mut self, mut backslashes: u64, len: usize) -> u64 {
-        let mut escaped = u64::from(self.escaped);
-        self.escaped = false;
-        backslashes &= !escaped;
-        while backslashes != 0 {
-            let at = backslashes.trailing_zeros() as usize;
-            if at + 1 == len {
-                self.escaped = true;
-                break;
-            }
-            let next = 1 << (at + 1);
-            escaped |= next;
-            backslashes &= !(next | 1 << at);
+    fn escapes(&mut self, backslashes: u64, len: usize) -> u64 {
+        const EVEN: u64 = u64::from_ne_bytes([0x55; 8]);
+        let before = u64::from(self.escaped);
+        let backslashes = backslashes & !before;
+        if backslashes == 0 {
+            self.escaped = false;
+            return before;
         }
-        escaped
+        // Of a run of backslashes the first counts, and every second after it. Where a run begins at an even place, its
+        // first bit added to it clears it and sets the bit after it, which is no backslash.
+        let first = backslashes & !(backslashes << 1);
+        let from_even = backslashes & !backslashes.wrapping_add(first & EVEN);
+        let from_odd = backslashes & !from_even;
+        let counting = (from_even & EVEN) | (from_odd & !EVEN);
+        self.escaped = counting >> (len - 1) & 1 == 1;
+        counting << 1 | before
     }
 }
 
@@ -146,28 +140,46 @@ impl Marks {
     fn of(block: &[u8; BLOCK]) -> Marks {
         let mut marks = Marks::default();
         let (words, _) = block.as_chunks::<8>();
-        for (at, word) in words.iter().enumerate() {
+        for word in words {
             let word = u64::from_le_bytes(*word);
             let low = word & LOW;
             let upper = word & UPPER;
-            let shift = 8 * at;
-            marks.quotes |= equal(word, low, b'"') << shift;
-            marks.backslashes |= equal(word, low, b'\\') << shift;
-            marks.opens |= equal(word, upper, b'[') << shift;
-            marks.closes |= equal(word, upper, b']') << shift;
+            marks.quotes = marks.quotes >> 1 | equal(word, low, b'"');
+            marks.backslashes = marks.backslashes >> 1 | equal(word, low, b'\\');
+            marks.opens = marks.opens >> 1 | equal(word, upper, b'[');
+            marks.closes = marks.closes >> 1 | equal(word, upper, b']');
         }
-        marks
+        Marks {
+            quotes: in_order(marks.quotes),
+            backslashes: in_order(marks.backslashes),
+            opens: in_order(marks.opens),
+            closes: in_order(marks.closes),
+        }
     }
 }
 
-/// Which bytes of a word are this one, a bit for each; `masked` are the bytes to compare, without their highest bits, and
-/// a byte of `word` with its highest bit is equal to none.
+/// Which bytes of a word are this one, by the highest bit of each; `masked` are the bytes to compare, without their
+/// highest bits, and a byte of `word` with its highest bit is equal to none.
 #[inline]
 fn equal(word: u64, masked: u64, byte: u8) -> u64 {
     // The sum reaches the highest bit of a byte unless the byte is zero, and never the next byte.
     let differs = ((masked ^ u64::from_ne_bytes([byte; 8])) + LOW) | word;
-    // Bit 7 of byte n moves to bit 56 + n, each by a term of its own.
-    ((!differs & !LOW) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+    !differs & !LOW
+}
+
+/// Eight words of marks, each a bit lower than the next, have the mark of byte `b` of word `w` in bit `w` of byte `b`.
+/// It belongs into bit `b` of byte `w`: the square of bits is turned over at its diagonal, in blocks of one, two and four.
+#[inline]
+fn in_order(mut bits: u64) -> u64 {
+    for (distance, upper) in [
+        (7, 0x00AA_00AA_00AA_00AA),
+        (14, 0x0000_CCCC_0000_CCCC),
+        (28, 0xF0F0_F0F0),
+    ] {
+        let differs = (bits ^ (bits >> distance)) & upper;
+        bits ^= differs ^ (differs << distance);
+    }
+    bits
 }
 
 /// Each bit is whether an odd number of bits up to it, it included, is set.

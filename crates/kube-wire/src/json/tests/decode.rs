@@ -36,7 +36,7 @@ fn any_value_without_any_fields_is_as_serde_json_has_it() {
             assert_eq!(decoded, expected["metadata"], "{round}: {paths:?}");
         }
     }
-    assert!(changed > 500, "something is left out: {changed}");
+    assert!(changed > 200, "something is left out: {changed}");
 }
 
 #[derive(Debug, Deserialize, PartialEq)]

@@ -218,13 +218,14 @@ fn an_item_beyond_the_limit_is_an_error_before_its_end() {
 
 #[test]
 fn a_reader_that_failed_stays_so() {
-    let mut reader = ListReader::new(LIMIT);
-    reader.push(Bytes::from_static(br#"{"items":[1,]}"#));
-    reader.next_item().expect("an item").expect("it is whole");
-    reader.next_item().unwrap_err();
-    reader.push(Bytes::from_static(br#"{"items":[1]}"#));
-    reader.next_item().unwrap_err();
-    reader.finish().unwrap_err();
+    for broken in ["[", "{\"items\":]", "{\"kind\":\"\\ud800\""] {
+        let mut reader = ListReader::new(LIMIT);
+        reader.push(Bytes::from_static(broken.as_bytes()));
+        reader.next_item().unwrap_err();
+        reader.push(Bytes::from_static(br#"{"items":[1]}"#));
+        reader.next_item().unwrap_err();
+        reader.finish().unwrap_err();
+    }
 }
 
 #[test]

@@ -69,7 +69,7 @@ pub(super) fn skip(rng: &mut Rng) -> (Skip, Vec<Vec<&'static str>>) {
         let steps: Vec<_> = (0..rng.usize(1..4))
             .map(|_| KEYS[rng.usize(..KEYS.len())])
             .collect();
-        let path: String = steps.iter().map(|step| format!("[{step}]")).collect();
+        let path = format!("[{}]", steps.join("]["));
         if let Ok(more) = skip.clone().path(&path) {
             skip = more;
             paths.push(steps);
