@@ -51,10 +51,7 @@ impl<K: Kind> Item<K> {
     /// An item from the JSON of an object, which must have a name and a resource version. Whether it is a `K` turns out
     /// when one is needed: of an object that the cache has already in this version, none is.
     pub fn json(text: impl Into<Bytes>) -> Result<Item<K>, Error> {
-        Item::encoded(Encoded {
-            format: Format::Json,
-            bytes: text.into(),
-        })
+        Item::encoded(Encoded::json(&text.into()))
     }
 
     pub(super) fn encoded(encoded: Encoded) -> Result<Item<K>, Error> {
@@ -104,6 +101,13 @@ impl<K: Kind> Item<K> {
 }
 
 impl Encoded {
+    pub(super) fn json(text: &Bytes) -> Encoded {
+        Encoded {
+            format: Format::Json,
+            bytes: text.clone(),
+        }
+    }
+
     /// The object itself, without what is left out.
     pub(crate) fn decode<K: Kind>(&self, key: &Key, skip: &Skip) -> Result<K, Error> {
         let object: K = self

@@ -141,6 +141,8 @@ pub(super) struct JsonPage {
     /// Every item so far has said what it is.
     typed: bool,
     checked: bool,
+    /// It has the name that a list of the kind has, so what its items are is said.
+    is_called_so: bool,
 }
 
 impl JsonPage {
@@ -150,6 +152,7 @@ impl JsonPage {
             expected,
             typed: true,
             checked: false,
+            is_called_so: false,
         }
     }
 
@@ -161,21 +164,30 @@ impl JsonPage {
         let Some(text) = self.reader.next_item().map_err(broken)? else {
             return Ok(None);
         };
-        let known = self.reader.so_far();
-        if !self.checked && known.kind.is_some() && known.api_version.is_some() {
+        let list = self.reader.so_far();
+        if !self.checked && list.kind.is_some() && list.api_version.is_some() {
             self.checked = true;
-            let (api_version, kind) = (known.api_version.as_deref(), known.kind.as_deref());
+            let (api_version, kind) = (list.api_version.as_deref(), list.kind.as_deref());
             check_list(&self.expected, api_version, kind, true)?;
+            self.is_called_so = self.expected.check(api_version, kind, true).is_ok();
         }
-        let head = json::head(&text).map_err(no_object)?;
+        // Items of Kubernetes' own kinds do not say what they are, and to know that takes reading them to their end.
+        let item = if self.is_called_so {
+            let identity = json::identity(&text).unwrap_or_default();
+            Item::known(&identity, Encoded::json(&text)).or_else(|_| self.typed_item(&text))
+        } else {
+            self.typed_item(&text)
+        };
+        item.map(Some)
+    }
+
+    /// An item that has to be what was asked for, if it says what it is.
+    fn typed_item<K: Kind>(&mut self, text: &Bytes) -> Result<Item<K>, Error> {
+        let head = json::head(text).map_err(no_object)?;
         self.typed &= head.kind.is_some() && head.api_version.is_some();
         self.expected
             .check(head.api_version.as_deref(), head.kind.as_deref(), false)?;
-        let encoded = Encoded {
-            format: Format::Json,
-            bytes: text.clone(),
-        };
-        Item::known(&head.identity.unwrap_or_default(), encoded).map(Some)
+        Item::known(&head.identity.unwrap_or_default(), Encoded::json(text))
     }
 
     pub(super) fn end<K>(self) -> Result<ListPart<K>, Error> {
