@@ -67,7 +67,8 @@ impl Reading {
 fn read<T>(input: usize, read: impl Fn(&Reading) -> Result<T, Error>) -> Result<T, Error> {
     let quick = Reading::new(input, false);
     let result = read(&quick);
-    if quick.scattered.get() {
+    // A type may also have refused what did not count.
+    if quick.scattered.get() || result.is_err() {
         return read(&Reading::new(input, true));
     }
     result

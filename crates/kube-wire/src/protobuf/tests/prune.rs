@@ -39,13 +39,13 @@ fn remove(value: &mut Value, steps: &[&str]) {
     }
 }
 
-/// A map that has lost its entries is empty or absent.
+/// A map that has lost its entries is empty, null or absent.
 fn without_empty(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(without_empty),
         Value::Object(members) => {
             members.values_mut().for_each(without_empty);
-            members.retain(|_, value| *value != json!({}));
+            members.retain(|_, value| *value != json!({}) && !value.is_null());
         }
         _ => {}
     }
