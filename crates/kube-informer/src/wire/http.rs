@@ -143,7 +143,7 @@ impl Language {
         let schema = Schema::of(&expected.api_version, &expected.kind);
         Language {
             // Metadata is the same for all kinds, and all of it is known.
-            schema: schema.filter(|_| true),
+            schema: schema.filter(|schema| K::metadata_api() || schema.covers::<K>()),
             json_only: AtomicBool::new(false),
         }
     }

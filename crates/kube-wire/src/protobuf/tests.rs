@@ -1,3 +1,4 @@
+mod covers;
 mod forms;
 mod hostile;
 mod kubernetes_types;
