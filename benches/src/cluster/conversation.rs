@@ -1,0 +1,89 @@
+//! What a subject is told, and what it answers.
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader, stdin};
+
+use super::arrivals::Arrivals;
+use super::{Heap, Subject, process};
+use crate::Outcome;
+use crate::clock::Stopwatch;
+
+/// Between the one who runs the benchmark and a subject.
+#[derive(Debug)]
+pub(super) struct Conversation {
+    arrivals: Arrivals,
+    heap: Option<Heap>,
+}
+
+impl Conversation {
+    pub(super) fn new(arrivals: Arrivals, heap: Option<Heap>) -> Conversation {
+        Conversation { arrivals, heap }
+    }
+
+    /// Does what is asked until nothing more is.
+    pub(super) async fn with(self, mut subject: impl Subject) -> Outcome {
+        let mut lines = BufReader::new(stdin()).lines();
+        say(&json!({"step": "started"}));
+        while let Some(line) = lines.next_line().await? {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let answer = match words[..] {
+                ["sync"] => self.sync(&mut subject).await?,
+                ["updates", count] => self.updates("updates", count.parse()?).await,
+                ["relist"] => {
+                    let lists = subject.lists();
+                    let answer = self.updates("relist", 1).await;
+                    if subject.lists() == lists {
+                        return Err("it did not list again".into());
+                    }
+                    answer
+                }
+                _ => return Err(format!("there is no command {line:?}").into()),
+            };
+            say(&answer);
+        }
+        Ok(())
+    }
+
+    async fn sync(&self, subject: &mut impl Subject) -> Outcome<Value> {
+        let allocated = || self.heap.map(|heap| heap());
+        let (before, heap_before) = (process::resident()?, allocated());
+        let stopwatch = Stopwatch::start();
+        subject.sync().await?;
+        let took = stopwatch.stop();
+        let peak = process::most_resident()?;
+        process::at_rest().await;
+        let settled = process::resident()?;
+        Ok(json!({
+            "step": "sync",
+            "objects": subject.objects(),
+            "wall": took.wall.as_secs_f64(),
+            "cpu": took.processors.as_secs_f64(),
+            "peak": peak,
+            "steady": settled.saturating_sub(before),
+            "heap": allocated().zip(heap_before).map(|(now, before)| now - before),
+        }))
+    }
+
+    /// Waits for so many pods to be touched, and for rest.
+    async fn updates(&self, step: &str, count: usize) -> Value {
+        self.arrivals.expect(count);
+        let stopwatch = Stopwatch::start();
+        say(&json!({"step": "watching"}));
+        self.arrivals.all().await;
+        let rest = process::at_rest().await;
+        let took = stopwatch.stop();
+        let delays = self.arrivals.delays();
+        let milliseconds = |delay: std::time::Duration| delay.as_secs_f64() * 1e3;
+        json!({
+            "step": step,
+            "count": count,
+            "cpu": took.processors.saturating_sub(rest).as_secs_f64(),
+            "p50": delays.map(|delays| milliseconds(delays.median)),
+            "p99": delays.map(|delays| milliseconds(delays.late)),
+        })
+    }
+}
+
+fn say(line: &Value) {
+    println!("{line}");
+}
