@@ -25,6 +25,12 @@ import (
 	"kube-informer/bench/measure"
 )
 
+// How long it has to be quiet after updates and after a sync; other subjects have more to do then.
+const (
+	shortRest = time.Second
+	longRest  = 3 * time.Second
+)
+
 // subject is client-go as it is measured: a shared informer with one handler, everything else as it comes.
 type subject struct {
 	config   *rest.Config
@@ -66,12 +72,13 @@ func (s *subject) run(ctx context.Context) error {
 			}
 			wall, cpu := stopwatch.Stop()
 			peak := memory("VmHWM")
-			settle()
+			quiet := settle(longRest)
+			_, settled := stopwatch.Stop()
 			heap := measure.Allocated()
 			debug.FreeOSMemory()
 			say(map[string]any{
 				"step": "sync", "objects": len(informer.GetStore().ListKeys()), "wall": wall.Seconds(), "cpu": cpu.Seconds(),
-				"peak": peak, "steady": memory("VmRSS") - before, "heap": heap,
+				"settled": (settled - quiet).Seconds(), "peak": peak, "steady": memory("VmRSS") - before, "heap": heap,
 			})
 		case len(words) == 2 && words[0] == "updates":
 			count, err := strconv.Atoi(words[1])
@@ -99,7 +106,7 @@ func (s *subject) updates(step string, count int) {
 	stopwatch := measure.StartStopwatch()
 	say(map[string]any{"step": "watching"})
 	<-arrived
-	quiet := settle()
+	quiet := settle(shortRest)
 	_, cpu := stopwatch.Stop()
 	p50, p99 := s.arrivals.delays()
 	say(map[string]any{"step": step, "count": count, "cpu": (cpu - quiet).Seconds(), "p50": p50, "p99": p99})
@@ -146,20 +153,19 @@ func (a *arrivals) delays() (p50, p99 float64) {
 	return a.waits[len(a.waits)/2], a.waits[len(a.waits)*99/100]
 }
 
-// settle returns when nothing was done for a second, with what that second took.
-func settle() time.Duration {
-	const second, step, little = 10, 100 * time.Millisecond, 20 * time.Millisecond
+// settle returns when next to nothing was done for so long, with the processors' time of that.
+func settle(long time.Duration) time.Duration {
 	for {
 		stopwatch := measure.StartStopwatch()
-		var cpu time.Duration
-		for range second {
-			time.Sleep(step)
-			if _, cpu = stopwatch.Stop(); cpu > little {
+		for {
+			time.Sleep(100 * time.Millisecond)
+			wall, cpu := stopwatch.Stop()
+			if cpu > long/50 {
 				break
 			}
-		}
-		if cpu <= little {
-			return cpu
+			if wall >= long {
+				return cpu
+			}
 		}
 	}
 }

@@ -1,5 +1,7 @@
 //! What a subject is told, and what it answers.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 
@@ -7,6 +9,10 @@ use super::arrivals::Arrivals;
 use super::{Heap, Subject, process};
 use crate::Outcome;
 use crate::clock::Stopwatch;
+
+/// After an update. After a sync it takes longer: a cache that compresses waits before it begins.
+const REST: Duration = Duration::from_secs(1);
+const LONG_REST: Duration = Duration::from_secs(3);
 
 /// Between the one who runs the benchmark and a subject.
 #[derive(Debug)]
@@ -51,13 +57,15 @@ impl Conversation {
         subject.sync().await?;
         let took = stopwatch.stop();
         let peak = process::most_resident()?;
-        process::at_rest().await;
+        let rest = process::at_rest(LONG_REST).await;
+        let settling = stopwatch.stop().processors.saturating_sub(rest);
         let settled = process::resident()?;
         Ok(json!({
             "step": "sync",
             "objects": subject.objects(),
             "wall": took.wall.as_secs_f64(),
             "cpu": took.processors.as_secs_f64(),
+            "settled": settling.as_secs_f64(),
             "peak": peak,
             "steady": settled.saturating_sub(before),
             "heap": allocated().zip(heap_before).map(|(now, before)| now - before),
@@ -70,10 +78,10 @@ impl Conversation {
         let stopwatch = Stopwatch::start();
         say(&json!({"step": "watching"}));
         self.arrivals.all().await;
-        let rest = process::at_rest().await;
+        let rest = process::at_rest(REST).await;
         let took = stopwatch.stop();
         let delays = self.arrivals.delays();
-        let milliseconds = |delay: std::time::Duration| delay.as_secs_f64() * 1e3;
+        let milliseconds = |delay: Duration| delay.as_secs_f64() * 1e3;
         json!({
             "step": step,
             "count": count,

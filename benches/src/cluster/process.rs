@@ -7,11 +7,10 @@ use tokio::time::sleep;
 
 use crate::clock::Stopwatch;
 
-/// How long nothing is done in a process at rest, and in how many steps that is looked at.
-const REST: Duration = Duration::from_secs(1);
-const STEPS: u32 = 10;
-/// What a process at rest still does in that time.
-const LITTLE: Duration = Duration::from_millis(20);
+/// How often is looked whether anything is done.
+const STEP: Duration = Duration::from_millis(100);
+/// What a process at rest still does, of one processor.
+const LITTLE: f64 = 0.02;
 
 /// The memory that is resident, in bytes.
 pub(super) fn resident() -> io::Result<u64> {
@@ -23,20 +22,19 @@ pub(super) fn most_resident() -> io::Result<u64> {
     status("VmHWM:")
 }
 
-/// Returns when the process has come to rest, with the processors' time of the rest.
-pub(super) async fn at_rest() -> Duration {
+/// Returns when next to nothing was done for so long, with the processors' time of that.
+pub(super) async fn at_rest(long: Duration) -> Duration {
     loop {
         let stopwatch = Stopwatch::start();
-        let mut took = Duration::ZERO;
-        for _ in 0..STEPS {
-            sleep(REST / STEPS).await;
-            took = stopwatch.stop().processors;
-            if took > LITTLE {
+        loop {
+            sleep(STEP).await;
+            let took = stopwatch.stop();
+            if took.processors > long.mul_f64(LITTLE) {
                 break;
             }
-        }
-        if took <= LITTLE {
-            return took;
+            if took.wall >= long {
+                return took.processors;
+            }
         }
     }
 }

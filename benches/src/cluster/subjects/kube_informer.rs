@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use kube::Resource;
-use kube_informer::{Kind, Registration, SharedInformer, callbacks, default_client};
+use kube_informer::{Kind, Registration, SharedInformer, WireFormat, callbacks, default_client};
 
-use super::Wire;
+use super::{Form, Wire};
 use crate::Outcome;
 use crate::cluster::Subject;
 use crate::cluster::arrivals::Arrivals;
@@ -20,13 +20,17 @@ pub(super) struct Informer<K: Kind> {
 }
 
 impl<K: Kind + Resource<DynamicType = ()>> Informer<K> {
-    pub(super) async fn new(arrivals: Arrivals, wire: Wire) -> Outcome<Informer<K>> {
-        let builder = SharedInformer::builder(default_client().await?);
-        let builder = match wire {
-            Wire::Json => builder,
-            Wire::Protobuf => return Err("the informer does not speak protobuf yet".into()),
+    pub(super) async fn new(arrivals: Arrivals, form: Form, wire: Wire) -> Outcome<Informer<K>> {
+        let form = match form {
+            Form::Typed | Form::Projection => kube_informer::Form::Typed,
+            Form::Packed => kube_informer::Form::Packed,
         };
-        let informer = builder.build();
+        let wire = match wire {
+            Wire::Protobuf => WireFormat::Protobuf,
+            Wire::Json => WireFormat::Json,
+        };
+        let builder = SharedInformer::builder(default_client().await?);
+        let informer = builder.form(form).wire_format(wire).build();
         let handler =
             informer.add_handler(callbacks::<K>().on_update(move |_, pod| arrivals.came(pod.meta())))?;
         Ok(Informer { informer, handler })

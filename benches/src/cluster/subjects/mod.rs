@@ -42,6 +42,8 @@ pub enum Choice {
 pub enum Form {
     /// An object of k8s-openapi's type for each.
     Typed,
+    /// The bytes of each.
+    Packed,
     /// A small struct for each.
     Projection,
 }
@@ -67,14 +69,14 @@ pub enum Manner {
 pub(super) async fn run(choice: Choice, arrivals: Arrivals, conversation: Conversation) -> Outcome {
     match choice {
         Choice::KubeInformer { form, wire } => match form {
-            Form::Typed => {
+            Form::Typed | Form::Packed => {
                 conversation
-                    .with(Informer::<Pod>::new(arrivals, wire).await?)
+                    .with(Informer::<Pod>::new(arrivals, form, wire).await?)
                     .await
             }
             Form::Projection => {
                 conversation
-                    .with(Informer::<PodSummary>::new(arrivals, wire).await?)
+                    .with(Informer::<PodSummary>::new(arrivals, form, wire).await?)
                     .await
             }
         },

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 pub(super) enum Measure {
     SyncWall,
     SyncCpu,
+    SettledCpu,
     Peak,
     Steady,
     Heap,
@@ -25,9 +26,10 @@ pub(super) struct Figures {
 }
 
 impl Measure {
-    pub(super) const ALL: [Measure; 9] = [
+    pub(super) const ALL: [Measure; 10] = [
         Measure::SyncWall,
         Measure::SyncCpu,
+        Measure::SettledCpu,
         Measure::Peak,
         Measure::Steady,
         Measure::Heap,
@@ -41,6 +43,7 @@ impl Measure {
         match self {
             Measure::SyncWall => "sync, wall",
             Measure::SyncCpu => "sync, CPU",
+            Measure::SettledCpu => "until settled, CPU",
             Measure::Peak => "peak RSS of the sync",
             Measure::Steady => "steady RSS per object",
             Measure::Heap => "live heap per object",
@@ -53,7 +56,7 @@ impl Measure {
 
     pub(super) fn unit(self) -> &'static str {
         match self {
-            Measure::SyncWall | Measure::SyncCpu | Measure::RelistCpu => "s",
+            Measure::SyncWall | Measure::SyncCpu | Measure::SettledCpu | Measure::RelistCpu => "s",
             Measure::Peak => "MB",
             Measure::Steady | Measure::Heap => "KB",
             Measure::UpdateCpu => "µs",

@@ -103,6 +103,7 @@ impl<'a> Cluster<'a> {
         };
         add(Measure::SyncWall, &synced["wall"], 1.0);
         add(Measure::SyncCpu, &synced["cpu"], 1.0);
+        add(Measure::SettledCpu, &synced["settled"], 1.0);
         add(Measure::Peak, &synced["peak"], 1e6);
         if !subject.watches {
             return Ok(());

@@ -63,7 +63,7 @@ mod tests {
         let row = table.lines().last().unwrap();
         assert_eq!(
             row,
-            "| client-go, protobuf | – | 1.23 | – | – | – | – | – | – | – |"
+            "| client-go, protobuf | – | 1.23 | – | – | – | – | – | – | – | – |"
         );
     }
 }
