@@ -3,4 +3,5 @@
 mod discovery;
 mod http;
 mod json;
+mod protobuf;
 mod sockets;
