@@ -21,6 +21,8 @@ pub mod metrics;
 mod metrics;
 mod queue;
 mod sync;
+mod wait;
+mod waiters;
 mod workers;
 
 pub use builder::QueueBuilder;

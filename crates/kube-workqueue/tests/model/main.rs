@@ -25,6 +25,10 @@ mod metrics;
 #[path = "../../src/queue.rs"]
 mod queue;
 mod sync;
+#[path = "../../src/wait.rs"]
+mod wait;
+#[path = "../../src/waiters.rs"]
+mod waiters;
 
 mod delays;
 mod ending;
