@@ -45,11 +45,11 @@ impl<'a, T: Work> Wait<'a, T> {
             if let Some(ticket) = self.ticket.take() {
                 state.waiters.leave(ticket);
             }
-            let watched = self.pause(&mut state);
+            self.pause(&mut state);
             if let Some(turn) = self.queue.shared.take(&mut state) {
                 called = state.waiters.call_some(turn.others as usize);
-                // Whoever has work to do looks after nothing.
-                if watched && state.core.next_due().is_some() {
+                // Whoever has work to do looks after nothing, also if it was called to do so.
+                if Self::unwatched(&state).is_some() {
                     called.extend(state.waiters.call());
                 }
                 Poll::Ready(Looked::Got(Some(self.queue.item(&state, turn.slot))))
@@ -88,13 +88,17 @@ impl<'a, T: Work> Wait<'a, T> {
 
     /// Looks after the next item until this time, unless another does so already.
     fn resume(&mut self, state: &mut State<T>) -> Option<Nanos> {
-        let due = state.core.next_due()?;
-        if state.watched.is_some_and(|watched| watched <= due) {
-            return None;
-        }
+        let due = Self::unwatched(state)?;
         state.watched = Some(due);
         self.due = Some(due);
         self.due
+    }
+
+    /// When the next item is due, if nobody looks after it.
+    fn unwatched(state: &State<T>) -> Option<Nanos> {
+        let due = state.core.next_due()?;
+        let is_watched = state.watched.is_some_and(|watched| watched <= due);
+        (!is_watched).then_some(due)
     }
 }
 
@@ -105,10 +109,10 @@ impl<T: Work> Drop for Wait<'_, T> {
             let mut state = self.queue.shared.state.lock();
             let was_called = !state.waiters.leave(ticket);
             let watched = self.pause(&mut state);
-            let is_wanted = state.core.has_ready() || state.core.next_due().is_some();
-            ((was_called || watched) && is_wanted)
-                .then(|| state.waiters.call())
-                .flatten()
+            let is_wanted = state.core.in_line() > 0 || state.core.next_due().is_some();
+            // What it was called for and what it looked after are two things to hand over.
+            let calls = usize::from(was_called) + usize::from(watched);
+            state.waiters.call_some(if is_wanted { calls } else { 0 })
         };
         wake(called);
     }

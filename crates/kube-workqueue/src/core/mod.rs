@@ -198,9 +198,9 @@ impl<T: Clone + Eq + Hash> Core<T> {
         (self.ready.len(), came)
     }
 
-    /// Whether anything is in line, as it was last looked at.
-    pub(crate) fn has_ready(&self) -> bool {
-        self.ready.len() > 0
+    /// How many are in line, without those whose time has come since it was last looked at.
+    pub(crate) fn in_line(&self) -> usize {
+        self.ready.len()
     }
 
     /// How many will be in line as soon as the work on them is done.

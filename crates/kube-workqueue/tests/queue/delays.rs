@@ -170,3 +170,40 @@ async fn one_who_gets_work_hands_over_what_he_looked_after() {
     assert_eq!(*soon(second).await.expect("an item"), "later");
     assert_eq!(began.elapsed(), 10 * SECOND);
 }
+
+#[tokio::test(start_paused = true)]
+async fn one_who_leaves_hands_over_what_he_was_called_for_and_what_he_looked_after() {
+    let queue = WorkQueue::new("q");
+    let began = Instant::now();
+    queue.add_after("later", 10 * SECOND);
+    let mut first = Box::pin(queue.get());
+    let mut second = pin!(queue.get());
+    let mut third = pin!(queue.get());
+    assert!(poll!(&mut first).is_pending());
+    assert!(poll!(&mut second).is_pending() && poll!(&mut third).is_pending());
+    queue.add("now");
+    drop(first);
+    let (second, third) = soon(async { tokio::join!(second, third) }).await;
+    assert_eq!(
+        (*second.expect("an item"), *third.expect("an item")),
+        ("now", "later")
+    );
+    assert_eq!(began.elapsed(), 10 * SECOND);
+}
+
+/// He was called to look after a time, and came so late that it was over: then he has work, and another looks after the next.
+#[tokio::test(start_paused = true)]
+async fn one_who_comes_late_leaves_the_next_time_to_another() {
+    let queue = WorkQueue::new("q");
+    let mut first = pin!(queue.get());
+    let mut second = pin!(queue.get());
+    assert!(poll!(&mut first).is_pending() && poll!(&mut second).is_pending());
+    queue.add_after("early", SECOND);
+    queue.add_after("late", 10 * SECOND);
+    advance(2 * SECOND).await;
+    let working = soon(first).await.expect("an item");
+    assert_eq!(
+        (*working, *soon(second).await.expect("an item")),
+        ("early", "late")
+    );
+}

@@ -316,7 +316,7 @@ impl History {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_lost_and_nothing_overtakes_whatever_happens() {
-    for seed in 0..300 {
+    for seed in 0..1_000 {
         let played = tokio::spawn(History::new(seed).play()).await;
         assert!(played.is_ok(), "seed {seed}: {played:?}");
     }
