@@ -12,6 +12,7 @@
 
 mod builder;
 mod core;
+mod half_hash;
 mod item;
 mod limit;
 #[cfg(feature = "metrics")]

@@ -6,6 +6,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
 use super::{Nanos, make_room};
+use crate::half_hash::{half, spread};
 
 /// No slot, no place.
 pub(super) const NONE: u32 = u32::MAX;
@@ -103,7 +104,7 @@ impl<T: Eq + Hash> Slots<T> {
 
     /// The slot of an item, which is new if the item is.
     pub(super) fn find_or_insert(&mut self, item: T) -> SlotId {
-        let hash = low_half(self.hasher.hash_one(&item));
+        let hash = half(self.hasher.hash_one(&item));
         let all = &self.all;
         let is_it = |at: &u32| {
             let slot = &all[*at as usize];
@@ -169,18 +170,4 @@ impl<T: Eq + Hash> Slots<T> {
             since[id.0 as usize] = now;
         }
     }
-}
-
-/// What is kept of a hash.
-#[allow(
-    clippy::cast_possible_truncation,
-    reason = "half of it tells items apart well enough"
-)]
-fn low_half(hash: u64) -> u32 {
-    hash as u32
-}
-
-/// A hash for the table, which uses the lowest and the highest bits, from what was kept of it.
-fn spread(hash: u32) -> u64 {
-    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

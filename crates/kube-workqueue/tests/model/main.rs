@@ -15,6 +15,8 @@
 mod builder;
 #[path = "../../src/core/mod.rs"]
 mod core;
+#[path = "../../src/half_hash.rs"]
+mod half_hash;
 #[path = "../../src/item.rs"]
 mod item;
 #[path = "../../src/limit/mod.rs"]

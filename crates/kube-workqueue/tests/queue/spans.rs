@@ -113,8 +113,7 @@ async fn log_of(item: &'static str, priority: i32) -> Vec<String> {
         end.cancel();
     });
     assert!(left.is_drained());
-    let lines = log.0.lines.lock().clone();
-    lines
+    log.0.lines.lock().clone()
 }
 
 #[tokio::test(start_paused = true)]
