@@ -109,10 +109,11 @@ impl<T: Work> Drop for Wait<'_, T> {
             let mut state = self.queue.shared.state.lock();
             let was_called = !state.waiters.leave(ticket);
             let watched = self.pause(&mut state);
-            let is_wanted = state.core.in_line() > 0 || state.core.next_due().is_some();
-            // What it was called for and what it looked after are two things to hand over.
-            let calls = usize::from(was_called) + usize::from(watched);
-            state.waiters.call_some(if is_wanted { calls } else { 0 })
+            let is_wanted = state.core.in_line() > 0 || Self::unwatched(&state).is_some();
+            // One is enough for both: if it takes an item, it leaves the watch to another.
+            ((was_called || watched) && is_wanted)
+                .then(|| state.waiters.call())
+                .flatten()
         };
         wake(called);
     }
