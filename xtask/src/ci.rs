@@ -23,7 +23,32 @@ const STEPS: &[Step] = &[
     Step {
         name: "clippy-without-metrics",
         action: Action::Cargo(
-            &["clippy", "--package", "kube-workqueue", "--", "-D", "warnings"],
+            &[
+                "clippy",
+                "--package",
+                "kube-workqueue",
+                "--package",
+                "kube-informer",
+                "--",
+                "-D",
+                "warnings",
+            ],
+            &[],
+        ),
+    },
+    Step {
+        name: "clippy-with-metrics",
+        action: Action::Cargo(
+            &[
+                "clippy",
+                "--package",
+                "kube-informer",
+                "--features",
+                "metrics",
+                "--",
+                "-D",
+                "warnings",
+            ],
             &[],
         ),
     },

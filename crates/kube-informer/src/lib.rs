@@ -28,6 +28,9 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Features
+//! - `metrics`: metrics of work queues and workers, on a registry of yours: see `metrics`.
 
 mod client;
 mod controller;
@@ -76,6 +79,12 @@ pub use wire::{
     ApiListWatch, Item, ListPart, ListRequest, ListWatch, Listing, WatchEvent, WatchRequest, Watching,
     WireFormat,
 };
+
+/// Metrics of work queues and workers, with client-go's names.
+#[cfg(feature = "metrics")]
+pub mod metrics {
+    pub use kube_workqueue::metrics::{Metrics, prometheus_client};
+}
 
 /// What a first program needs, the work queue included: `use kube_informer::prelude::*;`
 pub mod prelude {
