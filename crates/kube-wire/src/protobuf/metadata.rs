@@ -1,6 +1,7 @@
 //! An object's metadata, without reading the object.
 
 use std::borrow::Cow;
+use std::num::NonZeroU16;
 
 use serde::Deserialize;
 
@@ -24,11 +25,11 @@ const RESOURCE_VERSION: u64 = 6;
 const LABELS: u64 = 11;
 
 /// The number of the field that holds an object's metadata; none if the message is of no object.
-pub(super) fn number(id: MessageId) -> Option<u16> {
+pub(super) fn number(id: MessageId) -> Option<NonZeroU16> {
     let object_meta = table().message_named(OBJECT_META).map(Kind::Message);
     let mut fields = table().fields(table().message(id)).iter();
     let found = fields.find(|field| field.name == "metadata" && Some(field.kind) == object_meta);
-    found.map(|field| field.number)
+    found.and_then(|field| NonZeroU16::new(field.number))
 }
 
 impl Schema {
@@ -131,7 +132,8 @@ impl Schema {
     pub fn outline(&self, message: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
         let number = self
             .metadata
-            .ok_or_else(|| Error::expected("an object with metadata"))?;
+            .ok_or_else(|| Error::expected("an object with metadata"))?
+            .get();
         let mut metadata = Writer::default();
         let mut fields = Fields::of(message);
         while let Some((found, content)) = fields.next()? {
@@ -144,7 +146,7 @@ impl Schema {
 
     fn metadata_pieces<'a>(&self, message: &'a [u8]) -> Pieces<'a> {
         Pieces {
-            number: self.metadata.map(u64::from),
+            number: self.metadata.map(|number| number.get().into()),
             fields: Fields::of(message),
         }
     }

@@ -1,10 +1,12 @@
 //! What is known of a kind, and what can be done with its messages.
 
+use std::num::NonZeroU16;
+
 use serde::Deserialize;
 
 use super::{Error, deserialize, metadata};
 use crate::skip::Skip;
-use crate::table::{MessageId, table};
+use crate::table::{KindId, MessageId, table};
 
 /// How objects of one kind look in protobuf.
 ///
@@ -49,20 +51,19 @@ use crate::table::{MessageId, table};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schema {
-    api_version: &'static str,
-    kind: &'static str,
+    kind: KindId,
     pub(super) id: MessageId,
     /// The number of the field that holds an object's metadata.
-    pub(super) metadata: Option<u16>,
+    pub(super) metadata: Option<NonZeroU16>,
 }
 
 impl Schema {
     /// The schema of a kind; none for custom resources, for kinds that are newer than this library, and for those that
     /// are of no group, such as the options of a request. Their objects are read from JSON.
     pub fn of(api_version: &str, kind: &str) -> Option<Self> {
-        let (api_version, kind, id) = table().own_kind(api_version, kind)?;
+        let kind = table().own_kind(api_version, kind)?;
+        let (_, _, id) = table().kind_at(kind);
         Some(Self {
-            api_version,
             kind,
             id,
             metadata: metadata::number(id),
@@ -71,12 +72,12 @@ impl Schema {
 
     /// The apiVersion of its objects.
     pub fn api_version(&self) -> &'static str {
-        self.api_version
+        table().kind_at(self.kind).0
     }
 
     /// The kind of its objects.
     pub fn kind(&self) -> &'static str {
-        self.kind
+        table().kind_at(self.kind).1
     }
 
     /// Reads an object as any type that could be read from its JSON.
@@ -86,6 +87,6 @@ impl Schema {
     ///
     /// What only serde_json itself can read, such as its `RawValue`, cannot be read here.
     pub fn decode<'de, T: Deserialize<'de>>(&self, message: &'de [u8], skip: &Skip) -> Result<T, Error> {
-        deserialize::object(self.api_version, self.kind, self.id, message, skip)
+        deserialize::object(self.api_version(), self.kind(), self.id, message, skip)
     }
 }

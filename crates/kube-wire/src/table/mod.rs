@@ -26,6 +26,10 @@ pub(crate) struct Table {
     fields: Vec<Field>,
 }
 
+/// The position of a kind in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KindId(u16);
+
 /// The position of a message in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MessageId(u16);
@@ -119,19 +123,20 @@ impl Table {
         let found = self
             .own_kind(api_version, kind)
             .or_else(|| self.own_kind("*", kind));
-        found.map(|(_, _, id)| id)
+        found.map(|kind| self.kind_at(kind).2)
     }
 
-    /// The apiVersion, kind and message of a kind that is of this apiVersion only.
-    pub(crate) fn own_kind(
-        &self,
-        api_version: &str,
-        kind: &str,
-    ) -> Option<(&'static str, &'static str, MessageId)> {
+    /// A kind that is of this apiVersion only.
+    pub(crate) fn own_kind(&self, api_version: &str, kind: &str) -> Option<KindId> {
         let found = self
             .kinds
             .binary_search_by(|(a, k, _)| (*a, *k).cmp(&(api_version, kind)));
-        found.ok().and_then(|at| self.kinds.get(at)).copied()
+        found.ok().and_then(|at| u16::try_from(at).ok()).map(KindId)
+    }
+
+    /// The apiVersion, kind and message of a kind that this table gave.
+    pub(crate) fn kind_at(&self, kind: KindId) -> (&'static str, &'static str, MessageId) {
+        self.kinds[usize::from(kind.0)]
     }
 
     /// The message with a full name, such as `k8s.io.api.core.v1.Pod`.
