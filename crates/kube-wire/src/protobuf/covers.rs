@@ -197,7 +197,7 @@ impl<'t> Shown<'t> {
         }
         fields.retain(|(name, _)| !self.talk.is_refused(name));
         self.talk.around.borrow_mut().push(id);
-        let shown = visitor.visit_map(Fields {
+        let shown = visitor.visit_map(Members {
             talk: self.talk,
             fields: fields.into_iter(),
             next: None,
@@ -319,13 +319,13 @@ impl<'de> de::Deserializer<'de> for Shown<'_> {
 }
 
 /// The fields of an object, one after the other.
-struct Fields<'t> {
+struct Members<'t> {
     talk: &'t Talk,
     fields: std::vec::IntoIter<(&'static str, What)>,
     next: Option<(&'static str, What)>,
 }
 
-impl<'de> MapAccess<'de> for Fields<'_> {
+impl<'de> MapAccess<'de> for Members<'_> {
     type Error = Refused;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Refused> {

@@ -144,7 +144,7 @@ impl Schema {
         self.prune(&metadata.finish(), Skip::all_but_an_outline(), out)
     }
 
-    fn metadata_pieces<'a>(&self, message: &'a [u8]) -> Pieces<'a> {
+    fn metadata_pieces(self, message: &[u8]) -> Pieces<'_> {
         Pieces {
             number: self.metadata.map(|number| number.get().into()),
             fields: Fields::of(message),

@@ -18,28 +18,28 @@ fn covers<T: DeserializeOwned>() -> bool {
     Schema::of("v1", "Pod").unwrap().covers::<T>()
 }
 
+#[derive(Deserialize)]
+#[expect(dead_code, reason = "only read into")]
+struct Definition {
+    spec: Versions,
+}
+#[derive(Deserialize)]
+#[expect(dead_code, reason = "only read into")]
+struct Versions {
+    versions: Vec<Version>,
+}
+#[derive(Deserialize)]
+#[expect(dead_code, reason = "only read into")]
+struct Version {
+    schema: CustomResourceValidation,
+}
+
 #[test]
 fn kubernetes_own_types_are_covered() {
     assert!(covers::<Pod>());
     assert!(Schema::of("v1", "Secret").unwrap().covers::<Secret>());
-    let version = "apiextensions.k8s.io/v1";
     // Schemas hold themselves, which must come to an end.
-    #[derive(Deserialize)]
-    #[expect(dead_code, reason = "only read into")]
-    struct Definition {
-        spec: Versions,
-    }
-    #[derive(Deserialize)]
-    #[expect(dead_code, reason = "only read into")]
-    struct Versions {
-        versions: Vec<Version>,
-    }
-    #[derive(Deserialize)]
-    #[expect(dead_code, reason = "only read into")]
-    struct Version {
-        schema: CustomResourceValidation,
-    }
-    let schema = Schema::of(version, "CustomResourceDefinition").unwrap();
+    let schema = Schema::of("apiextensions.k8s.io/v1", "CustomResourceDefinition").unwrap();
     assert!(schema.covers::<Definition>());
     // Of one field k8s-openapi takes whatever there is.
     assert!(!schema.covers::<CustomResourceDefinition>());
@@ -144,6 +144,18 @@ fn a_field_that_is_not_known_is_missed_wherever_it_is() {
     assert!(!covers::<With<AfterRefusal>>());
 }
 
+#[derive(Deserialize)]
+#[expect(dead_code, reason = "only read into")]
+struct Labels {
+    labels: BTreeMap<String, Value>,
+    annotations: Value,
+}
+#[derive(Deserialize)]
+#[expect(dead_code, reason = "only read into")]
+struct Labelled {
+    metadata: Labels,
+}
+
 #[test]
 fn whoever_takes_whatever_there_is_would_miss_something() {
     assert!(!covers::<Value>());
@@ -152,16 +164,5 @@ fn whoever_takes_whatever_there_is_would_miss_something() {
     assert!(!covers::<With<Containers<Flat>>>());
     assert!(!covers::<BTreeMap<String, Value>>());
     // Labels are text, whoever reads them.
-    #[derive(Deserialize)]
-    #[expect(dead_code, reason = "only read into")]
-    struct Labels {
-        labels: BTreeMap<String, Value>,
-        annotations: Value,
-    }
-    #[derive(Deserialize)]
-    #[expect(dead_code, reason = "only read into")]
-    struct Labelled {
-        metadata: Labels,
-    }
     assert!(covers::<Labelled>());
 }
