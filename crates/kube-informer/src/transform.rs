@@ -10,8 +10,10 @@ use crate::panics;
 
 /// A function that changes every object before it comes into the cache.
 pub(crate) struct Transform<K> {
-    function: Arc<dyn Fn(&mut K) -> Result<(), String> + Send + Sync>,
+    function: Arc<Function<K>>,
 }
+
+type Function<K> = dyn Fn(&mut K) -> Result<(), String> + Send + Sync;
 
 impl<K> Transform<K> {
     pub(crate) fn new<E: fmt::Display>(

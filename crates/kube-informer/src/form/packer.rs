@@ -74,9 +74,7 @@ impl<K: Kind> Packer<K> {
             return;
         };
         let (mut objects, mut before, mut after) = (0, 0, 0);
-        let mut walk = snapshot.walk();
-        drop(snapshot);
-        while let Some(entry) = walk.next() {
+        for entry in snapshot.walk() {
             if stop.is_cancelled() {
                 return;
             }

@@ -246,7 +246,7 @@ impl ProtobufPage {
 
     pub(super) fn item<K: Kind>(&mut self) -> Result<Option<Item<K>>, Error> {
         loop {
-            match self.reader.next().map_err(|error| no_list(error))? {
+            match self.reader.next().map_err(no_list)? {
                 None => return Ok(None),
                 Some(ListEvent::Head { api_version, kind }) => {
                     self.expected.check(Some(&api_version), Some(&kind), true)?;
