@@ -85,13 +85,14 @@ func (s *subject) run(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			s.updates("updates", count)
+			say(s.updates("updates", count))
 		case len(words) == 1 && words[0] == "relist":
 			lists := s.lists.Load()
-			s.updates("relist", 1)
+			relisted := s.updates("relist", 1)
 			if s.lists.Load() == lists {
 				return errors.New("it did not list again")
 			}
+			say(relisted)
 		default:
 			return fmt.Errorf("there is no command %q", commands.Text())
 		}
@@ -100,8 +101,8 @@ func (s *subject) run(ctx context.Context) error {
 	return commands.Err()
 }
 
-// updates waits for so many pods to be touched and until nothing is done any more.
-func (s *subject) updates(step string, count int) {
+// updates waits for so many pods to be touched and until nothing is done any more, and gives what to say of it.
+func (s *subject) updates(step string, count int) map[string]any {
 	arrived := s.arrivals.expect(count)
 	stopwatch := measure.StartStopwatch()
 	say(map[string]any{"step": "watching"})
@@ -109,7 +110,7 @@ func (s *subject) updates(step string, count int) {
 	quiet := settle(shortRest)
 	_, cpu := stopwatch.Stop()
 	p50, p99 := s.arrivals.delays()
-	say(map[string]any{"step": step, "count": count, "cpu": (cpu - quiet).Seconds(), "p50": p50, "p99": p99})
+	return map[string]any{"step": step, "count": count, "cpu": (cpu - quiet).Seconds(), "p50": p50, "p99": p99}
 }
 
 // arrivals are the touched pods that came to the handler.

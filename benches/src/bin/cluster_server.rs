@@ -5,6 +5,8 @@
 
 use bench::Outcome;
 use clap::{Parser, ValueEnum};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Api, PostParams};
 use kube_embedded::Server;
 use mission::{Folder, RealServer};
 use serde_json::json;
@@ -35,7 +37,15 @@ async fn real() -> Outcome {
     // The pods' owners do not exist: a garbage collector would delete the pods.
     let server = RealServer::start_without_controllers().await?;
     let kubeconfig = server.kubeconfig();
-    serve(&kubeconfig, async || Ok(server.forget_history().await?)).await
+    let other = Api::<ConfigMap>::default_namespaced(server.client().await?);
+    serve(&kubeconfig, async || {
+        // Whoever has seen the newest version of all could go on from there.
+        let mut written = ConfigMap::default();
+        written.metadata.generate_name = Some("bench-".into());
+        other.create(&PostParams::default(), &written).await?;
+        Ok(server.forget_history().await?)
+    })
+    .await
 }
 
 async fn embedded() -> Outcome {
