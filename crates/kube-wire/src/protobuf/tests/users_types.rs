@@ -249,7 +249,7 @@ fn embedded_json_is_read_into_types() {
             "apiVersion": "apps/v1", "kind": "ControllerRevision", "revision": 3,
             "data": {"list": [1, null], "name": "n", "choice": choice, "number": 1.5, "map": {"a": -1}},
         });
-        assert_eq!(same::<Revision>(&object).data.number, 1.5);
+        assert_eq!(same::<Revision>(&object).data.map["a"], -1);
     }
 }
 
@@ -263,9 +263,6 @@ fn what_is_left_out_is_not_looked_into() {
     assert_eq!(found["metadata"], json!({"name": "a"}));
     // Nor is what nobody asks for.
     schema.decode::<IgnoredAny>(message, &Skip::nothing()).unwrap();
-    schema
-        .decode::<BTreeMap<String, IgnoredAny>>(message, &Skip::nothing())
-        .unwrap();
 }
 
 #[test]
@@ -281,6 +278,12 @@ fn types_that_do_not_fit_say_where() {
     #[expect(dead_code, reason = "it is not read")]
     struct Names<T> {
         labels: BTreeMap<String, T>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "it is not read")]
+    struct Missing {
+        extra: String,
     }
 
     let (schema, message) = message(&pod());
@@ -305,11 +308,6 @@ fn types_that_do_not_fit_say_where() {
         error.to_string(),
         "metadata: invalid type: map, expected a boolean"
     );
-    #[derive(Debug, Deserialize)]
-    #[expect(dead_code, reason = "it is not read")]
-    struct Missing {
-        extra: String,
-    }
     let error = schema.decode::<Missing>(&message, &Skip::nothing()).unwrap_err();
     assert_eq!(error.to_string(), "missing field `extra`");
     let cut_off = b"\x12\x07\x12\x05\x0a\x02ab\x05";
@@ -340,15 +338,15 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Forgive<T> {
 
 #[test]
 fn lists_are_made_as_large_as_they_are() {
-    let items: Vec<Value> = (0..37)
-        .map(|at| json!({"metadata": {"name": format!("{at}")}}))
-        .collect();
-    let (schema, message) = message(&json!({"apiVersion": "v1", "kind": "ConfigMapList", "items": items}));
-
     #[derive(Deserialize)]
     struct List {
         items: Vec<Value>,
     }
+
+    let items: Vec<Value> = (0..37)
+        .map(|at| json!({"metadata": {"name": format!("{at}")}}))
+        .collect();
+    let (schema, message) = message(&json!({"apiVersion": "v1", "kind": "ConfigMapList", "items": items}));
 
     let list: List = schema.decode(&message, &Skip::nothing()).unwrap();
     assert_eq!((list.items.len(), list.items.capacity()), (37, 37));
