@@ -222,6 +222,40 @@ fn text_can_be_borrowed() {
 }
 
 #[test]
+fn a_struct_of_a_map_sees_each_key_once() {
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Metadata {
+        labels: Labels,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Labels {
+        a: String,
+    }
+
+    let schema = Schema::of("v1", "Pod").unwrap();
+    let message = b"\x0a\x10\x5a\x06\x0a\x01a\x12\x01x\x5a\x06\x0a\x01a\x12\x01y";
+    let found: Metadata = schema.metadata(message, &Skip::nothing()).unwrap();
+    assert_eq!(found.labels.a, "y");
+}
+
+#[test]
+fn what_is_inlined_has_no_name_to_leave_it_out_by() {
+    let (schema, message) = message(&json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "spec": {"containers": [{"name": "c", "livenessProbe": {"tcpSocket": {"port": 1}}}]},
+    }));
+    let probe_without = |name: &str| {
+        let path = format!("spec.containers.livenessProbe.{name}");
+        let skip = Skip::nothing().path(&path).unwrap();
+        let pod: Value = schema.decode(&message, &skip).unwrap();
+        pod["spec"]["containers"][0]["livenessProbe"].clone()
+    };
+    assert_eq!(probe_without("ProbeHandler"), json!({"tcpSocket": {"port": 1}}));
+    assert_eq!(probe_without("tcpSocket"), json!({}));
+}
+
+#[test]
 fn embedded_json_is_read_into_types() {
     #[derive(Debug, PartialEq, Deserialize)]
     struct Revision {
