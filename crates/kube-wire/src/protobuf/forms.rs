@@ -73,8 +73,8 @@ pub(super) fn quantity(message: &[u8]) -> Result<Cow<'_, str>, Error> {
     }
 }
 
-/// A time; none if it is Go's zero time.
-pub(super) fn time_of(message: &[u8], micro: bool) -> Result<Option<time::Text>, Error> {
+/// A time: seconds and microseconds; none if it is Go's zero time.
+pub(super) fn moment(message: &[u8], micro: bool) -> Result<Option<(i64, i32)>, Error> {
     if message.is_empty() {
         return Ok(None);
     }
@@ -90,9 +90,14 @@ pub(super) fn time_of(message: &[u8], micro: bool) -> Result<Option<time::Text>,
     let micros = if micro { nanos / 1000 } else { 0 };
     let seconds = seconds.saturating_add(micros.div_euclid(1_000_000).into());
     let micros = micros.rem_euclid(1_000_000);
-    if seconds == time::ZERO && micros == 0 {
+    Ok(((seconds, micros) != (time::ZERO, 0)).then_some((seconds, micros)))
+}
+
+/// A time as JSON has it; none if it is Go's zero time.
+pub(super) fn time_of(message: &[u8], micro: bool) -> Result<Option<time::Text>, Error> {
+    let Some((seconds, micros)) = moment(message, micro)? else {
         return Ok(None);
-    }
+    };
     match time::format(seconds, micro.then_some(micros)) {
         Some(text) => Ok(Some(text)),
         None => Err(Error::invalid("a time is outside the years 0 to 9999")),

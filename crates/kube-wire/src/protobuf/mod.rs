@@ -17,6 +17,9 @@
 //! # Ok::<(), kube_wire::protobuf::Error>(())
 //! ```
 //!
+//! A [`Schema`] reads an object into any type, or only as much of it as is wanted; [`ListReader`] and [`FrameReader`] take
+//! lists and watches as they come.
+//!
 //! JSON is what Kubernetes prints, not what protobuf has: a field that is empty is left out or printed as the Go type
 //! says, `null` included. [`encode`] takes any JSON of the kind, ignores fields that the kind does not have and writes the
 //! bytes that Kubernetes would write.

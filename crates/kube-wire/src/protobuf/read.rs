@@ -6,7 +6,8 @@ use super::Error;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Content<'a> {
     Varint(u64),
-    Fixed64([u8; 8]),
+    /// As a number, because a field of bytes would lie askew in memory, and copies of it would be slow.
+    Fixed64(u64),
     Bytes(&'a [u8]),
     /// Of a wire type that no message here has.
     Other,
@@ -29,7 +30,7 @@ impl<'a> Content<'a> {
 
     pub(super) fn double(self) -> Result<f64, Error> {
         match self {
-            Self::Fixed64(bytes) => Ok(f64::from_le_bytes(bytes)),
+            Self::Fixed64(bits) => Ok(f64::from_bits(bits)),
             _ => Err(wrong_type()),
         }
     }
@@ -62,7 +63,11 @@ impl<'a> Fields<'a> {
     }
 
     /// The next field: its number and what it holds.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what it returns is large, and is taken apart at once"
+    )]
     pub(super) fn next(&mut self) -> Result<Option<(u64, Content<'a>)>, Error> {
         if self.0.is_empty() {
             return Ok(None);
@@ -84,12 +89,18 @@ impl<'a> Fields<'a> {
 
     /// The field that has just been read, where there was `before`, and those after it that begin with the same bytes.
     pub(super) fn run_from(&mut self, before: Self) -> Result<Run<'a>, Error> {
-        let mut tag = before;
-        tag.varint()?;
-        let tag = &before.0[..before.0.len() - tag.0.len()];
+        let mut after_tag = before;
+        let is_bytes = after_tag.varint()? & 7 == 2;
+        let tag = &before.0[..before.0.len() - after_tag.0.len()];
         let mut count = 1;
-        while self.0.starts_with(tag) {
-            self.next()?;
+        while let Some(rest) = self.0.strip_prefix(tag) {
+            if is_bytes {
+                self.0 = rest;
+                let len = usize::try_from(self.varint()?).map_err(|_| cut_off())?;
+                self.take(len)?;
+            } else {
+                self.next()?;
+            }
             count += 1;
         }
         let len = before.0.len() - self.0.len();
@@ -113,7 +124,7 @@ impl<'a> Fields<'a> {
             0 => Content::Varint(self.varint()?),
             1 => {
                 let bytes = self.take(8)?;
-                Content::Fixed64(bytes.try_into().map_err(|_| cut_off())?)
+                Content::Fixed64(u64::from_le_bytes(bytes.try_into().map_err(|_| cut_off())?))
             }
             2 => {
                 let len = usize::try_from(self.varint()?).map_err(|_| cut_off())?;

@@ -102,7 +102,7 @@ impl<'de> SeqAccess<'de> for Elements<'de, '_> {
         };
         let index = self.index;
         self.index += 1;
-        match seed.deserialize(value) {
+        match seed.deserialize(&value) {
             Ok(value) => Ok(Some(value)),
             Err(error) => Err(error.at_index(index)),
         }

@@ -34,11 +34,13 @@ pub(super) struct Entry<'de> {
 }
 
 impl<'de> Entry<'de> {
+    pub(super) const EMPTY: Entry<'static> = Entry {
+        key: b"",
+        content: None,
+    };
+
     pub(super) fn of(message: &'de [u8]) -> Result<Self, Error> {
-        let mut entry = Self {
-            key: b"",
-            content: None,
-        };
+        let mut entry = Self::EMPTY;
         let mut fields = Fields::of(message);
         while let Some((number, content)) = fields.next()? {
             match number {

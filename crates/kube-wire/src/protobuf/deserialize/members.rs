@@ -12,25 +12,18 @@ use super::super::forms::string;
 use super::Reading;
 use super::entries::{Entries, Entry};
 use super::key::Key;
-use super::message::{Message, Next};
+use super::message::Message;
 use super::value::{Held, Value};
 use crate::skip::Within;
 use crate::table::Kind;
 
 /// An object that is being read.
 #[derive(Debug)]
-pub(super) struct Members<'de, 'x> {
-    source: Source<'de, 'x>,
-    /// The value of the key that was read last.
-    pending: Pending<'de, 'x>,
-}
-
-#[derive(Debug)]
-enum Source<'de, 'x> {
+pub(super) enum Members<'de, 'x> {
     Message {
-        /// apiVersion and kind, which are in no message.
-        head: [Option<&'de str>; 2],
         message: Message<'de, 'x>,
+        /// Only of an object that has a type of its own.
+        head: Option<Box<Head<'de>>>,
     },
     Map {
         reading: &'x Reading,
@@ -38,151 +31,173 @@ enum Source<'de, 'x> {
         within: Within<'x>,
         depth: usize,
         entries: Entries<'de>,
+        /// The entry whose key was read last.
+        entry: Entry<'de>,
+        entry_within: Within<'x>,
     },
     Json {
         reading: &'x Reading,
         within: Within<'x>,
         members: serde_json::map::Iter<'x>,
+        /// What was read last.
+        member: Option<(&'x str, &'x Json)>,
+        member_within: Within<'x>,
     },
 }
 
+/// apiVersion and kind, which are in no message.
 #[derive(Debug)]
-enum Pending<'de, 'x> {
-    Nothing,
-    Head(&'static str, &'de str),
-    Field(Next<'de, 'x>),
-    Entry(Entry<'de>, Within<'x>),
-    Json(&'x str, &'x Json, Within<'x>),
+pub(super) struct Head<'de> {
+    left: [Option<(&'static str, &'de str)>; 2],
+    /// What was read last, if it is of these.
+    current: Option<(&'static str, &'de str)>,
 }
 
 impl<'de, 'x> Members<'de, 'x> {
     #[inline]
     pub(super) fn message(message: Message<'de, 'x>) -> Self {
-        Self::object([None, None], message)
+        Self::Message { message, head: None }
     }
 
-    /// A message, after its apiVersion and kind.
-    #[inline]
-    pub(super) fn object(head: [Option<&'de str>; 2], message: Message<'de, 'x>) -> Self {
-        Self::of(Source::Message { head, message })
+    /// A message, after its apiVersion and kind unless they are left out.
+    pub(super) fn object(head: [Option<(&'static str, &'de str)>; 2], message: Message<'de, 'x>) -> Self {
+        let head = Head {
+            left: head,
+            current: None,
+        };
+        Self::Message {
+            message,
+            head: Some(Box::new(head)),
+        }
     }
 
     /// A map whose values are as `like`.
     pub(super) fn map(like: &Value<'de, 'x>, entries: Entries<'de>) -> Self {
-        Self::of(Source::Map {
+        Self::Map {
             reading: like.reading,
             kind: like.kind,
             within: like.within,
             depth: like.depth,
             entries,
-        })
+            entry: Entry::EMPTY,
+            entry_within: Within::KEPT,
+        }
     }
 
     pub(super) fn json(reading: &'x Reading, within: Within<'x>, object: &'x Map<String, Json>) -> Self {
-        Self::of(Source::Json {
+        Self::Json {
             reading,
             within,
             members: object.iter(),
-        })
-    }
-
-    #[inline]
-    fn of(source: Source<'de, 'x>) -> Self {
-        Self {
-            source,
-            pending: Pending::Nothing,
+            member: None,
+            member_within: Within::KEPT,
         }
     }
 
     fn advance(&mut self) -> Result<Option<Cow<'de, str>>, Error> {
-        let (name, pending) = match &mut self.source {
-            Source::Message { head, message } => {
-                if let Some(api_version) = head[0].take() {
-                    (
-                        Cow::Borrowed("apiVersion"),
-                        Pending::Head("apiVersion", api_version),
-                    )
-                } else if let Some(kind) = head[1].take() {
-                    (Cow::Borrowed("kind"), Pending::Head("kind", kind))
-                } else {
-                    match message.advance()? {
-                        Some(next) => (Cow::Borrowed(next.field.name), Pending::Field(next)),
-                        None => return Ok(None),
+        match self {
+            Self::Message { message, head } => {
+                if let Some(head) = head {
+                    head.current = head.left[0].take().or_else(|| head.left[1].take());
+                    if let Some((name, _)) = head.current {
+                        return Ok(Some(Cow::Borrowed(name)));
                     }
                 }
+                Ok(message.advance()?.map(|field| Cow::Borrowed(field.name)))
             }
-            Source::Map {
+            Self::Map {
                 reading,
                 within,
                 entries,
+                entry,
+                entry_within,
                 ..
-            } => match entries.next(reading, *within)? {
-                Some((key, entry, within)) => (key, Pending::Entry(entry, within)),
-                None => return Ok(None),
-            },
-            Source::Json { within, members, .. } => {
+            } => Ok(entries.next(reading, *within)?.map(|(key, next, within)| {
+                (*entry, *entry_within) = (next, within);
+                key
+            })),
+            Self::Json {
+                within,
+                members,
+                member,
+                member_within,
+                ..
+            } => {
                 let kept = |(key, value): (&'x String, &'x Json)| {
                     within.field(key).map(|within| (key, value, within))
                 };
-                match members.find_map(kept) {
-                    Some((key, value, within)) => {
-                        (Cow::Owned(key.clone()), Pending::Json(key, value, within))
-                    }
-                    None => return Ok(None),
-                }
+                Ok(members.find_map(kept).map(|(key, value, within)| {
+                    (*member, *member_within) = (Some((key.as_str(), value)), within);
+                    Cow::Owned(key.clone())
+                }))
             }
-        };
-        self.pending = pending;
-        Ok(Some(name))
+        }
     }
 
     /// What the key that was read last stands for.
-    fn value<'v>(&'v self) -> Result<Value<'de, 'v>, Error> {
-        let entry = |content| match content {
-            Some(content) => Held::One(content),
-            None => Held::Absent,
-        };
-        Ok(match (&self.pending, &self.source) {
-            (Pending::Field(next), Source::Message { message, .. }) => message.value(next),
-            (Pending::Head(_, text), Source::Message { message, .. }) => Value {
-                reading: message.reading,
-                held: Held::Text(text),
-                kind: Kind::String,
-                within: Within::KEPT,
-                depth: message.depth,
-            },
-            (
-                Pending::Entry(Entry { content, .. }, within),
-                Source::Map {
-                    reading, kind, depth, ..
+    fn value(&self) -> Value<'de, '_> {
+        match self {
+            Self::Message { message, head } => match head.as_ref().and_then(|head| head.current) {
+                Some((_, text)) => Value {
+                    reading: message.reading,
+                    held: Held::Text(text),
+                    kind: Kind::String,
+                    within: Within::KEPT,
+                    depth: message.depth,
                 },
-            ) => Value {
+                None => message.value(),
+            },
+            Self::Map {
                 reading,
-                held: entry(*content),
+                kind,
+                depth,
+                entry,
+                entry_within,
+                ..
+            } => Value {
+                reading,
+                held: match entry.content {
+                    Some(content) => Held::One(content),
+                    None => Held::Absent,
+                },
                 kind: *kind,
-                within: *within,
+                within: *entry_within,
                 depth: *depth,
             },
-            (Pending::Json(_, json, within), Source::Json { reading, .. }) => Value {
+            Self::Json {
                 reading,
-                held: Held::Json(json),
+                member,
+                member_within,
+                ..
+            } => Value {
+                reading,
+                held: match member {
+                    Some((_, json)) => Held::Json(json),
+                    None => Held::Null,
+                },
                 kind: Kind::Json,
-                within: *within,
+                within: *member_within,
                 depth: 0,
             },
-            _ => return Err(Error::invalid("a value was asked for before its key")),
-        })
+        }
     }
 
     /// Says in which member an error is.
     #[cold]
     fn located(&self, error: Error) -> Error {
-        match &self.pending {
-            Pending::Nothing => error,
-            Pending::Head(name, _) => error.in_field(name),
-            Pending::Field(next) => error.in_field(next.field.name),
-            Pending::Entry(entry, _) => error.at_key(&string(entry.key)),
-            Pending::Json(key, ..) => error.at_key(key),
+        match self {
+            Self::Message { message, head } => {
+                let of_head = head.as_ref().and_then(|head| head.current).map(|(name, _)| name);
+                match of_head.or(message.field().map(|field| field.name)) {
+                    Some(name) => error.in_field(name),
+                    None => error,
+                }
+            }
+            Self::Map { entry, .. } => error.at_key(&string(entry.key)),
+            Self::Json { member, .. } => match member {
+                Some((key, _)) => error.at_key(key),
+                None => error,
+            },
         }
     }
 }
@@ -191,6 +206,13 @@ impl<'de> MapAccess<'de> for Members<'de, '_> {
     type Error = Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
+        // Mostly it is a message, and its fields' names need nothing else.
+        if let Self::Message { message, head: None } = self {
+            return match message.advance()? {
+                Some(field) => seed.deserialize(Key(Cow::Borrowed(field.name))).map(Some),
+                None => Ok(None),
+            };
+        }
         match self.advance()? {
             Some(name) => seed.deserialize(Key(name)).map(Some),
             None => Ok(None),
@@ -198,15 +220,19 @@ impl<'de> MapAccess<'de> for Members<'de, '_> {
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Error> {
-        seed.deserialize(self.value()?)
-            .map_err(|error| self.located(error))
+        let value = self.value();
+        if !value.reading.careful {
+            // The result may be large and is left where it is: whatever is wrong will be found again, carefully.
+            return seed.deserialize(&value);
+        }
+        seed.deserialize(&value).map_err(|error| self.located(error))
     }
 
     fn size_hint(&self) -> Option<usize> {
-        match &self.source {
-            Source::Message { .. } => None,
-            Source::Map { entries, .. } => Some(entries.left()),
-            Source::Json { members, .. } => Some(members.len()),
+        match self {
+            Self::Message { .. } => None,
+            Self::Map { entries, .. } => Some(entries.left()),
+            Self::Json { members, .. } => Some(members.len()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::error::Reason;
-use super::super::forms::{low_half, only_field, time_of};
+use super::super::forms::{low_half, moment, only_field};
 use super::super::read::{Content, Fields, Run};
 use super::super::{Error, MAX_DEPTH};
 use super::Reading;
@@ -22,6 +22,10 @@ pub(super) struct Message<'de, 'x> {
     frame: Frame<'de>,
     /// The messages around it whose fields are fields of the same JSON object.
     outer: Vec<Frame<'de>>,
+    /// The field that was read last.
+    field: Option<&'static Field>,
+    field_within: Within<'x>,
+    field_holds: Holds<'de>,
 }
 
 /// A message whose fields are shown, by itself.
@@ -34,23 +38,12 @@ struct Frame<'de> {
     seen: u64,
     /// The position of the field that came last: mostly the next one comes next.
     at: usize,
-    wire: Wire<'de>,
+    /// What has not been read, if fields are read in the order in which they come.
+    wire: Fields<'de>,
+    gathered: Option<Box<Gathered<'de>>>,
 }
 
-#[derive(Debug)]
-enum Wire<'de> {
-    InOrder(Fields<'de>),
-    Gathered(Gathered<'de>),
-}
-
-/// A field that JSON has.
-#[derive(Debug)]
-pub(super) struct Next<'de, 'x> {
-    pub(super) field: &'static Field,
-    within: Within<'x>,
-    holds: Holds<'de>,
-}
-
+/// What there is of a field that JSON has.
 #[derive(Debug)]
 enum Holds<'de> {
     /// Nothing, and Go has a nil for it.
@@ -63,45 +56,70 @@ enum Holds<'de> {
 }
 
 impl<'de, 'x> Message<'de, 'x> {
-    /// A message that is not in another.
-    pub(super) fn open(
+    /// A message in one piece.
+    #[inline]
+    pub(super) fn of(
         reading: &'x Reading,
         id: MessageId,
         message: &'de [u8],
         within: Within<'x>,
+        depth: usize,
     ) -> Result<Self, Error> {
-        Self::of(reading, id, std::iter::once(Ok(message)), within, 0)
+        let mut frame = Frame::empty(reading, id, depth)?;
+        if reading.careful {
+            frame.gather(std::iter::once(Ok(message)))?;
+        } else {
+            frame.wire = Fields::of(message);
+        }
+        Ok(Self::new(reading, within, depth, frame))
     }
 
-    /// A message, of which there may be several pieces only if the reading is careful.
-    pub(super) fn of(
+    /// A message whose pieces were gathered.
+    pub(super) fn of_pieces(
         reading: &'x Reading,
         id: MessageId,
-        pieces: impl Iterator<Item = Result<&'de [u8], Error>>,
+        found: &[Found<'de>],
         within: Within<'x>,
         depth: usize,
     ) -> Result<Self, Error> {
-        Ok(Self {
+        let mut frame = Frame::empty(reading, id, depth)?;
+        frame.gather(pieces(found))?;
+        Ok(Self::new(reading, within, depth, frame))
+    }
+
+    #[inline]
+    fn new(reading: &'x Reading, within: Within<'x>, depth: usize, frame: Frame<'de>) -> Self {
+        Self {
             reading,
             within,
             depth,
-            frame: Frame::of(reading, id, pieces, depth)?,
+            frame,
             outer: Vec::new(),
-        })
+            field: None,
+            field_within: Within::KEPT,
+            field_holds: Holds::Null,
+        }
     }
 
-    /// The next field that JSON has.
-    pub(super) fn advance(&mut self) -> Result<Option<Next<'de, 'x>>, Error> {
+    /// The field that was read last.
+    #[inline]
+    pub(super) fn field(&self) -> Option<&'static Field> {
+        self.field
+    }
+
+    /// Reads on to the next field that JSON has.
+    pub(super) fn advance(&mut self) -> Result<Option<&'static Field>, Error> {
         loop {
-            let next = match &mut self.frame.wire {
-                Wire::InOrder(_) => self.next_in_order()?,
-                Wire::Gathered(_) => self.next_gathered()?,
+            self.field = if self.frame.gathered.is_some() {
+                self.next_gathered()?
+            } else {
+                self.next_in_order()?
             };
-            if next.is_some() {
-                return Ok(next);
+            if self.field.is_none() {
+                self.field = self.next_absent()?;
             }
-            if let Some(next) = self.next_absent()? {
-                return Ok(Some(next));
+            if self.field.is_some() {
+                return Ok(self.field);
             }
             match self.outer.pop() {
                 Some(outer) => self.frame = outer,
@@ -110,20 +128,24 @@ impl<'de, 'x> Message<'de, 'x> {
         }
     }
 
-    /// What a field holds.
-    pub(super) fn value<'v>(&'v self, next: &Next<'de, 'x>) -> Value<'de, 'v> {
-        let field = next.field;
-        let repeated = |repeated| match field.container {
+    /// What the field that was read last holds.
+    #[inline]
+    pub(super) fn value(&self) -> Value<'de, '_> {
+        let (kind, container) = match self.field {
+            Some(field) => (field.kind, field.container),
+            None => (Kind::Bool, Container::One),
+        };
+        let repeated = |repeated| match container {
             Container::Map => Held::Map(repeated),
             _ => Held::List(repeated),
         };
-        let held = match (&next.holds, &self.frame.wire) {
-            (Holds::Null, _) => Held::Null,
+        let held = match (&self.field_holds, &self.frame.gathered) {
             (Holds::One(content), _) => Held::One(*content),
             (Holds::Run(run), _) => repeated(Repeated::Run(*run)),
-            (Holds::Gathered(range), Wire::Gathered(gathered)) => {
+            (Holds::Null, _) => Held::Null,
+            (Holds::Gathered(range), Some(gathered)) => {
                 let found = &gathered.found[range.clone()];
-                match field.container {
+                match container {
                     Container::One => Held::Pieces(found),
                     _ => repeated(Repeated::Many(found)),
                 }
@@ -133,17 +155,17 @@ impl<'de, 'x> Message<'de, 'x> {
         Value {
             reading: self.reading,
             held,
-            kind: field.kind,
-            within: next.within,
+            kind,
+            within: self.field_within,
             depth: self.depth + self.outer.len(),
         }
     }
 
-    /// Takes the occurrences of a gathered list with it, for those who outlive the message.
-    pub(super) fn into_elements(self, next: Next<'de, 'x>) -> Option<Source<'de, 'x>> {
-        match (next.holds, self.frame.wire) {
+    /// Takes the values of the list that was read last with it, for those who outlive the message.
+    pub(super) fn into_elements(self) -> Option<Source<'de, 'x>> {
+        match (self.field_holds, self.frame.gathered) {
             (Holds::Run(run), _) => Some(Source::Run(run)),
-            (Holds::Gathered(range), Wire::Gathered(mut gathered)) => {
+            (Holds::Gathered(range), Some(mut gathered)) => {
                 gathered.found.truncate(range.end);
                 gathered.found.drain(..range.start);
                 Some(Source::many(gathered.found.into()))
@@ -152,13 +174,10 @@ impl<'de, 'x> Message<'de, 'x> {
         }
     }
 
-    fn next_in_order(&mut self) -> Result<Option<Next<'de, 'x>>, Error> {
+    fn next_in_order(&mut self) -> Result<Option<&'static Field>, Error> {
         loop {
-            let Wire::InOrder(wire) = &mut self.frame.wire else {
-                return Ok(None);
-            };
-            let before = *wire;
-            let Some((number, content)) = wire.next()? else {
+            let before = self.frame.wire;
+            let Some((number, content)) = self.frame.wire.next()? else {
                 return Ok(None);
             };
             // Fields that are not known are newer than the table.
@@ -175,34 +194,39 @@ impl<'de, 'x> Message<'de, 'x> {
             if seen & 1 << position != 0 {
                 return Err(self.reading.scattered());
             }
-            let holds = match (field.container, field.kind, content) {
-                (Container::One, Kind::Message(id), _) if field.inline => {
-                    self.enter(id, std::iter::once(content.bytes()))?;
+            self.field_within = within;
+            self.field_holds = match (field.container, field.kind) {
+                (Container::One, Kind::Message(id)) if field.inline => {
+                    let mut inner = Frame::empty(self.reading, id, self.depth + self.outer.len() + 1)?;
+                    inner.wire = Fields::of(content.bytes()?);
+                    self.outer.push(std::mem::replace(&mut self.frame, inner));
                     continue;
                 }
-                (Container::One, ..) => Holds::One(content),
+                (Container::One, _) => {
+                    if is_omitted(self.reading.table, field, content)? {
+                        continue;
+                    }
+                    Holds::One(content)
+                }
                 // Packed numbers, which Kubernetes does not write.
-                (Container::List, Kind::Bool | Kind::Int32 | Kind::Int64, Content::Bytes(_)) => {
+                (Container::List, Kind::Bool | Kind::Int32 | Kind::Int64)
+                    if matches!(content, Content::Bytes(_)) =>
+                {
                     return Err(self.reading.scattered());
                 }
-                _ => Holds::Run(
-                    wire.run_from(before)
-                        .map_err(|error| error.in_field(field.name))?,
-                ),
+                _ => {
+                    let run = self.frame.wire.run_from(before);
+                    Holds::Run(run.map_err(|error| error.in_field(field.name))?)
+                }
             };
-            if let Holds::One(content) = holds
-                && is_omitted(self.reading.table, field, &[(position, content)])?
-            {
-                continue;
-            }
-            return Ok(Some(Next { field, within, holds }));
+            return Ok(Some(field));
         }
     }
 
     #[cold]
-    fn next_gathered(&mut self) -> Result<Option<Next<'de, 'x>>, Error> {
+    fn next_gathered(&mut self) -> Result<Option<&'static Field>, Error> {
         loop {
-            let Wire::Gathered(gathered) = &mut self.frame.wire else {
+            let Some(gathered) = &mut self.frame.gathered else {
                 return Ok(None);
             };
             let Some((position, range)) = gathered.next() else {
@@ -214,16 +238,19 @@ impl<'de, 'x> Message<'de, 'x> {
                 continue;
             };
             let found = &gathered.found[range.clone()];
+            let depth = self.depth + self.outer.len();
             if let (true, Kind::Message(id)) = (field.inline, field.kind) {
-                let inner: Vec<_> = pieces(found).collect();
-                self.enter(id, inner.into_iter())?;
+                let mut inner = Frame::empty(self.reading, id, depth + 1)?;
+                inner.gather(pieces(found))?;
+                self.outer.push(std::mem::replace(&mut self.frame, inner));
                 continue;
             }
             let is_one = field.container == Container::One;
-            if is_one && is_omitted(self.reading.table, field, found)? {
+            if is_one && all_omitted(self.reading.table, field, found)? {
                 continue;
             }
-            let holds = match (field.kind, found) {
+            self.field_within = within;
+            self.field_holds = match (field.kind, found) {
                 (kind, [earlier @ .., (_, last)]) if is_one && !matches!(kind, Kind::Message(_)) => {
                     for (_, content) in earlier {
                         let value = Value {
@@ -231,7 +258,7 @@ impl<'de, 'x> Message<'de, 'x> {
                             held: Held::One(*content),
                             kind,
                             within,
-                            depth: self.depth + self.outer.len(),
+                            depth,
                         };
                         value.check().map_err(|error| error.in_field(field.name))?;
                     }
@@ -239,12 +266,12 @@ impl<'de, 'x> Message<'de, 'x> {
                 }
                 _ => Holds::Gathered(range),
             };
-            return Ok(Some(Next { field, within, holds }));
+            return Ok(Some(field));
         }
     }
 
     /// The next field of which the wire has nothing, and yet JSON has something.
-    fn next_absent(&mut self) -> Result<Option<Next<'de, 'x>>, Error> {
+    fn next_absent(&mut self) -> Result<Option<&'static Field>, Error> {
         loop {
             let absent = self.frame.always_printed & !self.frame.seen;
             if absent == 0 {
@@ -259,69 +286,60 @@ impl<'de, 'x> Message<'de, 'x> {
                 continue;
             };
             if let (true, Kind::Message(id)) = (field.inline, field.kind) {
-                self.enter(id, std::iter::once(Ok(&b""[..])))?;
+                let inner = Frame::empty(self.reading, id, self.depth + self.outer.len() + 1)?;
+                self.outer.push(std::mem::replace(&mut self.frame, inner));
                 continue;
             }
             self.reading.spend()?;
-            let holds = if self.reading.table.is_nil_when_absent(field) {
+            self.field_within = within;
+            self.field_holds = if self.reading.table.is_nil_when_absent(field) {
                 Holds::Null
             } else {
                 Holds::Absent
             };
-            return Ok(Some(Next { field, within, holds }));
+            return Ok(Some(field));
         }
-    }
-
-    /// Shows the fields of a message among those of this one.
-    fn enter(
-        &mut self,
-        id: MessageId,
-        pieces: impl Iterator<Item = Result<&'de [u8], Error>>,
-    ) -> Result<(), Error> {
-        let inner = Frame::of(self.reading, id, pieces, self.depth + self.outer.len() + 1)?;
-        self.outer.push(std::mem::replace(&mut self.frame, inner));
-        Ok(())
     }
 }
 
 impl<'de> Frame<'de> {
-    fn of(
-        reading: &Reading,
-        id: MessageId,
-        mut pieces: impl Iterator<Item = Result<&'de [u8], Error>>,
-        depth: usize,
-    ) -> Result<Self, Error> {
+    /// A message of which there is nothing yet.
+    #[inline]
+    fn empty(reading: &Reading, id: MessageId, depth: usize) -> Result<Self, Error> {
         if depth >= MAX_DEPTH {
             return Err(Reason::TooDeep.into());
         }
         let message = reading.table.message(id);
-        let fields = reading.table.fields(message);
-        let wire = if reading.careful {
-            Wire::Gathered(Gathered::of(fields, pieces)?)
-        } else {
-            Wire::InOrder(Fields::of(pieces.next().transpose()?.unwrap_or_default()))
-        };
         Ok(Self {
-            fields,
+            fields: reading.table.fields(message),
             always_printed: message.always_printed,
             seen: 0,
             at: 0,
-            wire,
+            wire: Fields::of(b""),
+            gathered: None,
         })
+    }
+
+    #[cold]
+    fn gather(&mut self, pieces: impl Iterator<Item = Result<&'de [u8], Error>>) -> Result<(), Error> {
+        self.gathered = Some(Box::new(Gathered::of(self.fields, pieces)?));
+        Ok(())
     }
 }
 
 /// The position of a field, looked for from the one before it on.
 #[inline]
 fn find(fields: &[Field], from: usize, number: u64) -> Option<usize> {
-    for (position, field) in fields.iter().enumerate().skip(from) {
+    let mut position = from;
+    while let Some(field) = fields.get(position) {
         let found = u64::from(field.number);
-        if found >= number {
-            if found == number {
-                return Some(position);
-            }
+        if found == number {
+            return Some(position);
+        }
+        if found > number {
             break;
         }
+        position += 1;
     }
     fields
         .binary_search_by(|field| u64::from(field.number).cmp(&number))
@@ -338,40 +356,48 @@ fn within_field<'x>(within: Within<'x>, field: &Field) -> Option<Within<'x>> {
 }
 
 /// Whether JSON leaves out what is on the wire.
-fn is_omitted(table: &Table, field: &Field, found: &[Found<'_>]) -> Result<bool, Error> {
-    let Some((_, last)) = found.last() else {
-        return Ok(false);
-    };
-    let omitted = match (field.omitted, field.kind) {
-        (Omitted::WhenEmpty, _) if field.pointer => Ok(false),
-        (Omitted::WhenEmpty, Kind::String | Kind::Bytes) => last.bytes().map(<[u8]>::is_empty),
-        (Omitted::WhenEmpty, Kind::Bool | Kind::Int64) => last.varint().map(|value| value == 0),
-        (Omitted::WhenEmpty, Kind::Int32) => last.varint().map(|value| low_half(value) == 0),
-        (Omitted::WhenEmpty, Kind::Double) => last.double().map(|value| value == 0.0),
-        (Omitted::WhenEmpty, Kind::Message(id)) if table.message(id).shape == Shape::List => {
-            has_no_field(table.fields(table.message(id)), found)
-        }
-        (Omitted::WhenZeroTime, Kind::Time | Kind::MicroTime) => last
-            .bytes()
-            .and_then(|bytes| time_of(bytes, field.kind == Kind::MicroTime))
-            .map(|time| time.is_none()),
-        (Omitted::WhenZeroTime, Kind::Json) => last
-            .bytes()
-            .and_then(only_field)
-            .map(|json| json.is_none_or(<[u8]>::is_empty)),
-        _ => Ok(false),
-    };
-    omitted.map_err(|error| error.in_field(field.name))
+#[inline]
+fn is_omitted(table: &Table, field: &Field, content: Content<'_>) -> Result<bool, Error> {
+    match (field.omitted, field.kind, content) {
+        (Omitted::Never, ..) => Ok(false),
+        (Omitted::WhenEmpty, ..) if field.pointer => Ok(false),
+        (Omitted::WhenEmpty, Kind::String, Content::Bytes(text)) => Ok(text.is_empty()),
+        _ => is_zero(table, field, content).map_err(|error| error.in_field(field.name)),
+    }
 }
 
-/// Whether none of these is in any piece of a message.
-fn has_no_field(fields: &[Field], found: &[Found<'_>]) -> Result<bool, Error> {
-    for piece in pieces(found) {
-        let mut reader = Fields::of(piece?);
-        while let Some((number, _)) = reader.next()? {
-            if fields.iter().any(|field| u64::from(field.number) == number) {
-                return Ok(false);
+fn is_zero(table: &Table, field: &Field, content: Content<'_>) -> Result<bool, Error> {
+    Ok(match (field.omitted, field.kind) {
+        (Omitted::WhenEmpty, Kind::String | Kind::Bytes) => content.bytes()?.is_empty(),
+        (Omitted::WhenEmpty, Kind::Bool | Kind::Int64) => content.varint()? == 0,
+        (Omitted::WhenEmpty, Kind::Int32) => low_half(content.varint()?) == 0,
+        (Omitted::WhenEmpty, Kind::Double) => content.double()? == 0.0,
+        (Omitted::WhenEmpty, Kind::Message(id)) if table.message(id).shape == Shape::List => {
+            let fields = table.fields(table.message(id));
+            let mut reader = Fields::of(content.bytes()?);
+            let mut is_empty = true;
+            while let Some((number, _)) = reader.next()? {
+                is_empty &= fields.iter().all(|field| u64::from(field.number) != number);
             }
+            is_empty
+        }
+        (Omitted::WhenZeroTime, Kind::Time | Kind::MicroTime) => {
+            moment(content.bytes()?, field.kind == Kind::MicroTime)?.is_none()
+        }
+        (Omitted::WhenZeroTime, Kind::Json) => only_field(content.bytes()?)?.is_none_or(<[u8]>::is_empty),
+        _ => false,
+    })
+}
+
+/// The same of a field that may have come more than once: of a message all pieces count, of others the last.
+fn all_omitted(table: &Table, field: &Field, found: &[Found<'_>]) -> Result<bool, Error> {
+    let counts = match field.kind {
+        Kind::Message(_) => found,
+        _ => found.last_chunk::<1>().map_or(found, |last| last),
+    };
+    for (_, content) in counts {
+        if !is_omitted(table, field, *content)? {
+            return Ok(false);
         }
     }
     Ok(true)

@@ -20,7 +20,7 @@ use std::cell::Cell;
 use serde::Deserialize;
 
 use self::message::Message;
-use self::value::{Held, Value};
+use self::value::{Held, Object, Value};
 use super::Error;
 use super::decode::{VALUES, VALUES_PER_BYTE};
 use super::error::Reason;
@@ -31,7 +31,7 @@ use crate::table::{Kind, MessageId, Table, table};
 #[derive(Debug)]
 pub(super) struct Reading {
     table: &'static Table,
-    /// Whether fields are gathered.
+    /// Whether fields are gathered, and errors say where they are.
     careful: bool,
     /// Whether something was found that only a careful reader gets right. It is kept here, too, because a type may do
     /// without a value that is an error.
@@ -67,7 +67,7 @@ impl Reading {
 fn read<T>(input: usize, read: impl Fn(&Reading) -> Result<T, Error>) -> Result<T, Error> {
     let quick = Reading::new(input, false);
     let result = read(&quick);
-    // A type may also have refused what did not count.
+    // A type may also have refused what did not count. If it is wrong in any case, that is found again, and where.
     if quick.scattered.get() || result.is_err() {
         return read(&Reading::new(input, true));
     }
@@ -82,19 +82,20 @@ pub(super) fn object<'de, T: Deserialize<'de>>(
     message: &'de [u8],
     skip: &Skip,
 ) -> Result<T, Error> {
+    let object = Object {
+        api_version,
+        kind,
+        message,
+    };
     read(message.len(), |reading| {
         let value = Value {
             reading,
-            held: Held::Object {
-                api_version,
-                kind,
-                message,
-            },
+            held: Held::Object(&object),
             kind: Kind::Message(id),
             within: skip.start(),
             depth: 0,
         };
-        T::deserialize(value)
+        T::deserialize(&value)
     })
 }
 
@@ -106,13 +107,13 @@ pub(super) fn field<'de, T: Deserialize<'de>>(
     skip: &Skip,
 ) -> Result<Option<T>, Error> {
     read(message.len(), |reading| {
-        let mut fields = Message::open(reading, id, message, skip.start())?;
+        let mut fields = Message::of(reading, id, message, skip.start(), 0)?;
         let mut found = None;
         // Also after it has been found, because there may be more of it.
-        while let Some(next) = fields.advance()? {
-            if next.field.name == name {
-                let value = T::deserialize(fields.value(&next));
-                found = Some(value.map_err(|error| error.in_field(next.field.name))?);
+        while let Some(field) = fields.advance()? {
+            if field.name == name {
+                let value = T::deserialize(&fields.value());
+                found = Some(value.map_err(|error| error.in_field(field.name))?);
             }
         }
         Ok(found)

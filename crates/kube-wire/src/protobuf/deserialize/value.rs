@@ -13,14 +13,14 @@ use serde::de::{Deserializer, Error as _, Unexpected, Visitor};
 use serde_json::Value as Json;
 
 use super::super::forms::{
-    Double, IntOrText, double, int_or_string, low_half, only_field, quantity, string, time_of,
+    Double, IntOrText, double, int_or_string, low_half, moment, only_field, quantity, string, time_of,
 };
 use super::super::read::{Content, Run};
 use super::super::{Envelope, Error, MAGIC, time};
 use super::Reading;
 use super::elements::{Elements, Source};
 use super::entries::Entries;
-use super::gathered::{Found, pieces};
+use super::gathered::Found;
 use super::members::Members;
 use super::message::Message;
 use crate::skip::Within;
@@ -50,15 +50,19 @@ pub(super) enum Held<'de, 'x> {
     /// A message in pieces.
     Pieces(&'x [Found<'de>]),
     /// The object itself.
-    Object {
-        api_version: &'de str,
-        kind: &'de str,
-        message: &'de [u8],
-    },
+    Object(&'x Object<'de>),
     /// Of the object's type.
     Text(&'de str),
     /// Of embedded JSON.
     Json(&'x Json),
+}
+
+/// An object and its type, which is not in its message.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Object<'de> {
+    pub(super) api_version: &'de str,
+    pub(super) kind: &'de str,
+    pub(super) message: &'de [u8],
 }
 
 /// The occurrences of a field that is a list or a map.
@@ -71,6 +75,16 @@ pub(super) enum Repeated<'de, 'x> {
 /// A value as JSON has it.
 #[derive(Debug)]
 enum Form<'de, 'x> {
+    Plain(Plain<'de, 'x>),
+    Members(Members<'de, 'x>),
+    Elements(Elements<'de, 'x>),
+    /// Embedded text.
+    Json(&'de [u8]),
+}
+
+/// A value that is not made of others. By itself it is small.
+#[derive(Debug)]
+enum Plain<'de, 'x> {
     Null,
     Bool(bool),
     Int(i64),
@@ -79,117 +93,128 @@ enum Form<'de, 'x> {
     Text(Cow<'de, str>),
     ShortLived(&'x str),
     Time(time::Text),
-    Members(Members<'de, 'x>),
-    Elements(Elements<'de, 'x>),
-    /// Embedded text.
-    Json(&'de [u8]),
 }
 
 impl<'de, 'x> Value<'de, 'x> {
     fn form(&self) -> Result<Form<'de, 'x>, Error> {
-        match self.held {
-            Held::Null => Ok(Form::Null),
-            Held::Absent => self.zero(),
-            Held::One(content) => self.one(content),
-            Held::List(repeated) => Ok(Form::Elements(self.elements(match repeated {
-                Repeated::Run(run) => Source::Run(run),
-                Repeated::Many(found) => Source::many(found.into()),
-            }))),
-            Held::Map(repeated) => {
-                let entries = match repeated {
-                    Repeated::Run(run) => Entries::run(run),
-                    Repeated::Many(found) => Entries::many(found, self)?,
-                };
-                Ok(Form::Members(Members::map(self, entries)))
+        if let Some(plain) = self.plain()? {
+            return Ok(Form::Plain(plain));
+        }
+        match (self.held, self.kind) {
+            (Held::List(Repeated::Run(run)), _) => Ok(Form::Elements(self.elements(Source::Run(run)))),
+            (Held::List(Repeated::Many(found)), _) => {
+                Ok(Form::Elements(self.elements(Source::many(found.into()))))
             }
-            Held::Pieces(found) => match self.kind {
-                Kind::Message(id) => self.message(id, pieces(found), self.depth + 1),
-                _ => Ok(Form::Null),
-            },
-            Held::Object {
-                api_version,
-                kind,
-                message,
-            } => match self.kind {
-                Kind::Message(id) => self.object(api_version, kind, id, message, self.depth),
-                _ => Ok(Form::Null),
-            },
-            Held::Text(text) => Ok(Form::Text(Cow::Borrowed(text))),
-            Held::Json(json) => Ok(self.json(json)),
+            (Held::Map(Repeated::Run(run)), _) => Ok(Form::Members(Members::map(self, Entries::run(run)))),
+            (Held::Map(Repeated::Many(found)), _) => {
+                Ok(Form::Members(Members::map(self, Entries::many(found, self)?)))
+            }
+            (Held::Object(object), Kind::Message(id)) => self.object(*object, id, self.depth),
+            (Held::Absent, Kind::Message(id)) => self.message(id, b"", self.depth + 1),
+            (Held::One(content), Kind::Message(id)) => self.message(id, content.bytes()?, self.depth + 1),
+            (Held::Pieces(found), Kind::Message(id)) => self.pieces(id, found, self.depth + 1),
+            (Held::One(content), _) => self.embedded(content),
+            (Held::Json(Json::Array(values)), _) => {
+                Ok(Form::Elements(self.elements(Source::Json(values.iter()))))
+            }
+            (Held::Json(Json::Object(members)), _) => {
+                Ok(Form::Members(Members::json(self.reading, self.within, members)))
+            }
+            _ => Ok(Form::Plain(Plain::Null)),
         }
     }
 
-    /// What is on the wire.
-    fn one(&self, content: Content<'de>) -> Result<Form<'de, 'x>, Error> {
-        Ok(match self.kind {
-            Kind::Message(id) => {
-                return self.message(id, std::iter::once(content.bytes()), self.depth + 1);
-            }
-            Kind::String => Form::Text(string(content.bytes()?)),
-            Kind::Bool => Form::Bool(content.varint()? != 0),
-            Kind::Int32 => Form::Int(low_half(content.varint()?).into()),
-            Kind::Int64 => Form::Int(content.varint()?.cast_signed()),
-            Kind::Double => match double(content.double()?)? {
-                Double::Whole(value) => Form::Int(value),
-                Double::Other(value) => Form::Float(value),
-            },
-            Kind::Bytes => Form::Text(Cow::Owned(STANDARD.encode(content.bytes()?))),
-            Kind::Time | Kind::MicroTime => match time_of(content.bytes()?, self.kind == Kind::MicroTime)? {
-                Some(text) => Form::Time(text),
-                None => Form::Null,
-            },
-            Kind::Quantity => Form::Text(quantity(content.bytes()?)?),
-            Kind::IntOrString => match int_or_string(content.bytes()?)? {
-                IntOrText::Int(value) => Form::Int(value.into()),
-                IntOrText::Text(text) => Form::Text(text),
-            },
-            Kind::Json => match only_field(content.bytes()?)? {
-                None | Some(b"") => Form::Null,
-                Some(raw) if raw.starts_with(MAGIC) => {
-                    let envelope = Envelope::parse(raw)?;
-                    let (api_version, kind) = (envelope.api_version, envelope.kind);
-                    let id = self.reading.table.kind(api_version, kind);
-                    let id = id.ok_or_else(|| Error::unknown_kind(api_version, kind))?;
-                    return self.object(api_version, kind, id, envelope.raw, self.depth + 1);
+    /// A value that is not made of others; none if it is or may be.
+    fn plain(&self) -> Result<Option<Plain<'de, 'x>>, Error> {
+        Ok(Some(match self.held {
+            Held::One(content) => match self.kind {
+                Kind::String => Plain::Text(string(content.bytes()?)),
+                Kind::Bool => Plain::Bool(content.varint()? != 0),
+                Kind::Int32 => Plain::Int(low_half(content.varint()?).into()),
+                Kind::Int64 => Plain::Int(content.varint()?.cast_signed()),
+                Kind::Double => match double(content.double()?)? {
+                    Double::Whole(value) => Plain::Int(value),
+                    Double::Other(value) => Plain::Float(value),
+                },
+                Kind::Bytes => Plain::Text(Cow::Owned(STANDARD.encode(content.bytes()?))),
+                Kind::Time | Kind::MicroTime => {
+                    match time_of(content.bytes()?, self.kind == Kind::MicroTime)? {
+                        Some(text) => Plain::Time(text),
+                        None => Plain::Null,
+                    }
                 }
-                Some(raw) => Form::Json(raw),
+                Kind::Quantity => Plain::Text(quantity(content.bytes()?)?),
+                Kind::IntOrString => match int_or_string(content.bytes()?)? {
+                    IntOrText::Int(value) => Plain::Int(value.into()),
+                    IntOrText::Text(text) => Plain::Text(text),
+                },
+                Kind::Json | Kind::Message(_) => return Ok(None),
             },
-        })
+            Held::Null => Plain::Null,
+            // What JSON has where the wire has nothing.
+            Held::Absent => match self.kind {
+                Kind::String | Kind::Bytes => Plain::Text(Cow::Borrowed("")),
+                Kind::Bool => Plain::Bool(false),
+                Kind::Int32 | Kind::Int64 | Kind::Double | Kind::IntOrString => Plain::Int(0),
+                Kind::Quantity => Plain::Text(Cow::Borrowed("0")),
+                Kind::Time | Kind::MicroTime | Kind::Json => Plain::Null,
+                Kind::Message(_) => return Ok(None),
+            },
+            Held::Text(text) => Plain::Text(Cow::Borrowed(text)),
+            Held::Json(json) => match json {
+                Json::Null => Plain::Null,
+                Json::Bool(value) => Plain::Bool(*value),
+                Json::Number(number) => match (number.as_u64(), number.as_i64()) {
+                    (Some(value), _) => Plain::Unsigned(value),
+                    (None, Some(value)) => Plain::Int(value),
+                    (None, None) => Plain::Float(number.as_f64().unwrap_or_default()),
+                },
+                Json::String(text) => Plain::ShortLived(text),
+                Json::Array(_) | Json::Object(_) => return Ok(None),
+            },
+            Held::List(_) | Held::Map(_) | Held::Pieces(_) | Held::Object(_) => return Ok(None),
+        }))
     }
 
-    /// What JSON has where the wire has nothing.
-    fn zero(&self) -> Result<Form<'de, 'x>, Error> {
-        Ok(match self.kind {
-            Kind::Message(id) => return self.message(id, std::iter::once(Ok(&b""[..])), self.depth + 1),
-            Kind::String | Kind::Bytes => Form::Text(Cow::Borrowed("")),
-            Kind::Bool => Form::Bool(false),
-            Kind::Int32 | Kind::Int64 | Kind::Double | Kind::IntOrString => Form::Int(0),
-            Kind::Quantity => Form::Text(Cow::Borrowed("0")),
-            Kind::Time | Kind::MicroTime | Kind::Json => Form::Null,
-        })
+    /// The text of any JSON, or an object in an envelope.
+    fn embedded(&self, content: Content<'de>) -> Result<Form<'de, 'x>, Error> {
+        match only_field(content.bytes()?)? {
+            None | Some(b"") => Ok(Form::Plain(Plain::Null)),
+            Some(raw) if raw.starts_with(MAGIC) => {
+                let envelope = Envelope::parse(raw)?;
+                let (api_version, kind) = (envelope.api_version, envelope.kind);
+                let id = self.reading.table.kind(api_version, kind);
+                let id = id.ok_or_else(|| Error::unknown_kind(api_version, kind))?;
+                let object = Object {
+                    api_version,
+                    kind,
+                    message: envelope.raw,
+                };
+                self.object(object, id, self.depth + 1)
+            }
+            Some(raw) => Ok(Form::Json(raw)),
+        }
     }
 
-    fn object(
-        &self,
-        api_version: &'de str,
-        kind: &'de str,
-        id: MessageId,
-        message: &'de [u8],
-        depth: usize,
-    ) -> Result<Form<'de, 'x>, Error> {
-        let message = Message::of(self.reading, id, std::iter::once(Ok(message)), self.within, depth)?;
-        let kept = |name, text| self.within.field(name).map(|_| text);
-        let head = [kept("apiVersion", api_version), kept("kind", kind)];
+    fn object(&self, object: Object<'de>, id: MessageId, depth: usize) -> Result<Form<'de, 'x>, Error> {
+        let message = Message::of(self.reading, id, object.message, self.within, depth)?;
+        let kept = |name, text| self.within.field(name).map(|_| (name, text));
+        let head = [kept("apiVersion", object.api_version), kept("kind", object.kind)];
         Ok(Form::Members(Members::object(head, message)))
     }
 
-    fn message(
-        &self,
-        id: MessageId,
-        pieces: impl Iterator<Item = Result<&'de [u8], Error>>,
-        depth: usize,
-    ) -> Result<Form<'de, 'x>, Error> {
-        let message = Message::of(self.reading, id, pieces, self.within, depth)?;
+    fn message(&self, id: MessageId, message: &'de [u8], depth: usize) -> Result<Form<'de, 'x>, Error> {
+        self.shaped(id, Message::of(self.reading, id, message, self.within, depth)?)
+    }
+
+    fn pieces(&self, id: MessageId, found: &[Found<'de>], depth: usize) -> Result<Form<'de, 'x>, Error> {
+        self.shaped(
+            id,
+            Message::of_pieces(self.reading, id, found, self.within, depth)?,
+        )
+    }
+
+    fn shaped(&self, id: MessageId, message: Message<'de, 'x>) -> Result<Form<'de, 'x>, Error> {
         match self.reading.table.message(id).shape {
             Shape::Object => Ok(Form::Members(Members::message(message))),
             shape => self.alternative(message, shape),
@@ -202,27 +227,26 @@ impl<'de, 'x> Value<'de, 'x> {
         let within = std::mem::replace(&mut message.within, Within::KEPT);
         let mut allows = false;
         let mut schema = None;
-        while let Some(next) = message.advance()? {
+        while let Some(field) = message.advance()? {
             let inner = Value {
-                kind: next.field.kind,
+                kind: field.kind,
                 within,
                 depth: message.depth,
                 ..*self
             };
-            if next.field.container == Container::List {
-                return match message.into_elements(next) {
+            if field.container == Container::List {
+                return match message.into_elements() {
                     Some(source) => Ok(Form::Elements(inner.elements(source))),
-                    None => Ok(Form::Null),
+                    None => Ok(Form::Plain(Plain::Null)),
                 };
             }
-            match (inner.kind, message.value(&next).held) {
+            match (inner.kind, message.value().held) {
                 (Kind::Bool, Held::One(content)) => allows = content.varint()? != 0,
                 (Kind::Message(id), Held::One(content)) => {
-                    let pieces = std::iter::once(content.bytes());
-                    schema = Some(inner.message(id, pieces, inner.depth + 1)?);
+                    schema = Some(inner.message(id, content.bytes()?, inner.depth + 1)?);
                 }
                 (Kind::Message(id), Held::Pieces(found)) => {
-                    schema = Some(inner.message(id, pieces(found), inner.depth + 1)?);
+                    schema = Some(inner.pieces(id, found, inner.depth + 1)?);
                 }
                 _ => {}
             }
@@ -230,8 +254,8 @@ impl<'de, 'x> Value<'de, 'x> {
         Ok(match (schema, shape) {
             (Some(schema), _) => schema,
             (None, Shape::List) => Form::Elements(self.elements(Source::none())),
-            (None, Shape::SchemaOrBool) => Form::Bool(allows),
-            (None, _) => Form::Null,
+            (None, Shape::SchemaOrBool) => Form::Plain(Plain::Bool(allows)),
+            (None, _) => Form::Plain(Plain::Null),
         })
     }
 
@@ -246,27 +270,24 @@ impl<'de, 'x> Value<'de, 'x> {
         }
     }
 
-    fn json(&self, json: &'x Json) -> Form<'de, 'x> {
-        match json {
-            Json::Null => Form::Null,
-            Json::Bool(value) => Form::Bool(*value),
-            Json::Number(number) => match (number.as_u64(), number.as_i64()) {
-                (Some(value), _) => Form::Unsigned(value),
-                (None, Some(value)) => Form::Int(value),
-                (None, None) => Form::Float(number.as_f64().unwrap_or_default()),
-            },
-            Json::String(text) => Form::ShortLived(text),
-            Json::Array(values) => Form::Elements(self.elements(Source::Json(values.iter()))),
-            Json::Object(members) => Form::Members(Members::json(self.reading, self.within, members)),
+    #[inline]
+    fn is_null(&self) -> Result<bool, Error> {
+        match (self.held, self.kind) {
+            (
+                Held::One(_),
+                Kind::String | Kind::Bool | Kind::Int32 | Kind::Int64 | Kind::Quantity | Kind::IntOrString,
+            )
+            | (Held::List(_) | Held::Map(_), _) => Ok(false),
+            _ => self.may_be_null(),
         }
     }
 
-    fn is_null(&self) -> Result<bool, Error> {
+    fn may_be_null(&self) -> Result<bool, Error> {
         Ok(match (self.held, self.kind) {
             (Held::Null | Held::Json(Json::Null), _)
             | (Held::Absent, Kind::Time | Kind::MicroTime | Kind::Json) => true,
             (Held::One(content), Kind::Time | Kind::MicroTime) => {
-                time_of(content.bytes()?, self.kind == Kind::MicroTime)?.is_none()
+                moment(content.bytes()?, self.kind == Kind::MicroTime)?.is_none()
             }
             (Held::One(content), Kind::Json) => {
                 let text = only_field(content.bytes()?)?.unwrap_or_default().trim_ascii();
@@ -274,30 +295,49 @@ impl<'de, 'x> Value<'de, 'x> {
             }
             (Held::Absent | Held::One(_) | Held::Pieces(_), Kind::Message(id)) => {
                 self.reading.table.message(id).shape == Shape::SchemaOrList
-                    && matches!(self.form()?, Form::Null)
+                    && matches!(self.form()?, Form::Plain(Plain::Null))
             }
             _ => false,
         })
     }
 
     /// Whether it can be read: for what does not count, but has to be right.
-    pub(super) fn check(self) -> Result<(), Error> {
+    pub(super) fn check(&self) -> Result<(), Error> {
         Json::deserialize(self).map(drop)
     }
 
     /// Shows a value that is not made of others.
-    fn scalar<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+    fn scalar<V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Error> {
+        if let Some(plain) = self.plain()? {
+            return plain.show(visitor);
+        }
         match self.form()? {
             Form::Json(text) => {
                 let json = parse(text)?;
                 self.with(&json).scalar(visitor)
             }
-            form => form.scalar(visitor),
+            Form::Plain(plain) => plain.show(visitor),
+            form => form.refused(&visitor),
         }
     }
 
     /// Shows a value that is made of others.
-    fn compound<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+    fn compound<V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Error> {
+        match (self.held, self.kind) {
+            (Held::One(Content::Bytes(bytes)), Kind::Message(id))
+                if self.reading.table.message(id).shape == Shape::Object =>
+            {
+                let message = Message::of(self.reading, id, bytes, self.within, self.depth + 1)?;
+                return visitor.visit_map(Members::message(message));
+            }
+            (Held::List(Repeated::Run(run)), _) => {
+                return visitor.visit_seq(self.elements(Source::Run(run)));
+            }
+            (Held::Map(Repeated::Run(run)), _) => {
+                return visitor.visit_map(Members::map(self, Entries::run(run)));
+            }
+            _ => {}
+        }
         match self.form()? {
             Form::Members(members) => visitor.visit_map(members),
             Form::Elements(elements) => visitor.visit_seq(elements),
@@ -305,24 +345,25 @@ impl<'de, 'x> Value<'de, 'x> {
                 let json = parse(text)?;
                 self.with(&json).compound(visitor)
             }
-            form => form.refused(&visitor),
+            form @ Form::Plain(_) => form.refused(&visitor),
         }
     }
 
     /// The same place, with what has been parsed of its text.
-    fn with<'y>(self, json: &'y Json) -> Value<'de, 'y>
+    fn with<'y>(&self, json: &'y Json) -> Value<'de, 'y>
     where
         'x: 'y,
     {
         Value {
             held: Held::Json(json),
-            ..self
+            ..*self
         }
     }
 }
 
-impl<'de> Form<'de, '_> {
-    fn scalar<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+impl<'de> Plain<'de, '_> {
+    #[inline]
+    fn show<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self {
             Self::Null => visitor.visit_unit(),
             Self::Bool(value) => visitor.visit_bool(value),
@@ -336,21 +377,24 @@ impl<'de> Form<'de, '_> {
             Self::Text(Cow::Owned(text)) => visitor.visit_string(text),
             Self::ShortLived(text) => visitor.visit_str(text),
             Self::Time(text) => visitor.visit_str(text.as_str()),
-            Self::Members(_) | Self::Elements(_) | Self::Json(_) => self.refused(&visitor),
         }
     }
+}
 
+impl Form<'_, '_> {
     #[cold]
     fn refused<T>(&self, expected: &dyn serde::de::Expected) -> Result<T, Error> {
         let found = match self {
-            Self::Null => Unexpected::Unit,
-            Self::Bool(value) => Unexpected::Bool(*value),
-            Self::Int(value) => Unexpected::Signed(*value),
-            Self::Unsigned(value) => Unexpected::Unsigned(*value),
-            Self::Float(value) => Unexpected::Float(*value),
-            Self::Text(text) => Unexpected::Str(text),
-            Self::ShortLived(text) => Unexpected::Str(text),
-            Self::Time(text) => Unexpected::Str(text.as_str()),
+            Self::Plain(plain) => match plain {
+                Plain::Null => Unexpected::Unit,
+                Plain::Bool(value) => Unexpected::Bool(*value),
+                Plain::Int(value) => Unexpected::Signed(*value),
+                Plain::Unsigned(value) => Unexpected::Unsigned(*value),
+                Plain::Float(value) => Unexpected::Float(*value),
+                Plain::Text(text) => Unexpected::Str(text),
+                Plain::ShortLived(text) => Unexpected::Str(text),
+                Plain::Time(text) => Unexpected::Str(text.as_str()),
+            },
             Self::Members(_) => Unexpected::Map,
             Self::Elements(_) => Unexpected::Seq,
             Self::Json(_) => Unexpected::Other("JSON"),
@@ -376,10 +420,13 @@ macro_rules! as_scalar {
     )*};
 }
 
-impl<'de> Deserializer<'de> for Value<'de, '_> {
+impl<'de> Deserializer<'de> for &Value<'de, '_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        if let Some(plain) = self.plain()? {
+            return plain.show(visitor);
+        }
         match self.form()? {
             Form::Members(members) => visitor.visit_map(members),
             Form::Elements(elements) => visitor.visit_seq(elements),
@@ -393,7 +440,7 @@ impl<'de> Deserializer<'de> for Value<'de, '_> {
                 let json = parse(text)?;
                 self.with(&json).deserialize_any(visitor)
             }
-            form => form.scalar(visitor),
+            Form::Plain(plain) => plain.show(visitor),
         }
     }
 
@@ -406,6 +453,7 @@ impl<'de> Deserializer<'de> for Value<'de, '_> {
         }
     }
 
+    #[inline]
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -452,8 +500,12 @@ impl<'de> Deserializer<'de> for Value<'de, '_> {
     ) -> Result<V::Value, Error> {
         match self.form()? {
             Form::Members(members) => visitor.visit_enum(MapAccessDeserializer::new(members)),
-            Form::Text(text) => StrDeserializer::new(&text).deserialize_enum(name, variants, visitor),
-            Form::ShortLived(text) => StrDeserializer::new(text).deserialize_enum(name, variants, visitor),
+            Form::Plain(Plain::Text(text)) => {
+                StrDeserializer::new(&text).deserialize_enum(name, variants, visitor)
+            }
+            Form::Plain(Plain::ShortLived(text)) => {
+                StrDeserializer::new(text).deserialize_enum(name, variants, visitor)
+            }
             Form::Json(text) => {
                 let json = parse(text)?;
                 self.with(&json).deserialize_enum(name, variants, visitor)
@@ -472,6 +524,7 @@ impl<'de> Deserializer<'de> for Value<'de, '_> {
         self.scalar(visitor)
     }
 
+    #[inline]
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         self.deserialize_str(visitor)
     }
@@ -481,9 +534,32 @@ impl<'de> Deserializer<'de> for Value<'de, '_> {
         visitor.visit_unit()
     }
 
+    #[inline]
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match (self.held, self.kind) {
+            (Held::One(Content::Varint(value)), Kind::Bool) => visitor.visit_bool(value != 0),
+            _ => self.scalar(visitor),
+        }
+    }
+
+    #[inline]
+    fn deserialize_i32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match (self.held, self.kind) {
+            (Held::One(Content::Varint(value)), Kind::Int32) => visitor.visit_i32(low_half(value)),
+            _ => self.scalar(visitor),
+        }
+    }
+
+    #[inline]
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match (self.held, self.kind) {
+            (Held::One(Content::Varint(value)), Kind::Int64) => visitor.visit_i64(value.cast_signed()),
+            _ => self.scalar(visitor),
+        }
+    }
+
     as_scalar! {
-        deserialize_bool
-        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
+        deserialize_i8 deserialize_i16 deserialize_i128
         deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128
         deserialize_f32 deserialize_f64
         deserialize_char deserialize_identifier deserialize_unit

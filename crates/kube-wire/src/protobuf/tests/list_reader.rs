@@ -159,7 +159,7 @@ fn what_is_no_list_is_refused() {
     for body in bodies {
         assert!(read([&body[..]]).unwrap_err().is_unknown_kind());
     }
-    let odd: [&[u8]; 5] = [
+    let odd: [&[u8]; 6] = [
         // the object before its type
         b"k8s\0\x12\x00\x0a\x0d\x0a\x02v1\x12\x07PodList",
         // two objects, two types
@@ -167,6 +167,7 @@ fn what_is_no_list_is_refused() {
         b"k8s\0\x0a\x0d\x0a\x02v1\x12\x07PodList\x0a\x0d\x0a\x02v1\x12\x07PodList",
         // a field that ends after the list, in its head and in its content
         b"k8s\0\x0a\x0d\x0a\x02v1\x12\x07PodList\x12\x01\x12\x00",
+        b"k8s\0\x0a\x0d\x0a\x02v1\x12\x07PodList\x12\x01\x1a\x00",
         b"k8s\0\x0a\x0d\x0a\x02v1\x12\x07PodList\x12\x03\x12\x02ab",
     ];
     for body in odd {
