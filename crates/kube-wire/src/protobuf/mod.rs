@@ -24,6 +24,7 @@
 //! says, `null` included. [`encode`] takes any JSON of the kind, ignores fields that the kind does not have and writes the
 //! bytes that Kubernetes would write.
 
+mod check;
 mod covers;
 mod decode;
 mod deserialize;

@@ -36,12 +36,41 @@ fn is_the_same_in_both<K: Resource + DeserializeOwned + PartialEq + Debug>() {
     assert!(good > 0, "nothing of {} could be read", K::KIND);
 }
 
+/// Whatever is found to be good can be read.
+fn what_is_good_can_be_read<K: Resource + DeserializeOwned>() {
+    let schema = Schema::of(K::API_VERSION, K::KIND).unwrap_or_else(|| panic!("no schema of {}", K::KIND));
+    let mut random = fastrand::Rng::with_seed(5);
+    let mut good = 0;
+    for messy in [false, true] {
+        let mut maker = Maker::new(22, messy);
+        for _ in 0..20 {
+            let mut message = maker.message(schema.id, 0);
+            for _ in 0..20 {
+                let checked = schema.check(&message);
+                let read = schema.decode::<K>(&message, &Skip::nothing());
+                if checked.is_ok() {
+                    good += 1;
+                    if let Err(error) = read {
+                        panic!("{} cannot be read: {error}", K::KIND);
+                    }
+                }
+                if !message.is_empty() {
+                    let at = random.usize(..message.len());
+                    message[at] = random.u8(..);
+                }
+            }
+        }
+    }
+    assert!(good > 0, "nothing of {} was found to be good", K::KIND);
+}
+
 macro_rules! kinds {
     ($($test:ident: $module:path { $($kind:ident)* })*) => {$(
         #[test]
         fn $test() {
             use $module as module;
             $(is_the_same_in_both::<module::$kind>();)*
+            $(what_is_good_can_be_read::<module::$kind>();)*
         }
     )*};
 }
