@@ -54,6 +54,43 @@ impl Skip {
         skip
     }
 
+    /// Leaves out these fields, except for those without which an object is not known.
+    pub(crate) fn of<'a>(paths: impl IntoIterator<Item = Vec<&'a str>>) -> Skip {
+        let mut skip = Skip::nothing();
+        for path in paths {
+            if path == ["metadata"] {
+                skip = skip.and(Skip::unneeded_metadata());
+            } else if !is_needed(&path) {
+                let steps: Vec<Box<str>> = path.into_iter().map(Into::into).collect();
+                skip.add(&steps);
+            }
+        }
+        skip
+    }
+
+    /// Leaves out all metadata but what makes an object known.
+    fn unneeded_metadata() -> &'static Skip {
+        static SKIP: OnceLock<Skip> = OnceLock::new();
+        SKIP.get_or_init(|| {
+            let mut skip = Skip::managed_fields();
+            for field in [
+                "annotations",
+                "creationTimestamp",
+                "deletionGracePeriodSeconds",
+                "deletionTimestamp",
+                "finalizers",
+                "generateName",
+                "generation",
+                "labels",
+                "ownerReferences",
+                "selfLink",
+            ] {
+                skip.add(&["metadata".into(), field.into()]);
+            }
+            skip
+        })
+    }
+
     /// Leaves out of `metadata` what whoever holds an object knows anyway, and what may be large.
     pub(crate) fn all_but_an_outline() -> &'static Skip {
         static SKIP: OnceLock<Skip> = OnceLock::new();
@@ -80,10 +117,7 @@ impl Skip {
             why,
         };
         let steps = steps(path).map_err(bad)?;
-        let contains = |needed: &[&str]| {
-            needed.len() >= steps.len() && needed.iter().zip(&steps).all(|(needed, step)| *needed == &**step)
-        };
-        if NEEDED.into_iter().any(contains) {
+        if is_needed(&steps) {
             return Err(bad(
                 "without it an object is not known for what it is: apiVersion, kind and \
                  metadata's name, namespace, resourceVersion and uid are always read",
@@ -187,6 +221,17 @@ impl<'a> Within<'a> {
             Some((_, node)) => Some(Within::of(node)),
         }
     }
+}
+
+/// Whether something is in this field without which an object is not known for what it is.
+fn is_needed(steps: &[impl AsRef<str>]) -> bool {
+    NEEDED.into_iter().any(|needed| {
+        needed.len() >= steps.len()
+            && needed
+                .iter()
+                .zip(steps)
+                .all(|(needed, step)| *needed == step.as_ref())
+    })
 }
 
 /// Cuts a path into its steps.

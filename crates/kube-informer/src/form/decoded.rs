@@ -6,9 +6,9 @@ use std::sync::{Arc, Weak};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-/// How many of the objects that were decoded last are held. Handlers that keep up find what has just come, and a
-/// reconcile function that reads the same object several times decodes it once.
-const RECENT: usize = 32;
+/// How many of the objects that were decoded last are held, until nothing has happened for a while. Several handlers that
+/// see the same changes, and a reconcile function that reads the same object several times, decode it once.
+const RECENT: usize = 128;
 
 /// Dead entries that do not matter yet.
 const SWEEP_FROM: usize = 64;
@@ -48,6 +48,11 @@ impl<K> Decoded<K> {
         } else {
             None
         }
+    }
+
+    /// Lets go of the objects that were decoded last. They are given back to be dropped where nobody waits.
+    pub(super) fn forget_recent(&mut self) -> VecDeque<Arc<K>> {
+        std::mem::take(&mut self.recent)
     }
 
     pub(super) fn remove(&mut self, address: usize) {

@@ -51,6 +51,9 @@ impl<K: Kind> Packer<K> {
             {
                 return;
             }
+            if !listed {
+                this.packing.forget_recent();
+            }
             if this.packing.waiting() == 0 {
                 continue;
             }

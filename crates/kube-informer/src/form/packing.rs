@@ -12,15 +12,18 @@ use super::compress::Dictionary;
 use super::decoded::Decoded;
 use super::packed::Packed;
 use crate::error::Error;
+use crate::factory::groups::is_kubernetes_own;
 use crate::key::Key;
 use crate::kind::Kind;
 use crate::transform::Transform;
 use crate::uid::Uid;
-use crate::wire::Encoded;
+use crate::wire::{Encoded, Format};
 
 /// What all packed objects of one cache share.
 pub(crate) struct Packing<K> {
     decode: fn(&Encoded, &Key, &Skip) -> Result<K, Error>,
+    /// Whether every message that is good can be read as a `K`.
+    takes_what_is_good: bool,
     /// Set before the first object comes.
     transform: OnceLock<Option<Transform<K>>>,
     pub(super) decoded: Mutex<Decoded<K>>,
@@ -62,6 +65,7 @@ impl<K> Packing<K> {
     {
         Arc::new(Packing {
             decode: Encoded::decode,
+            takes_what_is_good: is_kubernetes_own::<K>(),
             transform: OnceLock::new(),
             decoded: Mutex::new(Decoded::new()),
             dictionary: Mutex::new(None),
@@ -99,13 +103,34 @@ impl<K> Packing<K> {
             format: encoded.format,
             bytes: plain,
         };
-        let object = self.read(key, &pruned)?;
+        let object = if self.is_surely_good(&pruned) {
+            None
+        } else {
+            Some(self.read(key, &pruned)?)
+        };
         let packed = Packed::new(Arc::clone(self), pruned.format, uid, pruned.bytes);
         let packed = Arc::new(packed);
-        if place == Place::Alone {
+        if let (Place::Alone, Some(object)) = (place, object) {
             packed.hold(Arc::new(object));
         }
         Ok(packed)
+    }
+
+    /// Whether it is known, without decoding it, that an object can be. That an object can be decoded is otherwise found
+    /// by doing it.
+    fn is_surely_good(&self, pruned: &Encoded) -> bool {
+        let Format::Protobuf(schema) = pruned.format else {
+            return false;
+        };
+        self.takes_what_is_good
+            && !matches!(self.transform.get(), Some(Some(_)))
+            && schema.check(&pruned.bytes).is_ok()
+    }
+
+    /// Lets go of what was decoded last, when nothing has happened for a while.
+    pub(super) fn forget_recent(&self) {
+        let recent = self.decoded.lock().forget_recent();
+        drop(recent);
     }
 
     /// Decodes and transforms an object.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use kube::Client;
 use kube_wire::Skip;
+use kube_wire::protobuf::Schema;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -303,11 +304,13 @@ impl<K: Kind> InformerBuilder<K> {
             // A source of the user's own knows itself what it lists.
             _ => (vec![self.source(namespaces.first().copied())], Scopes::one()),
         };
-        let skip = if self.keep_managed_fields {
-            self.pruned
-        } else {
-            self.pruned.and(&Skip::managed_fields())
-        };
+        let mut skip = self.pruned;
+        if !self.keep_managed_fields {
+            skip = skip.and(&Skip::managed_fields());
+        }
+        if self.form == Form::Packed {
+            skip = skip.and(&unwanted::<K>(&self.kind));
+        }
         let seed = Seed::new(self.settings.seed);
         let store = Arc::new(Store::new(resource.clone(), seed));
         let mut writer = Writer::new(Arc::clone(&store), seed, scopes);
@@ -356,6 +359,12 @@ impl<K: Kind> InformerBuilder<K> {
             resource: ResourceName::of::<K>(&self.kind, namespace),
         }
     }
+}
+
+/// The fields that a type never asks for: of packed objects they need not be kept.
+fn unwanted<K: Kind>(kind: &K::DynamicType) -> Skip {
+    let schema = Schema::of(&K::api_version(kind), &K::kind(kind));
+    schema.map_or_else(Skip::nothing, |schema| schema.unwanted::<K>())
 }
 
 impl<K: Kind> fmt::Debug for InformerBuilder<K> {

@@ -5,7 +5,7 @@
 //! read from protobuf it is asked what it wants, by letting it read an object that has every field of the table once.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
 use serde::de::value::StrDeserializer;
@@ -15,6 +15,7 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 
 use super::{Schema, metadata};
+use crate::skip::Skip;
 use crate::table::{Container, Field, Kind, MessageId, Shape, Table, table};
 
 impl Schema {
@@ -53,6 +54,40 @@ impl Schema {
     /// assert!(!schema.covers::<serde_json::Value>());
     /// ```
     pub fn covers<T: DeserializeOwned>(&self) -> bool {
+        self.talk::<T>().is_some()
+    }
+
+    /// The fields that a `T` never asks for, so that they can be left out of what is kept for it; nothing if the type is
+    /// not [covered](Self::covers).
+    ///
+    /// ```
+    /// use kube_wire::protobuf::Schema;
+    /// use serde::Deserialize;
+    ///
+    /// #[derive(Deserialize)]
+    /// struct Spec {
+    ///     replicas: Option<i32>,
+    /// }
+    ///
+    /// #[derive(Deserialize)]
+    /// struct Scale {
+    ///     spec: Spec,
+    /// }
+    ///
+    /// let schema = Schema::of("autoscaling/v1", "Scale").expect("Kubernetes has scales");
+    /// let unwanted = schema.unwanted::<Scale>();
+    /// assert!(unwanted.skips(&["status"]) && unwanted.skips(&["metadata", "labels"]));
+    /// assert!(!unwanted.skips(&["spec", "replicas"]) && !unwanted.skips(&["metadata", "name"]));
+    /// ```
+    pub fn unwanted<T: DeserializeOwned>(&self) -> Skip {
+        match self.talk::<T>() {
+            Some(talk) => Skip::of(talk.unwanted.into_inner()),
+            None => Skip::nothing(),
+        }
+    }
+
+    /// Asks a type what it wants; none if it would miss something.
+    fn talk<T: DeserializeOwned>(self) -> Option<Talk> {
         let talk = Talk::default();
         // A type may refuse what it is shown, as one that wants an address refuses other text. Then it is shown the same
         // without that, until it has seen all the rest.
@@ -64,13 +99,13 @@ impl Schema {
             };
             let read = T::deserialize(root);
             if talk.misses.get() {
-                return false;
+                return None;
             }
             if read.is_ok() || !talk.leave_out_last() {
-                return true;
+                return Some(talk);
             }
         }
-        false
+        None
     }
 }
 
@@ -88,6 +123,8 @@ struct Talk {
     last: RefCell<Vec<&'static str>>,
     /// What it refused.
     refused: RefCell<HashSet<Vec<&'static str>>>,
+    /// What it never asked for where it could have.
+    unwanted: RefCell<BTreeSet<Vec<&'static str>>>,
     /// The messages around this place, so that those that hold themselves end.
     around: RefCell<Vec<MessageId>>,
 }
@@ -105,6 +142,17 @@ impl Talk {
             last.pop();
         }
         false
+    }
+
+    /// Notes that a field was not asked for. Places in maps have no path that would lead to all of them.
+    fn does_not_want(&self, field: &'static str) {
+        let mut path: Vec<_> = self.path.borrow().clone();
+        if path.contains(&EACH) {
+            return;
+        }
+        path.retain(|step| *step != ANY);
+        path.push(field);
+        self.unwanted.borrow_mut().insert(path);
     }
 
     fn is_refused(&self, step: &'static str) -> bool {
@@ -142,8 +190,11 @@ enum What {
 /// Any text: what a field holds that is known to everybody.
 const TEXT: Kind = Kind::String;
 
-/// A step into a list or map.
-const ANY: &str = "*";
+/// A step into a list.
+const ANY: &str = "[]";
+
+/// A step into a map.
+const EACH: &str = "{}";
 
 impl<'t> Shown<'t> {
     fn with(self, what: What) -> Shown<'t> {
@@ -191,9 +242,14 @@ impl<'t> Shown<'t> {
                 None => self.talk.misses.set(true),
             }
         }
-        // A message in itself has been asked for its fields before.
         if self.talk.around.borrow().contains(&id) {
+            // A message in itself has been asked for its fields before.
             fields.clear();
+        } else {
+            let is_wanted = |field: &&&Field| wanted.contains(&field.name);
+            for field in known.iter().filter(|field| !is_wanted(field)) {
+                self.talk.does_not_want(field.name);
+            }
         }
         fields.retain(|(name, _)| !self.talk.is_refused(name));
         self.talk.around.borrow_mut().push(id);
@@ -231,8 +287,8 @@ impl<'de> de::Deserializer<'de> for Shown<'_> {
         let kind = match self.what {
             What::Field(field) => match field.container {
                 Container::One => field.kind,
-                Container::List => return visitor.visit_seq(Once::new(self, field.kind)),
-                Container::Map => return visitor.visit_map(Once::new(self, field.kind)),
+                Container::List => return visitor.visit_seq(Once::new(self, ANY, field.kind)),
+                Container::Map => return visitor.visit_map(Once::new(self, EACH, field.kind)),
             },
             What::Value(kind) => kind,
             What::Root(_) => return Err(Refused),
@@ -250,12 +306,9 @@ impl<'de> de::Deserializer<'de> for Shown<'_> {
             Kind::Message(id) => {
                 let message = table().message(id);
                 match (message.shape, table().fields(message)) {
-                    (Shape::List, [field, ..]) => visitor.visit_seq(Once::new(self, field.kind)),
+                    (Shape::List, [field, ..]) => visitor.visit_seq(Once::new(self, ANY, field.kind)),
                     (Shape::SchemaOrBool, _) => visitor.visit_bool(true),
-                    _ => visitor.visit_seq(Once {
-                        shown: self,
-                        left: None,
-                    }),
+                    _ => visitor.visit_seq(Once::none(self)),
                 }
             }
         }
@@ -276,10 +329,7 @@ impl<'de> de::Deserializer<'de> for Shown<'_> {
                     container: Container::Map,
                     ..
                 }),
-            ) => visitor.visit_map(Once {
-                shown: self,
-                left: None,
-            }),
+            ) => visitor.visit_map(Once::none(self)),
             (None, _) => self.deserialize_any(visitor),
         }
     }
@@ -349,21 +399,31 @@ impl<'de> MapAccess<'de> for Members<'_> {
 /// A list or map of one value.
 struct Once<'t> {
     shown: Shown<'t>,
+    step: &'static str,
     left: Option<Kind>,
 }
 
 impl<'t> Once<'t> {
-    fn new(shown: Shown<'t>, kind: Kind) -> Once<'t> {
+    fn new(shown: Shown<'t>, step: &'static str, kind: Kind) -> Once<'t> {
         Once {
-            left: (!shown.talk.is_refused(ANY)).then_some(kind),
+            left: (!shown.talk.is_refused(step)).then_some(kind),
+            step,
             shown,
+        }
+    }
+
+    fn none(shown: Shown<'t>) -> Once<'t> {
+        Once {
+            shown,
+            step: ANY,
+            left: None,
         }
     }
 
     fn value<'de, S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Refused> {
         let kind = self.left.take().ok_or(Refused)?;
         let shown = self.shown.with(What::Value(kind));
-        self.shown.talk.inside(ANY, || seed.deserialize(shown))
+        self.shown.talk.inside(self.step, || seed.deserialize(shown))
     }
 }
 

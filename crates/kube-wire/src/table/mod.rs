@@ -196,6 +196,11 @@ impl Table {
 
 #[cfg(test)]
 impl Table {
+    /// The fields of all messages.
+    pub(crate) fn all_fields(&self) -> impl Iterator<Item = &Field> {
+        self.fields.iter()
+    }
+
     /// All kinds: apiVersion and kind.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.kinds

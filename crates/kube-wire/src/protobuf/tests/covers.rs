@@ -166,3 +166,38 @@ fn whoever_takes_whatever_there_is_would_miss_something() {
     // Labels are text, whoever reads them.
     assert!(covers::<Labelled>());
 }
+
+#[test]
+fn what_a_type_never_asks_for_is_unwanted() {
+    let schema = Schema::of("v1", "Pod").unwrap();
+    let unwanted = schema.unwanted::<Small>();
+    for path in [
+        &["spec", "volumes"][..],
+        &["spec", "containers", "env"],
+        &["status", "conditions"],
+        &["spec", "initContainers", "name"],
+    ] {
+        assert!(unwanted.skips(path), "{path:?}");
+    }
+    for path in [
+        &["spec", "containers", "image"][..],
+        &["spec", "nodeSelector", "any"],
+        &["metadata", "labels", "any"],
+        &["metadata", "managedFields"],
+        &["status", "podIP"],
+    ] {
+        assert!(!unwanted.skips(path), "{path:?}");
+    }
+    // Kubernetes' own types want all that there is, but for fields of other releases.
+    assert!(!schema.unwanted::<Pod>().skips(&["spec"]));
+    assert!(
+        !schema
+            .unwanted::<Pod>()
+            .skips(&["spec", "containers", "env", "valueFrom", "fieldRef"])
+    );
+    // Whoever takes whatever there is wants everything.
+    assert!(schema.unwanted::<Value>().is_nothing());
+    // What makes an object known is always wanted.
+    let unwanted = schema.unwanted::<With<Containers<SmallContainer>>>();
+    assert!(unwanted.skips(&["metadata", "labels"]) && !unwanted.skips(&["metadata", "uid"]));
+}
