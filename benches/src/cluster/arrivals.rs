@@ -48,6 +48,11 @@ impl Arrivals {
     /// A pod has come.
     pub(super) fn came(&self, metadata: &ObjectMeta) {
         let stamp = metadata.annotations.as_ref().and_then(|all| all.get(STAMP));
+        self.came_with(stamp.map(String::as_str));
+    }
+
+    /// The same for a pod with this annotation.
+    pub(super) fn came_with(&self, stamp: Option<&str>) {
         let Some(touched) = stamp
             .and_then(|stamp| stamp.parse().ok())
             .map(Duration::from_nanos)

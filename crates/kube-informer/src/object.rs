@@ -100,6 +100,18 @@ impl<K: kube::Resource> Object<K> {
         }
     }
 
+    /// An annotation, if the object has it. Of a packed object that has been at rest this takes some microseconds.
+    #[must_use]
+    pub fn annotation(&self, name: &str) -> Option<Cow<'_, str>> {
+        match &self.entry.value {
+            Value::Typed(object) => {
+                let annotations = object.meta().annotations.as_ref();
+                annotations.and_then(|all| all.get(name)).map(Cow::from)
+            }
+            Value::Packed(packed) => packed.annotation(name).map(Cow::Owned),
+        }
+    }
+
     /// `metadata.uid`, which no other object ever has.
     #[must_use]
     pub fn uid(&self) -> Option<Cow<'_, str>> {

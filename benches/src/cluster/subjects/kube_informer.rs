@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use kube::Resource;
-use kube_informer::{Kind, Registration, SharedInformer, WireFormat, callbacks, default_client};
+use kube_informer::{
+    HandlerOptions, Kind, Registration, SharedInformer, WireFormat, callbacks, default_client,
+};
 
 use super::{Form, Wire};
 use crate::Outcome;
-use crate::cluster::Subject;
 use crate::cluster::arrivals::Arrivals;
+use crate::cluster::{STAMP, Subject};
 
 const PATIENCE: Duration = Duration::from_mins(5);
 
@@ -23,7 +25,7 @@ impl<K: Kind + Resource<DynamicType = ()>> Informer<K> {
     pub(super) async fn new(arrivals: Arrivals, form: Form, wire: Wire) -> Outcome<Informer<K>> {
         let form = match form {
             Form::Typed | Form::Projection => kube_informer::Form::Typed,
-            Form::Packed => kube_informer::Form::Packed,
+            Form::Packed | Form::PackedProjection => kube_informer::Form::Packed,
         };
         let wire = match wire {
             Wire::Protobuf => WireFormat::Protobuf,
@@ -31,8 +33,12 @@ impl<K: Kind + Resource<DynamicType = ()>> Informer<K> {
         };
         let builder = SharedInformer::builder(default_client().await?);
         let informer = builder.form(form).wire_format(wire).build();
-        let handler =
-            informer.add_handler(callbacks::<K>().on_update(move |_, pod| arrivals.came(pod.meta())))?;
+        let handler = callbacks::<K>().on_update(move |_, pod| {
+            arrivals.came_with(pod.annotation(STAMP).as_deref());
+        });
+        // As the peers' does it, it notes the time and goes.
+        let options = HandlerOptions::new().never_blocks();
+        let handler = informer.add_handler_with(handler, options)?;
         Ok(Informer { informer, handler })
     }
 }

@@ -46,6 +46,8 @@ pub enum Form {
     Packed,
     /// A small struct for each.
     Projection,
+    /// The bytes that a small struct is made of, for each.
+    PackedProjection,
 }
 
 /// The encoding of objects on their way.
@@ -74,7 +76,7 @@ pub(super) async fn run(choice: Choice, arrivals: Arrivals, conversation: Conver
                     .with(Informer::<Pod>::new(arrivals, form, wire).await?)
                     .await
             }
-            Form::Projection => {
+            Form::Projection | Form::PackedProjection => {
                 conversation
                     .with(Informer::<PodSummary>::new(arrivals, form, wire).await?)
                     .await

@@ -132,6 +132,19 @@ impl<K> Packed<K> {
         self.with_outline(|format, outline| format.label(outline, name).ok().flatten().map(Cow::into_owned))
     }
 
+    /// Annotations are in no outline.
+    pub(crate) fn annotation(&self, name: &str) -> Option<String> {
+        let look = |plain: &[u8]| {
+            let found = self.format.annotation(plain, name).ok().flatten();
+            found.map(Cow::into_owned)
+        };
+        match &*self.body.lock() {
+            Body::Plain(plain) => look(plain),
+            Body::Kept(plain) => look(plain),
+            Body::Compressed(compressed) => look(&compressed.plain()),
+        }
+    }
+
     pub(crate) fn uid(&self) -> Option<String> {
         let uid =
             self.with_outline(|format, outline| format.identity(outline).map(|known| known.uid.into_owned()));

@@ -194,6 +194,10 @@ fn labels_and_uid_are_read_without_decoding() {
         let map = cache.get(17);
         assert_eq!(map.label("app").as_deref(), Some("app-7"), "{compressed}");
         assert_eq!(map.label("none"), None);
+        let annotations = expected(17).metadata.annotations.expect("there is one");
+        let name = "example.org/checksum";
+        assert_eq!(map.annotation(name).as_deref(), Some(annotations[name].as_str()));
+        assert_eq!(map.annotation("none"), None);
         assert_eq!(map.uid().as_deref(), expected(17).metadata.uid.as_deref());
         let selector: Selector = "app in (app-7, app-8), tier".parse().unwrap();
         assert_eq!(cache.store.snapshot().select(&selector).count(), 20);
@@ -260,10 +264,7 @@ fn notes_of_decoded_objects_go_with_them() {
     for number in 0..1_000 {
         let _name = &cache.get(number).metadata.name;
     }
-    assert!(
-        cache.packing.decoded.lock().len() < 300,
-        "dead notes are swept"
-    );
+    assert!(cache.packing.decoded.lock().len() < 300, "dead notes are swept");
     let held: Vec<_> = (0..500).map(|number| cache.get(number).arc()).collect();
     assert!(cache.packing.decoded.lock().len() >= 500);
     cache.list(0);

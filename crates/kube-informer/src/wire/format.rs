@@ -79,6 +79,14 @@ impl Format {
             Format::Protobuf(schema) => schema.label(bytes, name).map_err(no_object),
         }
     }
+
+    /// An annotation of the object.
+    pub(crate) fn annotation<'a>(self, bytes: &'a [u8], name: &str) -> Result<Option<Cow<'a, str>>, Error> {
+        match self {
+            Format::Json => json::annotation(bytes, name).map_err(no_object),
+            Format::Protobuf(schema) => schema.annotation(bytes, name).map_err(no_object),
+        }
+    }
 }
 
 fn no_object(error: impl StdError + Send + Sync + 'static) -> Error {

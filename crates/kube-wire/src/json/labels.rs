@@ -49,15 +49,23 @@ pub fn matches(text: &[u8], selector: &Selector) -> Result<bool, Error> {
 /// # Ok::<(), json::Error>(())
 /// ```
 pub fn label<'a>(text: &'a [u8], name: &str) -> Result<Option<Cow<'a, str>>, Error> {
+    entry(text, "labels", name)
+}
+
+/// One of an object's annotations, in the same way.
+pub fn annotation<'a>(text: &'a [u8], name: &str) -> Result<Option<Cow<'a, str>>, Error> {
+    entry(text, "annotations", name)
+}
+
+fn entry<'a>(text: &'a [u8], map: &str, name: &str) -> Result<Option<Cow<'a, str>>, Error> {
     let read = || {
-        let Some(labels) = metadata_of(text)?
-            .map(|metadata| field_of(metadata, "labels"))
-            .transpose()?
-            .flatten()
-        else {
+        let found = match metadata_of(text)? {
+            Some(metadata) => field_of(metadata, map)?,
+            None => None,
+        };
+        let Some(mut cursor) = found else {
             return Ok(None);
         };
-        let mut cursor = labels;
         let mut fields = cursor.fields()?;
         let mut found = None;
         while let Some(key) = cursor.field(&mut fields)? {

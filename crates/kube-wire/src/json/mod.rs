@@ -40,7 +40,7 @@ mod watch;
 pub use self::decode::{decode, metadata};
 pub use self::error::Error;
 pub use self::head::{Head, head, identity};
-pub use self::labels::{label, matches};
+pub use self::labels::{annotation, label, matches};
 pub use self::lines::Lines;
 pub use self::list::{Items, ListHead, ListReader};
 pub use self::prune::{outline, prune};

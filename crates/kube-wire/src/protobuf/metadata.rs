@@ -23,6 +23,7 @@ const NAMESPACE: u64 = 3;
 const UID: u64 = 5;
 const RESOURCE_VERSION: u64 = 6;
 const LABELS: u64 = 11;
+const ANNOTATIONS: u64 = 12;
 
 /// The number of the field that holds an object's metadata; none if the message is of no object.
 pub(super) fn number(id: MessageId) -> Option<NonZeroU16> {
@@ -76,7 +77,17 @@ impl Schema {
 
     /// An object's labels, in the order of the wire. If a key comes twice, the last one counts.
     pub fn labels<'a>(&self, message: &'a [u8]) -> Labels<'a> {
+        self.entries(LABELS, message)
+    }
+
+    /// An object's annotations, in the same way.
+    pub fn annotations<'a>(&self, message: &'a [u8]) -> Labels<'a> {
+        self.entries(ANNOTATIONS, message)
+    }
+
+    fn entries(self, number: u64, message: &[u8]) -> Labels<'_> {
         Labels {
+            number,
             pieces: self.metadata_pieces(message),
             fields: Fields::of(b""),
         }
@@ -117,14 +128,12 @@ impl Schema {
 
     /// One of an object's labels.
     pub fn label<'a>(&self, message: &'a [u8], name: &str) -> Result<Option<Cow<'a, str>>, Error> {
-        let mut found = None;
-        for label in self.labels(message) {
-            let (key, value) = label?;
-            if key == name {
-                found = Some(value);
-            }
-        }
-        Ok(found)
+        self.labels(message).last_of(name)
+    }
+
+    /// One of an object's annotations.
+    pub fn annotation<'a>(&self, message: &'a [u8], name: &str) -> Result<Option<Cow<'a, str>>, Error> {
+        self.annotations(message).last_of(name)
     }
 
     /// Adds to `out` an object that has nothing but what others are chosen by: labels, uid, owners, finalizers and times,
@@ -176,18 +185,30 @@ impl<'a> Pieces<'a> {
 /// A key and its value.
 type Label<'a> = (Cow<'a, str>, Cow<'a, str>);
 
-/// The labels of an object: see [`Schema::labels`].
+/// The labels of an object, or its annotations: see [`Schema::labels`].
 #[derive(Clone, Debug)]
 pub struct Labels<'a> {
+    number: u64,
     pieces: Pieces<'a>,
     fields: Fields<'a>,
 }
 
 impl<'a> Labels<'a> {
+    fn last_of(self, name: &str) -> Result<Option<Cow<'a, str>>, Error> {
+        let mut found = None;
+        for label in self {
+            let (key, value) = label?;
+            if key == name {
+                found = Some(value);
+            }
+        }
+        Ok(found)
+    }
+
     fn find(&mut self) -> Result<Option<Label<'a>>, Error> {
         loop {
             while let Some((number, content)) = self.fields.next()? {
-                if number == LABELS {
+                if number == self.number {
                     return entry(content.bytes()?).map(Some);
                 }
             }

@@ -142,10 +142,6 @@ impl<'a> Cluster<'a> {
         command
             .args(subject.arguments())
             .env("KUBECONFIG", &self.kubeconfig);
-        // Both Rust subjects give freed memory back as soon as glibc can by itself: see the docs of `bench::cluster`.
-        command
-            .env("MALLOC_ARENA_MAX", "2")
-            .env("MALLOC_TRIM_THRESHOLD_", "131072");
         Talking::start(&mut command)
     }
 

@@ -49,6 +49,11 @@ pub(super) const SUBJECTS: &[Subject] = &[
         "kube-informer projection json",
     )
     .in_quick(),
+    Subject::of(
+        "kube-informer, packed projection, protobuf",
+        Rust,
+        "kube-informer packed-projection protobuf",
+    ),
     Subject::of("floor, protobuf", Rust, "floor protobuf").without_watch(),
     Subject::of("floor, JSON", Rust, "floor json").without_watch(),
 ];

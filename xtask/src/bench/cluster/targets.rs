@@ -14,6 +14,8 @@ const PROJECTION: &[&str] = &[
     "kube-informer, projection, JSON",
 ];
 
+const PACKED_PROJECTION: &[&str] = &["kube-informer, packed projection, protobuf"];
+
 struct Target {
     words: &'static str,
     measure: Measure,
@@ -38,6 +40,13 @@ const TARGETS: &[Target] = &[
         Some(0.3),
         Some(0.15),
     ),
+    Target::new(
+        "sync CPU, packed projection",
+        Measure::SyncCpu,
+        PACKED_PROJECTION,
+        Some(0.3),
+        Some(0.15),
+    ),
     Target::new("sync CPU, typed", Measure::SyncCpu, TYPED, None, None),
     Target::new(
         "steady memory, packed",
@@ -50,6 +59,13 @@ const TARGETS: &[Target] = &[
         "steady memory, projection",
         Measure::Steady,
         PROJECTION,
+        Some(0.1),
+        Some(0.02),
+    ),
+    Target::new(
+        "steady memory, packed projection",
+        Measure::Steady,
+        PACKED_PROJECTION,
         Some(0.1),
         Some(0.02),
     ),
