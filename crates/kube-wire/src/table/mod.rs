@@ -152,6 +152,11 @@ impl Table {
         found.ok().and_then(|at| u16::try_from(at).ok()).map(MessageId)
     }
 
+    /// All messages.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = MessageId> + use<> {
+        (0..u16::try_from(self.messages.len()).unwrap_or(u16::MAX)).map(MessageId)
+    }
+
     /// The message at a position that this table gave.
     pub(crate) fn message(&self, id: MessageId) -> &Message {
         &self.messages[usize::from(id.0)]
@@ -196,11 +201,6 @@ impl Table {
 
 #[cfg(test)]
 impl Table {
-    /// The fields of all messages.
-    pub(crate) fn all_fields(&self) -> impl Iterator<Item = &Field> {
-        self.fields.iter()
-    }
-
     /// All kinds: apiVersion and kind.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.kinds

@@ -36,9 +36,12 @@ fn is_the_same_in_both<K: Resource + DeserializeOwned + PartialEq + Debug>() {
     assert!(good > 0, "nothing of {} could be read", K::KIND);
 }
 
-/// Whatever is found to be good can be read.
+/// Whatever is found to be good can be read as a type that is covered.
 fn what_is_good_can_be_read<K: Resource + DeserializeOwned>() {
     let schema = Schema::of(K::API_VERSION, K::KIND).unwrap_or_else(|| panic!("no schema of {}", K::KIND));
+    if !schema.covers::<K>() {
+        return;
+    }
     let mut random = fastrand::Rng::with_seed(5);
     let mut good = 0;
     for messy in [false, true] {
