@@ -6,8 +6,7 @@
 //! touches them.
 //!
 //! The memory that a subject takes when settled is what its resident memory has grown by since before the sync. glibc keeps
-//! freed memory for later, and giving it back takes unsafe code, so `cargo xtask bench` runs the Rust subjects with few
-//! arenas that trim themselves; the program `cluster_heap` counts what is really allocated.
+//! some freed memory for later, as it does for users; the program `cluster_heap` counts what is really allocated.
 
 mod arrivals;
 mod conversation;

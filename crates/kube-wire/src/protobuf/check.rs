@@ -106,7 +106,7 @@ impl Checker {
                 }
                 match value {
                     Some(()) => Ok(()),
-                    None => self.absent_value(field),
+                    None => absent_value(field),
                 }
             }
             (Container::List, Kind::Bool | Kind::Int32 | Kind::Int64, Content::Bytes(packed)) => {
@@ -125,7 +125,7 @@ impl Checker {
             Kind::Double => double(content.double()?).map(|_| ()),
             Kind::Time | Kind::MicroTime => match time_of(content.bytes()?, kind == Kind::MicroTime)? {
                 Some(_) => Ok(()),
-                None => self.absent_value(field),
+                None => absent_value(field),
             },
             Kind::Quantity => quantity(content.bytes()?).map(|_| ()),
             Kind::IntOrString => int_or_string(content.bytes()?).map(|_| ()),
@@ -154,20 +154,20 @@ impl Checker {
             (Container::One, Kind::Message(id)) if !field.pointer => self
                 .message(id, b"", MAX_DEPTH / 2)
                 .map_err(|error| error.in_field(field.name)),
-            (Container::One, Kind::Time | Kind::MicroTime) => self.absent_value(field),
+            (Container::One, Kind::Time | Kind::MicroTime) => absent_value(field),
             _ => Ok(()),
         }
     }
+}
 
-    /// A value that is `null` in JSON: some types do not take it for a time.
-    fn absent_value(&self, field: &Field) -> Result<(), Error> {
-        let is_time = matches!(field.kind, Kind::Time | Kind::MicroTime);
-        let is_needed = field.container != Container::One || field.omitted == Omitted::Never;
-        if is_time && is_needed && !field.pointer {
-            return Err(Error::invalid("a time is missing").in_field(field.name));
-        }
-        Ok(())
+/// A value that is `null` in JSON: some types do not take it for a time.
+fn absent_value(field: &Field) -> Result<(), Error> {
+    let is_time = matches!(field.kind, Kind::Time | Kind::MicroTime);
+    let is_needed = field.container != Container::One || field.omitted == Omitted::Never;
+    if is_time && is_needed && !field.pointer {
+        return Err(Error::invalid("a time is missing").in_field(field.name));
     }
+    Ok(())
 }
 
 /// How many values any message can have in JSON of which the wire has nothing: in itself, and in messages that are printed
