@@ -72,7 +72,7 @@ struct Stutter(ApiListWatch<ConfigMap>);
 
 fn twice(event: WatchEvent<ConfigMap>) -> Result<Vec<WatchEvent<ConfigMap>>, Error> {
     let again = |item: Item<ConfigMap>| {
-        let (_, _, object) = item.into_parts();
+        let (_, _, object) = item.into_parts()?;
         Ok::<_, Error>((Item::decoded(object.clone())?, Item::decoded(object)?))
     };
     Ok(match event {

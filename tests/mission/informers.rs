@@ -12,8 +12,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, VersionMatch};
 use kube::{Client, Resource};
 use kube_informer::{
-    ApiListWatch, Backoff, Error, Event, InformerBuilder, Key, Kind, ListRequest, ListWatch, Listing, Object,
-    SharedInformer, StatusError, Version, WatchEvent, WatchRequest, Watching,
+    ApiListWatch, Backoff, Error, Event, Form, InformerBuilder, Key, Kind, ListRequest, ListWatch, Listing,
+    Object, SharedInformer, StatusError, Version, WatchEvent, WatchRequest, Watching, WireFormat,
 };
 use mission::TestServer;
 use serde_json::json;
@@ -33,6 +33,29 @@ pub(crate) const AT_ONCE: Backoff = Backoff {
     jitter: 0.0,
     reset: Duration::ZERO,
 };
+
+/// What `KUBE_INFORMER_TEST_FORM` asks for: caches keep objects, or with `packed` their bytes.
+pub(crate) fn form() -> Form {
+    match std::env::var("KUBE_INFORMER_TEST_FORM").as_deref() {
+        Ok("packed") => Form::Packed,
+        Ok("typed") | Err(_) => Form::Typed,
+        Ok(other) => panic!("KUBE_INFORMER_TEST_FORM is {other:?}; it can be typed or packed"),
+    }
+}
+
+/// What `KUBE_INFORMER_TEST_WIRE` asks for: protobuf, or with `json` only that.
+pub(crate) fn wire_format() -> WireFormat {
+    match std::env::var("KUBE_INFORMER_TEST_WIRE").as_deref() {
+        Ok("json") => WireFormat::Json,
+        Ok("protobuf") | Err(_) => WireFormat::Protobuf,
+        Ok(other) => panic!("KUBE_INFORMER_TEST_WIRE is {other:?}; it can be protobuf or json"),
+    }
+}
+
+/// An informer in the form and with the format that this run asks for.
+pub(crate) fn as_asked<K: Kind>(builder: InformerBuilder<K>) -> InformerBuilder<K> {
+    builder.form(form()).wire_format(wire_format())
+}
 
 /// Waits for what must come.
 pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
@@ -128,7 +151,7 @@ impl Maps {
     }
 
     pub(crate) fn builder_with(&self, client: Client) -> InformerBuilder<ConfigMap> {
-        SharedInformer::builder(client)
+        as_asked(SharedInformer::builder(client))
             .namespace(&self.server.namespace)
             .labels(OWN)
     }
@@ -140,7 +163,9 @@ impl Maps {
     /// What an informer of them lists and watches, for tests that stand in between.
     pub(crate) fn source(&self) -> ApiListWatch<ConfigMap> {
         let namespace = Some(self.server.namespace.as_str());
-        ApiListWatch::new(self.server.client.clone(), &(), namespace).parameters([("labelSelector", OWN)])
+        ApiListWatch::new(self.server.client.clone(), &(), namespace)
+            .wire_format(wire_format())
+            .parameters([("labelSelector", OWN)])
     }
 
     /// An informer behind a gate, which is open.
@@ -151,7 +176,7 @@ impl Maps {
             gate: gate.clone(),
         };
         (
-            SharedInformer::builder_from(source, ())
+            as_asked(SharedInformer::builder_from(source, ()))
                 .namespace(&self.server.namespace)
                 .backoff(AT_ONCE),
             gate,
@@ -165,7 +190,7 @@ impl Maps {
             inner: self.source(),
             go,
         };
-        (SharedInformer::builder_from(source, ()).build(), let_go)
+        (as_asked(SharedInformer::builder_from(source, ())).build(), let_go)
     }
 
     pub(crate) fn key(&self, name: &str) -> Key {

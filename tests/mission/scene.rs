@@ -17,6 +17,7 @@ use mission::TestServer;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use crate::informers::as_asked;
 use crate::tap::Tap;
 
 /// Waits that are over at once, for tests on a clock that cannot be paused.
@@ -74,7 +75,7 @@ impl Scene {
         choose: impl FnOnce(Builder) -> Builder,
     ) -> Scene {
         let (tapped, tap) = Tap::on(client.clone());
-        let builder = SharedInformer::<ConfigMap>::builder(tapped)
+        let builder = as_asked(SharedInformer::<ConfigMap>::builder(tapped))
             .namespace(namespace)
             .seed(1);
         let informer = choose(builder).build();

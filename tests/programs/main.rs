@@ -106,6 +106,33 @@ async fn dynamic() {
 }
 
 #[tokio::test]
+async fn projection() {
+    let server = TestServer::alone().await;
+    let pods = resource("", "v1", "Pod");
+    for (name, node) in [("a", Some("north")), ("b", Some("north")), ("c", None)] {
+        let mut pod = json!({
+            "metadata": { "name": name, "annotations": { "unread": "by this program" } },
+            "spec": { "containers": [{ "name": "main", "image": format!("example.com/{name}") }] },
+        });
+        if let Some(node) = node {
+            pod["spec"]["nodeName"] = node.into();
+        }
+        make(&server, &pods, pod).await;
+    }
+    let mut program = Program::start(&server, "projection", &[]).await;
+    for expected in [
+        "(no node)",
+        "  example.com/c",
+        "north",
+        "  example.com/a",
+        "  example.com/b",
+    ] {
+        assert_eq!(program.line().await, expected);
+    }
+    program.stop().await;
+}
+
+#[tokio::test]
 async fn metadata() {
     let server = TestServer::alone().await;
     let maps = resource("", "v1", "ConfigMap");

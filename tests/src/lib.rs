@@ -29,6 +29,11 @@ struct FromClientGo;
 #[doc = include_str!("../../docs/guides/from-kube-rs.md")]
 struct FromKubeRs;
 
+/// As [`FromClientGo`].
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/guides/memory.md")]
+struct Memory;
+
 /// The variable that says which server the tests run against.
 pub const SERVER_VARIABLE: &str = "KUBE_INFORMER_TEST_SERVER";
 

@@ -23,7 +23,32 @@ const STEPS: &[Step] = &[
     Step {
         name: "clippy-without-metrics",
         action: Action::Cargo(
-            &["clippy", "--package", "kube-workqueue", "--", "-D", "warnings"],
+            &[
+                "clippy",
+                "--package",
+                "kube-workqueue",
+                "--package",
+                "kube-informer",
+                "--",
+                "-D",
+                "warnings",
+            ],
+            &[],
+        ),
+    },
+    Step {
+        name: "clippy-with-metrics",
+        action: Action::Cargo(
+            &[
+                "clippy",
+                "--package",
+                "kube-informer",
+                "--features",
+                "metrics",
+                "--",
+                "-D",
+                "warnings",
+            ],
             &[],
         ),
     },
@@ -57,6 +82,21 @@ const STEPS: &[Step] = &[
     Step {
         name: "test",
         action: Action::Chore(all_tests),
+    },
+    // Caches that keep bytes, with both formats; what `test` runs keeps objects that came as protobuf.
+    Step {
+        name: "test-packed",
+        action: Action::Cargo(MISSION, &[("KUBE_INFORMER_TEST_FORM", "packed")]),
+    },
+    Step {
+        name: "test-packed-json",
+        action: Action::Cargo(
+            MISSION,
+            &[
+                ("KUBE_INFORMER_TEST_FORM", "packed"),
+                ("KUBE_INFORMER_TEST_WIRE", "json"),
+            ],
+        ),
     },
     Step {
         name: "example-server",
@@ -94,6 +134,23 @@ const STEPS: &[Step] = &[
         name: "real-server",
         action: Action::Chore(real_server_suites),
     },
+];
+
+/// Those mission tests that are about informers.
+const MISSION: &[&str] = &[
+    "test",
+    "--package",
+    "mission",
+    "--test",
+    "mission",
+    "--",
+    "a_",
+    "b_",
+    "c_",
+    "d_",
+    "e_",
+    "f_",
+    "faults_of_others",
 ];
 
 #[derive(Args, Debug)]

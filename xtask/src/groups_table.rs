@@ -58,7 +58,7 @@ pub(crate) fn print(root: &Path) -> Outcome<String> {
 }
 
 /// Where cargo keeps the crate that the workspace is built with.
-fn k8s_openapi(root: &Path) -> Outcome<PathBuf> {
+pub(crate) fn k8s_openapi(root: &Path) -> Outcome<PathBuf> {
     let text = process::read(process::cargo(root).args(["metadata", "--format-version", "1", "--locked"]))?;
     let metadata: Value = serde_json::from_str(&text)?;
     metadata["packages"]

@@ -7,6 +7,7 @@ mod deny;
 mod go;
 mod go_table;
 mod groups_table;
+mod messages_table;
 mod picture;
 mod pins;
 mod process;

@@ -11,3 +11,6 @@ pub(crate) const CARGO_DENY: &str = "0.20.2";
 
 /// The oldest and the newest Kubernetes whose types the pinned k8s-openapi has.
 pub(crate) const OTHER_KUBERNETES: [&str; 2] = ["1.33", "1.37"];
+
+/// Releases whose protobuf is read, too: at least the newest whose types the pinned k8s-openapi has.
+pub(crate) const OTHER_MESSAGES: [&str; 4] = ["v1.37.2", "v1.35.10", "v1.34.13", "v1.33.13"];

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::go_table::{GO_FIELDS, MESSAGES};
 
-use crate::{Outcome, groups_table};
+use crate::{Outcome, groups_table, messages_table, pins};
 
 const KINDS: &str = "crates/kube-embedded/src/api/kinds.txt";
 const TYPES: &str = "crates/kube-embedded/src/schema/types.txt";
@@ -32,7 +32,7 @@ pub(crate) fn run(root: &Path, version: &str, check: bool) -> Outcome {
     let kinds = header.clone() + &kinds(&module.join("api/discovery"), definitions)?;
     let defaults = defaults(&module.join("api/openapi-spec/v3"))?;
     let types = header.clone() + &types(definitions, &defaults)?;
-    let messages = header.clone() + &MESSAGES.print(version)?;
+    let messages = messages(version)?;
     let go_fields = header + &GO_FIELDS.print(version)?;
     for (path, text) in [
         (KINDS, kinds),
@@ -43,6 +43,20 @@ pub(crate) fn run(root: &Path, version: &str, check: bool) -> Outcome {
         keep(&root.join(path), &text, check)?;
     }
     Ok(())
+}
+
+/// The messages of all releases that clients meet.
+fn messages(version: &str) -> Outcome<String> {
+    let others = pins::OTHER_MESSAGES;
+    let mut table = MESSAGES.print(version)?;
+    for other in others {
+        table = messages_table::merge(&table, &MESSAGES.print(other)?)
+            .map_err(|why| format!("the messages of {version} and {other} do not fit together: {why}"))?;
+    }
+    Ok(format!(
+        "# Kubernetes {version}, and what {} has more. Written by `cargo xtask tables`; not edited by hand.\n{table}",
+        others.join(", ")
+    ))
 }
 
 /// As [`run`], of the tables whose source is not in Go.

@@ -1,4 +1,8 @@
 //! Add, get and done, as workers do it.
+//!
+//! In a burst on tokio the one who adds calls a worker whose task then stands in the queue of its own thread, so that with one
+//! worker almost everything is added before anything is taken. It measures a line of a million items that fills and
+//! empties, which the memory decides, and not how fast tasks take turns.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

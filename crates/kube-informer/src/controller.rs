@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::delta_fifo::{Delta, DeltaFifo};
 use crate::error::Error;
+use crate::form::Packing;
 use crate::kind::Kind;
 use crate::processor::{Batch, Processor};
 use crate::store::Writer;
@@ -24,6 +25,8 @@ pub(crate) struct Controller<K> {
     pub(crate) processor: Arc<Processor<K>>,
     /// Told once the first list is in the store.
     pub(crate) synced: CancellationToken,
+    /// Told of every list, if objects are packed.
+    pub(crate) packing: Option<Arc<Packing<K>>>,
 }
 
 /// Lists of more objects than this are worked on where they hold up nobody's thread.
@@ -87,6 +90,9 @@ impl<K: Kind> Controller<K> {
         }
         if batch.listed {
             self.synced.cancel();
+            if let Some(packing) = &self.packing {
+                packing.list_has_come();
+            }
         }
         errors
     }

@@ -28,6 +28,9 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Features
+//! - `metrics`: metrics of work queues and workers, on a registry of yours: see `metrics`.
 
 mod client;
 mod controller;
@@ -35,6 +38,7 @@ mod delta_fifo;
 mod enqueue;
 mod error;
 mod factory;
+mod form;
 mod informer;
 mod key;
 mod kind;
@@ -44,6 +48,8 @@ mod processor;
 mod reflector;
 mod selector;
 mod store;
+mod transform;
+mod uid;
 mod version;
 mod wire;
 
@@ -53,10 +59,12 @@ pub use error::{Doing, Error, StatusError};
 pub use factory::{
     DiscoveredResource, Discovery, DynamicKind, FactoryBuilder, Readiness, SharedInformerFactory, groups,
 };
+pub use form::Form;
 pub use informer::{InformerBuilder, SharedInformer, State, Status};
 pub use key::Key;
 pub use kind::{Kind, ResourceName};
 pub use kube_wire::selector::{ParseSelectorError, Selector};
+pub use kube_wire::{BadPath, Skip};
 pub use object::Object;
 pub use processor::{
     Callbacks, Deleted, Event, EventHandler, Events, Filtered, HandlerOptions, Registration, callbacks,
@@ -69,7 +77,14 @@ pub use tokio_util::sync::CancellationToken;
 pub use version::Version;
 pub use wire::{
     ApiListWatch, Item, ListPart, ListRequest, ListWatch, Listing, WatchEvent, WatchRequest, Watching,
+    WireFormat,
 };
+
+/// Metrics of work queues and workers, with client-go's names.
+#[cfg(feature = "metrics")]
+pub mod metrics {
+    pub use kube_workqueue::metrics::{Metrics, prometheus_client};
+}
 
 /// What a first program needs, the work queue included: `use kube_informer::prelude::*;`
 pub mod prelude {

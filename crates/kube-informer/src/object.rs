@@ -1,9 +1,16 @@
 //! Objects as the cache holds them.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube_wire::selector::Selector;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::form::Value;
 use crate::key::Key;
 use crate::kind::Kind;
 use crate::store::Slot;
@@ -24,11 +31,16 @@ use crate::version::Version;
 /// ```
 pub struct Object<K> {
     entry: Arc<Entry<K>>,
+    /// What a packed object was decoded to, once someone has looked at it here.
+    decoded: OnceLock<Arc<K>>,
 }
 
 impl<K> Object<K> {
     pub(crate) fn new(entry: Arc<Entry<K>>) -> Object<K> {
-        Object { entry }
+        Object {
+            entry,
+            decoded: OnceLock::new(),
+        }
     }
 
     pub(crate) fn entry(&self) -> &Arc<Entry<K>> {
@@ -50,19 +62,109 @@ impl<K> Object<K> {
     /// The object itself, to keep.
     #[must_use]
     pub fn arc(&self) -> Arc<K> {
-        self.entry.object()
+        match &self.entry.value {
+            Value::Typed(object) => Arc::clone(object),
+            Value::Packed(_) => Arc::clone(self.unpacked()),
+        }
+    }
+
+    fn unpacked(&self) -> &Arc<K> {
+        self.decoded.get_or_init(|| self.entry.object())
     }
 
     /// Whether both are one object in memory, as after a list that brought nothing new.
     #[must_use]
     pub fn ptr_eq(this: &Object<K>, other: &Object<K>) -> bool {
-        Arc::ptr_eq(&this.entry.value, &other.entry.value)
+        this.entry.value.ptr_eq(&other.entry.value)
     }
+}
+
+/// What can be asked without decoding a packed object, in less than a microsecond. For objects that are not packed it is
+/// as good as looking at their metadata.
+impl<K: kube::Resource> Object<K> {
+    /// Whether the labels fit.
+    #[must_use]
+    pub fn matches(&self, selector: &Selector) -> bool {
+        self.entry.value.matches(selector)
+    }
+
+    /// A label, if the object has it.
+    #[must_use]
+    pub fn label(&self, name: &str) -> Option<Cow<'_, str>> {
+        match &self.entry.value {
+            Value::Typed(object) => {
+                let labels = object.meta().labels.as_ref();
+                labels.and_then(|labels| labels.get(name)).map(Cow::from)
+            }
+            Value::Packed(packed) => packed.label(name).map(Cow::Owned),
+        }
+    }
+
+    /// An annotation, if the object has it. Of a packed object that has been at rest this takes some microseconds.
+    #[must_use]
+    pub fn annotation(&self, name: &str) -> Option<Cow<'_, str>> {
+        match &self.entry.value {
+            Value::Typed(object) => {
+                let annotations = object.meta().annotations.as_ref();
+                annotations.and_then(|all| all.get(name)).map(Cow::from)
+            }
+            Value::Packed(packed) => packed.annotation(name).map(Cow::Owned),
+        }
+    }
+
+    /// `metadata.uid`, which no other object ever has.
+    #[must_use]
+    pub fn uid(&self) -> Option<Cow<'_, str>> {
+        match &self.entry.value {
+            Value::Typed(object) => object.meta().uid.as_ref().map(Cow::from),
+            Value::Packed(packed) => packed.uid().map(Cow::Owned),
+        }
+    }
+
+    /// `metadata.ownerReferences`: to which objects it belongs.
+    #[must_use]
+    pub fn owner_references(&self) -> Cow<'_, [OwnerReference]> {
+        match &self.entry.value {
+            Value::Typed(object) => object
+                .meta()
+                .owner_references
+                .as_deref()
+                .unwrap_or_default()
+                .into(),
+            Value::Packed(packed) => packed.metadata::<Owners>().owner_references.into(),
+        }
+    }
+
+    /// Whether the object is being deleted, and waits for its finalizers.
+    #[must_use]
+    pub fn is_terminating(&self) -> bool {
+        match &self.entry.value {
+            Value::Typed(object) => object.meta().deletion_timestamp.is_some(),
+            Value::Packed(packed) => packed.metadata::<End>().deletion_timestamp.is_some(),
+        }
+    }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct Owners {
+    #[serde(default)]
+    owner_references: Vec<OwnerReference>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct End {
+    #[serde(default)]
+    deletion_timestamp: Option<IgnoredAny>,
 }
 
 impl<K> Clone for Object<K> {
     fn clone(&self) -> Self {
-        Object::new(Arc::clone(&self.entry))
+        Object {
+            entry: Arc::clone(&self.entry),
+            decoded: self.decoded.clone(),
+        }
     }
 }
 
@@ -70,7 +172,10 @@ impl<K> Deref for Object<K> {
     type Target = K;
 
     fn deref(&self) -> &K {
-        &self.entry.value
+        match &self.entry.value {
+            Value::Typed(object) => object,
+            Value::Packed(_) => self.unpacked(),
+        }
     }
 }
 
@@ -106,7 +211,7 @@ pub(crate) struct Entry<K> {
     key: Key,
     hash: u64,
     version: Version,
-    value: Arc<K>,
+    value: Value<K>,
     /// Under which hashes the indexes hold this entry; see [`crate::store`].
     postings: Postings,
 }
@@ -128,10 +233,10 @@ impl<K> Entry<K> {
     }
 
     pub(crate) fn object(&self) -> Arc<K> {
-        Arc::clone(&self.value)
+        self.value.object(&self.key)
     }
 
-    pub(crate) fn value(&self) -> &Arc<K> {
+    pub(crate) fn value(&self) -> &Value<K> {
         &self.value
     }
 
@@ -145,7 +250,7 @@ impl<K> Entry<K> {
             key: self.key.clone(),
             hash: self.hash,
             version: self.version.clone(),
-            value: Arc::clone(&self.value),
+            value: self.value.clone(),
         }
     }
 }
@@ -169,10 +274,7 @@ pub(crate) fn touch<K>(entry: &Arc<Entry<K>>) {
 impl<K: Kind> Entry<K> {
     /// Whether both are states of one object, not of two that had the same name one after the other.
     pub(crate) fn is_same_object(&self, other: &Entry<K>) -> bool {
-        match (&self.value.meta().uid, &other.value.meta().uid) {
-            (Some(a), Some(b)) => a == b,
-            _ => true,
-        }
+        self.value.is_same_object(&other.value)
     }
 }
 
@@ -188,7 +290,7 @@ pub(crate) struct Unplaced<K> {
     pub(crate) key: Key,
     pub(crate) hash: u64,
     pub(crate) version: Version,
-    pub(crate) value: Arc<K>,
+    pub(crate) value: Value<K>,
 }
 
 impl<K> Unplaced<K> {

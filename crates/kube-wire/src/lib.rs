@@ -1,8 +1,8 @@
 //! Kubernetes' wire formats.
 //!
 //! Kubernetes speaks JSON and, for the kinds that it brings itself, protobuf: client-go's typed clients and kubectl send
-//! it unless told otherwise. [`protobuf`] reads and writes it for those who hold objects as JSON: an API server, a proxy,
-//! a recorder, a test.
+//! it unless told otherwise. [`protobuf`] reads it into any type that serde can read, and reads and writes it for those who
+//! hold objects as JSON: an API server, a proxy, a recorder, a test.
 //!
 //! ```
 //! use kube_wire::protobuf;
@@ -18,18 +18,18 @@
 //! # assert_eq!(body("application/json", b"{}").unwrap(), serde_json::json!({}));
 //! ```
 //!
-//! All kinds of Kubernetes 1.36 that have protobuf are known, from a table that is derived from its Go types. Custom
+//! All kinds of Kubernetes 1.33 to 1.37 that have protobuf are known, from a table that is derived from its Go types. Custom
 //! resources have none; [`Error::is_unknown_kind`](protobuf::Error::is_unknown_kind) says so, and JSON is used instead.
 //!
 //! Beside the objects, [`selector`] has label selectors: the text of a request's `labelSelector`, and whether labels match it.
-//!
-//! **Status.** Objects are converted to and from [`serde_json::Value`]. There is no serde `Deserializer` yet that reads
-//! protobuf into typed objects directly.
 
+mod identity;
+pub mod json;
 pub mod names;
 pub mod protobuf;
 pub mod selector;
 mod skip;
 mod table;
 
+pub use self::identity::Identity;
 pub use self::skip::{BadPath, Skip};

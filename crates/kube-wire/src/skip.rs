@@ -4,6 +4,7 @@
 //! and protobuf alike, because it is about fields as JSON calls them.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 /// The fields of a kind that are left out.
 ///
@@ -53,6 +54,62 @@ impl Skip {
         skip
     }
 
+    /// Leaves out these fields, except for those without which an object is not known.
+    pub(crate) fn of<'a>(paths: impl IntoIterator<Item = Vec<&'a str>>) -> Skip {
+        let mut skip = Skip::nothing();
+        for path in paths {
+            if path == ["metadata"] {
+                skip = skip.and(Skip::unneeded_metadata());
+            } else if !is_needed(&path) {
+                let steps: Vec<Box<str>> = path.into_iter().map(Into::into).collect();
+                skip.add(&steps);
+            }
+        }
+        skip
+    }
+
+    /// Leaves out all metadata but what makes an object known.
+    fn unneeded_metadata() -> &'static Skip {
+        static SKIP: OnceLock<Skip> = OnceLock::new();
+        SKIP.get_or_init(|| {
+            let mut skip = Skip::managed_fields();
+            for field in [
+                "annotations",
+                "creationTimestamp",
+                "deletionGracePeriodSeconds",
+                "deletionTimestamp",
+                "finalizers",
+                "generateName",
+                "generation",
+                "labels",
+                "ownerReferences",
+                "selfLink",
+            ] {
+                skip.add(&["metadata".into(), field.into()]);
+            }
+            skip
+        })
+    }
+
+    /// Leaves out of `metadata` what whoever holds an object knows anyway, and what may be large.
+    pub(crate) fn all_but_an_outline() -> &'static Skip {
+        static SKIP: OnceLock<Skip> = OnceLock::new();
+        SKIP.get_or_init(|| {
+            let mut skip = Skip::managed_fields();
+            for field in [
+                "name",
+                "generateName",
+                "namespace",
+                "resourceVersion",
+                "selfLink",
+                "annotations",
+            ] {
+                skip.add(&["metadata".into(), field.into()]);
+            }
+            skip
+        })
+    }
+
     /// Leaves out one more field, and all that is in it.
     pub fn path(mut self, path: &str) -> Result<Skip, BadPath> {
         let bad = |why| BadPath {
@@ -60,10 +117,7 @@ impl Skip {
             why,
         };
         let steps = steps(path).map_err(bad)?;
-        let contains = |needed: &[&str]| {
-            needed.len() >= steps.len() && needed.iter().zip(&steps).all(|(needed, step)| *needed == &**step)
-        };
-        if NEEDED.into_iter().any(contains) {
+        if is_needed(&steps) {
             return Err(bad(
                 "without it an object is not known for what it is: apiVersion, kind and \
                  metadata's name, namespace, resourceVersion and uid are always read",
@@ -71,6 +125,36 @@ impl Skip {
         }
         self.add(&steps);
         Ok(self)
+    }
+
+    /// Leaves out what any of the two leaves out.
+    #[must_use]
+    pub fn and(mut self, other: &Skip) -> Skip {
+        fn add_all(skip: &mut Skip, node: &Node, path: &mut Vec<Box<str>>) {
+            for (step, node) in &node.steps {
+                path.push(step.clone());
+                if node.steps.is_empty() {
+                    skip.add(path);
+                } else {
+                    add_all(skip, node, path);
+                }
+                path.pop();
+            }
+        }
+        add_all(&mut self, &other.root, &mut Vec::new());
+        self
+    }
+
+    /// Whether a field is left out, by itself or with what it is in.
+    pub fn skips(&self, steps: &[&str]) -> bool {
+        let mut within = self.start();
+        for step in steps {
+            match within.field(step) {
+                Some(next) => within = next,
+                None => return true,
+            }
+        }
+        false
     }
 
     /// Whether nothing is left out.
@@ -139,6 +223,17 @@ impl<'a> Within<'a> {
     }
 }
 
+/// Whether something is in this field without which an object is not known for what it is.
+fn is_needed(steps: &[impl AsRef<str>]) -> bool {
+    NEEDED.into_iter().any(|needed| {
+        needed.len() >= steps.len()
+            && needed
+                .iter()
+                .zip(steps)
+                .all(|(needed, step)| *needed == step.as_ref())
+    })
+}
+
 /// Cuts a path into its steps.
 fn steps(path: &str) -> Result<Vec<Box<str>>, &'static str> {
     let mut steps = Vec::new();
@@ -189,25 +284,13 @@ impl std::error::Error for BadPath {}
 mod tests {
     use super::*;
 
-    /// Whether a field is left out.
-    fn skips(skip: &Skip, steps: &[&str]) -> bool {
-        let mut within = skip.start();
-        for step in steps {
-            match within.field(step) {
-                Some(next) => within = next,
-                None => return true,
-            }
-        }
-        false
-    }
-
     #[test]
     fn a_field_is_left_out_with_all_that_is_in_it_and_nothing_else() {
         let skip = Skip::managed_fields().path("spec.containers.env").unwrap();
-        assert!(skips(&skip, &["metadata", "managedFields"]));
-        assert!(skips(&skip, &["spec", "containers", "env", "value"]));
+        assert!(skip.skips(&["metadata", "managedFields"]));
+        assert!(skip.skips(&["spec", "containers", "env", "value"]));
         for kept in [["metadata", "name"], ["spec", "env"], ["managedFields", "spec"]] {
-            assert!(!skips(&skip, &kept), "{kept:?}");
+            assert!(!skip.skips(&kept), "{kept:?}");
         }
         assert!(skip.start().field("status").unwrap().is_kept());
         assert!(Skip::nothing().start().is_kept());
@@ -216,10 +299,10 @@ mod tests {
     #[test]
     fn keys_with_dots_stand_in_brackets() {
         let skip = Skip::nothing().path("metadata.annotations[a.b/c]").unwrap();
-        assert!(skips(&skip, &["metadata", "annotations", "a.b/c"]));
-        assert!(!skips(&skip, &["metadata", "annotations", "a"]));
+        assert!(skip.skips(&["metadata", "annotations", "a.b/c"]));
+        assert!(!skip.skips(&["metadata", "annotations", "a"]));
         let deeper = Skip::nothing().path(".data[tls.key].x[y]").unwrap();
-        assert!(skips(&deeper, &["data", "tls.key", "x", "y"]));
+        assert!(deeper.skips(&["data", "tls.key", "x", "y"]));
     }
 
     #[test]
@@ -235,9 +318,19 @@ mod tests {
             .path("status.conditions")
             .unwrap();
         assert_eq!(inner_first, outer_first);
-        assert!(skips(&outer_first, &["status", "phase"]));
+        assert!(outer_first.skips(&["status", "phase"]));
         let twice = Skip::managed_fields().path("metadata.managedFields").unwrap();
         assert_eq!(twice, Skip::managed_fields());
+    }
+
+    #[test]
+    fn two_of_them_leave_out_what_any_of_them_does() {
+        let both = Skip::managed_fields().and(&Skip::nothing().path("status.a").unwrap());
+        assert!(both.skips(&["metadata", "managedFields"]) && both.skips(&["status", "a"]));
+        assert!(!both.skips(&["status"]));
+        let wider = both.clone().and(&Skip::nothing().path("status").unwrap());
+        assert!(wider.skips(&["status", "b"]));
+        assert_eq!(wider.clone().and(&both), wider);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 
-use crate::core::{SlotId, Taken};
+use crate::core::SlotId;
 use crate::queue::{Work, WorkQueue};
 
 /// An item that is worked on. Dropping it says that the work is done: there is nothing to forget.
@@ -11,22 +11,13 @@ use crate::queue::{Work, WorkQueue};
 /// It dereferences to the item. Nobody else gets the same item before this is dropped.
 #[must_use = "the work counts as done when this is dropped"]
 pub struct Item<T: Work> {
-    queue: WorkQueue<T>,
-    slot: SlotId,
-    value: T,
-    priority: i32,
+    pub(crate) queue: WorkQueue<T>,
+    pub(crate) slot: SlotId,
+    pub(crate) value: T,
+    pub(crate) priority: i32,
 }
 
 impl<T: Work> Item<T> {
-    pub(crate) fn new(queue: WorkQueue<T>, taken: Taken<T>) -> Item<T> {
-        Item {
-            queue,
-            slot: taken.slot,
-            value: taken.item,
-            priority: taken.priority,
-        }
-    }
-
     /// The priority it had in line.
     #[must_use]
     pub fn priority(&self) -> i32 {

@@ -12,6 +12,7 @@
 
 mod builder;
 mod core;
+mod half_hash;
 mod item;
 mod limit;
 #[cfg(feature = "metrics")]
@@ -21,6 +22,8 @@ pub mod metrics;
 mod metrics;
 mod queue;
 mod sync;
+mod wait;
+mod waiters;
 mod workers;
 
 pub use builder::QueueBuilder;

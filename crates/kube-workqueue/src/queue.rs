@@ -1,17 +1,21 @@
 //! The queue that programs hold: the rules behind a lock, with a clock and with those who wait.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::hash::Hash;
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use crate::builder::QueueBuilder;
-use crate::core::{Added, Core, Nanos, SlotId};
+use crate::core::{Added, Core, Nanos, SlotId, Turn};
 use crate::item::Item;
 use crate::limit::RateLimiter;
 use crate::metrics::Meter;
 use crate::sync::{Instant, Mutex, Notify, sleep_until, timeout};
+use crate::wait::{Looked, Wait};
+use crate::waiters::Waiters;
 
 /// What can be an item: anything that can be compared, hashed and cloned, as a `String` or a key. Items are cloned for
 /// those who work on them, so they should be cheap to clone.
@@ -55,17 +59,17 @@ pub(crate) struct Shared<T> {
     limiter: Mutex<Box<dyn RateLimiter<T>>>,
     /// None if nobody wants to know.
     pub(crate) meter: Option<Meter>,
-    /// Told for each item that comes in line, and when someone has to look after the next that is due.
-    in_line: Notify,
     /// Told when nothing is left to work on, or a drain is to end.
     idle: Notify,
-    began: Instant,
+    pub(crate) began: Instant,
 }
 
 pub(crate) struct State<T> {
     pub(crate) core: Core<T>,
+    /// One is called for each item that comes in line, and when someone has to look after the next that is due.
+    pub(crate) waiters: Waiters,
     /// When the one who looks after delayed items will wake up.
-    watched: Option<Nanos>,
+    pub(crate) watched: Option<Nanos>,
     /// How often it was shut down: a drain that began before is not waited for any more.
     shutdowns: u64,
 }
@@ -172,7 +176,7 @@ impl<T: Work> WorkQueue<T> {
             }
             delay = delay.max(self.shared.limiter.lock().when(&item));
         }
-        let added = {
+        let (added, called) = {
             let mut state = self.shared.state.lock();
             let added = if delay.is_zero() {
                 // Only the meter asks how long an item was in line, and clocks are slow.
@@ -183,7 +187,11 @@ impl<T: Work> WorkQueue<T> {
                 state.core.add_at(item, at, options.priority)
             };
             self.shared.count_adds(&mut state);
-            added
+            let called = match added {
+                Added::InLine | Added::Waits { earliest: true } => state.waiters.call(),
+                Added::Waits { earliest: false } | Added::Known | Added::Refused => None,
+            };
+            (added, called)
         };
         if let Some(meter) = &self.shared.meter
             && is_retry
@@ -191,10 +199,7 @@ impl<T: Work> WorkQueue<T> {
         {
             meter.retried();
         }
-        match added {
-            Added::InLine | Added::Waits { earliest: true } => self.shared.in_line.notify_one(),
-            Added::Waits { earliest: false } | Added::Known | Added::Refused => {}
-        }
+        wake(called);
     }
 
     /// Forgets an item's failures. It stays in line, if it is.
@@ -214,69 +219,63 @@ impl<T: Work> WorkQueue<T> {
     /// # Cancel safety
     /// Nothing is lost when the wait is dropped: the item goes to another.
     pub async fn get(&self) -> Option<Item<T>> {
-        // Where there is work, nobody has to wait in line for it.
-        if let Some(item) = self.try_get() {
-            return Some(item);
+        // Where there is work, nobody has to wait for it.
+        match self.try_get() {
+            Some(item) => Some(item),
+            None => self.wait().await,
         }
-        let mut watch = Watch {
-            shared: &self.shared,
-            due: None,
-        };
+    }
+
+    async fn wait(&self) -> Option<Item<T>> {
+        let mut wait = Wait::new(self);
         loop {
-            let mut woken = pin!(self.shared.in_line.notified());
-            woken.as_mut().enable();
-            let due = {
-                let mut state = self.shared.state.lock();
-                let watched = watch.pause(&mut state);
-                if let Some(item) = self.take(&mut state) {
-                    // Whoever has work to do looks after nothing.
-                    if watched && state.core.next_due().is_some() {
-                        self.shared.in_line.notify_one();
-                    }
-                    return Some(item);
-                }
-                if state.core.is_closed() {
-                    return None;
-                }
-                watch.resume(&mut state)
+            let due = match poll_fn(|cx| wait.look(cx)).await {
+                Looked::Got(item) => return item,
+                Looked::Watch(due) => due,
             };
-            let Some(due) = due else {
-                woken.await;
-                continue;
-            };
-            tokio::select! {
-                biased;
-                () = woken => {}
-                () = sleep_until(self.shared.began + Duration::from_nanos(due)) => {}
-            }
+            let mut due = pin!(sleep_until(self.shared.began + Duration::from_nanos(due)));
+            poll_fn(|cx| match wait.poll_called(cx) {
+                Poll::Ready(()) => Poll::Ready(()),
+                Poll::Pending => due.as_mut().poll(cx),
+            })
+            .await;
         }
     }
 
     /// The next item to work on, if there is one.
     #[must_use]
     pub fn try_get(&self) -> Option<Item<T>> {
-        self.take(&mut self.shared.state.lock())
+        let mut state = self.shared.state.lock();
+        let turn = self.shared.take(&mut state)?;
+        if turn.others > 0 {
+            let called = state.waiters.call_some(turn.others as usize);
+            let item = self.item(&state, turn.slot);
+            drop(state);
+            wake(called);
+            return Some(item);
+        }
+        Some(self.item(&state, turn.slot))
     }
 
-    fn take(&self, state: &mut State<T>) -> Option<Item<T>> {
-        // To ask what time it is takes as long as all the rest, so it is only asked if somebody needs it.
-        let needs_time = self.shared.meter.is_some() || state.core.next_due().is_some();
-        let now = if needs_time { self.shared.now() } else { 0 };
-        let taken = state.core.take(now);
-        self.shared.count_adds(state);
-        let taken = taken?;
-        if let Some(meter) = &self.shared.meter {
-            meter.began(taken.slot, now, now.saturating_sub(taken.since));
+    /// The guard of an item that was taken.
+    pub(crate) fn item(&self, state: &State<T>, slot: SlotId) -> Item<T> {
+        Item {
+            queue: self.clone(),
+            slot,
+            value: state.core.item(slot),
+            priority: state.core.priority(slot),
         }
-        self.shared.in_line_are(taken.others);
-        Some(Item::new(self.clone(), taken))
     }
 
     /// How many items are in line.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.shared
-            .in_line(&mut self.shared.state.lock(), self.shared.now())
+        let (len, called) = {
+            let mut state = self.shared.state.lock();
+            self.shared.in_line(&mut state, self.shared.now())
+        };
+        wake(called);
+        len
     }
 
     /// Whether nothing is in line.
@@ -300,12 +299,13 @@ impl<T: Work> WorkQueue<T> {
     /// Takes no more items. What is in line can still be worked on; what is delayed stays where it is. A [`WorkQueue::drain`]
     /// that waits is let go.
     pub fn shut_down(&self) {
-        {
+        let called = {
             let mut state = self.shared.state.lock();
             state.core.close();
             state.shutdowns += 1;
-        }
-        self.shared.in_line.notify_waiters();
+            state.waiters.call_some(usize::MAX)
+        };
+        wake(called);
         self.shared.idle.notify_waiters();
     }
 
@@ -321,12 +321,12 @@ impl<T: Work> WorkQueue<T> {
     /// # Cancel safety
     /// The queue is shut down even if the wait is dropped.
     pub async fn drain(&self, patience: Duration) -> Leftover<T> {
-        let shutdowns = {
+        let (shutdowns, called) = {
             let mut state = self.shared.state.lock();
             state.core.close();
-            state.shutdowns
+            (state.shutdowns, state.waiters.call_some(usize::MAX))
         };
-        self.shared.in_line.notify_waiters();
+        wake(called);
         // Time is up, or it is empty: what is left says which.
         let _ = timeout(patience, self.drained(shutdowns)).await;
         let [queued, running, delayed] = self.shared.state.lock().core.left();
@@ -356,13 +356,6 @@ impl<T> Shared<T> {
     pub(crate) fn now(&self) -> Nanos {
         nanos(self.began.elapsed())
     }
-
-    /// So many more are in line.
-    fn in_line_are(&self, items: usize) {
-        for _ in 0..items {
-            self.in_line.notify_one();
-        }
-    }
 }
 
 impl<T: Work> Shared<T> {
@@ -370,24 +363,37 @@ impl<T: Work> Shared<T> {
         Shared {
             name,
             state: Mutex::new(State {
-                core: Core::new(),
+                core: Core::new(meter.is_some()),
+                waiters: Waiters::new(),
                 watched: None,
                 shutdowns: 0,
             }),
             limiter: Mutex::new(limiter),
             meter,
-            in_line: Notify::new(),
             idle: Notify::new(),
             began: Instant::now(),
         }
     }
 
-    /// How many are in line.
-    pub(crate) fn in_line(&self, state: &mut State<T>, now: Nanos) -> usize {
+    /// How many are in line, and who is to be called because their time had come.
+    pub(crate) fn in_line(&self, state: &mut State<T>, now: Nanos) -> (usize, Vec<Waker>) {
         let (len, came) = state.core.len(now);
         self.count_adds(state);
-        self.in_line_are(came);
-        len
+        (len, state.waiters.call_some(came))
+    }
+
+    /// Takes the next item. If others came in line with it, as many are to be called.
+    pub(crate) fn take(&self, state: &mut State<T>) -> Option<Turn> {
+        // To ask what time it is takes as long as all the rest, so it is only asked if somebody needs it.
+        let needs_time = self.meter.is_some() || state.core.next_due().is_some();
+        let now = if needs_time { self.now() } else { 0 };
+        let turn = state.core.take(now);
+        self.count_adds(state);
+        if let (Some(meter), Some(turn)) = (&self.meter, turn) {
+            let waited = now.saturating_sub(state.core.since(turn.slot));
+            meter.began(turn.slot, now, waited);
+        }
+        turn
     }
 
     fn count_adds(&self, state: &mut State<T>) {
@@ -401,55 +407,23 @@ impl<T: Work> Shared<T> {
         if let Some(meter) = &self.meter {
             meter.ended(slot, self.now());
         }
-        let finished = self.state.lock().core.finish(slot);
-        if finished.in_line_again {
-            self.in_line.notify_one();
-        }
+        let (finished, called) = {
+            let mut state = self.state.lock();
+            let finished = state.core.finish(slot);
+            let called = finished.in_line_again.then(|| state.waiters.call()).flatten();
+            (finished, called)
+        };
+        drop(finished.forgotten);
+        wake(called);
         if finished.idle {
             self.idle.notify_waiters();
         }
     }
 }
 
-/// Looks after the item that is due next: one of those who wait does it for all. If its wait is dropped, another takes over.
-struct Watch<'a, T: Work> {
-    shared: &'a Shared<T>,
-    due: Option<Nanos>,
-}
-
-impl<T: Work> Watch<'_, T> {
-    /// Looks no longer; whether it did.
-    fn pause(&mut self, state: &mut State<T>) -> bool {
-        let watched = self.due.take();
-        let is_its = watched.is_some() && state.watched == watched;
-        if is_its {
-            state.watched = None;
-        }
-        is_its
-    }
-
-    /// Looks after the next item until this time, unless another does so already.
-    fn resume(&mut self, state: &mut State<T>) -> Option<Nanos> {
-        let due = state.core.next_due()?;
-        if state.watched.is_some_and(|watched| watched <= due) {
-            return None;
-        }
-        state.watched = Some(due);
-        self.due = Some(due);
-        self.due
-    }
-}
-
-impl<T: Work> Drop for Watch<'_, T> {
-    fn drop(&mut self) {
-        if self.due.is_none() {
-            return;
-        }
-        let mut state = self.shared.state.lock();
-        if self.pause(&mut state) && state.core.next_due().is_some() {
-            self.shared.in_line.notify_one();
-        }
-    }
+/// Calls those who were chosen under the lock, without it: whoever is woken may come at once.
+pub(crate) fn wake(called: impl IntoIterator<Item = Waker>) {
+    called.into_iter().for_each(Waker::wake);
 }
 
 fn nanos(time: Duration) -> Nanos {

@@ -1,5 +1,6 @@
 //! Workers: they take items and call a function, until they are told to stop.
 
+use std::error::Error;
 use std::fmt;
 use std::ops::Deref;
 use std::panic::AssertUnwindSafe;
@@ -8,7 +9,9 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use crate::item::Item;
 use crate::metrics::Verdict;
@@ -50,11 +53,12 @@ impl IntoOutcome for Outcome {
     }
 }
 
-impl<O: IntoOutcome, E: fmt::Display> IntoOutcome for Result<O, E> {
+/// An error is told with its sources.
+impl<O: IntoOutcome, E: Into<Box<dyn Error + Send + Sync>>> IntoOutcome for Result<O, E> {
     fn into_outcome(self) -> Result<Outcome, String> {
         match self {
             Ok(outcome) => outcome.into_outcome(),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(with_sources(&*error.into())),
         }
     }
 }
@@ -108,6 +112,10 @@ pub struct Workers<T, F> {
 ///
 /// A function that fails or panics gets its item again, later with each time. It is told which attempt it is.
 ///
+/// Each attempt runs in a `tracing` span `reconcile` with the queue, the key, the attempt and the priority, so whatever the
+/// function logs says what it was at. What came of it and how long it took is one event in that span: at debug, at warn if it
+/// failed, and at error if it was given up.
+///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
@@ -132,7 +140,7 @@ pub struct Workers<T, F> {
 /// ```
 pub fn workers<T, F, R>(queue: WorkQueue<T>, count: usize, work: F) -> Workers<T, F>
 where
-    T: Work,
+    T: Work + fmt::Debug,
     F: Fn(Task<T>) -> R + Send + Sync + 'static,
     R: Future<Output: IntoOutcome> + Send + 'static,
 {
@@ -162,7 +170,7 @@ impl<T, F> Workers<T, F> {
 
 impl<T, F, R> Workers<T, F>
 where
-    T: Work,
+    T: Work + fmt::Debug,
     F: Fn(Task<T>) -> R + Send + Sync + 'static,
     R: Future<Output: IntoOutcome> + Send + 'static,
 {
@@ -215,23 +223,36 @@ struct Worker<T, F> {
 
 impl<T, F, R> Worker<T, F>
 where
-    T: Work,
+    T: Work + fmt::Debug,
     F: Fn(Task<T>) -> R + Send + Sync + 'static,
     R: Future<Output: IntoOutcome> + Send + 'static,
 {
     async fn work_on(self: Arc<Self>) {
         while let Some(item) = self.queue.get().await {
-            let outcome = self.attempt(&item).await;
-            self.conclude(item, outcome);
+            let task = Task {
+                item: T::clone(&item),
+                attempt: self.queue.requeues(&item).saturating_add(1),
+                priority: item.priority(),
+            };
+            // Of the highest level, so that what is logged at any level has it.
+            let span = tracing::error_span!(
+                "reconcile",
+                queue = self.queue.name(),
+                key = ?task.item,
+                attempt = task.attempt,
+                priority = task.priority,
+            );
+            // Clocks are slow, and only who listens wants to know.
+            let began = (!span.is_disabled()).then(Instant::now);
+            let outcome = self.attempt(task).instrument(span.clone()).await;
+            span.in_scope(|| tell(&outcome, began.map(|began| began.elapsed()).unwrap_or_default()));
+            self.conclude(item, &outcome);
+            // Work that never waits would not let anything else run, not even the one who says stop.
+            tokio::task::consume_budget().await;
         }
     }
 
-    async fn attempt(&self, item: &Item<T>) -> Result<Outcome, Failure> {
-        let task = Task {
-            item: T::clone(item),
-            attempt: self.queue.requeues(item).saturating_add(1),
-            priority: item.priority(),
-        };
+    async fn attempt(&self, task: Task<T>) -> Result<Outcome, Failure> {
         let work = async { (self.work)(task).await };
         let work = AssertUnwindSafe(work).catch_unwind();
         let ended = match self.deadline {
@@ -248,30 +269,30 @@ where
     }
 
     /// The item is added while it is still worked on, so it comes in line once and not before it is done.
-    fn conclude(&self, item: Item<T>, outcome: Result<Outcome, Failure>) {
+    fn conclude(&self, item: Item<T>, outcome: &Result<Outcome, Failure>) {
         let queue = &self.queue;
         if let Some(meter) = &queue.shared.meter {
-            meter.judged(Verdict::of(&outcome));
+            meter.judged(Verdict::of(outcome));
         }
         let options = AddOptions::new().priority(item.priority());
         match outcome {
-            Ok(Outcome::Done) => queue.forget(&item),
+            Ok(Outcome::Done | Outcome::GiveUp(_)) => queue.forget(&item),
             Ok(Outcome::RequeueAfter(delay)) => {
                 queue.forget(&item);
-                queue.add_with(T::clone(&item), options.after(delay));
+                queue.add_with(T::clone(&item), options.after(*delay));
             }
-            Ok(Outcome::Requeue) => queue.add_with(T::clone(&item), options.rate_limited()),
-            Ok(Outcome::GiveUp(why)) => {
-                queue.forget(&item);
-                tracing::error!(queue = queue.name(), why, "an item is given up");
-            }
-            Err(why) => {
-                let attempt = queue.requeues(&item) + 1;
-                tracing::warn!(queue = queue.name(), attempt, %why, "the work on an item failed");
-                queue.add_with(T::clone(&item), options.rate_limited());
-            }
+            Ok(Outcome::Requeue) | Err(_) => queue.add_with(T::clone(&item), options.rate_limited()),
         }
         item.done();
+    }
+}
+
+/// Says what came of an attempt. The span around says of what.
+fn tell(outcome: &Result<Outcome, Failure>, took: Duration) {
+    match outcome {
+        Ok(Outcome::GiveUp(why)) => tracing::error!(?took, why, "an item is given up"),
+        Ok(outcome) => tracing::debug!(?took, ?outcome, "the work on an item is over"),
+        Err(error) => tracing::warn!(?took, %error, "the work on an item failed"),
     }
 }
 
@@ -299,4 +320,14 @@ fn message(panic: &(dyn std::any::Any + Send)) -> &str {
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("without words")
+}
+
+fn with_sources(error: &dyn Error) -> String {
+    let mut told = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        told = format!("{told}: {error}");
+        source = error.source();
+    }
+    told
 }

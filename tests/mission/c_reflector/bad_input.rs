@@ -68,7 +68,11 @@ fn bad_lists() -> Vec<(&'static str, &'static str, Response<Body>)> {
             "JSON",
             answer(200, JSON, &list("ConfigMapList", good)[..90]),
         ),
-        ("broken JSON", "JSON", answer(200, JSON, "{\"items\":[{]}")),
+        (
+            "broken JSON",
+            "not an object",
+            answer(200, JSON, "{\"items\":[{]}"),
+        ),
         ("nothing", "JSON", answer(200, JSON, "")),
         (
             "HTML",
@@ -164,7 +168,11 @@ const BAD_EVENTS: [(&str, &str, &str); 13] = [
         "Table",
         r#"{"type":"ADDED","object":{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}}"#,
     ),
-    ("broken JSON", "JSON", r#"{"type":"ADDED","object":{"kind":]}"#),
+    (
+        "broken JSON",
+        "watch event",
+        r#"{"type":"ADDED","object":{"kind":]}"#,
+    ),
     ("no object", "JSON", r#"{"type":"ADDED"}"#),
     ("null", "watch event", r#"{"type":"ADDED","object":null}"#),
     (

@@ -4,8 +4,10 @@ use futures::StreamExt;
 use http::Uri;
 use kube::client::Body;
 use kube_embedded::{Fault, On};
+use kube_informer::WireFormat;
 use mission::TestServer;
 
+use crate::informers::wire_format;
 use crate::scene::Scene;
 use crate::tap::{Asked, answer, failure};
 
@@ -232,6 +234,10 @@ async fn c1_the_server_sees_exactly_these_parameters() {
             request.param("timeoutSeconds").is_some(),
             request.param("watch").is_some()
         );
-        assert_eq!(request.accept, "application/json");
+        let accept = match wire_format() {
+            WireFormat::Protobuf => "application/vnd.kubernetes.protobuf,application/json",
+            WireFormat::Json => "application/json",
+        };
+        assert_eq!(request.accept, accept);
     }
 }

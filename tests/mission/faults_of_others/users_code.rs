@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt;
-use kube_informer::SharedInformer;
+use kube_informer::{Form, SharedInformer};
 use mission::TestServer;
 
+use crate::informers::form;
 use crate::scene::Scene;
 
 /// 18, 23. An index function that fails panics with the store's lock held. Here the object stays in the cache and out of
@@ -162,7 +163,9 @@ async fn transform_twice() {
         let count = states.len();
         states.sort();
         states.dedup();
-        assert_eq!((states.len(), count), (5, 5), "{states:?}");
+        assert_eq!(states.len(), 5, "{states:?}");
+        // A packed object is transformed whenever it is decoded.
+        assert!(count == 5 || form() == Form::Packed && count > 5, "{count}");
     }
 }
 

@@ -57,25 +57,28 @@ impl RealServer {
 
     /// Starts a server of one's own and returns when it is ready.
     pub async fn start() -> Result<Self, StartError> {
+        let mut server = Self::start_without_controllers().await?;
+        if let Some(program) = server.assets.find("kube-controller-manager") {
+            let (folder, flags) = (server.folder.path(), flags::controllers(&server.folder));
+            server.controllers = Some(Supervised::start(
+                "kube-controller-manager",
+                &program,
+                &flags,
+                folder,
+            )?);
+        }
+        Ok(server)
+    }
+
+    /// Starts kube-apiserver and etcd alone: nobody collects objects whose owners do not exist.
+    pub async fn start_without_controllers() -> Result<Self, StartError> {
         let assets = Assets::given()?;
         let folder = Folder::create()?;
         folder.write_credentials()?;
         let (etcd, etcd_port) = start_etcd(&assets, &folder).await?;
         let (apiserver, port) = start_apiserver(&assets, &folder, etcd_port).await?;
-        let controllers = match assets.find("kube-controller-manager") {
-            Some(program) => {
-                let flags = flags::controllers(&folder);
-                Some(Supervised::start(
-                    "kube-controller-manager",
-                    &program,
-                    &flags,
-                    folder.path(),
-                )?)
-            }
-            None => None,
-        };
         Ok(Self {
-            controllers,
+            controllers: None,
             apiserver: Mutex::new(apiserver),
             _etcd: etcd,
             etcd_port,

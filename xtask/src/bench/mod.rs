@@ -1,6 +1,7 @@
-//! `cargo xtask bench`: this project beside client-go and kube-runtime, in the same run.
+//! `cargo xtask bench`: this project beside client-go and kube-runtime, in the same run; on a cluster if nothing else is said.
 
 mod benchmarks;
+mod cluster;
 mod comparison;
 mod programs;
 
@@ -15,9 +16,12 @@ use self::programs::Programs;
 use crate::Outcome;
 
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Options {
     #[command(subcommand)]
-    what: What,
+    what: Option<What>,
+    #[command(flatten)]
+    on_cluster: cluster::Choice,
 }
 
 #[derive(Debug, Subcommand)]
@@ -46,8 +50,9 @@ struct Choice {
 
 pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     match &options.what {
-        What::Pipeline(choice) => compare(root, &PIPELINE, choice),
-        What::Queue(choice) => compare(root, &QUEUE, choice),
+        None => cluster::run(root, &options.on_cluster),
+        Some(What::Pipeline(choice)) => compare(root, &PIPELINE, choice),
+        Some(What::Queue(choice)) => compare(root, &QUEUE, choice),
     }
 }
 

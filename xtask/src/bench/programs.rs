@@ -19,9 +19,31 @@ pub(super) struct Programs {
 impl Programs {
     pub(super) fn build(root: &Path) -> Outcome<Programs> {
         Ok(Programs {
-            rust: build_rust(root)?,
-            go: build_go(&root.join("benches/client-go"))?,
+            rust: build_rust(root, &["pipeline", "pipeline_memory", "queue", "queue_memory"])?,
+            go: build_go(root, &["pipeline", "queue"])?,
         })
+    }
+
+    /// Those of the benchmark on a cluster.
+    pub(super) fn build_cluster(root: &Path) -> Outcome<Programs> {
+        Ok(Programs {
+            rust: build_rust(root, &["cluster", "cluster_heap", "cluster_server"])?,
+            go: build_go(root, &["cluster"])?,
+        })
+    }
+
+    /// A program in Rust.
+    pub(super) fn rust(&self, name: &str) -> Outcome<Command> {
+        let program = self.rust.get(name);
+        Ok(Command::new(
+            program.ok_or_else(|| format!("cargo built no program {name}"))?,
+        ))
+    }
+
+    /// A program in Go.
+    pub(super) fn go(&self, name: &str) -> Outcome<Command> {
+        let folder = self.go.as_ref().ok_or("this benchmark needs Go")?;
+        Ok(Command::new(folder.join(name)))
     }
 
     /// Runs a scenario; the figures are lines of JSON.
@@ -36,16 +58,14 @@ impl Programs {
         let flags = flags.into_iter().filter(|flag| !flag.is_empty());
         // Go's flags come before other words; clap does not mind.
         let mut command = if subject == Subject::ClientGo {
-            let Some(folder) = &self.go else {
+            if self.go.is_none() {
                 return Ok(String::new());
-            };
-            let mut command = Command::new(folder.join(benchmark.name));
+            }
+            let mut command = self.go(benchmark.name)?;
             command.args(flags);
             command
         } else {
-            let program = self.rust.get(run.program);
-            let program = program.ok_or_else(|| format!("cargo built no program {}", run.program))?;
-            let mut command = Command::new(program);
+            let mut command = self.rust(run.program)?;
             command.args(flags).arg(subject.name());
             command
         };
@@ -53,10 +73,11 @@ impl Programs {
     }
 }
 
-fn build_rust(root: &Path) -> Outcome<HashMap<String, PathBuf>> {
+fn build_rust(root: &Path, programs: &[&str]) -> Outcome<HashMap<String, PathBuf>> {
     let built = process::read(
         process::cargo(root)
             .args(["build", "--release", "--package", "bench"])
+            .args(programs.iter().flat_map(|program| ["--bin", program]))
             .arg("--message-format=json-render-diagnostics")
             .stderr(Stdio::inherit()),
     )?;
@@ -71,7 +92,7 @@ fn build_rust(root: &Path) -> Outcome<HashMap<String, PathBuf>> {
     Ok(programs.collect())
 }
 
-fn build_go(source: &Path) -> Outcome<Option<PathBuf>> {
+fn build_go(root: &Path, programs: &[&str]) -> Outcome<Option<PathBuf>> {
     if !go::is_there() {
         eprintln!("client-go is left out: there is no Go to build it with");
         return Ok(None);
@@ -81,10 +102,10 @@ fn build_go(source: &Path) -> Outcome<Option<PathBuf>> {
     // The slash lets Go name the programs by their packages.
     let into = folder.join("");
     process::run(
-        go::command(source)
+        go::command(&root.join("benches/client-go"))
             .args(["build", "-o"])
             .arg(&into)
-            .args(["./pipeline", "./queue"]),
+            .args(programs.iter().map(|program| format!("./{program}"))),
     )?;
     Ok(Some(folder))
 }

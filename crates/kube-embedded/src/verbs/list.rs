@@ -178,6 +178,10 @@ impl Page {
         }
         let length = items.iter().map(Bytes::len).sum();
         let head = list.head(&self.metadata(), length).ok()?;
+        if let Some(enveloped) = view.twist.enveloped() {
+            let whole = [&head[..], &items.concat(), list.tail()].concat();
+            return Some(Body::full(enveloped(&whole)));
+        }
         let mut chunks = Chunks::default();
         chunks.extend(&head);
         for item in items {

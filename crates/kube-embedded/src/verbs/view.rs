@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use kube_wire::protobuf::{self, WatchEvent};
+use kube_wire::protobuf::{self, Envelope, WatchEvent};
 use serde_json::{Value, json};
 
 use crate::api::Resource;
@@ -63,7 +63,15 @@ impl View {
         {
             return bytes.clone();
         }
-        write(&self.value(object), self.representation)
+        let untwisted = match self.representation.form {
+            Form::Metadata => self.metadata_of(&object.value()),
+            _ => self.versioned(object),
+        };
+        match self.twist.enveloped() {
+            // Of a kind that does not exist there is no message, so only the envelope says it.
+            Some(enveloped) => enveloped(&write(&untwisted, self.representation)),
+            None => write(&twisted(untwisted, self.twist), self.representation),
+        }
     }
 
     /// The object in the version that was asked for.
@@ -242,6 +250,20 @@ pub(super) fn unwanted_table(metadata: &Value) -> Value {
         "columnDefinitions": [],
         "rows": [],
     })
+}
+
+impl ObjectTwist {
+    /// What a fault makes of an object or list in protobuf, if it is about what that is called.
+    pub(super) fn enveloped(self) -> Option<fn(&[u8]) -> Bytes> {
+        match self {
+            ObjectTwist::WrongKind => Some(|bytes| {
+                let raw = Envelope::parse(bytes).map_or(&[][..], |envelope| envelope.raw);
+                Envelope::new("wrong.example/v1", "Wrong", raw).to_bytes().into()
+            }),
+            ObjectTwist::Table => Some(|_| Envelope::new("meta.k8s.io/v1", "Table", b"").to_bytes().into()),
+            ObjectTwist::None | ObjectTwist::NoMetadata | ObjectTwist::Oversized(_) => None,
+        }
+    }
 }
 
 /// What a fault makes of an object.

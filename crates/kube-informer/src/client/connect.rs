@@ -11,6 +11,7 @@ use kube::client::ConfigExt;
 use rustls::ClientConfig;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::ServerName;
+use tokio::io::BufReader;
 use tokio_rustls::TlsConnector;
 use tower::ServiceExt;
 
@@ -20,6 +21,9 @@ use crate::error::Error;
 
 const HTTP2: &[u8] = b"h2";
 const HTTP1: &[u8] = b"http/1.1";
+
+/// rustls asks for four kilobytes at a time, and a list has many megabytes.
+const READ_AT_ONCE: usize = 64 << 10;
 
 /// A connection without HTTP/2 has no pings; TCP's own find out that the other side is gone, after 75 seconds.
 const KEEPALIVE_AFTER: Duration = Duration::from_secs(30);
@@ -112,6 +116,7 @@ impl Connector {
             Offer::Any => &tls.any,
             Offer::OnlyHttp1 => &tls.only_http1,
         };
+        let stream = BufReader::with_capacity(READ_AT_ONCE, stream);
         let stream = connector.connect(tls.name.clone(), stream).await;
         let stream = stream.map_err(|error| self.failed(Step::Tls).because(error))?;
         if stream.get_ref().1.alpn_protocol() != Some(HTTP2) {

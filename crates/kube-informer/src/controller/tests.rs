@@ -45,6 +45,7 @@ fn rig(resync: Duration) -> (Rig, Controller<ConfigMap>) {
         writer: Arc::new(Mutex::new(cache.writer)),
         processor: Arc::clone(&rig.processor),
         synced: rig.synced.clone(),
+        packing: None,
     };
     (rig, controller)
 }
@@ -135,6 +136,7 @@ async fn nobody_waits_while_an_old_cache_is_freed() {
         writer: Arc::new(Mutex::new(cache.writer)),
         processor,
         synced: CancellationToken::new(),
+        packing: None,
     };
     let list = |version: u64| {
         let probes = probes(version, &note).into_iter();

@@ -8,14 +8,17 @@ use std::time::Duration;
 
 use kube::Client;
 use kube::api::ObjectMeta;
+use kube_wire::Skip;
 
 use super::SharedInformerFactory;
 use super::registry::KindId;
 use crate::error::Error;
+use crate::form::Form;
 use crate::informer::InformerBuilder;
 use crate::kind::Kind;
 use crate::reflector::Backoff;
 use crate::reflector::machine::Settings;
+use crate::wire::WireFormat;
 
 /// Everything that can be chosen about a factory. Made by [`SharedInformerFactory::builder`].
 ///
@@ -35,6 +38,9 @@ pub(super) struct Plan {
     resync: Duration,
     settings: Settings,
     keep_managed_fields: bool,
+    pruned: Skip,
+    form: Form,
+    wire_format: WireFormat,
     transform: Option<MetadataTransform>,
     error_handler: Option<ErrorHandler>,
     kinds: HashMap<KindId, Box<dyn Any + Send + Sync>>,
@@ -126,6 +132,24 @@ impl FactoryBuilder {
         self
     }
 
+    /// Leaves out more fields while objects are read, whatever their kind; see [`InformerBuilder::prune`].
+    pub fn prune(mut self, fields: &Skip) -> Self {
+        self.plan.pruned = std::mem::take(&mut self.plan.pruned).and(fields);
+        self
+    }
+
+    /// What caches keep of each object; see [`InformerBuilder::form`].
+    pub fn form(mut self, form: Form) -> Self {
+        self.plan.form = form;
+        self
+    }
+
+    /// In which format to ask the server for objects; see [`InformerBuilder::wire_format`].
+    pub fn wire_format(mut self, format: WireFormat) -> Self {
+        self.plan.wire_format = format;
+        self
+    }
+
     /// Changes every object's metadata before it comes into the cache, whatever its kind. To change the objects of one
     /// kind, and then in place of this, give it a transform with [`FactoryBuilder::kind`].
     pub fn transform(mut self, transform: impl Fn(&mut ObjectMeta) + Send + Sync + 'static) -> Self {
@@ -188,6 +212,9 @@ impl Plan {
         builder = builder
             .namespaces(self.namespaces.iter().cloned())
             .resync(self.resync)
+            .prune(&self.pruned)
+            .form(self.form)
+            .wire_format(self.wire_format)
             .settings(&self.settings);
         for (name, value) in &self.parameters {
             builder = builder.parameter(name, value);

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
+use kube_wire::Skip;
+use kube_wire::protobuf::Schema;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -14,12 +16,13 @@ use super::lifecycle::Lifecycle;
 use super::{Shared, SharedInformer, Source};
 use crate::delta_fifo::DeltaFifo;
 use crate::error::Error;
+use crate::form::{Form, Packing};
 use crate::kind::{Kind, ResourceName, is_cluster_scoped};
 use crate::processor::Processor;
 use crate::reflector::Backoff;
 use crate::reflector::machine::Settings;
 use crate::store::{IndexValue, Scopes, Seed, Store, Writer};
-use crate::wire::{ApiListWatch, ListWatch};
+use crate::wire::{ApiListWatch, ListWatch, WireFormat};
 
 /// Everything that can be chosen about an informer. Made by [`SharedInformer::builder`].
 pub struct InformerBuilder<K: Kind> {
@@ -32,6 +35,9 @@ pub struct InformerBuilder<K: Kind> {
     settings: Settings,
     hooks: Hooks<K>,
     keep_managed_fields: bool,
+    pruned: Skip,
+    form: Form,
+    wire_format: WireFormat,
     indexes: BTreeMap<String, NewIndex<K>>,
 }
 
@@ -78,6 +84,9 @@ impl<K: Kind> InformerBuilder<K> {
             settings: Settings::default(),
             hooks: Hooks::default(),
             keep_managed_fields: false,
+            pruned: Skip::nothing(),
+            form: Form::Typed,
+            wire_format: WireFormat::default(),
             indexes: BTreeMap::new(),
         }
     }
@@ -191,6 +200,43 @@ impl<K: Kind> InformerBuilder<K> {
         self
     }
 
+    /// Leaves out more fields while objects are read: they are neither decoded nor kept.
+    ///
+    /// ```no_run
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// # fn example(client: kube::Client) -> Result<(), kube_informer::BadPath> {
+    /// use kube_informer::{SharedInformer, Skip};
+    ///
+    /// let fields = Skip::nothing()
+    ///     .path("spec.containers.env")?
+    ///     .path("metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]")?;
+    /// let pods = SharedInformer::<Pod>::builder(client).prune(&fields).build();
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Objects with fields left out are for looking at: whoever sends one back to the server as an update removes there
+    /// what was left out here. A source of your own that gives decoded objects leaves out itself what is not wanted.
+    #[must_use]
+    pub fn prune(mut self, fields: &Skip) -> Self {
+        self.pruned = self.pruned.and(fields);
+        self
+    }
+
+    /// What the cache keeps of each object: the object, or its bytes.
+    #[must_use]
+    pub fn form(mut self, form: Form) -> Self {
+        self.form = form;
+        self
+    }
+
+    /// In which format to ask the server for objects.
+    #[must_use]
+    pub fn wire_format(mut self, format: WireFormat) -> Self {
+        self.wire_format = format;
+        self
+    }
+
     /// Changes every object before it comes into the cache, once; see [`SharedInformer::set_transform`].
     #[must_use]
     pub fn transform(self, transform: impl Fn(&mut K) + Send + Sync + 'static) -> Self {
@@ -258,6 +304,13 @@ impl<K: Kind> InformerBuilder<K> {
             // A source of the user's own knows itself what it lists.
             _ => (vec![self.source(namespaces.first().copied())], Scopes::one()),
         };
+        let mut skip = self.pruned;
+        if !self.keep_managed_fields {
+            skip = skip.and(&Skip::managed_fields());
+        }
+        if self.form == Form::Packed {
+            skip = skip.and(&unwanted::<K>(&self.kind));
+        }
         let seed = Seed::new(self.settings.seed);
         let store = Arc::new(Store::new(resource.clone(), seed));
         let mut writer = Writer::new(Arc::clone(&store), seed, scopes);
@@ -277,7 +330,8 @@ impl<K: Kind> InformerBuilder<K> {
                 intake: Arc::new(Intake::new(
                     Arc::clone(&store),
                     seed,
-                    self.keep_managed_fields,
+                    skip,
+                    (self.form == Form::Packed).then(Packing::new),
                     self.hooks,
                 )),
                 store,
@@ -296,6 +350,7 @@ impl<K: Kind> InformerBuilder<K> {
             From::Own(source) => Arc::clone(source),
             From::Client(client) => {
                 let api = ApiListWatch::<K>::new(client.clone(), &self.kind, namespace);
+                let api = api.wire_format(self.wire_format);
                 Arc::new(api.parameters(self.parameters.iter().cloned()))
             }
         };
@@ -304,6 +359,12 @@ impl<K: Kind> InformerBuilder<K> {
             resource: ResourceName::of::<K>(&self.kind, namespace),
         }
     }
+}
+
+/// The fields that a type never asks for: of packed objects they need not be kept.
+fn unwanted<K: Kind>(kind: &K::DynamicType) -> Skip {
+    let schema = Schema::of(&K::api_version(kind), &K::kind(kind));
+    schema.map_or_else(Skip::nothing, |schema| schema.unwanted::<K>())
 }
 
 impl<K: Kind> fmt::Debug for InformerBuilder<K> {

@@ -4,16 +4,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use kube_wire::Skip;
 use parking_lot::Mutex;
 
 use crate::delta_fifo::Listed;
 use crate::error::{Chain, Doing, Error};
+use crate::form::{Packing, Place, Value};
+use crate::key::Key;
 use crate::kind::{Kind, ResourceName};
 use crate::object::Unplaced;
 use crate::panics;
 use crate::reflector::driver::{self, Requested};
 use crate::store::{Seed, Store};
-use crate::wire::Item;
+use crate::transform::Transform;
+use crate::wire::{Body, Item};
 
 /// What users hook in before the start.
 pub(super) struct Hooks<K> {
@@ -21,7 +25,6 @@ pub(super) struct Hooks<K> {
     pub(super) error_handler: Option<ErrorHandler>,
 }
 
-type Transform<K> = Arc<dyn Fn(&mut K) -> Result<(), String> + Send + Sync>;
 type ErrorHandler = Arc<dyn Fn(&Error) + Send + Sync>;
 
 impl<K> Hooks<K> {
@@ -29,9 +32,7 @@ impl<K> Hooks<K> {
         &mut self,
         transform: impl Fn(&mut K) -> Result<(), E> + Send + Sync + 'static,
     ) {
-        self.transform = Some(Arc::new(move |object: &mut K| {
-            transform(object).map_err(|error| error.to_string())
-        }));
+        self.transform = Some(Transform::new(transform));
     }
 }
 
@@ -52,7 +53,9 @@ pub(super) struct Intake<K> {
     last_errors: Mutex<Vec<Error>>,
     store: Arc<Store<K>>,
     seed: Seed,
-    keep_managed_fields: bool,
+    skip: Skip,
+    /// Where objects are packed, if they are.
+    packing: Option<Arc<Packing<K>>>,
 }
 
 /// What was asked of the server, and what went wrong.
@@ -69,7 +72,8 @@ impl<K: Kind> Intake<K> {
     pub(super) fn new(
         store: Arc<Store<K>>,
         seed: Seed,
-        keep_managed_fields: bool,
+        skip: Skip,
+        packing: Option<Arc<Packing<K>>>,
         hooks: Hooks<K>,
     ) -> Intake<K> {
         Intake {
@@ -78,7 +82,8 @@ impl<K: Kind> Intake<K> {
             last_errors: Mutex::default(),
             store,
             seed,
-            keep_managed_fields,
+            skip,
+            packing,
         }
     }
 
@@ -123,27 +128,58 @@ impl<K: Kind> Intake<K> {
             .cloned()
     }
 
-    fn unplaced(&self, item: Item<K>) -> Result<Unplaced<K>, Error> {
-        let (key, version, mut shared) = item.into_shared();
-        let object = Arc::get_mut(&mut shared).expect("nobody else holds what an item held");
-        if !self.keep_managed_fields {
-            object.meta_mut().managed_fields = None;
+    /// Where objects are packed, if they are.
+    pub(super) fn packing(&self) -> Option<&Arc<Packing<K>>> {
+        self.packing.as_ref()
+    }
+
+    /// From now on hooks stay as they are.
+    pub(super) fn start(&self) {
+        if let Some(packing) = &self.packing {
+            packing.set_transform(self.hooks.lock().transform.clone());
         }
-        let transform = self.hooks.lock().transform.clone();
-        if let Some(transform) = transform {
-            let transformed = catch_unwind(AssertUnwindSafe(|| transform(object)))
-                .unwrap_or_else(|panic| Err(format!("it panicked: {}", panics::message(&*panic))));
-            if let Err(why) = transformed {
-                let failed = Error::user_code(format!("the transform failed for {key}: {why}"));
-                return Err(failed.during(Doing::Caching, self.store.resource()));
+    }
+
+    fn unplaced(&self, item: Item<K>, place: Place) -> Result<Unplaced<K>, Error> {
+        let (key, version, body) = item.into_body();
+        let value = match (body, &self.packing) {
+            (Body::Encoded { encoded, uid }, Some(packing)) => packing
+                .pack(&key, &encoded, uid, &self.skip, place)
+                .map(Value::Packed),
+            (Body::Encoded { encoded, .. }, None) => encoded
+                .decode(&key, &self.skip)
+                .and_then(|object| self.transformed(&key, Arc::new(object))),
+            (Body::Decoded(mut object), _) => {
+                let mutable = Arc::get_mut(&mut object).expect("nobody else holds what an item held");
+                if self.skip.skips(&["metadata", "managedFields"]) {
+                    mutable.meta_mut().managed_fields = None;
+                }
+                self.transformed(&key, object)
             }
-        }
+        };
+        // What the user's code gets wrong is no fault of the list or watch that it happens in.
+        let value = value.map_err(|error| {
+            if error.is_user_code() {
+                error.during(Doing::Caching, self.store.resource())
+            } else {
+                error
+            }
+        })?;
         Ok(Unplaced {
             hash: self.seed.key(&key),
             key,
             version,
-            value: shared,
+            value,
         })
+    }
+
+    fn transformed(&self, key: &Key, mut object: Arc<K>) -> Result<Value<K>, Error> {
+        let transform = self.hooks.lock().transform.clone();
+        if let Some(transform) = transform {
+            let mutable = Arc::get_mut(&mut object).expect("nobody else holds it yet");
+            transform.apply(key, mutable)?;
+        }
+        Ok(Value::Typed(object))
     }
 }
 
@@ -151,12 +187,12 @@ impl<K: Kind> driver::Intake<K> for Intake<K> {
     fn listed(&self, item: Item<K>) -> Result<Listed<K>, Error> {
         match self.store.known(item.key(), item.version()) {
             Some(known) => Ok(Listed::Known(known)),
-            None => self.unplaced(item).map(Listed::New),
+            None => self.unplaced(item, Place::Block).map(Listed::New),
         }
     }
 
     fn watched(&self, item: Item<K>) -> Result<Unplaced<K>, Error> {
-        self.unplaced(item)
+        self.unplaced(item, Place::Alone)
     }
 
     fn report(&self, error: &Error) {

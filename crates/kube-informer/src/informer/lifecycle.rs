@@ -10,6 +10,7 @@ use super::{Shared, SharedInformer};
 use crate::controller::Controller;
 use crate::delta_fifo::Scope;
 use crate::error::{Error, Problem};
+use crate::form::Packer;
 use crate::kind::Kind;
 use crate::reflector::driver::Driver;
 
@@ -109,6 +110,7 @@ impl<K: Kind> SharedInformer<K> {
         let mut lifecycle = self.shared.lifecycle.lock();
         lifecycle.before_start().map_err(|problem| self.error(problem))?;
         lifecycle.0 = State::Running;
+        self.shared.intake.start();
         self.shared.processor.start(runtime);
         Ok(Running {
             shared: Arc::clone(&self.shared),
@@ -131,8 +133,16 @@ impl<K: Kind> Running<K> {
             writer: Arc::clone(&shared.writer),
             processor: Arc::clone(&shared.processor),
             synced: shared.synced.clone(),
+            packing: shared.intake.packing().cloned(),
         };
         let stop_reflector = self.abandon.child_token();
+        let packer = shared.intake.packing().map(|packing| {
+            let packer = Packer {
+                store: Arc::clone(&shared.store),
+                packing: Arc::clone(packing),
+            };
+            tokio::spawn(packer.run(self.abandon.child_token()))
+        });
         let mut reflectors = self.start_reflectors(&stop_reflector);
         let intake = Arc::clone(&shared.intake);
         let mut controller = tokio::spawn(controller.run(move |error| intake.report(error)));
@@ -165,6 +175,12 @@ impl<K: Kind> Running<K> {
         }
         shared.lifecycle.lock().0 = State::Stopped;
         shared.processor.stop().await;
+        self.abandon.cancel();
+        if let Some(packer) = packer
+            && let Err(error) = packer.await
+        {
+            tracing::error!(resource = %shared.resource, %error, "the packer failed");
+        }
     }
 }
 

@@ -54,6 +54,15 @@ struct Collected<K> {
     items: Vec<Came<K>>,
 }
 
+/// An event that was taken in.
+enum Taken<K> {
+    /// Part of a list.
+    There(delta_fifo::Listed<K>),
+    /// No longer part of a list.
+    Gone(Unplaced<K>),
+    Delta(Delta<K>),
+}
+
 /// The last word on an object: it is there, or it is gone again.
 enum Came<K> {
     There(delta_fifo::Listed<K>),
@@ -202,34 +211,42 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
                 }
                 WatchEvent::Failure(_) => continue,
             };
+            // An object that cannot be taken in has not been seen: it is asked for again.
+            let taken = self.take_in(event, machine.is_streaming())?;
             match machine.event(Instant::now(), seen) {
                 Verdict::Skip => {}
                 Verdict::Leave(next) => return Ok(self.told(next, *doing)),
-                Verdict::Collect => self.collect(collected, event)?,
                 Verdict::Whole { version, complaint } => {
                     self.complain(complaint, *doing);
                     *doing = Doing::Watching;
                     self.replace(collected, version).await;
                 }
-                Verdict::Apply => self.queue.push(self.delta(event)?).await,
+                Verdict::Collect => match taken {
+                    Taken::There(item) => collected.add(item),
+                    Taken::Gone(item) => collected.remove(item),
+                    Taken::Delta(_) => {}
+                },
+                Verdict::Apply => {
+                    if let Taken::Delta(delta) = taken {
+                        self.queue.push(delta).await;
+                    }
+                }
             }
         }
     }
 
-    fn collect(&self, collected: &mut Collected<K>, event: WatchEvent<K>) -> Result<(), Error> {
-        match event {
-            WatchEvent::Added(item) | WatchEvent::Modified(item) => collected.add(self.intake.listed(item)?),
-            WatchEvent::Deleted(item) => collected.remove(self.intake.watched(item)?),
-            WatchEvent::Bookmark { .. } | WatchEvent::Failure(_) => {}
-        }
-        Ok(())
-    }
-
-    fn delta(&self, event: WatchEvent<K>) -> Result<Delta<K>, Error> {
+    /// Makes an event ready for the place where it goes: into a list that is still being collected, or to the store.
+    fn take_in(&self, event: WatchEvent<K>, streaming: bool) -> Result<Taken<K>, Error> {
         Ok(match event {
-            WatchEvent::Added(item) | WatchEvent::Modified(item) => Delta::Upsert(self.intake.watched(item)?),
-            WatchEvent::Deleted(item) => Delta::Deleted(self.intake.watched(item)?),
-            WatchEvent::Bookmark { version, .. } => Delta::Bookmark(version, self.scope),
+            WatchEvent::Added(item) | WatchEvent::Modified(item) if streaming => {
+                Taken::There(self.intake.listed(item)?)
+            }
+            WatchEvent::Deleted(item) if streaming => Taken::Gone(self.intake.watched(item)?),
+            WatchEvent::Added(item) | WatchEvent::Modified(item) => {
+                Taken::Delta(Delta::Upsert(self.intake.watched(item)?))
+            }
+            WatchEvent::Deleted(item) => Taken::Delta(Delta::Deleted(self.intake.watched(item)?)),
+            WatchEvent::Bookmark { version, .. } => Taken::Delta(Delta::Bookmark(version, self.scope)),
             WatchEvent::Failure(status) => return Err(Error::status(status)),
         })
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kube_wire::selector::Selector;
 
 use super::Store;
-use super::snapshot::{Objects, Snapshot, fits};
+use super::snapshot::{Objects, Snapshot};
 use crate::error::{Doing, Error, Problem};
 use crate::key::Key;
 use crate::kind::Kind;
@@ -29,7 +29,7 @@ impl<K: Kind> Lister<K> {
     #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Object<K>> {
         self.store
-            .read(|contents| Objects::all(contents).gather(|object| fits(selector, object)))
+            .read(|contents| Objects::all(contents).gather(|object| object.matches(selector)))
     }
 
     /// The same within one namespace; the empty one means all, as everywhere in Kubernetes.
@@ -109,7 +109,7 @@ impl<K: Kind> NamespaceLister<'_, K> {
     #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Object<K>> {
         self.store.read(|contents| {
-            Objects::namespace(contents, self.namespace).gather(|object| fits(selector, object))
+            Objects::namespace(contents, self.namespace).gather(|object| object.matches(selector))
         })
     }
 

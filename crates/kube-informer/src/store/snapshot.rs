@@ -11,6 +11,7 @@ use super::hash::Seed;
 use super::index::{AnyIndex, Index, IndexValue};
 use super::tree::{self, Tree};
 use crate::error::{Doing, Error, Problem};
+use crate::form::Value;
 use crate::key::Key;
 use crate::kind::{Kind, ResourceName};
 use crate::object::{Entry, Object, touch};
@@ -177,13 +178,8 @@ impl<K> Snapshot<K> {
 impl<K: Kind> Snapshot<K> {
     /// The objects whose labels fit.
     pub fn select<'a>(&'a self, selector: &'a Selector) -> impl Iterator<Item = Object<K>> + 'a {
-        self.iter().filter(|object| fits(selector, &**object))
+        self.iter().filter(|object| object.matches(selector))
     }
-}
-
-/// Whether an object's labels fit.
-pub(super) fn fits<K: kube::Resource>(selector: &Selector, object: &K) -> bool {
-    selector.is_everything() || selector.matches(&object.meta().labels)
 }
 
 impl<K> Clone for Snapshot<K> {
@@ -243,7 +239,7 @@ impl<'a, K> Objects<'a, K> {
     }
 
     /// The objects for which `fits` holds.
-    pub(super) fn gather(mut self, fits: impl Fn(&K) -> bool) -> Vec<Object<K>> {
+    pub(super) fn gather(mut self, fits: impl Fn(&Value<K>) -> bool) -> Vec<Object<K>> {
         let mut objects = Vec::new();
         while let Some(slots) = self.entries.next_leaf() {
             slots.clone().for_each(|(entry, _)| touch(entry));

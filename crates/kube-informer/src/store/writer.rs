@@ -255,9 +255,10 @@ impl<K: Kind> Writer<K> {
         if self.indexes.is_empty() {
             return item.placed(None);
         }
+        let object = item.value.object(&item.key);
         let mut hashes = Vec::with_capacity(2 * self.indexes.len());
         for index in &mut self.indexes {
-            if let Err(error) = index.prepare(&item.key, &item.value, &mut hashes) {
+            if let Err(error) = index.prepare(&item.key, &object, &mut hashes) {
                 self.errors
                     .push(error.during(Doing::Caching, self.store.resource()));
             }

@@ -10,7 +10,8 @@ use kube::client::Body;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::http::{ApiListWatch, answer, failure, get};
+use super::http::{ApiListWatch, answer, get};
+use super::status::failure;
 use crate::error::Error;
 use crate::kind::{Kind, ResourceName};
 

@@ -3,30 +3,25 @@
 use std::error::Error as StdError;
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use bytes::BytesMut;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
-use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE};
 use http::{Request, Response};
-use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
+use kube_wire::protobuf::{self, Schema};
 
 use super::discovery::Listed;
-use super::json::{self, Expected, Lines, RawPage};
-use super::{ListPart, ListRequest, ListWatch, Listing, WatchRequest, Watching};
+use super::events::{Events, Frames};
+use super::expected::Expected;
+use super::pages::{JsonPage, Page, ProtobufPage, Reader};
+use super::status::failure;
+use super::{ListRequest, ListWatch, Listing, WatchRequest, Watching};
 use crate::client::Unreachable;
-use crate::error::{Error, StatusError};
+use crate::error::Error;
 use crate::kind::Kind;
-
-/// No object of Kubernetes is larger than a few megabytes; a longer line is a broken or hostile server.
-const LARGEST_EVENT: usize = 64 << 20;
-/// A page of a list, or a list without pages, of which nothing larger is plausible.
-const LARGEST_LIST: u64 = 16 << 30;
-/// A failure's body is read for its words only.
-const LARGEST_FAILURE: usize = 1 << 20;
 
 /// Lists and watches one kind on an API server.
 ///
@@ -38,6 +33,7 @@ pub struct ApiListWatch<K: Kind> {
     path: Arc<str>,
     selectors: Arc<[(String, String)]>,
     expected: Arc<Expected>,
+    language: Arc<Language>,
     pub(super) listed: Arc<Listed>,
     kind: std::marker::PhantomData<fn() -> K>,
 }
@@ -45,11 +41,13 @@ pub struct ApiListWatch<K: Kind> {
 impl<K: Kind> ApiListWatch<K> {
     /// The objects of one namespace, or of all; of a cluster-scoped kind if there is no namespace.
     pub fn new(client: Client, kind: &K::DynamicType, namespace: Option<&str>) -> ApiListWatch<K> {
+        let expected = Expected::of::<K>(kind);
         ApiListWatch {
             client,
             path: K::url_path(kind, namespace).into(),
             selectors: Arc::default(),
-            expected: Arc::new(Expected::of::<K>(kind)),
+            language: Arc::new(Language::of::<K>(&expected)),
+            expected: Arc::new(expected),
             listed: Arc::new(Listed::of::<K>(kind)),
             kind: std::marker::PhantomData,
         }
@@ -77,15 +75,81 @@ impl<K: Kind> ApiListWatch<K> {
         get(&format!("{}?{}", self.path, query.finish()), accept)
     }
 
-    /// Asks for JSON and gets an answer that is some. `metadata_form` is what to ask for where metadata is all that is
-    /// wanted.
-    async fn ask(&self, metadata_form: &str, parameters: &[(&str, &str)]) -> Result<Response<Body>, Error> {
-        let accept = if K::metadata_api() {
-            format!("application/json;as={metadata_form};g=meta.k8s.io;v=v1")
+    /// In which format to ask for objects. Without this it is protobuf, where Kubernetes has it and nothing of a `K` could
+    /// get lost on the way; otherwise JSON.
+    #[must_use]
+    pub fn wire_format(self, format: WireFormat) -> ApiListWatch<K> {
+        if format == WireFormat::Json {
+            self.language.json_only.store(true, Ordering::Relaxed);
+        }
+        self
+    }
+
+    /// Gets an answer, and says how it is to be read: in protobuf if there is a schema. `metadata_form` is what to ask for
+    /// where metadata is all that is wanted.
+    async fn ask(
+        &self,
+        metadata_form: &str,
+        parameters: &[(&str, &str)],
+    ) -> Result<(Response<Body>, Option<Schema>), Error> {
+        let form = if K::metadata_api() {
+            format!(";as={metadata_form};g=meta.k8s.io;v=v1")
         } else {
-            "application/json".to_owned()
+            String::new()
         };
-        answer(&self.client, self.request(&accept, parameters)?).await
+        let json = format!("application/json{form}");
+        if let Some(schema) = self.language.protobuf() {
+            let accept = format!("{}{form},{json}", protobuf::MEDIA_TYPE);
+            match good_answer(&self.client, self.request(&accept, parameters)?).await {
+                Ok(response) => match Spoken::of(&response) {
+                    Some(Spoken::Protobuf) => return Ok((response, Some(schema))),
+                    Some(Spoken::Json) => return Ok((response, None)),
+                    None => return Err(another_format(&response, &accept)),
+                },
+                // A server that does not even want to be asked for it is asked once, and then never again.
+                Err(error) if error.server_status().is_some_and(|status| status.code == 406) => {
+                    self.language.json_only.store(true, Ordering::Relaxed);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let response = answer(&self.client, self.request(&json, parameters)?).await?;
+        Ok((response, None))
+    }
+}
+
+/// In which format objects come from the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WireFormat {
+    /// Protobuf, for the kinds that Kubernetes brings itself: it takes the server a quarter of the time that JSON takes.
+    /// Custom resources, objects of aggregated API servers, and types that could hold fields which this library does not
+    /// know, such as `DynamicObject`, come as JSON all the same.
+    #[default]
+    Protobuf,
+    /// JSON for everything.
+    Json,
+}
+
+/// What is spoken with the server.
+#[derive(Debug)]
+struct Language {
+    /// What objects look like in protobuf, if a `K` can be read from it and nothing is lost.
+    schema: Option<Schema>,
+    json_only: AtomicBool,
+}
+
+impl Language {
+    fn of<K: Kind>(expected: &Expected) -> Language {
+        let schema = Schema::of(&expected.api_version, &expected.kind);
+        Language {
+            // Metadata is the same for all kinds, and all of it is known.
+            schema: schema.filter(|schema| K::metadata_api() || schema.covers::<K>()),
+            json_only: AtomicBool::new(false),
+        }
+    }
+
+    fn protobuf(&self) -> Option<Schema> {
+        self.schema.filter(|_| !self.json_only.load(Ordering::Relaxed))
     }
 }
 
@@ -103,13 +167,14 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
             if let Some(version) = &request.resource_version {
                 parameters.push(("resourceVersion", version));
             }
-            let response = self.ask("PartialObjectMetadataList", &parameters).await?;
-            let page = PageBody {
-                body: response.into_body(),
-                collected: BytesMut::new(),
-                expected: Arc::clone(&self.expected),
+            let (response, schema) = self.ask("PartialObjectMetadataList", &parameters).await?;
+            let expected = Arc::clone(&self.expected);
+            let reader = match schema {
+                Some(schema) => Reader::Protobuf(ProtobufPage::new(expected, schema)),
+                None => Reader::Json(JsonPage::new(expected)),
             };
-            Ok(stream::unfold(Page::Arriving(page), Page::next).boxed())
+            let page = Page::new(response.into_body(), reader);
+            Ok(stream::unfold(page, Page::next).boxed())
         })
     }
 
@@ -128,17 +193,14 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
                 parameters.push(("sendInitialEvents", "true"));
                 parameters.push(("resourceVersionMatch", "NotOlderThan"));
             }
-            let response = self.ask("PartialObjectMetadata", &parameters).await?;
-            let frames = Frames {
-                body: response.into_body(),
-                lines: Lines::new(LARGEST_EVENT),
-                expected: Arc::clone(&self.expected),
-            };
-            Ok(stream::unfold(Some(frames), |frames| async move {
-                let mut frames = frames?;
-                let event = frames.next().await?;
+            let (response, schema) = self.ask("PartialObjectMetadata", &parameters).await?;
+            let frames = schema.map_or_else(Frames::json, Frames::protobuf);
+            let events = Events::new(response.into_body(), frames, Arc::clone(&self.expected));
+            Ok(stream::unfold(Some(events), |events| async move {
+                let mut events = events?;
+                let event = events.next().await?;
                 // After an error nothing that follows in the stream means anything.
-                let rest = event.is_ok().then_some(frames);
+                let rest = event.is_ok().then_some(events);
                 Some((event, rest))
             })
             .boxed())
@@ -156,96 +218,6 @@ impl<K: Kind> std::fmt::Debug for ApiListWatch<K> {
     }
 }
 
-/// A page of a list on its way.
-enum Page {
-    Arriving(PageBody),
-    Here(RawPage),
-    Failed,
-}
-
-struct PageBody {
-    body: Body,
-    collected: BytesMut,
-    expected: Arc<Expected>,
-}
-
-impl Page {
-    async fn next<K: Kind>(self) -> Option<(Result<ListPart<K>, Error>, Page)> {
-        let mut page = match self {
-            Page::Failed => return None,
-            Page::Here(page) => page,
-            Page::Arriving(mut page) => match collect_frame(&mut page, LARGEST_LIST).await {
-                Ok(true) => return Some((Ok(ListPart::Arriving), Page::Arriving(page))),
-                Ok(false) => match RawPage::read(page.collected.freeze(), page.expected) {
-                    Ok(page) => page,
-                    Err(error) => return Some((Err(error), Page::Failed)),
-                },
-                Err(error) => return Some((Err(error), Page::Failed)),
-            },
-        };
-        page.next_part().map(|part| (part, Page::Here(page)))
-    }
-}
-
-/// Adds the next piece of the body; false at its end.
-async fn collect_frame(page: &mut PageBody, limit: u64) -> Result<bool, Error> {
-    let Some(frame) = page.body.frame().await else {
-        return Ok(false);
-    };
-    let frame = frame.map_err(|error| Error::transport("a list broke off", cause(error)))?;
-    if let Ok(data) = frame.into_data() {
-        if (page.collected.len() + data.len()) as u64 > limit {
-            let limit = limit >> 20;
-            return Err(Error::bad_data(format!(
-                "a list of more than {limit} MiB, which is the limit"
-            )));
-        }
-        page.collected.extend_from_slice(&data);
-    }
-    Ok(true)
-}
-
-/// The events of a watch's body.
-struct Frames {
-    body: Body,
-    lines: Lines,
-    expected: Arc<Expected>,
-}
-
-impl Frames {
-    async fn next<K: Kind>(&mut self) -> Option<Result<super::WatchEvent<K>, Error>> {
-        loop {
-            match self.lines.next_line() {
-                Ok(Some(line)) => return Some(json::watch_event(&line, &self.expected)),
-                Ok(None) => {}
-                Err(error) => return Some(Err(error)),
-            }
-            match self.body.frame().await {
-                Some(Ok(frame)) => {
-                    if let Ok(data) = frame.into_data() {
-                        self.lines.push(&data);
-                    }
-                }
-                Some(Err(error)) => return Some(Err(Error::transport("the watch broke", cause(error)))),
-                None => {
-                    let rest = self.lines.rest()?;
-                    // A last event may lack its line end; half an event is a broken connection, not bad data.
-                    let whole = serde_json::from_slice::<serde::de::IgnoredAny>(&rest).is_ok();
-                    return Some(if whole {
-                        json::watch_event(&rest, &self.expected)
-                    } else {
-                        let cause = io::Error::from(io::ErrorKind::UnexpectedEof);
-                        Err(Error::transport(
-                            "the watch ended in the middle of an event",
-                            cause,
-                        ))
-                    });
-                }
-            }
-        }
-    }
-}
-
 pub(super) fn get(path: &str, accept: &str) -> Result<Request<Body>, Error> {
     Request::get(path)
         .header(ACCEPT, accept)
@@ -257,68 +229,50 @@ pub(super) fn get(path: &str, accept: &str) -> Result<Request<Body>, Error> {
 
 /// Sends a request for JSON, and gets an answer that is some and no failure.
 pub(crate) async fn answer(client: &Client, request: Request<Body>) -> Result<Response<Body>, Error> {
+    let response = good_answer(client, request).await?;
+    match Spoken::of(&response) {
+        Some(Spoken::Json) => Ok(response),
+        _ => Err(another_format(&response, "application/json")),
+    }
+}
+
+/// Sends a request, and gets an answer that is no failure.
+async fn good_answer(client: &Client, request: Request<Body>) -> Result<Response<Body>, Error> {
     let response = client.send(request).await.map_err(request_error)?;
     if !response.status().is_success() {
         return Err(failure(response).await);
     }
-    check_json(&response)?;
     Ok(response)
 }
 
+/// In which format an answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spoken {
+    Json,
+    Protobuf,
+}
+
+impl Spoken {
+    fn of(response: &Response<Body>) -> Option<Spoken> {
+        match content_type(response) {
+            None => Some(Spoken::Json),
+            Some(content_type) if content_type.starts_with("application/json") => Some(Spoken::Json),
+            Some(content_type) if content_type.starts_with(protobuf::MEDIA_TYPE) => Some(Spoken::Protobuf),
+            Some(_) => None,
+        }
+    }
+}
+
+fn content_type(response: &Response<Body>) -> Option<&str> {
+    response.headers().get(CONTENT_TYPE)?.to_str().ok()
+}
+
 /// An answer in another format is the answer of something that is not the API server.
-fn check_json(response: &Response<Body>) -> Result<(), Error> {
-    let content_type = response
-        .headers()
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
-    match content_type {
-        Some(content_type) if !content_type.starts_with("application/json") => Err(Error::bad_data(format!(
-            "content of the type {content_type:?} instead of application/json; is this an API server?"
-        ))),
-        _ => Ok(()),
-    }
-}
-
-/// The beginning of a failure's body, as far as it came.
-async fn words(mut body: Body) -> BytesMut {
-    let mut words = BytesMut::new();
-    while words.len() < LARGEST_FAILURE
-        && let Some(Ok(frame)) = body.frame().await
-    {
-        if let Ok(data) = frame.into_data() {
-            words.extend_from_slice(&data);
-        }
-    }
-    words
-}
-
-pub(crate) async fn failure(response: Response<Body>) -> Error {
-    let code = response.status().as_u16();
-    let retry_after = response
-        .headers()
-        .get(RETRY_AFTER)
-        .and_then(|value| value.to_str().ok()?.parse().ok())
-        .map(Duration::from_secs);
-    let body = words(response.into_body()).await;
-    let mut status = match serde_json::from_slice::<kube::core::Status>(&body) {
-        Ok(status) if !(status.message.is_empty() && status.reason.is_empty()) => {
-            json::status_error(status, code)
-        }
-        // A proxy answers in its own words; the first line of them is enough.
-        _ => StatusError {
-            code,
-            message: String::from_utf8_lossy(&body)
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .chars()
-                .take(200)
-                .collect(),
-            ..StatusError::default()
-        },
-    };
-    status.retry_after = status.retry_after.or(retry_after);
-    Error::status(status)
+fn another_format(response: &Response<Body>, asked: &str) -> Error {
+    Error::bad_data(format!(
+        "content of the type {:?} instead of {asked}; is this an API server?",
+        content_type(response).unwrap_or_default()
+    ))
 }
 
 /// An error before any answer: the server cannot be reached, or the connection broke before the answer came.
@@ -331,7 +285,7 @@ pub(crate) fn request_error(error: kube::Error) -> Error {
 }
 
 /// What kube's error is about. Its own words only repeat those of its cause.
-fn cause(error: kube::Error) -> Box<dyn StdError + Send + Sync> {
+pub(super) fn cause(error: kube::Error) -> Box<dyn StdError + Send + Sync> {
     match error {
         kube::Error::Service(cause) => cause,
         kube::Error::HyperError(cause) => cause.into(),

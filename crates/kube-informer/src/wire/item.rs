@@ -3,8 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use bytes::Bytes;
+use kube_wire::{Identity, Skip};
+
+use super::format::Format;
 use crate::error::Error;
 use crate::key::Key;
+use crate::kind::Kind;
+use crate::uid::Uid;
 use crate::version::Version;
 
 /// An object as it came: its key and version, and its body, which becomes a `K` only where someone needs one.
@@ -14,26 +20,53 @@ pub struct Item<K> {
     body: Body<K>,
 }
 
-enum Body<K> {
+/// What an item holds.
+pub(crate) enum Body<K> {
     /// Where it stays: the cache takes it over as it is, and objects are large to move.
     Decoded(Arc<K>),
+    Encoded {
+        encoded: Encoded,
+        uid: Option<Uid>,
+    },
 }
 
-impl<K: kube::Resource> Item<K> {
+/// An object as its bytes.
+#[derive(Debug, Clone)]
+pub(crate) struct Encoded {
+    pub(crate) format: Format,
+    pub(crate) bytes: Bytes,
+}
+
+impl<K: Kind> Item<K> {
     /// An item from a decoded object, which must have a name and a resource version.
     pub fn decoded(object: K) -> Result<Item<K>, Error> {
-        let meta = object.meta();
-        let name = match meta.name.as_deref() {
-            Some(name) if !name.is_empty() => name,
-            _ => return Err(Error::bad_data("an object without metadata.name")),
-        };
-        let key = Key::new(meta.namespace.as_deref(), name);
-        let version = Version::told(meta.resource_version.as_deref())
-            .ok_or_else(|| Error::bad_data(format!("{key} has no metadata.resourceVersion")))?;
+        let (key, version) = identity_of(&object)?;
         Ok(Item {
             key,
             version,
             body: Body::Decoded(Arc::new(object)),
+        })
+    }
+
+    /// An item from the JSON of an object, which must have a name and a resource version. Whether it is a `K` turns out
+    /// when one is needed: of an object that the cache has already in this version, none is.
+    pub fn json(text: impl Into<Bytes>) -> Result<Item<K>, Error> {
+        Item::encoded(Encoded::json(&text.into()))
+    }
+
+    pub(super) fn encoded(encoded: Encoded) -> Result<Item<K>, Error> {
+        let bytes = encoded.bytes.clone();
+        Item::known(&encoded.format.identity(&bytes)?, encoded)
+    }
+
+    /// The same where it is known already who it is.
+    pub(super) fn known(identity: &Identity<'_>, encoded: Encoded) -> Result<Item<K>, Error> {
+        let (key, version) = named(&identity.namespace, &identity.name, &identity.resource_version)?;
+        let uid = Uid::of(&identity.uid);
+        Ok(Item {
+            key,
+            version,
+            body: Body::Encoded { encoded, uid },
         })
     }
 
@@ -50,19 +83,70 @@ impl<K: kube::Resource> Item<K> {
     }
 
     /// Key, version and the object itself.
-    #[must_use]
-    pub fn into_parts(self) -> (Key, Version, K) {
-        let (key, version, object) = self.into_shared();
-        let object = Arc::into_inner(object).expect("nobody else holds what an item holds");
-        (key, version, object)
+    ///
+    /// # Errors
+    /// If the item was made of bytes that are no `K`.
+    pub fn into_parts(self) -> Result<(Key, Version, K), Error> {
+        let object = match self.body {
+            Body::Decoded(object) => Arc::into_inner(object).expect("nobody else holds what an item holds"),
+            Body::Encoded { encoded, .. } => encoded.decode(&self.key, &Skip::nothing())?,
+        };
+        Ok((self.key, self.version, object))
     }
 
-    /// Key, version and the object as the cache will hold it; nobody else holds it yet.
-    pub(crate) fn into_shared(self) -> (Key, Version, Arc<K>) {
-        match self.body {
-            Body::Decoded(object) => (self.key, self.version, object),
+    /// Key, version and the body as it came; nobody else holds it yet.
+    pub(crate) fn into_body(self) -> (Key, Version, Body<K>) {
+        (self.key, self.version, self.body)
+    }
+}
+
+impl Encoded {
+    pub(super) fn json(text: &Bytes) -> Encoded {
+        Encoded {
+            format: Format::Json,
+            bytes: text.clone(),
         }
     }
+
+    /// The object itself, without what is left out.
+    pub(crate) fn decode<K: Kind>(&self, key: &Key, skip: &Skip) -> Result<K, Error> {
+        let object: K = self
+            .format
+            .decode(&self.bytes, skip)
+            .map_err(|source| Error::bad_data_from(format!("{key} does not fit the type"), source))?;
+        // Bytes that say two things of themselves would be stored under a key that is not theirs.
+        let meta = object.meta();
+        let namespace = meta
+            .namespace
+            .as_deref()
+            .filter(|namespace| !namespace.is_empty());
+        if !key.is(namespace, meta.name.as_deref().unwrap_or_default()) {
+            return Err(Error::bad_data(format!(
+                "{key} says that it has another name, too"
+            )));
+        }
+        Ok(object)
+    }
+}
+
+fn identity_of<K: kube::Resource>(object: &K) -> Result<(Key, Version), Error> {
+    let meta = object.meta();
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    named(
+        &text(&meta.namespace),
+        &text(&meta.name),
+        &text(&meta.resource_version),
+    )
+}
+
+fn named(namespace: &str, name: &str, version: &str) -> Result<(Key, Version), Error> {
+    if name.is_empty() {
+        return Err(Error::bad_data("an object without metadata.name"));
+    }
+    let key = Key::new(Some(namespace), name);
+    let version = Version::told(Some(version))
+        .ok_or_else(|| Error::bad_data(format!("{key} has no metadata.resourceVersion")))?;
+    Ok((key, version))
 }
 
 impl<K> fmt::Debug for Item<K> {

@@ -5,9 +5,13 @@
 //! likes. It stands for client-go's `ListerWatcher`.
 
 mod discovery;
+mod events;
+mod expected;
+mod format;
 mod http;
 mod item;
-mod json;
+mod pages;
+mod status;
 #[cfg(test)]
 mod tests;
 
@@ -19,9 +23,11 @@ use futures::stream::BoxStream;
 use crate::error::{Error, StatusError};
 use crate::version::Version;
 
-pub use self::http::ApiListWatch;
+pub(crate) use self::format::Format;
 pub(crate) use self::http::answer;
+pub use self::http::{ApiListWatch, WireFormat};
 pub use self::item::Item;
+pub(crate) use self::item::{Body, Encoded};
 
 /// A source of objects that can be listed and watched.
 ///

@@ -9,7 +9,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 use super::error::Reason;
-use super::forms::{double, int_or_string, low_half, only_field, string, time_of};
+use super::forms::{
+    Double, IntOrText, check, double, int_or_string, low_half, only_field, quantity, string, time_of,
+};
 use super::read::{Content, Fields};
 use super::{Envelope, Error, MAGIC, MAX_DEPTH};
 use crate::table::{Container, Field, Kind, MessageId, Omitted, Shape, Table, table};
@@ -25,7 +27,7 @@ pub(super) struct Decoder {
 }
 
 /// Values that any message may have, however short.
-const VALUES: usize = 4096;
+pub(super) const VALUES: usize = 4096;
 /// Values per byte beyond that.
 pub(super) const VALUES_PER_BYTE: usize = 2;
 
@@ -165,6 +167,7 @@ impl Decoder {
         slot: &mut Slot<'a>,
         depth: usize,
     ) -> Result<(), Error> {
+        check(field, content)?;
         match (field.container, field.kind) {
             (Container::List, kind) => {
                 if !matches!(slot, Slot::List(_)) {
@@ -193,7 +196,13 @@ impl Decoder {
                 Slot::Message(pieces) => pieces.more.push(content.bytes()?),
                 _ => *slot = Slot::Message(Pieces::one(content.bytes()?)),
             },
-            (Container::One, _) => *slot = Slot::One(content),
+            (Container::One, kind) => {
+                // It does not count any more, but has to be right.
+                if let Slot::One(earlier) = slot {
+                    self.value(kind, *earlier, depth)?;
+                }
+                *slot = Slot::One(content);
+            }
         }
         Ok(())
     }
@@ -209,7 +218,7 @@ impl Decoder {
                 _ => {}
             }
         }
-        let key = string(key);
+        let key = string(key).into_owned();
         let value = match content {
             Some(content) => self.value(kind, content, depth),
             None => self.zero(kind, depth),
@@ -230,7 +239,7 @@ impl Decoder {
                 Kind::Message(id) => self.nested(id, &pieces, depth)?,
                 _ => Value::Null,
             },
-            Slot::Absent if self.is_nil_when_absent(field) => {
+            Slot::Absent if self.table.is_nil_when_absent(field) => {
                 return if field.omitted == Omitted::WhenEmpty {
                     Ok(None)
                 } else {
@@ -248,37 +257,30 @@ impl Decoder {
         Ok((!omitted).then_some(value))
     }
 
-    /// Whether Go holds the field in a way that can be nil.
-    fn is_nil_when_absent(&self, field: &Field) -> bool {
-        field.pointer
-            || field.container != Container::One
-            || match field.kind {
-                Kind::Bytes => true,
-                Kind::Message(id) => self.table.message(id).shape == Shape::List,
-                _ => false,
-            }
-    }
-
     fn value(&mut self, kind: Kind, content: Content<'_>, depth: usize) -> Result<Value, Error> {
         if let Kind::Message(id) = kind {
             return self.nested(id, &Pieces::one(content.bytes()?), depth);
         }
         self.spend()?;
         Ok(match kind {
-            Kind::String => Value::String(string(content.bytes()?)),
+            Kind::String => string(content.bytes()?).into(),
             Kind::Bool => Value::Bool(content.varint()? != 0),
             Kind::Int32 => low_half(content.varint()?).into(),
             Kind::Int64 => content.varint()?.cast_signed().into(),
-            Kind::Double => double(content.double()?)?,
-            Kind::Bytes => Value::String(STANDARD.encode(content.bytes()?)),
-            Kind::Time => time_of(content.bytes()?, false)?,
-            Kind::MicroTime => time_of(content.bytes()?, true)?,
-            Kind::Quantity => match only_field(content.bytes()?)? {
-                None => "0".into(),
-                Some(b"") => return Err(Error::invalid("a quantity is empty")),
-                Some(text) => Value::String(string(text)),
+            Kind::Double => match double(content.double()?)? {
+                Double::Whole(value) => value.into(),
+                Double::Other(value) => value.into(),
             },
-            Kind::IntOrString => int_or_string(content.bytes()?)?,
+            Kind::Bytes => Value::String(STANDARD.encode(content.bytes()?)),
+            Kind::Time | Kind::MicroTime => match time_of(content.bytes()?, kind == Kind::MicroTime)? {
+                Some(text) => text.as_str().into(),
+                None => Value::Null,
+            },
+            Kind::Quantity => quantity(content.bytes()?)?.into(),
+            Kind::IntOrString => match int_or_string(content.bytes()?)? {
+                IntOrText::Int(value) => value.into(),
+                IntOrText::Text(text) => text.into(),
+            },
             Kind::Json => match only_field(content.bytes()?)? {
                 None | Some(b"") => Value::Null,
                 Some(raw) if raw.starts_with(MAGIC) => self.envelope(&Envelope::parse(raw)?, depth + 1)?,

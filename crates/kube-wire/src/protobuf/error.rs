@@ -5,8 +5,14 @@ use std::fmt;
 /// Why something could not be read from protobuf or written to it.
 ///
 /// It says where: the field, as a path in JSON.
+///
+/// As serde's error it also says what a type did not want to read.
 #[derive(Debug)]
-pub struct Error {
+pub struct Error(Box<Failure>);
+
+/// Boxed, so that what is read and what went wrong are returned in few bytes.
+#[derive(Debug)]
+struct Failure {
     reason: Reason,
     /// Outermost last, because it is put together on the way out.
     path: Vec<Step>,
@@ -18,6 +24,8 @@ pub(super) enum Reason {
     UnknownKind { api_version: String, kind: String },
     UnknownMessage(String),
     Malformed(&'static str),
+    CutOff,
+    Scattered,
     Invalid(String),
     Expected(&'static str),
     TooDeep,
@@ -36,21 +44,27 @@ impl Error {
     /// newer than this library.
     pub fn is_unknown_kind(&self) -> bool {
         matches!(
-            self.reason,
+            self.0.reason,
             Reason::UnknownKind { .. } | Reason::UnknownMessage(_)
         )
     }
 
     /// Whether the bytes do not even begin like Kubernetes' protobuf.
     pub fn is_not_protobuf(&self) -> bool {
-        matches!(self.reason, Reason::NotProtobuf)
+        matches!(self.0.reason, Reason::NotProtobuf)
     }
 
     /// Whether the object is larger or nested deeper than this library reads or writes.
     pub fn is_over_limit(&self) -> bool {
-        matches!(self.reason, Reason::TooDeep | Reason::TooLarge)
+        matches!(self.0.reason, Reason::TooDeep | Reason::TooLarge)
     }
 
+    /// Whether what came is good as far as it goes, and then the connection ended.
+    pub fn is_cut_off(&self) -> bool {
+        matches!(self.0.reason, Reason::CutOff)
+    }
+
+    #[cold]
     pub(super) fn unknown_kind(api_version: &str, kind: &str) -> Self {
         Reason::UnknownKind {
             api_version: api_version.to_owned(),
@@ -59,48 +73,61 @@ impl Error {
         .into()
     }
 
+    #[cold]
     pub(super) fn malformed(what: &'static str) -> Self {
         Reason::Malformed(what).into()
     }
 
+    #[cold]
     pub(super) fn invalid(what: impl Into<String>) -> Self {
         Reason::Invalid(what.into()).into()
     }
 
+    #[cold]
     pub(super) fn expected(what: &'static str) -> Self {
         Reason::Expected(what).into()
     }
 
+    #[cold]
     pub(super) fn in_field(mut self, name: &'static str) -> Self {
-        self.path.push(Step::Field(name));
+        self.0.path.push(Step::Field(name));
         self
     }
 
+    #[cold]
     pub(super) fn at_index(mut self, index: usize) -> Self {
-        self.path.push(Step::Index(index));
+        self.0.path.push(Step::Index(index));
         self
     }
 
+    #[cold]
     pub(super) fn at_key(mut self, key: &str) -> Self {
-        self.path.push(Step::Key(key.to_owned()));
+        self.0.path.push(Step::Key(key.to_owned()));
         self
     }
 }
 
 impl From<Reason> for Error {
     fn from(reason: Reason) -> Self {
-        Self {
+        Self(Box::new(Failure {
             reason,
             path: Vec::new(),
-        }
+        }))
     }
 }
 
 impl std::error::Error for Error {}
 
+impl serde::de::Error for Error {
+    #[cold]
+    fn custom<T: fmt::Display>(what: T) -> Self {
+        Self::invalid(what.to_string())
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, step) in self.path.iter().rev().enumerate() {
+        for (at, step) in self.0.path.iter().rev().enumerate() {
             match step {
                 Step::Field(name) if at == 0 => write!(f, "{name}")?,
                 Step::Field(name) => write!(f, ".{name}")?,
@@ -108,10 +135,10 @@ impl fmt::Display for Error {
                 Step::Key(key) => write!(f, "[{key:?}]")?,
             }
         }
-        if !self.path.is_empty() {
+        if !self.0.path.is_empty() {
             f.write_str(": ")?;
         }
-        write!(f, "{}", self.reason)
+        write!(f, "{}", self.0.reason)
     }
 }
 
@@ -129,6 +156,8 @@ impl fmt::Display for Reason {
             }
             Self::UnknownMessage(name) => write!(f, "no message {name:?} is known"),
             Self::Malformed(what) => write!(f, "malformed protobuf: {what}"),
+            Self::CutOff => f.write_str("it breaks off before its end"),
+            Self::Scattered => f.write_str("the parts of a field are not together"),
             Self::Invalid(what) => f.write_str(what),
             Self::Expected(what) => write!(f, "expected {what}"),
             Self::TooDeep => f.write_str("nested too deep"),

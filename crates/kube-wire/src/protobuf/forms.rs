@@ -1,15 +1,35 @@
 //! Values that JSON has in another form than protobuf.
 
-use serde_json::{Number, Value};
+use std::borrow::Cow;
 
-use super::read::Fields;
+use super::read::{Content, Fields, wrong_type};
 use super::{Error, time};
+use crate::table::{Container, Field, Kind};
+
+/// Whether a field can hold this, also if something that comes later counts instead.
+pub(super) fn check(field: &Field, content: Content<'_>) -> Result<(), Error> {
+    let fits = match (field.container, field.kind) {
+        (Container::One, Kind::Bool | Kind::Int32 | Kind::Int64) => matches!(content, Content::Varint(_)),
+        (Container::List, Kind::Bool | Kind::Int32 | Kind::Int64) => {
+            matches!(content, Content::Varint(_) | Content::Bytes(_))
+        }
+        (Container::One | Container::List, Kind::Double) => matches!(content, Content::Fixed64(_)),
+        _ => matches!(content, Content::Bytes(_)),
+    };
+    if fits { Ok(()) } else { Err(wrong_type()) }
+}
 
 /// Text as Go prints it: every byte that is not part of a character is a replacement character.
-pub(super) fn string(bytes: &[u8]) -> String {
-    if let Ok(text) = std::str::from_utf8(bytes) {
-        return text.to_owned();
+#[inline]
+pub(super) fn string(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(replaced(bytes)),
     }
+}
+
+#[cold]
+fn replaced(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
@@ -25,21 +45,38 @@ pub(super) fn low_half(value: u64) -> i32 {
 }
 
 /// Go prints a float that is a whole number as one, and JSON does not tell them apart.
-pub(super) fn double(value: f64) -> Result<Value, Error> {
+pub(super) fn double(value: f64) -> Result<Double, Error> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if value.fract() == 0.0 && value.abs() <= EXACT && (value != 0.0 || value.is_sign_positive()) {
         #[expect(clippy::cast_possible_truncation, reason = "it is a whole number in range")]
-        return Ok((value as i64).into());
+        return Ok(Double::Whole(value as i64));
     }
-    match Number::from_f64(value) {
-        Some(number) => Ok(Value::Number(number)),
-        None => Err(Error::invalid("JSON has no infinity and no NaN")),
+    if value.is_finite() {
+        Ok(Double::Other(value))
+    } else {
+        Err(Error::invalid("JSON has no infinity and no NaN"))
     }
 }
 
-pub(super) fn time_of(message: &[u8], micro: bool) -> Result<Value, Error> {
+/// A float as JSON has it.
+pub(super) enum Double {
+    Whole(i64),
+    Other(f64),
+}
+
+/// The text in a quantity.
+pub(super) fn quantity(message: &[u8]) -> Result<Cow<'_, str>, Error> {
+    match only_field(message)? {
+        None => Ok(Cow::Borrowed("0")),
+        Some(b"") => Err(Error::invalid("a quantity is empty")),
+        Some(text) => Ok(string(text)),
+    }
+}
+
+/// A time: seconds and microseconds; none if it is Go's zero time.
+pub(super) fn moment(message: &[u8], micro: bool) -> Result<Option<(i64, i32)>, Error> {
     if message.is_empty() {
-        return Ok(Value::Null);
+        return Ok(None);
     }
     let (mut seconds, mut nanos) = (0, 0);
     let mut fields = Fields::of(message);
@@ -53,16 +90,27 @@ pub(super) fn time_of(message: &[u8], micro: bool) -> Result<Value, Error> {
     let micros = if micro { nanos / 1000 } else { 0 };
     let seconds = seconds.saturating_add(micros.div_euclid(1_000_000).into());
     let micros = micros.rem_euclid(1_000_000);
-    if seconds == time::ZERO && micros == 0 {
-        return Ok(Value::Null);
-    }
+    Ok(((seconds, micros) != (time::ZERO, 0)).then_some((seconds, micros)))
+}
+
+/// A time as JSON has it; none if it is Go's zero time.
+pub(super) fn time_of(message: &[u8], micro: bool) -> Result<Option<time::Text>, Error> {
+    let Some((seconds, micros)) = moment(message, micro)? else {
+        return Ok(None);
+    };
     match time::format(seconds, micro.then_some(micros)) {
-        Some(text) => Ok(Value::String(text)),
+        Some(text) => Ok(Some(text)),
         None => Err(Error::invalid("a time is outside the years 0 to 9999")),
     }
 }
 
-pub(super) fn int_or_string(message: &[u8]) -> Result<Value, Error> {
+/// Either of the two.
+pub(super) enum IntOrText<'a> {
+    Int(i32),
+    Text(Cow<'a, str>),
+}
+
+pub(super) fn int_or_string(message: &[u8]) -> Result<IntOrText<'_>, Error> {
     let (mut is, mut int, mut text): (u64, i32, &[u8]) = (0, 0, b"");
     let mut fields = Fields::of(message);
     while let Some((number, content)) = fields.next()? {
@@ -74,8 +122,8 @@ pub(super) fn int_or_string(message: &[u8]) -> Result<Value, Error> {
         }
     }
     match is {
-        0 => Ok(int.into()),
-        1 => Ok(Value::String(string(text))),
+        0 => Ok(IntOrText::Int(int)),
+        1 => Ok(IntOrText::Text(string(text))),
         _ => Err(Error::invalid("neither a number nor a string")),
     }
 }

@@ -17,17 +17,28 @@
 //! # Ok::<(), kube_wire::protobuf::Error>(())
 //! ```
 //!
+//! A [`Schema`] reads an object into any type, or only as much of it as is wanted; [`ListReader`] and [`FrameReader`] take
+//! lists and watches as they come.
+//!
 //! JSON is what Kubernetes prints, not what protobuf has: a field that is empty is left out or printed as the Go type
 //! says, `null` included. [`encode`] takes any JSON of the kind, ignores fields that the kind does not have and writes the
 //! bytes that Kubernetes would write.
 
+mod check;
+mod covers;
 mod decode;
+mod deserialize;
 mod encode;
 mod envelope;
 mod error;
 mod forms;
+mod incoming;
 mod list;
+mod list_reader;
+mod metadata;
+mod prune;
 mod read;
+mod schema;
 #[cfg(test)]
 mod tests;
 mod time;
@@ -43,7 +54,10 @@ use crate::table::{MessageId, table};
 pub use self::envelope::Envelope;
 pub use self::error::Error;
 pub use self::list::ListEncoder;
-pub use self::watch::{MAX_FRAME, WatchEvent, split_frame};
+pub use self::list_reader::{ListEvent, ListMeta, ListReader};
+pub use self::metadata::Labels;
+pub use self::schema::Schema;
+pub use self::watch::{FrameReader, MAX_FRAME, WatchEvent, split_frame};
 
 /// The media type of one object or list.
 pub const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";

@@ -6,7 +6,8 @@ use super::Error;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Content<'a> {
     Varint(u64),
-    Fixed64([u8; 8]),
+    /// As a number, because a field of bytes would lie askew in memory, and copies of it would be slow.
+    Fixed64(u64),
     Bytes(&'a [u8]),
     /// Of a wire type that no message here has.
     Other,
@@ -29,14 +30,22 @@ impl<'a> Content<'a> {
 
     pub(super) fn double(self) -> Result<f64, Error> {
         match self {
-            Self::Fixed64(bytes) => Ok(f64::from_le_bytes(bytes)),
+            Self::Fixed64(bits) => Ok(f64::from_bits(bits)),
             _ => Err(wrong_type()),
         }
     }
 }
 
-fn wrong_type() -> Error {
+#[cold]
+pub(super) fn wrong_type() -> Error {
     Error::malformed("a field is of another wire type")
+}
+
+/// Fields of one number that follow each other directly.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run<'a> {
+    pub(super) fields: Fields<'a>,
+    pub(super) count: usize,
 }
 
 /// The fields of a message, in the order in which they were written.
@@ -48,7 +57,17 @@ impl<'a> Fields<'a> {
         Self(message)
     }
 
+    /// What has not been read yet.
+    pub(super) fn rest(self) -> &'a [u8] {
+        self.0
+    }
+
     /// The next field: its number and what it holds.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what it returns is large, and is taken apart at once"
+    )]
     pub(super) fn next(&mut self) -> Result<Option<(u64, Content<'a>)>, Error> {
         if self.0.is_empty() {
             return Ok(None);
@@ -68,6 +87,29 @@ impl<'a> Fields<'a> {
         Ok(Some((number, content)))
     }
 
+    /// The field that has just been read, where there was `before`, and those after it that begin with the same bytes.
+    pub(super) fn run_from(&mut self, before: Self) -> Result<Run<'a>, Error> {
+        let mut after_tag = before;
+        let is_bytes = after_tag.varint()? & 7 == 2;
+        let tag = &before.0[..before.0.len() - after_tag.0.len()];
+        let mut count = 1;
+        while let Some(rest) = self.0.strip_prefix(tag) {
+            if is_bytes {
+                self.0 = rest;
+                let len = usize::try_from(self.varint()?).map_err(|_| cut_off())?;
+                self.take(len)?;
+            } else {
+                self.next()?;
+            }
+            count += 1;
+        }
+        let len = before.0.len() - self.0.len();
+        Ok(Run {
+            fields: Self(&before.0[..len]),
+            count,
+        })
+    }
+
     /// The next number of a packed list.
     pub(super) fn next_packed(&mut self) -> Result<Option<u64>, Error> {
         if self.0.is_empty() {
@@ -76,12 +118,13 @@ impl<'a> Fields<'a> {
         self.varint().map(Some)
     }
 
+    #[inline]
     fn content(&mut self, wire_type: u64) -> Result<Content<'a>, Error> {
         Ok(match wire_type {
             0 => Content::Varint(self.varint()?),
             1 => {
                 let bytes = self.take(8)?;
-                Content::Fixed64(bytes.try_into().map_err(|_| cut_off())?)
+                Content::Fixed64(u64::from_le_bytes(bytes.try_into().map_err(|_| cut_off())?))
             }
             2 => {
                 let len = usize::try_from(self.varint()?).map_err(|_| cut_off())?;
@@ -109,7 +152,22 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    fn varint(&mut self) -> Result<u64, Error> {
+    #[inline]
+    pub(super) fn varint(&mut self) -> Result<u64, Error> {
+        match self.0 {
+            [byte @ ..0x80, rest @ ..] => {
+                self.0 = rest;
+                Ok(u64::from(*byte))
+            }
+            [low, high @ ..0x80, rest @ ..] => {
+                self.0 = rest;
+                Ok(u64::from(low & 0x7f) | u64::from(*high) << 7)
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Result<u64, Error> {
         let mut value = 0;
         for at in 0..10 {
             let byte = *self.0.get(at).ok_or_else(cut_off)?;
@@ -122,6 +180,7 @@ impl<'a> Fields<'a> {
         Err(Error::malformed("a number is too long"))
     }
 
+    #[inline]
     fn take(&mut self, len: usize) -> Result<&'a [u8], Error> {
         let (taken, rest) = self.0.split_at_checked(len).ok_or_else(cut_off)?;
         self.0 = rest;
@@ -129,6 +188,7 @@ impl<'a> Fields<'a> {
     }
 }
 
+#[cold]
 fn cut_off() -> Error {
     Error::malformed("it ends in the middle of a field")
 }

@@ -1,6 +1,14 @@
+mod covers;
 mod forms;
 mod hostile;
+mod kubernetes_types;
+mod list_reader;
 mod lists;
+mod metadata;
+mod prune;
+mod random;
+mod typed;
+mod users_types;
 
 use serde_json::{Value, json};
 

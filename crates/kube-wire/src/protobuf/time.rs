@@ -10,15 +10,51 @@ const DAY: i64 = 86_400;
 const DAYS_TO_EPOCH: i64 = 719_468;
 const DAYS_IN_CYCLE: i64 = 146_097;
 
+/// A time as JSON has it, without an allocation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Text {
+    bytes: [u8; WITH_MICROS.len()],
+    len: usize,
+}
+
+const WITH_MICROS: &[u8; 27] = b"0000-00-00T00:00:00.000000Z";
+const SECONDS_END: usize = 19;
+
+impl Text {
+    pub(super) fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
+    }
+
+    /// Writes a number that ends before a place.
+    fn put(&mut self, end: usize, digits: usize, mut number: i64) {
+        for at in (end - digits..end).rev() {
+            self.bytes[at] = b'0' + (number % 10).to_le_bytes()[0];
+            number /= 10;
+        }
+    }
+}
+
 /// A time in UTC, with microseconds if they are given. `None` before the year 0 and after 9999.
-pub(super) fn format(seconds: i64, micros: Option<i32>) -> Option<String> {
+pub(super) fn format(seconds: i64, micros: Option<i32>) -> Option<Text> {
     let (days, second) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
     let (year, month, day) = date(days)?;
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    let fraction = micros.map(|micros| format!(".{micros:06}")).unwrap_or_default();
-    Some(format!(
-        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z"
-    ))
+    let mut text = Text {
+        bytes: *WITH_MICROS,
+        len: WITH_MICROS.len(),
+    };
+    text.put(4, 4, year);
+    text.put(7, 2, month);
+    text.put(10, 2, day);
+    text.put(13, 2, second / 3600);
+    text.put(16, 2, second / 60 % 60);
+    text.put(SECONDS_END, 2, second % 60);
+    if let Some(micros) = micros {
+        text.put(26, 6, micros.into());
+    } else {
+        text.bytes[SECONDS_END] = b'Z';
+        text.len = SECONDS_END + 1;
+    }
+    Some(text)
 }
 
 fn date(days: i64) -> Option<(i64, i64, i64)> {

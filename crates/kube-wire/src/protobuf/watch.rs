@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::envelope::text;
 use super::error::Reason;
+use super::incoming::Incoming;
 use super::read::Fields;
 use super::write::Writer;
 use super::{Error, MAGIC, decode, encode};
@@ -92,6 +93,81 @@ impl<'a> WatchEvent<'a> {
             object: &encode(object)?,
         };
         Ok(event.to_frame())
+    }
+}
+
+/// Reads the frames of a watch as they come.
+///
+/// A frame that came in one piece is a slice of it.
+///
+/// ```
+/// use bytes::Bytes;
+/// use kube_wire::protobuf::{Envelope, FrameReader, MAX_FRAME, WatchEvent};
+///
+/// let mut frames = FrameReader::new(MAX_FRAME);
+/// frames.push(Bytes::from(WatchEvent { event_type: "ADDED", object: b"k8s\0\x12\x01m" }.to_frame()));
+/// let frame = frames.next()?.expect("a whole frame has come");
+///
+/// let event = WatchEvent::parse(&frame)?;
+/// let message: Bytes = frame.slice_ref(Envelope::parse(event.object)?.raw);
+/// assert_eq!(&message[..], b"m");
+/// frames.finish()?;
+/// # Ok::<(), kube_wire::protobuf::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct FrameReader {
+    incoming: Incoming,
+    limit: usize,
+    /// The length of the frame that is coming.
+    len: Option<usize>,
+}
+
+impl FrameReader {
+    /// A reader of frames that are not longer than `limit`.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            incoming: Incoming::default(),
+            limit,
+            len: None,
+        }
+    }
+
+    /// Takes what has come.
+    pub fn push(&mut self, piece: Bytes) {
+        self.incoming.push(piece);
+    }
+
+    /// The content of the next frame; none until more has come.
+    ///
+    /// A frame that is too long is an error as soon as its length has come, so that nobody waits for it.
+    #[expect(clippy::should_implement_trait, reason = "after none there can be more")]
+    pub fn next(&mut self) -> Result<Option<Bytes>, Error> {
+        let len = if let Some(len) = self.len {
+            len
+        } else {
+            let Some(head) = self.incoming.take(LENGTH) else {
+                return Ok(None);
+            };
+            let len = head.iter().fold(0_u64, |len, byte| len << 8 | u64::from(*byte));
+            let len = usize::try_from(len).unwrap_or(usize::MAX);
+            if len > self.limit {
+                return Err(Reason::TooLarge.into());
+            }
+            *self.len.insert(len)
+        };
+        let frame = self.incoming.take(len);
+        if frame.is_some() {
+            self.len = None;
+        }
+        Ok(frame)
+    }
+
+    /// Whether the watch ended after a whole frame: an error [that says so](Error::is_cut_off) if not.
+    pub fn finish(&self) -> Result<(), Error> {
+        if self.len.is_some() || !self.incoming.is_empty() {
+            return Err(Reason::CutOff.into());
+        }
+        Ok(())
     }
 }
 

@@ -26,6 +26,10 @@ pub(crate) struct Table {
     fields: Vec<Field>,
 }
 
+/// The position of a kind in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KindId(u16);
+
 /// The position of a message in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MessageId(u16);
@@ -38,6 +42,8 @@ pub(crate) struct Message {
     pub(crate) shape: Shape,
     first_field: u16,
     field_count: u16,
+    /// The fields that JSON has also when they are not on the wire, a bit each by their position.
+    pub(crate) always_printed: u64,
 }
 
 /// What a message is in JSON.
@@ -114,13 +120,23 @@ pub(crate) enum Kind {
 impl Table {
     /// The message of a kind.
     pub(crate) fn kind(&self, api_version: &str, kind: &str) -> Option<MessageId> {
-        let find = |api_version: &str| {
-            let found = self
-                .kinds
-                .binary_search_by(|(a, k, _)| (*a, *k).cmp(&(api_version, kind)));
-            found.ok().and_then(|at| self.kinds.get(at)).map(|found| found.2)
-        };
-        find(api_version).or_else(|| find("*"))
+        let found = self
+            .own_kind(api_version, kind)
+            .or_else(|| self.own_kind("*", kind));
+        found.map(|kind| self.kind_at(kind).2)
+    }
+
+    /// A kind that is of this apiVersion only.
+    pub(crate) fn own_kind(&self, api_version: &str, kind: &str) -> Option<KindId> {
+        let found = self
+            .kinds
+            .binary_search_by(|(a, k, _)| (*a, *k).cmp(&(api_version, kind)));
+        found.ok().and_then(|at| u16::try_from(at).ok()).map(KindId)
+    }
+
+    /// The apiVersion, kind and message of a kind that this table gave.
+    pub(crate) fn kind_at(&self, kind: KindId) -> (&'static str, &'static str, MessageId) {
+        self.kinds[usize::from(kind.0)]
     }
 
     /// The message with a full name, such as `k8s.io.api.core.v1.Pod`.
@@ -136,15 +152,50 @@ impl Table {
         found.ok().and_then(|at| u16::try_from(at).ok()).map(MessageId)
     }
 
+    /// All messages.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = MessageId> + use<> {
+        (0..u16::try_from(self.messages.len()).unwrap_or(u16::MAX)).map(MessageId)
+    }
+
     /// The message at a position that this table gave.
     pub(crate) fn message(&self, id: MessageId) -> &Message {
         &self.messages[usize::from(id.0)]
     }
 
-    /// The fields of a message, by number.
+    /// The fields of a message, by number. There are at most 64.
     pub(crate) fn fields(&self, message: &Message) -> &[Field] {
         let first = usize::from(message.first_field);
         &self.fields[first..first + usize::from(message.field_count)]
+    }
+
+    /// Whether Go holds the field in a way that can be nil.
+    pub(crate) fn is_nil_when_absent(&self, field: &Field) -> bool {
+        field.pointer
+            || field.container != Container::One
+            || match field.kind {
+                Kind::Bytes => true,
+                Kind::Message(id) => self.message(id).shape == Shape::List,
+                _ => false,
+            }
+    }
+
+    /// Whether JSON has the field although the wire does not.
+    fn is_always_printed(&self, field: &Field) -> bool {
+        if let (true, Kind::Message(id)) = (field.inline, field.kind) {
+            let inlined = self.fields(self.message(id));
+            return inlined.iter().any(|field| self.is_always_printed(field));
+        }
+        if self.is_nil_when_absent(field) {
+            return field.omitted != Omitted::WhenEmpty;
+        }
+        match field.omitted {
+            Omitted::Never => true,
+            Omitted::WhenEmpty => !matches!(
+                field.kind,
+                Kind::String | Kind::Bool | Kind::Int32 | Kind::Int64 | Kind::Double
+            ),
+            Omitted::WhenZeroTime => !matches!(field.kind, Kind::Time | Kind::MicroTime | Kind::Json),
+        }
     }
 }
 

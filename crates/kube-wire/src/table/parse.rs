@@ -40,7 +40,22 @@ pub(super) fn parse(text: &'static str) -> Table {
     table
         .kinds
         .sort_unstable_by_key(|(api_version, kind, _)| (*api_version, *kind));
+    for at in 0..table.messages.len() {
+        table.messages[at].always_printed = always_printed(&table, &table.messages[at]);
+    }
     table
+}
+
+fn always_printed(table: &Table, message: &Message) -> u64 {
+    let fields = table.fields(message);
+    assert!(fields.len() <= 64, "{} has too many fields", message.name);
+    // What is no object in JSON has no fields there.
+    if message.shape != Shape::Object {
+        return 0;
+    }
+    fields.iter().rev().fold(0, |bits, field| {
+        bits << 1 | u64::from(table.is_always_printed(field))
+    })
 }
 
 /// What an indented line belongs to.
@@ -85,6 +100,7 @@ fn message(package: &'static str, head: &'static str) -> Message {
         shape,
         first_field: 0,
         field_count: 0,
+        always_printed: 0,
     }
 }
 

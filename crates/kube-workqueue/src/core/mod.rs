@@ -48,21 +48,19 @@ pub(crate) enum Added {
     Refused,
 }
 
-/// An item to work on.
-#[derive(Debug)]
-pub(crate) struct Taken<T> {
+/// Whose turn it is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Turn {
     pub(crate) slot: SlotId,
-    pub(crate) item: T,
-    pub(crate) priority: i32,
-    /// Since when there was something to do.
-    pub(crate) since: Nanos,
     /// How many others came in line at the same time, because their time had come.
-    pub(crate) others: usize,
+    pub(crate) others: u32,
 }
 
 /// What became of an item that was worked on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Finished {
+#[derive(Debug)]
+pub(crate) struct Finished<T> {
+    /// It, if nothing is known of it any more.
+    pub(crate) forgotten: Option<T>,
     /// It was added meanwhile, and is in line again.
     pub(crate) in_line_again: bool,
     /// Nothing is in line, nothing is worked on, and nothing more comes.
@@ -70,9 +68,10 @@ pub(crate) struct Finished {
 }
 
 impl<T: Clone + Eq + Hash> Core<T> {
-    pub(crate) fn new() -> Core<T> {
+    /// Without anything. It keeps in mind since when items are to be worked on only if that is measured.
+    pub(crate) fn new(is_measured: bool) -> Core<T> {
         Core {
-            slots: Slots::new(),
+            slots: Slots::new(is_measured),
             ready: Ready::new(),
             waiting: Waiting::new(),
             running: 0,
@@ -107,19 +106,19 @@ impl<T: Clone + Eq + Hash> Core<T> {
     fn line_up(&mut self, id: SlotId, since: Nanos, priority: i32) -> Added {
         let slot = self.slots.get_mut(id);
         if slot.is_running {
-            if !slot.is_again {
-                slot.since = since;
+            let is_first = !mem::replace(&mut slot.is_again, true);
+            if is_first || priority > slot.priority {
+                slot.priority = priority;
+            }
+            if is_first {
+                self.slots.set_since(id, since);
                 self.again += 1;
                 self.adds += 1;
             }
-            if !slot.is_again || priority > slot.priority {
-                slot.priority = priority;
-            }
-            slot.is_again = true;
             return Added::Known;
         }
         if !slot.is_ready {
-            slot.since = since;
+            self.slots.set_since(id, since);
             self.adds += 1;
             self.ready.push(&mut self.slots, id, priority);
             return Added::InLine;
@@ -142,37 +141,47 @@ impl<T: Clone + Eq + Hash> Core<T> {
         came
     }
 
-    /// Takes the next item to work on.
-    pub(crate) fn take(&mut self, now: Nanos) -> Option<Taken<T>> {
+    /// Takes the next item to work on. It is small, so that it need not be copied on the way: the item itself is asked for.
+    pub(crate) fn take(&mut self, now: Nanos) -> Option<Turn> {
         let came = self.bring_due(now);
-        let id = self.ready.pop(&mut self.slots)?;
-        let others = came.min(self.ready.len());
+        let slot = self.ready.pop(&mut self.slots)?;
         self.running += 1;
-        let slot = self.slots.get_mut(id);
-        slot.is_running = true;
-        Some(Taken {
-            slot: id,
-            item: slot.item(),
-            priority: slot.priority,
-            since: slot.since,
-            others,
-        })
+        self.slots.get_mut(slot).is_running = true;
+        let others = u32::try_from(came.min(self.ready.len())).expect("each has a slot, and its number");
+        Some(Turn { slot, others })
+    }
+
+    /// An item that is worked on.
+    pub(crate) fn item(&self, id: SlotId) -> T {
+        self.slots.get(id).item()
+    }
+
+    /// The priority that an item had in line, before it is added again.
+    pub(crate) fn priority(&self, id: SlotId) -> i32 {
+        self.slots.get(id).priority
+    }
+
+    /// Since when there was something to do with an item.
+    pub(crate) fn since(&self, id: SlotId) -> Nanos {
+        self.slots.since(id)
     }
 
     /// The work on an item is done.
-    pub(crate) fn finish(&mut self, id: SlotId) -> Finished {
+    pub(crate) fn finish(&mut self, id: SlotId) -> Finished<T> {
         self.running -= 1;
         let slot = self.slots.get_mut(id);
         slot.is_running = false;
         let in_line_again = mem::take(&mut slot.is_again);
+        let mut forgotten = None;
         if in_line_again {
             let priority = slot.priority;
             self.again -= 1;
             self.ready.push(&mut self.slots, id, priority);
         } else if !slot.is_waiting() {
-            self.slots.remove(id);
+            forgotten = self.slots.remove(id);
         }
         Finished {
+            forgotten,
             in_line_again,
             idle: self.closed && self.is_idle(),
         }
@@ -189,6 +198,11 @@ impl<T: Clone + Eq + Hash> Core<T> {
         (self.ready.len(), came)
     }
 
+    /// How many are in line, without those whose time has come since it was last looked at.
+    pub(crate) fn in_line(&self) -> usize {
+        self.ready.len()
+    }
+
     /// How many will be in line as soon as the work on them is done.
     #[cfg(any(test, feature = "metrics"))]
     pub(crate) fn again(&self) -> usize {
@@ -197,7 +211,7 @@ impl<T: Clone + Eq + Hash> Core<T> {
 
     /// How many adds were not folded into an earlier one, since this was last asked.
     pub(crate) fn take_adds(&mut self) -> u64 {
-        std::mem::take(&mut self.adds)
+        mem::take(&mut self.adds)
     }
 
     pub(crate) fn running(&self) -> usize {

@@ -5,9 +5,8 @@ use std::hash::{BuildHasher, Hash};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
-use super::Nanos;
-
-use super::make_room;
+use super::{Nanos, make_room};
+use crate::half_hash::{half, spread};
 
 /// No slot, no place.
 pub(super) const NONE: u32 = u32::MAX;
@@ -24,14 +23,8 @@ pub(super) struct Slot<T> {
     /// None if the slot is free.
     item: Option<T>,
     hash: u32,
-    pub(super) is_ready: bool,
-    pub(super) is_running: bool,
-    /// It was added while it was worked on.
-    pub(super) is_again: bool,
-    /// When it came in line, as a number that only grows.
-    pub(super) order: u64,
-    /// Since when there is something to do: it came in line, or was added while it was worked on.
-    pub(super) since: Nanos,
+    /// When it came in line, as a number that only grows, and begins anew when it cannot.
+    pub(super) order: u32,
     /// Neighbours in line; `after` also links the free slots.
     pub(super) before: u32,
     pub(super) after: u32,
@@ -39,6 +32,10 @@ pub(super) struct Slot<T> {
     pub(super) priority: i32,
     /// Its place among those that wait.
     pub(super) place: u32,
+    pub(super) is_ready: bool,
+    pub(super) is_running: bool,
+    /// It was added while it was worked on.
+    pub(super) is_again: bool,
 }
 
 impl<T: Clone> Slot<T> {
@@ -48,6 +45,21 @@ impl<T: Clone> Slot<T> {
 }
 
 impl<T> Slot<T> {
+    fn of(item: T, hash: u32) -> Slot<T> {
+        Slot {
+            item: Some(item),
+            hash,
+            order: 0,
+            before: NONE,
+            after: NONE,
+            priority: 0,
+            place: NONE,
+            is_ready: false,
+            is_running: false,
+            is_again: false,
+        }
+    }
+
     pub(super) fn is_waiting(&self) -> bool {
         self.place != NONE
     }
@@ -57,15 +69,18 @@ pub(super) struct Slots<T> {
     all: Vec<Slot<T>>,
     free: u32,
     by_item: HashTable<u32>,
+    /// Since when there is something to do, for each slot; None where nobody measures it.
+    since: Option<Vec<Nanos>>,
     hasher: RandomState,
 }
 
 impl<T: Eq + Hash> Slots<T> {
-    pub(super) fn new() -> Slots<T> {
+    pub(super) fn new(is_measured: bool) -> Slots<T> {
         Slots {
             all: Vec::new(),
             free: NONE,
             by_item: HashTable::new(),
+            since: is_measured.then(Vec::new),
             hasher: RandomState::default(),
         }
     }
@@ -89,7 +104,7 @@ impl<T: Eq + Hash> Slots<T> {
 
     /// The slot of an item, which is new if the item is.
     pub(super) fn find_or_insert(&mut self, item: T) -> SlotId {
-        let hash = low_half(self.hasher.hash_one(&item));
+        let hash = half(self.hasher.hash_one(&item));
         let all = &self.all;
         let is_it = |at: &u32| {
             let slot = &all[*at as usize];
@@ -98,41 +113,37 @@ impl<T: Eq + Hash> Slots<T> {
         if let Some(found) = self.by_item.find(spread(hash), is_it) {
             return SlotId(*found);
         }
-        let slot = Slot {
-            item: Some(item),
-            hash,
-            is_ready: false,
-            is_running: false,
-            is_again: false,
-            order: 0,
-            since: 0,
-            before: NONE,
-            after: NONE,
-            priority: 0,
-            place: NONE,
-        };
-        let at = if self.free == NONE {
-            let at =
-                u32::try_from(self.all.len()).expect("a queue holds less than four thousand million items");
-            make_room(&mut self.all);
-            self.all.push(slot);
-            at
-        } else {
-            let at = self.free;
-            self.free = self.all[at as usize].after;
-            self.all[at as usize] = slot;
-            at
-        };
+        let at = self.fill(item, hash);
         let all = &self.all;
         self.by_item
             .insert_unique(spread(hash), at, |at| spread(all[*at as usize].hash));
         SlotId(at)
     }
 
-    /// Forgets an item.
-    pub(super) fn remove(&mut self, id: SlotId) {
+    /// Puts an item into a free slot. One that was in use has nothing else in it that would be wrong for the next.
+    fn fill(&mut self, item: T, hash: u32) -> u32 {
+        if self.free == NONE {
+            let at = u32::try_from(self.all.len()).expect("memory holds fewer items than that");
+            make_room(&mut self.all);
+            self.all.push(Slot::of(item, hash));
+            if let Some(since) = &mut self.since {
+                make_room(since);
+                since.push(0);
+            }
+            return at;
+        }
+        let at = self.free;
+        let slot = &mut self.all[at as usize];
+        self.free = slot.after;
+        slot.item = Some(item);
+        slot.hash = hash;
+        at
+    }
+
+    /// Forgets an item, which is given back: dropping it may take its time.
+    pub(super) fn remove(&mut self, id: SlotId) -> Option<T> {
         let slot = &mut self.all[id.0 as usize];
-        slot.item = None;
+        let item = slot.item.take();
         slot.after = self.free;
         self.free = id.0;
         let hash = slot.hash;
@@ -142,22 +153,21 @@ impl<T: Eq + Hash> Slots<T> {
         // A queue that was once long does not stay large.
         if self.by_item.is_empty() && self.all.len() > KEPT {
             self.all = Vec::new();
-            self.by_item = HashTable::new();
             self.free = NONE;
+            self.by_item = HashTable::new();
+            self.since = self.since.as_ref().map(|_| Vec::new());
+        }
+        item
+    }
+
+    /// Since when there is something to do: it came in line, or was added while it was worked on. 0 where nobody measures.
+    pub(super) fn since(&self, id: SlotId) -> Nanos {
+        self.since.as_ref().map_or(0, |since| since[id.0 as usize])
+    }
+
+    pub(super) fn set_since(&mut self, id: SlotId, now: Nanos) {
+        if let Some(since) = &mut self.since {
+            since[id.0 as usize] = now;
         }
     }
-}
-
-/// What is kept of a hash.
-#[allow(
-    clippy::cast_possible_truncation,
-    reason = "half of it tells items apart well enough"
-)]
-fn low_half(hash: u64) -> u32 {
-    hash as u32
-}
-
-/// A hash for the table, which uses the lowest and the highest bits, from what was kept of it.
-fn spread(hash: u32) -> u64 {
-    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

@@ -1,16 +1,13 @@
 //! The limiters that client-go has.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
-use foldhash::fast::RandomState;
 use tokio::time::Instant;
 
 use super::RateLimiter;
+use super::counts::Counts;
 use crate::queue::Work;
-
-type Counts<T> = HashMap<T, u32, RandomState>;
 
 /// Twice as long after each failure of an item, up to a limit.
 #[derive(Debug, Clone)]
@@ -34,18 +31,18 @@ impl<T: Work> Exponential<T> {
 
 impl<T: Work> RateLimiter<T> for Exponential<T> {
     fn when(&mut self, item: &T) -> Duration {
-        let failures = count(&mut self.failures, item);
+        let failures = self.failures.add(item);
         let times = 2_u32.checked_pow(failures - 1);
         let delay = times.and_then(|times| self.first.checked_mul(times));
         delay.unwrap_or(self.longest).min(self.longest)
     }
 
     fn forget(&mut self, item: &T) {
-        self.failures.remove(item);
+        self.failures.forget(item);
     }
 
     fn requeues(&self, item: &T) -> u32 {
-        self.failures.get(item).copied().unwrap_or(0)
+        self.failures.of(item)
     }
 }
 
@@ -73,7 +70,7 @@ impl<T: Work> FastSlow<T> {
 
 impl<T: Work> RateLimiter<T> for FastSlow<T> {
     fn when(&mut self, item: &T) -> Duration {
-        if count(&mut self.failures, item) <= self.fast_ones {
+        if self.failures.add(item) <= self.fast_ones {
             self.fast
         } else {
             self.slow
@@ -81,21 +78,12 @@ impl<T: Work> RateLimiter<T> for FastSlow<T> {
     }
 
     fn forget(&mut self, item: &T) {
-        self.failures.remove(item);
+        self.failures.forget(item);
     }
 
     fn requeues(&self, item: &T) -> u32 {
-        self.failures.get(item).copied().unwrap_or(0)
+        self.failures.of(item)
     }
-}
-
-fn count<T: Work>(failures: &mut Counts<T>, item: &T) -> u32 {
-    if let Some(failures) = failures.get_mut(item) {
-        *failures = failures.saturating_add(1);
-        return *failures;
-    }
-    failures.insert(item.clone(), 1);
-    1
 }
 
 /// So many a second for all items together, after some that need not wait: a token bucket.

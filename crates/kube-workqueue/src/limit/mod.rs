@@ -1,5 +1,6 @@
 //! Rate limiters: how long an item waits after a failure.
 
+mod counts;
 mod limiters;
 #[cfg(test)]
 mod tests;

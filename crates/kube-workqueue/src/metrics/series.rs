@@ -10,7 +10,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::histogram::Histogram;
 
 use crate::core::{Nanos, SlotId};
-use crate::queue::{Shared, Work};
+use crate::queue::{Shared, Work, wake};
 use crate::workers::{Failure, Outcome};
 
 /// The queues of one name. It lives as long as one of them.
@@ -136,13 +136,15 @@ impl Meter {
 impl<T: Work> Live for Shared<T> {
     fn read(&self) -> Reading {
         let mut reading = Reading::default();
-        {
+        let called = {
             let mut state = self.state.lock();
-            let in_line = self.in_line(&mut state, self.now());
+            let (in_line, called) = self.in_line(&mut state, self.now());
             reading.depth = in_line + state.core.again();
             reading.delayed = state.core.delayed();
             reading.running = state.core.running();
-        }
+            called
+        };
+        wake(called);
         if let Some(meter) = &self.meter {
             let now = self.now();
             for began in meter.running.lock().values() {

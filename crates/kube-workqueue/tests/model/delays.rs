@@ -88,3 +88,17 @@ fn who_looks_at_the_length_takes_no_call_away() {
         assert_eq!(sorted(waiting), [Some(1), Some(2)]);
     });
 }
+
+/// One is called to look after the time and comes when it is over, or leaves.
+#[test]
+fn who_was_called_to_watch_and_gets_work_leaves_the_watch_to_another() {
+    in_all_orders(|| {
+        let queue = queue();
+        let waiting = [getter(&queue), getter(&queue)];
+        queue.add_after(1, SECOND);
+        queue.add_after(2, 2 * SECOND);
+        advance(SECOND);
+        advance(SECOND);
+        assert_eq!(sorted(waiting), [Some(1), Some(2)]);
+    });
+}

@@ -15,6 +15,8 @@
 mod builder;
 #[path = "../../src/core/mod.rs"]
 mod core;
+#[path = "../../src/half_hash.rs"]
+mod half_hash;
 #[path = "../../src/item.rs"]
 mod item;
 #[path = "../../src/limit/mod.rs"]
@@ -25,6 +27,10 @@ mod metrics;
 #[path = "../../src/queue.rs"]
 mod queue;
 mod sync;
+#[path = "../../src/wait.rs"]
+mod wait;
+#[path = "../../src/waiters.rs"]
+mod waiters;
 
 mod delays;
 mod ending;

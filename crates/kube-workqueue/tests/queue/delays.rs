@@ -2,13 +2,15 @@
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use futures::poll;
-use kube_workqueue::{AddOptions, Exponential, WorkQueue};
+use kube_workqueue::{AddOptions, Exponential, Item, WorkQueue};
 use tokio::sync::Barrier;
 use tokio::time::{Instant, advance};
 
+use crate::histories::Waiting;
 use crate::soon;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -169,4 +171,51 @@ async fn one_who_gets_work_hands_over_what_he_looked_after() {
     assert_eq!(*working, "now");
     assert_eq!(*soon(second).await.expect("an item"), "later");
     assert_eq!(began.elapsed(), 10 * SECOND);
+}
+
+/// A wait that has begun. It is polled only when it was woken, or a call that is missing would not be missed.
+fn waits<F: Future<Output = Option<Item<&'static str>>>>(get: F) -> Waiting<F> {
+    let mut wait = Waiting::new(get);
+    assert!(matches!(wait.poll_if_woken(), Some(Poll::Pending)));
+    wait
+}
+
+fn got<F: Future<Output = Option<Item<&'static str>>>>(wait: &mut Waiting<F>) -> Option<&'static str> {
+    match wait.poll_if_woken().expect("it was woken") {
+        Poll::Ready(item) => item.map(|item| *item),
+        Poll::Pending => None,
+    }
+}
+
+async fn pass(time: Duration) {
+    advance(time).await;
+    tokio::task::yield_now().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_who_leaves_hands_over_what_he_was_called_for_and_what_he_looked_after() {
+    let queue = WorkQueue::new("q");
+    queue.add_after("later", 10 * SECOND);
+    let first = waits(queue.get());
+    let (mut second, mut third) = (waits(queue.get()), waits(queue.get()));
+    queue.add("now");
+    drop(first);
+    assert_eq!(got(&mut second), Some("now"));
+    assert_eq!(got(&mut third), None, "it looks after the other");
+    pass(10 * SECOND).await;
+    assert_eq!(got(&mut third), Some("later"));
+}
+
+/// He was called to look after a time, and came so late that it was over: then he has work, and another looks after the next.
+#[tokio::test(start_paused = true)]
+async fn one_who_comes_late_leaves_the_next_time_to_another() {
+    let queue = WorkQueue::new("q");
+    let (mut first, mut second) = (waits(queue.get()), waits(queue.get()));
+    queue.add_after("early", SECOND);
+    queue.add_after("late", 10 * SECOND);
+    pass(2 * SECOND).await;
+    assert_eq!(got(&mut first), Some("early"));
+    assert_eq!(got(&mut second), None, "it looks after the other");
+    pass(8 * SECOND).await;
+    assert_eq!(got(&mut second), Some("late"));
 }

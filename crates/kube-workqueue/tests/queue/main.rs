@@ -6,6 +6,7 @@ mod histories;
 mod line;
 mod many;
 mod priorities;
+mod spans;
 mod work;
 
 use std::time::Duration;

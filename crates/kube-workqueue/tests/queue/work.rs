@@ -160,3 +160,26 @@ async fn a_queue_that_is_shut_down_ends_its_workers() {
     assert!(left.is_drained());
     assert_eq!(worked.load(Ordering::SeqCst), 1);
 }
+
+/// Work without an `await` on one thread: the one who says stop has to come to his turn all the same.
+#[tokio::test]
+async fn work_that_never_waits_lets_others_run() {
+    const ENDLESS: usize = 100_000;
+    let queue = queue();
+    queue.add("again");
+    let rounds = Arc::new(AtomicUsize::new(0));
+    let stop = CancellationToken::new();
+    let work = {
+        let (queue, rounds) = (queue.clone(), Arc::clone(&rounds));
+        move |task: Task<&'static str>| {
+            if rounds.fetch_add(1, Ordering::Relaxed) < ENDLESS {
+                queue.add(*task);
+            }
+            std::future::ready(())
+        }
+    };
+    let running = workers(queue, 1, work).run(stop.clone());
+    let (left, ()) = tokio::join!(running, async { stop.cancel() });
+    assert!(left.is_drained());
+    assert!(rounds.load(Ordering::Relaxed) < ENDLESS);
+}

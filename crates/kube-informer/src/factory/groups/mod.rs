@@ -153,6 +153,23 @@ macro_rules! groups {
             }
         )*
 
+        /// Whether a type is k8s-openapi's own for a built-in kind in a version that is neither alpha nor beta.
+        pub(crate) fn is_kubernetes_own<K: 'static>() -> bool {
+            let this = std::any::TypeId::of::<K>();
+            let mut found = false;
+            $(only_if! { [$($($group_if)*)?]
+                $(only_if! { [$($($version_if)*)?]
+                    let version = stringify!($version);
+                    if !version.contains("alpha") && !version.contains("beta") {
+                        $(only_if! { [$($($kind_if)*)?]
+                            found |= this == std::any::TypeId::of::<kind_type!($module $Kind)>();
+                        })*
+                    }
+                })*
+            })*
+            found
+        }
+
         /// Visits every built-in kind by its accessor.
         #[cfg(test)]
         pub(crate) fn each_kind(factory: &SharedInformerFactory, visitor: &mut impl super::EachKind) {

@@ -352,6 +352,11 @@ impl Machine {
         }
     }
 
+    /// Whether what comes is part of a list.
+    pub(crate) fn is_streaming(&self) -> bool {
+        matches!(self.phase, Phase::Streaming(_))
+    }
+
     /// The server closed a watch without an error.
     pub(crate) fn closed(&mut self, now: Instant) -> Next {
         match &self.phase {

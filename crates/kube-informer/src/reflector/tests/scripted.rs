@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::delta_fifo::{Delta, DeltaFifo, Listed, Scope};
 use crate::error::{Chain, Error};
+use crate::form::Value;
 use crate::kind::ResourceName;
 use crate::object::Unplaced;
 use crate::reflector::driver::{Driver, Intake, Requested};
@@ -323,24 +324,24 @@ pub(super) struct Plain {
 }
 
 impl Plain {
-    fn unplaced(item: Item<ConfigMap>) -> Unplaced<ConfigMap> {
-        let (key, version, object) = item.into_parts();
-        Unplaced {
+    fn unplaced(item: Item<ConfigMap>) -> Result<Unplaced<ConfigMap>, Error> {
+        let (key, version, object) = item.into_parts()?;
+        Ok(Unplaced {
             hash: Seed::new(7).key(&key),
             key,
             version,
-            value: Arc::new(object),
-        }
+            value: Value::Typed(Arc::new(object)),
+        })
     }
 }
 
 impl Intake<ConfigMap> for Plain {
     fn listed(&self, item: Item<ConfigMap>) -> Result<Listed<ConfigMap>, Error> {
-        Ok(Listed::New(Plain::unplaced(item)))
+        Plain::unplaced(item).map(Listed::New)
     }
 
     fn watched(&self, item: Item<ConfigMap>) -> Result<Unplaced<ConfigMap>, Error> {
-        Ok(Plain::unplaced(item))
+        Plain::unplaced(item)
     }
 
     fn report(&self, error: &Error) {

@@ -17,6 +17,7 @@ use super::index::{Index, IndexValue};
 use super::{Change, Scopes, Seed, Store, Writer};
 use crate::delta_fifo::{Delta, Listed, Replaced, Scope};
 use crate::error::Error;
+use crate::form::Value;
 use crate::key::Key;
 use crate::kind::{Kind, ResourceName};
 use crate::object::Unplaced;
@@ -132,7 +133,7 @@ pub(crate) fn unplaced<K: Kind>(object: K, seed: Seed) -> Unplaced<K> {
         hash: seed.key(&key),
         version: Version::from(meta.resource_version.as_deref().unwrap()),
         key,
-        value: Arc::new(object),
+        value: Value::Typed(Arc::new(object)),
     }
 }
 

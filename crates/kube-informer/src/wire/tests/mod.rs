@@ -3,5 +3,5 @@
 mod discovery;
 mod http;
 mod json;
-mod lines;
+mod protobuf;
 mod sockets;

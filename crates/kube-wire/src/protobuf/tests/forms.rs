@@ -148,11 +148,11 @@ fn times_are_the_same_in_both_forms() {
         ("9999-12-31T23:59:59Z", 253_402_300_799, 0),
     ] {
         assert_eq!(time::parse(text), Some((seconds, nanos)), "{text}");
-        assert_eq!(time::format(seconds, None).as_deref(), Some(text));
+        assert_eq!(time::format(seconds, None).unwrap().as_str(), text);
     }
     assert_eq!(
-        time::format(1, Some(20)).as_deref(),
-        Some("1970-01-01T00:00:01.000020Z")
+        time::format(1, Some(20)).unwrap().as_str(),
+        "1970-01-01T00:00:01.000020Z"
     );
     for (text, wanted) in [
         ("1970-01-01T01:00:00+01:00", (0, 0)),
@@ -183,7 +183,7 @@ fn times_are_the_same_in_both_forms() {
         assert_eq!(time::parse(text), None, "{text:?}");
     }
     for seconds in [i64::MIN, i64::MAX, 253_402_300_800, -62_167_219_201] {
-        assert_eq!(time::format(seconds, None), None, "{seconds}");
+        assert!(time::format(seconds, None).is_none(), "{seconds}");
     }
 }
 

@@ -1,6 +1,8 @@
 //! Lines, however the bytes arrive.
 
-use crate::wire::json::Lines;
+use bytes::Bytes;
+
+use crate::json::Lines;
 
 const LIMIT: usize = 1 << 20;
 
@@ -10,7 +12,7 @@ fn cut(pieces: &[&[u8]]) -> (Vec<String>, Option<String>) {
     let mut lines = Lines::new(LIMIT);
     let mut whole = Vec::new();
     for piece in pieces {
-        lines.push(piece);
+        lines.push(Bytes::copy_from_slice(piece));
         while let Some(line) = lines.next_line().expect("it is below the limit") {
             whole.push(text(&line));
         }
@@ -47,19 +49,43 @@ fn what_has_no_line_end_is_left_over() {
 #[test]
 fn c5_a_line_beyond_the_limit_is_an_error_before_its_end() {
     let mut lines = Lines::new(8);
-    lines.push(b"12345678");
+    lines.push(Bytes::from_static(b"12345678"));
     assert!(lines.next_line().expect("as long as allowed").is_none());
-    lines.push(b"9");
+    lines.push(Bytes::from_static(b"9"));
     let error = lines.next_line().expect_err("one too many");
-    assert!(error.is_bad_data());
+    assert!(error.is_too_long());
 }
 
 #[test]
 fn many_lines_may_together_be_longer_than_one_may() {
     let mut lines = Lines::new(8);
-    lines.push(b"12345\n12345\n12345\n");
+    lines.push(Bytes::from_static(b"12345\n12345\n12345\n"));
     for _ in 0..3 {
         assert_eq!(lines.next_line().expect("short").as_deref(), Some(&b"12345"[..]));
     }
     assert!(lines.next_line().expect("nothing is left").is_none());
+}
+
+#[test]
+fn a_line_that_came_in_one_piece_is_not_copied() {
+    let piece = Bytes::from_static(b"one\ntwo\nthr");
+    let mut lines = Lines::new(LIMIT);
+    lines.push(piece.clone());
+    for _ in 0..2 {
+        let line = lines.next_line().expect("short").expect("it is whole");
+        assert!(piece.as_ptr_range().contains(&line.as_ptr()));
+    }
+}
+
+#[test]
+fn pieces_may_come_before_their_lines_are_asked_for() {
+    let mut lines = Lines::new(LIMIT);
+    for piece in [&b"a\nb"[..], b"c\n", b"", b"d\n"] {
+        lines.push(Bytes::copy_from_slice(piece));
+    }
+    for expected in [&b"a"[..], b"bc", b"d"] {
+        assert_eq!(lines.next_line().expect("short").as_deref(), Some(expected));
+    }
+    lines.push(Bytes::from_static(b"e"));
+    assert_eq!(lines.rest().as_deref(), Some(&b"e"[..]));
 }

@@ -1,0 +1,262 @@
+//! One object as bytes.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use kube_wire::selector::Selector;
+use parking_lot::Mutex;
+use serde::de::DeserializeOwned;
+
+use super::compress::{Compressor, Dictionary, decompress};
+use super::packing::Packing;
+use crate::error::Chain;
+use crate::key::Key;
+use crate::uid::Uid;
+use crate::wire::{Encoded, Format};
+
+/// An object as its bytes, which have been found to be a `K`.
+pub(crate) struct Packed<K> {
+    packing: Arc<Packing<K>>,
+    format: Format,
+    uid: Option<Uid>,
+    /// It was decoded once, so there may be a note of it.
+    was_decoded: AtomicBool,
+    /// It has been at rest since the packer came by last.
+    at_rest: AtomicBool,
+    body: Mutex<Body>,
+}
+
+enum Body {
+    /// As it came, without what is left out. It will be compressed.
+    Plain(Bytes),
+    /// The same, and not worth compressing.
+    Kept(Box<[u8]>),
+    Compressed(Compressed),
+}
+
+struct Compressed {
+    /// First the outline, then the compressed whole.
+    bytes: Box<[u8]>,
+    outline: u32,
+    plain: u32,
+    dictionary: Option<Arc<Dictionary>>,
+}
+
+/// Smaller objects are not worth it.
+const SMALLEST: usize = 256;
+
+impl<K> Packed<K> {
+    /// An object of which `packing` has made a `K` before.
+    pub(super) fn new(packing: Arc<Packing<K>>, format: Format, uid: Option<Uid>, plain: Bytes) -> Packed<K> {
+        let body = if plain.len() < SMALLEST {
+            Body::Kept(plain.as_ref().into())
+        } else {
+            packing.plain.fetch_add(1, Ordering::Relaxed);
+            Body::Plain(plain)
+        };
+        Packed {
+            packing,
+            format,
+            uid,
+            was_decoded: AtomicBool::new(false),
+            at_rest: AtomicBool::new(false),
+            body: Mutex::new(body),
+        }
+    }
+
+    /// The object itself, decoded unless someone holds it.
+    ///
+    /// # Panics
+    /// If the bytes, of which a `K` was made before, do not become one again: then its `Deserialize` or the transform do
+    /// not always do the same.
+    pub(crate) fn object(&self, key: &Key) -> Arc<K> {
+        if let Some(object) = self.find_decoded() {
+            return object;
+        }
+        // Decoding calls the user's transform, which may read this very object.
+        let plain = Encoded {
+            format: self.format,
+            bytes: self.plain(),
+        };
+        match self.packing.read(key, &plain) {
+            Ok(object) => self.hold(Arc::new(object)),
+            Err(error) => panic!("{key} could be decoded before, and now: {}", Chain(&error)),
+        }
+    }
+
+    fn find_decoded(&self) -> Option<Arc<K>> {
+        if !self.was_decoded.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.packing.decoded.lock().find(self.address())
+    }
+
+    /// Notes that the object was decoded; if another thread was faster, its object is the one.
+    pub(super) fn hold(&self, object: Arc<K>) -> Arc<K> {
+        let mut decoded = self.packing.decoded.lock();
+        if let Some(other) = decoded.find(self.address()) {
+            return other;
+        }
+        self.was_decoded.store(true, Ordering::Relaxed);
+        let old = decoded.add(self.address(), &object);
+        drop(decoded);
+        drop(old);
+        object
+    }
+
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    pub(super) fn is_who(&self) -> Option<Uid> {
+        self.uid
+    }
+
+    /// Looks at an object that has at least the [`Format::outline`] of this one.
+    fn with_outline<R>(&self, look: impl FnOnce(Format, &[u8]) -> R) -> R {
+        match &*self.body.lock() {
+            Body::Plain(plain) => look(self.format, plain),
+            Body::Kept(plain) => look(self.format, plain),
+            Body::Compressed(compressed) => look(self.format, compressed.outline()),
+        }
+    }
+
+    pub(super) fn matches(&self, selector: &Selector) -> bool {
+        // It was decoded before it came here, so its metadata can be read.
+        self.with_outline(|format, outline| format.matches(outline, selector).unwrap_or(false))
+    }
+
+    pub(crate) fn label(&self, name: &str) -> Option<String> {
+        self.with_outline(|format, outline| format.label(outline, name).ok().flatten().map(Cow::into_owned))
+    }
+
+    /// Annotations are in no outline.
+    pub(crate) fn annotation(&self, name: &str) -> Option<String> {
+        let look = |plain: &[u8]| {
+            let found = self.format.annotation(plain, name).ok().flatten();
+            found.map(Cow::into_owned)
+        };
+        match &*self.body.lock() {
+            Body::Plain(plain) => look(plain),
+            Body::Kept(plain) => look(plain),
+            Body::Compressed(compressed) => look(&compressed.plain()),
+        }
+    }
+
+    pub(crate) fn uid(&self) -> Option<String> {
+        let uid =
+            self.with_outline(|format, outline| format.identity(outline).map(|known| known.uid.into_owned()));
+        uid.ok().filter(|uid| !uid.is_empty())
+    }
+
+    /// What is asked for of the metadata, as far as the outline has it.
+    pub(crate) fn metadata<T: DeserializeOwned + Default>(&self) -> T {
+        self.with_outline(|format, outline| format.metadata(outline).unwrap_or_default())
+    }
+
+    /// The whole object as it came, without what is left out.
+    pub(super) fn plain(&self) -> Bytes {
+        match &*self.body.lock() {
+            Body::Plain(plain) => plain.clone(),
+            Body::Kept(plain) => Bytes::copy_from_slice(plain),
+            Body::Compressed(compressed) => compressed.plain().into(),
+        }
+    }
+
+    /// Its bytes, if they are to be compressed: as they are plain, and have been when somebody asked before; or `all` of
+    /// them, those included that were compressed with another dictionary.
+    pub(super) fn to_compress(&self, all: bool, dictionary: Option<&Arc<Dictionary>>) -> Option<Bytes> {
+        match &*self.body.lock() {
+            Body::Plain(plain) => {
+                let at_rest = self.at_rest.swap(true, Ordering::Relaxed);
+                (all || at_rest).then(|| plain.clone())
+            }
+            Body::Compressed(compressed) if all && !compressed.is_with(dictionary) => {
+                Some(compressed.plain().into())
+            }
+            Body::Kept(_) | Body::Compressed(_) => None,
+        }
+    }
+
+    /// Puts compressed bytes in place of the plain ones, or a copy of these if they do not become smaller: they may lie
+    /// in memory that is shared with others. Says how many bytes there are now.
+    pub(super) fn compress(
+        &self,
+        plain: &[u8],
+        compressor: &mut Compressor,
+        dictionary: Option<&Arc<Dictionary>>,
+    ) -> usize {
+        let (body, size) = match self.compressed(plain, compressor, dictionary) {
+            Some(compressed) => {
+                let size = compressed.bytes.len();
+                (Body::Compressed(compressed), size)
+            }
+            None => (Body::Kept(plain.into()), plain.len()),
+        };
+        let old = std::mem::replace(&mut *self.body.lock(), body);
+        if matches!(old, Body::Plain(_)) {
+            self.packing.plain.fetch_sub(1, Ordering::Relaxed);
+        }
+        size
+    }
+
+    fn compressed(
+        &self,
+        plain: &[u8],
+        compressor: &mut Compressor,
+        dictionary: Option<&Arc<Dictionary>>,
+    ) -> Option<Compressed> {
+        let mut bytes = Vec::with_capacity(plain.len());
+        self.format.outline(plain, &mut bytes).ok()?;
+        let outline = bytes.len();
+        bytes.extend_from_slice(compressor.compress(plain)?);
+        (bytes.len() < plain.len() / 8 * 7).then_some(Compressed {
+            bytes: bytes.into_boxed_slice(),
+            outline: u32::try_from(outline).ok()?,
+            plain: u32::try_from(plain.len()).ok()?,
+            dictionary: dictionary.cloned(),
+        })
+    }
+
+    /// How much memory its bytes take.
+    #[cfg(test)]
+    pub(super) fn size(&self) -> usize {
+        match &*self.body.lock() {
+            Body::Plain(plain) => plain.len(),
+            Body::Kept(plain) => plain.len(),
+            Body::Compressed(compressed) => compressed.bytes.len(),
+        }
+    }
+}
+
+impl Compressed {
+    fn is_with(&self, dictionary: Option<&Arc<Dictionary>>) -> bool {
+        match (&self.dictionary, dictionary) {
+            (Some(this), Some(that)) => Arc::ptr_eq(this, that),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    fn outline(&self) -> &[u8] {
+        &self.bytes[..self.outline as usize]
+    }
+
+    fn plain(&self) -> Vec<u8> {
+        let compressed = &self.bytes[self.outline as usize..];
+        decompress(compressed, self.plain as usize, self.dictionary.as_deref())
+    }
+}
+
+impl<K> Drop for Packed<K> {
+    fn drop(&mut self) {
+        if *self.was_decoded.get_mut() {
+            self.packing.decoded.lock().remove(self.address());
+        }
+        if matches!(self.body.get_mut(), Body::Plain(_)) {
+            self.packing.plain.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What all packed objects of one cache share.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use bytes::{Bytes, BytesMut};
+use kube_wire::Skip;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use super::compress::Dictionary;
+use super::decoded::Decoded;
+use super::packed::Packed;
+use crate::error::Error;
+use crate::factory::groups::is_kubernetes_own;
+use crate::key::Key;
+use crate::kind::Kind;
+use crate::transform::Transform;
+use crate::uid::Uid;
+use crate::wire::{Encoded, Format};
+
+/// What all packed objects of one cache share.
+pub(crate) struct Packing<K> {
+    decode: fn(&Encoded, &Key, &Skip) -> Result<K, Error>,
+    /// Whether every message that is good can be read as a `K`.
+    takes_what_is_good: bool,
+    /// Set before the first object comes.
+    transform: OnceLock<Option<Transform<K>>>,
+    pub(super) decoded: Mutex<Decoded<K>>,
+    pub(super) dictionary: Mutex<Option<Trained>>,
+    /// How many objects are still to be compressed.
+    pub(super) plain: AtomicUsize,
+    /// Told when a list has come, so that there is much to compress.
+    pub(super) listed: Notify,
+    block: Mutex<BytesMut>,
+}
+
+/// A dictionary, and what it was like when it was new.
+#[derive(Debug, Clone)]
+pub(super) struct Trained {
+    pub(super) dictionary: Arc<Dictionary>,
+    /// How many objects there were.
+    pub(super) objects: usize,
+    /// How many percent of their size the first objects had when they were compressed.
+    pub(super) percent: Option<usize>,
+}
+
+/// Objects of a list lie side by side until they are compressed. Then this much memory goes back at once, and not in
+/// pieces between which others live on.
+const BLOCK: usize = 1 << 20;
+
+/// Where an object's bytes are put.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Among many others that came with it.
+    Block,
+    /// On its own.
+    Alone,
+}
+
+impl<K> Packing<K> {
+    pub(crate) fn new() -> Arc<Packing<K>>
+    where
+        K: Kind,
+    {
+        Arc::new(Packing {
+            decode: Encoded::decode,
+            takes_what_is_good: is_kubernetes_own::<K>(),
+            transform: OnceLock::new(),
+            decoded: Mutex::new(Decoded::new()),
+            dictionary: Mutex::new(None),
+            plain: AtomicUsize::new(0),
+            listed: Notify::new(),
+            block: Mutex::default(),
+        })
+    }
+
+    /// Sets what changes objects. It is called for the same object again whenever that is decoded.
+    pub(crate) fn set_transform(&self, transform: Option<Transform<K>>) {
+        let _set_before = self.transform.set(transform);
+    }
+
+    /// Packs an object, if its bytes are a `K`. One that came alone is held decoded for a while, because someone will look
+    /// at it soon.
+    pub(crate) fn pack(
+        self: &Arc<Self>,
+        key: &Key,
+        encoded: &Encoded,
+        uid: Option<Uid>,
+        skip: &Skip,
+        place: Place,
+    ) -> Result<Arc<Packed<K>>, Error> {
+        let mut pruned = Vec::new();
+        encoded.format.prune(&encoded.bytes, skip, &mut pruned)?;
+        let plain = match place {
+            Place::Block => self.in_block(&pruned),
+            Place::Alone => {
+                pruned.shrink_to_fit();
+                Bytes::from(pruned)
+            }
+        };
+        let pruned = Encoded {
+            format: encoded.format,
+            bytes: plain,
+        };
+        let object = if self.is_surely_good(&pruned) {
+            None
+        } else {
+            Some(self.read(key, &pruned)?)
+        };
+        let packed = Packed::new(Arc::clone(self), pruned.format, uid, pruned.bytes);
+        let packed = Arc::new(packed);
+        if let (Place::Alone, Some(object)) = (place, object) {
+            packed.hold(Arc::new(object));
+        }
+        Ok(packed)
+    }
+
+    /// Whether it is known, without decoding it, that an object can be. That an object can be decoded is otherwise found
+    /// by doing it.
+    fn is_surely_good(&self, pruned: &Encoded) -> bool {
+        let Format::Protobuf(schema) = pruned.format else {
+            return false;
+        };
+        self.takes_what_is_good
+            && !matches!(self.transform.get(), Some(Some(_)))
+            && schema.check(&pruned.bytes).is_ok()
+    }
+
+    /// Lets go of what was decoded last, when nothing has happened for a while.
+    pub(super) fn forget_recent(&self) {
+        let recent = self.decoded.lock().forget_recent();
+        drop(recent);
+    }
+
+    /// Decodes and transforms an object.
+    pub(super) fn read(&self, key: &Key, plain: &Encoded) -> Result<K, Error> {
+        let mut object = (self.decode)(plain, key, &Skip::nothing())?;
+        if let Some(Some(transform)) = self.transform.get() {
+            transform.apply(key, &mut object)?;
+        }
+        Ok(object)
+    }
+
+    fn in_block(&self, bytes: &[u8]) -> Bytes {
+        if bytes.len() > BLOCK / 4 {
+            return Bytes::copy_from_slice(bytes);
+        }
+        let mut block = self.block.lock();
+        if block.capacity() - block.len() < bytes.len() {
+            *block = BytesMut::with_capacity(BLOCK);
+        }
+        block.extend_from_slice(bytes);
+        block.split().freeze()
+    }
+
+    /// A list has been taken in: what came with it is to be compressed.
+    pub(crate) fn list_has_come(&self) {
+        *self.block.lock() = BytesMut::new();
+        self.listed.notify_one();
+    }
+
+    /// How many objects are still to be compressed.
+    pub(crate) fn waiting(&self) -> usize {
+        self.plain.load(Ordering::Relaxed)
+    }
+}
+
+impl<K> std::fmt::Debug for Packing<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Packing")
+            .field("waiting", &self.waiting())
+            .field("dictionary", &*self.dictionary.lock())
+            .finish_non_exhaustive()
+    }
+}

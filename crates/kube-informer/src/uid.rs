@@ -1,0 +1,22 @@
+//! Who an object is, beyond its name.
+
+use std::hash::{BuildHasher, Hasher};
+use std::num::NonZeroU64;
+
+use foldhash::fast::FixedState;
+
+/// A word for an object's `metadata.uid`, which tells two objects apart that had one name one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Uid(NonZeroU64);
+
+impl Uid {
+    /// None for an object that does not say.
+    pub(crate) fn of(uid: &str) -> Option<Uid> {
+        if uid.is_empty() {
+            return None;
+        }
+        let mut hasher = FixedState::default().build_hasher();
+        hasher.write(uid.as_bytes());
+        Some(Uid(NonZeroU64::new(hasher.finish()).unwrap_or(NonZeroU64::MIN)))
+    }
+}

@@ -1,0 +1,182 @@
+//! What an object says of itself.
+
+use serde_json::Value;
+
+use crate::json::{Head, decode, head, identity, matches, prune};
+use crate::{Identity, Skip};
+
+fn named<'a>(namespace: &'a str, name: &'a str, resource_version: &'a str, uid: &'a str) -> Identity<'a> {
+    Identity {
+        name: name.into(),
+        namespace: namespace.into(),
+        resource_version: resource_version.into(),
+        uid: uid.into(),
+    }
+}
+
+/// As Go writes an object of its own kinds: everything that is wanted comes first.
+const TYPED: &str = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"shop","uid":"3","resourceVersion":"7","labels":{"app":"we"#;
+
+/// As Go writes a custom resource.
+const SORTED: &str = r#"{"apiVersion":"e.com/v1","kind":"W","metadata":{"annotations":{"name":"no"},"labels":{"uid":"no"},"name":"a","namespace":"shop","resourceVersion":"7","uid":"3"},"spec":{"#;
+
+#[test]
+fn no_more_is_read_than_has_it() {
+    for text in [TYPED, SORTED] {
+        assert_eq!(
+            identity(text.as_bytes()).expect("it is there"),
+            named("shop", "a", "7", "3")
+        );
+        let head = head(text.as_bytes()).expect("it is there");
+        assert_eq!(head.identity, Some(named("shop", "a", "7", "3")));
+        let kind = head.kind.as_deref();
+        assert!(matches!(
+            (head.api_version.as_deref(), kind),
+            (Some("v1"), Some("Pod")) | (Some("e.com/v1"), Some("W"))
+        ));
+    }
+    let item = r#"{"metadata":{"name":"a","namespace":"shop","uid":"3","resourceVersion":"7", rubbish"#;
+    assert_eq!(
+        identity(item.as_bytes()).expect("it is there"),
+        named("shop", "a", "7", "3")
+    );
+    head(item.as_bytes()).expect_err("the type might still come");
+}
+
+#[test]
+fn the_order_of_fields_does_not_matter() {
+    let text = br#" { "spec" : {"kind":"no","metadata":{"name":"no"}} , "metadata":{"uid":null,"name":"a"},"status":[1,"}"],"apiVersion":"v1","kind":"Pod"} "#;
+    let expected = Head {
+        api_version: Some("v1".into()),
+        kind: Some("Pod".into()),
+        identity: Some(named("", "a", "", "")),
+    };
+    assert_eq!(head(text).expect("it is there"), expected);
+}
+
+#[test]
+fn what_is_missing_or_null_is_none() {
+    assert_eq!(head(b"{}").expect("an object"), Head::default());
+    let nulls = br#"{"kind":null,"apiVersion":null,"metadata":null}"#;
+    assert_eq!(head(nulls).expect("an object"), Head::default());
+    for text in [&b"{}"[..], nulls] {
+        assert!(
+            identity(text)
+                .unwrap_err()
+                .to_string()
+                .contains("expected metadata")
+        );
+    }
+    assert_eq!(
+        identity(br#"{"metadata":{}}"#).expect("metadata"),
+        Identity::default()
+    );
+}
+
+#[test]
+fn escapes_are_read_in_names_and_in_fields() {
+    let text = br#"{"m\u0065tadata":{"n\u0061me":"\u0061\ud83d\ude00","uid":"\"","namespace":"","resourceVersion":"1"}}"#;
+    let identity = identity(text).expect("it is there");
+    assert_eq!((&*identity.name, &*identity.uid), ("a\u{1f600}", "\""));
+}
+
+#[test]
+fn what_is_no_text_is_an_error_with_its_place() {
+    let rows: [(&[u8], &str); 8] = [
+        (
+            br#"{"metadata":{"name":5}}"#,
+            "metadata.name: expected a string, at byte 20",
+        ),
+        (
+            br#"{"metadata":{"name":["a"]}}"#,
+            "metadata.name: expected a string, at byte 20",
+        ),
+        (br#"{"metadata":[]}"#, "metadata: expected an object, at byte 12"),
+        (
+            b"{\"metadata\":{\"name\":\"\xff\"}}",
+            "metadata.name: expected text in UTF-8",
+        ),
+        (
+            b"{\"metadata\":{\"name\":\"\n\"}}",
+            "metadata.name: expected a string without control characters, at byte 21",
+        ),
+        (br#"{"metadata":{"uid":"\ud800"}}"#, "metadata.uid: "),
+        (
+            br#"{"metadata":{"uid":"x"#,
+            "metadata.uid: the JSON ends too early",
+        ),
+        (br"[]", "expected an object, at byte 0"),
+    ];
+    for (text, expected) in rows {
+        let error = identity(text).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}");
+        head(text).unwrap_err();
+    }
+    head(br#"{"kind":{}}"#).unwrap_err();
+}
+
+/// One reader takes the first of equal fields and another the last: they must not store one object under two names.
+#[test]
+fn what_makes_an_object_known_is_there_once_or_it_is_refused() {
+    let rows = [
+        r#"{"metadata":{"name":"a","name":"b"}}"#,
+        r#"{"metadata":{"name":"a"},"metadata":{"name":"b"}}"#,
+        r#"{"metadata":{"name":"a","uid":"1","namespace":"n","resourceVersion":"1","n\u0061me":"b"}}"#,
+        r#"{"metadata":{"name":"a","uid":"1","namespace":"n","resourceVersion":"1"},"spec":{},"metadata":null}"#,
+        r#"{"kind":"Pod","metadata":{},"apiVersion":"v1","kind":"Service"}"#,
+        r#"{"metadata":{"labels":{},"labels":{"app":"web"}}}"#,
+    ];
+    for text in rows {
+        let text = text.as_bytes();
+        for skip in [Skip::nothing(), Skip::managed_fields().path("spec").unwrap()] {
+            let error = decode::<Value>(text, &skip).unwrap_err();
+            assert!(error.is_data(), "{error}");
+            let mut out = b"before".to_vec();
+            let error = prune(text, &skip, &mut out).unwrap_err();
+            assert!(error.is_data() && error.to_string().contains("twice"), "{error}");
+            assert_eq!(out, b"before");
+        }
+    }
+    assert!(
+        identity(rows[0].as_bytes()).unwrap_err().is_data(),
+        "it is seen where it is read"
+    );
+    let elsewhere =
+        br#"{"spec":{"name":1,"name":2,"metadata":{"name":1,"name":2}},"items":[{"kind":1,"kind":2}]}"#;
+    decode::<Value>(elsewhere, &Skip::nothing()).expect("only the object itself matters");
+    prune(elsewhere, &Skip::nothing(), &mut Vec::new()).expect("only the object itself matters");
+}
+
+#[test]
+fn labels_are_matched_where_they_stand() {
+    let selector = |text: &str| text.parse().expect("a selector");
+    let pod =
+        br#"{"spec":{},"metadata":{"name":"a","labels":{"app":"web","tier":"front","n":"5"}},"status":"#;
+    for (text, expected) in [
+        ("", true),
+        ("app=web", true),
+        ("app=web,tier in (front,back),n>4", true),
+        ("app!=web", false),
+        ("!legacy,app", true),
+        ("legacy", false),
+    ] {
+        assert_eq!(matches(pod, &selector(text)).expect("labels"), expected, "{text}");
+    }
+    for none in [
+        &br#"{"metadata":{"labels":null}}"#[..],
+        br#"{"metadata":null}"#,
+        b"{}",
+        br#"{"metadata":{}}"#,
+    ] {
+        assert!(!matches(none, &selector("app")).expect("no labels"));
+        assert!(matches(none, &selector("!app")).expect("no labels"));
+    }
+    let escaped = br#"{"metadata":{"labels":{"\u0061pp":"w\u0065b","app":"last"}}}"#;
+    assert!(matches(escaped, &selector("app=last")).expect("labels"));
+    let twice = br#"{"metadata":{"labels":{"app":"first","app":"last"}}}"#;
+    assert!(matches(twice, &selector("app=last")).expect("labels"));
+    for wrong in [r#"{"a":5}"#, "[]", "\"a\"", r#"{"a":"b""#, r#"{"a":null}"#] {
+        let text = format!(r#"{{"metadata":{{"labels":{wrong}"#);
+        matches(text.as_bytes(), &selector("a")).unwrap_err();
+    }
+}

@@ -1,0 +1,265 @@
+//! Lists, however the bytes arrive.
+
+use bytes::Bytes;
+use fastrand::Rng;
+
+use crate::json::{Error, Items, ListHead, ListReader};
+
+const LIMIT: usize = 1 << 20;
+
+/// The items of a list that comes in these pieces, and its head.
+pub(super) fn read<'a>(
+    limit: usize,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> Result<(Vec<Bytes>, ListHead), Error> {
+    let mut reader = ListReader::new(limit);
+    let mut items = Vec::new();
+    for piece in pieces {
+        reader.push(Bytes::copy_from_slice(piece));
+        while let Some(item) = reader.next_item()? {
+            items.push(item);
+        }
+    }
+    Ok((items, reader.finish()?))
+}
+
+fn whole(text: &str) -> Result<(Vec<Bytes>, ListHead), Error> {
+    read(LIMIT, [text.as_bytes()])
+}
+
+/// As Go writes lists of its own kinds, but with white space, escapes and fields that lists do not have.
+const TYPED: &str = "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"10\",\
+    \"x\":[1],\"continue\":\"t\\u0031\",\"remainingItemCount\":5},\"more\":{\"items\":[1]}, \"n\":-1.5e3 ,\
+    \"items\":[{\"a\":\"}]\\\\\"} , {\"\u{e4}\":[\"\\\"\"]},5,\"s\", null,[]]}\n";
+
+/// As Go writes lists of custom resources.
+const SORTED: &str = "{\"apiVersion\":\"e.com/v1\",\"items\":[{\"a\":1},{}],\"kind\":\"WList\",\
+    \"metadata\":{\"continue\":\"\",\"resourceVersion\":\"10\"}}";
+
+#[test]
+fn a_list_is_the_same_wherever_its_bytes_are_cut() {
+    let (items, head) = whole(TYPED).expect("a list");
+    assert_eq!(
+        items,
+        [
+            "{\"a\":\"}]\\\\\"}",
+            "{\"\u{e4}\":[\"\\\"\"]}",
+            "5",
+            "\"s\"",
+            "null",
+            "[]"
+        ]
+    );
+    let expected = ListHead {
+        api_version: Some("v1".into()),
+        kind: Some("PodList".into()),
+        resource_version: Some("10".into()),
+        continue_token: Some("t1".into()),
+        remaining_item_count: Some(5),
+        items: Items::There(6),
+    };
+    assert_eq!(head, expected);
+    for text in [TYPED, SORTED] {
+        let (items, head) = whole(text).expect("a list");
+        let text = text.as_bytes();
+        for first in 0..=text.len() {
+            for second in first..=text.len() {
+                let pieces = [&text[..first], &text[first..second], &text[second..]];
+                let cut = read(LIMIT, pieces).expect("a list");
+                assert_eq!(cut, (items.clone(), head.clone()), "cut at {first} and {second}");
+            }
+        }
+        assert_eq!(read(LIMIT, text.chunks(1)).expect("a list"), (items, head));
+    }
+}
+
+#[test]
+fn the_head_is_known_as_soon_as_it_has_come() {
+    let mut reader = ListReader::new(LIMIT);
+    reader.push(Bytes::from_static(SORTED.as_bytes()));
+    reader.next_item().expect("an item").expect("it is whole");
+    assert_eq!(reader.so_far().api_version.as_deref(), Some("e.com/v1"));
+    assert_eq!(
+        (&reader.so_far().kind, reader.so_far().items),
+        (&None, Items::There(1))
+    );
+    reader.next_item().expect("an item").expect("it is whole");
+    assert_eq!(reader.next_item().expect("the end"), None);
+    assert_eq!(reader.so_far().kind.as_deref(), Some("WList"));
+    assert_eq!(reader.so_far().resource_version.as_deref(), Some("10"));
+}
+
+#[test]
+fn an_item_that_came_in_one_piece_is_not_copied() {
+    let piece = Bytes::from_static(SORTED.as_bytes());
+    let mut reader = ListReader::new(LIMIT);
+    reader.push(piece.clone());
+    while let Some(item) = reader.next_item().expect("a list") {
+        assert!(piece.as_ptr_range().contains(&item.as_ptr()));
+    }
+}
+
+#[test]
+fn an_empty_list_a_null_and_none_are_told_apart() {
+    for (text, items) in [
+        (r#"{"items":[]}"#, Items::There(0)),
+        (r#"{"items":[ ] }"#, Items::There(0)),
+        (r#"{"items":null}"#, Items::Null),
+        (
+            r#"{"items":null ,"kind":null,"metadata":null,"apiVersion":null}"#,
+            Items::Null,
+        ),
+        ("{}", Items::Missing),
+        (
+            r#"{"kind":null,"metadata":{"resourceVersion":null}}"#,
+            Items::Missing,
+        ),
+    ] {
+        let (none, head) = whole(text).expect("a list");
+        assert!(none.is_empty());
+        assert_eq!(
+            head,
+            ListHead {
+                items,
+                ..ListHead::default()
+            },
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn half_a_list_is_refused_wherever_it_ends() {
+    for text in [TYPED.trim_end(), SORTED] {
+        for end in 0..text.len() {
+            for size in [1, LIMIT] {
+                let error = read(LIMIT, text.as_bytes()[..end].chunks(size)).unwrap_err();
+                assert!(error.is_cut_short(), "{error}");
+                assert_eq!(error.offset(), end);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_no_list_is_refused_and_its_place_is_said() {
+    let rows = [
+        ("<html>", "expected a list, at byte 0"),
+        ("[]", "expected a list, at byte 0"),
+        ("\"text\"", "expected a list, at byte 0"),
+        (r#"{"items":5}"#, "items: expected a list, at byte 9"),
+        (r#"{"items":{}}"#, "items: expected a list, at byte 9"),
+        (r#"{"items":nul}"#, "items: expected a list, at byte 9"),
+        (r#"{"items":nullnull}"#, "items: expected the end, at byte 13"),
+        (r#"{"items":[1,]}"#, "items[1]: expected a value, at byte 12"),
+        (r#"{"items":[,1]}"#, "items[0]: expected a value, at byte 10"),
+        (
+            r#"{"items":[1 2]}"#,
+            "items: expected a comma or the end, at byte 12",
+        ),
+        (
+            r#"{"items":[1}"#,
+            "items: expected a comma or the end, at byte 11",
+        ),
+        (
+            r#"{"items":[],"items":[]}"#,
+            "the field is there twice, at byte 12",
+        ),
+        (
+            r#"{"kind":"a","kind":"a"}"#,
+            "the field is there twice, at byte 12",
+        ),
+        (r#"{"kind":5}"#, "kind: expected a string, at byte 8"),
+        (r#"{"metadata":[]}"#, "metadata: expected an object, at byte 12"),
+        (
+            r#"{"metadata":{"resourceVersion":5}}"#,
+            "metadata: expected a string, at byte 31",
+        ),
+        (
+            r#"{"metadata":{"resourceVersion":"1","resourceVersion":"2"}}"#,
+            "metadata: the field is there twice",
+        ),
+        (r#"{"kind" "a"}"#, "kind: expected a colon, at byte 8"),
+        (r#"{"kind":}"#, "kind: expected a value, at byte 8"),
+        ("{,}", "expected a field's name, at byte 1"),
+        (r#"{"a":1,}"#, "expected a field's name, at byte 7"),
+        (r#"{"a":1 "b":2}"#, "expected a comma or the end, at byte 7"),
+        ("{} x", "expected the end, at byte 3"),
+    ];
+    for (text, expected) in rows {
+        let error = whole(text).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{text}: {error}");
+        let in_bytes = read(LIMIT, text.as_bytes().chunks(1)).unwrap_err().to_string();
+        assert_eq!(in_bytes, error);
+    }
+}
+
+#[test]
+fn an_item_beyond_the_limit_is_an_error_before_its_end() {
+    let read = |text: &[u8], size: usize| read(8, text.chunks(size));
+    for size in [1, 3, 100] {
+        let (items, _) = read(br#"{"items":[{"a":12},{"b":34}]}"#, size).expect("as long as allowed");
+        assert_eq!(items.len(), 2);
+        for text in [
+            &br#"{"items":[{"a":12},{"a":123}"#[..],
+            br#"{"items":[{"a":12},{"a":1234"#,
+        ] {
+            let error = read(text, size).unwrap_err();
+            assert!(error.is_too_long());
+            assert_eq!(
+                error.to_string(),
+                "items[1]: longer than 8 bytes, which is the limit, at byte 19"
+            );
+        }
+        let (_, head) = read(br#"{"other":[1,2,3,4,5,6,7,8,9],"items":[]}"#, size).expect("nobody keeps it");
+        assert_eq!(head.items, Items::There(0));
+    }
+}
+
+#[test]
+fn a_reader_that_failed_stays_so() {
+    for broken in ["[", "{\"items\":]", "{\"kind\":\"\\ud800\""] {
+        let mut reader = ListReader::new(LIMIT);
+        reader.push(Bytes::from_static(broken.as_bytes()));
+        reader.next_item().unwrap_err();
+        reader.push(Bytes::from_static(br#"{"items":[1]}"#));
+        reader.next_item().unwrap_err();
+        reader.finish().unwrap_err();
+    }
+}
+
+#[test]
+fn items_that_were_not_asked_for_are_not_lost_in_silence() {
+    let mut reader = ListReader::new(LIMIT);
+    reader.push(Bytes::from_static(SORTED.as_bytes()));
+    reader.finish().unwrap_err();
+}
+
+#[test]
+fn depth_costs_nothing() {
+    let item = "[".repeat(100_000) + &"]".repeat(100_000);
+    let (items, _) = whole(&format!(r#"{{"x":{item},"items":[{item}]}}"#)).expect("a list");
+    assert_eq!(items, [item]);
+}
+
+/// Whatever the bytes are, how they are cut decides nothing.
+#[test]
+fn mutated_lists_are_read_the_same_in_any_pieces() {
+    let mut rng = Rng::with_seed(11);
+    for round in 0..8_000 {
+        let mut text = [TYPED, SORTED][rng.usize(..2)].as_bytes().to_vec();
+        for _ in 0..rng.usize(1..4) {
+            let at = rng.usize(..text.len());
+            text[at] = b"\"\\{}[],: x5n\xc3"[rng.usize(..13)];
+        }
+        let words = |read: Result<_, Error>| read.map_err(|error| error.to_string());
+        let limit = [6, LIMIT][rng.usize(..2)];
+        let expected = words(read(limit, [&*text]));
+        let size = rng.usize(1..40);
+        assert_eq!(
+            words(read(limit, text.chunks(size))),
+            expected,
+            "{round}, pieces of {size}"
+        );
+    }
+}

@@ -1,0 +1,9 @@
+mod decode;
+mod head;
+mod hostile;
+mod lines;
+mod list;
+mod prune;
+mod random;
+mod scan;
+mod watch;

@@ -1,0 +1,204 @@
+//! Whether bytes are an object, without making one.
+
+use std::sync::OnceLock;
+
+use super::decode::{VALUES, VALUES_PER_BYTE};
+use super::error::Reason;
+use super::forms::{double, int_or_string, only_field, quantity, time_of};
+use super::read::{Content, Fields};
+use super::{Envelope, Error, MAGIC, MAX_DEPTH, Schema};
+use crate::table::{Container, Field, Kind, MessageId, Omitted, Table, table};
+
+impl Schema {
+    /// Reads a message to its last field and keeps nothing of it.
+    ///
+    /// What this finds to be good can be read as the type that k8s-openapi has for the kind, if that is
+    /// [covered](Self::covers), and takes a fraction of the time. What it refuses may be good all the same: a time that is
+    /// missing where there should be one, some types take and some do not. And types with demands of their own, as that a
+    /// text is an address, may refuse what is found good here.
+    ///
+    /// ```
+    /// use kube_wire::protobuf::{Envelope, Schema, encode};
+    ///
+    /// let bytes = encode(&serde_json::json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}))?;
+    /// let node = Envelope::parse(&bytes)?.raw;
+    /// let schema = Schema::of("v1", "Node").expect("Kubernetes has nodes");
+    /// assert!(schema.check(node).is_ok());
+    /// assert!(schema.check(&node[..3]).is_err());
+    /// # Ok::<(), kube_wire::protobuf::Error>(())
+    /// ```
+    pub fn check(&self, message: &[u8]) -> Result<(), Error> {
+        let mut checker = Checker {
+            table: table(),
+            messages: 0,
+        };
+        checker.message(self.id, message, 0)?;
+        // A reader gives up where bytes stand for too many values of which the wire has nothing.
+        let most = checker.messages.saturating_mul(most_absent());
+        if most
+            > message
+                .len()
+                .saturating_mul(VALUES_PER_BYTE)
+                .saturating_add(VALUES)
+        {
+            return Err(Reason::TooLarge.into());
+        }
+        Ok(())
+    }
+}
+
+struct Checker {
+    table: &'static Table,
+    /// How many there were.
+    messages: usize,
+}
+
+impl Checker {
+    fn message(&mut self, id: MessageId, message: &[u8], depth: usize) -> Result<(), Error> {
+        if depth >= MAX_DEPTH {
+            return Err(Reason::TooDeep.into());
+        }
+        self.messages += 1;
+        let description = self.table.message(id);
+        let fields = self.table.fields(description);
+        let (mut at, mut seen) = (0, 0_u64);
+        let mut wire = Fields::of(message);
+        while let Some((number, content)) = wire.next()? {
+            // Mostly a field comes again, or the next one does.
+            while at < fields.len() && u64::from(fields[at].number) < number {
+                at += 1;
+            }
+            if at == fields.len() || u64::from(fields[at].number) != number {
+                let Ok(found) = fields.binary_search_by(|field| u64::from(field.number).cmp(&number)) else {
+                    at = 0;
+                    continue;
+                };
+                at = found;
+            }
+            let field = &fields[at];
+            seen |= 1 << at;
+            self.field(field, content, depth)
+                .map_err(|error| error.in_field(field.name))?;
+        }
+        let mut absent = description.always_printed & !seen;
+        while absent != 0 {
+            let field = &fields[absent.trailing_zeros() as usize];
+            absent &= absent - 1;
+            self.absent(field)?;
+        }
+        Ok(())
+    }
+
+    fn field(&mut self, field: &Field, content: Content<'_>, depth: usize) -> Result<(), Error> {
+        match (field.container, field.kind, content) {
+            (Container::Map, kind, _) => {
+                let mut entry = Fields::of(content.bytes()?);
+                let mut value = None;
+                while let Some((number, content)) = entry.next()? {
+                    match number {
+                        1 => drop(content.bytes()?),
+                        2 => {
+                            self.value(field, kind, content, depth)?;
+                            value = Some(());
+                        }
+                        _ => {}
+                    }
+                }
+                match value {
+                    Some(()) => Ok(()),
+                    None => absent_value(field),
+                }
+            }
+            (Container::List, Kind::Bool | Kind::Int32 | Kind::Int64, Content::Bytes(packed)) => {
+                let mut numbers = Fields::of(packed);
+                while numbers.next_packed()?.is_some() {}
+                Ok(())
+            }
+            (_, kind, _) => self.value(field, kind, content, depth),
+        }
+    }
+
+    fn value(&mut self, field: &Field, kind: Kind, content: Content<'_>, depth: usize) -> Result<(), Error> {
+        match kind {
+            Kind::String | Kind::Bytes => content.bytes().map(|_| ()),
+            Kind::Bool | Kind::Int32 | Kind::Int64 => content.varint().map(|_| ()),
+            Kind::Double => double(content.double()?).map(|_| ()),
+            Kind::Time | Kind::MicroTime => match time_of(content.bytes()?, kind == Kind::MicroTime)? {
+                Some(_) => Ok(()),
+                None => absent_value(field),
+            },
+            Kind::Quantity => quantity(content.bytes()?).map(|_| ()),
+            Kind::IntOrString => int_or_string(content.bytes()?).map(|_| ()),
+            Kind::Message(id) => self.message(id, content.bytes()?, depth + 1),
+            Kind::Json => match only_field(content.bytes()?)? {
+                None | Some(b"") => Ok(()),
+                Some(raw) if raw.starts_with(MAGIC) => {
+                    let envelope = Envelope::parse(raw)?;
+                    let (api_version, kind) = (envelope.api_version, envelope.kind);
+                    let id = self.table.kind(api_version, kind);
+                    let id = id.ok_or_else(|| Error::unknown_kind(api_version, kind))?;
+                    self.message(id, envelope.raw, depth + 1)
+                }
+                // What is ignored is not looked at as closely, and embedded JSON is rare.
+                Some(raw) => match serde_json::from_slice::<serde_json::Value>(raw) {
+                    Ok(_) => Ok(()),
+                    Err(error) => Err(Error::invalid(format!("not JSON: {error}"))),
+                },
+            },
+        }
+    }
+
+    /// A field of which the wire has nothing, and which is printed all the same.
+    fn absent(&mut self, field: &Field) -> Result<(), Error> {
+        match (field.container, field.kind) {
+            (Container::One, Kind::Message(id)) if !field.pointer => self
+                .message(id, b"", MAX_DEPTH / 2)
+                .map_err(|error| error.in_field(field.name)),
+            (Container::One, Kind::Time | Kind::MicroTime) => absent_value(field),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A value that is `null` in JSON: some types do not take it for a time.
+fn absent_value(field: &Field) -> Result<(), Error> {
+    let is_time = matches!(field.kind, Kind::Time | Kind::MicroTime);
+    let is_needed = field.container != Container::One || field.omitted == Omitted::Never;
+    if is_time && is_needed && !field.pointer {
+        return Err(Error::invalid("a time is missing").in_field(field.name));
+    }
+    Ok(())
+}
+
+/// How many values any message can have in JSON of which the wire has nothing: in itself, and in messages that are printed
+/// although they are not there.
+fn most_absent() -> usize {
+    static MOST: OnceLock<usize> = OnceLock::new();
+    *MOST.get_or_init(|| {
+        let table = table();
+        table
+            .ids()
+            .map(|id| absent_in(table, id, 0))
+            .max()
+            .unwrap_or_default()
+            + 1
+    })
+}
+
+fn absent_in(table: &Table, id: MessageId, depth: usize) -> usize {
+    if depth >= MAX_DEPTH {
+        return usize::MAX / 2;
+    }
+    let message = table.message(id);
+    let fields = table.fields(message).iter().enumerate();
+    let printed = fields.filter(|(at, _)| message.always_printed & (1 << at) != 0);
+    printed.fold(0, |sum: usize, (_, field)| {
+        let inside = match field.kind {
+            Kind::Message(id) if field.container == Container::One && !field.pointer => {
+                absent_in(table, id, depth + 1)
+            }
+            _ => 0,
+        };
+        sum.saturating_add(1).saturating_add(inside)
+    })
+}

@@ -1,0 +1,114 @@
+//! The values of a list.
+
+use std::borrow::Cow;
+use std::slice;
+
+use serde::de::{DeserializeSeed, SeqAccess};
+use serde_json::Value as Json;
+
+use super::super::Error;
+use super::super::read::{Content, Fields, Run};
+use super::Reading;
+use super::gathered::Found;
+use super::value::{Held, Value};
+use crate::skip::Within;
+use crate::table::Kind;
+
+/// A list that is being read.
+#[derive(Debug)]
+pub(super) struct Elements<'de, 'x> {
+    pub(super) reading: &'x Reading,
+    pub(super) kind: Kind,
+    pub(super) within: Within<'x>,
+    pub(super) depth: usize,
+    pub(super) source: Source<'de, 'x>,
+    /// How many have been read.
+    pub(super) index: usize,
+}
+
+/// Where the values come from.
+#[derive(Debug)]
+pub(super) enum Source<'de, 'x> {
+    Run(Run<'de>),
+    Many {
+        found: Cow<'x, [Found<'de>]>,
+        at: usize,
+        /// Numbers that are left of those that were packed together.
+        packed: Fields<'de>,
+    },
+    Json(slice::Iter<'x, Json>),
+}
+
+impl<'de, 'x> Source<'de, 'x> {
+    pub(super) fn many(found: Cow<'x, [Found<'de>]>) -> Self {
+        Self::Many {
+            found,
+            at: 0,
+            packed: Fields::of(b""),
+        }
+    }
+
+    pub(super) fn none() -> Self {
+        Self::many(Cow::Borrowed(&[]))
+    }
+
+    fn next(&mut self, kind: Kind) -> Result<Option<Held<'de, 'x>>, Error> {
+        match self {
+            Self::Run(run) => {
+                run.count = run.count.saturating_sub(1);
+                Ok(run.fields.next()?.map(|(_, content)| Held::One(content)))
+            }
+            Self::Json(values) => Ok(values.next().map(Held::Json)),
+            Self::Many { found, at, packed } => loop {
+                if let Some(number) = packed.next_packed()? {
+                    return Ok(Some(Held::One(Content::Varint(number))));
+                }
+                let Some((_, content)) = found.get(*at) else {
+                    return Ok(None);
+                };
+                *at += 1;
+                match (kind, content) {
+                    (Kind::Bool | Kind::Int32 | Kind::Int64, Content::Bytes(numbers)) => {
+                        *packed = Fields::of(numbers);
+                    }
+                    _ => return Ok(Some(Held::One(*content))),
+                }
+            },
+        }
+    }
+
+    fn left(&self) -> usize {
+        match self {
+            Self::Run(run) => run.count,
+            Self::Many { found, at, .. } => found.len() - at,
+            Self::Json(values) => values.len(),
+        }
+    }
+}
+
+impl<'de> SeqAccess<'de> for Elements<'de, '_> {
+    type Error = Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
+        let Some(held) = self.source.next(self.kind)? else {
+            return Ok(None);
+        };
+        let value = Value {
+            reading: self.reading,
+            held,
+            kind: self.kind,
+            within: self.within,
+            depth: self.depth,
+        };
+        let index = self.index;
+        self.index += 1;
+        match seed.deserialize(&value) {
+            Ok(value) => Ok(Some(value)),
+            Err(error) => Err(error.at_index(index)),
+        }
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.source.left())
+    }
+}

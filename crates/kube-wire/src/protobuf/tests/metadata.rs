@@ -1,0 +1,108 @@
+//! Metadata without the object.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::super::Schema;
+use super::random::Maker;
+use super::typed::{reference, schemas};
+use crate::Skip;
+use crate::selector::Selector;
+
+#[test]
+fn identities_labels_and_metadata_are_those_of_the_object() {
+    for messy in [false, true] {
+        let mut maker = Maker::new(11, messy);
+        for schema in schemas().filter(|schema| schema.metadata.is_some()) {
+            for _ in 0..10 {
+                let message = maker.message(schema.id, 0);
+                let object = reference(schema, &message).unwrap();
+                let metadata = &object["metadata"];
+                let identity = schema.identity(&message).unwrap();
+                for (name, found) in [
+                    ("name", &identity.name),
+                    ("namespace", &identity.namespace),
+                    ("resourceVersion", &identity.resource_version),
+                    ("uid", &identity.uid),
+                ] {
+                    assert_eq!(
+                        metadata[name].as_str().unwrap_or_default(),
+                        *found,
+                        "{schema:?} {name}"
+                    );
+                }
+                let labels: BTreeMap<String, String> = schema
+                    .labels(&message)
+                    .map(|label| label.map(|(key, value)| (key.into(), value.into())))
+                    .collect::<Result<_, _>>()
+                    .unwrap();
+                let wanted: Option<BTreeMap<String, String>> =
+                    serde_json::from_value(metadata["labels"].clone()).unwrap();
+                assert_eq!(labels, wanted.unwrap_or_default());
+                for selector in ["", "a", "!a", "name=b", "a in (a, b)", "a.b/c!=a"] {
+                    let selector: Selector = selector.parse().unwrap();
+                    assert_eq!(
+                        schema.matches(&message, &selector).unwrap(),
+                        selector.matches(&labels)
+                    );
+                }
+                let found: Value = schema.metadata(&message, &Skip::nothing()).unwrap();
+                assert_eq!(found, *metadata);
+            }
+        }
+    }
+}
+
+#[test]
+fn labels_that_are_not_text_are_matched_as_they_are_printed() {
+    let schema = Schema::of("v1", "Pod").unwrap();
+    // a: \xff, then a: b
+    let message = b"\x0a\x10\x5a\x06\x0a\x01a\x12\x01\xff\x5a\x06\x0a\x01a\x12\x01b";
+    let selects = |text: &str| schema.matches(message, &text.parse().unwrap()).unwrap();
+    assert!(selects("a=b") && selects("a") && !selects("a!=b"));
+    let labels: Vec<_> = schema.labels(message).map(|label| label.unwrap().1).collect();
+    assert_eq!(labels, ["\u{fffd}", "b"]);
+}
+
+#[test]
+fn metadata_leaves_out_what_is_to_be_left_out() {
+    #[derive(Deserialize)]
+    struct Metadata<'a> {
+        name: &'a str,
+    }
+    let mut maker = Maker::new(12, false);
+    let schema = Schema::of("v1", "Pod").unwrap();
+    let mut had_some = false;
+    for _ in 0..50 {
+        let message = maker.message(schema.id, 0);
+        let all: Value = schema.metadata(&message, &Skip::nothing()).unwrap();
+        let pruned: Value = schema.metadata(&message, &Skip::managed_fields()).unwrap();
+        had_some |= all.get("managedFields").is_some();
+        assert_eq!(pruned.get("managedFields"), None);
+        if let Ok(Metadata { name }) = schema.metadata(&message, &Skip::nothing()) {
+            assert_eq!(all["name"], name);
+        }
+    }
+    assert!(had_some);
+}
+
+#[test]
+fn what_is_no_object_has_no_identity() {
+    let schema = Schema::of("v1", "PodList").unwrap();
+    assert_eq!(
+        schema.identity(b"\x0a\x03\x12\x01\x37").unwrap(),
+        crate::Identity::default()
+    );
+    assert_eq!(schema.labels(b"\x0a\x03\x12\x01\x37").count(), 0);
+    assert!(
+        Schema::of("v1", "Pod")
+            .unwrap()
+            .identity(b"\x0a\x05\x0a")
+            .is_err()
+    );
+    let mut broken = Schema::of("v1", "Pod").unwrap().labels(b"\x0a\x02\x5a\x05");
+    assert!(broken.next().unwrap().is_err());
+    assert!(broken.next().is_none());
+}

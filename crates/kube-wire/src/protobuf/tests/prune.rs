@@ -1,0 +1,132 @@
+//! Messages without some of their fields.
+
+use serde_json::{Value, json};
+
+use super::super::Schema;
+use super::random::Maker;
+use super::typed::schemas;
+use crate::Skip;
+
+/// Paths to leave out: of a value that was found, some of those that are in it.
+fn paths(value: &Value, path: &str, random: &mut fastrand::Rng, found: &mut Vec<String>) {
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| paths(value, path, random, found)),
+        Value::Object(members) => {
+            for (key, value) in members.iter().filter(|(key, _)| !key.is_empty()) {
+                let path = format!("{path}[{key}]");
+                if random.u8(..) < 25 {
+                    found.push(path);
+                } else {
+                    paths(value, &path, random, found);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Takes a field out of JSON, which is what leaving out means.
+fn remove(value: &mut Value, steps: &[&str]) {
+    match (value, steps) {
+        (Value::Array(values), _) => values.iter_mut().for_each(|value| remove(value, steps)),
+        (Value::Object(members), [last]) => drop(members.remove(*last)),
+        (Value::Object(members), [first, rest @ ..]) => {
+            if let Some(value) = members.get_mut(*first) {
+                remove(value, rest);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A map that has lost its entries is empty, null or absent.
+fn without_empty(value: &mut Value) {
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(without_empty),
+        Value::Object(members) => {
+            members.values_mut().for_each(without_empty);
+            members.retain(|_, value| *value != json!({}) && !value.is_null());
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn pruning_and_skipping_leave_out_the_same_and_nothing_else() {
+    for messy in [false, true] {
+        let mut maker = Maker::new(13, messy);
+        let mut random = fastrand::Rng::with_seed(14);
+        for schema in schemas() {
+            for _ in 0..8 {
+                let message = maker.message(schema.id, 0);
+                let mut wanted: Value = schema.decode(&message, &Skip::nothing()).unwrap();
+                let mut found = Vec::new();
+                paths(&wanted, "", &mut random, &mut found);
+                let mut skip = Skip::nothing();
+                for path in found {
+                    let Ok(more) = skip.clone().path(&path) else {
+                        continue;
+                    };
+                    skip = more;
+                    let steps: Vec<&str> = path.split(['[', ']']).filter(|step| !step.is_empty()).collect();
+                    remove(&mut wanted, &steps);
+                }
+                let skipped: Value = schema.decode(&message, &skip).unwrap();
+                assert_eq!(skipped, wanted, "{schema:?} {skip:?} {message:?}");
+
+                let mut pruned = b"before".to_vec();
+                schema.prune(&message, &skip, &mut pruned).unwrap();
+                assert!(pruned.starts_with(b"before"));
+                let mut left: Value = schema.decode(&pruned[6..], &skip).unwrap();
+                without_empty(&mut left);
+                without_empty(&mut wanted);
+                assert_eq!(left, wanted, "{schema:?} {skip:?} {message:?}");
+                if skip.is_nothing() {
+                    assert_eq!(&pruned[6..], message);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn pruned_messages_are_as_kubernetes_would_have_written_them() {
+    let name = "k8s.io.api.core.v1.Pod";
+    let fields = json!([{"manager": "m", "fieldsV1": {"f:a": "x".repeat(300)}}]);
+    let pod =
+        json!({"metadata": {"name": "a", "managedFields": fields}, "spec": {"containers": [{"name": "c"}]}});
+    let mut without = pod.clone();
+    without["metadata"]
+        .as_object_mut()
+        .unwrap()
+        .remove("managedFields");
+    let mut pruned = Vec::new();
+    let message = super::encode_message(name, &pod).unwrap();
+    let schema = Schema::of("v1", "Pod").unwrap();
+    schema
+        .prune(&message, &Skip::managed_fields(), &mut pruned)
+        .unwrap();
+    assert_eq!(pruned, super::encode_message(name, &without).unwrap());
+}
+
+#[test]
+fn fields_that_nobody_knows_are_kept() {
+    // 100 in the object and in its metadata, around managedFields (17)
+    let message = b"\xa0\x06\x01\x0a\x09\xa0\x06\x01\x8a\x01\x00\xa0\x06\x02";
+    let mut pruned = Vec::new();
+    let schema = Schema::of("v1", "Pod").unwrap();
+    schema
+        .prune(message, &Skip::managed_fields(), &mut pruned)
+        .unwrap();
+    assert_eq!(pruned, b"\xa0\x06\x01\x0a\x06\xa0\x06\x01\xa0\x06\x02");
+}
+
+#[test]
+fn a_message_that_cannot_be_pruned_adds_nothing() {
+    let mut out = b"before".to_vec();
+    let schema = Schema::of("v1", "Pod").unwrap();
+    for message in [&b"\x0a\x03\x8a\x01\x05"[..], b"\x12\x00\x0a\x09", b"\x08\x01"] {
+        assert!(schema.prune(message, &Skip::managed_fields(), &mut out).is_err());
+        assert_eq!(out, b"before");
+    }
+}

@@ -1,0 +1,415 @@
+//! Reading into types that programs write for themselves.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::{Value, json};
+
+use super::super::write::Writer;
+use super::super::{Envelope, MAX_DEPTH, Schema, encode};
+use super::typed::reference;
+use crate::Skip;
+
+fn pod() -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {
+            "name": "a", "namespace": "n", "labels": {"1": "x", "2": "y"},
+            "creationTimestamp": "2026-01-02T03:04:05Z",
+            "managedFields": [{"fieldsV1": {"f:a": {"f:b": {}}, "n": 7}}],
+        },
+        "spec": {
+            "containers": [
+                {
+                    "name": "c", "image": "i:1",
+                    "resources": {"limits": {"cpu": "1"}},
+                    "livenessProbe": {"httpGet": {"port": "web"}, "periodSeconds": 3},
+                },
+                {"name": "d", "imagePullPolicy": "Always", "resources": {}, "ports": [{"containerPort": 80}]},
+            ],
+            "priority": -5,
+            "restartPolicy": "Never",
+        },
+        "status": {"phase": "Running", "containerStatuses": [{
+            "name": "c", "state": {"running": {"startedAt": "2026-01-02T03:04:05Z"}}, "lastState": {},
+            "ready": true, "restartCount": 2, "image": "", "imageID": "",
+        }]},
+    })
+}
+
+fn message(object: &Value) -> (Schema, Vec<u8>) {
+    let (api_version, kind) = (
+        object["apiVersion"].as_str().unwrap(),
+        object["kind"].as_str().unwrap(),
+    );
+    let bytes = encode(object).unwrap();
+    (
+        Schema::of(api_version, kind).unwrap(),
+        Envelope::parse(&bytes).unwrap().raw.to_vec(),
+    )
+}
+
+/// The type reads the same from both forms.
+#[track_caller]
+fn same<T: DeserializeOwned + PartialEq + std::fmt::Debug>(object: &Value) -> T {
+    let (schema, message) = message(object);
+    let json = serde_json::to_string(&reference(schema, &message).unwrap()).unwrap();
+    let wanted: T = serde_json::from_str(&json).unwrap();
+    let found: T = schema.decode(&message, &Skip::nothing()).unwrap();
+    assert_eq!(found, wanted);
+    found
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Projection {
+    metadata: Metadata,
+    spec: Spec,
+    status: Status,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct Metadata {
+    name: Box<str>,
+    #[serde(default)]
+    labels: HashMap<u32, char>,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Spec {
+    containers: Vec<Container>,
+    priority: Option<i8>,
+    restart_policy: RestartPolicy,
+    node_name: Option<String>,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Container {
+    name: String,
+    liveness_probe: Option<Probe>,
+    image_pull_policy: Option<Word>,
+    #[serde(default)]
+    ports: Vec<BTreeMap<Word, u16>>,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+struct Word(String);
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Probe {
+    period_seconds: u64,
+    http_get: Get,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct Get {
+    port: Port,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+enum Port {
+    Number(i32),
+    Name(String),
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+enum RestartPolicy {
+    Always,
+    Never,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Status {
+    phase: String,
+    container_statuses: Vec<ContainerStatus>,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct ContainerStatus {
+    state: State,
+    ready: bool,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum State {
+    Waiting {
+        reason: String,
+    },
+    #[serde(rename_all = "camelCase")]
+    Running {
+        started_at: String,
+    },
+}
+
+#[test]
+fn structs_enums_newtypes_and_maps_are_read() {
+    let found: Projection = same(&pod());
+    assert_eq!(found.metadata.labels, HashMap::from([(1, 'x'), (2, 'y')]));
+    assert_eq!(found.spec.restart_policy, RestartPolicy::Never);
+    let running = State::Running {
+        started_at: "2026-01-02T03:04:05Z".into(),
+    };
+    assert_eq!(found.status.container_statuses[0].state, running);
+    assert_eq!(
+        found.spec.containers[0]
+            .liveness_probe
+            .as_ref()
+            .unwrap()
+            .http_get
+            .port,
+        Port::Name("web".into())
+    );
+}
+
+#[test]
+fn what_is_flattened_or_kept_as_it_is_is_read() {
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Dynamic {
+        #[serde(flatten)]
+        types: Option<Types>,
+        metadata: Metadata,
+        #[serde(flatten)]
+        data: Value,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Types {
+        api_version: String,
+        kind: String,
+    }
+
+    let found: Dynamic = same(&pod());
+    assert_eq!(found.types.unwrap().kind, "Pod");
+    assert_eq!(found.data["spec"]["priority"], -5);
+}
+
+#[test]
+fn text_can_be_borrowed() {
+    #[derive(Deserialize)]
+    struct Borrowed<'a> {
+        kind: &'a str,
+        #[serde(borrow)]
+        metadata: Names<'a>,
+    }
+
+    #[derive(Deserialize)]
+    struct Names<'a> {
+        name: &'a str,
+        #[serde(borrow)]
+        namespace: Cow<'a, str>,
+        #[serde(borrow)]
+        labels: BTreeMap<&'a str, &'a str>,
+    }
+
+    let (schema, message) = message(&pod());
+    // Also if the message has to be read a second time.
+    for message in [message.clone(), [message, b"\x0a\x03\x0a\x01b".to_vec()].concat()] {
+        let found: Borrowed<'_> = schema.decode(&message, &Skip::nothing()).unwrap();
+        assert_eq!((found.kind, &*found.metadata.namespace), ("Pod", "n"));
+        assert!(found.metadata.name == "a" || found.metadata.name == "b");
+        assert!(message.as_ptr_range().contains(&found.metadata.name.as_ptr()));
+        assert_eq!(found.metadata.labels["1"], "x");
+    }
+}
+
+#[test]
+fn a_struct_of_a_map_sees_each_key_once() {
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Metadata {
+        labels: Labels,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Labels {
+        a: String,
+    }
+
+    let schema = Schema::of("v1", "Pod").unwrap();
+    let message = b"\x0a\x10\x5a\x06\x0a\x01a\x12\x01x\x5a\x06\x0a\x01a\x12\x01y";
+    let found: Metadata = schema.metadata(message, &Skip::nothing()).unwrap();
+    assert_eq!(found.labels.a, "y");
+}
+
+#[test]
+fn what_is_inlined_has_no_name_to_leave_it_out_by() {
+    let (schema, message) = message(&json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "spec": {"containers": [{"name": "c", "livenessProbe": {"tcpSocket": {"port": 1}}}]},
+    }));
+    let probe_without = |name: &str| {
+        let path = format!("spec.containers.livenessProbe.{name}");
+        let skip = Skip::nothing().path(&path).unwrap();
+        let pod: Value = schema.decode(&message, &skip).unwrap();
+        pod["spec"]["containers"][0]["livenessProbe"].clone()
+    };
+    assert_eq!(probe_without("ProbeHandler"), json!({"tcpSocket": {"port": 1}}));
+    assert_eq!(probe_without("tcpSocket"), json!({}));
+}
+
+#[test]
+fn embedded_json_is_read_into_types() {
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Revision {
+        data: Data,
+        revision: i64,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Data {
+        list: Vec<Option<u8>>,
+        name: String,
+        choice: Choice,
+        number: f64,
+        map: BTreeMap<String, i16>,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    enum Choice {
+        One(u8),
+        Two,
+    }
+
+    for choice in [json!("Two"), json!({"One": 1})] {
+        let object = json!({
+            "apiVersion": "apps/v1", "kind": "ControllerRevision", "revision": 3,
+            "data": {"list": [1, null], "name": "n", "choice": choice, "number": 1.5, "map": {"a": -1}},
+        });
+        assert_eq!(same::<Revision>(&object).data.map["a"], -1);
+    }
+}
+
+#[test]
+fn what_is_left_out_is_not_looked_into() {
+    let schema = Schema::of("v1", "Pod").unwrap();
+    // managedFields (17) hold rubbish.
+    let message = b"\x0a\x08\x0a\x01a\x8a\x01\x02\xff\xff";
+    assert!(schema.decode::<Value>(message, &Skip::nothing()).is_err());
+    let found: Value = schema.decode(message, &Skip::managed_fields()).unwrap();
+    assert_eq!(found["metadata"], json!({"name": "a"}));
+    // Nor is what nobody asks for.
+    schema.decode::<IgnoredAny>(message, &Skip::nothing()).unwrap();
+}
+
+#[test]
+fn types_that_do_not_fit_say_where() {
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "it is not read")]
+    struct Wrong<T> {
+        metadata: T,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    #[expect(dead_code, reason = "it is not read")]
+    struct Names<T> {
+        labels: BTreeMap<String, T>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "it is not read")]
+    struct Missing {
+        extra: String,
+    }
+
+    let (schema, message) = message(&pod());
+    let error = schema
+        .decode::<Wrong<Names<i32>>>(&message, &Skip::nothing())
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "metadata.labels[\"1\"]: invalid type: string \"x\", expected i32"
+    );
+    let error = schema
+        .decode::<Wrong<Vec<u8>>>(&message, &Skip::nothing())
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "metadata: invalid type: map, expected a sequence"
+    );
+    let error = schema
+        .decode::<Wrong<bool>>(&message, &Skip::nothing())
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "metadata: invalid type: map, expected a boolean"
+    );
+    let error = schema.decode::<Missing>(&message, &Skip::nothing()).unwrap_err();
+    assert_eq!(error.to_string(), "missing field `extra`");
+    let cut_off = b"\x12\x07\x12\x05\x0a\x02ab\x05";
+    let error = schema.decode::<Value>(cut_off, &Skip::nothing()).unwrap_err();
+    assert!(
+        error.to_string().starts_with("spec.containers[0]: malformed"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_type_that_forgives_does_not_hide_what_is_scattered() {
+    // A list whose halves are apart: finalizers (14), name, finalizers.
+    let schema = Schema::of("v1", "Pod").unwrap();
+    let message = b"\x0a\x09\x72\x01x\x0a\x01a\x72\x01y";
+    let metadata: Forgive<Value> = schema.metadata(message, &Skip::nothing()).unwrap();
+    assert_eq!(metadata.0, Some(json!({"name": "a", "finalizers": ["x", "y"]})));
+}
+
+/// What could be read, and nothing if it could not.
+struct Forgive<T>(Option<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Forgive<T> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(T::deserialize(deserializer).ok()))
+    }
+}
+
+#[test]
+fn lists_are_made_as_large_as_they_are() {
+    #[derive(Deserialize)]
+    struct List {
+        items: Vec<Value>,
+    }
+
+    let items: Vec<Value> = (0..37)
+        .map(|at| json!({"metadata": {"name": format!("{at}")}}))
+        .collect();
+    let (schema, message) = message(&json!({"apiVersion": "v1", "kind": "ConfigMapList", "items": items}));
+
+    let list: List = schema.decode(&message, &Skip::nothing()).unwrap();
+    assert_eq!((list.items.len(), list.items.capacity()), (37, 37));
+}
+
+#[test]
+fn nesting_has_an_end_for_types_too() {
+    let schema = Schema::of("apiextensions.k8s.io/v1", "CustomResourceDefinition").unwrap();
+    // A schema in a schema, in a version of a definition.
+    let nested = |levels: usize| {
+        let mut writer = Writer::default();
+        for number in std::iter::repeat_n(28, levels).chain([1, 4, 7, 2]) {
+            writer.close_since(number, 0);
+        }
+        schema.decode::<Value>(&writer.finish(), &Skip::nothing())
+    };
+    assert!(nested(MAX_DEPTH - 5).is_ok());
+    assert!(nested(MAX_DEPTH - 4).unwrap_err().is_over_limit());
+    assert!(nested(100_000).unwrap_err().is_over_limit());
+}
+
+#[test]
+fn empty_items_do_not_become_a_large_object() {
+    let schema = Schema::of("apps/v1", "DeploymentList").unwrap();
+    let items = [0x12, 0x00].repeat(1_000_000);
+    assert!(
+        schema
+            .decode::<Value>(&items, &Skip::nothing())
+            .unwrap_err()
+            .is_over_limit()
+    );
+}

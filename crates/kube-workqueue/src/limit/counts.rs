@@ -1,0 +1,90 @@
+//! How often items failed.
+
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
+use crate::half_hash::{half, spread};
+
+/// Failures by item. Beside each stands what is kept of its hash, so that a table that grows does not go to the items.
+#[derive(Clone)]
+pub(super) struct Counts<T> {
+    by_item: HashTable<Count<T>>,
+    hasher: RandomState,
+}
+
+#[derive(Clone)]
+struct Count<T> {
+    item: T,
+    hash: u32,
+    failures: u32,
+}
+
+impl<T: Clone + Eq + Hash> Counts<T> {
+    /// One more; how many.
+    pub(super) fn add(&mut self, item: &T) -> u32 {
+        let hash = self.hash(item);
+        if let Some(count) = self
+            .by_item
+            .find_mut(spread(hash), |count| count.is_of(item, hash))
+        {
+            count.failures = count.failures.saturating_add(1);
+            return count.failures;
+        }
+        let count = Count {
+            item: item.clone(),
+            hash,
+            failures: 1,
+        };
+        self.by_item
+            .insert_unique(spread(hash), count, |count| spread(count.hash));
+        1
+    }
+
+    pub(super) fn of(&self, item: &T) -> u32 {
+        let hash = self.hash(item);
+        let count = self.by_item.find(spread(hash), |count| count.is_of(item, hash));
+        count.map_or(0, |count| count.failures)
+    }
+
+    pub(super) fn forget(&mut self, item: &T) {
+        if self.by_item.is_empty() {
+            return;
+        }
+        let hash = self.hash(item);
+        if let Ok(found) = self
+            .by_item
+            .find_entry(spread(hash), |count| count.is_of(item, hash))
+        {
+            found.remove();
+        }
+    }
+
+    fn hash(&self, item: &T) -> u32 {
+        half(self.hasher.hash_one(item))
+    }
+}
+
+impl<T: Eq> Count<T> {
+    fn is_of(&self, item: &T, hash: u32) -> bool {
+        self.hash == hash && self.item == *item
+    }
+}
+
+impl<T> Default for Counts<T> {
+    fn default() -> Self {
+        Counts {
+            by_item: HashTable::new(),
+            hasher: RandomState::default(),
+        }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Counts<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = self.by_item.iter().map(|count| (&count.item, count.failures));
+        f.debug_map().entries(counts).finish()
+    }
+}

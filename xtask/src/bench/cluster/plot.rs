@@ -1,0 +1,103 @@
+//! The figures as bars.
+
+use std::fmt::{self, Write as _};
+
+use super::figures::{Figures, Measure};
+use super::subjects::Subject;
+use super::table::shown;
+
+const SHOWN: [Measure; 5] = [
+    Measure::SyncCpu,
+    Measure::Steady,
+    Measure::Peak,
+    Measure::UpdateCpu,
+    Measure::RelistCpu,
+];
+const WIDTH: f64 = 860.0;
+const LABELS: f64 = 250.0;
+const VALUES: f64 = 90.0;
+const BAR: f64 = 16.0;
+const STEP: f64 = 22.0;
+const HEADING: f64 = 34.0;
+
+/// Text takes the reader's scheme; the bars are plain on light and on dark.
+const STYLE: &str = "text { font: 13px system-ui, sans-serif; fill: #24292f } .head { font-weight: 600 } \
+    .floor { fill: #8c959f } .go { fill: #0aa2c0 } .runtime { fill: #e07a1f } .ours { fill: #2da44e } \
+    @media (prefers-color-scheme: dark) { text { fill: #e6edf3 } }";
+
+/// A group of bars per measure, each group with its own scale.
+pub(super) fn of(subjects: &[&Subject], figures: &Figures) -> Result<String, fmt::Error> {
+    let mut bars = String::new();
+    let mut y = 0.0;
+    for measure in SHOWN {
+        let values: Vec<_> = subjects
+            .iter()
+            .filter_map(|subject| Some((subject.name, figures.median(subject.name, measure)?)))
+            .collect();
+        let Some(most) = values.iter().map(|(_, value)| *value).max_by(f64::total_cmp) else {
+            continue;
+        };
+        y += HEADING;
+        writeln!(
+            bars,
+            "<text class=\"head\" x=\"8\" y=\"{:.0}\">{}, {}</text>",
+            y - 10.0,
+            measure.name(),
+            measure.unit()
+        )?;
+        for (name, value) in values {
+            let width = (value / most * (WIDTH - LABELS - VALUES)).max(1.0);
+            let baseline = y + BAR - 4.0;
+            writeln!(bars, "<text x=\"8\" y=\"{baseline:.0}\">{name}</text>")?;
+            writeln!(
+                bars,
+                "<rect class=\"{}\" x=\"{LABELS}\" y=\"{y:.0}\" width=\"{width:.1}\" height=\"{BAR}\" rx=\"2\"/>",
+                colour(name)
+            )?;
+            let end = LABELS + width + 6.0;
+            writeln!(
+                bars,
+                "<text x=\"{end:.1}\" y=\"{baseline:.0}\">{}</text>",
+                shown(value)
+            )?;
+            y += STEP;
+        }
+    }
+    let height = y + 8.0;
+    Ok(format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \
+         role=\"img\" aria-label=\"Informers on a cluster; shorter is better\">\n<style>{STYLE}</style>\n{bars}</svg>\n"
+    ))
+}
+
+fn colour(subject: &str) -> &'static str {
+    match subject.split(',').next() {
+        Some("client-go") => "go",
+        Some("kube-runtime") => "runtime",
+        Some("kube-informer") => "ours",
+        _ => "floor",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::subjects::SUBJECTS;
+    use super::*;
+
+    #[test]
+    fn bars_are_as_long_as_their_figures() {
+        let (long, short) = (&SUBJECTS[0], &SUBJECTS[4]);
+        let mut figures = Figures::default();
+        figures.add(long.name, Measure::SyncCpu, 4.0);
+        figures.add(short.name, Measure::SyncCpu, 1.0);
+        let svg = of(&[long, short], &figures).unwrap();
+        assert!(
+            svg.contains("class=\"go\" x=\"250\" y=\"34\" width=\"520.0\""),
+            "{svg}"
+        );
+        assert!(
+            svg.contains("class=\"ours\" x=\"250\" y=\"56\" width=\"130.0\""),
+            "{svg}"
+        );
+    }
+}
