@@ -189,7 +189,7 @@ mod tests {
             [
                 "| sync CPU, packed | kube-informer, packed, protobuf | 0.25× | ≤ 0.5× | 0.20× | ≤ 0.25× |",
                 "| sync CPU, projection | kube-informer, projection, JSON | **0.50×** | ≤ 0.3× | **0.40×** | ≤ 0.15× |",
-                "| sync CPU, typed | – | – | – | – | – |",
+                "| sync CPU, packed projection | – | – | ≤ 0.3× | – | ≤ 0.15× |",
             ]
         );
     }
