@@ -25,6 +25,7 @@
 
 mod identity;
 pub mod json;
+mod key;
 pub mod names;
 pub mod protobuf;
 pub mod selector;

@@ -26,18 +26,21 @@ pub(crate) struct Dictionary {
 }
 
 impl Dictionary {
-    /// Trains a dictionary with some of these texts; none if there is too little to learn from.
-    pub(super) fn train<T: AsRef<[u8]>>(texts: usize, text: impl Fn(usize) -> T) -> Option<Arc<Dictionary>> {
-        if texts < FEWEST_SAMPLES {
+    /// Trains a dictionary with the text of some of `objects`; none if there is too little to learn from.
+    pub(super) fn train<O, T: AsRef<[u8]>>(
+        count: usize,
+        objects: impl Iterator<Item = O>,
+        text: impl Fn(O) -> T,
+    ) -> Option<Arc<Dictionary>> {
+        if count < FEWEST_SAMPLES {
             return None;
         }
         let (mut samples, mut sizes) = (Vec::new(), Vec::new());
         // From all of them evenly, so that neither the first namespace nor the last decides alone.
-        for at in (0..MOST_SAMPLES.min(texts)).map(|n| n * texts / MOST_SAMPLES.min(texts)) {
-            let sample = text(at);
-            let sample = sample.as_ref();
-            samples.extend_from_slice(sample);
-            sizes.push(sample.len());
+        for object in objects.step_by(count.div_ceil(MOST_SAMPLES)) {
+            let sample = text(object);
+            samples.extend_from_slice(sample.as_ref());
+            sizes.push(sample.as_ref().len());
             if samples.len() >= LARGEST_SAMPLES {
                 break;
             }
@@ -47,7 +50,7 @@ impl Dictionary {
         }
         // One that is as large as what it serves would save nothing.
         let average = samples.len() / sizes.len();
-        let size = (average * texts / 64).clamp(4 << 10, DICTIONARY);
+        let size = (average * count / 64).clamp(4 << 10, DICTIONARY);
         let mut dictionary = Vec::with_capacity(size);
         zstd_safe::train_from_buffer(&mut dictionary, &samples, &sizes).ok()?;
         Some(Arc::new(Dictionary {

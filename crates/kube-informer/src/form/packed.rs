@@ -44,11 +44,31 @@ struct Compressed {
     dictionary: Option<Arc<Dictionary>>,
 }
 
+impl Body {
+    /// An object that has at least the [`Format::outline`] of this one.
+    fn outline(&self) -> &[u8] {
+        match self {
+            Body::Plain(plain) => plain,
+            Body::Kept(plain) => plain,
+            Body::Compressed(compressed) => compressed.outline(),
+        }
+    }
+
+    /// The whole object.
+    fn whole(&self) -> Cow<'_, [u8]> {
+        match self {
+            Body::Plain(plain) => Cow::Borrowed(plain),
+            Body::Kept(plain) => Cow::Borrowed(plain),
+            Body::Compressed(compressed) => Cow::Owned(compressed.plain()),
+        }
+    }
+}
+
 /// Smaller objects are not worth it.
 const SMALLEST: usize = 256;
 
 impl<K> Packed<K> {
-    /// An object of which `packing` has made a `K` before.
+    /// An object of which it is known that `packing` can make a `K`.
     pub(super) fn new(packing: Arc<Packing<K>>, format: Format, uid: Option<Uid>, plain: Bytes) -> Packed<K> {
         let body = if plain.len() < SMALLEST {
             Body::Kept(plain.as_ref().into())
@@ -69,8 +89,8 @@ impl<K> Packed<K> {
     /// The object itself, decoded unless someone holds it.
     ///
     /// # Panics
-    /// If the bytes, of which a `K` was made before, do not become one again: then its `Deserialize` or the transform do
-    /// not always do the same.
+    /// If the bytes, which were found to be a `K`, do not become one: then its `Deserialize` or the transform do not always
+    /// do the same.
     pub(crate) fn object(&self, key: &Key) -> Arc<K> {
         if let Some(object) = self.find_decoded() {
             return object;
@@ -82,7 +102,7 @@ impl<K> Packed<K> {
         };
         match self.packing.read(key, &plain) {
             Ok(object) => self.hold(Arc::new(object)),
-            Err(error) => panic!("{key} could be decoded before, and now: {}", Chain(&error)),
+            Err(error) => panic!("{key} was found to be good, and now: {}", Chain(&error)),
         }
     }
 
@@ -114,46 +134,37 @@ impl<K> Packed<K> {
         self.uid
     }
 
-    /// Looks at an object that has at least the [`Format::outline`] of this one.
-    fn with_outline<R>(&self, look: impl FnOnce(Format, &[u8]) -> R) -> R {
-        match &*self.body.lock() {
-            Body::Plain(plain) => look(self.format, plain),
-            Body::Kept(plain) => look(self.format, plain),
-            Body::Compressed(compressed) => look(self.format, compressed.outline()),
-        }
-    }
+    // It was known to be good before it came here, so its metadata can be read.
 
     pub(super) fn matches(&self, selector: &Selector) -> bool {
-        // It was decoded before it came here, so its metadata can be read.
-        self.with_outline(|format, outline| format.matches(outline, selector).unwrap_or(false))
+        let body = self.body.lock();
+        self.format.matches(body.outline(), selector).unwrap_or(false)
     }
 
     pub(crate) fn label(&self, name: &str) -> Option<String> {
-        self.with_outline(|format, outline| format.label(outline, name).ok().flatten().map(Cow::into_owned))
+        let body = self.body.lock();
+        let label = self.format.label(body.outline(), name).ok().flatten();
+        label.map(Cow::into_owned)
     }
 
     /// Annotations are in no outline.
     pub(crate) fn annotation(&self, name: &str) -> Option<String> {
-        let look = |plain: &[u8]| {
-            let found = self.format.annotation(plain, name).ok().flatten();
-            found.map(Cow::into_owned)
-        };
-        match &*self.body.lock() {
-            Body::Plain(plain) => look(plain),
-            Body::Kept(plain) => look(plain),
-            Body::Compressed(compressed) => look(&compressed.plain()),
-        }
+        let body = self.body.lock();
+        let whole = body.whole();
+        let annotation = self.format.annotation(&whole, name).ok().flatten();
+        annotation.map(Cow::into_owned)
     }
 
     pub(crate) fn uid(&self) -> Option<String> {
-        let uid =
-            self.with_outline(|format, outline| format.identity(outline).map(|known| known.uid.into_owned()));
-        uid.ok().filter(|uid| !uid.is_empty())
+        let body = self.body.lock();
+        let identity = self.format.identity(body.outline()).ok()?;
+        Some(identity.uid.into_owned()).filter(|uid| !uid.is_empty())
     }
 
     /// What is asked for of the metadata, as far as the outline has it.
     pub(crate) fn metadata<T: DeserializeOwned + Default>(&self) -> T {
-        self.with_outline(|format, outline| format.metadata(outline).unwrap_or_default())
+        let body = self.body.lock();
+        self.format.metadata(body.outline()).unwrap_or_default()
     }
 
     /// The whole object as it came, without what is left out.

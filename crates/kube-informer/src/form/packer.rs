@@ -9,7 +9,7 @@ use super::Value;
 use super::compress::{Compressor, Dictionary, FEWEST_SAMPLES};
 use super::packing::{Packing, Trained};
 use crate::kind::Kind;
-use crate::store::Store;
+use crate::store::{Snapshot, Store};
 
 /// How long a list is left alone: whoever waited for it comes first.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -70,7 +70,7 @@ impl<K: Kind> Packer<K> {
     /// Goes through the cache once.
     pub(super) fn round(&self, all: bool, stop: &CancellationToken) {
         let snapshot = self.store.snapshot();
-        let (trained, is_new) = self.dictionary(snapshot.len());
+        let (trained, is_new) = self.dictionary(&snapshot);
         let all = all || is_new;
         let dictionary = trained.as_ref().map(|trained| &trained.dictionary);
         let Some(mut compressor) = Compressor::new(dictionary.map(AsRef::as_ref)) else {
@@ -96,7 +96,8 @@ impl<K: Kind> Packer<K> {
     }
 
     /// The dictionary to use, if there is one; and whether it was made now, because there was none good enough.
-    fn dictionary(&self, objects: usize) -> (Option<Trained>, bool) {
+    fn dictionary(&self, snapshot: &Snapshot<K>) -> (Option<Trained>, bool) {
+        let objects = snapshot.len();
         let current = self.packing.dictionary.lock().clone();
         if objects < FEWEST_SAMPLES
             || current
@@ -105,16 +106,11 @@ impl<K: Kind> Packer<K> {
         {
             return (current, false);
         }
-        let samples: Vec<_> = self
-            .store
-            .snapshot()
-            .walk()
-            .filter_map(|entry| match entry.value() {
-                Value::Packed(packed) => Some(Arc::clone(packed)),
-                Value::Typed(_) => None,
-            })
-            .collect();
-        let Some(dictionary) = Dictionary::train(samples.len(), |at| samples[at].plain()) else {
+        let texts = snapshot.walk().filter_map(|entry| match entry.value() {
+            Value::Packed(packed) => Some(Arc::clone(packed)),
+            Value::Typed(_) => None,
+        });
+        let Some(dictionary) = Dictionary::train(objects, texts, |packed| packed.plain()) else {
             return (current, false);
         };
         let trained = Trained {

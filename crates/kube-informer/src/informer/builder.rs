@@ -293,16 +293,16 @@ impl<K: Kind> InformerBuilder<K> {
             self.namespaces.iter().map(String::as_str).collect()
         };
         let resource = ResourceName::of::<K>(&self.kind, namespaces.iter().copied());
-        let (sources, scopes) = match &self.from {
-            From::Client(_) if namespaces.len() > 1 => {
-                let sources = namespaces.iter().map(|namespace| self.source(Some(namespace)));
-                (
-                    sources.collect(),
-                    Scopes::of_namespaces(namespaces.iter().copied()),
-                )
-            }
+        let several = matches!(self.from, From::Client(_)) && namespaces.len() > 1;
+        let (sources, scopes) = if several {
+            let namespaces = namespaces.iter().copied();
+            (
+                self.sources(namespaces.clone().map(Some)),
+                Scopes::of_namespaces(namespaces),
+            )
+        } else {
             // A source of the user's own knows itself what it lists.
-            _ => (vec![self.source(namespaces.first().copied())], Scopes::one()),
+            (self.sources([namespaces.first().copied()]), Scopes::one())
         };
         let mut skip = self.pruned;
         if !self.keep_managed_fields {
@@ -344,19 +344,29 @@ impl<K: Kind> InformerBuilder<K> {
         }
     }
 
-    /// One namespace, or everything.
-    fn source(&self, namespace: Option<&str>) -> Source<K> {
-        let list_watch: Arc<dyn ListWatch<K>> = match &self.from {
-            From::Own(source) => Arc::clone(source),
-            From::Client(client) => {
-                let api = ApiListWatch::<K>::new(client.clone(), &self.kind, namespace);
-                let api = api.wire_format(self.wire_format);
-                Arc::new(api.parameters(self.parameters.iter().cloned()))
-            }
-        };
-        Source {
+    /// One for each of these: a namespace, or everything.
+    fn sources<'a>(&self, namespaces: impl IntoIterator<Item = Option<&'a str>>) -> Vec<Source<K>> {
+        let named = |namespace, list_watch| Source {
             list_watch,
             resource: ResourceName::of::<K>(&self.kind, namespace),
+        };
+        let namespaces = namespaces.into_iter();
+        match &self.from {
+            From::Own(source) => namespaces.map(|at| named(at, Arc::clone(source))).collect(),
+            From::Client(client) => {
+                // To find out what a type wants of the wire takes a while, and is the same in all namespaces.
+                let api = ApiListWatch::<K>::new(client.clone(), &self.kind, None)
+                    .wire_format(self.wire_format)
+                    .parameters(self.parameters.iter().cloned());
+                namespaces
+                    .map(|at| {
+                        named(
+                            at,
+                            Arc::new(api.in_namespace(&self.kind, at)) as Arc<dyn ListWatch<K>>,
+                        )
+                    })
+                    .collect()
+            }
         }
     }
 }

@@ -27,7 +27,6 @@ use crate::kind::Kind;
 ///
 /// It stands for client-go's `ListWatch` made from a REST client. Objects of `PartialObjectMeta<K>` are asked for as
 /// `PartialObjectMetadata`, so the server sends nothing else.
-#[derive(Clone)]
 pub struct ApiListWatch<K: Kind> {
     pub(super) client: Client,
     path: Arc<str>,
@@ -50,6 +49,14 @@ impl<K: Kind> ApiListWatch<K> {
             expected: Arc::new(expected),
             listed: Arc::new(Listed::of::<K>(kind)),
             kind: std::marker::PhantomData,
+        }
+    }
+
+    /// The same in another namespace. What is learned of the server, as that it refuses protobuf, is learned for both.
+    pub(crate) fn in_namespace(&self, kind: &K::DynamicType, namespace: Option<&str>) -> ApiListWatch<K> {
+        ApiListWatch {
+            path: K::url_path(kind, namespace).into(),
+            ..self.clone()
         }
     }
 
@@ -209,6 +216,20 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
 
     fn is_served(&self) -> BoxFuture<'_, Result<bool, Error>> {
         Box::pin(self.is_listed())
+    }
+}
+
+impl<K: Kind> Clone for ApiListWatch<K> {
+    fn clone(&self) -> Self {
+        ApiListWatch {
+            client: self.client.clone(),
+            path: Arc::clone(&self.path),
+            selectors: Arc::clone(&self.selectors),
+            expected: Arc::clone(&self.expected),
+            language: Arc::clone(&self.language),
+            listed: Arc::clone(&self.listed),
+            kind: std::marker::PhantomData,
+        }
     }
 }
 

@@ -9,8 +9,9 @@ use serde::de::{
     Visitor,
 };
 
-use super::key::{Key, KeyText};
+use super::key::KeyText;
 use super::once::{Once, Twice};
+use crate::key::Key;
 use crate::skip::Within;
 
 /// Something of serde's, at a place where something may be left out.

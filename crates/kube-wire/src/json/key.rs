@@ -3,9 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::value::{BorrowedStrDeserializer, StringDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, Error, Visitor};
-use serde::forward_to_deserialize_any;
 
 /// Reads a key as the text that it is, without a copy unless it has escapes.
 pub(super) struct KeyText;
@@ -31,109 +29,5 @@ impl<'de> Visitor<'de> for KeyText {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
         Ok(Cow::Owned(text.to_owned()))
-    }
-}
-
-/// A key that has been read, for whoever wants it. As in serde_json it is a text, or the number or truth in the text.
-pub(super) struct Key<'de, E> {
-    text: Cow<'de, str>,
-    error: std::marker::PhantomData<E>,
-}
-
-impl<'de, E: Error> Key<'de, E> {
-    pub(super) fn new(text: Cow<'de, str>) -> Key<'de, E> {
-        Key {
-            text,
-            error: std::marker::PhantomData,
-        }
-    }
-
-    /// The text, where it is a number as JSON writes one and nothing else.
-    fn number(&self) -> Result<&'de str, E> {
-        match self.text {
-            Cow::Borrowed(text)
-                if text.starts_with(|first: char| first == '-' || first.is_ascii_digit())
-                    && text.ends_with(|last: char| last.is_ascii_digit()) =>
-            {
-                Ok(text)
-            }
-            _ => Err(E::custom("invalid value: expected key to be a number in quotes")),
-        }
-    }
-}
-
-macro_rules! numbers {
-    ($($method:ident)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
-            let mut json = serde_json::Deserializer::from_str(self.number()?);
-            let read = json.$method(visitor).and_then(|value| json.end().map(|()| value));
-            read.map_err(E::custom)
-        })*
-    };
-}
-
-impl<'de, E: Error> Deserializer<'de> for Key<'de, E> {
-    type Error = E;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
-        match self.text {
-            Cow::Borrowed(text) => BorrowedStrDeserializer::new(text).deserialize_any(visitor),
-            Cow::Owned(text) => StringDeserializer::new(text).deserialize_any(visitor),
-        }
-    }
-
-    numbers! {
-        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
-        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128
-        deserialize_f32 deserialize_f64
-    }
-
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
-        match &*self.text {
-            "true" => visitor.visit_bool(true),
-            "false" => visitor.visit_bool(false),
-            _ => self.deserialize_any(visitor),
-        }
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
-        visitor.visit_some(self)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, E> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        variants: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, E> {
-        match self.text {
-            Cow::Borrowed(text) => {
-                BorrowedStrDeserializer::new(text).deserialize_enum(name, variants, visitor)
-            }
-            Cow::Owned(text) => StringDeserializer::new(text).deserialize_enum(name, variants, visitor),
-        }
-    }
-
-    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
-        match self.text {
-            Cow::Borrowed(text) => visitor.visit_borrowed_bytes(text.as_bytes()),
-            Cow::Owned(text) => visitor.visit_bytes(text.as_bytes()),
-        }
-    }
-
-    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
-        self.deserialize_bytes(visitor)
-    }
-
-    forward_to_deserialize_any! {
-        char str string unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
     }
 }

@@ -7,7 +7,7 @@ use super::error::Reason;
 use super::forms::{double, int_or_string, only_field, quantity, time_of};
 use super::read::{Content, Fields};
 use super::{Envelope, Error, MAGIC, MAX_DEPTH, Schema};
-use crate::table::{Container, Field, Kind, MessageId, Omitted, Table, table};
+use crate::table::{self, Container, Field, Kind, MessageId, Omitted, Table};
 
 impl Schema {
     /// Reads a message to its last field and keeps nothing of it.
@@ -29,7 +29,7 @@ impl Schema {
     /// ```
     pub fn check(&self, message: &[u8]) -> Result<(), Error> {
         let mut checker = Checker {
-            table: table(),
+            table: table::table(),
             messages: 0,
         };
         checker.message(self.id, message, 0)?;
@@ -64,17 +64,10 @@ impl Checker {
         let (mut at, mut seen) = (0, 0_u64);
         let mut wire = Fields::of(message);
         while let Some((number, content)) = wire.next()? {
-            // Mostly a field comes again, or the next one does.
-            while at < fields.len() && u64::from(fields[at].number) < number {
-                at += 1;
-            }
-            if at == fields.len() || u64::from(fields[at].number) != number {
-                let Ok(found) = fields.binary_search_by(|field| u64::from(field.number).cmp(&number)) else {
-                    at = 0;
-                    continue;
-                };
-                at = found;
-            }
+            let Some(position) = table::position(fields, at, number) else {
+                continue;
+            };
+            at = position;
             let field = &fields[at];
             seen |= 1 << at;
             self.field(field, content, depth)
@@ -84,7 +77,12 @@ impl Checker {
         while absent != 0 {
             let field = &fields[absent.trailing_zeros() as usize];
             absent &= absent - 1;
-            self.absent(field)?;
+            // Lists and maps that are not there are nothing.
+            if field.container != Container::One {
+                continue;
+            }
+            self.absent(field, depth)
+                .map_err(|error| error.in_field(field.name))?;
         }
         Ok(())
     }
@@ -93,20 +91,21 @@ impl Checker {
         match (field.container, field.kind, content) {
             (Container::Map, kind, _) => {
                 let mut entry = Fields::of(content.bytes()?);
-                let mut value = None;
+                let mut is_there = false;
                 while let Some((number, content)) = entry.next()? {
                     match number {
                         1 => drop(content.bytes()?),
                         2 => {
                             self.value(field, kind, content, depth)?;
-                            value = Some(());
+                            is_there = true;
                         }
                         _ => {}
                     }
                 }
-                match value {
-                    Some(()) => Ok(()),
-                    None => absent_value(field),
+                if is_there {
+                    Ok(())
+                } else {
+                    self.absent(field, depth)
                 }
             }
             (Container::List, Kind::Bool | Kind::Int32 | Kind::Int64, Content::Bytes(packed)) => {
@@ -148,14 +147,11 @@ impl Checker {
         }
     }
 
-    /// A field of which the wire has nothing, and which is printed all the same.
-    fn absent(&mut self, field: &Field) -> Result<(), Error> {
-        match (field.container, field.kind) {
-            (Container::One, Kind::Message(id)) if !field.pointer => self
-                .message(id, b"", MAX_DEPTH / 2)
-                .map_err(|error| error.in_field(field.name)),
-            (Container::One, Kind::Time | Kind::MicroTime) => absent_value(field),
-            _ => Ok(()),
+    /// A value of which the wire has nothing, and which is printed all the same.
+    fn absent(&mut self, field: &Field, depth: usize) -> Result<(), Error> {
+        match field.kind {
+            Kind::Message(id) if !field.pointer => self.message(id, b"", depth + 1),
+            _ => absent_value(field),
         }
     }
 }
@@ -165,7 +161,7 @@ fn absent_value(field: &Field) -> Result<(), Error> {
     let is_time = matches!(field.kind, Kind::Time | Kind::MicroTime);
     let is_needed = field.container != Container::One || field.omitted == Omitted::Never;
     if is_time && is_needed && !field.pointer {
-        return Err(Error::invalid("a time is missing").in_field(field.name));
+        return Err(Error::invalid("a time is missing"));
     }
     Ok(())
 }
@@ -175,7 +171,7 @@ fn absent_value(field: &Field) -> Result<(), Error> {
 fn most_absent() -> usize {
     static MOST: OnceLock<usize> = OnceLock::new();
     *MOST.get_or_init(|| {
-        let table = table();
+        let table = table::table();
         table
             .ids()
             .map(|id| absent_in(table, id, 0))

@@ -199,6 +199,23 @@ impl Table {
     }
 }
 
+/// The position of a field among those of its message, looked for from the one before it on: mostly it comes next.
+#[inline]
+pub(crate) fn position(fields: &[Field], from: usize, number: u64) -> Option<usize> {
+    for (position, field) in fields.iter().enumerate().skip(from) {
+        let found = u64::from(field.number);
+        if found >= number {
+            if found == number {
+                return Some(position);
+            }
+            break;
+        }
+    }
+    fields
+        .binary_search_by(|field| u64::from(field.number).cmp(&number))
+        .ok()
+}
+
 #[cfg(test)]
 impl Table {
     /// All kinds: apiVersion and kind.

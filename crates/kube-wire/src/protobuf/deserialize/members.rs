@@ -11,9 +11,9 @@ use super::super::Error;
 use super::super::forms::string;
 use super::Reading;
 use super::entries::{Entries, Entry};
-use super::key::Key;
 use super::message::Message;
 use super::value::{Held, Value};
+use crate::key::Key;
 use crate::skip::Within;
 use crate::table::Kind;
 
@@ -209,12 +209,12 @@ impl<'de> MapAccess<'de> for Members<'de, '_> {
         // Mostly it is a message, and its fields' names need nothing else.
         if let Self::Message { message, head: None } = self {
             return match message.advance()? {
-                Some(field) => seed.deserialize(Key(Cow::Borrowed(field.name))).map(Some),
+                Some(field) => seed.deserialize(Key::new(Cow::Borrowed(field.name))).map(Some),
                 None => Ok(None),
             };
         }
         match self.advance()? {
-            Some(name) => seed.deserialize(Key(name)).map(Some),
+            Some(name) => seed.deserialize(Key::new(name)).map(Some),
             None => Ok(None),
         }
     }

@@ -11,7 +11,7 @@ use super::elements::Source;
 use super::gathered::{Found, Gathered, pieces};
 use super::value::{Held, Repeated, Value};
 use crate::skip::Within;
-use crate::table::{Container, Field, Kind, MessageId, Omitted, Shape, Table};
+use crate::table::{self, Container, Field, Kind, MessageId, Omitted, Shape, Table};
 
 /// A message that is being read.
 #[derive(Debug)]
@@ -181,7 +181,7 @@ impl<'de, 'x> Message<'de, 'x> {
                 return Ok(None);
             };
             // Fields that are not known are newer than the table.
-            let Some(position) = find(self.frame.fields, self.frame.at, number) else {
+            let Some(position) = table::position(self.frame.fields, self.frame.at, number) else {
                 continue;
             };
             let field = &self.frame.fields[position];
@@ -325,25 +325,6 @@ impl<'de> Frame<'de> {
         self.gathered = Some(Box::new(Gathered::of(self.fields, pieces)?));
         Ok(())
     }
-}
-
-/// The position of a field, looked for from the one before it on.
-#[inline]
-fn find(fields: &[Field], from: usize, number: u64) -> Option<usize> {
-    let mut position = from;
-    while let Some(field) = fields.get(position) {
-        let found = u64::from(field.number);
-        if found == number {
-            return Some(position);
-        }
-        if found > number {
-            break;
-        }
-        position += 1;
-    }
-    fields
-        .binary_search_by(|field| u64::from(field.number).cmp(&number))
-        .ok()
 }
 
 /// A field as seen by what is left out. What is inlined takes no step.

@@ -10,7 +10,6 @@
 mod elements;
 mod entries;
 mod gathered;
-mod key;
 mod members;
 mod message;
 mod value;
