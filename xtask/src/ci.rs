@@ -131,6 +131,25 @@ const STEPS: &[Step] = &[
         action: Action::Cargo(&["run", "--quiet", "--", "demo", "--seconds", "3"], &[]),
     },
     Step {
+        name: "sim",
+        action: Action::Cargo(&["run", "--release", "--quiet", "--package", "sim"], &[]),
+    },
+    Step {
+        name: "sim-planted",
+        action: Action::Cargo(
+            &[
+                "run",
+                "--release",
+                "--quiet",
+                "--package",
+                "sim",
+                "--",
+                "--planted",
+            ],
+            &[],
+        ),
+    },
+    Step {
         name: "real-server",
         action: Action::Chore(real_server_suites),
     },

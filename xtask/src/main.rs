@@ -12,6 +12,7 @@ mod picture;
 mod pins;
 mod process;
 mod real_server;
+mod sim;
 mod tables;
 mod test;
 
@@ -41,6 +42,8 @@ enum Chore {
     Ci(ci::Options),
     /// Measure, beside client-go and kube-runtime
     Bench(bench::Options),
+    /// Play seeded disasters against the library, and check its contract
+    Sim(sim::Options),
     /// Draw the README's picture of the demo
     Picture,
     /// Write the tables of built-in kinds, of what the embedded server serves, and of protobuf messages
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Chore::Test(options) => test::run(&root, &options),
         Chore::Ci(options) => ci::run(&root, &options),
         Chore::Bench(options) => bench::run(&root, &options),
+        Chore::Sim(options) => sim::run(&root, &options),
         Chore::Picture => picture::run(&root),
         Chore::Tables { check } => tables::run(&root, pins::KUBERNETES, check),
     };

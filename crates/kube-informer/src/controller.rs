@@ -15,6 +15,7 @@ use crate::delta_fifo::{Delta, DeltaFifo};
 use crate::error::Error;
 use crate::form::Packing;
 use crate::kind::Kind;
+use crate::planted::{self, Bug};
 use crate::processor::{Batch, Processor};
 use crate::store::Writer;
 
@@ -36,6 +37,9 @@ impl<K: Kind> Controller<K> {
     /// Works until the queue is closed and empty. Errors of index functions go to `report`.
     pub(crate) async fn run(self, report: impl Fn(&Error)) {
         let this = Arc::new(self);
+        if planted::is(Bug::SyncedTooSoon) {
+            this.synced.cancel();
+        }
         let mut checks = Checks::new(this.processor.check_period());
         loop {
             tokio::select! {
@@ -79,7 +83,9 @@ impl<K: Kind> Controller<K> {
                 batch.listed |= matches!(delta, Delta::Replaced(_));
                 writer.apply(delta, &mut batch.changes);
             }
-            if writer.is_filled() {
+            if planted::strikes(Bug::NotifyBeforeStore) && self.synced.is_cancelled() {
+                self.processor.tell(&batch, || {});
+            } else if writer.is_filled() {
                 self.processor.tell(&batch, || errors = writer.publish());
             } else {
                 // Of several namespaces some were not listed yet: nobody is told of anything, readers see nothing.

@@ -7,6 +7,7 @@ use kube_workqueue::{AddOptions, Work, WorkQueue};
 use crate::key::Key;
 use crate::kind::{Kind, is_cluster_scoped};
 use crate::object::Object;
+use crate::planted::{self, Bug};
 use crate::processor::{Deleted, EventHandler};
 
 /// The priority of what was there from the beginning, and of what a resync repeats, unless it is chosen otherwise:
@@ -126,6 +127,9 @@ impl<K: Kind, T: Work> EventHandler<K> for Enqueue<K, T> {
     }
 
     fn on_delete(&mut self, deleted: &Deleted<K>) {
+        if planted::is(Bug::ForgetToEnqueueDeleted) {
+            return;
+        }
         self.add_both(deleted.last_seen(), deleted);
     }
 

@@ -44,6 +44,11 @@ mod key;
 mod kind;
 mod object;
 mod panics;
+#[cfg(feature = "__planted")]
+#[doc(hidden)]
+pub mod planted;
+#[cfg(not(feature = "__planted"))]
+mod planted;
 mod processor;
 mod reflector;
 mod selector;

@@ -197,6 +197,7 @@ where
             tasks.spawn(Arc::clone(&worker).work_on());
         }
         tokio::select! {
+            biased;
             () = stop.cancelled() => {}
             // They end by themselves only if the queue was shut down.
             _ = tasks.join_next() => {}

@@ -35,6 +35,7 @@ use crate::garbage;
 #[must_use = "a builder does nothing until it is started"]
 pub struct Builder {
     address: SocketAddr,
+    has_port: bool,
     protocols: Protocols,
     settings: Settings,
 }
@@ -43,6 +44,7 @@ impl Default for Builder {
     fn default() -> Builder {
         Builder {
             address: (Ipv4Addr::LOCALHOST, 0).into(),
+            has_port: true,
             protocols: Protocols::default(),
             settings: Settings {
                 history: 10_000,
@@ -59,6 +61,12 @@ impl Builder {
     /// Listens on this loopback port instead of one of its own choice.
     pub fn port(mut self, port: u16) -> Builder {
         self.address.set_port(port);
+        self
+    }
+
+    /// Listens nowhere: only [direct clients](Server::direct_client) reach it. For tests that start servers by the thousand.
+    pub fn without_port(mut self) -> Builder {
+        self.has_port = false;
         self
     }
 
@@ -102,11 +110,16 @@ impl Builder {
     pub async fn start(self) -> Result<Server, Error> {
         let Builder {
             address,
+            has_port,
             protocols,
             mut settings,
         } = self;
         let identity = Identity::new(protocols)?;
-        let listener = Listener::bind(address, protocols).await?;
+        let listener = if has_port {
+            Listener::bind(address, protocols).await?
+        } else {
+            Listener::nowhere(protocols)
+        };
         settings.advertised = listener.address().to_string();
         let (chores, to_do) = mpsc::unbounded_channel();
         let cluster = Arc::new(Cluster::new(settings, chores));

@@ -68,6 +68,7 @@ impl tower::Service<Request<RequestBody>> for Direct {
             }
             let cut = this.cluster.connections();
             tokio::select! {
+                biased;
                 answer = serve(&this.cluster, request, 0) => match answer {
                     Ok(response) => Ok(response.map(|body| until_cut(body, cut.clone()))),
                     Err(refused) => Err(io::Error::new(io::ErrorKind::ConnectionReset, refused)),

@@ -1,6 +1,6 @@
 //! The port: accepts connections, plain or TLS, HTTP/1.1 or HTTP/2, and serves requests on them.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -73,6 +73,8 @@ enum State {
     Bound(TcpListener),
     Open(JoinHandle<()>),
     Closed,
+    /// There is no port: only the gate opens and closes.
+    Nowhere,
 }
 
 impl Listener {
@@ -89,6 +91,17 @@ impl Listener {
         })
     }
 
+    /// One that nobody can connect to.
+    pub(super) fn nowhere(protocols: Protocols) -> Listener {
+        Listener {
+            address: (Ipv4Addr::LOCALHOST, 0).into(),
+            state: Mutex::new(State::Nowhere),
+            connections: TaskTracker::new(),
+            gate: Gate::default(),
+            protocols,
+        }
+    }
+
     pub(super) fn address(&self) -> SocketAddr {
         self.address
     }
@@ -97,8 +110,13 @@ impl Listener {
     pub(super) async fn open(&self, cluster: &Arc<Cluster>, identity: &Identity) -> Result<(), Error> {
         let was = {
             let mut state = self.state.lock();
-            if matches!(*state, State::Open(_)) {
-                return Ok(());
+            match *state {
+                State::Open(_) => return Ok(()),
+                State::Nowhere => {
+                    self.gate.set(true);
+                    return Ok(());
+                }
+                State::Bound(_) | State::Closed => {}
             }
             std::mem::replace(&mut *state, State::Closed)
         };
@@ -126,8 +144,14 @@ impl Listener {
     /// Lets nobody in any more. Connections that exist go on.
     pub(super) async fn close(&self) {
         self.gate.set(false);
-        let state = std::mem::replace(&mut *self.state.lock(), State::Closed);
-        if let State::Open(task) = state {
+        let task = {
+            let mut state = self.state.lock();
+            if matches!(*state, State::Nowhere) {
+                return;
+            }
+            std::mem::replace(&mut *state, State::Closed)
+        };
+        if let State::Open(task) = task {
             task.abort();
             // Only when the task has ended is the port free.
             let _ = task.await;

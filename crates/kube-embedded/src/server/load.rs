@@ -9,7 +9,7 @@ use crate::cluster::Cluster;
 use crate::http::{FieldValidation, ObjectPath};
 use crate::status::Status;
 use crate::store::Key;
-use crate::verbs::{Body, WriteOptions};
+use crate::verbs::{Body, DeleteOptions, WriteOptions};
 
 pub(super) fn objects(cluster: &Cluster, objects: impl IntoIterator<Item = Value>) -> Result<usize, Error> {
     let mut loaded = 0;
@@ -35,6 +35,18 @@ pub(super) fn file(cluster: &Cluster, path: &Path) -> Result<usize, Error> {
         why: e.to_string(),
     })?;
     objects(cluster, documents.into_iter().filter(|d| !d.is_null()))
+}
+
+/// Says whether there was such an object.
+pub(super) fn delete(cluster: &Cluster, collection: &str, namespace: Option<&str>, name: &str) -> bool {
+    let registry = cluster.registry();
+    let Some(resource) = registry.of_collection(collection) else {
+        return false;
+    };
+    let key = Key::new(namespace, name);
+    cluster
+        .delete_object(resource, &key, &DeleteOptions::default())
+        .is_ok()
 }
 
 fn put(cluster: &Cluster, object: Value) -> Result<(), Error> {

@@ -168,6 +168,12 @@ impl Server {
         load::file(&self.cluster, path.as_ref())
     }
 
+    /// Deletes an object without a client, named by its resource as `pods` or `deployments.apps`. Says whether it was there;
+    /// one with finalizers stays until they are gone.
+    pub fn delete(&self, resource: &str, namespace: Option<&str>, name: &str) -> bool {
+        load::delete(&self.cluster, &collection(resource), namespace, name)
+    }
+
     /// Moves the version forward, as writes to other resources would.
     pub fn advance_resource_version(&self, by: u64) {
         self.cluster.store.advance(by);

@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use tokio::sync::watch;
-
-use super::{EventKind, Key, Stored};
+use super::{EventKind, Key, Listening, Stored, Tidings};
 
 /// One change in the history of a collection.
 #[derive(Debug, Clone)]
@@ -33,7 +31,7 @@ pub(super) struct Collection {
     /// The newest change that is no longer in `history`. Who has seen it misses nothing, whatever else was compacted.
     dropped: u64,
     /// Tells watchers the revision of the newest change.
-    newest: watch::Sender<u64>,
+    newest: Tidings,
 }
 
 impl Collection {
@@ -43,7 +41,7 @@ impl Collection {
             history: VecDeque::new(),
             forgotten,
             dropped: forgotten,
-            newest: watch::Sender::new(0),
+            newest: Tidings::new(0),
         }
     }
 
@@ -67,8 +65,8 @@ impl Collection {
         self.forgotten
     }
 
-    pub(super) fn subscribe(&self) -> watch::Receiver<u64> {
-        self.newest.subscribe()
+    pub(super) fn subscribe(&self) -> Listening {
+        self.newest.listen()
     }
 
     pub(super) fn objects(&self) -> impl Iterator<Item = &Arc<Stored>> {
@@ -88,7 +86,7 @@ impl Collection {
         while self.history.len() > keep {
             self.forget_oldest();
         }
-        self.newest.send_replace(revision);
+        self.newest.tell(revision);
     }
 
     fn forget_oldest(&mut self) {

@@ -10,6 +10,7 @@ mod object;
 mod owners;
 #[cfg(test)]
 mod tests;
+mod tidings;
 
 use std::collections::HashMap;
 use std::ops::Bound;
@@ -18,13 +19,14 @@ use std::time::Duration;
 
 use parking_lot::RwLock;
 use serde_json::Value;
-use tokio::sync::watch;
 
 pub(crate) use collection::Change;
 use collection::Collection;
 pub(crate) use key::Key;
 pub(crate) use object::{EventKind, Stored};
 use owners::Owners;
+pub(crate) use tidings::Listening;
+use tidings::Tidings;
 
 /// Name of a collection: `group/plural`.
 pub(crate) type CollectionId = Arc<str>;
@@ -43,7 +45,7 @@ pub(crate) struct Store {
     /// How many changes each collection remembers.
     keep: usize,
     /// Tells of the revision of every write.
-    newest: watch::Sender<u64>,
+    newest: Tidings,
 }
 
 #[derive(Debug)]
@@ -113,7 +115,7 @@ impl Store {
         Store {
             state: RwLock::new(state),
             keep,
-            newest: watch::Sender::new(1),
+            newest: Tidings::new(1),
         }
     }
 
@@ -189,7 +191,7 @@ impl Store {
             },
             self.keep,
         );
-        self.newest.send_replace(state.revision);
+        self.newest.tell(state.revision);
         Ok(object)
     }
 
@@ -231,7 +233,7 @@ impl Store {
     }
 
     /// Tells of every change to a collection.
-    pub(crate) fn subscribe(&self, collection: &CollectionId) -> watch::Receiver<u64> {
+    pub(crate) fn subscribe(&self, collection: &CollectionId) -> Listening {
         if let Some(known) = self.state.read().collections.get(collection) {
             return known.subscribe();
         }
@@ -280,14 +282,14 @@ impl Store {
     pub(crate) fn advance(&self, by: u64) -> u64 {
         let mut state = self.state.write();
         state.revision += by;
-        self.newest.send_replace(state.revision);
+        self.newest.tell(state.revision);
         state.revision
     }
 
     /// Waits until `revision` has been reached, but no longer than `patience`. Says whether it was.
     pub(crate) async fn reached(&self, revision: u64, patience: Duration) -> bool {
-        let mut newest = self.newest.subscribe();
-        let reached = newest.wait_for(|r| *r >= revision);
+        let mut newest = self.newest.listen();
+        let reached = newest.reaches(revision);
         tokio::time::timeout(patience, reached)
             .await
             .is_ok_and(|r| r.is_ok())
@@ -322,7 +324,7 @@ impl Store {
         let mut state = self.state.write();
         state.revision = backup.revision;
         state.compacted = backup.revision;
-        self.newest.send_replace(state.revision);
+        self.newest.tell(state.revision);
         state.owners = backup.owners.clone();
         state.collections = backup
             .collections

@@ -18,7 +18,7 @@ use crate::faults::{Ending, Twist};
 use crate::http::{Body, ObjectPath, broken_off};
 use crate::select::Selection;
 use crate::status::{FieldError, Result, Status};
-use crate::store::{Change, EventKind, Forgotten, Key, Stored};
+use crate::store::{Change, EventKind, Forgotten, Key, Listening, Stored};
 
 impl Cluster {
     /// Opens a watch. Errors are those that are answered instead of a stream.
@@ -76,7 +76,7 @@ impl Cluster {
 struct Watcher {
     cluster: Arc<Cluster>,
     connections: CancellationToken,
-    changed: watch::Receiver<u64>,
+    changed: Listening,
     /// Of a custom kind: what is served.
     registry: Option<watch::Receiver<Arc<Registry>>>,
     namespace: Option<String>,
@@ -222,7 +222,7 @@ impl Watcher {
 
     /// Sends what has changed, or waits for a change, a bookmark or the end.
     async fn follow(&mut self) {
-        self.changed.borrow_and_update();
+        self.changed.catch_up();
         let following = match self
             .cluster
             .store

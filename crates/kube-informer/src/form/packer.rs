@@ -39,6 +39,7 @@ impl<K: Kind> Packer<K> {
         let this = Arc::new(self);
         loop {
             let listed = tokio::select! {
+                biased;
                 () = stop.cancelled() => return,
                 () = this.packing.listed.notified() => true,
                 () = tokio::time::sleep(REST) => false,

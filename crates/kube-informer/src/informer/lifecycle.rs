@@ -12,6 +12,7 @@ use crate::delta_fifo::Scope;
 use crate::error::{Error, Problem};
 use crate::form::Packer;
 use crate::kind::Kind;
+use crate::planted::{self, Bug};
 use crate::reflector::driver::Driver;
 
 /// Where an informer is in its life.
@@ -111,6 +112,9 @@ impl<K: Kind> SharedInformer<K> {
         lifecycle.before_start().map_err(|problem| self.error(problem))?;
         lifecycle.0 = State::Running;
         self.shared.intake.start();
+        if planted::is(Bug::LeaveTaskBehind) {
+            runtime.spawn(std::future::pending::<()>());
+        }
         self.shared.processor.start(runtime);
         Ok(Running {
             shared: Arc::clone(&self.shared),
@@ -150,6 +154,7 @@ impl<K: Kind> Running<K> {
         // Neither ends by itself, unless code of the user's types panics in it. Then the other must not go on alone.
         let (mut reflected, mut controlled) = (None, None);
         tokio::select! {
+            biased;
             () = stop.cancelled() => {}
             () = shared.stop.cancelled() => {}
             Some(ended) = reflectors.join_next() => reflected = Some(ended),

@@ -20,6 +20,7 @@ use super::queue::Queue;
 use super::resync::ResyncTimes;
 use crate::kind::Kind;
 use crate::panics;
+use crate::planted::{self, Bug};
 use crate::store::{Change, Snapshot};
 
 /// Says that a listener's task is over when it is dropped.
@@ -63,6 +64,8 @@ pub(crate) struct Listener<K> {
     runner: Mutex<Option<Runner<K>>>,
     is_stream: bool,
     processor: Weak<Processor<K>>,
+    #[cfg(feature = "__planted")]
+    misses: AtomicBool,
 }
 
 /// Something that happens once: waited for as a token, and looked at for every event, which a token's lock is too dear
@@ -120,6 +123,8 @@ impl<K: Kind> Listener<K> {
             is_stream: runner.is_none(),
             runner: Mutex::new(runner),
             processor,
+            #[cfg(feature = "__planted")]
+            misses: AtomicBool::new(false),
         })
     }
 
@@ -146,6 +151,9 @@ impl<K: Kind> Listener<K> {
 
     pub(super) fn begin(&self, snapshot: &Snapshot<K>) {
         self.queue.lock().begin(snapshot);
+        if planted::is(Bug::HandlerSyncedTooSoon) {
+            self.synced.raise();
+        }
         self.ready.wake();
     }
 
@@ -153,7 +161,11 @@ impl<K: Kind> Listener<K> {
         {
             let mut queue = self.queue.lock();
             // Whoever leaves clears the queue last, so what is pushed afterwards would stay.
-            if self.removed.is_raised() {
+            if self.removed.is_raised() && !planted::is(Bug::TellRemoved) {
+                return;
+            }
+            #[cfg(feature = "__planted")]
+            if self.misses.swap(false, Ordering::Relaxed) {
                 return;
             }
             for change in changes {
@@ -168,6 +180,16 @@ impl<K: Kind> Listener<K> {
         self.ready.wake();
     }
 
+    /// Has it miss the next change, if such a bug was planted.
+    #[cfg_attr(
+        not(feature = "__planted"),
+        expect(clippy::unused_self, reason = "there is none")
+    )]
+    pub(super) fn miss_next(&self) {
+        #[cfg(feature = "__planted")]
+        self.misses.store(true, Ordering::Relaxed);
+    }
+
     /// Lets it end once everything is delivered.
     pub(super) fn close(&self) {
         self.closing.store(true, Ordering::Release);
@@ -177,7 +199,9 @@ impl<K: Kind> Listener<K> {
     /// Ends it at once: nothing more is delivered, except to a handler that is running.
     pub(super) fn leave(&self) {
         self.removed.raise();
-        self.queue.lock().clear();
+        if !planted::is(Bug::TellRemoved) {
+            self.queue.lock().clear();
+        }
         // A handler whose task never began will never run, and a stream has none.
         if self.runner.lock().take().is_some() || self.is_stream {
             self.ended();
@@ -192,7 +216,7 @@ impl<K: Kind> Listener<K> {
 
     /// The next event. Whoever asks has finished with the one before.
     pub(super) fn take(&self) -> Taken<K> {
-        if self.removed.is_raised() {
+        if self.removed.is_raised() && !planted::is(Bug::TellRemoved) {
             return Taken::Finished;
         }
         // Before the queue is looked at, so that nothing pushed before the closing is overlooked.
@@ -254,6 +278,9 @@ impl<K: Kind> Listener<K> {
         });
         if let Err(panic) = called {
             self.panicked(&*panic);
+            if planted::is(Bug::PanicEndsHandler) {
+                self.removed.raise();
+            }
         }
     }
 }

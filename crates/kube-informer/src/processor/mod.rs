@@ -25,6 +25,7 @@ use self::listener::{AnyListener, Listener, Runner};
 use self::resync::CheckPeriod;
 use crate::error::{Error, Problem};
 use crate::kind::Kind;
+use crate::planted::{self, Bug};
 use crate::store::{Change, Store};
 
 pub use self::event::{Deleted, Event};
@@ -45,6 +46,8 @@ pub(crate) struct Processor<K> {
 struct Gate<K> {
     /// Replaced, not changed, so that the controller goes through it without holding the gate.
     listeners: Arc<Vec<Arc<Listener<K>>>>,
+    /// Those that were removed while they ran. Their tasks hold them, and let go of them at their end.
+    leaving: Vec<Weak<Listener<K>>>,
     state: State,
     check_period: CheckPeriod,
     /// The store has been filled for the first time.
@@ -72,6 +75,7 @@ impl<K: Kind> Processor<K> {
             store,
             gate: Mutex::new(Gate {
                 listeners: Arc::default(),
+                leaving: Vec::new(),
                 state: State::New,
                 check_period: CheckPeriod::new(default_resync),
                 filled: false,
@@ -145,6 +149,9 @@ impl<K: Kind> Processor<K> {
             listener.begin(&self.store.snapshot());
         }
         Arc::make_mut(&mut gate.listeners).push(Arc::clone(&listener));
+        if planted::is(Bug::LoseLateJoinersEvent) && gate.filled {
+            listener.miss_next();
+        }
         if let State::Running(runtime) = &gate.state {
             listener.run(runtime);
         }
@@ -157,6 +164,8 @@ impl<K: Kind> Processor<K> {
             let mut gate = self.gate.lock();
             if gate.listeners.iter().any(|other| Arc::ptr_eq(other, listener)) {
                 Arc::make_mut(&mut gate.listeners).retain(|other| !Arc::ptr_eq(other, listener));
+                gate.leaving.retain(|other| other.strong_count() > 0);
+                gate.leaving.push(Arc::downgrade(listener));
             }
         }
         listener.leave();
@@ -193,6 +202,9 @@ impl<K: Kind> Processor<K> {
         if !batch.changes.is_empty() {
             for listener in &*listeners {
                 listener.push(&batch.changes);
+                if planted::strikes(Bug::TellTwice) {
+                    listener.push(&batch.changes);
+                }
             }
         }
         if batch.listed {
@@ -238,7 +250,12 @@ impl<K: Kind> Processor<K> {
     /// Takes no more handlers, delivers what is left, and waits for every handler's end (contract 11).
     pub(crate) async fn stop(&self) {
         let listeners = self.close();
-        for listener in &*listeners {
+        if planted::is(Bug::StopTooSoon) {
+            return;
+        }
+        let leaving = std::mem::take(&mut self.gate.lock().leaving);
+        let leaving: Vec<_> = leaving.iter().filter_map(Weak::upgrade).collect();
+        for listener in listeners.iter().chain(&leaving) {
             listener.finished().await;
         }
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::event::{Deleted, Event};
 use super::pending::Pendings;
 use crate::object::{Entry, Object};
+use crate::planted::{self, Bug};
 use crate::store::{Change, Snapshot, Walk};
 
 /// The queue of one handler.
@@ -54,7 +55,7 @@ impl<K> Queue<K> {
     pub(super) fn new(every_event: bool) -> Queue<K> {
         Queue {
             initial: Initial::Expected,
-            changes: if every_event {
+            changes: if every_event || planted::is(Bug::NeverFold) {
                 Changes::Every(VecDeque::new())
             } else {
                 Changes::Coalesced(Pendings::new())
@@ -67,8 +68,12 @@ impl<K> Queue<K> {
 
     /// Everything that is there at the handler's place in the stream.
     pub(super) fn begin(&mut self, snapshot: &Snapshot<K>) {
+        let mut walk = Box::new(snapshot.walk());
+        if planted::strikes(Bug::LoseInitialAdd) {
+            walk.next();
+        }
         self.initial = Initial::Walking {
-            walk: Box::new(snapshot.walk()),
+            walk,
             left: snapshot.len(),
         };
     }

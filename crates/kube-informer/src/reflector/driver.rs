@@ -12,6 +12,7 @@ use crate::error::{Chain, Doing, Error};
 use crate::key::Key;
 use crate::kind::{Kind, ResourceName};
 use crate::object::Unplaced;
+use crate::planted::{self, Bug};
 use crate::version::Version;
 use crate::wire::{Item, ListPart, ListRequest, ListWatch, WatchEvent, WatchRequest, Watching};
 
@@ -85,7 +86,7 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
                     machine.waited(Instant::now())
                 }
                 Action::List { request, fresh } => {
-                    if fresh {
+                    if fresh && !planted::is(Bug::MixLists) {
                         collected.clear();
                     }
                     self.list(&mut machine, &mut collected, request).await
@@ -113,7 +114,9 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
             },
             Err(failed) => {
                 // Whatever comes next begins anew, and it may be a while until then.
-                collected.clear();
+                if !planted::is(Bug::MixLists) {
+                    collected.clear();
+                }
                 match failed {
                     PageError::Failed(error) => self.failed(machine, error, Doing::Listing).await,
                     PageError::TimedOut => self.told(machine.timed_out(Instant::now()), Doing::Listing),
@@ -227,7 +230,9 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
                     Taken::Delta(_) => {}
                 },
                 Verdict::Apply => {
-                    if let Taken::Delta(delta) = taken {
+                    if let Taken::Delta(delta) = taken
+                        && !planted::strikes(Bug::DropEvent)
+                    {
                         self.queue.push(delta).await;
                     }
                 }

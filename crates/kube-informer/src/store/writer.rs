@@ -12,6 +12,7 @@ use crate::delta_fifo::{Delta, Listed, Replaced, Scope};
 use crate::error::{Doing, Error, Problem};
 use crate::kind::Kind;
 use crate::object::{Entry, Unplaced};
+use crate::planted::{self, Bug};
 
 /// A change of the store, as handlers are told of it.
 #[derive(Debug)]
@@ -195,10 +196,16 @@ impl<K: Kind> Writer<K> {
             }
             return;
         }
-        let gone = self.missing_in(&replaced.items, replaced.scope);
+        let mut gone = self.missing_in(&replaced.items, replaced.scope);
+        if planted::is(Bug::KeepVanished) {
+            gone.clear();
+        }
         for old in gone {
             self.objects.remove(old.hash(), |entry| Arc::ptr_eq(entry, &old));
             self.displace(&old);
+            if planted::is(Bug::SkipTombstones) {
+                continue;
+            }
             changes.push(Change::Deleted {
                 last: Arc::clone(&old),
                 old,

@@ -17,6 +17,7 @@ use tokio::time::Instant;
 
 use super::backoff::{Backoff, Waits};
 use crate::error::{Error, Problem, StatusError};
+use crate::planted::{self, Bug};
 use crate::version::Version;
 use crate::wire::{ListRequest, WatchRequest};
 
@@ -474,6 +475,12 @@ impl Machine {
         let asked = status.and_then(|status| status.retry_after).unwrap_or_default();
         self.phase = Phase::Waiting { then };
         self.fallbacks = 0;
+        if planted::is(Bug::HotLoop) {
+            return Next {
+                action: Action::Wait(Duration::from_millis(1)),
+                complaint,
+            };
+        }
         Next {
             action: Action::Wait(wait.max(asked.min(LONGEST_RETRY_AFTER))),
             complaint,
@@ -500,7 +507,7 @@ impl Machine {
     /// server was asked for its newest: then it is the server itself that went back, and the complaint says so.
     fn accept(&mut self, now: Instant, version: &Version, newest: bool) -> Result<Option<Error>, Error> {
         let complaint = match &self.last {
-            Some(last) if version.is_before(last) && !newest => {
+            Some(last) if version.is_before(last) && !newest && !planted::is(Bug::AcceptStaleList) => {
                 let complaint = behind(last, version);
                 self.last_unusable = true;
                 return Err(complaint);

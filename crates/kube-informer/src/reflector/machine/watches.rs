@@ -8,6 +8,7 @@ use super::{
     Action, FRUITLESS, LONGEST_WATCH, Machine, Next, Phase, Seen, Then, Verdict, Watching, behind, status_of,
 };
 use crate::error::{Error, Problem, StatusError};
+use crate::planted::{self, Bug};
 use crate::wire::WatchRequest;
 
 impl Machine {
@@ -59,6 +60,15 @@ impl Machine {
             events: 0,
             timeout,
         });
+        if planted::is(Bug::ReuseOldVersion) {
+            let last = self
+                .last
+                .as_ref()
+                .and_then(|last| last.to_string().parse::<u64>().ok());
+            self.last = last
+                .map(|last| last.saturating_sub(3).into())
+                .or(self.last.take());
+        }
         Action::Watch(WatchRequest {
             resource_version: self.last.as_ref().map(ToString::to_string),
             timeout,
@@ -72,7 +82,7 @@ impl Machine {
             // Told already: a bookmark of the same version, or an event that came twice.
             Some(last) if version == *last => Verdict::Skip,
             // A server that lags or was restored. Its newest version tells which.
-            Some(last) if version.is_before(last) => {
+            Some(last) if version.is_before(last) && !planted::is(Bug::ReuseOldVersion) => {
                 let complaint = behind(last, &version);
                 self.last_unusable = true;
                 Verdict::Leave(self.wait(now, Then::Cycle, Some(complaint), None))

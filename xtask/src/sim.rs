@@ -1,0 +1,23 @@
+//! The simulator, built to be fast.
+
+use std::path::Path;
+
+use clap::Args;
+
+use crate::{Outcome, process};
+
+/// What the simulator is told; see its own help.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Options of the simulator: --seeds N, --from S, --replay SEED, --bug NAME, --keep-going
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    options: Vec<String>,
+}
+
+pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
+    let mut command = process::cargo(root);
+    command
+        .args(["run", "--release", "--quiet", "--package", "sim", "--"])
+        .args(&options.options);
+    process::run(&mut command)
+}
