@@ -38,6 +38,8 @@ type command func(context.Context, *program, json.RawMessage) (any, error)
 var commands = map[string]command{
 	"informers": startInformers,
 	"stores":    compareStores,
+	"follow":    follow,
+	"accounts":  accounts,
 	"churn":     churn,
 	"queue":     reconcile,
 	"elect":     elect,

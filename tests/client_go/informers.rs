@@ -1,10 +1,9 @@
 //! client-go's informers hold what the server lists, whatever happens between.
 
 use kube_embedded::{Fault, On, Verb};
+use mission::client_go::{DEFAULT, JSON, Manner, Program};
 use mission::{Raw, TestServer};
 use serde_json::{Value, json};
-
-use crate::program::{DEFAULT, JSON, Manner, Program};
 
 /// The program's informers and what each of them follows.
 const INFORMERS: [(&str, &str); 6] = [

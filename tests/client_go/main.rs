@@ -3,5 +3,4 @@
 //! The program is `tests/client-go`; what it finds is compared with what the server itself lists.
 
 mod informers;
-mod program;
 mod requests;

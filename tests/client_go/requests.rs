@@ -1,9 +1,8 @@
 //! Everything else that a client-go program does.
 
 use mission::TestServer;
+use mission::client_go::{DEFAULT, JSON, Manner, Program};
 use serde_json::{Value, json};
-
-use crate::program::{DEFAULT, JSON, Manner, Program};
 
 /// The answers of the program's commands, the same on every server and in every content type.
 async fn ask_everything(manner: Manner) {

@@ -102,10 +102,10 @@ async fn a_killed_server_comes_back_with_its_objects() -> Outcome {
     let config_maps = config_maps(&server);
     let before = config_maps.create(&PostParams::default(), &named("kept")).await?;
 
-    real(&server)?.kill_apiserver().await;
+    real(&server)?.apiserver().kill().await;
     assert!(config_maps.get("kept").await.is_err(), "a killed server answered");
 
-    real(&server)?.restart_apiserver().await?;
+    real(&server)?.apiserver().restart().await?;
     assert_eq!(config_maps.get("kept").await?, before);
     Ok(())
 }
@@ -117,11 +117,11 @@ async fn a_frozen_server_is_silent_until_it_thaws() -> Outcome {
     let config_maps = config_maps(&server);
     config_maps.create(&PostParams::default(), &named("kept")).await?;
 
-    real(&server)?.freeze_apiserver().await?;
+    real(&server)?.apiserver().freeze().await?;
     let answer = tokio::time::timeout(Duration::from_millis(500), config_maps.get("kept")).await;
     assert!(answer.is_err(), "a frozen server answered: {answer:?}");
 
-    real(&server)?.thaw_apiserver().await?;
+    real(&server)?.apiserver().thaw().await?;
     assert_eq!(config_maps.get("kept").await?.name_any(), "kept");
     Ok(())
 }

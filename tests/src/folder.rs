@@ -29,8 +29,9 @@ impl Folder {
             eprintln!("{KEEP}: files are kept in {}", path.display());
             None
         } else {
-            // The servers are killed at the same moment: one that still writes gets another try.
-            let script = "cat >/dev/null; for _ in 1 2 3 4 5; do rm -rf -- \"$1\" && exit; sleep 0.2; done";
+            // A signal to all processes of a test must not end this one first. The servers are killed at the same moment: one
+            // that still writes gets another try.
+            let script = "trap '' HUP INT TERM; cat >/dev/null; for _ in 1 2 3 4 5; do rm -rf -- \"$1\" && exit; sleep 0.2; done";
             let mut shell = Command::new("sh");
             shell.args(["-c", script, "janitor"]).arg(&path);
             shell

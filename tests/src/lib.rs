@@ -3,11 +3,13 @@
 //! A test is written once, against [`TestServer`], and `KUBE_INFORMER_TEST_SERVER` says what answers it: `embedded` (the
 //! default) or `real`, a kube-apiserver with etcd from `KUBEBUILDER_ASSETS`. `cargo xtask test --real` prepares and sets both.
 
+pub mod chaos;
+pub mod client_go;
 mod embedded;
 mod folder;
 mod namespace;
 mod raw;
-mod real;
+pub mod real;
 
 use std::path::Path;
 use std::sync::Arc;

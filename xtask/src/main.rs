@@ -2,6 +2,7 @@
 
 mod bench;
 mod cache;
+mod chaos;
 mod ci;
 mod deny;
 mod go;
@@ -40,6 +41,8 @@ enum Chore {
     Test(test::Options),
     /// Run everything that has to pass before a change is taken
     Ci(ci::Options),
+    /// Let everything go wrong on a real cluster, and check that informers keep their promises
+    Chaos(chaos::Options),
     /// Measure, beside client-go and kube-runtime
     Bench(bench::Options),
     /// Play seeded disasters against the library, and check its contract
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Chore::RealServer(options) => real_server::run(&options),
         Chore::Test(options) => test::run(&root, &options),
         Chore::Ci(options) => ci::run(&root, &options),
+        Chore::Chaos(options) => chaos::run(&root, &options),
         Chore::Bench(options) => bench::run(&root, &options),
         Chore::Sim(options) => sim::run(&root, &options),
         Chore::Picture => picture::run(&root),

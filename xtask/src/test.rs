@@ -7,7 +7,7 @@ use clap::Args;
 use crate::{Outcome, process, real_server};
 
 /// The test targets that know how to run against a real server.
-const REAL_SUITES: &[&str] = &["mission", "real_server", "kubectl", "client_go"];
+const REAL_SUITES: &[&str] = &["mission", "real_server", "kubectl", "client_go", "chaos"];
 
 #[derive(Args, Debug, Default)]
 pub(crate) struct Options {

@@ -1,5 +1,8 @@
 //! C1. Which version a list is asked for, and in which pages.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use futures::StreamExt;
 use http::Uri;
 use kube::client::Body;
@@ -113,6 +116,24 @@ async fn c1_a_list_comes_in_the_pages_that_were_asked_for() {
             "watch last"
         ]
     );
+}
+
+/// A server takes the version of a list in pages as exactly that one, unless it is told otherwise. A cache whose version the
+/// server's watches have forgotten would stay at it for ever.
+#[tokio::test]
+async fn c1_a_list_in_pages_goes_beyond_a_version_that_watches_have_forgotten() {
+    let server = TestServer::start().await;
+    let scene = Scene::live(&server, |informer| informer.streaming_list(false).page_size(2));
+    scene.make("a").await;
+    let remembered = Arc::new(AtomicU64::new(u64::MAX));
+    let oldest = Arc::clone(&remembered);
+    scene.tap.proxy(move |asked, _| {
+        let is_forgotten = asked.version() < Some(oldest.load(Ordering::Relaxed));
+        (asked.is_plain_watch() && is_forgotten).then(expired)
+    });
+    scene.start().await;
+    remembered.store(scene.make("b").await, Ordering::Relaxed);
+    scene.catches_up().await;
 }
 
 /// Where the first list at any version comes in pages the server has no cache, and every list would cost it all objects

@@ -108,8 +108,8 @@ async fn c6_a_frozen_server_that_goes_on_has_lost_nothing() {
     scene.start().await;
     scene.change("a", "2").await;
     if let Some(real) = server.real() {
-        real.freeze_apiserver().await.expect("a process to freeze");
-        real.thaw_apiserver().await.expect("a process to thaw");
+        real.apiserver().freeze().await.expect("a process to freeze");
+        real.apiserver().thaw().await.expect("a process to thaw");
     }
     scene.catches_up().await;
     assert_eq!(scene.tap.words(), ["stream newest"]);

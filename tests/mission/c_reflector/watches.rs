@@ -119,9 +119,9 @@ async fn c3_a_restarted_server_is_watched_again() {
             embedded.come_back().await.expect("the same port");
         }
         (_, Some(real)) => {
-            real.kill_apiserver().await;
+            real.apiserver().kill().await;
             scene.error_that(kube_informer::Error::is_connection).await;
-            real.restart_apiserver().await.expect("the same address");
+            real.apiserver().restart().await.expect("the same address");
         }
         _ => unreachable!("a server is embedded or real"),
     }
@@ -200,7 +200,7 @@ async fn c3_forgotten_history_is_followed_by_a_list_that_tells_what_was_missed()
         .proxy(|_, _| Some(failure(429, "TooManyRequests", "not now")));
     match (server.embedded(), server.real()) {
         (Some(embedded), _) => embedded.cut_connections(),
-        (_, Some(real)) => real.restart_apiserver().await.expect("the same address"),
+        (_, Some(real)) => real.apiserver().restart().await.expect("the same address"),
         _ => unreachable!("a server is embedded or real"),
     }
     scene.error_that(kube_informer::Error::is_too_many_requests).await;

@@ -1,15 +1,20 @@
 //! What a server and its clients need to trust each other, as files in the server's folder.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::{fs, io};
 
-use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::authority::Authority;
 use crate::folder::Folder;
 
 /// The administrator's token; the server listens on loopback and lives as long as its tests.
 const TOKEN: &str = "administrator";
+/// The token of somebody who has no rights but those that a test gives.
+const GUEST_TOKEN: &str = "guest";
+/// Who that is.
+pub(super) const GUEST: &str = "guest";
 
 impl Folder {
     /// The path of a file in the folder, as an argument.
@@ -18,69 +23,62 @@ impl Folder {
     }
 
     /// Writes what kube-apiserver needs before it starts: a certificate for loopback under an authority of its own, the
-    /// key that signs service account tokens, and the administrator's token.
-    pub(super) fn write_credentials(&self) -> io::Result<()> {
-        let (authority, certificate, key) = certificates().map_err(io::Error::other)?;
-        let signer = KeyPair::generate().map_err(io::Error::other)?;
-        let tokens = format!("{TOKEN},admin,admin,system:masters\n");
+    /// key that signs service account tokens, and the tokens of users.
+    pub(super) fn write_credentials(&self) -> io::Result<Authority> {
+        let authority = Authority::new().map_err(io::Error::other)?;
+        let signer = rcgen::KeyPair::generate().map_err(io::Error::other)?;
+        let tokens = format!("{TOKEN},admin,admin,system:masters\n{GUEST_TOKEN},{GUEST},{GUEST}\n");
         let files = [
-            ("ca.crt", authority),
-            ("server.crt", certificate),
-            ("server.key", key),
+            ("ca.crt", authority.pem().to_owned()),
             ("sa.key", signer.serialize_pem()),
             ("sa.pub", signer.public_key_pem()),
             ("tokens.csv", tokens),
         ];
-        files
-            .into_iter()
-            .try_for_each(|(name, text)| fs::write(self.path().join(name), text))
+        for (name, text) in files {
+            fs::write(self.path().join(name), text)?;
+        }
+        self.write_certificate(&authority)?;
+        Ok(authority)
     }
 
-    /// Writes the administrator's kubeconfig, which is JSON as all YAML readers accept it.
-    pub(super) fn write_kubeconfig(&self, port: u16) -> io::Result<()> {
+    /// Writes a new certificate with a new key for the server.
+    pub(super) fn write_certificate(&self, authority: &Authority) -> io::Result<()> {
+        let (certificate, key) = authority.certify().map_err(io::Error::other)?;
+        fs::write(self.path().join("server.key"), key)?;
+        fs::write(self.path().join("server.crt"), certificate)
+    }
+
+    /// Writes the administrator's kubeconfig for a server.
+    pub(super) fn write_kubeconfig(&self, server: &str, port: u16) -> io::Result<()> {
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        fs::write(
+            self.kubeconfig(server),
+            self.kubeconfig_for(TOKEN, address).to_string(),
+        )
+    }
+
+    pub(super) fn kubeconfig(&self, server: &str) -> PathBuf {
+        self.path().join(server).with_extension("kubeconfig")
+    }
+
+    /// A guest's kubeconfig, for whatever leads to a server.
+    pub(super) fn guest_kubeconfig(&self, address: SocketAddr) -> Value {
+        self.kubeconfig_for(GUEST_TOKEN, address)
+    }
+
+    /// It is JSON, as all YAML readers accept it.
+    fn kubeconfig_for(&self, token: &str, address: SocketAddr) -> Value {
         let cluster = json!({
-            "server": format!("https://127.0.0.1:{port}"),
+            "server": format!("https://{address}"),
             "certificate-authority": self.file("ca.crt"),
         });
-        let config = json!({
+        json!({
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [{"name": "real", "cluster": cluster}],
-            "users": [{"name": "admin", "user": {"token": TOKEN}}],
-            "contexts": [{"name": "real", "context": {"cluster": "real", "user": "admin"}}],
+            "users": [{"name": "user", "user": {"token": token}}],
+            "contexts": [{"name": "real", "context": {"cluster": "real", "user": "user"}}],
             "current-context": "real",
-        });
-        fs::write(self.kubeconfig(), config.to_string())
+        })
     }
-
-    pub(super) fn kubeconfig(&self) -> PathBuf {
-        self.path().join("kubeconfig")
-    }
-}
-
-/// The authority's certificate, the server's certificate and the server's key, as PEM.
-fn certificates() -> Result<(String, String, String), rcgen::Error> {
-    let mut authority = CertificateParams::new(Vec::new())?;
-    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    authority
-        .distinguished_name
-        .push(DnType::CommonName, "kube-informer tests");
-    let authority_key = KeyPair::generate()?;
-    let authority_certificate = authority.self_signed(&authority_key)?;
-    let issuer = Issuer::new(authority, authority_key);
-
-    let mut server = CertificateParams::new(["127.0.0.1".to_owned(), "localhost".to_owned()])?;
-    server
-        .distinguished_name
-        .push(DnType::CommonName, "kube-apiserver");
-    server
-        .extended_key_usages
-        .push(ExtendedKeyUsagePurpose::ServerAuth);
-    let server_key = KeyPair::generate()?;
-    let server_certificate = server.signed_by(&server_key, &issuer)?;
-    Ok((
-        authority_certificate.pem(),
-        server_certificate.pem(),
-        server_key.serialize_pem(),
-    ))
 }

@@ -1,5 +1,8 @@
 //! How the servers are started: as small and as quick as they go, with nothing changed that a client could see.
 
+use std::net::SocketAddr;
+use std::path::Path;
+
 use crate::folder::Folder;
 
 pub(super) fn etcd(folder: &Folder, port: u16) -> Vec<String> {
@@ -15,9 +18,9 @@ pub(super) fn etcd(folder: &Folder, port: u16) -> Vec<String> {
     ]
 }
 
-pub(super) fn apiserver(folder: &Folder, etcd_port: u16, port: u16) -> Vec<String> {
+pub(super) fn apiserver(folder: &Folder, etcd: SocketAddr, port: u16) -> Vec<String> {
     vec![
-        format!("--etcd-servers=http://127.0.0.1:{etcd_port}"),
+        format!("--etcd-servers=http://{etcd}"),
         "--bind-address=127.0.0.1".into(),
         format!("--secure-port={port}"),
         // A machine without a network has no other address, and no Endpoints may name this one.
@@ -44,9 +47,9 @@ pub(super) fn apiserver(folder: &Folder, etcd_port: u16, port: u16) -> Vec<Strin
 }
 
 /// The two controllers without which deleting a namespace or an owner would not end.
-pub(super) fn controllers(folder: &Folder) -> Vec<String> {
+pub(super) fn controllers(kubeconfig: &Path) -> Vec<String> {
     vec![
-        format!("--kubeconfig={}", folder.file("kubeconfig")),
+        format!("--kubeconfig={}", kubeconfig.display()),
         "--controllers=namespace-controller,garbage-collector-controller".into(),
         "--leader-elect=false".into(),
         "--secure-port=0".into(),

@@ -7,6 +7,8 @@ server=$!
 echo "$server"
 exec >&2
 {
+    # Who ends the test by a signal to all its processes must not end this one before the server.
+    trap '' HUP INT TERM
     while read -r signal; do
         kill -s "$signal" "$server"
     done
@@ -16,5 +18,5 @@ listener=$!
 exec 3<&-
 wait "$server"
 status=$?
-kill "$listener" 2>/dev/null
+kill -s KILL "$listener" 2>/dev/null
 exit "$status"

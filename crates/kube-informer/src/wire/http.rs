@@ -173,6 +173,11 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
             }
             if let Some(version) = &request.resource_version {
                 parameters.push(("resourceVersion", version));
+                // Left to itself, a server takes the version of a list in pages as exactly that one. If its watches have
+                // forgotten it, the next one fails, and the list after that is as old again, for ever.
+                if version != "0" && limit.is_some() && request.continue_token.is_none() {
+                    parameters.push(("resourceVersionMatch", "NotOlderThan"));
+                }
             }
             let (response, schema) = self.ask("PartialObjectMetadataList", &parameters).await?;
             let expected = Arc::clone(&self.expected);

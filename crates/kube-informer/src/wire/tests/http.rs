@@ -156,6 +156,26 @@ async fn a_list_of_the_newest_says_nothing_of_versions_and_pages() {
     assert_eq!(asked.uri().path(), "/api/v1/pods");
 }
 
+/// In pages, too: there a server would take the version as exactly that one.
+#[tokio::test]
+async fn a_list_at_a_version_takes_a_newer_one_as_well() {
+    let server = server(json_answer(
+        &json!({"metadata": {"resourceVersion": "12"}, "items": []}),
+    ));
+    let source = source::<Pod>(&server, None);
+    let request = ListRequest {
+        resource_version: Some("10".into()),
+        limit: Some(5),
+        continue_token: None,
+    };
+    drop(source.list(request).await.expect("the answer is good"));
+    let asked = server.asked.lock().pop().expect("it was asked");
+    assert_eq!(
+        asked.uri(),
+        "/api/v1/pods?limit=5&resourceVersion=10&resourceVersionMatch=NotOlderThan"
+    );
+}
+
 #[tokio::test]
 async fn a_watch_request_always_asks_for_bookmarks() {
     let server = server(answer(200, "application/json", ""));

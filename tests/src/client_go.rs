@@ -1,4 +1,4 @@
-//! The Go program: built once, then spoken to line by line.
+//! A program with client-go: built once, then spoken to line by line.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -6,38 +6,40 @@ use std::process::Stdio;
 use std::time::Duration;
 use std::{env, fs};
 
-use mission::{Folder, TestServer};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
+use crate::{Folder, TestServer};
+
 /// Longer than the program's own patience with one command.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// How the program is to speak to the server.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Manner {
+pub struct Manner {
     /// The content type of its requests; empty for client-go's own choice, which is protobuf where that goes.
-    pub(crate) content_type: &'static str,
+    pub content_type: &'static str,
     /// Whether informers begin with a streaming list.
-    pub(crate) streaming: bool,
+    pub streaming: bool,
 }
 
 /// JSON all through, with streaming lists.
-pub(crate) const JSON: Manner = Manner {
+pub const JSON: Manner = Manner {
     content_type: "application/json",
     streaming: true,
 };
 /// What client-go does when it is not told otherwise.
-pub(crate) const DEFAULT: Manner = Manner {
+pub const DEFAULT: Manner = Manner {
     content_type: "",
     streaming: true,
 };
 
-/// The program, running.
-pub(crate) struct Program {
+/// The program, running. It ends with this value.
+#[derive(Debug)]
+pub struct Program {
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
     _child: Child,
@@ -46,18 +48,23 @@ pub(crate) struct Program {
 
 impl Program {
     /// Starts the program in the namespace of this server's test; `None`, after a notice, where there is no Go to build it.
-    pub(crate) async fn on(server: &TestServer, manner: Manner) -> Option<Self> {
+    pub async fn on(server: &TestServer, manner: Manner) -> Option<Self> {
+        Self::with(
+            |kubeconfig| server.write_kubeconfig(kubeconfig),
+            &server.namespace,
+            manner,
+        )
+        .await
+    }
+
+    /// The same with a kubeconfig of one's own, which is written to the path that the function is given.
+    pub async fn with(write_kubeconfig: impl FnOnce(&Path), namespace: &str, manner: Manner) -> Option<Self> {
         let folder = Folder::create().expect("a folder");
         let kubeconfig = folder.path().join("config");
-        server.write_kubeconfig(&kubeconfig);
+        write_kubeconfig(&kubeconfig);
         let mut child = Command::new(built().await?)
-            .args([
-                "-namespace",
-                &server.namespace,
-                "-content-type",
-                manner.content_type,
-                "-kubeconfig",
-            ])
+            .args(["-namespace", namespace, "-content-type", manner.content_type])
+            .arg("-kubeconfig")
             .arg(kubeconfig)
             .env("KUBE_FEATURE_WatchListClient", manner.streaming.to_string())
             .stdin(Stdio::piped())
@@ -75,7 +82,7 @@ impl Program {
     }
 
     /// Gives a command and its argument, and waits for the answer, which has to be a success.
-    pub(crate) async fn ask(&mut self, command: &str, argument: &Value) -> Value {
+    pub async fn ask(&mut self, command: &str, argument: &Value) -> Value {
         let line = format!("{command} {argument}\n");
         self.input
             .write_all(line.as_bytes())
@@ -92,7 +99,7 @@ impl Program {
     }
 
     /// Gives a command that takes no argument.
-    pub(crate) async fn run(&mut self, command: &str) -> Value {
+    pub async fn run(&mut self, command: &str) -> Value {
         self.ask(command, &Value::Null).await
     }
 }

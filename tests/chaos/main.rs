@@ -1,0 +1,191 @@
+//! A real cluster in bad times: the contract holds, whatever happens to servers and connections.
+//!
+//! `KUBE_INFORMER_CHAOS_SEED` decides what happens in which order and what is written, `KUBE_INFORMER_CHAOS_SECONDS` how
+//! long it goes on. What the servers make of it is theirs to decide, so a seed brings back a plan and not a history.
+
+mod cluster;
+mod observer;
+mod oracle;
+mod plan;
+mod sorts;
+mod subjects;
+mod truth;
+mod two_servers;
+mod writers;
+
+use std::env;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use kube_informer::watching_client;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, interval};
+
+use cluster::{Cluster, Outcome};
+use observer::Findings;
+use oracle::Oracle;
+use plan::Disturbance;
+use sorts::{NAMES, NAMESPACES};
+use subjects::Subject;
+use writers::Writers;
+
+/// How many disturbances there are between two quiet points.
+const HAND: usize = 6;
+/// How often versions and backlogs are looked at.
+const LOOK: Duration = Duration::from_millis(5);
+/// The markers, and what API servers keep for themselves.
+const OTHERS: usize = 2 + 10;
+
+/// Tests of this file have the machine to themselves: each has several servers.
+static ALONE: Mutex<()> = Mutex::const_new(());
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs a real server: cargo xtask chaos"]
+async fn bad_times() -> Outcome {
+    let _alone = ALONE.lock().await;
+    let seed = given("SEED").unwrap_or_else(|| fastrand::u64(..1_000_000));
+    let lasts = Duration::from_secs(given("SECONDS").unwrap_or(45));
+    println!("chaos: seed {seed}, at least {lasts:?}");
+
+    let cluster = Cluster::start().await?;
+    let findings = Arc::new(Findings::default());
+    let config = cluster.server.guest_config(cluster.proxy.address()).await?;
+    let client = watching_client(config)?;
+    let mut run = Run {
+        writers: Writers::start(&cluster.clients, seed),
+        subjects: subjects::all(&client, &findings),
+        random: fastrand::Rng::with_seed(seed),
+        findings,
+        client,
+        cluster,
+    };
+    run.subjects.iter().for_each(|subject| subject.start());
+    let views = run.subjects.iter().map(|subject| subject.view().clone());
+    let mut oracle = Oracle::start(&run.cluster, views).await;
+    run.watch_closely();
+
+    let began = Instant::now();
+    let mut disturbances = 0;
+    while disturbances == 0 || began.elapsed() < lasts {
+        let deck = Disturbance::shuffled(&mut run.random);
+        for hand in deck.chunks(HAND) {
+            run.suffer(hand).await?;
+            disturbances += hand.len();
+            if disturbances >= deck.len() && began.elapsed() >= lasts {
+                break;
+            }
+        }
+        if let Some(oracle) = &mut oracle {
+            run.ask(oracle).await;
+        }
+    }
+    let events = run.findings.events();
+    for subject in &run.subjects {
+        subject.stop().await;
+    }
+    run.findings.assert_none();
+    let (written, failed) = run.writers.counts();
+    let by_oracle = match &mut oracle {
+        Some(oracle) => oracle.events().await,
+        None => 0,
+    };
+    println!(
+        "chaos: {disturbances} disturbances in {:.1?}, {written} writes ({failed} failed), {events} events, {by_oracle} of client-go",
+        began.elapsed(),
+    );
+    Ok(())
+}
+
+/// A run and all that takes part in it.
+struct Run {
+    subjects: Vec<Arc<dyn Subject>>,
+    writers: Writers,
+    random: fastrand::Rng,
+    findings: Arc<Findings>,
+    client: Client,
+    cluster: Cluster,
+}
+
+impl Run {
+    /// Some disturbances, then a quiet point. Handlers join in the middle, others leave, and an informer has a short life.
+    async fn suffer(&mut self, hand: &[Disturbance]) -> Outcome {
+        let newcomer = subjects::newcomer("config maps, come late", &self.client, &self.findings);
+        for (number, disturbance) in hand.iter().enumerate() {
+            let began = Instant::now();
+            disturbance.strike(&self.cluster, &mut self.random).await?;
+            println!("  {disturbance:?}: {:.1?}", began.elapsed());
+            if number == hand.len() / 2 {
+                newcomer.start();
+                for subject in &self.subjects {
+                    subject.remove_witness().await;
+                    subject.add_witness();
+                }
+            }
+        }
+        let began = Instant::now();
+        let [client, _] = &self.cluster.clients;
+        self.subjects.push(newcomer);
+        let compared = truth::check_prefixes(client, &self.subjects, &self.findings).await;
+        let _held = self.writers.hold().await;
+        truth::check_all(client, &self.subjects, &self.findings).await;
+        if let Some(newcomer) = self.subjects.pop() {
+            newcomer.stop().await;
+        }
+        println!(
+            "  quiet: {compared} prefixes, all agree after {:.1?}",
+            began.elapsed()
+        );
+        self.findings.assert_none();
+        Ok(())
+    }
+
+    /// Another quiet point, for client-go's informers.
+    async fn ask(&self, oracle: &mut Oracle) {
+        let asked = Instant::now();
+        let _held = self.writers.hold().await;
+        oracle.check(&self.cluster, &self.findings).await;
+        println!("  client-go agrees after {:.1?}", asked.elapsed());
+        self.findings.assert_none();
+    }
+
+    /// Looks all the time whether a version goes back (contract 2) or a backlog outgrows the objects (contract 6).
+    fn watch_closely(&self) {
+        let (subjects, findings) = (self.subjects.clone(), Arc::clone(&self.findings));
+        tokio::spawn(async move {
+            let mut versions = vec![None; subjects.len()];
+            let mut looks = interval(LOOK);
+            loop {
+                looks.tick().await;
+                for (subject, last) in subjects.iter().zip(&mut versions) {
+                    let version = subject.version();
+                    if let (Some(last), Some(version)) = (&*last, &version)
+                        && version.is_before(last)
+                    {
+                        findings.add(
+                            subject.view().name,
+                            format_args!("went back from {last} to {version}"),
+                        );
+                    }
+                    *last = version;
+                    for (witness, registration) in subject.witnesses() {
+                        let (backlog, keys) = (registration.backlog(), NAMES * NAMESPACES.len() + OTHERS);
+                        if backlog > keys {
+                            findings.add(&witness.name, format_args!("{backlog} wait for {keys} objects"));
+                        }
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// What a variable of the run says.
+fn given<T: FromStr>(name: &str) -> Option<T> {
+    let variable = format!("KUBE_INFORMER_CHAOS_{name}");
+    let value = env::var(&variable).ok()?;
+    let number = value.parse().ok();
+    assert!(number.is_some(), "{variable} is {value:?}, which is no number");
+    number
+}

@@ -1,0 +1,85 @@
+//! client-go's informers of the same objects, through the same proxy.
+
+use std::fs;
+
+use mission::client_go::{DEFAULT, Program};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::cluster::{Cluster, PATIENCE};
+use crate::observer::Findings;
+use crate::sorts::SELECTED;
+use crate::subjects::View;
+use crate::truth::listed;
+
+/// A client-go program that follows some views.
+pub(crate) struct Oracle {
+    program: Program,
+    views: Vec<View>,
+}
+
+impl Oracle {
+    /// Starts it; `None` where there is no Go.
+    pub(crate) async fn start(cluster: &Cluster, views: impl Iterator<Item = View>) -> Option<Oracle> {
+        let kubeconfig = cluster
+            .server
+            .guest_kubeconfig(cluster.proxy.address())
+            .to_string();
+        let write =
+            |path: &std::path::Path| fs::write(path, kubeconfig).expect("a file in a folder of its own");
+        let mut program = Program::with(write, "", DEFAULT).await?;
+        // An informer of client-go is for one namespace or all.
+        let views: Vec<View> = views.filter(|view| !view.is_several()).collect();
+        let told = views.iter().map(|view| {
+            let resource = view.sort.resource();
+            json!({
+                "name": view.name,
+                "form": view.form,
+                "group": resource.group,
+                "version": resource.version,
+                "resource": resource.plural,
+                "namespace": view.namespaces.first().unwrap_or(&""),
+                "labels": if view.selected { SELECTED } else { "" },
+            })
+        });
+        program.ask("follow", &told.collect()).await;
+        Some(Oracle { program, views })
+    }
+
+    /// With writers held and nothing in the way: its stores have what the server has. client-go waits for up to a minute
+    /// after failures.
+    pub(crate) async fn check(&mut self, cluster: &Cluster, findings: &Findings) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let (mut wanted, [client, _]) = (json!({}), &cluster.clients);
+            for view in &self.views {
+                wanted[view.name] = json!(listed(client, view, None).await.expect("a list in fair weather"));
+            }
+            let found = self.program.ask("stores", &wanted).await;
+            let differs = |view: &&View| found[view.name]["store"] != wanted[view.name];
+            let Some(view) = self.views.iter().find(differs) else {
+                return;
+            };
+            if Instant::now() > deadline {
+                let (has, server) = (&found[view.name]["store"], &wanted[view.name]);
+                findings.add(
+                    view.name,
+                    format_args!("client-go has {has}, the server {server}"),
+                );
+                return;
+            }
+        }
+    }
+
+    /// How many events client-go told its handlers of.
+    pub(crate) async fn events(&mut self) -> u64 {
+        let found = self.program.ask("accounts", &Value::Null).await;
+        let count = |name: &str| {
+            ["adds", "updates", "deletes"]
+                .iter()
+                .filter_map(|kind| found[name][kind].as_u64())
+                .sum::<u64>()
+        };
+        self.views.iter().map(|view| count(view.name)).sum()
+    }
+}

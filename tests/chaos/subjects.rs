@@ -1,0 +1,337 @@
+//! The informers that are put to the test.
+
+use std::collections::VecDeque;
+use std::iter::successors;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
+use kube::Client;
+use kube::api::{DynamicObject, PartialObjectMeta};
+use kube_informer::{
+    Backoff, Error, Form, HandlerOptions, InformerBuilder, Kind, Registration, SharedInformer, Version,
+    WireFormat,
+};
+use tokio::time::sleep;
+
+use crate::observer::{Findings, Versions, Witness};
+use crate::sorts::{NAMESPACES, SELECTED, Sort};
+
+/// Waits that are over soon, for a run has little time.
+const BACKOFF: Backoff = Backoff {
+    initial: Duration::from_millis(100),
+    factor: 2.0,
+    cap: Duration::from_secs(2),
+    jitter: 1.0,
+    reset: Duration::from_secs(10),
+};
+/// So small that a list has several pages.
+const PAGE: u32 = 5;
+/// What a slow handler takes for an event: longer than it takes to write another one.
+const SLOW: Duration = Duration::from_millis(30);
+
+/// Which objects an informer looks at.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    pub(crate) name: &'static str,
+    pub(crate) sort: Sort,
+    /// None means all.
+    pub(crate) namespaces: Vec<&'static str>,
+    pub(crate) selected: bool,
+    /// What client-go calls the form: `typed`, `dynamic` or `metadata`.
+    pub(crate) form: &'static str,
+}
+
+impl View {
+    /// Whether the cache is put together from several namespaces, each at a version of its own.
+    pub(crate) fn is_several(&self) -> bool {
+        self.namespaces.len() > 1
+    }
+
+    pub(crate) fn has(&self, namespace: &str) -> bool {
+        self.namespaces.is_empty() || self.namespaces.contains(&namespace)
+    }
+}
+
+/// An informer of any kind.
+pub(crate) trait Subject: Send + Sync {
+    fn view(&self) -> &View;
+    fn start(&self);
+    fn version(&self) -> Option<Version>;
+    /// What the cache holds, and at which version.
+    fn contents(&self) -> (Option<Version>, Versions);
+    /// Adds a handler.
+    fn add_witness(&self);
+    /// Adds a handler that is slower than the writers.
+    fn add_slow_witness(&self);
+    /// Removes the handler that came first after those of the beginning.
+    fn remove_witness(&self) -> BoxFuture<'_, ()>;
+    fn witnesses(&self) -> Vec<(Arc<Witness>, Registration)>;
+    /// What it complained of, in words.
+    fn complaints(&self) -> String;
+    /// Waits until the cache has a write.
+    fn reach<'a>(
+        &'a self,
+        written: &'a DynamicObject,
+        patience: Duration,
+    ) -> BoxFuture<'a, Result<(), Error>>;
+    fn stop(&self) -> BoxFuture<'_, ()>;
+}
+
+struct Watched<K: Kind> {
+    view: View,
+    informer: SharedInformer<K>,
+    findings: Arc<Findings>,
+    complaints: Arc<Mutex<Complaints>>,
+    witnesses: Mutex<Vec<(Arc<Witness>, Registration)>>,
+}
+
+/// What an informer told its watch-error handler: how much, and the last of it.
+#[derive(Default)]
+struct Complaints {
+    count: usize,
+    last: VecDeque<String>,
+}
+
+/// How many complaints are kept.
+const LAST_WORDS: usize = 6;
+
+/// How many handlers stay to the end.
+const LASTING: usize = 2;
+
+impl<K: Kind> Watched<K> {
+    fn put(view: View, builder: InformerBuilder<K>, findings: &Arc<Findings>) -> Arc<dyn Subject> {
+        let (name, told) = (view.name, Arc::clone(findings));
+        let complaints = Arc::<Mutex<Complaints>>::default();
+        let heard = Arc::clone(&complaints);
+        let mut builder = builder
+            .namespaces(view.namespaces.iter().copied())
+            .backoff(BACKOFF)
+            .watch_error_handler(move |error| {
+                lock(&heard).add(error);
+                // etcd never lost anything, so the server never goes back.
+                if error.is_going_back() || error.is_bad_data() {
+                    told.add(name, error);
+                }
+            });
+        if view.selected {
+            builder = builder.labels(SELECTED);
+        }
+        let watched = Watched {
+            view,
+            informer: builder.build(),
+            findings: Arc::clone(findings),
+            complaints,
+            witnesses: Mutex::default(),
+        };
+        watched.add_witness();
+        watched.add_slow_witness();
+        Arc::new(watched)
+    }
+
+    fn witness(&self, manner: &str) -> (Arc<Witness>, HandlerOptions) {
+        let name = format!("{} ({manner})", self.view.name);
+        let options = HandlerOptions::new().name(&name);
+        let witness = Witness::new(name, self.view.is_several(), Arc::clone(&self.findings));
+        (witness, options)
+    }
+
+    fn keep(&self, witness: Arc<Witness>, registration: Registration) {
+        let mut witnesses = lock(&self.witnesses);
+        witnesses.push((witness, registration));
+    }
+}
+
+impl<K: Kind> Subject for Watched<K> {
+    fn view(&self) -> &View {
+        &self.view
+    }
+
+    fn start(&self) {
+        self.informer.start().expect("it was not started before");
+    }
+
+    fn version(&self) -> Option<Version> {
+        self.informer.resource_version()
+    }
+
+    fn contents(&self) -> (Option<Version>, Versions) {
+        let snapshot = self.informer.snapshot();
+        let objects = snapshot.iter();
+        let versions = objects.map(|object| (object.key().to_string(), object.version().to_string()));
+        (snapshot.version().cloned(), versions.collect())
+    }
+
+    fn add_witness(&self) {
+        let (witness, options) = self.witness("quick");
+        let (heard, lister) = (Arc::clone(&witness), self.informer.lister());
+        let handler = move |event| heard.hear(&event, &lister);
+        let registration = self.informer.add_handler_with(handler, options);
+        self.keep(witness, registration.expect("the informer lives"));
+    }
+
+    fn add_slow_witness(&self) {
+        let (witness, options) = self.witness("slow");
+        let (heard, lister) = (Arc::clone(&witness), self.informer.lister());
+        let handler = move |event| {
+            heard.hear(&event, &lister);
+            sleep(SLOW)
+        };
+        let registration = self.informer.add_async_handler_with(handler, options);
+        self.keep(witness, registration.expect("the informer lives"));
+    }
+
+    fn remove_witness(&self) -> BoxFuture<'_, ()> {
+        let mut witnesses = lock(&self.witnesses);
+        let removed = (witnesses.len() > LASTING).then(|| witnesses.remove(LASTING));
+        async move {
+            if let Some((witness, registration)) = removed {
+                registration.remove_and_wait().await;
+                witness.dismiss();
+            }
+        }
+        .boxed()
+    }
+
+    fn witnesses(&self) -> Vec<(Arc<Witness>, Registration)> {
+        lock(&self.witnesses).clone()
+    }
+
+    fn complaints(&self) -> String {
+        let complaints = lock(&self.complaints);
+        let last: Vec<&str> = complaints.last.iter().map(String::as_str).collect();
+        format!(
+            "{} complaints, the last:\n    {}",
+            complaints.count,
+            last.join("\n    ")
+        )
+    }
+
+    fn reach<'a>(
+        &'a self,
+        written: &'a DynamicObject,
+        patience: Duration,
+    ) -> BoxFuture<'a, Result<(), Error>> {
+        self.informer.wait_for_write(written, patience).boxed()
+    }
+
+    fn stop(&self) -> BoxFuture<'_, ()> {
+        async move {
+            self.informer.shutdown().await;
+            for (witness, _) in self.witnesses() {
+                witness.dismiss();
+            }
+        }
+        .boxed()
+    }
+}
+
+impl Complaints {
+    fn add(&mut self, error: &Error) {
+        self.count += 1;
+        if self.last.len() == LAST_WORDS {
+            self.last.pop_front();
+        }
+        let causes = successors(Some(error as &dyn std::error::Error), |error| error.source());
+        let words: Vec<String> = causes.map(ToString::to_string).collect();
+        self.last.push_back(words.join(": "));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn view(name: &'static str, sort: Sort, form: &'static str) -> View {
+    View {
+        name,
+        sort,
+        namespaces: Vec::new(),
+        selected: false,
+        form,
+    }
+}
+
+/// Every form, both ways to list, both formats; all namespaces, one and several; with a selector and without.
+pub(crate) fn all(client: &Client, findings: &Arc<Findings>) -> Vec<Arc<dyn Subject>> {
+    let east = vec![NAMESPACES[0]];
+    vec![
+        newcomer("config maps, streamed", client, findings),
+        Watched::put(
+            View {
+                namespaces: east.clone(),
+                selected: true,
+                ..view(
+                    "selected config maps, packed, in pages",
+                    Sort::ConfigMaps,
+                    "typed",
+                )
+            },
+            SharedInformer::<ConfigMap>::builder(client.clone())
+                .form(Form::Packed)
+                .streaming_list(false)
+                .page_size(PAGE),
+            findings,
+        ),
+        Watched::put(
+            View {
+                namespaces: NAMESPACES.to_vec(),
+                ..view(
+                    "secrets of two namespaces, packed, streamed",
+                    Sort::Secrets,
+                    "typed",
+                )
+            },
+            SharedInformer::<Secret>::builder(client.clone()).form(Form::Packed),
+            findings,
+        ),
+        Watched::put(
+            View {
+                namespaces: east,
+                ..view("metadata of pods, in pages", Sort::Pods, "metadata")
+            },
+            SharedInformer::<PartialObjectMeta<Pod>>::builder(client.clone())
+                .streaming_list(false)
+                .page_size(PAGE),
+            findings,
+        ),
+        Watched::put(
+            View {
+                selected: true,
+                ..view("selected pods, JSON, streamed", Sort::Pods, "typed")
+            },
+            SharedInformer::<Pod>::builder(client.clone()).wire_format(WireFormat::Json),
+            findings,
+        ),
+        Watched::put(
+            view("widgets, dynamic, streamed", Sort::Widgets, "dynamic"),
+            SharedInformer::<DynamicObject>::builder_with(client.clone(), Sort::Widgets.resource()),
+            findings,
+        ),
+        Watched::put(
+            View {
+                selected: true,
+                ..view(
+                    "metadata of selected widgets, in pages",
+                    Sort::Widgets,
+                    "metadata",
+                )
+            },
+            SharedInformer::<PartialObjectMeta<DynamicObject>>::builder_with(
+                client.clone(),
+                Sort::Widgets.resource(),
+            )
+            .streaming_list(false)
+            .page_size(PAGE),
+            findings,
+        ),
+    ]
+}
+
+/// One more informer.
+pub(crate) fn newcomer(name: &'static str, client: &Client, findings: &Arc<Findings>) -> Arc<dyn Subject> {
+    let builder = SharedInformer::<ConfigMap>::builder(client.clone());
+    Watched::put(view(name, Sort::ConfigMaps, "typed"), builder, findings)
+}

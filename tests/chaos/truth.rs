@@ -1,0 +1,169 @@
+//! What the server has, and whether the informers have the same.
+
+use std::sync::Arc;
+
+use futures::future::{join_all, try_join_all};
+use kube::Client;
+use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, VersionMatch};
+use kube_informer::{Error, Version};
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+use crate::cluster::{AGAIN, PATIENCE};
+use crate::observer::{Findings, Versions, difference};
+use crate::sorts::{MARKER, NAMESPACES, SELECTED, Sort};
+use crate::subjects::{Subject, View};
+
+/// Writes that mark a moment: one of each kind in each namespace.
+pub(crate) struct Markers(Vec<(Sort, &'static str, DynamicObject)>);
+
+impl Markers {
+    /// Writes them all, now that nothing is in the way.
+    pub(crate) async fn write(client: &Client) -> Markers {
+        let mut written = Vec::new();
+        for sort in Sort::ALL {
+            for namespace in NAMESPACES {
+                written.push((sort, namespace, mark(client, sort, namespace).await));
+            }
+        }
+        Markers(written)
+    }
+
+    fn seen_by<'a>(&'a self, view: &'a View) -> impl Iterator<Item = &'a DynamicObject> {
+        let seen = self.0.iter();
+        seen.filter(|(sort, namespace, _)| *sort == view.sort && view.has(namespace))
+            .map(|(.., object)| object)
+    }
+}
+
+/// Applies the marker until the server takes it: it may have come back a moment ago.
+async fn mark(client: &Client, sort: Sort, namespace: &str) -> DynamicObject {
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &sort.resource());
+    let deadline = Instant::now() + PATIENCE;
+    let mut marker = sort.object(MARKER, "a", "");
+    // Another value each time, or nothing would be written.
+    marker["metadata"]["annotations"] = json!({"at": fastrand::u64(..).to_string()});
+    loop {
+        let apply = PatchParams::apply("chaos").force();
+        match api.patch(MARKER, &apply, &Patch::Apply(&marker)).await {
+            Ok(object) => return object,
+            Err(error) => assert!(Instant::now() < deadline, "no marker in {PATIENCE:?}: {error}"),
+        }
+        sleep(AGAIN).await;
+    }
+}
+
+/// What the server lists: at its newest, or exactly at a version.
+pub(crate) async fn listed(
+    client: &Client,
+    view: &View,
+    at: Option<&Version>,
+) -> Result<Versions, kube::Error> {
+    let mut params = ListParams::default();
+    if view.selected {
+        params = params.labels(SELECTED);
+    }
+    if let Some(at) = at {
+        params = params.at(&at.to_string()).matching(VersionMatch::Exact);
+    }
+    let resource = view.sort.resource();
+    let apis: Vec<Api<DynamicObject>> = match view.namespaces.as_slice() {
+        [] => vec![Api::all_with(client.clone(), &resource)],
+        some => some
+            .iter()
+            .map(|namespace| Api::namespaced_with(client.clone(), namespace, &resource))
+            .collect(),
+    };
+    let mut versions = Versions::new();
+    for api in apis {
+        for item in api.list_metadata(&params).await?.items {
+            let (namespace, name) = (item.metadata.namespace, item.metadata.name);
+            let key = format!("{}/{}", namespace.unwrap_or_default(), name.unwrap_or_default());
+            versions.insert(key, item.metadata.resource_version.unwrap_or_default());
+        }
+    }
+    Ok(versions)
+}
+
+/// While writers go on: each cache is what the server had at the cache's version (contract 1). A version that the server
+/// has forgotten proves nothing. Gives how many were compared.
+pub(crate) async fn check_prefixes(
+    client: &Client,
+    subjects: &[Arc<dyn Subject>],
+    findings: &Findings,
+) -> usize {
+    let mut compared = 0;
+    for subject in subjects.iter().filter(|subject| !subject.view().is_several()) {
+        let (version, cache) = subject.contents();
+        let Some(version) = version else { continue };
+        let Ok(had) = listed(client, subject.view(), Some(&version)).await else {
+            continue;
+        };
+        compared += 1;
+        if cache != had {
+            let what = difference("the cache", &cache, "the server", &had);
+            findings.add(
+                subject.view().name,
+                format_args!("the cache is not the server's at {version}: {what}"),
+            );
+        }
+    }
+    compared
+}
+
+/// With writers held and nothing in the way: every cache has what the server has, and so has every handler (contract 5).
+pub(crate) async fn check_all(client: &Client, subjects: &[Arc<dyn Subject>], findings: &Findings) {
+    let markers = Markers::write(client).await;
+    let caught_up = subjects.iter().map(async |subject| {
+        let reached = markers
+            .seen_by(subject.view())
+            .map(|marker| subject.reach(marker, PATIENCE));
+        match try_join_all(reached).await {
+            Ok(_) => check_one(client, &**subject, findings).await,
+            Err(error) => late(&**subject, &error, findings),
+        }
+    });
+    join_all(caught_up).await;
+}
+
+/// The server may still finish a write that its writer has given up. Then the lists before and after the look at the
+/// cache differ, and it is looked at again.
+async fn check_one(client: &Client, subject: &dyn Subject, findings: &Findings) {
+    let view = subject.view();
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let before = listed(client, view, None).await;
+        let (_, cache) = subject.contents();
+        let after = listed(client, view, None).await;
+        match (before, after) {
+            (Ok(before), Ok(after)) if before == cache && before == after => {
+                for (witness, _) in subject.witnesses() {
+                    witness.agrees(&cache, PATIENCE).await;
+                }
+                return;
+            }
+            (Ok(before), Ok(after)) if before == after => {
+                let what = difference("the cache", &cache, "the server", &after);
+                return findings.add(view.name, format_args!("the cache is not the server's: {what}"));
+            }
+            (Err(error), _) | (_, Err(error)) if Instant::now() >= deadline => {
+                return findings.add(view.name, format_args!("the server does not list: {error}"));
+            }
+            _ => {}
+        }
+        if let Err(error) = subject
+            .reach(&mark(client, view.sort, NAMESPACES[0]).await, PATIENCE)
+            .await
+        {
+            return late(subject, &error, findings);
+        }
+    }
+}
+
+fn late(subject: &dyn Subject, error: &Error, findings: &Findings) {
+    let complaints = subject.complaints();
+    findings.add(
+        subject.view().name,
+        format_args!("it does not catch up: {error}; {complaints}"),
+    );
+}

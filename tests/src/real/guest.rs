@@ -1,0 +1,106 @@
+//! Somebody whose rights can be taken away.
+
+use std::net::SocketAddr;
+
+use http::Request;
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject};
+use kube::Client;
+use kube::api::{Api, DeleteParams, ObjectMeta, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Config, Error};
+use serde_json::{Value, json};
+
+use super::credentials::GUEST;
+use super::{RealServer, StartError};
+
+/// What the role and its binding are called.
+const NAME: &str = "guest-reads-all";
+
+impl RealServer {
+    /// A guest's kubeconfig for whatever leads to one of this cluster's API servers.
+    pub fn guest_kubeconfig(&self, address: SocketAddr) -> Value {
+        self.home.folder.guest_kubeconfig(address)
+    }
+
+    /// A guest's configuration for whatever leads to one of this cluster's API servers.
+    pub async fn guest_config(&self, address: SocketAddr) -> Result<Config, StartError> {
+        let text = self.guest_kubeconfig(address).to_string();
+        let kubeconfig = Kubeconfig::from_yaml(&text)?;
+        Ok(Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?)
+    }
+}
+
+/// Lets the guest read everything.
+pub async fn grant(client: &Client) -> Result<(), Error> {
+    let metadata = ObjectMeta {
+        name: Some(NAME.into()),
+        ..ObjectMeta::default()
+    };
+    let all = || vec!["*".to_owned()];
+    let role = ClusterRole {
+        metadata: metadata.clone(),
+        rules: Some(vec![PolicyRule {
+            api_groups: Some(all()),
+            resources: Some(all()),
+            verbs: ["get", "list", "watch"].map(str::to_owned).to_vec(),
+            ..PolicyRule::default()
+        }]),
+        ..ClusterRole::default()
+    };
+    let binding = ClusterRoleBinding {
+        metadata,
+        role_ref: RoleRef {
+            api_group: Some("rbac.authorization.k8s.io".into()),
+            kind: "ClusterRole".into(),
+            name: NAME.into(),
+        },
+        subjects: Some(vec![Subject {
+            api_group: Some("rbac.authorization.k8s.io".into()),
+            kind: "User".into(),
+            name: GUEST.into(),
+            namespace: None,
+        }]),
+    };
+    made(
+        Api::all(client.clone())
+            .create(&PostParams::default(), &role)
+            .await,
+    )?;
+    made(
+        Api::all(client.clone())
+            .create(&PostParams::default(), &binding)
+            .await,
+    )
+}
+
+/// Takes from the guest what [`grant`] gave. Watches that run go on.
+pub async fn revoke(client: &Client) -> Result<(), Error> {
+    let bindings: Api<ClusterRoleBinding> = Api::all(client.clone());
+    match bindings.delete(NAME, &DeleteParams::default()).await {
+        Err(Error::Api(status)) if status.code == 404 => Ok(()),
+        other => other.map(drop),
+    }
+}
+
+/// Whether the guest may list pods, as this API server sees it.
+pub async fn may_read(client: &Client) -> Result<bool, Error> {
+    let review = json!({
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {"user": GUEST, "resourceAttributes": {"verb": "list", "resource": "pods"}},
+    });
+    let request = Request::post("/apis/authorization.k8s.io/v1/subjectaccessreviews")
+        .header("content-type", "application/json")
+        .body(review.to_string().into_bytes())
+        .map_err(Error::HttpError)?;
+    let answer: Value = client.request(request).await?;
+    Ok(answer["status"]["allowed"] == true)
+}
+
+/// What is there already is as good as made.
+fn made<K>(outcome: Result<K, Error>) -> Result<(), Error> {
+    match outcome {
+        Err(Error::Api(status)) if status.code == 409 => Ok(()),
+        other => other.map(drop),
+    }
+}
