@@ -14,7 +14,7 @@ use super::SharedInformerFactory;
 use super::registry::KindId;
 use crate::error::Error;
 use crate::form::Form;
-use crate::informer::InformerBuilder;
+use crate::informer::{Checking, InformerBuilder};
 use crate::kind::Kind;
 use crate::reflector::Backoff;
 use crate::reflector::machine::Settings;
@@ -37,6 +37,7 @@ pub(super) struct Plan {
     parameters: Vec<(String, String)>,
     resync: Duration,
     settings: Settings,
+    checking: Checking,
     keep_managed_fields: bool,
     pruned: Skip,
     form: Form,
@@ -123,6 +124,18 @@ impl FactoryBuilder {
     /// How long to wait after failures. Each informer counts its own.
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.plan.settings.backoff = backoff;
+        self
+    }
+
+    /// Compares each cache with the server from time to time; see [`InformerBuilder::check_consistency`].
+    pub fn check_consistency(mut self, every: Duration) -> Self {
+        self.plan.checking.every(every);
+        self
+    }
+
+    /// Lists anew what was found to be different; see [`InformerBuilder::relist_if_inconsistent`].
+    pub fn relist_if_inconsistent(mut self) -> Self {
+        self.plan.checking.relist = true;
         self
     }
 
@@ -215,7 +228,8 @@ impl Plan {
             .prune(&self.pruned)
             .form(self.form)
             .wire_format(self.wire_format)
-            .settings(&self.settings);
+            .settings(&self.settings)
+            .checking(self.checking);
         for (name, value) in &self.parameters {
             builder = builder.parameter(name, value);
         }

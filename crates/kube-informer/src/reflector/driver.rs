@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures::StreamExt;
+use tokio::sync::Notify;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
@@ -48,6 +49,8 @@ pub(crate) struct Driver<K, I> {
     pub(crate) resource: ResourceName,
     /// What it looks after.
     pub(crate) scope: Scope,
+    /// Told when the cache is found not to be what the server has.
+    pub(crate) start_over: Arc<Notify>,
 }
 
 /// What a list or a stream of initial events has brought so far.
@@ -91,7 +94,12 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
                     }
                     self.list(&mut machine, &mut collected, request).await
                 }
-                Action::Watch(request) => self.watch(&mut machine, &mut collected, request).await,
+                // Waits after failures are not cut short: whoever wants a new beginning waits for the next watch.
+                Action::Watch(request) => tokio::select! {
+                    biased;
+                    next = self.watch(&mut machine, &mut collected, request) => next,
+                    () = self.start_over.notified() => machine.start_over(Instant::now()),
+                },
             };
         }
     }

@@ -18,7 +18,7 @@ use super::events::{Events, Frames};
 use super::expected::Expected;
 use super::pages::{JsonPage, Page, ProtobufPage, Reader};
 use super::status::failure;
-use super::{ListRequest, ListWatch, Listing, WatchRequest, Watching};
+use super::{ExactListRequest, ListRequest, ListWatch, Listing, WatchRequest, Watching};
 use crate::client::Unreachable;
 use crate::error::Error;
 use crate::kind::Kind;
@@ -92,20 +92,18 @@ impl<K: Kind> ApiListWatch<K> {
         self
     }
 
-    /// Gets an answer, and says how it is to be read: in protobuf if there is a schema. `metadata_form` is what to ask for
-    /// where metadata is all that is wanted.
+    /// Gets an answer, and says how it is to be read: in protobuf if there is a schema.
     async fn ask(
         &self,
-        metadata_form: &str,
+        wanted: Wanted,
         parameters: &[(&str, &str)],
     ) -> Result<(Response<Body>, Option<Schema>), Error> {
-        let form = if K::metadata_api() {
-            format!(";as={metadata_form};g=meta.k8s.io;v=v1")
-        } else {
-            String::new()
+        let form = match wanted {
+            Wanted::Objects => String::new(),
+            Wanted::Metadata { form } => format!(";as={form};g=meta.k8s.io;v=v1"),
         };
         let json = format!("application/json{form}");
-        if let Some(schema) = self.language.protobuf() {
+        if let Some(schema) = self.language.protobuf(wanted) {
             let accept = format!("{}{form},{json}", protobuf::MEDIA_TYPE);
             match good_answer(&self.client, self.request(&accept, parameters)?).await {
                 Ok(response) => match Spoken::of(&response) {
@@ -137,26 +135,52 @@ pub enum WireFormat {
     Json,
 }
 
+/// How much of each object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Objects,
+    Metadata { form: &'static str },
+}
+
+impl Wanted {
+    /// What a `K` needs. `form` is what to ask for where metadata is all.
+    fn of<K: Kind>(form: &'static str) -> Wanted {
+        if K::metadata_api() {
+            Wanted::Metadata { form }
+        } else {
+            Wanted::Objects
+        }
+    }
+}
+
 /// What is spoken with the server.
 #[derive(Debug)]
 struct Language {
     /// What objects look like in protobuf, if a `K` can be read from it and nothing is lost.
     schema: Option<Schema>,
+    /// What metadata alone looks like.
+    metadata: Option<Schema>,
     json_only: AtomicBool,
 }
 
 impl Language {
     fn of<K: Kind>(expected: &Expected) -> Language {
         let schema = Schema::of(&expected.api_version, &expected.kind);
+        let metadata = Expected::metadata();
         Language {
             // Metadata is the same for all kinds, and all of it is known.
             schema: schema.filter(|schema| K::metadata_api() || schema.covers::<K>()),
+            metadata: Schema::of(&metadata.api_version, &metadata.kind),
             json_only: AtomicBool::new(false),
         }
     }
 
-    fn protobuf(&self) -> Option<Schema> {
-        self.schema.filter(|_| !self.json_only.load(Ordering::Relaxed))
+    fn protobuf(&self, wanted: Wanted) -> Option<Schema> {
+        let schema = match wanted {
+            Wanted::Objects => self.schema,
+            Wanted::Metadata { .. } => self.metadata,
+        };
+        schema.filter(|_| !self.json_only.load(Ordering::Relaxed))
     }
 }
 
@@ -179,14 +203,27 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
                     parameters.push(("resourceVersionMatch", "NotOlderThan"));
                 }
             }
-            let (response, schema) = self.ask("PartialObjectMetadataList", &parameters).await?;
-            let expected = Arc::clone(&self.expected);
-            let reader = match schema {
-                Some(schema) => Reader::Protobuf(ProtobufPage::new(expected, schema)),
-                None => Reader::Json(JsonPage::new(expected)),
-            };
-            let page = Page::new(response.into_body(), reader);
-            Ok(stream::unfold(page, Page::next).boxed())
+            let wanted = Wanted::of::<K>(METADATA_LIST);
+            let answer = self.ask(wanted, &parameters).await?;
+            Ok(listing(answer, Arc::clone(&self.expected)))
+        })
+    }
+
+    fn list_exactly(&self, request: ExactListRequest) -> BoxFuture<'_, Result<Option<Listing<K>>, Error>> {
+        Box::pin(async move {
+            let limit = request.limit.to_string();
+            let mut parameters = vec![("limit", limit.as_str())];
+            match &request.continue_token {
+                // It says the version, too, and servers refuse to be told it twice.
+                Some(token) => parameters.push(("continue", token)),
+                None => parameters.extend([
+                    ("resourceVersion", request.version.as_str()),
+                    ("resourceVersionMatch", "Exact"),
+                ]),
+            }
+            let wanted = Wanted::Metadata { form: METADATA_LIST };
+            let answer = self.ask(wanted, &parameters).await?;
+            Ok(Some(listing(answer, Arc::new(Expected::metadata()))))
         })
     }
 
@@ -205,7 +242,8 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
                 parameters.push(("sendInitialEvents", "true"));
                 parameters.push(("resourceVersionMatch", "NotOlderThan"));
             }
-            let (response, schema) = self.ask("PartialObjectMetadata", &parameters).await?;
+            let wanted = Wanted::of::<K>("PartialObjectMetadata");
+            let (response, schema) = self.ask(wanted, &parameters).await?;
             let frames = schema.map_or_else(Frames::json, Frames::protobuf);
             let events = Events::new(response.into_body(), frames, Arc::clone(&self.expected));
             Ok(stream::unfold(Some(events), |events| async move {
@@ -222,6 +260,22 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
     fn is_served(&self) -> BoxFuture<'_, Result<bool, Error>> {
         Box::pin(self.is_listed())
     }
+}
+
+/// What a list is called that holds nothing but metadata.
+const METADATA_LIST: &str = "PartialObjectMetadataList";
+
+/// Reads a page of a list.
+fn listing<K: Kind>(
+    (response, schema): (Response<Body>, Option<Schema>),
+    expected: Arc<Expected>,
+) -> Listing<K> {
+    let reader = match schema {
+        Some(schema) => Reader::Protobuf(ProtobufPage::new(expected, schema)),
+        None => Reader::Json(JsonPage::new(expected)),
+    };
+    let page = Page::new(response.into_body(), reader);
+    stream::unfold(page, Page::next).boxed()
 }
 
 impl<K: Kind> Clone for ApiListWatch<K> {

@@ -82,6 +82,14 @@ impl<K: Kind> Item<K> {
         &self.version
     }
 
+    /// Who the object is, if it says so.
+    pub(crate) fn uid(&self) -> Option<Uid> {
+        match &self.body {
+            Body::Decoded(object) => Uid::of(object.meta().uid.as_deref().unwrap_or_default()),
+            Body::Encoded { uid, .. } => *uid,
+        }
+    }
+
     /// Key, version and the object itself.
     ///
     /// # Errors

@@ -40,6 +40,18 @@ pub trait ListWatch<K>: Send + Sync + 'static {
     /// One watch request: events, until the source closes it.
     fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<K>, Error>>;
 
+    /// One page of a list at exactly one version, for a check of the cache against the source. Only key, `uid` and version
+    /// of each item are looked at, so a source may leave out everything else. The end of the page says the version asked
+    /// for.
+    ///
+    /// A source that does not implement this has no such lists, and its caches cannot be checked.
+    fn list_exactly(&self, _request: ExactListRequest) -> BoxFuture<'_, Result<Option<Listing<K>>, Error>>
+    where
+        K: 'static,
+    {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
     /// Whether the source has this kind at all. An informer asks when a list or watch fails with 404: if the kind is not
     /// served, it waits until it is, and after a few seconds it empties its cache. So `false` is for a source that is
     /// sure; one that cannot tell answers with an error, and the 404 is a failure like others.
@@ -63,6 +75,17 @@ pub struct ListRequest {
     pub resource_version: Option<String>,
     /// `limit`: the size of a page, none for everything at once.
     pub limit: Option<u32>,
+    /// `continue`: where the page before ended.
+    pub continue_token: Option<String>,
+}
+
+/// A request for a list at exactly one version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExactListRequest {
+    /// `resourceVersion`: the version.
+    pub version: String,
+    /// `limit`: the size of a page.
+    pub limit: u32,
     /// `continue`: where the page before ended.
     pub continue_token: Option<String>,
 }

@@ -68,6 +68,12 @@ impl Machine {
         self.list_at(at, limit, false)
     }
 
+    /// What was handed on is not what the server has: the newest of everything is asked for, and replaces it.
+    pub(crate) fn start_over(&mut self, now: Instant) -> Action {
+        self.last_unusable = true;
+        self.cycle(now)
+    }
+
     pub(super) fn list_at(&mut self, at: At, limit: Option<u32>, at_once: bool) -> Action {
         self.phase = Phase::Listing(Listing {
             at,
