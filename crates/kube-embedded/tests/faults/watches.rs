@@ -51,7 +51,11 @@ async fn a_watch_leaves_out_one_change_and_goes_on() {
             let mut wire = Wire::connect(&server, way).await;
             let mut events = wire.watch(&watch_from(from)).await;
             for n in 0..=before {
-                put(&server, if n == before { "b" } else { "a" }, &format!("{way:?} {before} {n}"));
+                put(
+                    &server,
+                    if n == before { "b" } else { "a" },
+                    &format!("{way:?} {before} {n}"),
+                );
             }
             put(&server, "a", &format!("{way:?} {before} last"));
             for _ in 0..=before {

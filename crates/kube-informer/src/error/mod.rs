@@ -175,6 +175,18 @@ pub struct StatusError {
     pub retry_after: Option<Duration>,
 }
 
+/// How much of a server's own words is kept of each: names and messages of a hostile one may be as long as it likes.
+const MOST_WORDS: usize = 4_096;
+
+/// The beginning of a text, which is all of it in peace.
+pub(crate) fn shortened(mut text: String) -> String {
+    if text.len() > MOST_WORDS {
+        text.truncate(text.floor_char_boundary(MOST_WORDS));
+        text.push('…');
+    }
+    text
+}
+
 impl StatusError {
     pub(crate) fn is_expired(&self) -> bool {
         self.code == 410 || self.reason == "Expired" || self.reason == "Gone"
@@ -235,14 +247,18 @@ impl Error {
 
     /// What the server sent cannot be used; `what` says why.
     pub fn bad_data(what: impl Into<String>) -> Error {
-        Error::new(Problem::BadData(what.into()))
+        Error::new(Problem::BadData(shortened(what.into())))
     }
 
     pub(crate) fn bad_data_from(
         what: impl Into<String>,
         source: impl Into<Box<dyn StdError + Send + Sync>>,
     ) -> Error {
-        Error::whole(Problem::BadData(what.into()), None, Some(source.into()))
+        Error::whole(
+            Problem::BadData(shortened(what.into())),
+            None,
+            Some(source.into()),
+        )
     }
 
     pub(crate) fn no_client(what: impl Into<String>) -> Error {

@@ -18,7 +18,7 @@ use crate::informer::{Checking, InformerBuilder};
 use crate::kind::Kind;
 use crate::reflector::Backoff;
 use crate::reflector::machine::Settings;
-use crate::wire::WireFormat;
+use crate::wire::{Limits, WireFormat};
 
 /// Everything that can be chosen about a factory. Made by [`SharedInformerFactory::builder`].
 ///
@@ -38,6 +38,7 @@ pub(super) struct Plan {
     resync: Duration,
     settings: Settings,
     checking: Checking,
+    limits: Limits,
     keep_managed_fields: bool,
     pruned: Skip,
     form: Form,
@@ -124,6 +125,18 @@ impl FactoryBuilder {
     /// How long to wait after failures. Each informer counts its own.
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.plan.settings.backoff = backoff;
+        self
+    }
+
+    /// The largest object in bytes; see [`InformerBuilder::largest_object`].
+    pub fn largest_object(mut self, bytes: usize) -> Self {
+        self.plan.limits.object = bytes;
+        self
+    }
+
+    /// The largest list in bytes; see [`InformerBuilder::largest_list`].
+    pub fn largest_list(mut self, bytes: u64) -> Self {
+        self.plan.limits.list = bytes;
         self
     }
 
@@ -229,7 +242,8 @@ impl Plan {
             .form(self.form)
             .wire_format(self.wire_format)
             .settings(&self.settings)
-            .checking(self.checking);
+            .checking(self.checking)
+            .limits(self.limits);
         for (name, value) in &self.parameters {
             builder = builder.parameter(name, value);
         }

@@ -23,7 +23,7 @@ use crate::processor::Processor;
 use crate::reflector::Backoff;
 use crate::reflector::machine::Settings;
 use crate::store::{IndexValue, Scopes, Seed, Store, Writer};
-use crate::wire::{ApiListWatch, ListWatch, WireFormat};
+use crate::wire::{ApiListWatch, Limits, ListWatch, WireFormat};
 
 /// Everything that can be chosen about an informer. Made by [`SharedInformer::builder`].
 pub struct InformerBuilder<K: Kind> {
@@ -35,6 +35,7 @@ pub struct InformerBuilder<K: Kind> {
     resync: Duration,
     settings: Settings,
     checking: Checking,
+    limits: Limits,
     hooks: Hooks<K>,
     keep_managed_fields: bool,
     pruned: Skip,
@@ -85,6 +86,7 @@ impl<K: Kind> InformerBuilder<K> {
             resync: Duration::ZERO,
             settings: Settings::default(),
             checking: Checking::default(),
+            limits: Limits::default(),
             hooks: Hooks::default(),
             keep_managed_fields: false,
             pruned: Skip::nothing(),
@@ -192,6 +194,28 @@ impl<K: Kind> InformerBuilder<K> {
     #[must_use]
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.settings.backoff = backoff;
+        self
+    }
+
+    /// The largest object in bytes, as they are sent: a larger one is of a broken or hostile server, and the list or watch
+    /// with it fails before it is read. Without this, 64 MiB.
+    #[must_use]
+    pub fn largest_object(mut self, bytes: usize) -> Self {
+        self.limits.object = bytes;
+        self
+    }
+
+    /// The largest list in bytes as they are sent, all pages together. A list is collected before it is used, so a server
+    /// that never ends it fills the memory up to here; set it where servers are not trusted. Without this, 16 GiB.
+    #[must_use]
+    pub fn largest_list(mut self, bytes: u64) -> Self {
+        self.limits.list = bytes;
+        self
+    }
+
+    /// What a factory has chosen of this.
+    pub(crate) fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
         self
     }
 
@@ -373,6 +397,7 @@ impl<K: Kind> InformerBuilder<K> {
                 sources,
                 settings: self.settings,
                 checking: self.checking,
+                limits: self.limits,
                 check: tokio::sync::Mutex::new(()),
                 writer: Arc::new(Mutex::new(writer)),
                 processor: Processor::new(Arc::clone(&store), self.resync),
@@ -408,6 +433,8 @@ impl<K: Kind> InformerBuilder<K> {
                 // To find out what a type wants of the wire takes a while, and is the same in all namespaces.
                 let api = ApiListWatch::<K>::new(client.clone(), &self.kind, None)
                     .wire_format(self.wire_format)
+                    .largest_object(self.limits.object)
+                    .largest_list(self.limits.list)
                     .parameters(self.parameters.iter().cloned());
                 namespaces
                     .map(|at| {

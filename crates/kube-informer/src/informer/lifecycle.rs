@@ -207,6 +207,7 @@ impl<K: Kind> Running<K> {
                 intake: Arc::clone(&self.shared.intake),
                 resource: source.resource.clone(),
                 scope: Scope(at),
+                largest_list: self.shared.limits.list,
                 start_over: Arc::clone(&source.start_over),
             };
             let mut settings = self.shared.settings.clone();

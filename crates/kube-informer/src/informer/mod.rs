@@ -24,7 +24,7 @@ use crate::processor::{Event, EventHandler, Events, HandlerOptions, Processor, R
 use crate::reflector::machine::Settings;
 use crate::store::{Index, IndexValue, Lister, Snapshot, Store, Writer};
 use crate::version::Version;
-use crate::wire::ListWatch;
+use crate::wire::{Limits, ListWatch};
 
 pub use self::builder::InformerBuilder;
 pub(crate) use self::checker::Checking;
@@ -83,6 +83,7 @@ pub(crate) struct Shared<K> {
     sources: Vec<Source<K>>,
     settings: Settings,
     checking: Checking,
+    limits: Limits,
     /// Held by the check that runs, of which there is one at a time.
     check: tokio::sync::Mutex<()>,
     store: Arc<Store<K>>,

@@ -14,8 +14,9 @@ use kube::client::Body;
 use kube_wire::protobuf::{self, Schema};
 
 use super::discovery::Listed;
-use super::events::{Events, Frames};
+use super::events::Events;
 use super::expected::Expected;
+use super::limits::Limits;
 use super::pages::{JsonPage, Page, ProtobufPage, Reader};
 use super::status::failure;
 use super::{ExactListRequest, ListRequest, ListWatch, Listing, WatchRequest, Watching};
@@ -34,6 +35,7 @@ pub struct ApiListWatch<K: Kind> {
     expected: Arc<Expected>,
     language: Arc<Language>,
     pub(super) listed: Arc<Listed>,
+    limits: Limits,
     kind: std::marker::PhantomData<fn() -> K>,
 }
 
@@ -48,6 +50,7 @@ impl<K: Kind> ApiListWatch<K> {
             language: Arc::new(Language::of::<K>(&expected)),
             expected: Arc::new(expected),
             listed: Arc::new(Listed::of::<K>(kind)),
+            limits: Limits::default(),
             kind: std::marker::PhantomData,
         }
     }
@@ -89,6 +92,21 @@ impl<K: Kind> ApiListWatch<K> {
         if format == WireFormat::Json {
             self.language.json_only.store(true, Ordering::Relaxed);
         }
+        self
+    }
+
+    /// The largest object in bytes, as they are sent; without this, 64 MiB. A list or watch with a larger one fails before
+    /// it is read.
+    #[must_use]
+    pub fn largest_object(mut self, bytes: usize) -> ApiListWatch<K> {
+        self.limits.object = bytes;
+        self
+    }
+
+    /// The largest page of a list in bytes, or list without pages; without this, 16 GiB.
+    #[must_use]
+    pub fn largest_list(mut self, bytes: u64) -> ApiListWatch<K> {
+        self.limits.list = bytes;
         self
     }
 
@@ -205,7 +223,7 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
             }
             let wanted = Wanted::of::<K>(METADATA_LIST);
             let answer = self.ask(wanted, &parameters).await?;
-            Ok(listing(answer, Arc::clone(&self.expected)))
+            Ok(listing(answer, Arc::clone(&self.expected), self.limits))
         })
     }
 
@@ -223,7 +241,7 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
             }
             let wanted = Wanted::Metadata { form: METADATA_LIST };
             let answer = self.ask(wanted, &parameters).await?;
-            Ok(Some(listing(answer, Arc::new(Expected::metadata()))))
+            Ok(Some(listing(answer, Arc::new(Expected::metadata()), self.limits)))
         })
     }
 
@@ -244,8 +262,8 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
             }
             let wanted = Wanted::of::<K>("PartialObjectMetadata");
             let (response, schema) = self.ask(wanted, &parameters).await?;
-            let frames = schema.map_or_else(Frames::json, Frames::protobuf);
-            let events = Events::new(response.into_body(), frames, Arc::clone(&self.expected));
+            let expected = Arc::clone(&self.expected);
+            let events = Events::new(response.into_body(), schema, expected, self.limits);
             Ok(stream::unfold(Some(events), |events| async move {
                 let mut events = events?;
                 let event = events.next().await?;
@@ -269,12 +287,13 @@ const METADATA_LIST: &str = "PartialObjectMetadataList";
 fn listing<K: Kind>(
     (response, schema): (Response<Body>, Option<Schema>),
     expected: Arc<Expected>,
+    limits: Limits,
 ) -> Listing<K> {
     let reader = match schema {
-        Some(schema) => Reader::Protobuf(ProtobufPage::new(expected, schema)),
-        None => Reader::Json(JsonPage::new(expected)),
+        Some(schema) => Reader::Protobuf(ProtobufPage::new(expected, schema, limits)),
+        None => Reader::Json(JsonPage::new(expected, limits)),
     };
-    let page = Page::new(response.into_body(), reader);
+    let page = Page::new(response.into_body(), reader, limits.list);
     stream::unfold(page, Page::next).boxed()
 }
 
@@ -287,6 +306,7 @@ impl<K: Kind> Clone for ApiListWatch<K> {
             expected: Arc::clone(&self.expected),
             language: Arc::clone(&self.language),
             listed: Arc::clone(&self.listed),
+            limits: self.limits,
             kind: std::marker::PhantomData,
         }
     }

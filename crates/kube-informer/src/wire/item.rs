@@ -82,6 +82,14 @@ impl<K: Kind> Item<K> {
         &self.version
     }
 
+    /// How many bytes it takes, about.
+    pub(crate) fn size(&self) -> usize {
+        match &self.body {
+            Body::Decoded(_) => size_of::<K>(),
+            Body::Encoded { encoded, .. } => encoded.bytes.len(),
+        }
+    }
+
     /// Who the object is, if it says so.
     pub(crate) fn uid(&self) -> Option<Uid> {
         match &self.body {

@@ -10,6 +10,7 @@ mod expected;
 mod format;
 mod http;
 mod item;
+mod limits;
 mod pages;
 mod status;
 #[cfg(test)]
@@ -21,6 +22,7 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
 use crate::error::{Error, StatusError};
+use crate::kind::Kind;
 use crate::version::Version;
 
 pub(crate) use self::format::Format;
@@ -28,6 +30,7 @@ pub(crate) use self::http::answer;
 pub use self::http::{ApiListWatch, WireFormat};
 pub use self::item::Item;
 pub(crate) use self::item::{Body, Encoded};
+pub(crate) use self::limits::{Limits, list_exceeded};
 
 /// A source of objects that can be listed and watched.
 ///
@@ -136,4 +139,14 @@ pub enum WatchEvent<K> {
     },
     /// The server ends the watch with a failure.
     Failure(StatusError),
+}
+
+impl<K: Kind> WatchEvent<K> {
+    /// How many bytes its object takes, about.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            WatchEvent::Added(item) | WatchEvent::Modified(item) | WatchEvent::Deleted(item) => item.size(),
+            WatchEvent::Bookmark { .. } | WatchEvent::Failure(_) => 0,
+        }
+    }
 }

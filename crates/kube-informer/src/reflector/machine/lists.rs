@@ -4,7 +4,9 @@ use std::collections::HashSet;
 
 use tokio::time::Instant;
 
-use super::{Action, At, EMPTY_PAGE_PAUSE, Listing, Machine, Next, PAGE_SIZE, Phase, Then, status_of};
+use super::{
+    Action, At, EMPTY_PAGE_PAUSE, Listing, Machine, Next, PAGE_SIZE, Phase, SPARSE_PAGES, Then, status_of,
+};
 use crate::error::{Error, StatusError};
 use crate::wire::ListRequest;
 
@@ -23,7 +25,9 @@ impl Machine {
             limit: listing.limit,
             continue_token: Some(token),
         };
-        if items > 0 {
+        let is_sparse = listing.limit.is_none_or(|limit| items < limit as usize / 10);
+        listing.sparse += u32::from(is_sparse);
+        if items > 0 && listing.sparse <= SPARSE_PAGES {
             let fresh = false;
             return Action::List { request, fresh }.into();
         }
@@ -79,6 +83,7 @@ impl Machine {
             at,
             limit,
             tokens: HashSet::new(),
+            sparse: 0,
             at_once,
         });
         let resource_version = match at {

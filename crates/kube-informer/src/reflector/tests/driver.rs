@@ -167,7 +167,9 @@ async fn a_new_beginning_does_not_cut_a_wait_short() {
     stage.start_over.notify_one();
     stage.run_for(Duration::from_secs(5)).await;
     let requests = stage.requests();
-    let list = requests.iter().find(|request| request.ends_with("list newest by 500"));
+    let list = requests
+        .iter()
+        .find(|request| request.ends_with("list newest by 500"));
     assert!(list.is_some_and(|list| !list.starts_with("0s ")), "{requests:?}");
     assert_eq!(stage.reports().len(), 2);
 }

@@ -384,6 +384,7 @@ impl Stage {
             intake: Arc::clone(&self.intake),
             resource: ResourceName::of::<ConfigMap>(&(), Some("default")),
             scope: Scope::ONLY,
+            largest_list: 1 << 20,
             start_over: Arc::clone(&self.start_over),
         };
         driver.run(self.settings.clone(), self.stop.clone())
