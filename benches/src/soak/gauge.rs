@@ -90,7 +90,7 @@ impl Gauge {
             return Err("it was too short to say anything; give it 30 seconds at least".to_owned());
         }
         let slope = slope(&samples);
-        let grown = slope * (last.at - first.at).as_secs_f64();
+        let grown = slope * (last.at.as_secs_f64() - first.at.as_secs_f64());
         let in_use = median(samples.iter().map(|sample| sample.live).collect());
         let allowed = in_use * ALLOWED_PART + ALLOWED_BYTES;
         println!(
@@ -126,7 +126,7 @@ fn slope(samples: &[Sample]) -> f64 {
     let mut slopes = Vec::new();
     for (at, one) in samples.iter().enumerate() {
         for other in &samples[at + 1..] {
-            let seconds = (other.at - one.at).as_secs_f64();
+            let seconds = other.at.as_secs_f64() - one.at.as_secs_f64();
             if seconds > 0.0 {
                 slopes.push((other.live - one.live) / seconds);
             }

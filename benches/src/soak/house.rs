@@ -63,7 +63,7 @@ impl House {
                 .page_size(200)
                 .backoff(SHORT_WAITS)
                 .resync(Duration::from_secs(20))
-                .check_consistency(Duration::from_secs(60))
+                .check_consistency(Duration::from_mins(1))
                 .index("colour", |map: &ConfigMap| map.labels().get("colour").cloned())
                 .watch_error_handler(|_| {})
                 .build()
@@ -79,7 +79,7 @@ impl House {
             informer.start()?;
         }
         for informer in house.informers() {
-            informer.wait_for_sync(Duration::from_secs(60)).await?;
+            informer.wait_for_sync(Duration::from_mins(1)).await?;
         }
         Ok(house)
     }

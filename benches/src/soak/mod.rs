@@ -25,7 +25,7 @@ use crate::Outcome;
 use crate::measure::allocated;
 
 /// How long things may take to come to rest.
-const REST: Duration = Duration::from_secs(60);
+const REST: Duration = Duration::from_mins(1);
 /// How many changes the server remembers: few, because they come and go with compactions and would hide what grows.
 const HISTORY: usize = 200;
 const SECOND: Duration = Duration::from_secs(1);

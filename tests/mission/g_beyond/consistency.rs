@@ -105,12 +105,12 @@ async fn g_namespaces_are_compared_each_at_its_version() {
         .namespaces([here.as_str(), "kube-system"])
         .build();
     maps.start().expect("a first start");
-    maps.wait_for_sync(Duration::from_secs(60)).await.expect("a list");
+    maps.wait_for_sync(Duration::from_mins(1)).await.expect("a list");
     let api: Api<ConfigMap> = Api::namespaced(server.client.clone(), &here);
     for name in ["a", "b"] {
         let made = api.create(&PostParams::default(), &config_map(name, "1")).await;
         let made = made.expect("an object");
-        maps.wait_for_write(&made, Duration::from_secs(60))
+        maps.wait_for_write(&made, Duration::from_mins(1))
             .await
             .expect("the write");
     }

@@ -257,7 +257,7 @@ async fn what_stands_in_the_wrong_place_is_not_quoted() {
         format!(r#"{{{head},{meta},"type":{PLANTED}}}"#),
         format!(r#"{{"metadata":{{}},"data":{{"password":"{PLANTED}"}}}}"#),
         format!(r#""{PLANTED}""#),
-        format!("{PLANTED}"),
+        PLANTED.to_owned(),
     ];
     for object in &objects {
         let list = format!(
