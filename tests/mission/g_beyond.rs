@@ -1,5 +1,6 @@
 //! G. Beyond every peer: reading one's writes, snapshots, protobuf, projection, packing, a server to test against.
 
+mod consistency;
 mod custom;
 mod deletion;
 mod discovery;

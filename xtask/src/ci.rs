@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 
-use crate::{Outcome, deny, go, pins, process, real_server, tables, test};
+use crate::{Outcome, deny, go, pins, process, real_server, soak, tables, test};
 
 /// The steps in the order in which a mistake is cheapest to find.
 const STEPS: &[Step] = &[
@@ -148,6 +148,10 @@ const STEPS: &[Step] = &[
             ],
             &[],
         ),
+    },
+    Step {
+        name: "soak",
+        action: Action::Chore(soak::short),
     },
     Step {
         name: "real-server",

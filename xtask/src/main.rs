@@ -14,6 +14,7 @@ mod pins;
 mod process;
 mod real_server;
 mod sim;
+mod soak;
 mod tables;
 mod test;
 
@@ -47,6 +48,8 @@ enum Chore {
     Bench(bench::Options),
     /// Play seeded disasters against the library, and check its contract
     Sim(sim::Options),
+    /// Run informers for an hour and see that nothing grows
+    Soak(soak::Options),
     /// Draw the README's picture of the demo
     Picture,
     /// Write the tables of built-in kinds, of what the embedded server serves, and of protobuf messages
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Chore::Chaos(options) => chaos::run(&root, &options),
         Chore::Bench(options) => bench::run(&root, &options),
         Chore::Sim(options) => sim::run(&root, &options),
+        Chore::Soak(options) => soak::run(&root, &options),
         Chore::Picture => picture::run(&root),
         Chore::Tables { check } => tables::run(&root, pins::KUBERNETES, check),
     };

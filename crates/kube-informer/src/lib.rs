@@ -65,7 +65,7 @@ pub use factory::{
     DiscoveredResource, Discovery, DynamicKind, FactoryBuilder, Readiness, SharedInformerFactory, groups,
 };
 pub use form::Form;
-pub use informer::{InformerBuilder, SharedInformer, State, Status};
+pub use informer::{Consistency, Differing, InformerBuilder, SharedInformer, State, Status};
 pub use key::Key;
 pub use kind::{Kind, ResourceName};
 pub use kube_wire::selector::{ParseSelectorError, Selector};
@@ -81,8 +81,8 @@ pub use store::{Index, IndexValue, Lister, NamespaceLister, Objects, Snapshot, T
 pub use tokio_util::sync::CancellationToken;
 pub use version::Version;
 pub use wire::{
-    ApiListWatch, Item, ListPart, ListRequest, ListWatch, Listing, WatchEvent, WatchRequest, Watching,
-    WireFormat,
+    ApiListWatch, ExactListRequest, Item, ListPart, ListRequest, ListWatch, Listing, WatchEvent,
+    WatchRequest, Watching, WireFormat,
 };
 
 /// Metrics of work queues and workers, with client-go's names.

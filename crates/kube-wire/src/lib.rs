@@ -28,6 +28,7 @@ pub mod json;
 mod key;
 pub mod names;
 pub mod protobuf;
+mod refusal;
 pub mod selector;
 mod skip;
 mod table;

@@ -26,7 +26,7 @@ fn bad_lists() -> Vec<(&'static str, &'static str, Response<Body>)> {
         ("wrong list", "PodList", answer(200, JSON, list("PodList", ""))),
         (
             "wrong kind",
-            "Pod",
+            "expected ConfigMap",
             in_list(r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"x","resourceVersion":"5"}}"#),
         ),
         ("no metadata", "metadata", in_list(r#"{"data":{}}"#)),

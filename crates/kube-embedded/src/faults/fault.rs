@@ -71,6 +71,9 @@ pub enum Fault {
     StaleList(u64),
     /// A watch sends every event twice.
     DuplicateEvents,
+    /// A watch leaves out one change after this many events, as if it had not happened, and goes on with the next. No
+    /// client can notice that by watching.
+    LoseEvent(usize),
     /// Objects are of a kind that was not asked for.
     WrongKind,
     /// Objects have no metadata.
@@ -166,6 +169,8 @@ pub(crate) struct Twist {
     pub(crate) ignore_streaming_list: bool,
     pub(crate) stale_by: Option<u64>,
     pub(crate) duplicate: bool,
+    /// After how many events one is left out.
+    pub(crate) lose: Option<usize>,
     pub(crate) object: ObjectTwist,
     /// Where a watch ends, and how.
     pub(crate) ending: Option<(usize, Ending)>,
@@ -202,6 +207,7 @@ impl Twist {
             Fault::IgnoreStreamingList => self.ignore_streaming_list = true,
             Fault::StaleList(by) => self.stale_by = Some(*by),
             Fault::DuplicateEvents => self.duplicate = true,
+            Fault::LoseEvent(n) => self.lose = Some(*n),
             Fault::WrongKind => self.object = ObjectTwist::WrongKind,
             Fault::NoMetadata => self.object = ObjectTwist::NoMetadata,
             Fault::UnwantedTable => self.object = ObjectTwist::Table,

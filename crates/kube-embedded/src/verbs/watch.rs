@@ -317,6 +317,9 @@ impl Watcher {
     }
 
     fn emit(&mut self, kind: EventKind, object: &Stored) -> bool {
+        if self.twist.lose.take_if(|after| self.sent >= *after).is_some() {
+            return true;
+        }
         let (prefix, line) = self.view.event(kind, object, self.sent == 0);
         if self.twist.duplicate && !self.emit_line(prefix.clone(), line.clone()) {
             return false;

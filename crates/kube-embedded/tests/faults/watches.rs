@@ -40,6 +40,32 @@ async fn a_watch_is_cut_in_the_middle_of_an_event() {
 }
 
 #[tokio::test]
+async fn a_watch_leaves_out_one_change_and_goes_on() {
+    let server = furnished().await;
+    for way in Way::ALL {
+        for before in 0..3 {
+            let from = server.resource_version();
+            server
+                .faults()
+                .add(On::watch("configmaps").once(), Fault::LoseEvent(before));
+            let mut wire = Wire::connect(&server, way).await;
+            let mut events = wire.watch(&watch_from(from)).await;
+            for n in 0..=before {
+                put(
+                    &server,
+                    if n == before { "b" } else { "a" },
+                    &format!("{way:?} {before} {n}"),
+                );
+            }
+            put(&server, "a", &format!("{way:?} {before} last"));
+            for _ in 0..=before {
+                assert_eq!(events.expect().await, "MODIFIED a", "{way:?} {before}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_streaming_list_is_cut_in_the_middle_of_its_objects() {
     let server = furnished().await;
     // One whose last change was no creation: its event is put together from two pieces.

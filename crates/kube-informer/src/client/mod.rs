@@ -14,7 +14,7 @@ use tower::ServiceExt;
 use tower::util::option_layer;
 
 use self::connect::{Connector, in_words};
-use self::credentials::{told, told_of_request};
+use self::credentials::{check_token, told, told_of_config, told_of_request};
 use self::transport::Transport;
 pub(crate) use self::unreachable::Unreachable;
 use crate::error::Error;
@@ -58,6 +58,7 @@ use crate::error::Error;
 /// ```
 pub fn watching_client(mut config: Config) -> Result<Client, Error> {
     config.default_retry = false;
+    check_token(&config.auth_info)?;
     let no_client = |error: kube::Error| {
         Error::no_client_because(
             format!("no client for {} can be made", in_words(&config.cluster_url)),
@@ -103,7 +104,7 @@ pub fn watching_client(mut config: Config) -> Result<Client, Error> {
 pub async fn default_client() -> Result<Client, Error> {
     let config = Config::infer().await.map_err(|error| {
         let what = "no cluster is configured: set KUBECONFIG, write ~/.kube/config, or run in a cluster";
-        Error::no_client_because(what, error)
+        Error::no_client_because(what, told_of_config(error))
     })?;
     watching_client(config)
 }

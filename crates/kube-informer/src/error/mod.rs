@@ -7,6 +7,7 @@ use std::error::Error as StdError;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::informer::Consistency;
 use crate::key::Key;
 use crate::kind::ResourceName;
 use crate::version::Version;
@@ -41,6 +42,8 @@ pub enum Doing {
     Watching,
     /// Work on the cache: transforms and indexes.
     Caching,
+    /// A check of the cache against the server.
+    Checking,
 }
 
 /// The finite set of things that go wrong.
@@ -107,6 +110,13 @@ pub(crate) enum Problem {
         at: Option<Version>,
         why: NotReached,
     },
+    /// The cache is not what the server has.
+    Inconsistent {
+        found: Arc<Consistency>,
+        relist: bool,
+    },
+    /// The cache could not be compared with the server.
+    NotChecked(NotChecked),
 }
 
 /// How far it is known that a kind is not served.
@@ -133,6 +143,23 @@ pub(crate) enum NotReached {
     NotComparable,
 }
 
+/// Why a cache was not compared with the server.
+#[derive(Debug, Clone)]
+pub(crate) enum NotChecked {
+    /// There is nothing in it yet.
+    NotListed,
+    /// The source has no lists at an exact version.
+    NoExactLists,
+    /// The server listed another version than it was asked for.
+    OtherVersion {
+        asked: Version,
+        listed: Version,
+    },
+    /// It took longer than a version is remembered.
+    TooLong(Duration),
+    Failed(Error),
+}
+
 /// A failure as the server tells it: Kubernetes' `Status`, or as much of it as came.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StatusError {
@@ -146,6 +173,18 @@ pub struct StatusError {
     pub causes: Vec<String>,
     /// How long the server wants to be left alone.
     pub retry_after: Option<Duration>,
+}
+
+/// How much of a server's own words is kept of each: names and messages of a hostile one may be as long as it likes.
+const MOST_WORDS: usize = 4_096;
+
+/// The beginning of a text, which is all of it in peace.
+pub(crate) fn shortened(mut text: String) -> String {
+    if text.len() > MOST_WORDS {
+        text.truncate(text.floor_char_boundary(MOST_WORDS));
+        text.push('…');
+    }
+    text
 }
 
 impl StatusError {
@@ -208,14 +247,18 @@ impl Error {
 
     /// What the server sent cannot be used; `what` says why.
     pub fn bad_data(what: impl Into<String>) -> Error {
-        Error::new(Problem::BadData(what.into()))
+        Error::new(Problem::BadData(shortened(what.into())))
     }
 
     pub(crate) fn bad_data_from(
         what: impl Into<String>,
         source: impl Into<Box<dyn StdError + Send + Sync>>,
     ) -> Error {
-        Error::whole(Problem::BadData(what.into()), None, Some(source.into()))
+        Error::whole(
+            Problem::BadData(shortened(what.into())),
+            None,
+            Some(source.into()),
+        )
     }
 
     pub(crate) fn no_client(what: impl Into<String>) -> Error {
@@ -296,6 +339,7 @@ impl Error {
                 _ => None,
             },
             Problem::Discovery(problem) => problem.cause(),
+            Problem::NotChecked(NotChecked::Failed(error)) => Some(error),
             _ => None,
         }
     }
@@ -386,6 +430,27 @@ impl Error {
     #[must_use]
     pub fn is_going_back(&self) -> bool {
         matches!(self.problem(), Problem::WentBack { .. })
+    }
+
+    /// The cache is not what the server has, as a check has found. [`Error::consistency`] says how they differ.
+    #[must_use]
+    pub fn is_inconsistent(&self) -> bool {
+        self.consistency().is_some()
+    }
+
+    /// How the cache differs from what the server has, if that is what is wrong.
+    #[must_use]
+    pub fn consistency(&self) -> Option<&Consistency> {
+        match self.problem() {
+            Problem::Inconsistent { found, .. } => Some(found),
+            _ => None,
+        }
+    }
+
+    /// The cache could not be compared with the server. That says nothing about the cache.
+    #[must_use]
+    pub fn is_not_checked(&self) -> bool {
+        matches!(self.problem(), Problem::NotChecked(_))
     }
 
     /// No client can be made of a configuration.

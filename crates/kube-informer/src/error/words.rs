@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
-use super::{Absent, Doing, Error, NotReached, NotSynced, Problem, StatusError};
+use super::{Absent, Doing, Error, NotChecked, NotReached, NotSynced, Problem, StatusError};
 use crate::kind::ResourceName;
 
 impl fmt::Display for Error {
@@ -21,6 +21,7 @@ impl Error {
             Some((Doing::Listing, resource)) => write!(f, "listing {resource}: ")?,
             Some((Doing::StreamingList, resource)) => write!(f, "listing {resource} as a stream: ")?,
             Some((Doing::Watching, resource)) => write!(f, "watching {resource}: ")?,
+            Some((Doing::Checking, resource)) => write!(f, "checking the cache of {resource}: ")?,
             Some((Doing::Caching, resource))
                 if !matches!(
                     self.problem(),
@@ -80,6 +81,15 @@ impl Error {
                 None => write!(f, "{:?} not found in the cache", key.as_str()),
             },
             Problem::Discovery(problem) => write!(f, "{problem}"),
+            Problem::Inconsistent { found, relist } => {
+                write!(f, "{found}")?;
+                f.write_str(if *relist {
+                    "; everything is listed anew"
+                } else {
+                    "; list anew with relist_if_inconsistent(), and please report this"
+                })
+            }
+            Problem::NotChecked(why) => not_checked(f, why),
             Problem::NotSynced { .. }
             | Problem::NotAllSynced { .. }
             | Problem::NothingStarted
@@ -186,6 +196,23 @@ impl StatusError {
             ),
             _ => Ok(()),
         }
+    }
+}
+
+fn not_checked(f: &mut fmt::Formatter<'_>, why: &NotChecked) -> fmt::Result {
+    f.write_str("it was not compared with the server")?;
+    match why {
+        NotChecked::NotListed => f.write_str(", as there is nothing in it before the first list"),
+        NotChecked::NoExactLists => {
+            f.write_str(", as its source has no lists at an exact version; see ListWatch::list_exactly")
+        }
+        NotChecked::OtherVersion { asked, listed } => write!(
+            f,
+            ", as it listed version {listed} where exactly {asked} was asked for"
+        ),
+        NotChecked::TooLong(limit) => write!(f, ", as that took longer than {}", Seconds(*limit)),
+        // What failed is told as the cause.
+        NotChecked::Failed(_) => Ok(()),
     }
 }
 

@@ -14,11 +14,11 @@ use super::SharedInformerFactory;
 use super::registry::KindId;
 use crate::error::Error;
 use crate::form::Form;
-use crate::informer::InformerBuilder;
+use crate::informer::{Checking, InformerBuilder};
 use crate::kind::Kind;
 use crate::reflector::Backoff;
 use crate::reflector::machine::Settings;
-use crate::wire::WireFormat;
+use crate::wire::{Limits, WireFormat};
 
 /// Everything that can be chosen about a factory. Made by [`SharedInformerFactory::builder`].
 ///
@@ -37,6 +37,8 @@ pub(super) struct Plan {
     parameters: Vec<(String, String)>,
     resync: Duration,
     settings: Settings,
+    checking: Checking,
+    limits: Limits,
     keep_managed_fields: bool,
     pruned: Skip,
     form: Form,
@@ -123,6 +125,30 @@ impl FactoryBuilder {
     /// How long to wait after failures. Each informer counts its own.
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.plan.settings.backoff = backoff;
+        self
+    }
+
+    /// The largest object in bytes; see [`InformerBuilder::largest_object`].
+    pub fn largest_object(mut self, bytes: usize) -> Self {
+        self.plan.limits.object = bytes;
+        self
+    }
+
+    /// The largest list in bytes; see [`InformerBuilder::largest_list`].
+    pub fn largest_list(mut self, bytes: u64) -> Self {
+        self.plan.limits.list = bytes;
+        self
+    }
+
+    /// Compares each cache with the server from time to time; see [`InformerBuilder::check_consistency`].
+    pub fn check_consistency(mut self, every: Duration) -> Self {
+        self.plan.checking.every(every);
+        self
+    }
+
+    /// Lists anew what was found to be different; see [`InformerBuilder::relist_if_inconsistent`].
+    pub fn relist_if_inconsistent(mut self) -> Self {
+        self.plan.checking.relist = true;
         self
     }
 
@@ -215,7 +241,9 @@ impl Plan {
             .prune(&self.pruned)
             .form(self.form)
             .wire_format(self.wire_format)
-            .settings(&self.settings);
+            .settings(&self.settings)
+            .checking(self.checking)
+            .limits(self.limits);
         for (name, value) in &self.parameters {
             builder = builder.parameter(name, value);
         }

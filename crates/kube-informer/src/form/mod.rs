@@ -93,7 +93,7 @@ impl<K: kube::Resource> Value<K> {
         }
     }
 
-    fn is_who(&self) -> Option<Uid> {
+    pub(crate) fn is_who(&self) -> Option<Uid> {
         match self {
             Value::Typed(object) => Uid::of(object.meta().uid.as_deref().unwrap_or_default()),
             Value::Packed(packed) => packed.is_who(),

@@ -9,11 +9,12 @@ use kube::Client;
 use kube_wire::Skip;
 use kube_wire::protobuf::Schema;
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::intake::{Hooks, Intake};
 use super::lifecycle::Lifecycle;
-use super::{Shared, SharedInformer, Source};
+use super::{Checking, Shared, SharedInformer, Source};
 use crate::delta_fifo::DeltaFifo;
 use crate::error::Error;
 use crate::form::{Form, Packing};
@@ -22,7 +23,7 @@ use crate::processor::Processor;
 use crate::reflector::Backoff;
 use crate::reflector::machine::Settings;
 use crate::store::{IndexValue, Scopes, Seed, Store, Writer};
-use crate::wire::{ApiListWatch, ListWatch, WireFormat};
+use crate::wire::{ApiListWatch, Limits, ListWatch, WireFormat};
 
 /// Everything that can be chosen about an informer. Made by [`SharedInformer::builder`].
 pub struct InformerBuilder<K: Kind> {
@@ -33,6 +34,8 @@ pub struct InformerBuilder<K: Kind> {
     parameters: Vec<(String, String)>,
     resync: Duration,
     settings: Settings,
+    checking: Checking,
+    limits: Limits,
     hooks: Hooks<K>,
     keep_managed_fields: bool,
     pruned: Skip,
@@ -82,6 +85,8 @@ impl<K: Kind> InformerBuilder<K> {
             parameters: Vec::new(),
             resync: Duration::ZERO,
             settings: Settings::default(),
+            checking: Checking::default(),
+            limits: Limits::default(),
             hooks: Hooks::default(),
             keep_managed_fields: false,
             pruned: Skip::nothing(),
@@ -189,6 +194,73 @@ impl<K: Kind> InformerBuilder<K> {
     #[must_use]
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.settings.backoff = backoff;
+        self
+    }
+
+    /// The largest object in bytes, as they are sent: a larger one is of a broken or hostile server, and the list or watch
+    /// with it fails before it is read. Without this, 64 MiB.
+    #[must_use]
+    pub fn largest_object(mut self, bytes: usize) -> Self {
+        self.limits.object = bytes;
+        self
+    }
+
+    /// The largest list in bytes as they are sent, all pages together. A list is collected before it is used, so a server
+    /// that never ends it fills the memory up to here; set it where servers are not trusted. Without this, 16 GiB.
+    #[must_use]
+    pub fn largest_list(mut self, bytes: u64) -> Self {
+        self.limits.list = bytes;
+        self
+    }
+
+    /// What a factory has chosen of this.
+    pub(crate) fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Compares the cache with the server from time to time, see [`SharedInformer::check_consistency`]. A difference is told
+    /// to the watch-error handler ([`Error::is_inconsistent`]) once a second check has found one, too, and counted in
+    /// [`Status::inconsistencies`](crate::Status::inconsistencies).
+    ///
+    /// ```no_run
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// # fn example(client: kube::Client) {
+    /// use kube_informer::SharedInformer;
+    /// use std::time::Duration;
+    ///
+    /// let pods = SharedInformer::<Pod>::builder(client)
+    ///     .check_consistency(Duration::from_secs(3_600))
+    ///     .relist_if_inconsistent()
+    ///     .watch_error_handler(|error| match error.consistency() {
+    ///         Some(found) => eprintln!("{error}: {:?}", found.missing.keys()),
+    ///         None => eprintln!("{error}"),
+    ///     })
+    ///     .build();
+    /// # }
+    /// ```
+    ///
+    /// Each check costs the server a list of the metadata of all objects. The time between two is this and up to a quarter
+    /// more, so that informers that began together do not ask together; less than a minute counts as a minute, and zero
+    /// means never. A check that cannot be made, as when the server has forgotten the version, is counted
+    /// ([`Status::unchecked`](crate::Status::unchecked)) and not told again and again.
+    #[must_use]
+    pub fn check_consistency(mut self, every: Duration) -> Self {
+        self.checking.every(every);
+        self
+    }
+
+    /// Lists everything anew when [`InformerBuilder::check_consistency`] has found a difference. Handlers hear of what that
+    /// changes.
+    #[must_use]
+    pub fn relist_if_inconsistent(mut self) -> Self {
+        self.checking.relist = true;
+        self
+    }
+
+    /// What a factory has chosen of this.
+    pub(crate) fn checking(mut self, checking: Checking) -> Self {
+        self.checking = checking;
         self
     }
 
@@ -324,6 +396,9 @@ impl<K: Kind> InformerBuilder<K> {
             shared: Arc::new(Shared {
                 sources,
                 settings: self.settings,
+                checking: self.checking,
+                limits: self.limits,
+                check: tokio::sync::Mutex::new(()),
                 writer: Arc::new(Mutex::new(writer)),
                 processor: Processor::new(Arc::clone(&store), self.resync),
                 queue: Arc::new(DeltaFifo::new()),
@@ -349,6 +424,7 @@ impl<K: Kind> InformerBuilder<K> {
         let named = |namespace, list_watch| Source {
             list_watch,
             resource: ResourceName::of::<K>(&self.kind, namespace),
+            start_over: Arc::new(Notify::new()),
         };
         let namespaces = namespaces.into_iter();
         match &self.from {
@@ -357,6 +433,8 @@ impl<K: Kind> InformerBuilder<K> {
                 // To find out what a type wants of the wire takes a while, and is the same in all namespaces.
                 let api = ApiListWatch::<K>::new(client.clone(), &self.kind, None)
                     .wire_format(self.wire_format)
+                    .largest_object(self.limits.object)
+                    .largest_list(self.limits.list)
                     .parameters(self.parameters.iter().cloned());
                 namespaces
                     .map(|at| {

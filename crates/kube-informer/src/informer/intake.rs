@@ -66,6 +66,9 @@ pub(super) struct Counts {
     pub(super) streaming_lists: AtomicU64,
     pub(super) errors: AtomicU64,
     pub(super) went_back: AtomicU64,
+    pub(super) checks: AtomicU64,
+    pub(super) unchecked: AtomicU64,
+    pub(super) inconsistencies: AtomicU64,
 }
 
 impl<K: Kind> Intake<K> {

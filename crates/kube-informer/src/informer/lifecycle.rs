@@ -6,6 +6,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::checker::Checker;
 use super::{Shared, SharedInformer};
 use crate::controller::Controller;
 use crate::delta_fifo::Scope;
@@ -147,6 +148,7 @@ impl<K: Kind> Running<K> {
             };
             tokio::spawn(packer.run(self.abandon.child_token()))
         });
+        let checker = Checker::of(shared).map(|checker| tokio::spawn(checker.run(stop_reflector.clone())));
         let mut reflectors = self.start_reflectors(&stop_reflector);
         let intake = Arc::clone(&shared.intake);
         let mut controller = tokio::spawn(controller.run(move |error| intake.report(error)));
@@ -169,6 +171,11 @@ impl<K: Kind> Running<K> {
                 tracing::error!(resource = %shared.resource, %error, "the reflector ended; the informer stops");
             }
             reflected = reflectors.join_next().await;
+        }
+        if let Some(checker) = checker
+            && let Err(error) = checker.await
+        {
+            tracing::error!(resource = %shared.resource, %error, "the consistency check failed");
         }
         shared.queue.close();
         let controlled = match controlled {
@@ -200,6 +207,8 @@ impl<K: Kind> Running<K> {
                 intake: Arc::clone(&self.shared.intake),
                 resource: source.resource.clone(),
                 scope: Scope(at),
+                largest_list: self.shared.limits.list,
+                start_over: Arc::clone(&source.start_over),
             };
             let mut settings = self.shared.settings.clone();
             // They are not to wait for the same times.

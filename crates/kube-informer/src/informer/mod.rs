@@ -1,6 +1,8 @@
 //! The shared informer: one kind, one cache, any number of handlers.
 
 mod builder;
+mod checker;
+mod consistency;
 mod intake;
 mod lifecycle;
 mod status;
@@ -10,6 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use self::intake::{Hooks, Intake};
@@ -21,9 +24,11 @@ use crate::processor::{Event, EventHandler, Events, HandlerOptions, Processor, R
 use crate::reflector::machine::Settings;
 use crate::store::{Index, IndexValue, Lister, Snapshot, Store, Writer};
 use crate::version::Version;
-use crate::wire::ListWatch;
+use crate::wire::{Limits, ListWatch};
 
 pub use self::builder::InformerBuilder;
+pub(crate) use self::checker::Checking;
+pub use self::consistency::{Consistency, Differing};
 pub use self::lifecycle::State;
 pub use self::status::Status;
 
@@ -77,6 +82,10 @@ pub(crate) struct Shared<K> {
     resource: ResourceName,
     sources: Vec<Source<K>>,
     settings: Settings,
+    checking: Checking,
+    limits: Limits,
+    /// Held by the check that runs, of which there is one at a time.
+    check: tokio::sync::Mutex<()>,
     store: Arc<Store<K>>,
     writer: Arc<Mutex<Writer<K>>>,
     processor: Arc<Processor<K>>,
@@ -92,6 +101,8 @@ pub(crate) struct Shared<K> {
 pub(crate) struct Source<K> {
     list_watch: Arc<dyn ListWatch<K>>,
     resource: ResourceName,
+    /// Tells the reflector that the cache is not what the server has.
+    start_over: Arc<Notify>,
 }
 
 impl<K: Kind> SharedInformer<K> {
@@ -368,6 +379,7 @@ mod assertions {
         sent(|| informer.synced());
         sent(|| informer.wait_for_sync(second));
         sent(|| informer.wait_for_version("1", second));
+        sent(|| informer.check_consistency());
         sent(|| registration.synced());
         sent(|| registration.wait_for_sync(second));
         sent(|| registration.remove_and_wait());

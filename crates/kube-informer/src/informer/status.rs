@@ -35,6 +35,12 @@ pub struct Status {
     pub errors: u64,
     /// How often the server was found at an older version.
     pub went_back: u64,
+    /// How often the cache was compared with the server.
+    pub checks: u64,
+    /// How often it was to be, and could not.
+    pub unchecked: u64,
+    /// How often it was not what the server has.
+    pub inconsistencies: u64,
     /// The last error, also if it is long over.
     pub last_error: Option<Error>,
     /// The handlers and streams.
@@ -60,6 +66,9 @@ impl<K: Kind> SharedInformer<K> {
             watches: count(&intake.counts.watches),
             errors: count(&intake.counts.errors),
             went_back: count(&intake.counts.went_back),
+            checks: count(&intake.counts.checks),
+            unchecked: count(&intake.counts.unchecked),
+            inconsistencies: count(&intake.counts.inconsistencies),
             last_error: intake.last_error_in(&[]),
             handlers: self.registrations(),
         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures::StreamExt;
+use tokio::sync::Notify;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
@@ -14,7 +15,9 @@ use crate::kind::{Kind, ResourceName};
 use crate::object::Unplaced;
 use crate::planted::{self, Bug};
 use crate::version::Version;
-use crate::wire::{Item, ListPart, ListRequest, ListWatch, WatchEvent, WatchRequest, Watching};
+use crate::wire::{
+    Item, ListPart, ListRequest, ListWatch, WatchEvent, WatchRequest, Watching, list_exceeded,
+};
 
 /// What the reflector needs of the rest of the informer.
 pub(crate) trait Intake<K>: Send + Sync + 'static {
@@ -48,11 +51,21 @@ pub(crate) struct Driver<K, I> {
     pub(crate) resource: ResourceName,
     /// What it looks after.
     pub(crate) scope: Scope,
+    /// How many bytes a list may have.
+    pub(crate) largest_list: u64,
+    /// Told when the cache is found not to be what the server has.
+    pub(crate) start_over: Arc<Notify>,
 }
+
+/// What an item of a list counts for at least, in bytes.
+const LEAST_ITEM: u64 = 64;
 
 /// What a list or a stream of initial events has brought so far.
 struct Collected<K> {
     items: Vec<Came<K>>,
+    /// How many bytes that were, and how many there may be.
+    bytes: u64,
+    most: u64,
 }
 
 /// An event that was taken in.
@@ -78,7 +91,7 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
 
     async fn work(&self, settings: Settings) {
         let (mut machine, mut action) = Machine::new(settings, Instant::now());
-        let mut collected = Collected::new();
+        let mut collected = Collected::new(self.largest_list);
         loop {
             action = match action {
                 Action::Wait(wait) => {
@@ -91,7 +104,12 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
                     }
                     self.list(&mut machine, &mut collected, request).await
                 }
-                Action::Watch(request) => self.watch(&mut machine, &mut collected, request).await,
+                // Waits after failures are not cut short: whoever wants a new beginning waits for the next watch.
+                Action::Watch(request) => tokio::select! {
+                    biased;
+                    next = self.watch(&mut machine, &mut collected, request) => next,
+                    () = self.start_over.notified() => machine.start_over(Instant::now()),
+                },
             };
         }
     }
@@ -138,6 +156,7 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
             tokio::task::consume_budget().await;
             match in_time(machine, listing.next()).await? {
                 Some(Ok(ListPart::Item(item))) => {
+                    collected.make_room(item.size())?;
                     collected.add(self.intake.listed(item)?);
                     items += 1;
                 }
@@ -146,6 +165,8 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
                     version,
                     continue_token,
                 })) => {
+                    // All of them are kept, too.
+                    collected.make_room(continue_token.as_ref().map_or(0, String::len))?;
                     return Ok(Page {
                         version,
                         continue_token,
@@ -214,6 +235,9 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
                 }
                 WatchEvent::Failure(_) => continue,
             };
+            if machine.is_streaming() {
+                collected.make_room(event.size())?;
+            }
             // An object that cannot be taken in has not been seen: it is asked for again.
             let taken = self.take_in(event, machine.is_streaming())?;
             match machine.event(Instant::now(), seen) {
@@ -276,7 +300,7 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
                 let Checked { gone, next } = machine.checked(Instant::now(), failure, served);
                 let action = self.told(next, doing);
                 if let Some(version) = gone {
-                    self.replace(&mut Collected::new(), version).await;
+                    self.replace(&mut Collected::new(0), version).await;
                 }
                 action
             }
@@ -333,12 +357,27 @@ async fn in_time<F: Future>(machine: &Machine, part: F) -> Result<F::Output, Pag
 }
 
 impl<K> Collected<K> {
-    fn new() -> Collected<K> {
-        Collected { items: Vec::new() }
+    fn new(most: u64) -> Collected<K> {
+        Collected {
+            items: Vec::new(),
+            bytes: 0,
+            most,
+        }
     }
 
     fn clear(&mut self) {
         self.items = Vec::new();
+        self.bytes = 0;
+    }
+
+    /// Counts what is about to be collected; a server could go on for ever.
+    fn make_room(&mut self, bytes: usize) -> Result<(), Error> {
+        // Whatever comes takes its place in memory, however small it is.
+        self.bytes += (bytes as u64).max(LEAST_ITEM);
+        if self.bytes > self.most {
+            return Err(list_exceeded(self.most));
+        }
+        Ok(())
     }
 
     fn add(&mut self, item: delta_fifo::Listed<K>) {
@@ -352,6 +391,7 @@ impl<K> Collected<K> {
 
     /// What is there in the end, by hash; of several states of one object the last that came.
     fn take(&mut self) -> Vec<delta_fifo::Listed<K>> {
+        self.bytes = 0;
         let mut items = std::mem::take(&mut self.items);
         items.reverse();
         items.sort_by(|a, b| a.place().cmp(&b.place()));

@@ -9,6 +9,7 @@ use kube_wire::selector::Selector;
 
 use super::hash::Seed;
 use super::index::{AnyIndex, Index, IndexValue};
+use super::scopes::Versions;
 use super::tree::{self, Tree};
 use crate::error::{Doing, Error, Problem};
 use crate::form::Value;
@@ -30,6 +31,8 @@ pub(super) struct Contents<K> {
     pub(super) objects: Tree<Arc<Entry<K>>>,
     pub(super) indexes: Vec<Arc<dyn AnyIndex<K>>>,
     pub(super) version: Option<Version>,
+    /// How far each part has come.
+    pub(super) versions: Versions,
     pub(super) seed: Seed,
     pub(super) resource: ResourceName,
 }
@@ -40,6 +43,7 @@ impl<K> Contents<K> {
             objects: Tree::new(),
             indexes: Vec::new(),
             version: None,
+            versions: Versions::One(None),
             seed,
             resource,
         }
@@ -85,6 +89,11 @@ impl<K> Snapshot<K> {
     #[must_use]
     pub fn version(&self) -> Option<&Version> {
         self.contents.version.as_ref()
+    }
+
+    /// The version of what is in a namespace: of several that are looked at, each is at its own.
+    pub(crate) fn version_in(&self, namespace: Option<&str>) -> Option<Version> {
+        self.contents.versions.in_namespace(namespace)
     }
 
     /// How many objects there are.

@@ -121,6 +121,7 @@ impl<K: Kind> Writer<K> {
             objects: if filled { self.objects.clone() } else { Tree::new() },
             indexes: self.indexes.iter().map(|index| index.publish(filled)).collect(),
             version: versions.least(),
+            versions: versions.clone(),
             seed: self.seed,
             resource: self.store.resource().clone(),
         };

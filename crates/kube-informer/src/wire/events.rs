@@ -14,7 +14,7 @@ use super::expected::Expected;
 use super::format::Format;
 use super::http::cause;
 use super::item::Encoded;
-use super::pages::LARGEST_OBJECT;
+use super::limits::Limits;
 use super::status::{status_error, status_schema};
 use super::{Item, WatchEvent};
 use crate::error::Error;
@@ -29,6 +29,7 @@ pub(super) struct Events {
     body: Body,
     frames: Frames,
     expected: Arc<Expected>,
+    limits: Limits,
 }
 
 /// What cuts a body into events.
@@ -40,21 +41,22 @@ pub(super) enum Frames {
 }
 
 impl Frames {
-    pub(super) fn json() -> Frames {
-        Frames::Json(json::Lines::new(LARGEST_OBJECT))
-    }
-
-    pub(super) fn protobuf(schema: Schema) -> Frames {
-        Frames::Protobuf(protobuf::FrameReader::new(LARGEST_OBJECT), schema)
+    /// What reads the events of a body, in protobuf if there is a schema.
+    pub(super) fn of(schema: Option<Schema>, limits: Limits) -> Frames {
+        match schema {
+            Some(schema) => Frames::Protobuf(protobuf::FrameReader::new(limits.object), schema),
+            None => Frames::Json(json::Lines::new(limits.object)),
+        }
     }
 }
 
 impl Events {
-    pub(super) fn new(body: Body, frames: Frames, expected: Arc<Expected>) -> Events {
+    pub(super) fn new(body: Body, schema: Option<Schema>, expected: Arc<Expected>, limits: Limits) -> Events {
         Events {
             body,
-            frames,
+            frames: Frames::of(schema, limits),
             expected,
+            limits,
         }
     }
 
@@ -80,15 +82,18 @@ impl Events {
     }
 
     fn arrived<K: Kind>(&mut self) -> Result<Option<WatchEvent<K>>, Error> {
+        let limits = self.limits;
         match &mut self.frames {
-            Frames::Json(lines) => match lines.next_line().map_err(too_long)? {
+            Frames::Json(lines) => match lines.next_line().map_err(|error| too_long(error, limits))? {
                 Some(line) => json_event(&line, &self.expected).map(Some),
                 None => Ok(None),
             },
-            Frames::Protobuf(frames, schema) => match frames.next().map_err(too_long)? {
-                Some(frame) => protobuf_event(&frame, *schema, &self.expected).map(Some),
-                None => Ok(None),
-            },
+            Frames::Protobuf(frames, schema) => {
+                match frames.next().map_err(|error| too_long(error, limits))? {
+                    Some(frame) => protobuf_event(&frame, *schema, &self.expected).map(Some),
+                    None => Ok(None),
+                }
+            }
         }
     }
 
@@ -113,12 +118,8 @@ impl Events {
     }
 }
 
-fn too_long(error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    let limit = LARGEST_OBJECT >> 20;
-    Error::bad_data_from(
-        format!("a watch event of more than {limit} MiB, which is the limit"),
-        error,
-    )
+fn too_long(error: impl std::error::Error + Send + Sync + 'static, limits: Limits) -> Error {
+    Error::bad_data_from(limits.object_exceeded("a watch event"), error)
 }
 
 /// What a bookmark says.
@@ -181,7 +182,8 @@ pub(super) fn json_event<K: Kind>(line: &Bytes, expected: &Expected) -> Result<W
             .map_err(|error| Error::bad_data_from("a bookmark without metadata", error))?
             .event(),
         "ERROR" => {
-            let status = serde_json::from_slice::<kube::core::Status>(event.object).map_err(|error| {
+            let status = json::decode::<kube::core::Status>(event.object, &Skip::nothing());
+            let status = status.map_err(|error| {
                 Error::bad_data_from("a failure in the watch that is not a Status", error)
             })?;
             Ok(WatchEvent::Failure(status_error(status, 0)))

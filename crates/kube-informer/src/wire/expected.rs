@@ -14,15 +14,20 @@ impl Expected {
     /// What objects of `K` are called on the wire.
     pub(super) fn of<K: Kind>(kind: &K::DynamicType) -> Expected {
         if K::metadata_api() {
-            Expected {
-                api_version: "meta.k8s.io/v1".to_owned(),
-                kind: "PartialObjectMetadata".to_owned(),
-            }
+            Expected::metadata()
         } else {
             Expected {
                 api_version: K::api_version(kind).into_owned(),
                 kind: K::kind(kind).into_owned(),
             }
+        }
+    }
+
+    /// What objects are called of which nothing but the metadata is sent.
+    pub(super) fn metadata() -> Expected {
+        Expected {
+            api_version: "meta.k8s.io/v1".to_owned(),
+            kind: "PartialObjectMetadata".to_owned(),
         }
     }
 

@@ -14,11 +14,12 @@ use kube::client::Body;
 use kube_wire::protobuf::{self, Schema};
 
 use super::discovery::Listed;
-use super::events::{Events, Frames};
+use super::events::Events;
 use super::expected::Expected;
+use super::limits::Limits;
 use super::pages::{JsonPage, Page, ProtobufPage, Reader};
 use super::status::failure;
-use super::{ListRequest, ListWatch, Listing, WatchRequest, Watching};
+use super::{ExactListRequest, ListRequest, ListWatch, Listing, WatchRequest, Watching};
 use crate::client::Unreachable;
 use crate::error::Error;
 use crate::kind::Kind;
@@ -34,6 +35,7 @@ pub struct ApiListWatch<K: Kind> {
     expected: Arc<Expected>,
     language: Arc<Language>,
     pub(super) listed: Arc<Listed>,
+    limits: Limits,
     kind: std::marker::PhantomData<fn() -> K>,
 }
 
@@ -48,6 +50,7 @@ impl<K: Kind> ApiListWatch<K> {
             language: Arc::new(Language::of::<K>(&expected)),
             expected: Arc::new(expected),
             listed: Arc::new(Listed::of::<K>(kind)),
+            limits: Limits::default(),
             kind: std::marker::PhantomData,
         }
     }
@@ -92,20 +95,33 @@ impl<K: Kind> ApiListWatch<K> {
         self
     }
 
-    /// Gets an answer, and says how it is to be read: in protobuf if there is a schema. `metadata_form` is what to ask for
-    /// where metadata is all that is wanted.
+    /// The largest object in bytes, as they are sent; without this, 64 MiB. A list or watch with a larger one fails before
+    /// it is read.
+    #[must_use]
+    pub fn largest_object(mut self, bytes: usize) -> ApiListWatch<K> {
+        self.limits.object = bytes;
+        self
+    }
+
+    /// The largest page of a list in bytes, or list without pages; without this, 16 GiB.
+    #[must_use]
+    pub fn largest_list(mut self, bytes: u64) -> ApiListWatch<K> {
+        self.limits.list = bytes;
+        self
+    }
+
+    /// Gets an answer, and says how it is to be read: in protobuf if there is a schema.
     async fn ask(
         &self,
-        metadata_form: &str,
+        wanted: Wanted,
         parameters: &[(&str, &str)],
     ) -> Result<(Response<Body>, Option<Schema>), Error> {
-        let form = if K::metadata_api() {
-            format!(";as={metadata_form};g=meta.k8s.io;v=v1")
-        } else {
-            String::new()
+        let form = match wanted {
+            Wanted::Objects => String::new(),
+            Wanted::Metadata { form } => format!(";as={form};g=meta.k8s.io;v=v1"),
         };
         let json = format!("application/json{form}");
-        if let Some(schema) = self.language.protobuf() {
+        if let Some(schema) = self.language.protobuf(wanted) {
             let accept = format!("{}{form},{json}", protobuf::MEDIA_TYPE);
             match good_answer(&self.client, self.request(&accept, parameters)?).await {
                 Ok(response) => match Spoken::of(&response) {
@@ -137,26 +153,52 @@ pub enum WireFormat {
     Json,
 }
 
+/// How much of each object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Objects,
+    Metadata { form: &'static str },
+}
+
+impl Wanted {
+    /// What a `K` needs. `form` is what to ask for where metadata is all.
+    fn of<K: Kind>(form: &'static str) -> Wanted {
+        if K::metadata_api() {
+            Wanted::Metadata { form }
+        } else {
+            Wanted::Objects
+        }
+    }
+}
+
 /// What is spoken with the server.
 #[derive(Debug)]
 struct Language {
     /// What objects look like in protobuf, if a `K` can be read from it and nothing is lost.
     schema: Option<Schema>,
+    /// What metadata alone looks like.
+    metadata: Option<Schema>,
     json_only: AtomicBool,
 }
 
 impl Language {
     fn of<K: Kind>(expected: &Expected) -> Language {
         let schema = Schema::of(&expected.api_version, &expected.kind);
+        let metadata = Expected::metadata();
         Language {
             // Metadata is the same for all kinds, and all of it is known.
             schema: schema.filter(|schema| K::metadata_api() || schema.covers::<K>()),
+            metadata: Schema::of(&metadata.api_version, &metadata.kind),
             json_only: AtomicBool::new(false),
         }
     }
 
-    fn protobuf(&self) -> Option<Schema> {
-        self.schema.filter(|_| !self.json_only.load(Ordering::Relaxed))
+    fn protobuf(&self, wanted: Wanted) -> Option<Schema> {
+        let schema = match wanted {
+            Wanted::Objects => self.schema,
+            Wanted::Metadata { .. } => self.metadata,
+        };
+        schema.filter(|_| !self.json_only.load(Ordering::Relaxed))
     }
 }
 
@@ -179,14 +221,27 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
                     parameters.push(("resourceVersionMatch", "NotOlderThan"));
                 }
             }
-            let (response, schema) = self.ask("PartialObjectMetadataList", &parameters).await?;
-            let expected = Arc::clone(&self.expected);
-            let reader = match schema {
-                Some(schema) => Reader::Protobuf(ProtobufPage::new(expected, schema)),
-                None => Reader::Json(JsonPage::new(expected)),
-            };
-            let page = Page::new(response.into_body(), reader);
-            Ok(stream::unfold(page, Page::next).boxed())
+            let wanted = Wanted::of::<K>(METADATA_LIST);
+            let answer = self.ask(wanted, &parameters).await?;
+            Ok(listing(answer, Arc::clone(&self.expected), self.limits))
+        })
+    }
+
+    fn list_exactly(&self, request: ExactListRequest) -> BoxFuture<'_, Result<Option<Listing<K>>, Error>> {
+        Box::pin(async move {
+            let limit = request.limit.to_string();
+            let mut parameters = vec![("limit", limit.as_str())];
+            match &request.continue_token {
+                // It says the version, too, and servers refuse to be told it twice.
+                Some(token) => parameters.push(("continue", token)),
+                None => parameters.extend([
+                    ("resourceVersion", request.version.as_str()),
+                    ("resourceVersionMatch", "Exact"),
+                ]),
+            }
+            let wanted = Wanted::Metadata { form: METADATA_LIST };
+            let answer = self.ask(wanted, &parameters).await?;
+            Ok(Some(listing(answer, Arc::new(Expected::metadata()), self.limits)))
         })
     }
 
@@ -205,9 +260,10 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
                 parameters.push(("sendInitialEvents", "true"));
                 parameters.push(("resourceVersionMatch", "NotOlderThan"));
             }
-            let (response, schema) = self.ask("PartialObjectMetadata", &parameters).await?;
-            let frames = schema.map_or_else(Frames::json, Frames::protobuf);
-            let events = Events::new(response.into_body(), frames, Arc::clone(&self.expected));
+            let wanted = Wanted::of::<K>("PartialObjectMetadata");
+            let (response, schema) = self.ask(wanted, &parameters).await?;
+            let expected = Arc::clone(&self.expected);
+            let events = Events::new(response.into_body(), schema, expected, self.limits);
             Ok(stream::unfold(Some(events), |events| async move {
                 let mut events = events?;
                 let event = events.next().await?;
@@ -224,6 +280,23 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
     }
 }
 
+/// What a list is called that holds nothing but metadata.
+const METADATA_LIST: &str = "PartialObjectMetadataList";
+
+/// Reads a page of a list.
+fn listing<K: Kind>(
+    (response, schema): (Response<Body>, Option<Schema>),
+    expected: Arc<Expected>,
+    limits: Limits,
+) -> Listing<K> {
+    let reader = match schema {
+        Some(schema) => Reader::Protobuf(ProtobufPage::new(expected, schema, limits)),
+        None => Reader::Json(JsonPage::new(expected, limits)),
+    };
+    let page = Page::new(response.into_body(), reader, limits.list);
+    stream::unfold(page, Page::next).boxed()
+}
+
 impl<K: Kind> Clone for ApiListWatch<K> {
     fn clone(&self) -> Self {
         ApiListWatch {
@@ -233,6 +306,7 @@ impl<K: Kind> Clone for ApiListWatch<K> {
             expected: Arc::clone(&self.expected),
             language: Arc::clone(&self.language),
             listed: Arc::clone(&self.listed),
+            limits: self.limits,
             kind: std::marker::PhantomData,
         }
     }

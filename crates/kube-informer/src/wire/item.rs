@@ -82,6 +82,22 @@ impl<K: Kind> Item<K> {
         &self.version
     }
 
+    /// How many bytes it takes, about.
+    pub(crate) fn size(&self) -> usize {
+        match &self.body {
+            Body::Decoded(_) => size_of::<K>(),
+            Body::Encoded { encoded, .. } => encoded.bytes.len(),
+        }
+    }
+
+    /// Who the object is, if it says so.
+    pub(crate) fn uid(&self) -> Option<Uid> {
+        match &self.body {
+            Body::Decoded(object) => Uid::of(object.meta().uid.as_deref().unwrap_or_default()),
+            Body::Encoded { uid, .. } => *uid,
+        }
+    }
+
     /// Key, version and the object itself.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ mod expected;
 mod format;
 mod http;
 mod item;
+mod limits;
 mod pages;
 mod status;
 #[cfg(test)]
@@ -21,6 +22,7 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
 use crate::error::{Error, StatusError};
+use crate::kind::Kind;
 use crate::version::Version;
 
 pub(crate) use self::format::Format;
@@ -28,6 +30,7 @@ pub(crate) use self::http::answer;
 pub use self::http::{ApiListWatch, WireFormat};
 pub use self::item::Item;
 pub(crate) use self::item::{Body, Encoded};
+pub(crate) use self::limits::{Limits, list_exceeded};
 
 /// A source of objects that can be listed and watched.
 ///
@@ -39,6 +42,18 @@ pub trait ListWatch<K>: Send + Sync + 'static {
 
     /// One watch request: events, until the source closes it.
     fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<K>, Error>>;
+
+    /// One page of a list at exactly one version, for a check of the cache against the source. Only key, `uid` and version
+    /// of each item are looked at, so a source may leave out everything else. The end of the page says the version asked
+    /// for.
+    ///
+    /// A source that does not implement this has no such lists, and its caches cannot be checked.
+    fn list_exactly(&self, _request: ExactListRequest) -> BoxFuture<'_, Result<Option<Listing<K>>, Error>>
+    where
+        K: 'static,
+    {
+        Box::pin(std::future::ready(Ok(None)))
+    }
 
     /// Whether the source has this kind at all. An informer asks when a list or watch fails with 404: if the kind is not
     /// served, it waits until it is, and after a few seconds it empties its cache. So `false` is for a source that is
@@ -63,6 +78,17 @@ pub struct ListRequest {
     pub resource_version: Option<String>,
     /// `limit`: the size of a page, none for everything at once.
     pub limit: Option<u32>,
+    /// `continue`: where the page before ended.
+    pub continue_token: Option<String>,
+}
+
+/// A request for a list at exactly one version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExactListRequest {
+    /// `resourceVersion`: the version.
+    pub version: String,
+    /// `limit`: the size of a page.
+    pub limit: u32,
     /// `continue`: where the page before ended.
     pub continue_token: Option<String>,
 }
@@ -113,4 +139,14 @@ pub enum WatchEvent<K> {
     },
     /// The server ends the watch with a failure.
     Failure(StatusError),
+}
+
+impl<K: Kind> WatchEvent<K> {
+    /// How many bytes its object takes, about.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            WatchEvent::Added(item) | WatchEvent::Modified(item) | WatchEvent::Deleted(item) => item.size(),
+            WatchEvent::Bookmark { .. } | WatchEvent::Failure(_) => 0,
+        }
+    }
 }

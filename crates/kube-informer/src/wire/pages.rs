@@ -12,16 +12,11 @@ use super::expected::Expected;
 use super::format::Format;
 use super::http::cause;
 use super::item::Encoded;
+use super::limits::{Limits, list_exceeded};
 use super::{Item, ListPart};
 use crate::error::Error;
 use crate::kind::Kind;
 use crate::version::Version;
-
-/// No object of Kubernetes is larger than a few megabytes; a larger one is of a broken or hostile server.
-pub(super) const LARGEST_OBJECT: usize = 64 << 20;
-
-/// A page of a list, or a list without pages, of which nothing larger is plausible.
-const LARGEST_PAGE: u64 = 16 << 30;
 
 /// A page of a list on its way.
 pub(super) struct Page {
@@ -29,6 +24,7 @@ pub(super) struct Page {
     reader: Reader,
     /// How many bytes have come.
     length: u64,
+    longest: u64,
     /// Nothing comes any more.
     ended: bool,
 }
@@ -42,11 +38,12 @@ pub(super) enum Reader {
 }
 
 impl Page {
-    pub(super) fn new(body: Body, reader: Reader) -> Page {
+    pub(super) fn new(body: Body, reader: Reader, longest: u64) -> Page {
         Page {
             body,
             reader,
             length: 0,
+            longest,
             ended: false,
         }
     }
@@ -72,11 +69,8 @@ impl Page {
             Some(Ok(frame)) => {
                 if let Ok(data) = frame.into_data() {
                     self.length += data.len() as u64;
-                    if self.length > LARGEST_PAGE {
-                        return Err(Error::bad_data(format!(
-                            "a list of more than {} MiB, which is the limit",
-                            LARGEST_PAGE >> 20
-                        )));
+                    if self.length > self.longest {
+                        return Err(list_exceeded(self.longest));
                     }
                     self.reader.push(data);
                 }
@@ -137,6 +131,7 @@ fn end<K>(version: Option<&str>, continue_token: Option<String>) -> Result<ListP
 /// it is, is checked at once.
 pub(super) struct JsonPage {
     reader: json::ListReader,
+    limits: Limits,
     expected: Arc<Expected>,
     /// Every item so far has said what it is.
     typed: bool,
@@ -146,9 +141,10 @@ pub(super) struct JsonPage {
 }
 
 impl JsonPage {
-    pub(super) fn new(expected: Arc<Expected>) -> JsonPage {
+    pub(super) fn new(expected: Arc<Expected>, limits: Limits) -> JsonPage {
         JsonPage {
-            reader: json::ListReader::new(LARGEST_OBJECT),
+            reader: json::ListReader::new(limits.object),
+            limits,
             expected,
             typed: true,
             checked: false,
@@ -161,7 +157,11 @@ impl JsonPage {
     }
 
     pub(super) fn item<K: Kind>(&mut self) -> Result<Option<Item<K>>, Error> {
-        let Some(text) = self.reader.next_item().map_err(broken)? else {
+        let Some(text) = self
+            .reader
+            .next_item()
+            .map_err(|error| broken(error, self.limits))?
+        else {
             return Ok(None);
         };
         let list = self.reader.so_far();
@@ -191,7 +191,8 @@ impl JsonPage {
     }
 
     pub(super) fn end<K>(self) -> Result<ListPart<K>, Error> {
-        let list = self.reader.finish().map_err(broken)?;
+        let limits = self.limits;
+        let list = self.reader.finish().map_err(|error| broken(error, limits))?;
         let (api_version, kind) = (list.api_version.as_deref(), list.kind.as_deref());
         check_list(&self.expected, api_version, kind, self.typed)?;
         if list.items == Items::Missing {
@@ -214,7 +215,10 @@ fn check_list(
     }
 }
 
-fn broken(error: json::Error) -> Error {
+fn broken(error: json::Error, limits: Limits) -> Error {
+    if error.is_too_long() {
+        return Error::bad_data_from(limits.object_exceeded("a list with an object"), error);
+    }
     Error::bad_data_from("a list that is not whole JSON", error)
 }
 
@@ -225,15 +229,17 @@ fn no_object(error: json::Error) -> Error {
 /// A page in protobuf.
 pub(super) struct ProtobufPage {
     reader: protobuf::ListReader,
+    limits: Limits,
     expected: Arc<Expected>,
     schema: Schema,
     checked: bool,
 }
 
 impl ProtobufPage {
-    pub(super) fn new(expected: Arc<Expected>, schema: Schema) -> ProtobufPage {
+    pub(super) fn new(expected: Arc<Expected>, schema: Schema, limits: Limits) -> ProtobufPage {
         ProtobufPage {
-            reader: protobuf::ListReader::new(LARGEST_OBJECT),
+            reader: protobuf::ListReader::new(limits.object),
+            limits,
             expected,
             schema,
             checked: false,
@@ -246,7 +252,7 @@ impl ProtobufPage {
 
     pub(super) fn item<K: Kind>(&mut self) -> Result<Option<Item<K>>, Error> {
         loop {
-            match self.reader.next().map_err(no_list)? {
+            match self.reader.next().map_err(|error| no_list(error, self.limits))? {
                 None => return Ok(None),
                 Some(ListEvent::Head { api_version, kind }) => {
                     self.expected.check(Some(&api_version), Some(&kind), true)?;
@@ -267,7 +273,8 @@ impl ProtobufPage {
     }
 
     pub(super) fn end<K>(self) -> Result<ListPart<K>, Error> {
-        let list = self.reader.finish().map_err(no_list)?;
+        let limits = self.limits;
+        let list = self.reader.finish().map_err(|error| no_list(error, limits))?;
         if !self.checked {
             return Err(Error::bad_data("a list that does not say of what"));
         }
@@ -275,6 +282,9 @@ impl ProtobufPage {
     }
 }
 
-fn no_list(error: protobuf::Error) -> Error {
+fn no_list(error: protobuf::Error, limits: Limits) -> Error {
+    if error.is_over_limit() {
+        return Error::bad_data_from(limits.object_exceeded("a list with an object"), error);
+    }
     Error::bad_data_from("a list that is not whole protobuf", error)
 }

@@ -11,10 +11,13 @@ use kube::core::Status;
 use kube_wire::Skip;
 use kube_wire::protobuf::{Envelope, Schema};
 
-use crate::error::{Error, StatusError};
+use crate::error::{Error, StatusError, shortened};
 
 /// A failure's body is read for its words only.
 const LARGEST_FAILURE: usize = 1 << 20;
+
+/// How many causes of a failure are kept.
+const MOST_CAUSES: usize = 100;
 
 /// The answer to a request, which is a failure.
 pub(crate) async fn failure(response: Response<Body>) -> Error {
@@ -82,9 +85,13 @@ pub(super) fn status_error(status: Status, code: u16) -> StatusError {
     };
     StatusError {
         code: if status.code == 0 { code } else { status.code },
-        reason: status.reason,
-        message: status.message,
-        causes: causes.into_iter().map(|cause| cause.reason).collect(),
+        reason: shortened(status.reason),
+        message: shortened(status.message),
+        causes: causes
+            .into_iter()
+            .take(MOST_CAUSES)
+            .map(|cause| shortened(cause.reason))
+            .collect(),
         retry_after: (retry_after > 0).then(|| Duration::from_secs(retry_after.into())),
     }
 }

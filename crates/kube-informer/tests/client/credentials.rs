@@ -138,3 +138,14 @@ async fn a_proxy_that_cannot_be_used_is_told_without_its_password() {
     assert!(words.contains("the proxy's protocol is not known"), "{words}");
     assert!(!words.contains(SECRET), "{words}");
 }
+
+/// As of a file that was read with its last line break.
+#[tokio::test]
+async fn a_token_that_cannot_be_sent_is_told_and_no_panic() {
+    let mut config = Config::new("https://example:6443".parse().expect("a URL"));
+    config.auth_info.token = Some(format!("{SECRET}\n").into());
+    let error = watching_client(config).err().expect("no client with this token");
+    let words = format!("{error} {error:?}");
+    assert!(words.contains("is there a line break in it?"), "{words}");
+    assert!(!words.contains(SECRET), "{words}");
+}

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Config;
+use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube_embedded::Server;
 use kube_informer::{ApiListWatch, Error, ListRequest, ListWatch, watching_client};
 use tokio::net::TcpListener;
@@ -64,6 +65,36 @@ async fn a_certificate_of_an_unknown_authority_is_told() {
     config.accept_invalid_certs = true;
     let client = watching_client(config).expect("a client");
     crate::asking::answer(&client, "/api/v1/pods").await;
+}
+
+/// Certificates are looked at unless a kubeconfig says in so many words that they are not to be.
+#[tokio::test]
+async fn a_certificate_goes_unseen_only_where_a_kubeconfig_asks_for_it() {
+    let server = SmallServer::tls(&Identity::loopback()).await;
+    let url = server.url();
+    for (line, is_seen) in [
+        ("", true),
+        ("insecure-skip-tls-verify: false", true),
+        ("insecure-skip-tls-verify: true", false),
+    ] {
+        let text = format!(
+            "clusters: [{{name: c, cluster: {{server: \"{url}\", {line}}}}}]\n\
+             users: [{{name: u, user: {{}}}}]\n\
+             contexts: [{{name: x, context: {{cluster: c, user: u}}}}]\n\
+             current-context: x\n"
+        );
+        let kubeconfig = Kubeconfig::from_yaml(&text).expect("a kubeconfig");
+        let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+        let config = config.expect("a configuration");
+        if is_seen {
+            let (error, words) = failure(config).await;
+            assert!(error.is_connection());
+            assert!(words.contains("authority not trusted here"), "{line}: {words}");
+        } else {
+            let client = watching_client(config).expect("a client");
+            crate::asking::answer(&client, "/short").await;
+        }
+    }
 }
 
 #[tokio::test]

@@ -4,6 +4,8 @@ mod asking;
 mod credentials;
 mod failures;
 mod flow;
+mod hostile;
+mod secrets;
 mod separate;
 mod sharing;
 mod silence;

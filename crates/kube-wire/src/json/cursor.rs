@@ -211,7 +211,7 @@ impl<'a> Str<'a> {
         }
         let quoted = [b"\"", self.raw, b"\""].concat();
         let text: String = serde_json::from_slice(&quoted)
-            .map_err(|error| Error::decode(&quoted, 0, error).after(self.offset - 1))?;
+            .map_err(|error| Error::decode(&quoted, 0, &error).after(self.offset - 1))?;
         Ok(Cow::Owned(text))
     }
 

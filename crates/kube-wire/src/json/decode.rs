@@ -29,7 +29,7 @@ pub fn decode<'de, T: Deserialize<'de>>(text: &'de [u8], skip: &Skip) -> Result<
     let mut json = serde_json::Deserializer::from_slice(text);
     T::deserialize(Filtered::new(&mut json, skip.start(), Once::OBJECT))
         .and_then(|value| json.end().map(|()| value))
-        .map_err(|error| Error::decode(text, 0, error))
+        .map_err(|error| Error::decode(text, 0, &error))
 }
 
 /// Decodes only an object's `metadata`. What comes after it is not read.
@@ -47,5 +47,5 @@ pub fn metadata<'de, T: Deserialize<'de>>(text: &'de [u8], skip: &Skip) -> Resul
     let within = skip.start().field("metadata").unwrap_or(Within::KEPT);
     let mut json = serde_json::Deserializer::from_slice(&text[start..]);
     T::deserialize(Filtered::new(&mut json, within, Once::METADATA))
-        .map_err(|error| Error::decode(text, start, error))
+        .map_err(|error| Error::decode(text, start, &error))
 }

@@ -1,6 +1,12 @@
 use std::fmt;
 
+use serde_json::error::Category;
+
 use super::place::Place;
+use crate::refusal::without_values;
+
+/// How much of a path is kept.
+const LONGEST_PATH: usize = 1_024;
 
 /// Why text could not be read.
 ///
@@ -14,8 +20,7 @@ pub struct Error {
 
 #[derive(Debug)]
 enum Reason {
-    /// Boxed by itself, with its line and column, which say little about a text of one line.
-    Decode(serde_json::Error),
+    Decode(Box<Refusal>),
     Expected(&'static str),
     /// The text ends too early.
     CutShort,
@@ -24,12 +29,42 @@ enum Reason {
     TooLong(usize),
 }
 
+/// What serde_json says, without line and column, which say little about a text of one line, and without values.
+#[derive(Debug)]
+struct Refusal {
+    category: Category,
+    words: String,
+}
+
+impl Refusal {
+    fn new(error: &serde_json::Error) -> Refusal {
+        let said = error.to_string();
+        let said = said.rfind(" at line ").map_or(&*said, |at| &said[..at]);
+        let category = error.classify();
+        Refusal {
+            category,
+            words: match category {
+                Category::Data => without_values(said),
+                Category::Io | Category::Syntax | Category::Eof => said.to_owned(),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
 impl Error {
     /// What serde_json found in `text[base..]`.
     #[cold]
-    pub(super) fn decode(text: &[u8], base: usize, error: serde_json::Error) -> Error {
-        let offset = base + offset_of(&text[base..], &error);
-        Error::new(Reason::Decode(error), offset).within(text)
+    pub(super) fn decode(text: &[u8], base: usize, error: &serde_json::Error) -> Error {
+        let offset = base + offset_of(&text[base..], error);
+        Error::new(Reason::Decode(Box::new(Refusal::new(error))), offset).within(text)
     }
 
     #[cold]
@@ -74,6 +109,11 @@ impl Error {
 
     pub(super) fn at(mut self, path: String) -> Error {
         self.path = path;
+        // A key may be as long as an object.
+        if self.path.len() > LONGEST_PATH {
+            self.path.truncate(self.path.floor_char_boundary(LONGEST_PATH));
+            self.path.push('…');
+        }
         self
     }
 
@@ -97,7 +137,7 @@ impl Error {
     /// twice.
     pub fn is_data(&self) -> bool {
         match &self.reason {
-            Reason::Decode(error) => error.is_data(),
+            Reason::Decode(refusal) => refusal.category == Category::Data,
             Reason::Twice => true,
             Reason::Expected(_) | Reason::CutShort | Reason::TooDeep | Reason::TooLong(_) => false,
         }
@@ -106,7 +146,7 @@ impl Error {
     /// Whether the text ends too early: more of it may have been lost on the way.
     pub fn is_cut_short(&self) -> bool {
         match &self.reason {
-            Reason::Decode(error) => error.is_eof(),
+            Reason::Decode(refusal) => refusal.category == Category::Eof,
             Reason::CutShort => true,
             Reason::Expected(_) | Reason::Twice | Reason::TooDeep | Reason::TooLong(_) => false,
         }
@@ -124,9 +164,11 @@ impl fmt::Display for Error {
             write!(f, "{}: ", self.path)?;
         }
         match &self.reason {
-            Reason::Decode(error) if error.is_data() => f.write_str("it does not fit the type")?,
-            Reason::Decode(error) if error.is_eof() => f.write_str("the JSON ends too early")?,
-            Reason::Decode(_) => f.write_str("it is not JSON")?,
+            Reason::Decode(refusal) => f.write_str(match refusal.category {
+                Category::Data => "it does not fit the type",
+                Category::Eof => "the JSON ends too early",
+                Category::Io | Category::Syntax => "it is not JSON",
+            })?,
             Reason::Expected(what) => write!(f, "expected {what}")?,
             Reason::CutShort => f.write_str("the JSON ends too early")?,
             Reason::Twice => f.write_str("the field is there twice")?,
@@ -140,7 +182,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.reason {
-            Reason::Decode(error) => Some(error),
+            Reason::Decode(refusal) => Some(&**refusal),
             _ => None,
         }
     }

@@ -141,7 +141,7 @@ impl Checker {
                 // What is ignored is not looked at as closely, and embedded JSON is rare.
                 Some(raw) => match serde_json::from_slice::<serde_json::Value>(raw) {
                     Ok(_) => Ok(()),
-                    Err(error) => Err(Error::invalid(format!("not JSON: {error}"))),
+                    Err(error) => Err(Error::not_json(&error)),
                 },
             },
         }

@@ -284,8 +284,7 @@ impl Decoder {
             Kind::Json => match only_field(content.bytes()?)? {
                 None | Some(b"") => Value::Null,
                 Some(raw) if raw.starts_with(MAGIC) => self.envelope(&Envelope::parse(raw)?, depth + 1)?,
-                Some(raw) => serde_json::from_slice(raw)
-                    .map_err(|error| Error::invalid(format!("not JSON: {error}")))?,
+                Some(raw) => serde_json::from_slice(raw).map_err(|error| Error::not_json(&error))?,
             },
             Kind::Message(_) => Value::Null,
         })

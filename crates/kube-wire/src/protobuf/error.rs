@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+use crate::refusal::without_values;
+
+/// How much of a key is kept: one may be as long as an object.
+const LONGEST_KEY: usize = 256;
+
 /// Why something could not be read from protobuf or written to it.
 ///
 /// It says where: the field, as a path in JSON.
@@ -83,6 +88,17 @@ impl Error {
         Reason::Invalid(what.into()).into()
     }
 
+    /// JSON within an object that cannot be read. Only what is wrong with it as JSON is told, never a value.
+    #[cold]
+    pub(super) fn not_json(error: &serde_json::Error) -> Self {
+        let said = error.to_string();
+        if error.is_data() {
+            let said = said.split(" at line ").next().unwrap_or_default();
+            return Self::invalid(format!("not JSON: {}", without_values(said)));
+        }
+        Self::invalid(format!("not JSON: {said}"))
+    }
+
     #[cold]
     pub(super) fn expected(what: &'static str) -> Self {
         Reason::Expected(what).into()
@@ -102,7 +118,9 @@ impl Error {
 
     #[cold]
     pub(super) fn at_key(mut self, key: &str) -> Self {
-        self.0.path.push(Step::Key(key.to_owned()));
+        self.0
+            .path
+            .push(Step::Key(key[..key.floor_char_boundary(LONGEST_KEY)].to_owned()));
         self
     }
 }
@@ -121,7 +139,7 @@ impl std::error::Error for Error {}
 impl serde::de::Error for Error {
     #[cold]
     fn custom<T: fmt::Display>(what: T) -> Self {
-        Self::invalid(what.to_string())
+        Self::invalid(without_values(&what.to_string()))
     }
 }
 

@@ -202,8 +202,7 @@ impl Pruner<'_> {
                 .to_bytes()
             }
             Some(raw) => {
-                let mut json: Value = serde_json::from_slice(raw)
-                    .map_err(|error| Error::invalid(format!("not JSON: {error}")))?;
+                let mut json: Value = serde_json::from_slice(raw).map_err(|error| Error::not_json(&error))?;
                 leave_out(&mut json, within);
                 json.to_string().into_bytes()
             }

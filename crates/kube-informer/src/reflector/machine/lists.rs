@@ -4,7 +4,9 @@ use std::collections::HashSet;
 
 use tokio::time::Instant;
 
-use super::{Action, At, EMPTY_PAGE_PAUSE, Listing, Machine, Next, PAGE_SIZE, Phase, Then, status_of};
+use super::{
+    Action, At, EMPTY_PAGE_PAUSE, Listing, Machine, Next, PAGE_SIZE, Phase, SPARSE_PAGES, Then, status_of,
+};
 use crate::error::{Error, StatusError};
 use crate::wire::ListRequest;
 
@@ -23,7 +25,9 @@ impl Machine {
             limit: listing.limit,
             continue_token: Some(token),
         };
-        if items > 0 {
+        let is_sparse = listing.limit.is_none_or(|limit| items < limit as usize / 10);
+        listing.sparse += u32::from(is_sparse);
+        if items > 0 && listing.sparse <= SPARSE_PAGES {
             let fresh = false;
             return Action::List { request, fresh }.into();
         }
@@ -68,11 +72,18 @@ impl Machine {
         self.list_at(at, limit, false)
     }
 
+    /// What was handed on is not what the server has: the newest of everything is asked for, and replaces it.
+    pub(crate) fn start_over(&mut self, now: Instant) -> Action {
+        self.last_unusable = true;
+        self.cycle(now)
+    }
+
     pub(super) fn list_at(&mut self, at: At, limit: Option<u32>, at_once: bool) -> Action {
         self.phase = Phase::Listing(Listing {
             at,
             limit,
             tokens: HashSet::new(),
+            sparse: 0,
             at_once,
         });
         let resource_version = match at {

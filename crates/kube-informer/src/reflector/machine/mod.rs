@@ -47,6 +47,8 @@ const LIST_SILENCE: Duration = Duration::from_mins(1);
 /// A page may be empty where a selector fits nothing in it. The next is not asked for at once, since a list of empty pages
 /// need never end.
 const EMPTY_PAGE_PAUSE: Duration = Duration::from_secs(1);
+/// Nor is the next after so many pages that hold less than a tenth of what they may: the server makes many requests of few.
+const SPARSE_PAGES: u32 = 20;
 /// The shortest time a watch is asked for, and the one that nobody chose.
 const SHORTEST_WATCH: Duration = Duration::from_mins(5);
 /// The longest time a watch is asked for.
@@ -210,6 +212,8 @@ struct Listing {
     limit: Option<u32>,
     /// The continue tokens so far, one per page: one that comes again means that the list would never end.
     tokens: HashSet<String>,
+    /// Pages with little in them.
+    sparse: u32,
     /// After an expired page everything is asked for at once.
     at_once: bool,
 }

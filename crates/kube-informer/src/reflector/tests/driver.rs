@@ -111,6 +111,70 @@ async fn pages_become_one_replace_and_the_watch_follows() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_new_beginning_takes_the_place_of_a_watch_and_asks_for_the_newest() {
+    for (settings, asked) in [
+        (plain(), "0s list newest by 500"),
+        (streaming(), "0s stream newest"),
+    ] {
+        let script = Script::new();
+        let script = if settings.streaming {
+            script
+                .sends(vec![
+                    added("a@1"),
+                    initial_end("10"),
+                    added("b@11"),
+                    Told::Silence,
+                ])
+                .sends(vec![added("a@1"), initial_end("11"), Told::Silence])
+        } else {
+            script
+                .lists(&["a@1"], at("10"))
+                .sends(vec![added("b@11"), Told::Silence])
+                .lists(&["a@1"], at("11"))
+        };
+        let stage = Stage::with(settings, script);
+        let told = async {
+            while stage
+                .deltas()
+                .await
+                .last()
+                .is_none_or(|delta| delta != "upsert b@11")
+            {
+                tokio::task::yield_now().await;
+            }
+            stage.start_over.notify_one();
+        };
+        futures::join!(stage.run_for(SOON), told);
+        assert_eq!(stage.deltas().await, ["replaced at 11: a@1"]);
+        let requests = stage.requests();
+        assert!(
+            requests.iter().skip(1).any(|request| request == asked),
+            "{requests:?}"
+        );
+        assert!(stage.reports().is_empty());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_beginning_does_not_cut_a_wait_short() {
+    let script = Script::new()
+        .lists(&["a@1"], at("10"))
+        .fails(status(500))
+        .fails(status(500))
+        .sends(vec![Told::Silence])
+        .lists(&["a@1"], at("10"));
+    let stage = Stage::with(plain(), script);
+    stage.start_over.notify_one();
+    stage.run_for(Duration::from_secs(5)).await;
+    let requests = stage.requests();
+    let list = requests
+        .iter()
+        .find(|request| request.ends_with("list newest by 500"));
+    assert!(list.is_some_and(|list| !list.starts_with("0s ")), "{requests:?}");
+    assert_eq!(stage.reports().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_empty_list_is_a_list() {
     let script = Script::new().lists(&[], at("10"));
     let stage = Stage::with(plain(), script);

@@ -10,6 +10,7 @@ use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -359,6 +360,7 @@ pub(super) struct Stage {
     pub(super) queue: Arc<DeltaFifo<ConfigMap>>,
     pub(super) intake: Arc<Plain>,
     pub(super) stop: CancellationToken,
+    pub(super) start_over: Arc<Notify>,
     settings: Settings,
 }
 
@@ -369,6 +371,7 @@ impl Stage {
             queue: Arc::new(DeltaFifo::new()),
             intake: Arc::default(),
             stop: CancellationToken::new(),
+            start_over: Arc::default(),
             settings,
         }
     }
@@ -381,6 +384,8 @@ impl Stage {
             intake: Arc::clone(&self.intake),
             resource: ResourceName::of::<ConfigMap>(&(), Some("default")),
             scope: Scope::ONLY,
+            largest_list: 1 << 20,
+            start_over: Arc::clone(&self.start_over),
         };
         driver.run(self.settings.clone(), self.stop.clone())
     }

@@ -12,11 +12,11 @@ use crate::kind::Kind;
 use crate::wire::events::json_event;
 use crate::wire::expected::Expected;
 use crate::wire::pages::JsonPage;
-use crate::wire::{Item, ListPart, WatchEvent};
+use crate::wire::{Item, Limits, ListPart, WatchEvent};
 
 /// Everything of a page, or the first error. Objects are decoded, as a cache would do it.
 fn parts_of<K: Kind>(body: &[u8], expected: &Arc<Expected>) -> Result<Vec<ListPart<K>>, Error> {
-    let mut page = JsonPage::new(Arc::clone(expected));
+    let mut page = JsonPage::new(Arc::clone(expected), Limits::default());
     page.push(Bytes::copy_from_slice(body));
     let mut parts = Vec::new();
     while let Some(item) = page.item()? {

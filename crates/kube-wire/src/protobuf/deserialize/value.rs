@@ -404,12 +404,7 @@ impl Form<'_, '_> {
 }
 
 fn parse(text: &[u8]) -> Result<Json, Error> {
-    serde_json::from_slice(text).map_err(|error| not_json(&error))
-}
-
-#[cold]
-fn not_json(error: &serde_json::Error) -> Error {
-    Error::invalid(format!("not JSON: {error}"))
+    serde_json::from_slice(text).map_err(|error| Error::not_json(&error))
 }
 
 macro_rules! as_scalar {
@@ -432,8 +427,10 @@ impl<'de> Deserializer<'de> for &Value<'de, '_> {
             Form::Elements(elements) => visitor.visit_seq(elements),
             Form::Json(text) if self.within.is_kept() => {
                 let mut json = serde_json::Deserializer::from_slice(text);
-                let value = json.deserialize_any(visitor).map_err(|error| not_json(&error))?;
-                json.end().map_err(|error| not_json(&error))?;
+                let value = json
+                    .deserialize_any(visitor)
+                    .map_err(|error| Error::not_json(&error))?;
+                json.end().map_err(|error| Error::not_json(&error))?;
                 Ok(value)
             }
             Form::Json(text) => {

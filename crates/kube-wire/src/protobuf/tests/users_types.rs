@@ -326,7 +326,7 @@ fn types_that_do_not_fit_say_where() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "metadata.labels[\"1\"]: invalid type: string \"x\", expected i32"
+        "metadata.labels[\"1\"]: invalid type: string, expected i32"
     );
     let error = schema
         .decode::<Wrong<Vec<u8>>>(&message, &Skip::nothing())

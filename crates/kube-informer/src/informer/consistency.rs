@@ -1,0 +1,325 @@
+//! Comparing the cache with the server.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use futures::StreamExt;
+use tokio::time::{sleep, timeout};
+
+use super::{Shared, SharedInformer, Source};
+use crate::error::{Doing, Error, NotChecked, Problem};
+use crate::key::Key;
+use crate::kind::Kind;
+use crate::store::Snapshot;
+use crate::version::Version;
+use crate::wire::{ExactListRequest, Item, ListPart};
+
+/// How many keys of each difference are kept.
+const KEPT: usize = 100;
+/// How many keys of each difference are printed.
+const PRINTED: usize = 3;
+/// How long a comparison may take. Kubernetes forgets versions after five minutes, and until the end of a comparison
+/// everything it compares stays in memory.
+const LONGEST: Duration = Duration::from_mins(5);
+/// How long the server may be silent.
+const SILENCE: Duration = Duration::from_mins(1);
+/// After a page without an object.
+const EMPTY_PAGE_PAUSE: Duration = Duration::from_secs(1);
+/// How many objects are asked for at a time, if nobody chose.
+const PAGE_SIZE: u32 = 500;
+
+/// What came of comparing a cache with the server: [`SharedInformer::check_consistency`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Consistency {
+    /// The version that both were compared at. Of several namespaces, each is compared at its own, and this is that of the
+    /// one furthest behind.
+    pub version: Version,
+    /// How many objects the server has.
+    pub objects: usize,
+    /// The server has them, the cache has not.
+    pub missing: Differing,
+    /// The cache has them, the server has not.
+    pub unexpected: Differing,
+    /// Both have them, and not in the same version, or they are two objects of one name.
+    pub different: Differing,
+}
+
+/// Objects that are not the same in the cache and on the server.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Differing {
+    count: usize,
+    keys: Vec<Key>,
+}
+
+impl Consistency {
+    fn at(version: Version) -> Consistency {
+        Consistency {
+            version,
+            objects: 0,
+            missing: Differing::default(),
+            unexpected: Differing::default(),
+            different: Differing::default(),
+        }
+    }
+
+    /// Whether the cache is what the server has.
+    #[must_use]
+    pub fn is_consistent(&self) -> bool {
+        self.missing.is_empty() && self.unexpected.is_empty() && self.different.is_empty()
+    }
+}
+
+impl Differing {
+    fn add(&mut self, key: &Key) {
+        self.count += 1;
+        if self.keys.len() < KEPT {
+            self.keys.push(key.clone());
+        }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Their keys, the first hundred of them.
+    #[must_use]
+    pub fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+}
+
+impl fmt::Display for Consistency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Consistency { version, objects, .. } = self;
+        if self.is_consistent() {
+            return write!(
+                f,
+                "at version {version} it is what the server has, {objects} objects"
+            );
+        }
+        write!(f, "at version {version} it is not what the server has")?;
+        let mut separator = ": ";
+        for (differing, word) in [
+            (&self.missing, "missing"),
+            (&self.unexpected, "no longer there"),
+            (&self.different, "of another version"),
+        ] {
+            if !differing.is_empty() {
+                write!(f, "{separator}{} {word} ({differing})", differing.count)?;
+                separator = ", ";
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Differing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, key) in self.keys.iter().take(PRINTED).enumerate() {
+            write!(f, "{}{key}", if at == 0 { "" } else { ", " })?;
+        }
+        if self.count > PRINTED {
+            f.write_str(", …")?;
+        }
+        Ok(())
+    }
+}
+
+impl<K: Kind> SharedInformer<K> {
+    /// Compares the cache with the server: takes a snapshot, lists the same objects at exactly its version, and compares
+    /// keys, uids and versions. What is in the objects is not looked at, so transforms and pruned fields do not matter.
+    ///
+    /// The server is asked for metadata only, page by page. Handlers and readers notice nothing; the snapshot is held
+    /// until the end, for five minutes at most. One check runs at a time, others wait for it.
+    ///
+    /// ```no_run
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// # async fn example(pods: kube_informer::SharedInformer<Pod>) -> Result<(), kube_informer::Error> {
+    /// let found = pods.check_consistency().await?;
+    /// assert!(found.is_consistent(), "{found}");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// A difference should never be. It has been seen where a server or a proxy lost events of a watch, and it would be
+    /// seen if this library did. [`InformerBuilder::check_consistency`](crate::InformerBuilder::check_consistency) looks
+    /// for it from time to time.
+    ///
+    /// # Errors
+    /// If they could not be compared ([`Error::is_not_checked`]): before the first list, if the server does not answer,
+    /// has forgotten the version ([`Error::is_expired`]), has not reached it yet, or has no lists at an exact version. And if the
+    /// informer has stopped.
+    ///
+    /// # Cancel safety
+    /// A check that is dropped has changed nothing.
+    pub async fn check_consistency(&self) -> Result<Consistency, Error> {
+        self.shared.check().await
+    }
+}
+
+impl<K: Kind> Shared<K> {
+    pub(super) async fn check(&self) -> Result<Consistency, Error> {
+        let compared = async {
+            let _one_at_a_time = self.check.lock().await;
+            match timeout(LONGEST, self.compare()).await {
+                Ok(compared) => compared,
+                Err(_) => Err(NotChecked::TooLong(LONGEST)),
+            }
+        };
+        let compared = tokio::select! {
+            biased;
+            () = self.stopped.cancelled() => {
+                return Err(Error::new(Problem::Stopped).during(Doing::Checking, &self.resource));
+            }
+            compared = compared => compared,
+        };
+        let counts = &self.intake.counts;
+        let count = match &compared {
+            Ok(_) => &counts.checks,
+            Err(_) => &counts.unchecked,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        if compared.as_ref().is_ok_and(|found| !found.is_consistent()) {
+            counts.inconsistencies.fetch_add(1, Ordering::Relaxed);
+        }
+        compared.map_err(|why| Error::new(Problem::NotChecked(why)).during(Doing::Checking, &self.resource))
+    }
+
+    async fn compare(&self) -> Result<Consistency, NotChecked> {
+        let snapshot = self.store.snapshot();
+        let version = snapshot.version().cloned().ok_or(NotChecked::NotListed)?;
+        let mut found = Consistency::at(version);
+        for source in &self.sources {
+            // A source that is the only one is all that is in the cache.
+            let namespace = source.resource.namespace().filter(|_| self.sources.len() > 1);
+            let comparison = Comparison {
+                snapshot: &snapshot,
+                namespace,
+                listed: HashSet::new(),
+                found: &mut found,
+            };
+            comparison
+                .with(source, self.settings.page_size.unwrap_or(PAGE_SIZE))
+                .await?;
+        }
+        Ok(found)
+    }
+}
+
+/// A part of the cache beside what one source lists.
+struct Comparison<'a, K> {
+    snapshot: &'a Snapshot<K>,
+    /// None for everything.
+    namespace: Option<&'a str>,
+    /// What is in both.
+    listed: HashSet<&'a Key>,
+    found: &'a mut Consistency,
+}
+
+impl<K: Kind> Comparison<'_, K> {
+    async fn with(mut self, source: &Source<K>, limit: u32) -> Result<(), NotChecked> {
+        let version = self
+            .snapshot
+            .version_in(self.namespace)
+            .ok_or(NotChecked::NotListed)?;
+        let mut request = ExactListRequest {
+            version: version.to_string(),
+            limit,
+            continue_token: None,
+        };
+        loop {
+            let before = self.found.objects;
+            request.continue_token = self.page(source, &request, &version).await?;
+            if request.continue_token.is_none() {
+                break;
+            }
+            if self.found.objects == before {
+                sleep(EMPTY_PAGE_PAUSE).await;
+            }
+        }
+        self.look_for_unexpected().await;
+        Ok(())
+    }
+
+    /// Compares one page, and says where the next begins.
+    async fn page(
+        &mut self,
+        source: &Source<K>,
+        request: &ExactListRequest,
+        version: &Version,
+    ) -> Result<Option<String>, NotChecked> {
+        let mut listing = in_time(source.list_watch.list_exactly(request.clone()))
+            .await??
+            .ok_or(NotChecked::NoExactLists)?;
+        while let Some(part) = in_time(listing.next()).await? {
+            tokio::task::consume_budget().await;
+            match part? {
+                ListPart::Item(item) => self.item(&item),
+                ListPart::Arriving => {}
+                ListPart::End {
+                    version: listed,
+                    continue_token,
+                } => {
+                    if listed == *version {
+                        return Ok(continue_token);
+                    }
+                    let asked = version.clone();
+                    return Err(NotChecked::OtherVersion { asked, listed });
+                }
+            }
+        }
+        Err(Error::bad_data("a list without its end").into())
+    }
+
+    fn item(&mut self, item: &Item<K>) {
+        self.found.objects += 1;
+        let Some(entry) = self.snapshot.get_entry(item.key()) else {
+            self.found.missing.add(item.key());
+            return;
+        };
+        self.listed.insert(entry.key());
+        let is_another = match (entry.value().is_who(), item.uid()) {
+            (Some(cached), Some(listed)) => cached != listed,
+            _ => false,
+        };
+        if is_another || entry.version() != item.version() {
+            self.found.different.add(item.key());
+        }
+    }
+
+    async fn look_for_unexpected(self) {
+        let cached = match self.namespace {
+            Some(namespace) => self.snapshot.namespace(namespace),
+            None => self.snapshot.iter(),
+        };
+        for object in cached {
+            tokio::task::consume_budget().await;
+            if !self.listed.contains(object.key()) {
+                self.found.unexpected.add(object.key());
+            }
+        }
+    }
+}
+
+/// Waits for the server.
+async fn in_time<F: Future>(part: F) -> Result<F::Output, NotChecked> {
+    let late = |_| Error::transport("the server did not answer in time", "it was silent for a minute").into();
+    timeout(SILENCE, part).await.map_err(late)
+}
+
+impl From<Error> for NotChecked {
+    fn from(error: Error) -> NotChecked {
+        NotChecked::Failed(error)
+    }
+}
