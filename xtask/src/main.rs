@@ -5,6 +5,7 @@ mod cache;
 mod chaos;
 mod ci;
 mod deny;
+mod fuzz;
 mod go;
 mod go_table;
 mod groups_table;
@@ -50,6 +51,8 @@ enum Chore {
     Sim(sim::Options),
     /// Run informers for an hour and see that nothing grows
     Soak(soak::Options),
+    /// Look for bytes that break something, with libFuzzer
+    Fuzz(fuzz::Options),
     /// Draw the README's picture of the demo
     Picture,
     /// Write the tables of built-in kinds, of what the embedded server serves, and of protobuf messages
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
         Chore::Bench(options) => bench::run(&root, &options),
         Chore::Sim(options) => sim::run(&root, &options),
         Chore::Soak(options) => soak::run(&root, &options),
+        Chore::Fuzz(options) => fuzz::run(&root, &options),
         Chore::Picture => picture::run(&root),
         Chore::Tables { check } => tables::run(&root, pins::KUBERNETES, check),
     };

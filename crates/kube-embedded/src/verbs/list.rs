@@ -50,7 +50,10 @@ impl Cluster {
         let mut moment = options.moment;
         if let Some(continues) = &options.continues {
             let start = Key::from_text(&continues.start);
-            range.0 = Bound::Included(start);
+            // A token of another namespace, or one that somebody made up, does not lead out of this one.
+            if !matches!(&range.0, Bound::Included(first) if *first > start) {
+                range.0 = Bound::Included(start);
+            }
             moment = continues.revision.map_or(Moment::Newest, Moment::Exact);
         }
         if let Moment::NotOlderThan(revision) | Moment::Exact(revision) = moment {

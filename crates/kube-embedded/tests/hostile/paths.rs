@@ -1,5 +1,7 @@
 //! Paths, methods and queries that lead nowhere, or seem to lead elsewhere.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::Method;
 use serde_json::json;
 
@@ -208,5 +210,30 @@ async fn queries_that_cannot_be_read_are_refused_or_left_out() {
             ["a", "b", "c"],
             "{query}"
         );
+    }
+}
+
+#[tokio::test]
+async fn a_continue_token_does_not_lead_out_of_its_namespace() {
+    let server = furnished().await;
+    let map = |namespace: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "secret", "namespace": namespace },
+        })
+    };
+    server
+        .load([map("kube-public"), map("default"), map("kube-system")])
+        .expect("objects");
+    let mut wire = Wire::connect(&server, Way::Http1).await;
+    for start in ["a", "default/b", "kube-public/secret", "kube-system/", "z"] {
+        let token = json!({ "v": "meta.k8s.io/v1", "rv": -1, "start": start }).to_string();
+        let token = URL_SAFE_NO_PAD.encode(token);
+        let answer = wire
+            .get(&format!("/api/v1/namespaces/kube-public/configmaps?continue={token}"))
+            .await;
+        assert_eq!(answer.code, 200, "{start}");
+        for item in answer.json()["items"].as_array().expect("a list") {
+            assert_eq!(item["metadata"]["namespace"], "kube-public", "{start}");
+        }
     }
 }

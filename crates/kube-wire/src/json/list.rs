@@ -140,6 +140,9 @@ impl ListReader {
     /// # Errors
     /// It is no list; an item is longer than it may be, whether or not its end has come.
     pub fn next_item(&mut self) -> Result<Option<Bytes>, Error> {
+        if let Next::Failed = self.next {
+            return Err(self.expected(self.next.wanted()));
+        }
         let read = self.read();
         if read.is_err() {
             self.next = Next::Failed;

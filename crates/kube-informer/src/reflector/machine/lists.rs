@@ -50,7 +50,10 @@ impl Machine {
             let at = listing.at;
             return self.fall_back(now, None, status, |machine, _| machine.list_at(at, None, true));
         }
-        if (expired || status.is_some_and(StatusError::is_too_large_version)) && listing.at != At::Newest {
+        // A server that refuses to list at the last version may not know what that is: it was never its own.
+        let refused = listing.at == At::Last && status.is_some_and(|status| matches!(status.code, 400 | 422));
+        let ahead = status.is_some_and(StatusError::is_too_large_version);
+        if (expired || ahead || refused) && listing.at != At::Newest {
             self.last_unusable = true;
             return self.fall_back(now, None, status, Machine::list);
         }

@@ -58,6 +58,23 @@ fn c1_after_a_version_ahead_of_the_server_the_newest_is_asked_for() {
 }
 
 #[test]
+fn contract_5_after_a_version_that_the_server_does_not_understand_the_newest_is_asked_for() {
+    for code in [400, 422] {
+        play(
+            plain(),
+            "list 0 by 500",
+            &[
+                (Listed("abc"), "whole at abc, watch abc"),
+                (bad_data(), "wait 800ms"),
+                (Waited, "list abc"),
+                (answers(code), "list newest by 500"),
+                (Listed("21"), "whole at 21, watch 21"),
+            ],
+        );
+    }
+}
+
+#[test]
 fn c1_a_list_in_pages_is_whole_at_its_end() {
     play(
         plain(),

@@ -218,9 +218,10 @@ fn an_item_beyond_the_limit_is_an_error_before_its_end() {
 
 #[test]
 fn a_reader_that_failed_stays_so() {
-    for broken in ["[", "{\"items\":]", "{\"kind\":\"\\ud800\""] {
+    for broken in ["[", "{\"items\":]", "{\"kind\":\"\\ud800\"", "{\"kind\":5}"] {
         let mut reader = ListReader::new(LIMIT);
         reader.push(Bytes::from_static(broken.as_bytes()));
+        reader.next_item().unwrap_err();
         reader.next_item().unwrap_err();
         reader.push(Bytes::from_static(br#"{"items":[1]}"#));
         reader.next_item().unwrap_err();

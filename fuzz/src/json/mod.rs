@@ -1,0 +1,19 @@
+//! Kubernetes' JSON.
+
+mod list;
+mod object;
+mod skip;
+mod watch;
+
+pub(crate) use self::list::list;
+pub(crate) use self::object::object;
+pub(crate) use self::skip::skip;
+pub(crate) use self::watch::watch;
+
+use crate::memory::Bound;
+
+/// What readers that only cut and look may allocate: pieces that are put together again, and the words of an error.
+const CUTTING: Bound = Bound {
+    base: 64 << 10,
+    per_byte: 16,
+};

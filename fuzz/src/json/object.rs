@@ -1,0 +1,119 @@
+//! One object: a byte that chooses what is left out, and the text.
+
+use k8s_openapi::api::core::v1::Pod;
+use kube_wire::json::{decode, head, identity, label, matches, metadata, outline, prune};
+use kube_wire::{Skip, json};
+use serde_json::Value;
+
+use super::CUTTING;
+use crate::choices::Choices;
+use crate::objects::{PATHS, assert_identity, labels, skip_of};
+
+/// Every way of reading an object says the same of it.
+pub(crate) fn object(data: &[u8]) {
+    let mut choices = Choices::of(data);
+    let skip = skip_of(choices.pick(&PATHS));
+    let text = choices.rest();
+
+    let reference = serde_json::from_slice::<Value>(text);
+    let decoded = decode::<Value>(text, &Skip::nothing());
+    match (&reference, &decoded) {
+        (Ok(reference), Ok(decoded)) => assert_eq!(decoded, reference),
+        (Err(error), Ok(decoded)) => panic!("{decoded} in spite of: {error}"),
+        (Ok(_), Err(error)) => assert!(error.is_data(), "{error}"),
+        (Err(_), Err(_)) => {}
+    }
+    assert_pruned(text, &skip, decoded.as_ref().ok());
+    match &decoded {
+        Ok(object) => {
+            assert_metadata(text, object);
+            assert_typed(text);
+        }
+        Err(_) => {
+            // They look at less, and may find nothing wrong.
+            let _ = CUTTING.keep(text.len(), || (head(text).is_ok(), identity(text).is_ok()));
+            let _ = outline(text, &mut Vec::new());
+            let _ = json::annotation(text, "a");
+        }
+    }
+}
+
+fn assert_pruned(text: &[u8], skip: &Skip, decoded: Option<&Value>) {
+    let mut pruned = b"before".to_vec();
+    let done = CUTTING.keep(text.len(), || prune(text, skip, &mut pruned));
+    let rest = pruned.strip_prefix(b"before").expect("what was there");
+    if done.is_err() {
+        assert_eq!(rest, b"", "nothing is added by an error");
+        assert!(decoded.is_none(), "what can be decoded can be pruned");
+        return;
+    }
+    let mut again = Vec::new();
+    prune(rest, skip, &mut again).expect("what was pruned is JSON");
+    assert_eq!(again, rest, "there is nothing more to leave out");
+    let read = serde_json::from_slice::<Value>(rest).expect("what was pruned is JSON");
+    if let Some(decoded) = decoded {
+        let skipped: Value = decode(text, skip).expect("the whole was read");
+        assert_eq!(read, skipped);
+        if skip.is_nothing() {
+            assert_eq!(read, *decoded);
+        }
+    }
+    if let Ok(before) = head(text) {
+        assert_eq!(head(rest).expect("what it is stays"), before);
+    }
+}
+
+/// What is read of the metadata alone is what the object has.
+fn assert_metadata(text: &[u8], object: &Value) {
+    if let Ok(identity) = identity(text) {
+        assert_identity(&identity, object);
+    }
+    if let Ok(head) = head(text) {
+        assert_eq!(head.kind.as_deref(), object["kind"].as_str());
+        assert_eq!(head.api_version.as_deref(), object["apiVersion"].as_str());
+        if let Some(identity) = &head.identity {
+            assert_identity(identity, object);
+        }
+    }
+    if object["metadata"].is_object() {
+        let metadata: Value = metadata(text, &Skip::nothing()).expect("it is there");
+        assert_eq!(metadata, object["metadata"]);
+    }
+    let mut outlined = Vec::new();
+    let has_outline = outline(text, &mut outlined).is_ok();
+    let texts = if has_outline {
+        &[text, &outlined][..]
+    } else {
+        &[text][..]
+    };
+    for words in ["app=web", "!app,a!=b", "a in (,b,c)", "n>3"] {
+        let selector = words.parse().expect("a selector");
+        for text in texts {
+            match (matches(text, &selector), labels(object)) {
+                (Ok(is_selected), Some(labels)) => {
+                    assert_eq!(is_selected, selector.matches(&labels), "{words}")
+                }
+                (Err(_), None) => {}
+                // An object that is none has no labels.
+                (found, wanted) => assert!(!object["metadata"].is_object(), "{found:?} for {wanted:?}"),
+            }
+        }
+    }
+    for (key, value) in labels(object).unwrap_or_default() {
+        for text in texts {
+            assert_eq!(label(text, &key).expect("a label").as_deref(), Some(&*value));
+        }
+    }
+}
+
+/// A type reads what it reads without this library, unless a field is there twice.
+fn assert_typed(text: &[u8]) {
+    match (
+        serde_json::from_slice::<Pod>(text),
+        decode::<Pod>(text, &Skip::nothing()),
+    ) {
+        (Ok(wanted), Ok(found)) => assert_eq!(found, wanted),
+        (Err(_), Err(_)) => {}
+        (wanted, found) => panic!("{found:?} instead of {wanted:?}"),
+    }
+}

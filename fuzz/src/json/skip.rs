@@ -1,0 +1,59 @@
+//! Paths to leave out: a line for each, an empty line, and the text of an object.
+
+use kube_wire::Skip;
+use kube_wire::json::{decode, prune};
+use serde_json::Value;
+
+use crate::objects::remove;
+
+/// What is left out is what the paths say, and nothing else.
+pub(crate) fn skip(data: &[u8]) {
+    let end = data.windows(2).position(|two| two == b"\n\n");
+    let Some((paths, text)) = end.map(|end| (&data[..end], &data[end + 2..])) else {
+        return;
+    };
+    let Ok(paths) = std::str::from_utf8(paths) else {
+        return;
+    };
+    let mut skip = Skip::nothing();
+    let mut all = Vec::new();
+    for path in paths.lines().take(8) {
+        let Ok(more) = skip.clone().path(path) else {
+            continue;
+        };
+        let steps = steps(path);
+        assert!(more.skips(&steps), "{path:?} is left out by itself");
+        assert!(!steps.is_empty());
+        assert_eq!(more.clone().and(&skip), more, "it has what it had");
+        skip = more;
+        all.push(steps);
+    }
+    let Ok(mut wanted) = decode::<Value>(text, &Skip::nothing()) else {
+        return;
+    };
+    for steps in &all {
+        remove(&mut wanted, steps);
+    }
+    let skipped: Value = decode(text, &skip).expect("the whole was read");
+    assert_eq!(skipped, wanted);
+    let mut pruned = Vec::new();
+    prune(text, &skip, &mut pruned).expect("the whole was read");
+    assert_eq!(serde_json::from_slice::<Value>(&pruned).expect("JSON"), wanted);
+}
+
+/// The steps of a path that is one, read without looking for mistakes.
+fn steps(path: &str) -> Vec<&str> {
+    let mut steps = Vec::new();
+    let mut rest = path;
+    while !rest.is_empty() {
+        rest = rest.strip_prefix('.').unwrap_or(rest);
+        let (step, after) = if let Some(inner) = rest.strip_prefix('[') {
+            inner.split_once(']').expect("a path that was read")
+        } else {
+            rest.split_at(rest.find(['.', '[']).unwrap_or(rest.len()))
+        };
+        steps.push(step);
+        rest = after;
+    }
+    steps
+}

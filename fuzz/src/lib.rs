@@ -1,0 +1,112 @@
+//! What hostile bytes may do: nothing.
+//!
+//! A [`Target`] takes any bytes and panics if something is wrong: not only if the code under test panics, but also if two
+//! ways of reading the same bytes disagree, if something does not come back as it was written, or if a server does not serve
+//! any more. The same targets are run by libFuzzer, which looks for bytes that take new ways through the code
+//! (`cargo xtask fuzz`), and by the tests of this package, which replay what it found.
+
+mod choices;
+mod informer;
+mod json;
+mod key;
+pub mod memory;
+pub mod mutate;
+mod objects;
+mod pieces;
+mod protobuf;
+mod selector;
+mod server;
+
+use std::cell::Cell;
+use std::panic;
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+use std::{fs, io};
+
+/// Something that takes any bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Its name, which is that of its corpus, too.
+    pub name: &'static str,
+    /// How many mutations a test plays, so that all targets take about as long.
+    pub mutations: usize,
+    check: fn(&[u8]),
+}
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
+    Target::new("protobuf_object", 3_000, protobuf::object),
+    Target::new("protobuf_list", 6_000, protobuf::list),
+    Target::new("protobuf_watch", 10_000, protobuf::watch),
+    Target::new("json_object", 3_000, json::object),
+    Target::new("json_list", 8_000, json::list),
+    Target::new("json_watch", 10_000, json::watch),
+    Target::new("json_skip", 5_000, json::skip),
+    Target::new("selector", 5_000, selector::selector),
+    Target::new("key", 10_000, key::key),
+    Target::new("continue_token", 400, server::continue_token),
+    Target::new("request", 250, server::request),
+    Target::new("patch", 250, server::patch),
+    Target::new("informer", 100, informer::informer),
+];
+
+thread_local! {
+    /// How many panics this thread has seen, also those that a task or a handler keeps to itself.
+    static PANICS: Cell<usize> = const { Cell::new(0) };
+}
+
+impl Target {
+    const fn new(name: &'static str, mutations: usize, check: fn(&[u8])) -> Target {
+        Target {
+            name,
+            mutations,
+            check,
+        }
+    }
+
+    /// The target of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Target> {
+        TARGETS.iter().find(|target| target.name == name).copied()
+    }
+
+    /// Gives it bytes.
+    ///
+    /// # Panics
+    /// Something is wrong with the code under test.
+    pub fn run(&self, data: &[u8]) {
+        count_panics();
+        let before = PANICS.get();
+        (self.check)(data);
+        assert_eq!(PANICS.get(), before, "a panic that nobody heard");
+    }
+
+    /// Where its corpus is.
+    #[must_use]
+    pub fn corpus(&self) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("corpus")
+            .join(self.name)
+    }
+
+    /// Its corpus, in the order of the files' names.
+    pub fn inputs(&self) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
+        let mut paths = fs::read_dir(self.corpus())?
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<io::Result<Vec<_>>>()?;
+        paths.sort();
+        let read = |path: PathBuf| fs::read(&path).map(|bytes| (path, bytes));
+        paths.into_iter().map(read).collect()
+    }
+}
+
+fn count_panics() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            PANICS.set(PANICS.get() + 1);
+            before(info);
+        }));
+    });
+}

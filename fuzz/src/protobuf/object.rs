@@ -1,0 +1,147 @@
+//! One object: a byte that chooses the kind, one that chooses what is left out, and the message.
+
+use std::collections::BTreeMap;
+
+use kube_wire::Skip;
+use kube_wire::protobuf::{Envelope, Error, Schema, decode, encode};
+use serde_json::{Value, json};
+
+use super::CUTTING;
+use super::kinds::KINDS;
+use crate::choices::Choices;
+use crate::memory::Bound;
+use crate::objects::{PATHS, assert_identity, labels, remove, skip_of, without_empty};
+
+/// JSON has names where protobuf has numbers, and prints what is empty: there may be two values for each byte, and each is
+/// an entry of a map.
+const AS_JSON: Bound = Bound {
+    base: 4 << 20,
+    per_byte: 2 << 10,
+};
+
+/// Every way of reading an object says the same of it.
+pub(crate) fn object(data: &[u8]) {
+    let mut choices = Choices::of(data);
+    let kind = choices.pick(KINDS);
+    let paths = choices.pick(&PATHS);
+    let message = choices.rest();
+    let schema = kind.schema();
+
+    let printed = AS_JSON.keep(message.len(), || printed(schema, message));
+    let value = AS_JSON.keep(message.len(), || {
+        schema.decode::<Value>(message, &Skip::nothing())
+    });
+    match (&printed, &value) {
+        (Ok(printed), Ok(value)) => assert_eq!(value, printed),
+        (Err(error), _) if error.is_over_limit() => {}
+        (Err(_), Err(_)) => {}
+        (printed, value) => panic!("{value:?} instead of {printed:?}"),
+    }
+    let checked = CUTTING.keep(message.len(), || schema.check(message));
+    let read = kind.read(message);
+    if kind.is_covered && checked.is_ok() {
+        read.expect("what is found to be good can be read");
+    }
+    if let Ok(printed) = &printed {
+        kind.assert_like_json(message, printed);
+        let again = written_and_read(printed);
+        assert_eq!(written_and_read(&again), again);
+    }
+    if let Ok(value) = &value {
+        assert_metadata(schema, message, value);
+        assert_pruned(schema, message, value, paths);
+    } else {
+        // They look at less, and may find nothing wrong.
+        let _ = schema.identity(message);
+        let _ = schema.prune(message, &skip_of(paths), &mut Vec::new());
+    }
+}
+
+fn printed(schema: Schema, message: &[u8]) -> Result<Value, Error> {
+    Envelope::new(schema.api_version(), schema.kind(), message).decode()
+}
+
+/// What can be read can be written; what Kubernetes does not tell apart is the same from then on.
+fn written_and_read(object: &Value) -> Value {
+    let bytes = encode(object).expect("what was read can be written");
+    decode(&bytes).expect("what was written can be read")
+}
+
+/// What is read of the metadata alone is what the object has.
+fn assert_metadata(schema: Schema, message: &[u8], value: &Value) {
+    let identity = schema.identity(message).expect("the object was read");
+    assert_identity(&identity, value);
+    let metadata: Value = schema
+        .metadata(message, &Skip::nothing())
+        .expect("the object was read");
+    assert_eq!(metadata, value["metadata"]);
+
+    let found: Result<BTreeMap<_, _>, _> = schema.labels(message).collect();
+    let found = found.expect("the object was read");
+    let wanted = labels(value).expect("labels are texts");
+    assert!(
+        found
+            .iter()
+            .map(|(k, v)| (&**k, &**v))
+            .eq(wanted.iter().map(|(k, v)| (&**k, &**v)))
+    );
+    let mut outline = Vec::new();
+    schema
+        .outline(message, &mut outline)
+        .expect("the object was read");
+    for (key, label) in &wanted {
+        for bytes in [message, &outline] {
+            assert_eq!(
+                schema.label(bytes, key).expect("a label").as_deref(),
+                Some(&**label)
+            );
+        }
+    }
+    for text in ["app=web", "!app,a!=b", "a in (,b,c)", "n>3"] {
+        let selector = text.parse().expect("a selector");
+        for bytes in [message, &outline] {
+            assert_eq!(
+                schema.matches(bytes, &selector).expect("labels"),
+                selector.matches(&wanted),
+                "{text}"
+            );
+        }
+    }
+}
+
+/// Leaving out while reading, leaving out before, and taking out afterwards come to the same.
+fn assert_pruned(schema: Schema, message: &[u8], value: &Value, paths: &[&str]) {
+    let skip = skip_of(paths);
+    let mut wanted = value.clone();
+    for path in paths {
+        let steps: Vec<&str> = path.split_inclusive(']').flat_map(steps).collect();
+        remove(&mut wanted, &steps);
+    }
+    let skipped: Value = schema.decode(message, &skip).expect("the whole was read");
+    assert_eq!(skipped, wanted);
+
+    let mut pruned = b"before".to_vec();
+    schema
+        .prune(message, &skip, &mut pruned)
+        .expect("the whole was read");
+    let pruned = pruned.strip_prefix(b"before").expect("what was there");
+    assert_identity(&schema.identity(pruned).expect("the whole was read"), value);
+    match schema.decode::<Value>(pruned, &skip) {
+        Ok(left) => assert_eq!(without_empty(left), without_empty(wanted)),
+        // Fewer bytes may stand for fewer values, but not for less than the identity.
+        Err(error) => assert!(error.is_over_limit(), "{error}: {}", json!(value)),
+    }
+}
+
+/// The steps of a path, or of a part of it that ends with a key in brackets.
+fn steps(part: &str) -> Vec<&str> {
+    let (names, key) = match part.strip_suffix(']').and_then(|part| part.split_once('[')) {
+        Some((names, key)) => (names, Some(key)),
+        None => (part, None),
+    };
+    names
+        .split('.')
+        .filter(|name| !name.is_empty())
+        .chain(key)
+        .collect()
+}

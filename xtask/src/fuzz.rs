@@ -1,0 +1,214 @@
+//! `cargo xtask fuzz`: libFuzzer on the targets of `fuzz/`.
+//!
+//! The instrumentation is LLVM's, which a stable compiler has; only AddressSanitizer needs a nightly one.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clap::{Args, ValueEnum};
+
+use crate::{Outcome, process};
+
+/// What libFuzzer needs to know which ways an input takes.
+const COVERAGE: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares";
+
+/// A corpus has no more inputs than this, so that replaying it stays short.
+const MOST_INPUTS: usize = 300;
+
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    /// The targets; all of them if none is named
+    #[arg(value_name = "TARGET")]
+    targets: Vec<String>,
+    /// For how long each target is run
+    #[arg(long, default_value_t = 60, value_name = "N")]
+    seconds: u32,
+    /// What else is looked for; memory errors need a nightly compiler
+    #[arg(long, value_enum, default_value_t = Sanitizer::None)]
+    sanitizer: Sanitizer,
+    /// Afterwards keep what was found in `fuzz/corpus`, as few inputs as reach the same
+    #[arg(long)]
+    keep: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Sanitizer {
+    None,
+    Address,
+}
+
+pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
+    let targets = if options.targets.is_empty() {
+        all_targets(root)?
+    } else {
+        options.targets.clone()
+    };
+    if options.sanitizer == Sanitizer::Address && !has_nightly(root) {
+        return Err("AddressSanitizer needs a nightly compiler: `rustup toolchain install nightly`".into());
+    }
+    let folder = folder(root, options.sanitizer);
+    let program = build(root, &folder, options.sanitizer)?;
+    for target in &targets {
+        eprintln!("==> {target}");
+        let place = Place::of(root, &folder, target)?;
+        place.fuzz(&program, options.seconds)?;
+        if options.keep {
+            place.keep(&program)?;
+        }
+    }
+    Ok(())
+}
+
+/// Every folder of a corpus is a target.
+fn all_targets(root: &Path) -> Outcome<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(root.join("fuzz/corpus"))? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn has_nightly(root: &Path) -> bool {
+    let mut rustc = Command::new("rustc");
+    process::read(rustc.current_dir(root).args(["+nightly", "--version"])).is_ok()
+}
+
+/// Where everything is built that has other flags than the rest.
+fn folder(root: &Path, sanitizer: Sanitizer) -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    target.join(match sanitizer {
+        Sanitizer::None => "fuzz",
+        Sanitizer::Address => "fuzz-address",
+    })
+}
+
+fn build(root: &Path, folder: &Path, sanitizer: Sanitizer) -> Outcome<PathBuf> {
+    let host = host(root)?;
+    let (mut cargo, flags) = match sanitizer {
+        Sanitizer::None => (process::cargo(root), COVERAGE.to_owned()),
+        Sanitizer::Address => {
+            // The cargo that runs this is of one toolchain; rustup's own takes the name of another.
+            let mut cargo = Command::new("rustup");
+            cargo
+                .current_dir(root)
+                .args(["run", "nightly", "cargo"])
+                .env_remove("RUSTUP_TOOLCHAIN");
+            (cargo, format!("{COVERAGE} -Zsanitizer=address"))
+        }
+    };
+    // With a target named, build scripts are built without these flags.
+    cargo
+        .args([
+            "build",
+            "--release",
+            "--manifest-path",
+            "fuzz/libfuzzer/Cargo.toml",
+            "--target",
+            &host,
+        ])
+        .env("CARGO_TARGET_DIR", folder)
+        .env("RUSTFLAGS", flags);
+    process::run(&mut cargo)?;
+    Ok(folder.join(host).join("release/libfuzzer"))
+}
+
+fn host(root: &Path) -> Outcome<String> {
+    let version = process::read(Command::new("rustc").current_dir(root).arg("-vV"))?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned)
+        .ok_or_else(|| "rustc does not say for what it compiles".into())
+}
+
+/// Where inputs of a target are.
+struct Place {
+    target: String,
+    /// Those that are kept.
+    corpus: PathBuf,
+    /// Those that were found and are not kept.
+    found: PathBuf,
+    /// Those that fail begin with this.
+    failed: OsString,
+    /// Those that are to be kept.
+    merged: PathBuf,
+}
+
+impl Place {
+    fn of(root: &Path, folder: &Path, target: &str) -> Outcome<Place> {
+        let corpus = root.join("fuzz/corpus").join(target);
+        if !corpus.is_dir() {
+            return Err(format!(
+                "there is no target {target}; there are {}",
+                all_targets(root)?.join(", ")
+            )
+            .into());
+        }
+        let found = folder.join("found").join(target);
+        fs::create_dir_all(&found)?;
+        Ok(Place {
+            target: target.to_owned(),
+            corpus,
+            found,
+            failed: folder.join(format!("{target}-")).into_os_string(),
+            merged: folder.join("merged").join(target),
+        })
+    }
+
+    fn fuzz(&self, program: &Path, seconds: u32) -> Outcome {
+        let mut prefix = OsString::from("-artifact_prefix=");
+        prefix.push(&self.failed);
+        process::run(
+            self.command(program)
+                .arg(format!("-max_total_time={seconds}"))
+                .args([
+                    "-max_len=4096",
+                    "-timeout=20",
+                    "-rss_limit_mb=3000",
+                    "-use_value_profile=1",
+                ])
+                .args(["-print_final_stats=1", "-verbosity=1"])
+                .arg(prefix)
+                .args([&self.found, &self.corpus]),
+        )
+    }
+
+    /// Puts into the corpus as few inputs as reach everything that all of them reach.
+    fn keep(&self, program: &Path) -> Outcome {
+        let _ = fs::remove_dir_all(&self.merged);
+        fs::create_dir_all(&self.merged)?;
+        process::run(
+            self.command(program)
+                .args(["-set_cover_merge=1", "-max_len=4096"])
+                .args([&self.merged, &self.corpus, &self.found]),
+        )?;
+        let mut inputs = Vec::new();
+        for entry in fs::read_dir(&self.merged)? {
+            inputs.push((
+                entry
+                    .as_ref()
+                    .map(fs::DirEntry::path)
+                    .map_err(ToString::to_string)?,
+                entry?.metadata()?.len(),
+            ));
+        }
+        // The short ones are the ones that a person can read.
+        inputs.sort_by_key(|(_, len)| *len);
+        inputs.truncate(MOST_INPUTS);
+        for (path, _) in &inputs {
+            if let Some(name) = path.file_name() {
+                fs::copy(path, self.corpus.join(name))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.env("FUZZ_TARGET", &self.target);
+        command
+    }
+}
