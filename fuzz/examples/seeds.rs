@@ -131,6 +131,7 @@ fn map(name: &str, version: &str) -> Value {
 }
 
 /// Objects, each with the place of its kind in the target's list.
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn objects() -> Vec<(u8, Value)> {
     let metadata = json!({
         "name": "n", "namespace": "ns", "uid": "u", "resourceVersion": "7", "generation": 2,

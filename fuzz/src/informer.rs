@@ -27,7 +27,7 @@ const BETWEEN: &[u8] = b"\n---\n";
 const FAR_AHEAD: u64 = 7_131_719_232_931_374_143;
 
 /// The time that an informer may take to find the truth again.
-const PATIENCE: Duration = Duration::from_secs(3600);
+const PATIENCE: Duration = Duration::from_hours(1);
 
 /// What is known of each object: its version and its data.
 type Contents = BTreeMap<String, (String, BTreeMap<String, String>)>;

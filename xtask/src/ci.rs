@@ -1,11 +1,12 @@
 //! `cargo xtask ci`: everything that has to pass, one step after the other, stopping at the first that fails.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
 
 use crate::{Outcome, deny, go, pins, process, real_server, soak, tables, test};
+use crate::{Outcome, deny, go, pins, process, real_server, tables, test, toolchain};
 
 /// The steps in the order in which a mistake is cheapest to find.
 const STEPS: &[Step] = &[
@@ -263,7 +264,7 @@ fn tables_are_current(root: &Path) -> Outcome<Verdict> {
 /// The library with the types of the oldest and the newest Kubernetes that k8s-openapi has; all else here uses those of
 /// the version that the tests run on. Each has a folder of its own, because all dependents are built anew with them.
 fn other_versions(root: &Path) -> Outcome<Verdict> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let target = toolchain::target(root);
     for version in pins::OTHER_KUBERNETES {
         let mut check = process::cargo(root);
         check

@@ -2,13 +2,14 @@
 //!
 //! The instrumentation is LLVM's, which a stable compiler has; only AddressSanitizer needs a nightly one.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::{Args, ValueEnum};
 
+use crate::toolchain::{self, nightly_cargo};
 use crate::{Outcome, process};
 
 /// What libFuzzer needs to know which ways an input takes.
@@ -47,9 +48,6 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     } else {
         options.targets.clone()
     };
-    if options.sanitizer == Sanitizer::Address && !has_nightly(root) {
-        return Err("AddressSanitizer needs a nightly compiler: `rustup toolchain install nightly`".into());
-    }
     let folder = folder(root, options.sanitizer);
     let program = build(root, &folder, options.sanitizer)?;
     for target in &targets {
@@ -73,55 +71,36 @@ fn all_targets(root: &Path) -> Outcome<Vec<String>> {
     Ok(names)
 }
 
-fn has_nightly(root: &Path) -> bool {
-    let mut rustc = Command::new("rustc");
-    process::read(rustc.current_dir(root).args(["+nightly", "--version"])).is_ok()
-}
-
 /// Where everything is built that has other flags than the rest.
 fn folder(root: &Path, sanitizer: Sanitizer) -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    target.join(match sanitizer {
+    toolchain::target(root).join(match sanitizer {
         Sanitizer::None => "fuzz",
         Sanitizer::Address => "fuzz-address",
     })
 }
 
 fn build(root: &Path, folder: &Path, sanitizer: Sanitizer) -> Outcome<PathBuf> {
-    let host = host(root)?;
+    let host = toolchain::host(root)?;
     let (mut cargo, flags) = match sanitizer {
         Sanitizer::None => (process::cargo(root), COVERAGE.to_owned()),
-        Sanitizer::Address => {
-            // The cargo that runs this is of one toolchain; rustup's own takes the name of another.
-            let mut cargo = Command::new("rustup");
-            cargo
-                .current_dir(root)
-                .args(["run", "nightly", "cargo"])
-                .env_remove("RUSTUP_TOOLCHAIN");
-            (cargo, format!("{COVERAGE} -Zsanitizer=address"))
-        }
+        Sanitizer::Address => (
+            nightly_cargo(root)
+                .ok_or("AddressSanitizer needs a nightly compiler: `rustup toolchain install nightly`")?,
+            format!("{COVERAGE} -Zsanitizer=address"),
+        ),
     };
-    // With a target named, build scripts are built without these flags.
     cargo
         .args([
             "build",
             "--release",
             "--manifest-path",
             "fuzz/libfuzzer/Cargo.toml",
-            "--target",
-            &host,
         ])
+        .args(["--target", &host])
         .env("CARGO_TARGET_DIR", folder)
         .env("RUSTFLAGS", flags);
     process::run(&mut cargo)?;
     Ok(folder.join(host).join("release/libfuzzer"))
-}
-
-fn host(root: &Path) -> Outcome<String> {
-    let version = process::read(Command::new("rustc").current_dir(root).arg("-vV"))?;
-    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned)
-        .ok_or_else(|| "rustc does not say for what it compiles".into())
 }
 
 /// Where inputs of a target are.
@@ -135,6 +114,8 @@ struct Place {
     failed: OsString,
     /// Those that are to be kept.
     merged: PathBuf,
+    /// Words that inputs are made of.
+    words: PathBuf,
 }
 
 impl Place {
@@ -155,23 +136,23 @@ impl Place {
             found,
             failed: folder.join(format!("{target}-")).into_os_string(),
             merged: folder.join("merged").join(target),
+            words: root.join("fuzz/words.dict"),
         })
     }
 
     fn fuzz(&self, program: &Path, seconds: u32) -> Outcome {
-        let mut prefix = OsString::from("-artifact_prefix=");
-        prefix.push(&self.failed);
+        let flag = |name: &str, path: &OsStr| {
+            let mut flag = OsString::from(name);
+            flag.push(path);
+            flag
+        };
         process::run(
             self.command(program)
                 .arg(format!("-max_total_time={seconds}"))
-                .args([
-                    "-max_len=4096",
-                    "-timeout=20",
-                    "-rss_limit_mb=3000",
-                    "-use_value_profile=1",
-                ])
-                .args(["-print_final_stats=1", "-verbosity=1"])
-                .arg(prefix)
+                .args(["-max_len=4096", "-timeout=20", "-rss_limit_mb=3000"])
+                .arg("-print_final_stats=1")
+                .arg(flag("-artifact_prefix=", &self.failed))
+                .arg(flag("-dict=", self.words.as_os_str()))
                 .args([&self.found, &self.corpus]),
         )
     }

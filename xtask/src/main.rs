@@ -16,8 +16,10 @@ mod process;
 mod real_server;
 mod sim;
 mod soak;
+mod sanitize;
 mod tables;
 mod test;
+mod toolchain;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -53,6 +55,8 @@ enum Chore {
     Soak(soak::Options),
     /// Look for bytes that break something, with libFuzzer
     Fuzz(fuzz::Options),
+    /// Run tests with AddressSanitizer
+    Sanitize(sanitize::Options),
     /// Draw the README's picture of the demo
     Picture,
     /// Write the tables of built-in kinds, of what the embedded server serves, and of protobuf messages
@@ -74,6 +78,7 @@ fn main() -> ExitCode {
         Chore::Sim(options) => sim::run(&root, &options),
         Chore::Soak(options) => soak::run(&root, &options),
         Chore::Fuzz(options) => fuzz::run(&root, &options),
+        Chore::Sanitize(options) => sanitize::run(&root, &options),
         Chore::Picture => picture::run(&root),
         Chore::Tables { check } => tables::run(&root, pins::KUBERNETES, check),
     };

@@ -144,7 +144,7 @@ fn document(choices: &mut Choices<'_>, language: Language, named: Value) -> Valu
         return (0..count).map(|_| operation(choices)).collect();
     }
     let mut document = object(choices, 4);
-    if language == Language::Apply && choices.byte() % 8 != 0 {
+    if language == Language::Apply && !choices.byte().is_multiple_of(8) {
         let (Value::Object(fields), Value::Object(named)) = (&mut document, named) else {
             return document;
         };
@@ -315,7 +315,7 @@ fn value(choices: &mut Choices<'_>, depth: usize) -> Value {
     match choices.below(if depth == 0 { 8 } else { 20 }) {
         0 => Value::Null,
         1 | 2 => json!(choices.byte()),
-        3 => json!(choices.byte() % 2 == 0),
+        3 => json!(choices.byte().is_multiple_of(2)),
         4 => choices
             .pick(
                 &[
