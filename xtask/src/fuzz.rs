@@ -18,7 +18,10 @@ const COVERAGE: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-saniti
     -Cllvm-args=-sanitizer-coverage-trace-compares";
 
 /// A corpus has no more inputs than this, so that replaying it stays short.
-const MOST_INPUTS: usize = 300;
+const MOST_INPUTS: usize = 250;
+
+/// And no more bytes.
+const MOST_BYTES: u64 = 120 << 10;
 
 #[derive(Args, Debug)]
 pub(crate) struct Options {
@@ -157,31 +160,28 @@ impl Place {
         )
     }
 
-    /// Puts into the corpus as few inputs as reach everything that all of them reach.
+    /// Adds to the corpus as few inputs as reach everything that all of them reach.
     fn keep(&self, program: &Path) -> Outcome {
         let _ = fs::remove_dir_all(&self.merged);
         fs::create_dir_all(&self.merged)?;
+        let kept = inputs(&self.corpus)?;
+        for (path, name, _) in &kept {
+            fs::copy(path, self.merged.join(name))?;
+        }
         process::run(
             self.command(program)
                 .args(["-set_cover_merge=1", "-max_len=4096"])
-                .args([&self.merged, &self.corpus, &self.found]),
+                .args([&self.merged, &self.found]),
         )?;
-        let mut inputs = Vec::new();
-        for entry in fs::read_dir(&self.merged)? {
-            inputs.push((
-                entry
-                    .as_ref()
-                    .map(fs::DirEntry::path)
-                    .map_err(ToString::to_string)?,
-                entry?.metadata()?.len(),
-            ));
-        }
-        // The short ones are the ones that a person can read.
-        inputs.sort_by_key(|(_, len)| *len);
-        inputs.truncate(MOST_INPUTS);
-        for (path, _) in &inputs {
-            if let Some(name) = path.file_name() {
+        let mut bytes: u64 = kept.iter().map(|(.., len)| len).sum();
+        let mut new = inputs(&self.merged)?;
+        new.retain(|(_, name, _)| !self.corpus.join(name).exists());
+        let room = MOST_INPUTS.saturating_sub(kept.len()).max(1);
+        // Where there are too many, some of every length.
+        for (path, name, len) in new.iter().step_by(new.len().div_ceil(room).max(1)) {
+            if bytes + len < MOST_BYTES {
                 fs::copy(path, self.corpus.join(name))?;
+                bytes += len;
             }
         }
         Ok(())
@@ -192,4 +192,15 @@ impl Place {
         command.env("FUZZ_TARGET", &self.target);
         command
     }
+}
+
+/// The files of a folder, their names and lengths, the shortest first.
+fn inputs(folder: &Path) -> Outcome<Vec<(PathBuf, OsString, u64)>> {
+    let mut inputs = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        inputs.push((entry.path(), entry.file_name(), entry.metadata()?.len()));
+    }
+    inputs.sort_by(|(_, a_name, a), (_, b_name, b)| (a, a_name).cmp(&(b, b_name)));
+    Ok(inputs)
 }

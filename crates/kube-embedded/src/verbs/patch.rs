@@ -167,7 +167,7 @@ fn bad_option(error: FieldError) -> Status {
 }
 
 /// A patch that leaves something that cannot be read is invalid, where a body would be a bad request.
-fn unreadable(
+pub(super) fn unreadable(
     status: Status,
     kind: PatchKind,
     change: &Value,

@@ -7,7 +7,7 @@ use kube_wire::selector::Selector;
 use serde_json::{Value, json};
 
 use super::delete::DeleteOptions;
-use super::patch::{PatchKind, patched};
+use super::patch::{PatchKind, patched, unreadable};
 use super::view::View;
 use super::write::{Body, Proposal, WriteOptions, WriteResult, timestamp};
 use crate::api::Resource;
@@ -18,6 +18,7 @@ use crate::patch::field_set::FieldSet;
 use crate::patch::scale::{adopt_entries, show_entries};
 use crate::patch::update::{Update, record_update};
 use crate::scale;
+use crate::schema::decode::decode;
 use crate::schema::{Type, Types};
 use crate::status::{Result, Status};
 use crate::store::{Key, Stored};
@@ -95,6 +96,10 @@ impl Cluster {
                 None => body.object.clone(),
                 Some(kind) => patched(kind, scale_type(), &body.object, &current)?,
             };
+            check_scale(&wanted).map_err(|status| match patching {
+                None => status,
+                Some(kind) => unreadable(status, kind, &body.object, || Ok(wanted.clone())),
+            })?;
             let errors = scale::check(&wanted);
             if !errors.is_empty() {
                 let name = path.name.as_deref().unwrap_or_default();
@@ -309,6 +314,14 @@ fn replicas_path(resource: &Resource) -> Vec<String> {
         .filter(|step| !step.is_empty())
         .map(str::to_owned)
         .collect()
+}
+
+/// Whether what was sent can be read as a scale.
+fn check_scale(sent: &Value) -> Result<()> {
+    let Some((types, ty)) = scale_type() else {
+        return Ok(());
+    };
+    decode(types, &ty, "Scale", "autoscaling/v1", sent.clone()).map(drop)
 }
 
 /// Records who owns the replicas of a scale that is written.

@@ -236,6 +236,51 @@ async fn patches_that_cannot_be_read_change_nothing() {
 }
 
 #[tokio::test]
+async fn a_scale_that_is_none_is_refused() {
+    let server = furnished().await;
+    let deployment = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "d", "namespace": "default" },
+        "spec": {
+            "selector": { "matchLabels": { "app": "d" } },
+            "template": {
+                "metadata": { "labels": { "app": "d" } }, "spec": { "containers": [{ "name": "c", "image": "i" }] },
+            },
+        },
+    });
+    server.load([deployment]).expect("a deployment");
+    let before = server.resource_version();
+    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let path = "/apis/apps/v1/namespaces/default/deployments/d/scale";
+    for (method, media, body, code) in [
+        (Method::PUT, JSON, r#"{"metadata":5}"#, 400),
+        (Method::PUT, JSON, r#"{"metadata":{"name":"d"},"spec":[]}"#, 400),
+        (
+            Method::PATCH,
+            "application/merge-patch+json",
+            r#"{"metadata":5}"#,
+            422,
+        ),
+        (
+            Method::PATCH,
+            "application/merge-patch+json",
+            r#"{"spec":{"replicas":"x"}}"#,
+            422,
+        ),
+        (
+            Method::PATCH,
+            "application/json-patch+json",
+            r#"[{"op":"replace","path":"","value":5}]"#,
+            422,
+        ),
+    ] {
+        let response = wire.send(method, path, &[("content-type", media)], body).await;
+        let answer = Answer::read(response.expect("an answer")).await;
+        assert_eq!(answer.failure().0, code, "{body}: {answer:?}");
+    }
+    assert_eq!(server.resource_version(), before);
+}
+
+#[tokio::test]
 async fn options_of_a_deletion_are_checked_before_anything_is_deleted() {
     let server = furnished().await;
     let mut wire = Wire::connect(&server, Way::Http1).await;

@@ -229,7 +229,9 @@ async fn a_continue_token_does_not_lead_out_of_its_namespace() {
         let token = json!({ "v": "meta.k8s.io/v1", "rv": -1, "start": start }).to_string();
         let token = URL_SAFE_NO_PAD.encode(token);
         let answer = wire
-            .get(&format!("/api/v1/namespaces/kube-public/configmaps?continue={token}"))
+            .get(&format!(
+                "/api/v1/namespaces/kube-public/configmaps?continue={token}"
+            ))
             .await;
         assert_eq!(answer.code, 200, "{start}");
         for item in answer.json()["items"].as_array().expect("a list") {

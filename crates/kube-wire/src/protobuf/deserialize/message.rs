@@ -246,12 +246,9 @@ impl<'de, 'x> Message<'de, 'x> {
                 continue;
             }
             let is_one = field.container == Container::One;
-            if is_one && all_omitted(self.reading.table, field, found)? {
-                continue;
-            }
-            self.field_within = within;
-            self.field_holds = match (field.kind, found) {
+            let last = match (field.kind, found) {
                 (kind, [earlier @ .., (_, last)]) if is_one && !matches!(kind, Kind::Message(_)) => {
+                    // They do not count any more, but have to be right.
                     for (_, content) in earlier {
                         let value = Value {
                             reading: self.reading,
@@ -262,10 +259,15 @@ impl<'de, 'x> Message<'de, 'x> {
                         };
                         value.check().map_err(|error| error.in_field(field.name))?;
                     }
-                    Holds::One(*last)
+                    Some(*last)
                 }
-                _ => Holds::Gathered(range),
+                _ => None,
             };
+            if is_one && all_omitted(self.reading.table, field, found)? {
+                continue;
+            }
+            self.field_within = within;
+            self.field_holds = last.map_or(Holds::Gathered(range), Holds::One);
             return Ok(Some(field));
         }
     }

@@ -55,6 +55,16 @@ fn every_freedom_of_protobuf_is_read_as_the_reference_reads_it() {
 }
 
 #[test]
+fn what_does_not_count_any_more_has_to_be_right_also_before_something_empty() {
+    // A time of half a number, then one of nothing, which is left out.
+    let metadata = b"\x42\x02\x08\x80\x42\x00";
+    let message = [&[0x0a, 0x06][..], metadata].concat();
+    let schema = Schema::of("v1", "Pod").unwrap();
+    assert!(schema.decode::<Value>(&message, &Skip::nothing()).is_err());
+    agrees(schema, &message);
+}
+
+#[test]
 fn changed_bytes_are_read_as_the_reference_reads_them() {
     for messy in [false, true] {
         let mut maker = Maker::new(9, messy);
