@@ -45,8 +45,8 @@ pub const TARGETS: &[Target] = &[
     Target::new("selector", 5_000, selector::selector),
     Target::new("key", 10_000, key::key),
     Target::new("continue_token", 400, server::continue_token),
-    Target::new("request", 250, server::request),
-    Target::new("patch", 250, server::patch),
+    Target::new("request", 150, server::request),
+    Target::new("patch", 150, server::patch),
     Target::new("informer", 100, informer::informer),
 ];
 

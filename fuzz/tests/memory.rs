@@ -24,7 +24,7 @@ fn no_input_makes_readers_allocate_more_than_so_many_times_its_length() {
                 memory::watch();
             }
             for (_, input) in &inputs {
-                target.run(input);
+                run(target, input);
             }
         }
         let random = &mut Rng::with_seed(1);
@@ -33,8 +33,14 @@ fn no_input_makes_readers_allocate_more_than_so_many_times_its_length() {
             let at = random.usize(..=input.len());
             let end = (at + 1 + random.usize(..4)).min(input.len());
             let (head, tail) = input.split_at(at);
-            target.run(&[head, &input[at..end].repeat(2_000), tail].concat());
-            target.run(&mutated(random, input, &[]));
+            run(target, &[head, &input[at..end].repeat(2_000), tail].concat());
+            run(target, &mutated(random, input, &[]));
         }
     }
+}
+
+/// Shows the input if it fails.
+fn run(target: Target, input: &[u8]) {
+    let outcome = std::panic::catch_unwind(|| target.run(input));
+    assert!(outcome.is_ok(), "{}: {}", target.name, input.escape_ascii());
 }

@@ -12,8 +12,9 @@ pub(crate) use self::watch::watch;
 
 use crate::memory::Bound;
 
-/// What readers that only cut and look may allocate: pieces that are put together again, and the words of an error.
+/// What readers that only cut and look may allocate: pieces that are put together again, the words of an error, and a name with
+/// escapes for each field that it is compared with.
 const CUTTING: Bound = Bound {
     base: 64 << 10,
-    per_byte: 16,
+    per_byte: 48,
 };

@@ -1,6 +1,5 @@
 //! Where in an object a byte is, for errors.
 
-use std::borrow::Cow;
 use std::fmt;
 
 /// The way from the whole to a value.
@@ -11,8 +10,9 @@ pub(super) struct Place<'a> {
 
 #[derive(Debug)]
 enum Step<'a> {
-    /// A field, before the first of which there is none.
-    Field(Option<Cow<'a, str>>),
+    /// A field, before the first of which there is none. Its name is not looked at before it is shown: a hostile text can
+    /// have a long one and any number of colons after it.
+    Field(Option<&'a [u8]>),
     Index(usize),
 }
 
@@ -38,7 +38,7 @@ impl<'a> Place<'a> {
                 }
                 b':' => {
                     if let Some(Step::Field(field)) = steps.last_mut() {
-                        *field = Some(String::from_utf8_lossy(string));
+                        *field = Some(string);
                     }
                 }
                 b',' => match steps.last_mut() {
@@ -77,10 +77,14 @@ impl fmt::Display for Place<'_> {
         for step in &self.steps {
             match step {
                 Step::Field(None) => {}
-                Step::Field(Some(name)) if name.is_empty() || name.contains(['.', '[', ']']) => {
-                    write!(f, "[{name}]")?;
+                Step::Field(Some(name)) => {
+                    let name = String::from_utf8_lossy(name);
+                    if name.is_empty() || name.contains(['.', '[', ']']) {
+                        write!(f, "[{name}]")?;
+                    } else {
+                        write!(f, "{dot}{name}")?;
+                    }
                 }
-                Step::Field(Some(name)) => write!(f, "{dot}{name}")?,
                 Step::Index(index) => write!(f, "[{index}]")?,
             }
             dot = ".";

@@ -180,3 +180,12 @@ fn labels_are_matched_where_they_stand() {
         matches(text.as_bytes(), &selector("a")).unwrap_err();
     }
 }
+
+/// In a time that grows with the length only, or this would not end.
+#[test]
+fn the_place_of_an_error_is_found_behind_a_long_name_and_many_colons() {
+    let (name, colons) = ("\u{e4}".repeat(200_000), ":".repeat(400_000));
+    let text = format!(r#"{{"spec":{{"{name}"{colons}}},"metadata":5}}"#);
+    let error = head(text.as_bytes()).unwrap_err().to_string();
+    assert!(error.starts_with("metadata: expected an object"), "{error}");
+}
