@@ -10,34 +10,36 @@ use clap::Args;
 use crate::toolchain::{self, nightly_cargo};
 use crate::{Outcome, process};
 
-/// Those whose tests do without processes and servers of other languages.
-const PACKAGES: [&str; 3] = ["kube-wire", "kube-workqueue", "kube-informer"];
+/// The libraries, and those of their tests that are neither models of threads, which take hours so, nor of other programs.
+const TESTS: [(&str, &[&str]); 3] = [
+    ("kube-wire", &["--lib", "--test", "published"]),
+    ("kube-workqueue", &["--lib", "--test", "queue"]),
+    ("kube-informer", &["--lib", "--test", "pipeline"]),
+];
 
 #[derive(Args, Debug)]
 pub(crate) struct Options {
-    /// The packages to test; the libraries if none is named
-    #[arg(value_name = "PACKAGE")]
+    /// The libraries to test; all of them if none is named
+    #[arg(value_name = "PACKAGE", value_parser = ["kube-wire", "kube-workqueue", "kube-informer"])]
     packages: Vec<String>,
 }
 
 pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
-    let Some(mut cargo) = nightly_cargo(root) else {
-        println!("not run: AddressSanitizer needs a nightly compiler: `rustup toolchain install nightly`");
-        return Ok(());
-    };
-    let named = options.packages.iter().map(String::as_str);
-    let packages: Vec<&str> = if options.packages.is_empty() {
-        PACKAGES.to_vec()
-    } else {
-        named.collect()
-    };
-    // Examples in the documentation are compiled one by one, which takes longer than all the rest.
-    cargo.args(["test", "--lib", "--tests", "--target", &toolchain::host(root)?]);
-    for package in packages {
-        cargo.args(["--package", package]);
+    let host = toolchain::host(root)?;
+    let named = |package: &str| options.packages.is_empty() || options.packages.iter().any(|p| p == package);
+    for (package, tests) in TESTS.iter().filter(|(package, _)| named(package)) {
+        let Some(mut cargo) = nightly_cargo(root) else {
+            println!(
+                "not run: AddressSanitizer needs a nightly compiler: `rustup toolchain install nightly`"
+            );
+            return Ok(());
+        };
+        cargo
+            .args(["test", "--target", &host, "--package", package])
+            .args(*tests)
+            .env("CARGO_TARGET_DIR", toolchain::target(root).join("address"))
+            .env("RUSTFLAGS", "-Zsanitizer=address");
+        process::run(&mut cargo)?;
     }
-    cargo
-        .env("CARGO_TARGET_DIR", toolchain::target(root).join("address"))
-        .env("RUSTFLAGS", "-Zsanitizer=address");
-    process::run(&mut cargo)
+    Ok(())
 }
