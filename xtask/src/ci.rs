@@ -5,8 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 
-use crate::{Outcome, deny, go, pins, process, real_server, soak, tables, test};
-use crate::{Outcome, deny, go, pins, process, real_server, tables, test, toolchain};
+use crate::{Outcome, deny, go, pins, process, real_server, soak, tables, test, toolchain};
 
 /// The steps in the order in which a mistake is cheapest to find.
 const STEPS: &[Step] = &[
