@@ -34,6 +34,7 @@ impl Conversation {
             let words: Vec<&str> = line.split_whitespace().collect();
             let answer = match words[..] {
                 ["sync"] => self.sync(&mut subject).await?,
+                ["reads"] => reads(&subject),
                 ["updates", count] => self.updates("updates", count.parse()?).await,
                 ["relist"] => {
                     let lists = subject.lists();
@@ -90,6 +91,16 @@ impl Conversation {
             "p99": delays.map(|delays| milliseconds(delays.late)),
         })
     }
+}
+
+fn reads(subject: &impl Subject) -> Value {
+    let reads = subject.reads();
+    let microseconds = |time: Duration| time.as_secs_f64() * 1e6;
+    json!({
+        "step": "reads",
+        "object": reads.map(|reads| microseconds(reads.object)),
+        "label": reads.map(|reads| microseconds(reads.label)),
+    })
 }
 
 fn say(line: &Value) {

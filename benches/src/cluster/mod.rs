@@ -1,7 +1,7 @@
 //! The whole way, from a server's socket to a handler, on the cluster that `KUBECONFIG` names.
 //!
 //! A subject runs in a process of its own and does what it is told on its standard input, a word at a time: `sync`,
-//! `updates N`, `relist`. It answers with a line of JSON when that is done and the process has come to rest.
+//! `reads`, `updates N`, `relist`. It answers with a line of JSON when that is done and the process has come to rest.
 //! `cargo xtask bench` is the one who tells, and `client-go/cluster` does the same with client-go, loads the pods, and
 //! touches them.
 //!
@@ -13,6 +13,8 @@ mod conversation;
 mod process;
 mod projection;
 pub mod subjects;
+
+use std::time::Duration;
 
 use self::arrivals::Arrivals;
 use self::conversation::Conversation;
@@ -35,6 +37,20 @@ trait Subject {
 
     /// How often it has asked for all objects.
     fn lists(&self) -> u64;
+
+    /// How long it takes to read single objects; none if it is not asked for that.
+    fn reads(&self) -> Option<Reads> {
+        None
+    }
+}
+
+/// How long it takes to read an object that nobody has looked at yet.
+#[derive(Debug, Clone, Copy)]
+struct Reads {
+    /// To get it from the cache and look into it.
+    object: Duration,
+    /// To get it and look at one of its labels.
+    label: Duration,
 }
 
 /// Runs a subject until it is told nothing more. With a heap, it says what is allocated, too.

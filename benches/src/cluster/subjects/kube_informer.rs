@@ -4,13 +4,19 @@ use std::time::Duration;
 
 use kube::Resource;
 use kube_informer::{
-    HandlerOptions, Kind, Registration, SharedInformer, WireFormat, callbacks, default_client,
+    HandlerOptions, Key, Kind, Registration, SharedInformer, WireFormat, callbacks, default_client,
 };
 
 use super::{Form, Wire};
 use crate::Outcome;
+use crate::clock::Stopwatch;
 use crate::cluster::arrivals::Arrivals;
-use crate::cluster::{STAMP, Subject};
+use crate::cluster::{Reads, STAMP, Subject};
+
+/// How many objects are read.
+const READ: usize = 5_000;
+/// A label that all pods have.
+const LABEL: &str = "app";
 
 const PATIENCE: Duration = Duration::from_mins(5);
 
@@ -59,4 +65,40 @@ impl<K: Kind> Subject for Informer<K> {
         let status = self.informer.status();
         status.lists + status.streaming_lists
     }
+
+    fn reads(&self) -> Option<Reads> {
+        let lister = self.informer.lister();
+        let keys: Vec<Key> = self
+            .informer
+            .snapshot()
+            .iter()
+            .take(READ)
+            .map(|object| object.key().clone())
+            .collect();
+        let labelled = each(&keys, |key| {
+            let object = lister.get_key(key).ok()?;
+            object.label(LABEL).map(|label| label.len())
+        });
+        let looked_at = each(&keys, |key| {
+            let object = lister.get_key(key).ok()?;
+            object.meta().name.as_ref().map(String::len)
+        });
+        Some(Reads {
+            object: looked_at?,
+            label: labelled?,
+        })
+    }
+}
+
+/// How long something takes on an average; none if there is nothing to do it with.
+fn each(keys: &[Key], read: impl Fn(&Key) -> Option<usize>) -> Option<Duration> {
+    let stopwatch = Stopwatch::start();
+    let found = keys
+        .iter()
+        .filter_map(|key| read(key))
+        .filter(|length| *length > 0)
+        .count();
+    let took = stopwatch.stop().processors;
+    let found = u32::try_from(found).ok().filter(|found| *found > 0)?;
+    Some(took / found)
 }

@@ -17,6 +17,8 @@ pub(super) enum Measure {
     DelayMedian,
     DelayLate,
     RelistCpu,
+    GetObject,
+    GetLabel,
 }
 
 /// All figures of all rounds.
@@ -26,7 +28,7 @@ pub(super) struct Figures {
 }
 
 impl Measure {
-    pub(super) const ALL: [Measure; 10] = [
+    pub(super) const ALL: [Measure; 12] = [
         Measure::SyncWall,
         Measure::SyncCpu,
         Measure::SettledCpu,
@@ -37,6 +39,8 @@ impl Measure {
         Measure::DelayMedian,
         Measure::DelayLate,
         Measure::RelistCpu,
+        Measure::GetObject,
+        Measure::GetLabel,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -51,6 +55,8 @@ impl Measure {
             Measure::DelayMedian => "write to handler, p50",
             Measure::DelayLate => "write to handler, p99",
             Measure::RelistCpu => "relist, CPU",
+            Measure::GetObject => "get of an object",
+            Measure::GetLabel => "get of a label",
         }
     }
 
@@ -59,7 +65,7 @@ impl Measure {
             Measure::SyncWall | Measure::SyncCpu | Measure::SettledCpu | Measure::RelistCpu => "s",
             Measure::Peak => "MB",
             Measure::Steady | Measure::Heap => "KB",
-            Measure::UpdateCpu => "µs",
+            Measure::UpdateCpu | Measure::GetObject | Measure::GetLabel => "µs",
             Measure::DelayMedian | Measure::DelayLate => "ms",
         }
     }

@@ -112,6 +112,12 @@ impl<'a> Cluster<'a> {
         add(Measure::Steady, &synced["steady"], objects * 1e3);
         add(Measure::Heap, &synced["heap"], objects * 1e3);
 
+        if subject.reads() {
+            let read = running.ask("reads", "reads")?;
+            add(Measure::GetObject, &read["object"], 1.0);
+            add(Measure::GetLabel, &read["label"], 1.0);
+        }
+
         let burst = self.touched(&mut running, "updates", self.load.burst, 0)?;
         add(Measure::UpdateCpu, &burst["cpu"], count(self.load.burst) / 1e6);
         let paced = self.touched(&mut running, "updates", self.load.paced, self.load.rate)?;

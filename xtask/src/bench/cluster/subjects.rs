@@ -69,6 +69,11 @@ impl Subject {
         }
     }
 
+    /// Whether it can be asked how long reading takes.
+    pub(super) fn reads(&self) -> bool {
+        self.program == Rust
+    }
+
     const fn in_quick(mut self) -> Subject {
         self.quick = true;
         self
