@@ -93,11 +93,7 @@ impl<K: Kind> Subject for Informer<K> {
 /// How long something takes on an average; none if there is nothing to do it with.
 fn each(keys: &[Key], read: impl Fn(&Key) -> Option<usize>) -> Option<Duration> {
     let stopwatch = Stopwatch::start();
-    let found = keys
-        .iter()
-        .filter_map(|key| read(key))
-        .filter(|length| *length > 0)
-        .count();
+    let found = keys.iter().filter_map(read).filter(|length| *length > 0).count();
     let took = stopwatch.stop().processors;
     let found = u32::try_from(found).ok().filter(|found| *found > 0)?;
     Some(took / found)
