@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures::{Stream, StreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, VersionMatch};
 use kube::runtime::controller::Action;
 use kube::runtime::finalizer::{Event as Finalizing, finalizer};
 use kube::runtime::reflector::{self, Store};
@@ -58,6 +58,16 @@ async fn delete(api: &Api<ConfigMap>, name: &str) {
         .expect("an object");
 }
 
+/// Waits until the server's watch cache, which answers lists at any version and streaming lists, has an object as it is.
+async fn seen_by_caches(api: &Api<ConfigMap>, name: &str) {
+    let object = api.get(name).await.expect("an object");
+    let version = object.resource_version().expect("its version");
+    let at_least = ListParams::default()
+        .at(&version)
+        .matching(VersionMatch::NotOlderThan);
+    api.list(&at_least).await.expect("a list");
+}
+
 /// Ways to list first.
 fn strategies() -> [watcher::Config; 3] {
     [
@@ -84,6 +94,7 @@ async fn g7_a_watcher_lists_and_follows_in_every_way() {
         for name in ["a", "b", "c"] {
             create(&api, name).await;
         }
+        seen_by_caches(&api, "c").await;
         let mut events: Events = watcher(
             api.clone(),
             config.clone().fields("metadata.name!=kube-root-ca.crt"),
