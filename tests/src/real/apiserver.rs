@@ -1,27 +1,25 @@
 //! One kube-apiserver. Several can share an etcd.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use tokio::sync::Mutex;
 
-use super::ready::{get, on_free_port, until_ready};
+use super::node::{Node, Role};
+use super::ready::{get, until_ready};
 use super::supervised::Supervised;
 use super::{Home, StartError, flags};
 
-/// A kube-apiserver on a free port of loopback.
-///
-/// The process ends with this value, and with the test process, also when that is killed.
+/// A kube-apiserver.
+pub type ApiServer = Node<Serving>;
+
+/// What a kube-apiserver is called, and where it keeps what it serves.
 #[derive(Debug)]
-pub struct ApiServer {
+pub struct Serving {
     name: &'static str,
-    process: Mutex<Supervised>,
-    port: u16,
     etcd: SocketAddr,
-    home: Arc<Home>,
 }
 
 impl ApiServer {
@@ -31,57 +29,22 @@ impl ApiServer {
         home: &Arc<Home>,
         etcd: SocketAddr,
     ) -> Result<Self, StartError> {
-        let (process, port) = on_free_port(async |port| run(name, home, etcd, port).await).await?;
-        Ok(Self {
-            name,
-            process: Mutex::new(process),
-            port,
-            etcd,
-            home: Arc::clone(home),
-        })
-    }
-
-    /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
-        (Ipv4Addr::LOCALHOST, self.port).into()
+        Self::start_as(Serving { name, etcd }, home).await
     }
 
     /// The administrator's kubeconfig.
     pub(super) fn kubeconfig(&self) -> PathBuf {
-        self.home.folder.kubeconfig(self.name)
+        self.home.folder.kubeconfig(self.role.name)
     }
 
     /// An administrator's configuration.
     pub async fn config(&self) -> Result<Config, StartError> {
-        config(&self.home, self.name).await
+        config(&self.home, self.role.name).await
     }
 
     /// An administrator's client, bound to the calling runtime.
     pub async fn client(&self) -> Result<Client, StartError> {
-        client(&self.home, self.name).await
-    }
-
-    /// Kills it as a crash would. Connections break, and new ones are refused until [`ApiServer::restart`].
-    pub async fn kill(&self) {
-        self.process.lock().await.kill();
-    }
-
-    /// Kills it if it runs, starts it again at the same address and returns when it is ready.
-    pub async fn restart(&self) -> Result<(), StartError> {
-        let mut process = self.process.lock().await;
-        process.kill();
-        *process = run(self.name, &self.home, self.etcd, self.port).await?;
-        Ok(())
-    }
-
-    /// Stops it in its tracks: connections stay open and say nothing.
-    pub async fn freeze(&self) -> Result<(), StartError> {
-        Ok(self.process.lock().await.freeze()?)
-    }
-
-    /// Lets a frozen one go on.
-    pub async fn thaw(&self) -> Result<(), StartError> {
-        Ok(self.process.lock().await.thaw()?)
+        client(&self.home, self.role.name).await
     }
 
     /// Returns when it shows the certificate that was written last to whoever connects: it looks at its files by itself.
@@ -96,24 +59,26 @@ impl ApiServer {
     }
 }
 
-async fn run(name: &'static str, home: &Home, etcd: SocketAddr, port: u16) -> Result<Supervised, StartError> {
-    let program = home.assets.require("kube-apiserver")?;
-    let folder = &home.folder;
-    folder.write_kubeconfig(name, port)?;
-    let flags = flags::apiserver(folder, etcd, port);
-    let mut apiserver = Supervised::start(name, &program, &flags, folder.path())?;
-    let client = client(home, name).await?;
-    until_ready(&mut apiserver, async || {
-        // The default namespace is made by the server itself, a moment after it says that it is ready.
-        let ready = client.request_text(get("/readyz")).await.is_ok();
-        ready
-            && client
-                .request_text(get("/api/v1/namespaces/default"))
-                .await
-                .is_ok()
-    })
-    .await?;
-    Ok(apiserver)
+impl Role for Serving {
+    async fn run(&self, home: &Home, port: u16) -> Result<Supervised, StartError> {
+        let program = home.assets.require("kube-apiserver")?;
+        let folder = &home.folder;
+        folder.write_kubeconfig(self.name, port)?;
+        let flags = flags::apiserver(folder, self.etcd, port);
+        let mut apiserver = Supervised::start(self.name, &program, &flags, folder.path())?;
+        let client = client(home, self.name).await?;
+        until_ready(&mut apiserver, async || {
+            // The default namespace is made by the server itself, a moment after it says that it is ready.
+            let ready = client.request_text(get("/readyz")).await.is_ok();
+            ready
+                && client
+                    .request_text(get("/api/v1/namespaces/default"))
+                    .await
+                    .is_ok()
+        })
+        .await?;
+        Ok(apiserver)
+    }
 }
 
 async fn config(home: &Home, name: &str) -> Result<Config, StartError> {

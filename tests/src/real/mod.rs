@@ -9,6 +9,7 @@ mod etcd;
 mod flags;
 pub mod guest;
 mod home;
+mod node;
 mod ready;
 mod supervised;
 
