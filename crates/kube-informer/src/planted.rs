@@ -3,13 +3,28 @@
 //! Only with the feature `__planted`, which is none of a user's business; without it every question is answered with no
 //! at compile time. A bug is planted for one thread, and there is at most one at a time.
 
-/// A bug that can be planted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[cfg_attr(
-    not(feature = "__planted"),
-    expect(unreachable_pub, reason = "only with the feature is anyone to see them")
-)]
-pub enum Bug {
+/// Names the bugs once, so that none is left out where all are.
+macro_rules! bugs {
+    ($($(#[$doc:meta])+ $bug:ident,)+) => {
+        /// A bug that can be planted.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[cfg_attr(
+            not(feature = "__planted"),
+            expect(unreachable_pub, reason = "only with the feature is anyone to see them")
+        )]
+        pub enum Bug {
+            $($(#[$doc])+ $bug,)+
+        }
+
+        #[cfg(feature = "__planted")]
+        impl Bug {
+            /// All of them.
+            pub const ALL: &[Bug] = &[$(Bug::$bug,)+];
+        }
+    };
+}
+
+bugs! {
     /// The reflector loses an event of a watch.
     DropEvent,
     /// Listeners are told of a change twice.
@@ -64,32 +79,6 @@ mod switch {
     thread_local! {
         static PLANTED: Cell<Option<Bug>> = const { Cell::new(None) };
         static ASKED: Cell<u32> = const { Cell::new(0) };
-    }
-
-    impl Bug {
-        /// All of them.
-        pub const ALL: [Bug; 20] = [
-            Bug::DropEvent,
-            Bug::TellTwice,
-            Bug::SkipTombstones,
-            Bug::KeepVanished,
-            Bug::NotifyBeforeStore,
-            Bug::AcceptStaleList,
-            Bug::ReuseOldVersion,
-            Bug::LoseInitialAdd,
-            Bug::LoseLateJoinersEvent,
-            Bug::HotLoop,
-            Bug::NeverFold,
-            Bug::SyncedTooSoon,
-            Bug::HandlerSyncedTooSoon,
-            Bug::TellRemoved,
-            Bug::WrongOldState,
-            Bug::MixLists,
-            Bug::PanicEndsHandler,
-            Bug::LeaveTaskBehind,
-            Bug::StopTooSoon,
-            Bug::ForgetToEnqueueDeleted,
-        ];
     }
 
     /// Plants a bug in everything that runs on this thread, in place of the one that was.

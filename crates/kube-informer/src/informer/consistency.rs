@@ -12,6 +12,7 @@ use super::{Shared, SharedInformer, Source};
 use crate::error::{Doing, Error, NotChecked, Problem};
 use crate::key::Key;
 use crate::kind::Kind;
+use crate::reflector::machine::{EMPTY_PAGE_PAUSE, LIST_SILENCE, PAGE_SIZE};
 use crate::store::Snapshot;
 use crate::version::Version;
 use crate::wire::{ExactListRequest, Item, ListPart};
@@ -23,12 +24,6 @@ const PRINTED: usize = 3;
 /// How long a comparison may take. Kubernetes forgets versions after five minutes, and until the end of a comparison
 /// everything it compares stays in memory.
 const LONGEST: Duration = Duration::from_mins(5);
-/// How long the server may be silent.
-const SILENCE: Duration = Duration::from_mins(1);
-/// After a page without an object.
-const EMPTY_PAGE_PAUSE: Duration = Duration::from_secs(1);
-/// How many objects are asked for at a time, if nobody chose.
-const PAGE_SIZE: u32 = 500;
 
 /// What came of comparing a cache with the server: [`SharedInformer::check_consistency`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -315,7 +310,7 @@ impl<K: Kind> Comparison<'_, K> {
 /// Waits for the server.
 async fn in_time<F: Future>(part: F) -> Result<F::Output, NotChecked> {
     let late = |_| Error::transport("the server did not answer in time", "it was silent for a minute").into();
-    timeout(SILENCE, part).await.map_err(late)
+    timeout(LIST_SILENCE, part).await.map_err(late)
 }
 
 impl From<Error> for NotChecked {

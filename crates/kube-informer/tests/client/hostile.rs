@@ -138,6 +138,11 @@ fn says_what_to_do(error: &Error, taken: &Taken) {
     );
 }
 
+fn says_that_list_is_too_large(error: &Error, mebibytes: usize) {
+    let words = format!("{mebibytes} MiB, which is the limit; largest_list()");
+    assert!(error.to_string().contains(&words), "{error}");
+}
+
 #[tokio::test]
 async fn a_line_without_an_end_is_given_up() {
     for begin in [&b""[..], br#"{"type":"ADDED","object":{"metadata":{"name":""#] {
@@ -202,12 +207,7 @@ async fn a_page_without_an_end_is_given_up() {
     let taken = Taken::default();
     let source = maps(taken.endless(200, JSON, begin, item)).largest_list(4 * MIB as u64);
     let error = first_error_of_list(source).await;
-    assert!(
-        error
-            .to_string()
-            .contains("4 MiB, which is the limit; largest_list()"),
-        "{error}"
-    );
+    says_that_list_is_too_large(&error, 4);
     assert!(taken.bytes() <= 4 * MIB + 2 * PIECE);
 }
 
@@ -294,12 +294,7 @@ async fn a_list_of_small_pages_without_an_end_is_slow_and_given_up() {
         let began = Instant::now();
         let (informer, mut errors) = informer(client, false);
         let error = errors.recv().await.expect("an error");
-        assert!(
-            error
-                .to_string()
-                .contains("1 MiB, which is the limit; largest_list()"),
-            "{error}"
-        );
+        says_that_list_is_too_large(&error, 1);
         assert!(taken.bytes() <= 4 * MIB, "{}", taken.bytes());
         let seconds = usize::try_from(began.elapsed().as_secs()).expect("no years");
         assert!(
@@ -336,12 +331,7 @@ async fn a_streaming_list_without_an_end_is_given_up() {
     });
     let (informer, mut errors) = informer(client, true);
     let error = errors.recv().await.expect("an error");
-    assert!(
-        error
-            .to_string()
-            .contains("1 MiB, which is the limit; largest_list()"),
-        "{error}"
-    );
+    says_that_list_is_too_large(&error, 1);
     assert!(taken.bytes() <= MIB + 64 * PIECE, "{}", taken.bytes());
     assert!(informer.snapshot().is_empty());
     informer.shutdown().await;

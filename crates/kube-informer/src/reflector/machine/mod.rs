@@ -22,7 +22,7 @@ use crate::version::Version;
 use crate::wire::{ListRequest, WatchRequest};
 
 /// client-go's page size.
-const PAGE_SIZE: u32 = 500;
+pub(crate) const PAGE_SIZE: u32 = 500;
 /// A watch that ends sooner is not healthy, and the next one has to wait.
 const VERY_SHORT: Duration = Duration::from_secs(1);
 /// How long a streaming list may be silent before its end, once it was answered.
@@ -43,10 +43,10 @@ const QUIET: Duration = Duration::from_mins(10);
 /// stands in the way of watches does not stand in the way of news.
 const FRUITLESS: u32 = 5;
 /// How long a page of a list may be silent.
-const LIST_SILENCE: Duration = Duration::from_mins(1);
+pub(crate) const LIST_SILENCE: Duration = Duration::from_mins(1);
 /// A page may be empty where a selector fits nothing in it. The next is not asked for at once, since a list of empty pages
 /// need never end.
-const EMPTY_PAGE_PAUSE: Duration = Duration::from_secs(1);
+pub(crate) const EMPTY_PAGE_PAUSE: Duration = Duration::from_secs(1);
 /// Nor is the next after so many pages that hold less than a tenth of what they may: the server makes many requests of few.
 const SPARSE_PAGES: u32 = 20;
 /// The shortest time a watch is asked for, and the one that nobody chose.
