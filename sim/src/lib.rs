@@ -20,4 +20,4 @@ pub use plan::{FaultPlan, HandlerPlan, InformerPlan, Kind, Manner, Pace, Plan, S
 pub use shrink::shrink;
 pub use story::{Counts, Violation};
 pub use truth::Selection;
-pub use world::{Ended, note_panics, play};
+pub use world::{Ended, play};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Parser;
 use kube_informer::planted::Bug;
 use parking_lot::Mutex;
-use sim::{Counts, Plan, note_panics, play, shrink};
+use sim::{Counts, Plan, play, shrink};
 
 /// Plays seeded disasters against the library, and checks its contract
 #[derive(Debug, Parser)]
@@ -52,7 +52,6 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    note_panics();
     if let Some(seed) = cli.replay {
         return tell(&Plan::draw(seed), bug, true);
     }
@@ -100,7 +99,7 @@ const ENOUGH: u64 = 100;
 
 fn plant_all(cli: &Cli) -> ExitCode {
     let mut missed = 0;
-    for bug in Bug::ALL {
+    for bug in Bug::ALL.iter().copied() {
         let seeds = cli.from..cli.from + ENOUGH;
         let mut violations = seeds.filter_map(|seed| {
             let violation = play(&Plan::draw(seed), Some(bug), false).violation?;
@@ -191,6 +190,7 @@ fn tell(plan: &Plan, bug: Option<Bug>, is_whole: bool) -> ExitCode {
 
 fn bug_named(name: &str) -> Option<Bug> {
     Bug::ALL
-        .into_iter()
+        .iter()
+        .copied()
         .find(|bug| format!("{bug:?}").eq_ignore_ascii_case(name))
 }

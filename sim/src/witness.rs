@@ -189,18 +189,19 @@ impl Witness {
             self.wrong(3, &format!("deleted {key} {last_seen}, but it saw {seen} before"));
         }
         let truth = self.ground.truth.lock();
-        if !truth.was_gone_after(key, seen.place, &self.selection) && !is_recreated(&truth, key, &seen, store)
-        {
-            drop(truth);
-            return self.wrong(
+        let was_gone = truth.was_gone_after(key, seen.place, &self.selection);
+        let stored = store.objects.get(key);
+        // Another object may have taken its name, so that the name was never out of sight.
+        let is_replaced = stored.is_some_and(|stored| truth.place(key, stored, seen.place + 1).is_some());
+        drop(truth);
+        if !was_gone && !is_replaced {
+            self.wrong(
                 3,
                 &format!("deleted {key}, which was never gone after {last_seen}"),
             );
-        }
-        if let Some(stored) = store.objects.get(key)
-            && truth.place(key, stored, seen.place + 1).is_none()
+        } else if let Some(stored) = stored
+            && !is_replaced
         {
-            drop(truth);
             self.wrong(
                 4,
                 &format!("deleted {key} {last_seen}, and the store has {stored}"),
@@ -239,12 +240,6 @@ impl Witness {
         self.ground
             .violated(contract, format!("{} is told: {what}", self.name));
     }
-}
-
-/// An object of the same name took its place, so that the first is gone though the name never was out of sight.
-fn is_recreated(truth: &crate::truth::Truth, key: &Key, seen: &Seen, store: &View) -> bool {
-    let stored = store.objects.get(key);
-    stored.is_some_and(|stored| truth.place(key, stored, seen.place + 1).is_some())
 }
 
 /// The first difference between two collections, for people.

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use kube::Client;
@@ -40,22 +40,31 @@ pub struct Ended {
 }
 
 thread_local! {
-    /// The panics on this thread that nobody meant.
-    static PANICS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    /// The panics of a run on this thread that nobody meant; none if there is no run.
+    static PANICS: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
-/// Notes panics in place of printing them. Those that are meant do not get here.
-pub fn note_panics() {
-    std::panic::set_hook(Box::new(|panic| {
-        PANICS.with_borrow_mut(|panics| panics.push(panic.to_string()));
-    }));
+/// Notes panics of runs in place of printing them. Those that are meant do not get here, and those outside of a run go where
+/// they would go anyway.
+fn note_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            PANICS.with_borrow_mut(|panics| match panics {
+                Some(panics) => panics.push(panic.to_string()),
+                None => before(panic),
+            });
+        }));
+    });
 }
 
 /// Plays a plan on this thread, with a bug or without, and tells the story or not.
 #[must_use]
 pub fn play(plan: &Plan, bug: Option<Bug>, tells: bool) -> Ended {
+    note_panics();
     plant(bug);
-    PANICS.take();
+    PANICS.set(Some(Vec::new()));
     let runtime = Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -64,7 +73,7 @@ pub fn play(plan: &Plan, bug: Option<Bug>, tells: bool) -> Ended {
     let ended = runtime.block_on(async {
         let ground = Arc::new(Ground::new(tells));
         World::run(plan, &ground).await;
-        if let Some(panic) = PANICS.take().first() {
+        if let Some(panic) = PANICS.take().unwrap_or_default().first() {
             ground.violated(12, panic.as_str());
         }
         Ended {

@@ -1,11 +1,10 @@
 //! The simulator finds bugs. All of them, with the number of seeds they take: `cargo xtask sim --planted`.
 
 use kube_informer::planted::Bug;
-use sim::{Plan, note_panics, play};
+use sim::{Plan, play};
 
 /// The contract's line that fails, in the first of so many seeds that does.
 fn found(bug: Option<Bug>, seeds: u64) -> Option<u8> {
-    note_panics();
     let failed = (1..=seeds).find_map(|seed| play(&Plan::draw(seed), bug, false).violation);
     failed.map(|violation| violation.contract)
 }
