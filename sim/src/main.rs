@@ -72,7 +72,8 @@ fn main() -> ExitCode {
     let plan = Plan::draw(seed);
     let plan = if cli.no_shrink { plan } else { shrink(&plan, bug) };
     tell(&plan, bug, false);
-    println!("\nreplay it whole: cargo xtask sim --replay {seed}");
+    let planted = bug.map_or(String::new(), |bug| format!(" --bug {bug:?}"));
+    println!("\nreplay it whole: cargo xtask sim --replay {seed}{planted}");
     ExitCode::FAILURE
 }
 
