@@ -118,7 +118,7 @@ impl RealServer {
     }
 
     /// Gives all API servers of this etcd a new certificate by the same authority. They take it up by themselves, sooner
-    /// or later: see [`ApiServer::shows_new_certificate`].
+    /// or later.
     pub fn rotate_certificate(&self) -> Result<(), StartError> {
         Ok(self.home.folder.write_certificate(&self.home.authority)?)
     }
