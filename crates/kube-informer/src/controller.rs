@@ -5,6 +5,7 @@ mod tests;
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -15,9 +16,10 @@ use crate::delta_fifo::{Delta, DeltaFifo};
 use crate::error::Error;
 use crate::form::Packing;
 use crate::kind::Kind;
+use crate::measure::Measures;
 use crate::planted::{self, Bug};
 use crate::processor::{Batch, Processor};
-use crate::store::Writer;
+use crate::store::{Change, Writer};
 
 /// The running part of the controller.
 pub(crate) struct Controller<K> {
@@ -28,6 +30,7 @@ pub(crate) struct Controller<K> {
     pub(crate) synced: CancellationToken,
     /// Told of every list, if objects are packed.
     pub(crate) packing: Option<Arc<Packing<K>>>,
+    pub(crate) measures: Arc<Measures>,
 }
 
 /// Lists of more objects than this are worked on where they hold up nobody's thread.
@@ -60,7 +63,8 @@ impl<K: Kind> Controller<K> {
             return self.handle(deltas);
         }
         let this = Arc::clone(self);
-        match tokio::task::spawn_blocking(move || this.handle(deltas)).await {
+        let span = tracing::Span::current();
+        match tokio::task::spawn_blocking(move || span.in_scope(|| this.handle(deltas))).await {
             Ok(errors) => errors,
             Err(ended) => match ended.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
@@ -72,6 +76,8 @@ impl<K: Kind> Controller<K> {
 
     /// Store first, then notify (contract 4).
     fn handle(&self, deltas: Vec<Delta<K>>) -> Vec<Error> {
+        let _span = tracing::debug_span!("store", deltas = deltas.len()).entered();
+        let began = Instant::now();
         let mut batch = Batch {
             changes: Vec::with_capacity(deltas.len()),
             listed: false,
@@ -94,13 +100,31 @@ impl<K: Kind> Controller<K> {
             }
             writer.clear_away();
         }
+        let now = Instant::now();
+        self.count(&batch.changes);
+        self.measures.processing.note(now.duration_since(began));
         if batch.listed {
+            self.measures.synced.set_once(&self.measures.clock, now);
             self.synced.cancel();
             if let Some(packing) = &self.packing {
                 packing.list_has_come();
             }
         }
         errors
+    }
+
+    fn count(&self, changes: &[Change<K>]) {
+        let [mut added, mut updated, mut deleted] = [0; 3];
+        for change in changes {
+            match change {
+                Change::Added { .. } => added += 1,
+                Change::Updated { .. } => updated += 1,
+                Change::Deleted { .. } => deleted += 1,
+            }
+        }
+        self.measures.added.fetch_add(added, Ordering::Relaxed);
+        self.measures.updated.fetch_add(updated, Ordering::Relaxed);
+        self.measures.deleted.fetch_add(deleted, Ordering::Relaxed);
     }
 }
 

@@ -42,6 +42,7 @@ mod form;
 mod informer;
 mod key;
 mod kind;
+mod measure;
 mod object;
 mod panics;
 #[cfg(feature = "__planted")]
@@ -65,11 +66,12 @@ pub use factory::{
     DiscoveredResource, Discovery, DynamicKind, FactoryBuilder, Readiness, SharedInformerFactory, groups,
 };
 pub use form::Form;
-pub use informer::{Consistency, Differing, InformerBuilder, SharedInformer, State, Status};
+pub use informer::{Consistency, Differing, InformerBuilder, Relists, SharedInformer, State, Status};
 pub use key::Key;
 pub use kind::{Kind, ResourceName};
 pub use kube_wire::selector::{ParseSelectorError, Selector};
 pub use kube_wire::{BadPath, Skip};
+pub use measure::Durations;
 pub use object::Object;
 pub use processor::{
     Callbacks, Deleted, Event, EventHandler, Events, Filtered, HandlerOptions, Registration, callbacks,

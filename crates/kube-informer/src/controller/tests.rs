@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Checks, Controller};
 use crate::delta_fifo::{Delta, DeltaFifo, Listed, Replaced, Scope};
+use crate::measure::Measures;
 use crate::object::Unplaced;
 use crate::processor::{Event, HandlerOptions, Processor};
 use crate::store::tests::retired::{Probe, probes};
@@ -46,6 +47,7 @@ fn rig(resync: Duration) -> (Rig, Controller<ConfigMap>) {
         processor: Arc::clone(&rig.processor),
         synced: rig.synced.clone(),
         packing: None,
+        measures: Arc::new(Measures::new(1)),
     };
     (rig, controller)
 }
@@ -137,6 +139,7 @@ async fn nobody_waits_while_an_old_cache_is_freed() {
         processor,
         synced: CancellationToken::new(),
         packing: None,
+        measures: Arc::new(Measures::new(1)),
     };
     let list = |version: u64| {
         let probes = probes(version, &note).into_iter();

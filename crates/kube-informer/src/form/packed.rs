@@ -54,6 +54,15 @@ impl Body {
         }
     }
 
+    /// How much memory it takes.
+    fn size(&self) -> usize {
+        match self {
+            Body::Plain(plain) => plain.len(),
+            Body::Kept(plain) => plain.len(),
+            Body::Compressed(compressed) => compressed.bytes.len(),
+        }
+    }
+
     /// The whole object.
     fn whole(&self) -> Cow<'_, [u8]> {
         match self {
@@ -70,6 +79,7 @@ const SMALLEST: usize = 256;
 impl<K> Packed<K> {
     /// An object of which it is known that `packing` can make a `K`.
     pub(super) fn new(packing: Arc<Packing<K>>, format: Format, uid: Option<Uid>, plain: Bytes) -> Packed<K> {
+        packing.bytes.fetch_add(plain.len(), Ordering::Relaxed);
         let body = if plain.len() < SMALLEST {
             Body::Kept(plain.as_ref().into())
         } else {
@@ -207,6 +217,8 @@ impl<K> Packed<K> {
             None => (Body::Kept(plain.into()), plain.len()),
         };
         let old = std::mem::replace(&mut *self.body.lock(), body);
+        self.packing.bytes.fetch_add(size, Ordering::Relaxed);
+        self.packing.bytes.fetch_sub(old.size(), Ordering::Relaxed);
         if matches!(old, Body::Plain(_)) {
             self.packing.plain.fetch_sub(1, Ordering::Relaxed);
         }
@@ -234,11 +246,7 @@ impl<K> Packed<K> {
     /// How much memory its bytes take.
     #[cfg(test)]
     pub(super) fn size(&self) -> usize {
-        match &*self.body.lock() {
-            Body::Plain(plain) => plain.len(),
-            Body::Kept(plain) => plain.len(),
-            Body::Compressed(compressed) => compressed.bytes.len(),
-        }
+        self.body.lock().size()
     }
 }
 
@@ -266,7 +274,9 @@ impl<K> Drop for Packed<K> {
         if *self.was_decoded.get_mut() {
             self.packing.decoded.lock().remove(self.address());
         }
-        if matches!(self.body.get_mut(), Body::Plain(_)) {
+        let body = self.body.get_mut();
+        self.packing.bytes.fetch_sub(body.size(), Ordering::Relaxed);
+        if matches!(body, Body::Plain(_)) {
             self.packing.plain.fetch_sub(1, Ordering::Relaxed);
         }
     }

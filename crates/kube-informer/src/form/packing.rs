@@ -30,6 +30,8 @@ pub(crate) struct Packing<K> {
     pub(super) dictionary: Mutex<Option<Trained>>,
     /// How many objects are still to be compressed.
     pub(super) plain: AtomicUsize,
+    /// How many bytes all objects have.
+    pub(super) bytes: AtomicUsize,
     /// Told when a list has come, so that there is much to compress.
     pub(super) listed: Notify,
     block: Mutex<BytesMut>,
@@ -70,6 +72,7 @@ impl<K> Packing<K> {
             decoded: Mutex::new(Decoded::new()),
             dictionary: Mutex::new(None),
             plain: AtomicUsize::new(0),
+            bytes: AtomicUsize::new(0),
             listed: Notify::new(),
             block: Mutex::default(),
         })
@@ -158,6 +161,11 @@ impl<K> Packing<K> {
     pub(crate) fn list_has_come(&self) {
         *self.block.lock() = BytesMut::new();
         self.listed.notify_one();
+    }
+
+    /// How many bytes all objects have, those included that are not in the cache any more and still held by someone.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
     }
 
     /// How many objects are still to be compressed.

@@ -19,6 +19,7 @@ use crate::delta_fifo::DeltaFifo;
 use crate::error::Error;
 use crate::form::{Form, Packing};
 use crate::kind::{Kind, ResourceName, is_cluster_scoped};
+use crate::measure::Measures;
 use crate::processor::Processor;
 use crate::reflector::Backoff;
 use crate::reflector::machine::Settings;
@@ -383,6 +384,7 @@ impl<K: Kind> InformerBuilder<K> {
         if self.form == Form::Packed {
             skip = skip.and(&unwanted::<K>(&self.kind));
         }
+        let measures = Arc::new(Measures::new(sources.len()));
         let seed = Seed::new(self.settings.seed);
         let store = Arc::new(Store::new(resource.clone(), seed));
         let mut writer = Writer::new(Arc::clone(&store), seed, scopes);
@@ -408,6 +410,7 @@ impl<K: Kind> InformerBuilder<K> {
                     skip,
                     (self.form == Form::Packed).then(Packing::new),
                     self.hooks,
+                    measures,
                 )),
                 store,
                 resource,

@@ -179,7 +179,7 @@ impl<K: Kind> Shared<K> {
             }
             compared = compared => compared,
         };
-        let counts = &self.intake.counts;
+        let counts = &self.intake.measures;
         let count = match &compared {
             Ok(_) => &counts.checks,
             Err(_) => &counts.unchecked,

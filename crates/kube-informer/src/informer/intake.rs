@@ -2,19 +2,21 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use kube_wire::Skip;
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
-use crate::delta_fifo::Listed;
+use crate::delta_fifo::{Listed, Scope};
 use crate::error::{Chain, Doing, Error};
 use crate::form::{Packing, Place, Value};
 use crate::key::Key;
 use crate::kind::{Kind, ResourceName};
+use crate::measure::Measures;
 use crate::object::Unplaced;
 use crate::panics;
-use crate::reflector::driver::{self, Requested};
+use crate::reflector::driver::{self, Note, Requested};
 use crate::store::{Seed, Store};
 use crate::transform::Transform;
 use crate::wire::{Body, Item};
@@ -48,7 +50,7 @@ impl<K> Default for Hooks<K> {
 /// The reflector's way into the informer.
 pub(super) struct Intake<K> {
     pub(super) hooks: Mutex<Hooks<K>>,
-    pub(super) counts: Counts,
+    pub(super) measures: Arc<Measures>,
     /// The last error of each namespace that is looked at, the latest behind the others.
     last_errors: Mutex<Vec<Error>>,
     store: Arc<Store<K>>,
@@ -58,19 +60,6 @@ pub(super) struct Intake<K> {
     packing: Option<Arc<Packing<K>>>,
 }
 
-/// What was asked of the server, and what went wrong.
-#[derive(Debug, Default)]
-pub(super) struct Counts {
-    pub(super) lists: AtomicU64,
-    pub(super) watches: AtomicU64,
-    pub(super) streaming_lists: AtomicU64,
-    pub(super) errors: AtomicU64,
-    pub(super) went_back: AtomicU64,
-    pub(super) checks: AtomicU64,
-    pub(super) unchecked: AtomicU64,
-    pub(super) inconsistencies: AtomicU64,
-}
-
 impl<K: Kind> Intake<K> {
     pub(super) fn new(
         store: Arc<Store<K>>,
@@ -78,10 +67,11 @@ impl<K: Kind> Intake<K> {
         skip: Skip,
         packing: Option<Arc<Packing<K>>>,
         hooks: Hooks<K>,
+        measures: Arc<Measures>,
     ) -> Intake<K> {
         Intake {
             hooks: Mutex::new(hooks),
-            counts: Counts::default(),
+            measures,
             last_errors: Mutex::default(),
             store,
             seed,
@@ -92,9 +82,11 @@ impl<K: Kind> Intake<K> {
 
     /// Tells an error to the user's handler, or to the log; never to nobody.
     pub(super) fn report(&self, error: &Error) {
-        self.counts.errors.fetch_add(1, Ordering::Relaxed);
+        let measures = &self.measures;
+        measures.errors.fetch_add(1, Ordering::Relaxed);
+        measures.failed.set(&measures.clock, Instant::now());
         if error.is_going_back() {
-            self.counts.went_back.fetch_add(1, Ordering::Relaxed);
+            measures.went_back.fetch_add(1, Ordering::Relaxed);
         }
         self.remember(error);
         let handler = self.hooks.lock().error_handler.clone();
@@ -143,7 +135,15 @@ impl<K: Kind> Intake<K> {
         }
     }
 
+    /// Makes an object of an item, which takes most of the time that an informer takes.
     fn unplaced(&self, item: Item<K>, place: Place) -> Result<Unplaced<K>, Error> {
+        let (began, size) = (Instant::now(), item.size());
+        let unplaced = self.made_ready(item, place);
+        self.measures.decoded(size, began.elapsed());
+        unplaced
+    }
+
+    fn made_ready(&self, item: Item<K>, place: Place) -> Result<Unplaced<K>, Error> {
         let (key, version, body) = item.into_body();
         let value = match (body, &self.packing) {
             (Body::Encoded { encoded, uid }, Some(packing)) => packing
@@ -188,6 +188,7 @@ impl<K: Kind> Intake<K> {
 
 impl<K: Kind> driver::Intake<K> for Intake<K> {
     fn listed(&self, item: Item<K>) -> Result<Listed<K>, Error> {
+        self.measures.received.add(item.size());
         match self.store.known(item.key(), item.version()) {
             Some(known) => Ok(Listed::Known(known)),
             None => self.unplaced(item, Place::Block).map(Listed::New),
@@ -195,6 +196,7 @@ impl<K: Kind> driver::Intake<K> for Intake<K> {
     }
 
     fn watched(&self, item: Item<K>) -> Result<Unplaced<K>, Error> {
+        self.measures.received.add(item.size());
         self.unplaced(item, Place::Alone)
     }
 
@@ -204,11 +206,31 @@ impl<K: Kind> driver::Intake<K> for Intake<K> {
 
     fn requested(&self, request: Requested) {
         let count = match request {
-            Requested::List => &self.counts.lists,
-            Requested::Watch => &self.counts.watches,
-            Requested::StreamingList => &self.counts.streaming_lists,
+            Requested::List => &self.measures.lists,
+            Requested::Watch => &self.measures.watches,
+            Requested::StreamingList => &self.measures.streaming_lists,
         };
         count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn noted(&self, at: Instant, scope: Scope, note: Note) {
+        let measures = &self.measures;
+        let Some(noted) = measures.scope(scope.0) else {
+            return;
+        };
+        match note {
+            Note::Heard => noted.heard.set(&measures.clock, at),
+            Note::WatchOpen => noted.watch_opened.set(&measures.clock, at),
+            Note::WatchOver => noted.watch_opened.clear(),
+            Note::Waiting(until) => noted.waits_until.set(&measures.clock, until),
+            Note::Waited => noted.waits_until.clear(),
+            Note::Listed(cause) => {
+                noted.heard.set(&measures.clock, at);
+                if let Some(cause) = cause {
+                    measures.relisted(cause);
+                }
+            }
+        }
     }
 }
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use super::checker::Checker;
 use super::{Shared, SharedInformer};
@@ -113,6 +115,8 @@ impl<K: Kind> SharedInformer<K> {
         lifecycle.before_start().map_err(|problem| self.error(problem))?;
         lifecycle.0 = State::Running;
         self.shared.intake.start();
+        let measures = &self.shared.intake.measures;
+        measures.started.set_once(&measures.clock, Instant::now());
         if planted::is(Bug::LeaveTaskBehind) {
             runtime.spawn(std::future::pending::<()>());
         }
@@ -139,6 +143,7 @@ impl<K: Kind> Running<K> {
             processor: Arc::clone(&shared.processor),
             synced: shared.synced.clone(),
             packing: shared.intake.packing().cloned(),
+            measures: Arc::clone(&shared.intake.measures),
         };
         let stop_reflector = self.abandon.child_token();
         let packer = shared.intake.packing().map(|packing| {
@@ -151,7 +156,9 @@ impl<K: Kind> Running<K> {
         let checker = Checker::of(shared).map(|checker| tokio::spawn(checker.run(stop_reflector.clone())));
         let mut reflectors = self.start_reflectors(&stop_reflector);
         let intake = Arc::clone(&shared.intake);
-        let mut controller = tokio::spawn(controller.run(move |error| intake.report(error)));
+        let span = tracing::debug_span!("informer", resource = %shared.resource);
+        let controller = controller.run(move |error| intake.report(error));
+        let mut controller = tokio::spawn(controller.instrument(span));
 
         // Neither ends by itself, unless code of the user's types panics in it. Then the other must not go on alone.
         let (mut reflected, mut controlled) = (None, None);
@@ -213,7 +220,8 @@ impl<K: Kind> Running<K> {
             let mut settings = self.shared.settings.clone();
             // They are not to wait for the same times.
             settings.seed = settings.seed.wrapping_add(at as u64);
-            reflectors.spawn(reflector.run(settings, stop.clone()));
+            let span = tracing::debug_span!("informer", resource = %source.resource);
+            reflectors.spawn(reflector.run(settings, stop.clone()).instrument(span));
         }
         reflectors
     }

@@ -30,7 +30,7 @@ pub use self::builder::InformerBuilder;
 pub(crate) use self::checker::Checking;
 pub use self::consistency::{Consistency, Differing};
 pub use self::lifecycle::State;
-pub use self::status::Status;
+pub use self::status::{Relists, Status};
 
 /// Keeps a copy of one kind's objects in step with the cluster and tells handlers what changed.
 ///

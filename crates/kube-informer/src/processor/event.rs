@@ -47,6 +47,19 @@ impl<K> Event<K> {
         }
     }
 
+    pub(super) fn hash(&self) -> u64 {
+        self.object().entry().hash()
+    }
+
+    /// What happened, in a word.
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Event::Added { .. } => "added",
+            Event::Updated { .. } => "updated",
+            Event::Deleted(_) => "deleted",
+        }
+    }
+
     /// Whether nothing changed: a resync repeats what is known.
     #[must_use]
     pub fn is_resync(&self) -> bool {

@@ -5,13 +5,16 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, poll_fn};
 use futures::task::AtomicWaker;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, Span};
 
 use super::Processor;
 use super::event::Event;
@@ -19,6 +22,7 @@ use super::handler::EventHandler;
 use super::queue::Queue;
 use super::resync::ResyncTimes;
 use crate::kind::Kind;
+use crate::measure::{Clock, Durations, Histogram, Moment, add_alone};
 use crate::panics;
 use crate::planted::{self, Bug};
 use crate::store::{Change, Snapshot};
@@ -59,6 +63,14 @@ pub(crate) struct Listener<K> {
     /// The handler will never run again.
     done: CancellationToken,
     panics: AtomicU64,
+    clock: Clock,
+    /// How many events were taken.
+    told: AtomicU64,
+    /// How long calls took, and when the one began that is running.
+    calls: Histogram,
+    called: Moment,
+    /// How long changes waited; of those that waited together, of some.
+    waits: Histogram,
     pub(super) resync: Mutex<ResyncTimes>,
     /// What is to be run once the informer runs; a stream has nothing to run.
     runner: Mutex<Option<Runner<K>>>,
@@ -119,6 +131,11 @@ impl<K: Kind> Listener<K> {
             synced: Flag::default(),
             done: CancellationToken::new(),
             panics: AtomicU64::new(0),
+            clock: Clock::start(),
+            told: AtomicU64::new(0),
+            calls: Histogram::default(),
+            called: Moment::default(),
+            waits: Histogram::default(),
             resync: Mutex::new(resync),
             is_stream: runner.is_none(),
             runner: Mutex::new(runner),
@@ -171,6 +188,9 @@ impl<K: Kind> Listener<K> {
             for change in changes {
                 queue.push(change);
             }
+            if let Some(first) = changes.first() {
+                queue.sample(first);
+            }
         }
         self.ready.wake();
     }
@@ -221,28 +241,43 @@ impl<K: Kind> Listener<K> {
         }
         // Before the queue is looked at, so that nothing pushed before the closing is overlooked.
         let closing = self.closing.load(Ordering::Acquire);
-        let (popped, past_initial) = {
+        let (popped, sampled, past_initial) = {
             let mut queue = self.queue.lock();
             let popped = queue.pop();
-            (popped, queue.is_past_initial())
+            let sampled = queue.sampled(popped.as_ref());
+            (popped, sampled, queue.is_past_initial())
         };
+        if let Some(since) = sampled {
+            self.waits.note(since.elapsed());
+        }
         if past_initial && !self.synced.is_raised() {
             self.synced.raise();
         }
         match popped {
-            Some(event) => Taken::Event(event),
+            Some(event) => {
+                add_alone(&self.told, 1);
+                Taken::Event(event)
+            }
             None if closing => Taken::Finished,
             None => Taken::Nothing,
         }
     }
 
     /// The next event, if there is one or comes in the time of a few turns: to come back to this thread costs more.
-    fn take_soon(&self) -> Option<Event<K>> {
+    fn take_soon(&self, now: &mut Instant) -> Option<Event<K>> {
         for turn in 0..=PATIENCE {
             match self.take() {
-                Taken::Event(event) => return Some(event),
+                Taken::Event(event) => {
+                    if turn > 0 {
+                        *now = Instant::now();
+                    }
+                    return Some(event);
+                }
                 Taken::Finished => return None,
-                Taken::Nothing if turn < PATIENCE => std::thread::yield_now(),
+                Taken::Nothing if turn < PATIENCE => {
+                    self.called.clear();
+                    std::thread::yield_now();
+                }
                 Taken::Nothing => {}
             }
         }
@@ -263,8 +298,23 @@ impl<K: Kind> Listener<K> {
         ready(self.take()).unwrap_or(Poll::Pending)
     }
 
-    async fn next(&self) -> Option<Event<K>> {
-        poll_fn(|context| self.poll_take(context)).await
+    /// The next event, as soon as there is one. Clocks are slow, so the time goes on only if there was a wait: what is
+    /// there already begins when the one before has ended.
+    async fn next(&self, now: &mut Instant) -> Option<Event<K>> {
+        let mut waited = false;
+        let next = poll_fn(|context| {
+            let next = self.poll_take(context);
+            if next.is_pending() {
+                waited = true;
+                self.called.clear();
+            }
+            next
+        })
+        .await;
+        if waited {
+            *now = Instant::now();
+        }
+        next
     }
 
     fn panicked(&self, panic: &(dyn std::any::Any + Send)) {
@@ -272,7 +322,26 @@ impl<K: Kind> Listener<K> {
         tracing::error!(handler = %self.name, panic = panics::message(panic), "an event handler panicked");
     }
 
-    fn call(&self, handler: &mut impl EventHandler<K>, event: Event<K>) {
+    /// Notes that a call has ended, and when.
+    fn called(&self, began: Instant) -> Instant {
+        let now = Instant::now();
+        self.calls.note(now.duration_since(began));
+        now
+    }
+
+    fn span(&self, event: &Event<K>) -> Span {
+        tracing::debug_span!(
+            "handle",
+            handler = %self.name,
+            event = event.word(),
+            key = %event.key(),
+            version = %event.object().version(),
+        )
+    }
+
+    fn call(&self, handler: &mut impl EventHandler<K>, event: Event<K>, now: &mut Instant) {
+        self.called.set(&self.clock, *now);
+        let _span = self.span(&event).entered();
         let called = INSIDE.sync_scope(self.id, || {
             catch_unwind(AssertUnwindSafe(|| handler.handle(event)))
         });
@@ -282,24 +351,27 @@ impl<K: Kind> Listener<K> {
                 self.removed.raise();
             }
         }
+        *now = self.called(*now);
     }
-}
 
-/// Lets others run, and is in line again at once.
-///
-/// Not tokio's `yield_now`: it puts a task in line only when its worker runs out of others or has polled some sixty of
-/// them, and beside a busy reflector and controller that is long.
-async fn step_back() {
-    let mut stepped = false;
-    poll_fn(|context| {
-        if stepped {
-            return Poll::Ready(());
-        }
-        stepped = true;
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
+    /// Lets others run, and is in line again at once. Says what time it is afterwards.
+    ///
+    /// Not tokio's `yield_now`: it puts a task in line only when its worker runs out of others or has polled some sixty of
+    /// them, and beside a busy reflector and controller that is long.
+    async fn step_back(&self) -> Instant {
+        self.called.clear();
+        let mut stepped = false;
+        poll_fn(|context| {
+            if stepped {
+                return Poll::Ready(());
+            }
+            stepped = true;
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+        Instant::now()
+    }
 }
 
 /// Calls a handler that never blocks, right in the listener's task.
@@ -307,11 +379,12 @@ pub(super) fn inline<K: Kind>(mut handler: impl EventHandler<K>) -> Runner<K> {
     Box::new(move |listener| {
         Box::pin(async move {
             let mut turn = 0;
-            while let Some(event) = listener.next().await {
-                listener.call(&mut handler, event);
+            let mut now = Instant::now();
+            while let Some(event) = listener.next(&mut now).await {
+                listener.call(&mut handler, event, &mut now);
                 turn += 1;
                 if turn % TURN == 0 {
-                    step_back().await;
+                    now = listener.step_back().await;
                 }
             }
         })
@@ -322,14 +395,16 @@ pub(super) fn inline<K: Kind>(mut handler: impl EventHandler<K>) -> Runner<K> {
 pub(super) fn blocking<K: Kind>(mut handler: impl EventHandler<K>) -> Runner<K> {
     Box::new(move |listener| {
         Box::pin(async move {
-            while let Some(first) = listener.next().await {
+            while let Some(first) = listener.next(&mut Instant::now()).await {
                 let here = Arc::clone(&listener);
                 let burst = tokio::task::spawn_blocking(move || {
                     let mut next = Some(first);
+                    let mut now = Instant::now();
                     while let Some(event) = next {
-                        here.call(&mut handler, event);
-                        next = here.take_soon();
+                        here.call(&mut handler, event, &mut now);
+                        next = here.take_soon(&mut now);
                     }
+                    here.called.clear();
                     handler
                 });
                 // The runtime is being shut down: there is nobody left to tell.
@@ -352,15 +427,19 @@ where
     Box::new(move |listener| {
         Box::pin(async move {
             let mut turn = 0;
-            while let Some(event) = listener.next().await {
-                let work = INSIDE.scope(listener.id, async { handler(event).await });
+            let mut now = Instant::now();
+            while let Some(event) = listener.next(&mut now).await {
+                listener.called.set(&listener.clock, now);
+                let span = listener.span(&event);
+                let work = INSIDE.scope(listener.id, async { handler(event).await }.instrument(span));
                 let work = pin!(AssertUnwindSafe(work).catch_unwind());
                 if let Err(panic) = work.await {
                     listener.panicked(&*panic);
                 }
+                now = listener.called(now);
                 turn += 1;
                 if turn % TURN == 0 {
-                    step_back().await;
+                    now = listener.step_back().await;
                 }
             }
         })
@@ -372,6 +451,10 @@ pub(super) trait AnyListener: Send + Sync {
     fn name(&self) -> &str;
     fn backlog(&self) -> usize;
     fn panics(&self) -> u64;
+    fn told(&self) -> u64;
+    fn calls(&self) -> Durations;
+    fn waits(&self) -> Durations;
+    fn running_for(&self) -> Option<Duration>;
     fn synced(&self) -> &CancellationToken;
     fn removed(&self) -> &CancellationToken;
     fn done(&self) -> &CancellationToken;
@@ -390,6 +473,22 @@ impl<K: Kind> AnyListener for Listener<K> {
 
     fn panics(&self) -> u64 {
         self.panics.load(Ordering::Relaxed)
+    }
+
+    fn told(&self) -> u64 {
+        self.told.load(Ordering::Relaxed)
+    }
+
+    fn calls(&self) -> Durations {
+        self.calls.read()
+    }
+
+    fn waits(&self) -> Durations {
+        self.waits.read()
+    }
+
+    fn running_for(&self) -> Option<Duration> {
+        self.called.ago(&self.clock, Instant::now())
     }
 
     fn synced(&self) -> &CancellationToken {

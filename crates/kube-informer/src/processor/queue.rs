@@ -7,6 +7,8 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
+use tokio::time::Instant;
+
 use super::event::{Deleted, Event};
 use super::pending::Pendings;
 use crate::object::{Entry, Object};
@@ -23,6 +25,15 @@ pub(super) struct Queue<K> {
     carried: Option<Event<K>>,
     /// Whether a resync is next when both it and changes wait.
     resync_next: bool,
+    /// One of the changes that wait.
+    sample: Option<Sample>,
+}
+
+/// A change that is looked after, to see how long changes wait. To note that of each would cost memory for each.
+#[derive(Debug)]
+struct Sample {
+    hash: u64,
+    since: Instant,
 }
 
 #[derive(Debug)]
@@ -63,6 +74,7 @@ impl<K> Queue<K> {
             resync: None,
             carried: None,
             resync_next: false,
+            sample: None,
         }
     }
 
@@ -86,6 +98,30 @@ impl<K> Queue<K> {
         match &mut self.changes {
             Changes::Coalesced(pendings) => pendings.add(change),
             Changes::Every(changes) => changes.push_back(change.clone()),
+        }
+    }
+
+    /// Looks after a change, unless there is another already.
+    pub(super) fn sample(&mut self, change: &Change<K>) {
+        if self.sample.is_none() {
+            self.sample = Some(Sample {
+                hash: change.entry().hash(),
+                since: Instant::now(),
+            });
+        }
+    }
+
+    /// Since when the change has waited that is looked after, if it is the one that was popped.
+    pub(super) fn sampled(&mut self, popped: Option<&Event<K>>) -> Option<Instant> {
+        let sample = self.sample.as_ref()?;
+        match popped {
+            Some(event) if event.hash() == sample.hash => self.sample.take().map(|sample| sample.since),
+            Some(_) => None,
+            // It came to nothing, as that of an object that came and went.
+            None => {
+                self.sample = None;
+                None
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::listener::AnyListener;
 use crate::error::{Error, NotSynced, Problem};
+use crate::measure::Durations;
 
 /// A handler that was added to an informer.
 ///
@@ -84,6 +85,31 @@ impl Registration {
     #[must_use]
     pub fn panics(&self) -> u64 {
         self.listener.panics()
+    }
+
+    /// How many events the handler, or the holder of the stream, was given.
+    #[must_use]
+    pub fn told(&self) -> u64 {
+        self.listener.told()
+    }
+
+    /// How long the calls of the handler took. A stream is not called.
+    #[must_use]
+    pub fn calls(&self) -> Durations {
+        self.listener.calls()
+    }
+
+    /// How long changes that were in the cache already waited for this handler. It is noted of one change at a time: of every
+    /// one while few come, of some while many do.
+    #[must_use]
+    pub fn waits(&self) -> Durations {
+        self.listener.waits()
+    }
+
+    /// How long the call has taken so far that is running, if one is: a handler that is stuck shows here.
+    #[must_use]
+    pub fn running_for(&self) -> Option<Duration> {
+        self.listener.running_for()
     }
 
     /// Removes the handler: no further event reaches it, though it may be running at this moment. Doing it again

@@ -6,7 +6,9 @@ use futures::StreamExt;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, Span};
 
+use super::cause::Cause;
 use super::machine::{self, Action, Checked, Failed, Listed, Machine, Next, Seen, Settings, Verdict};
 use crate::delta_fifo::{self, Delta, DeltaFifo, Replaced, Scope};
 use crate::error::{Chain, Doing, Error};
@@ -33,6 +35,9 @@ pub(crate) trait Intake<K>: Send + Sync + 'static {
 
     /// Counts a request.
     fn requested(&self, request: Requested);
+
+    /// Notes how it goes.
+    fn noted(&self, at: Instant, scope: Scope, note: Note);
 }
 
 /// A request that was made, for counting.
@@ -41,6 +46,23 @@ pub(crate) enum Requested {
     List,
     Watch,
     StreamingList,
+}
+
+/// How it goes, for those who look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Note {
+    /// The server told its version: by a list, an event or a bookmark.
+    Heard,
+    /// A watch is open.
+    WatchOpen,
+    /// The watch is over.
+    WatchOver,
+    /// Nothing is asked of the server until then.
+    Waiting(Instant),
+    /// It is asked again.
+    Waited,
+    /// A list is whole. All but the first have a cause.
+    Listed(Option<Cause>),
 }
 
 /// The running part of the reflector.
@@ -95,21 +117,32 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
         loop {
             action = match action {
                 Action::Wait(wait) => {
-                    tokio::time::sleep(wait).await;
+                    let end = Instant::now() + wait;
+                    self.note(Note::Waiting(end));
+                    tokio::time::sleep_until(end).await;
+                    self.note(Note::Waited);
                     machine.waited(Instant::now())
                 }
                 Action::List { request, fresh } => {
                     if fresh && !planted::is(Bug::MixLists) {
                         collected.clear();
                     }
-                    self.list(&mut machine, &mut collected, request).await
+                    let span = tracing::debug_span!("list", at = request.resource_version);
+                    self.list(&mut machine, &mut collected, request)
+                        .instrument(span)
+                        .await
                 }
                 // Waits after failures are not cut short: whoever wants a new beginning waits for the next watch.
-                Action::Watch(request) => tokio::select! {
-                    biased;
-                    next = self.watch(&mut machine, &mut collected, request) => next,
-                    () = self.start_over.notified() => machine.start_over(Instant::now()),
-                },
+                Action::Watch(request) => {
+                    let span = tracing::debug_span!("watch", from = request.resource_version);
+                    let next = tokio::select! {
+                        biased;
+                        next = self.watch(&mut machine, &mut collected, request).instrument(span) => next,
+                        () = self.start_over.notified() => machine.start_over(Instant::now()),
+                    };
+                    self.note(Note::WatchOver);
+                    next
+                }
             };
         }
     }
@@ -126,6 +159,7 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
                 Listed::Continue(next) => self.told(next, Doing::Listing),
                 Listed::Whole { version, next } => {
                     let action = self.told(next, Doing::Listing);
+                    self.note(Note::Listed(machine.take_cause()));
                     self.replace(collected, version).await;
                     action
                 }
@@ -198,6 +232,9 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
             Ok(Err(error)) => self.failed(machine, error, doing).await,
             Ok(Ok(events)) => {
                 machine.opened(Instant::now());
+                if !machine.is_streaming() {
+                    self.note(Note::WatchOpen);
+                }
                 match self.follow(machine, collected, events, &mut doing).await {
                     Ok(action) => action,
                     Err(error) => self.failed(machine, error, doing).await,
@@ -239,13 +276,18 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
                 collected.make_room(event.size())?;
             }
             // An object that cannot be taken in has not been seen: it is asked for again.
-            let taken = self.take_in(event, machine.is_streaming())?;
-            match machine.event(Instant::now(), seen) {
+            let taken = frame(&event).in_scope(|| self.take_in(event, machine.is_streaming()))?;
+            let now = Instant::now();
+            let verdict = machine.event(now, seen);
+            self.intake.noted(now, self.scope, Note::Heard);
+            match verdict {
                 Verdict::Skip => {}
                 Verdict::Leave(next) => return Ok(self.told(next, *doing)),
                 Verdict::Whole { version, complaint } => {
                     self.complain(complaint, *doing);
                     *doing = Doing::Watching;
+                    self.note(Note::Listed(machine.take_cause()));
+                    self.note(Note::WatchOpen);
                     self.replace(collected, version).await;
                 }
                 Verdict::Collect => match taken {
@@ -320,6 +362,10 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
         }
     }
 
+    fn note(&self, note: Note) {
+        self.intake.noted(Instant::now(), self.scope, note);
+    }
+
     fn told(&self, next: Next, doing: Doing) -> Action {
         self.complain(next.complaint, doing);
         next.action
@@ -329,6 +375,17 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
         if let Some(complaint) = complaint {
             self.intake.report(&complaint.during(doing, &self.resource));
         }
+    }
+}
+
+/// The span of one event of a watch: from its bytes to the delta queue.
+fn frame<K: Kind>(event: &WatchEvent<K>) -> Span {
+    match event {
+        WatchEvent::Added(item) | WatchEvent::Modified(item) | WatchEvent::Deleted(item) => {
+            tracing::trace_span!("frame", key = %item.key(), version = %item.version())
+        }
+        WatchEvent::Bookmark { version, .. } => tracing::trace_span!("frame", bookmark = %version),
+        WatchEvent::Failure(_) => Span::none(),
     }
 }
 

@@ -6,9 +6,11 @@
 //! clock or a socket, and the same machine runs in the simulator.
 
 mod backoff;
+mod cause;
 pub(crate) mod driver;
 pub(crate) mod machine;
 #[cfg(test)]
 mod tests;
 
 pub use self::backoff::Backoff;
+pub(crate) use self::cause::Cause;

@@ -8,6 +8,7 @@ use super::{
     Action, At, EMPTY_PAGE_PAUSE, Listing, Machine, Next, PAGE_SIZE, Phase, SPARSE_PAGES, Then, status_of,
 };
 use crate::error::{Error, StatusError};
+use crate::reflector::cause::Cause;
 use crate::wire::ListRequest;
 
 impl Machine {
@@ -78,6 +79,7 @@ impl Machine {
     /// What was handed on is not what the server has: the newest of everything is asked for, and replaces it.
     pub(crate) fn start_over(&mut self, now: Instant) -> Action {
         self.last_unusable = true;
+        self.list_because(Cause::Inconsistent);
         self.cycle(now)
     }
 

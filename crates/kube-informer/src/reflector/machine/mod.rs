@@ -16,6 +16,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::backoff::{Backoff, Waits};
+use super::cause::Cause;
 use crate::error::{Error, Problem, StatusError};
 use crate::planted::{self, Bug};
 use crate::version::Version;
@@ -186,6 +187,8 @@ pub(crate) struct Machine {
     fallbacks: u32,
     /// The kind is not served.
     absence: Option<Absence>,
+    /// Why a list takes the place of a watch.
+    cause: Option<Cause>,
 }
 
 #[derive(Debug)]
@@ -261,6 +264,7 @@ impl Machine {
             heard: now,
             fallbacks: 0,
             absence: None,
+            cause: None,
         };
         let first = machine.cycle(now);
         (machine, first)
@@ -379,6 +383,7 @@ impl Machine {
                     return self.wait(now, then, complaint, None);
                 }
                 if now.duration_since(self.heard) > QUIET {
+                    self.list_because(Cause::Silent);
                     // Nothing, not even a bookmark, tells a quiet server from one that was restored to an older version.
                     // A list does, and costs little at this distance.
                     return self.cycle(now).into();
@@ -424,6 +429,7 @@ impl Machine {
                 self.silent_watches += 1;
                 if self.silent_watches > 1 && self.has_bookmarks {
                     // A server that was restored to an older version answers a watch from a newer one with silence.
+                    self.list_because(Cause::Silent);
                     return self.wait(now, Then::Cycle, Some(complaint), None);
                 }
                 Next {
@@ -526,6 +532,18 @@ impl Machine {
         self.last = Some(version.clone());
         self.last_unusable = false;
         Ok(complaint)
+    }
+
+    /// Notes why the next list is made. If it fails, the reason is the same for those that take its place.
+    fn list_because(&mut self, cause: Cause) {
+        if self.last.is_some() {
+            self.cause.get_or_insert(cause);
+        }
+    }
+
+    /// Why the list was made that is whole now; none if it was the first.
+    pub(crate) fn take_cause(&mut self) -> Option<Cause> {
+        self.cause.take()
     }
 
     fn usable_version(&self) -> Option<String> {

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::{Machine, Next, Then, status_of};
 use crate::error::{Absent, Error, Problem, StatusError};
+use crate::reflector::cause::Cause;
 use crate::version::Version;
 
 /// How long discovery may take.
@@ -90,6 +91,7 @@ impl Machine {
             absent,
             status: status.clone(),
         });
+        self.list_because(Cause::Absent);
         self.wait(now, Then::Cycle, Some(complaint), Some(status))
     }
 }

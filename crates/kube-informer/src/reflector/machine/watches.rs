@@ -9,6 +9,7 @@ use super::{
 };
 use crate::error::{Error, Problem, StatusError};
 use crate::planted::{self, Bug};
+use crate::reflector::cause::Cause;
 use crate::wire::WatchRequest;
 
 impl Machine {
@@ -30,13 +31,19 @@ impl Machine {
         // A server that asks for fewer requests is not asked for a list.
         let throttled = status.is_some_and(StatusError::is_too_many_requests);
         let answered = watching.opened.is_some() || status.is_some() && !throttled;
-        if status.is_some_and(StatusError::is_too_large_version) {
-            self.last_unusable = true;
-        }
+        let ahead = status.is_some_and(StatusError::is_too_large_version);
+        self.last_unusable |= ahead;
         let then = match (again, answered) {
             (true, true) => self.after_fruitless_watch(),
             (true, false) => Then::Watch,
-            (false, _) => Then::Cycle,
+            (false, _) => {
+                self.list_because(match status {
+                    _ if ahead => Cause::Behind,
+                    Some(status) if status.is_expired() => Cause::Expired,
+                    _ => Cause::Failed,
+                });
+                Then::Cycle
+            }
         };
         self.wait(now, then, None, status)
     }
@@ -48,6 +55,7 @@ impl Machine {
             return Then::Watch;
         }
         self.fruitless_watches = 0;
+        self.list_because(Cause::Fruitless);
         Then::Cycle
     }
 
@@ -85,6 +93,7 @@ impl Machine {
             Some(last) if version.is_before(last) && !planted::is(Bug::ReuseOldVersion) => {
                 let complaint = behind(last, &version);
                 self.last_unusable = true;
+                self.list_because(Cause::Behind);
                 Verdict::Leave(self.wait(now, Then::Cycle, Some(complaint), None))
             }
             _ => {

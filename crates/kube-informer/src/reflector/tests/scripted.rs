@@ -19,7 +19,8 @@ use crate::error::{Chain, Error};
 use crate::form::Value;
 use crate::kind::ResourceName;
 use crate::object::Unplaced;
-use crate::reflector::driver::{Driver, Intake, Requested};
+use crate::reflector::Cause;
+use crate::reflector::driver::{Driver, Intake, Note, Requested};
 use crate::reflector::machine::Settings;
 use crate::store::Seed;
 use crate::version::Version;
@@ -322,6 +323,8 @@ pub(super) fn pause<T>(seconds: u64) -> Told<T> {
 pub(super) struct Plain {
     reports: Mutex<Vec<String>>,
     counted: Mutex<Vec<Requested>>,
+    /// Why each list was made.
+    lists: Mutex<Vec<Option<Cause>>>,
 }
 
 impl Plain {
@@ -351,6 +354,12 @@ impl Intake<ConfigMap> for Plain {
 
     fn requested(&self, request: Requested) {
         self.counted.lock().push(request);
+    }
+
+    fn noted(&self, _at: Instant, _scope: Scope, note: Note) {
+        if let Note::Listed(cause) = note {
+            self.lists.lock().push(cause);
+        }
     }
 }
 
