@@ -8,6 +8,7 @@ mod going_back;
 mod kube_api;
 mod kube_runtime;
 mod lists;
+mod metrics;
 mod reading_writes;
 mod representations;
 mod selectors;

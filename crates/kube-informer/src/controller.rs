@@ -85,6 +85,7 @@ impl<K: Kind> Controller<K> {
         let mut errors = Vec::new();
         {
             let mut writer = self.writer.lock();
+            let was_filled = writer.is_filled();
             for delta in deltas {
                 batch.listed |= matches!(delta, Delta::Replaced(_));
                 writer.apply(delta, &mut batch.changes);
@@ -98,10 +99,17 @@ impl<K: Kind> Controller<K> {
                 batch.listed = false;
                 errors = writer.publish();
             }
+            if was_filled {
+                self.count(&batch.changes);
+            } else if writer.is_filled() {
+                // Of the first list there are no changes, but objects.
+                self.measures
+                    .added
+                    .fetch_add(writer.len() as u64, Ordering::Relaxed);
+            }
             writer.clear_away();
         }
         let now = Instant::now();
-        self.count(&batch.changes);
         self.measures.processing.note(now.duration_since(began));
         if batch.listed {
             self.measures.synced.set_once(&self.measures.clock, now);

@@ -30,7 +30,7 @@
 //! ```
 //!
 //! # Features
-//! - `metrics`: metrics of work queues and workers, on a registry of yours: see `metrics`.
+//! - `metrics`: metrics of informers, work queues and workers, on a registry of yours: see `metrics`.
 
 mod client;
 mod controller;
@@ -43,6 +43,8 @@ mod informer;
 mod key;
 mod kind;
 mod measure;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 mod object;
 mod panics;
 #[cfg(feature = "__planted")]
@@ -86,12 +88,6 @@ pub use wire::{
     ApiListWatch, ExactListRequest, Item, ListPart, ListRequest, ListWatch, Listing, WatchEvent,
     WatchRequest, Watching, WireFormat,
 };
-
-/// Metrics of work queues and workers, with client-go's names.
-#[cfg(feature = "metrics")]
-pub mod metrics {
-    pub use kube_workqueue::metrics::{Metrics, prometheus_client};
-}
 
 /// What a first program needs, the work queue included: `use kube_informer::prelude::*;`
 pub mod prelude {

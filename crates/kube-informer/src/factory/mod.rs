@@ -254,6 +254,25 @@ async fn together(
     Err(Error::new(Problem::NotAllSynced { errors, of }))
 }
 
+/// A factory that lives for as long as someone else wants it to.
+#[cfg(feature = "metrics")]
+pub(crate) struct WeakFactory(std::sync::Weak<Shared>);
+
+#[cfg(feature = "metrics")]
+impl SharedInformerFactory {
+    pub(crate) fn downgrade(&self) -> WeakFactory {
+        WeakFactory(Arc::downgrade(&self.shared))
+    }
+}
+
+#[cfg(feature = "metrics")]
+impl WeakFactory {
+    pub(crate) fn upgrade(&self) -> Option<SharedInformerFactory> {
+        let shared = self.0.upgrade()?;
+        Some(SharedInformerFactory { shared })
+    }
+}
+
 impl fmt::Debug for SharedInformerFactory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let registry = self.shared.registry.lock();

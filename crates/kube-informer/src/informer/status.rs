@@ -157,8 +157,9 @@ impl<K: Kind> SharedInformer<K> {
         let started = measures.started.get(&measures.clock);
         let synced = measures.synced.get(&measures.clock);
         let bytes = match intake.packing() {
-            Some(packing) => packing.bytes() as u64,
-            None => measures.usual_size() * snapshot.len() as u64,
+            Some(packing) if packing.bytes() > 0 => packing.bytes() as u64,
+            // A source of the user's own may give objects that have no bytes.
+            _ => measures.usual_size() * snapshot.len() as u64,
         };
         Status {
             resource: self.resource().clone(),

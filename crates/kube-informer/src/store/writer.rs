@@ -113,6 +113,11 @@ impl<K: Kind> Writer<K> {
         self.scopes.are_listed()
     }
 
+    /// How many objects there are.
+    pub(crate) fn len(&self) -> usize {
+        self.objects.len()
+    }
+
     /// Lets readers see what was applied. What index functions got wrong meanwhile is given back.
     pub(crate) fn publish(&mut self) -> Vec<Error> {
         let filled = self.is_filled();

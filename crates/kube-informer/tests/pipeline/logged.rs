@@ -49,3 +49,63 @@ impl Subscriber for Log {
 
     fn exit(&self, _: &Id) {}
 }
+
+/// Every span up to a level, in words, in the order in which they began.
+#[derive(Clone)]
+pub(crate) struct Spans {
+    level: Level,
+    begun: Arc<Mutex<Vec<String>>>,
+    entered: Arc<Mutex<Vec<u64>>>,
+}
+
+impl Spans {
+    pub(crate) fn of(level: Level) -> Spans {
+        Spans {
+            level,
+            begun: Arc::default(),
+            entered: Arc::default(),
+        }
+    }
+
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.begun.lock().clone()
+    }
+
+    /// The innermost span that is entered now.
+    pub(crate) fn current(&self) -> String {
+        let entered = self.entered.lock();
+        let innermost = *entered.last().expect("a span is entered");
+        self.begun.lock()[usize::try_from(innermost).expect("a place in a list") - 1].clone()
+    }
+}
+
+impl Subscriber for Spans {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_span() && *metadata.level() <= self.level
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        let mut line = Line(span.metadata().name().to_owned());
+        span.record(&mut line);
+        let mut begun = self.begun.lock();
+        begun.push(line.0);
+        Id::from_u64(begun.len() as u64)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, _: &Event<'_>) {}
+
+    fn enter(&self, span: &Id) {
+        self.entered.lock().push(span.into_u64());
+    }
+
+    fn exit(&self, span: &Id) {
+        let mut entered = self.entered.lock();
+        if let Some(place) = entered.iter().rposition(|id| *id == span.into_u64()) {
+            entered.remove(place);
+        }
+    }
+}

@@ -7,6 +7,7 @@ mod hooks;
 mod joining;
 mod lifecycle;
 mod logged;
+mod measured;
 mod removing;
 mod resyncing;
 mod scripted;

@@ -19,7 +19,6 @@ use crate::error::{Chain, Error};
 use crate::form::Value;
 use crate::kind::ResourceName;
 use crate::object::Unplaced;
-use crate::reflector::Cause;
 use crate::reflector::driver::{Driver, Intake, Note, Requested};
 use crate::reflector::machine::Settings;
 use crate::store::Seed;
@@ -323,8 +322,6 @@ pub(super) fn pause<T>(seconds: u64) -> Told<T> {
 pub(super) struct Plain {
     reports: Mutex<Vec<String>>,
     counted: Mutex<Vec<Requested>>,
-    /// Why each list was made.
-    lists: Mutex<Vec<Option<Cause>>>,
 }
 
 impl Plain {
@@ -356,11 +353,7 @@ impl Intake<ConfigMap> for Plain {
         self.counted.lock().push(request);
     }
 
-    fn noted(&self, _at: Instant, _scope: Scope, note: Note) {
-        if let Note::Listed(cause) = note {
-            self.lists.lock().push(cause);
-        }
-    }
+    fn noted(&self, _at: Instant, _scope: Scope, _note: Note) {}
 }
 
 /// A driver, its script, and everything it leaves behind.

@@ -1,0 +1,407 @@
+//! The page: every metric of every informer, read when it is asked for.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use prometheus_client::collector;
+use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Unit;
+
+use super::{Sources, prometheus_client};
+use crate::informer::Status;
+use crate::measure::Durations;
+use crate::processor::Registration;
+use crate::version::Version;
+
+pub(super) struct Collector {
+    sources: Arc<Sources>,
+}
+
+/// An informer on the page.
+struct Row {
+    name: String,
+    status: Status,
+    handlers: Vec<(String, Registration)>,
+}
+
+/// A metric: its name without the ending that says its unit or that it is a total, which encoding adds.
+struct Head {
+    name: &'static str,
+    help: &'static str,
+    unit: Option<Unit>,
+    kind: MetricType,
+}
+
+/// The value of one series.
+enum Value {
+    Count(u64),
+    CountOfTime(Duration),
+    Gauge(u64),
+    Time(Duration),
+    Histogram(Durations),
+}
+
+/// A value with its own label, if it has one.
+type Sample<'a> = (Option<(&'static str, &'a str)>, Value);
+
+impl Collector {
+    pub(super) fn new(sources: Arc<Sources>) -> Collector {
+        Collector { sources }
+    }
+}
+
+impl collector::Collector for Collector {
+    fn encode(&self, mut page: DescriptorEncoder<'_>) -> fmt::Result {
+        let rows = rows(self.sources.read());
+        if rows.is_empty() {
+            return Ok(());
+        }
+        Page {
+            page: &mut page,
+            rows: &rows,
+        }
+        .encode()
+    }
+}
+
+impl fmt::Debug for Collector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Collector").finish_non_exhaustive()
+    }
+}
+
+/// Gives those a number that would have the labels of another.
+fn rows(read: Vec<(String, Status)>) -> Vec<Row> {
+    let mut names = Numbers::default();
+    let row = |(name, status): (String, Status)| {
+        let resource = &status.resource;
+        let what = format!(
+            "{}/{}/{}",
+            resource.group(),
+            resource.version(),
+            resource.plural()
+        );
+        let mut handlers = Numbers::default();
+        Row {
+            name: names.numbered(&what, &name),
+            handlers: status
+                .handlers
+                .iter()
+                .map(|handler| (handlers.numbered("", handler.name()), handler.clone()))
+                .collect(),
+            status,
+        }
+    };
+    read.into_iter().map(row).collect()
+}
+
+/// How often each name was used.
+#[derive(Default)]
+struct Numbers(HashMap<(String, String), usize>);
+
+impl Numbers {
+    fn numbered(&mut self, of: &str, name: &str) -> String {
+        let uses = self.0.entry((of.to_owned(), name.to_owned())).or_default();
+        *uses += 1;
+        match *uses {
+            1 => name.to_owned(),
+            number => format!("{name}-{number}"),
+        }
+    }
+}
+
+struct Page<'p, 'e> {
+    page: &'p mut DescriptorEncoder<'e>,
+    rows: &'p [Row],
+}
+
+impl Page<'_, '_> {
+    fn encode(&mut self) -> fmt::Result {
+        self.client_go()?;
+        self.cache()?;
+        self.server()?;
+        self.handlers()
+    }
+
+    /// What client-go has.
+    fn client_go(&mut self) -> fmt::Result {
+        self.gauge(
+            "informer_queued_items",
+            "Changes between the watch and the cache",
+            |s| Some(s.queued as u64),
+        )?;
+        let latency = Head::histogram(
+            "informer_processing_latency",
+            "How long changes took to get into the cache and in line for the handlers",
+        );
+        self.each(&latency, |row| {
+            vec![(None, Value::Histogram(row.status.processing.clone()))]
+        })?;
+        self.gauge(
+            "informer_store_resource_version",
+            "The last 15 digits of the version of the cache",
+            |s| s.version.as_ref().and_then(last_digits),
+        )
+    }
+
+    fn cache(&mut self) -> fmt::Result {
+        self.gauge("informer_objects", "Objects in the cache", |s| {
+            Some(s.objects as u64)
+        })?;
+        self.gauge("informer_cache_bytes", "Bytes of the objects in the cache", |s| {
+            Some(s.bytes)
+        })?;
+        self.gauge("informer_synced", "Whether a full list is in the cache", |s| {
+            Some(u64::from(s.has_synced))
+        })?;
+        self.seconds(
+            "informer_sync_duration",
+            "How long the first full list took",
+            |s| s.synced_after,
+        )?;
+        let events = Head::counter("informer_events", "Changes of the cache");
+        self.each(&events, |row| {
+            let status = &row.status;
+            let counts = [
+                ("added", status.added),
+                ("updated", status.updated),
+                ("deleted", status.deleted),
+            ];
+            by("type", counts)
+        })?;
+        let checks = Head::counter("informer_checks", "Comparisons of the cache with the server");
+        self.each(&checks, |row| {
+            let status = &row.status;
+            let counts = [
+                ("consistent", status.checks.saturating_sub(status.inconsistencies)),
+                ("inconsistent", status.inconsistencies),
+                ("failed", status.unchecked),
+            ];
+            by("result", counts)
+        })
+    }
+
+    fn server(&mut self) -> fmt::Result {
+        self.seconds(
+            "informer_watch_age",
+            "For how long the server has been watched without a break",
+            |s| s.watched_for,
+        )?;
+        self.seconds(
+            "informer_silence",
+            "How long ago the server told of its version by a list, an event or a bookmark",
+            |s| s.silent_for,
+        )?;
+        let requests = Head::counter("informer_requests", "Requests to the server");
+        self.each(&requests, |row| {
+            let status = &row.status;
+            let counts = [
+                ("list", status.lists),
+                ("streaming_list", status.streaming_lists),
+                ("watch", status.watches),
+            ];
+            by("verb", counts)
+        })?;
+        let relists = Head::counter(
+            "informer_relists",
+            "Lists that took the place of what was in the cache",
+        );
+        self.each(&relists, |row| by("cause", row.status.relists.by_cause()))?;
+        self.count("informer_errors", "Errors told to the watch-error handler", |s| {
+            s.errors
+        })?;
+        self.count(
+            "informer_went_back",
+            "How often the server was found at an older version than before",
+            |s| s.went_back,
+        )?;
+        self.count(
+            "informer_received_objects",
+            "Objects that came in lists and watches",
+            |s| s.received_objects,
+        )?;
+        self.count(
+            "informer_received_bytes",
+            "Bytes of objects that came in lists and watches",
+            |s| s.received_bytes,
+        )?;
+        self.count("informer_decoded_objects", "Objects that were decoded", |s| {
+            s.decoded_objects
+        })?;
+        let decoding = Head::counter("informer_decode_seconds", "How long decoding took");
+        self.each(&decoding, |row| {
+            vec![(None, Value::CountOfTime(row.status.decode_time))]
+        })
+    }
+
+    fn handlers(&mut self) -> fmt::Result {
+        let backlog = Head::gauge("informer_handler_backlog", "Events that it has still to be told");
+        self.each_handler(&backlog, |handler| Value::Gauge(handler.backlog() as u64))?;
+        let events = Head::counter("informer_handler_events", "Events that it was told");
+        self.each_handler(&events, |handler| Value::Count(handler.told()))?;
+        let calls = Head::histogram("informer_handler_duration", "How long its calls took");
+        self.each_handler(&calls, |handler| Value::Histogram(handler.calls()))?;
+        let waits = Head::histogram("informer_handler_latency", "How long changes waited for it");
+        self.each_handler(&waits, |handler| Value::Histogram(handler.waits()))?;
+        let running = Head::gauge(
+            "informer_handler_running",
+            "How long the call takes so far that is running",
+        );
+        self.each_handler(&running.seconds(), |handler| {
+            Value::Time(handler.running_for().unwrap_or_default())
+        })?;
+        let panics = Head::counter("informer_handler_panics", "How often it panicked");
+        self.each_handler(&panics, |handler| Value::Count(handler.panics()))
+    }
+
+    fn gauge(
+        &mut self,
+        name: &'static str,
+        help: &'static str,
+        value: impl Fn(&Status) -> Option<u64>,
+    ) -> fmt::Result {
+        let value = |row: &Row| value(&row.status).map(Value::Gauge);
+        self.optional(&Head::gauge(name, help), value)
+    }
+
+    fn seconds(
+        &mut self,
+        name: &'static str,
+        help: &'static str,
+        value: impl Fn(&Status) -> Option<Duration>,
+    ) -> fmt::Result {
+        let value = |row: &Row| value(&row.status).map(Value::Time);
+        self.optional(&Head::gauge(name, help).seconds(), value)
+    }
+
+    fn optional(&mut self, head: &Head, value: impl Fn(&Row) -> Option<Value>) -> fmt::Result {
+        self.each(head, |row| {
+            let value = value(row).map(|value| (None, value));
+            value.into_iter().collect()
+        })
+    }
+
+    fn count(
+        &mut self,
+        name: &'static str,
+        help: &'static str,
+        value: impl Fn(&Status) -> u64,
+    ) -> fmt::Result {
+        self.each(&Head::counter(name, help), |row| {
+            vec![(None, Value::Count(value(&row.status)))]
+        })
+    }
+
+    fn each_handler(&mut self, head: &Head, value: impl Fn(&Registration) -> Value) -> fmt::Result {
+        self.each(head, |row| {
+            let handlers = row.handlers.iter();
+            let samples = handlers.map(|(name, handler)| (Some(("handler", name.as_str())), value(handler)));
+            samples.collect()
+        })
+    }
+
+    fn each<'r>(&mut self, head: &Head, samples: impl Fn(&'r Row) -> Vec<Sample<'r>>) -> fmt::Result
+    where
+        Self: 'r,
+    {
+        let rows = self.rows;
+        let all: Vec<_> = rows.iter().map(|row| (row, samples(row))).collect();
+        // A name without a value is noise.
+        if all.iter().all(|(_, samples)| samples.is_empty()) {
+            return Ok(());
+        }
+        let mut family = self
+            .page
+            .encode_descriptor(head.name, head.help, head.unit.as_ref(), head.kind)?;
+        for (row, samples) in all {
+            for (label, value) in samples {
+                let labels = row.labels(label);
+                value.encode(family.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn by<'a>(label: &'static str, counts: impl IntoIterator<Item = (&'a str, u64)>) -> Vec<Sample<'a>> {
+    let counts = counts.into_iter();
+    counts
+        .map(|(value, count)| (Some((label, value)), Value::Count(count)))
+        .collect()
+}
+
+impl Row {
+    fn labels<'a>(&'a self, more: Option<(&'a str, &'a str)>) -> Vec<(&'a str, &'a str)> {
+        let resource = &self.status.resource;
+        let mut labels = vec![
+            ("name", self.name.as_str()),
+            ("group", resource.group()),
+            ("version", resource.version()),
+            ("resource", resource.plural()),
+        ];
+        labels.extend(more);
+        labels
+    }
+}
+
+impl Head {
+    fn new(name: &'static str, help: &'static str, kind: MetricType) -> Head {
+        Head {
+            name,
+            help,
+            unit: None,
+            kind,
+        }
+    }
+
+    fn gauge(name: &'static str, help: &'static str) -> Head {
+        Head::new(name, help, MetricType::Gauge)
+    }
+
+    fn counter(name: &'static str, help: &'static str) -> Head {
+        Head::new(name, help, MetricType::Counter)
+    }
+
+    fn histogram(name: &'static str, help: &'static str) -> Head {
+        Head::new(name, help, MetricType::Histogram).seconds()
+    }
+
+    fn seconds(mut self) -> Head {
+        self.unit = Some(Unit::Seconds);
+        self
+    }
+}
+
+impl Value {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        match self {
+            Value::Count(count) => encoder.encode_counter::<NoLabelSet, _, u64>(count, None),
+            Value::CountOfTime(time) => {
+                encoder.encode_counter::<NoLabelSet, _, f64>(&time.as_secs_f64(), None)
+            }
+            Value::Gauge(gauge) => encoder.encode_gauge(gauge),
+            Value::Time(time) => encoder.encode_gauge(&time.as_secs_f64()),
+            Value::Histogram(durations) => {
+                let bound = |bound: &Option<Duration>| bound.map_or(f64::MAX, |b| b.as_secs_f64());
+                let buckets = durations.buckets.iter();
+                let buckets: Vec<_> = buckets.map(|(longest, count)| (bound(longest), *count)).collect();
+                encoder.encode_histogram::<NoLabelSet>(
+                    durations.sum.as_secs_f64(),
+                    durations.count,
+                    &buckets,
+                    None,
+                )
+            }
+        }
+    }
+}
+
+/// As many digits as a floating-point number keeps.
+fn last_digits(version: &Version) -> Option<u64> {
+    let text = version.to_string();
+    let digits = text.get(text.len().saturating_sub(15)..)?;
+    digits.parse().ok()
+}

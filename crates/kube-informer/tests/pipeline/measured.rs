@@ -1,0 +1,267 @@
+//! What an informer notes about itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube_informer::{Event, Form, HandlerOptions, SharedInformer, Status};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::time::sleep;
+use tracing::Level;
+
+use crate::logged::Spans;
+use crate::scripted::Server;
+use crate::told::{LONG, recorder};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+async fn synced(server: &Server) -> SharedInformer<k8s_openapi::api::core::v1::ConfigMap> {
+    let informer = server.informer();
+    informer.start().unwrap();
+    informer.wait_for_sync(LONG).await.unwrap();
+    informer
+}
+
+#[tokio::test(start_paused = true)]
+async fn how_long_the_server_was_watched_and_was_silent_is_known() {
+    let server = Server::with(&["a/x"]);
+    let informer = server.informer();
+    let before = informer.status();
+    assert_eq!(
+        (before.watched_for, before.silent_for, before.synced_after),
+        (None, None, None)
+    );
+
+    server.answer_lists(false);
+    informer.start().unwrap();
+    sleep(3 * SECOND).await;
+    assert_eq!(informer.status().watched_for, None);
+    server.answer_lists(true);
+    informer.wait_for_sync(LONG).await.unwrap();
+    sleep(5 * SECOND).await;
+    let status = informer.status();
+    assert_eq!(status.synced_after, Some(3 * SECOND));
+    assert_eq!(
+        (status.watched_for, status.silent_for),
+        (Some(5 * SECOND), Some(5 * SECOND))
+    );
+
+    let version = server.bookmark();
+    informer.wait_for_version(version, LONG).await.unwrap();
+    sleep(2 * SECOND).await;
+    let status = informer.status();
+    assert_eq!(status.watched_for, Some(7 * SECOND));
+    assert_eq!(status.silent_for, Some(2 * SECOND), "a bookmark is a word");
+
+    informer.shutdown().await;
+    assert_eq!(informer.status().watched_for, None, "nobody watches any more");
+}
+
+#[tokio::test(start_paused = true)]
+async fn relists_are_counted_by_their_cause() {
+    let server = Server::with(&["a/x"]);
+    let informer = synced(&server).await;
+    assert_eq!(informer.status().relists.total(), 0, "the first list is none");
+    server.expire();
+    let version = server.put("a/y", "");
+    informer.wait_for_version(version, LONG).await.unwrap();
+    let relists = informer.status().relists;
+    assert_eq!((relists.expired, relists.total()), (1, 1));
+    server.restore(2, &["a/x"]);
+    while informer.status().went_back == 0 {
+        sleep(SECOND).await;
+    }
+    assert_eq!(informer.status().relists.total(), 2);
+    informer.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_attempt_is_known_while_it_is_waited_for() {
+    let server = Server::new();
+    server.fail_lists(Some(kube_informer::Error::status(kube_informer::StatusError {
+        code: 500,
+        ..kube_informer::StatusError::default()
+    })));
+    let informer = server.informer();
+    informer.start().unwrap();
+    sleep(Duration::from_millis(100)).await;
+    let status = informer.status();
+    let next = status.next_attempt_in.expect("it waits after a failure");
+    assert!(next > Duration::from_millis(600) && next < 2 * SECOND, "{next:?}");
+    assert_eq!(status.last_error_ago, Some(Duration::from_millis(100)));
+    server.fail_lists(None);
+    informer.wait_for_sync(LONG).await.unwrap();
+    assert_eq!(informer.status().next_attempt_in, None);
+    informer.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_came_and_what_became_of_it_is_counted() {
+    for form in [Form::Typed, Form::Packed] {
+        let server = Server::with(&["a/x", "a/y"]);
+        let informer = server.builder().form(form).build();
+        informer.start().unwrap();
+        informer.wait_for_sync(LONG).await.unwrap();
+        server.put("a/x", "a text that makes it longer");
+        let version = server.delete("a/y");
+        informer.wait_for_version(version, LONG).await.unwrap();
+
+        let status = informer.status();
+        let counts = |status: &Status| (status.added, status.updated, status.deleted);
+        assert_eq!(counts(&status), (2, 1, 1));
+        assert_eq!((status.received_objects, status.decoded_objects), (4, 4));
+        assert!(status.received_bytes > 0 && status.bytes > 0, "{form:?}");
+        assert!(status.processing.count >= 2);
+
+        // A list of what is known is received and not decoded.
+        server.expire();
+        let version = server.bookmark();
+        informer.wait_for_version(version, LONG).await.unwrap();
+        let status = informer.status();
+        assert_eq!(
+            (status.received_objects, status.decoded_objects),
+            (5, 4),
+            "{form:?}"
+        );
+
+        server.delete("a/x");
+        let version = server.bookmark();
+        informer.wait_for_version(version, LONG).await.unwrap();
+        assert_eq!(informer.status().objects, 0);
+        informer.shutdown().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_is_stuck_shows_for_how_long() {
+    let server = Server::with(&["a/x"]);
+    let informer = server.informer();
+    let go_on = Arc::new(Notify::new());
+    let gate = Arc::clone(&go_on);
+    let stuck = informer
+        .add_async_handler(move |_: Event<_>| {
+            let gate = Arc::clone(&gate);
+            async move { gate.notified().await }
+        })
+        .unwrap();
+    assert_eq!(stuck.running_for(), None);
+    informer.start().unwrap();
+    sleep(7 * SECOND).await;
+    assert_eq!(stuck.running_for(), Some(7 * SECOND));
+    assert_eq!((stuck.told(), stuck.calls().count), (1, 0));
+
+    server.put("a/y", "");
+    sleep(3 * SECOND).await;
+    assert_eq!(stuck.backlog(), 1);
+    go_on.notify_one();
+    sleep(SECOND).await;
+    assert_eq!(stuck.calls().sum, 10 * SECOND);
+    assert_eq!(
+        stuck.running_for(),
+        Some(SECOND),
+        "it is the next call that runs now"
+    );
+    let waits = stuck.waits();
+    assert_eq!(
+        (waits.count, waits.sum),
+        (1, 3 * SECOND),
+        "so long the change waited"
+    );
+    go_on.notify_one();
+    sleep(SECOND).await;
+    assert_eq!((stuck.running_for(), stuck.calls().count), (None, 2));
+    informer.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn handlers_of_all_kinds_are_timed_and_streams_are_counted() {
+    let server = Server::with(&["a/x", "a/y", "a/z"]);
+    let informer = server.informer();
+    let (record, mut told) = recorder();
+    let may_block = informer.add_handler(record).unwrap();
+    let never_blocks = HandlerOptions::new().never_blocks();
+    let inline = informer.add_handler_with(|_: Event<_>| {}, never_blocks).unwrap();
+    let panicking = informer
+        .add_handler_with(
+            |_: Event<_>| panic!("on purpose"),
+            HandlerOptions::new().never_blocks(),
+        )
+        .unwrap();
+    let mut events = informer.events().unwrap();
+    informer.start().unwrap();
+    told.some(3).await;
+    for _ in 0..3 {
+        futures::StreamExt::next(&mut events).await;
+    }
+    informer.shutdown().await;
+    for handler in [&may_block, &inline, &panicking] {
+        assert_eq!((handler.told(), handler.calls().count), (3, 3), "{handler:?}");
+        assert_eq!(handler.running_for(), None);
+    }
+    let stream = events.registration();
+    assert_eq!((stream.told(), stream.calls().count), (3, 0));
+}
+
+/// A change that folds into nothing is not waited for.
+#[tokio::test(start_paused = true)]
+async fn a_change_that_comes_to_nothing_does_not_stop_the_noting() {
+    let server = Server::new();
+    let informer = synced(&server).await;
+    let mut events = informer.events().unwrap();
+    let place = events.registration();
+    server.put("a/x", "");
+    let version = server.delete("a/x");
+    informer.wait_for_version(version, LONG).await.unwrap();
+    assert!(futures::FutureExt::now_or_never(futures::StreamExt::next(&mut events)).is_none());
+    server.put("a/y", "");
+    futures::StreamExt::next(&mut events).await;
+    assert_eq!(place.waits().count, 1);
+    informer.shutdown().await;
+}
+
+/// One change can be followed by its key and version, from the bytes of the watch to the handler.
+#[tokio::test(start_paused = true)]
+async fn spans_lead_from_the_frame_to_the_handler() {
+    let spans = Spans::of(Level::TRACE);
+    let _here = tracing::subscriber::set_default(spans.clone());
+    let server = Server::new();
+    let informer = server.informer();
+    let seen = Arc::<Mutex<Vec<String>>>::default();
+    let inside = Arc::clone(&seen);
+    let names = spans.clone();
+    informer
+        .add_handler_with(
+            move |_: Event<_>| inside.lock().push(names.current()),
+            HandlerOptions::new().name("cleaner").never_blocks(),
+        )
+        .unwrap();
+    informer.start().unwrap();
+    informer.wait_for_sync(LONG).await.unwrap();
+    let version = server.put("a/x", "");
+    informer.wait_for_version(version.clone(), LONG).await.unwrap();
+    informer.shutdown().await;
+
+    let all = spans.lines();
+    let place = |wanted: &str| {
+        let place = all.iter().position(|span| span.contains(wanted));
+        place.unwrap_or_else(|| panic!("no {wanted} in {all:#?}"))
+    };
+    let frame = place(&format!("frame key=a/x version={version}"));
+    let store = all
+        .iter()
+        .rposition(|span| span.starts_with("store "))
+        .expect("it was stored");
+    let handle = place(&format!(
+        "handle handler=cleaner event=\"added\" key=a/x version={version}"
+    ));
+    assert!(
+        place("watch from=\"1\"") < frame && frame < store && store < handle,
+        "{all:#?}"
+    );
+    assert_eq!(
+        seen.lock()[..],
+        [all[handle].clone()],
+        "the handler runs inside its span"
+    );
+    place("informer resource=configmaps");
+}

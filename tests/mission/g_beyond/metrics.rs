@@ -1,0 +1,194 @@
+//! G8. Informers can be seen: metrics with client-go's names, and what it has none for.
+
+use std::collections::BTreeSet;
+
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_informer::metrics::InformerMetrics;
+use kube_informer::metrics::prometheus_client::encoding::text;
+use kube_informer::metrics::prometheus_client::registry::Registry;
+use kube_informer::{HandlerOptions, SharedInformerFactory};
+use mission::TestServer;
+
+use crate::informers::{Maps, caught_up, hearing, soon, started, stopped};
+use crate::scene::Scene;
+use crate::tap::failure;
+
+/// A registry that informers are on.
+struct Page {
+    registry: Registry,
+    metrics: InformerMetrics,
+}
+
+impl Page {
+    fn new() -> Page {
+        let mut registry = Registry::default();
+        let metrics = InformerMetrics::register(&mut registry);
+        Page { registry, metrics }
+    }
+
+    fn text(&self) -> String {
+        let mut page = String::new();
+        text::encode(&mut page, &self.registry).expect("a string takes everything");
+        page
+    }
+
+    /// The value of a series of the informer called `maps`, with these labels behind its own.
+    fn value(&self, name: &str, labels: &str) -> Option<f64> {
+        let own = r#"name="maps",group="",version="v1",resource="configmaps""#;
+        let comma = if labels.is_empty() { "" } else { "," };
+        let series = format!("{name}{{{own}{comma}{labels}}} ");
+        let page = self.text();
+        let values: Vec<_> = page
+            .lines()
+            .filter_map(|line| line.strip_prefix(&series))
+            .collect();
+        assert!(values.len() < 2, "{series} is there twice");
+        values.first().map(|value| value.parse().expect("a number"))
+    }
+}
+
+#[tokio::test]
+async fn g8_an_informer_is_measured_from_the_watch_to_its_handlers() {
+    let maps = Maps::holding(["a", "b"]).await;
+    let page = Page::new();
+    let informer = maps.informer();
+    page.metrics.add("maps", &informer);
+    assert_eq!(page.value("informer_synced", ""), Some(0.0));
+    assert_eq!(
+        page.value("informer_watch_age_seconds", ""),
+        None,
+        "there is no watch"
+    );
+    let (hear, mut heard) = hearing();
+    let handler = HandlerOptions::new().name("cleaner");
+    informer.add_handler_with(hear, handler).expect("it lives");
+    started(&informer).await;
+    heard.listed(2).await;
+    maps.change("a", "2").await;
+    assert_eq!(heard.word().await, "~a");
+    maps.delete("b").await;
+    assert_eq!(heard.word().await, "-b");
+    let version = maps.create("c", "1").await;
+    heard.word().await;
+    caught_up(&informer, version.clone()).await;
+
+    for (name, labels, value) in [
+        ("informer_synced", "", 1.0),
+        ("informer_objects", "", 2.0),
+        ("informer_queued_items", "", 0.0),
+        ("informer_events_total", r#"type="added""#, 3.0),
+        ("informer_events_total", r#"type="updated""#, 1.0),
+        ("informer_events_total", r#"type="deleted""#, 1.0),
+        ("informer_received_objects_total", "", 5.0),
+        ("informer_decoded_objects_total", "", 5.0),
+        ("informer_errors_total", "", 0.0),
+        ("informer_went_back_total", "", 0.0),
+        ("informer_relists_total", r#"cause="expired""#, 0.0),
+        ("informer_handler_events_total", r#"handler="cleaner""#, 5.0),
+        ("informer_handler_backlog", r#"handler="cleaner""#, 0.0),
+        ("informer_handler_panics_total", r#"handler="cleaner""#, 0.0),
+        (
+            "informer_handler_latency_seconds_count",
+            r#"handler="cleaner""#,
+            3.0,
+        ),
+    ] {
+        assert_eq!(
+            page.value(name, labels),
+            Some(value),
+            "{name} {labels}\n{}",
+            page.text()
+        );
+    }
+    let number: f64 = version.to_string().parse().expect("both servers count");
+    assert_eq!(
+        page.value("informer_store_resource_version", ""),
+        Some(number % 1e15)
+    );
+    let positive = |name: &str, labels: &str| {
+        let value = page.value(name, labels);
+        assert!(value.is_some_and(|value| value > 0.0), "{name} is {value:?}");
+    };
+    positive("informer_cache_bytes", "");
+    positive("informer_received_bytes_total", "");
+    positive("informer_decode_seconds_total", "");
+    positive("informer_sync_duration_seconds", "");
+    positive("informer_watch_age_seconds", "");
+    positive("informer_silence_seconds", "");
+    positive("informer_processing_latency_seconds_count", "");
+    let bucket = r#"informer_processing_latency_seconds_bucket{le="0.025",name="maps","#;
+    assert!(page.text().contains(bucket), "{}", page.text());
+
+    stopped(&informer).await;
+    assert_eq!(
+        page.value("informer_objects", ""),
+        None,
+        "what has stopped is shown no more"
+    );
+}
+
+#[tokio::test]
+async fn g8_a_factory_shows_all_it_has_and_nothing_twice() {
+    let maps = Maps::holding(["a"]).await;
+    let page = Page::new();
+    let factory = SharedInformerFactory::builder(maps.server.client.clone())
+        .namespace(&maps.server.namespace)
+        .name("maps")
+        .build();
+    page.metrics.add_factory(&factory);
+    assert_eq!(page.text(), "# EOF\n", "nothing is there yet");
+    let typed = factory.informer::<ConfigMap>();
+    let metadata = factory.metadata::<ConfigMap>();
+    let mut streams = [
+        typed.events().expect("it lives"),
+        typed.events().expect("it lives"),
+    ];
+    let other = metadata.events().expect("it lives");
+    factory.start();
+    for stream in &mut streams {
+        soon(stream.next()).await;
+    }
+    drop(other);
+    let text = page.text();
+    let series: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.rsplit_once(' ').map(|(series, _)| series))
+        .collect();
+    let unique: BTreeSet<&str> = series.iter().copied().collect();
+    assert_eq!(series.len(), unique.len(), "{text}");
+    for part in [
+        r#"name="maps","#,
+        r#"name="maps-2","#,
+        r#"handler="stream""#,
+        r#"handler="stream-2""#,
+    ] {
+        assert!(text.contains(part), "no {part} in\n{text}");
+    }
+    soon(factory.shutdown()).await;
+    drop((factory, typed, metadata, streams));
+    assert_eq!(page.text(), "# EOF\n", "what is gone is shown no more");
+}
+
+#[tokio::test]
+async fn g8_a_relist_is_shown_by_its_cause() {
+    let server = TestServer::start().await;
+    let mut scene = Scene::live(&server, |informer| informer.streaming_list(false));
+    let page = Page::new();
+    page.metrics.add("maps", &scene.informer);
+    scene.make("a").await;
+    let expired = failure(410, "Expired", "too old resource version");
+    scene.tap.answer([("watch last", expired)]);
+    scene.start().await;
+    scene.error_that(kube_informer::Error::is_expired).await;
+    let version = scene.make("b").await;
+    scene.reach(version).await;
+    let relists = page.value("informer_relists_total", r#"cause="expired""#);
+    assert_eq!(relists, Some(1.0), "{}", page.text());
+    assert_eq!(page.value("informer_requests_total", r#"verb="list""#), Some(2.0));
+    assert_eq!(
+        page.value("informer_requests_total", r#"verb="watch""#),
+        Some(2.0)
+    );
+}
