@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::metrics::InformerMetrics;
 use kube_informer::metrics::prometheus_client::encoding::text;
 use kube_informer::metrics::prometheus_client::registry::Registry;
+use kube_informer::metrics::{InformerMetrics, Metrics};
 use kube_informer::{HandlerOptions, SharedInformerFactory};
+use kube_workqueue::WorkQueue;
 use mission::TestServer;
 
 use crate::informers::{Maps, caught_up, hearing, soon, started, stopped};
@@ -191,4 +192,58 @@ async fn g8_a_relist_is_shown_by_its_cause() {
         page.value("informer_requests_total", r#"verb="watch""#),
         Some(2.0)
     );
+}
+
+/// What is drawn and alerted on exists, under that name and with those labels.
+#[tokio::test]
+async fn g8_the_dashboard_and_the_alerts_of_the_documentation_ask_for_what_there_is() {
+    let maps = Maps::holding(["a"]).await;
+    let mut page = Page::new();
+    let queues = Metrics::register(&mut page.registry);
+    let informer = maps.informer();
+    page.metrics.add("maps", &informer);
+    let (hear, mut heard) = hearing();
+    informer.add_handler(hear).expect("it lives");
+    let queue: WorkQueue<String> = WorkQueue::builder("maps").metrics(&queues).build();
+    started(&informer).await;
+    heard.listed(1).await;
+    queue.add("a".to_owned());
+    drop(queue.try_get());
+    let text = page.text();
+    stopped(&informer).await;
+
+    let name = regex::Regex::new(r"\b(?:informer|workqueue)_[a-z_]+").expect("a pattern");
+    let there: BTreeSet<&str> = text
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| name.find(line).map(|found| found.as_str()))
+        .collect();
+    let grafana: serde_json::Value =
+        serde_json::from_str(include_str!("../../../docs/operations/grafana.json")).expect("it is JSON");
+    let panels = grafana["panels"].as_array().expect("it has panels");
+    let targets = panels
+        .iter()
+        .filter_map(|panel| panel["targets"].as_array())
+        .flatten();
+    let drawn: String = targets
+        .map(|target| target["expr"].as_str().expect("a query").to_owned() + "\n")
+        .collect();
+    let alerts = include_str!("../../../docs/operations/alerts.yaml");
+    let wanted = [drawn.as_str(), alerts];
+    let wanted = wanted.iter().flat_map(|text| name.find_iter(text));
+    let unknown: BTreeSet<&str> = wanted
+        .map(|found| found.as_str())
+        .filter(|name| !there.contains(name))
+        .collect();
+    assert!(unknown.is_empty(), "{unknown:?} are not in\n{text}");
+
+    let is_drawn = |series: &&&str| {
+        let stem = series
+            .strip_suffix("_sum")
+            .or(series.strip_suffix("_count"))
+            .unwrap_or(series);
+        drawn.contains(stem)
+    };
+    let missing: Vec<_> = there.iter().filter(|series| !is_drawn(series)).collect();
+    assert!(missing.is_empty(), "{missing:?} are not drawn");
 }
