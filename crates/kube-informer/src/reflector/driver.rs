@@ -250,9 +250,11 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
         mut events: Watching<K>,
         doing: &mut Doing,
     ) -> Result<Action, Error> {
+        // Clocks are slow: the time of one event does for the wait for the next.
+        let mut now = Instant::now();
         loop {
             tokio::task::consume_budget().await;
-            let event = match timeout_at(machine.deadline(Instant::now()), events.next()).await {
+            let event = match timeout_at(machine.deadline(now), events.next()).await {
                 Err(_) => return Ok(self.told(machine.timed_out(Instant::now()), *doing)),
                 Ok(None) => return Ok(self.told(machine.closed(Instant::now()), *doing)),
                 Ok(Some(Err(error))) => return Err(error),
@@ -277,7 +279,7 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
             }
             // An object that cannot be taken in has not been seen: it is asked for again.
             let taken = frame(&event).in_scope(|| self.take_in(event, machine.is_streaming()))?;
-            let now = Instant::now();
+            now = Instant::now();
             let verdict = machine.event(now, seen);
             self.intake.noted(now, self.scope, Note::Heard);
             match verdict {
