@@ -14,6 +14,7 @@ mod child;
 mod figures;
 mod measuring;
 mod plot;
+mod readme;
 mod subjects;
 mod table;
 mod targets;
@@ -33,6 +34,7 @@ use crate::Outcome;
 
 const BOUNDS: &str = "benches/bounds.txt";
 const PAGE: &str = "docs/benchmarks/cluster.md";
+const README: &str = "README.md";
 const PLOT: &str = "docs/benchmarks/cluster.svg";
 
 #[derive(Args, Debug)]
@@ -95,6 +97,9 @@ pub(super) fn run(root: &Path, choice: &Choice) -> Outcome {
     if choice.only.is_empty() {
         write(&root.join(PAGE), &table::page(&pods, rounds, &table, &ratios))?;
         write(&root.join(PLOT), &plot::of(&subjects, &figures)?)?;
+        let file = root.join(README);
+        let readme = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+        write(&file, &readme::with(&readme, &figures)?)?;
     }
     Ok(())
 }
