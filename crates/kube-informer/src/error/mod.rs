@@ -85,6 +85,8 @@ pub(crate) enum Problem {
     AlreadyStarted,
     Stopped,
     IndexConflict(String),
+    /// An index was to be added by an index function.
+    IndexInIndex(String),
     UnknownIndex(String),
     NotFound(Key),
     InvalidKey(String),

@@ -70,6 +70,10 @@ impl Error {
                 f.write_str("the informer has stopped, and a stopped informer never starts again")
             }
             Problem::IndexConflict(name) => write!(f, "there is an index named {name:?} already"),
+            Problem::IndexInIndex(name) => write!(
+                f,
+                "an index function cannot add an index, as {name:?}: the cache is being written while it is asked"
+            ),
             Problem::UnknownIndex(name) => write!(f, "there is no index named {name:?}"),
             Problem::NotFound(key) => match resource {
                 Some(resource) => write!(

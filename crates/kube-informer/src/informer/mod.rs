@@ -22,7 +22,7 @@ use crate::error::{Doing, Error, Problem};
 use crate::kind::{Kind, ResourceName};
 use crate::processor::{Event, EventHandler, Events, HandlerOptions, Processor, Registration};
 use crate::reflector::machine::Settings;
-use crate::store::{Index, IndexValue, Lister, Snapshot, Store, Writer};
+use crate::store::{self, Index, IndexValue, Lister, Snapshot, Store, Writer};
 use crate::version::Version;
 use crate::wire::{Limits, ListWatch};
 
@@ -137,7 +137,7 @@ impl<K: Kind> SharedInformer<K> {
     /// A function that panics leaves the object in the cache and out of the index, and the watch-error handler is told.
     ///
     /// # Errors
-    /// If there is an index of that name, or the informer has stopped.
+    /// If there is an index of that name, or the informer has stopped, or an index function calls this.
     pub fn index<V, I>(
         &self,
         name: &str,
@@ -168,6 +168,9 @@ impl<K: Kind> SharedInformer<K> {
         E: fmt::Display,
     {
         self.not_stopped()?;
+        if store::is_asked() {
+            return Err(self.error(Problem::IndexInIndex(name.to_owned())));
+        }
         let name: Arc<str> = name.into();
         let function = Arc::new(move |object: &K| match values(object) {
             Ok(values) => Ok(values.into_iter().collect()),

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::borrow::Borrow;
+use std::cell::Cell;
 use std::fmt;
 use std::hash::Hash;
 use std::marker::PhantomData;
@@ -23,6 +24,23 @@ use crate::panics;
 pub trait IndexValue: Hash + Eq + fmt::Display + Send + Sync + 'static {}
 
 impl<V: Hash + Eq + fmt::Display + Send + Sync + 'static> IndexValue for V {}
+
+thread_local! {
+    /// An index function is being asked here.
+    static ASKING: Cell<bool> = const { Cell::new(false) };
+}
+
+fn asking<T>(ask: impl FnOnce() -> T) -> T {
+    let before = ASKING.replace(true);
+    let answer = ask();
+    ASKING.set(before);
+    answer
+}
+
+/// Whether this is inside of an index function, where the cache is being written.
+pub(crate) fn is_asked() -> bool {
+    ASKING.get()
+}
 
 /// A function that says under which values an object stands.
 pub(crate) type IndexFunction<K, V> = Arc<dyn Fn(&K) -> Result<Vec<V>, String> + Send + Sync>;
@@ -279,7 +297,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> AnyIndex<K> for IndexTree<K, V> {
 impl<K: Send + Sync + 'static, V: IndexValue> WritableIndex<K> for IndexTree<K, V> {
     fn prepare(&mut self, key: &Key, object: &K, hashes: &mut Vec<u32>) -> Result<(), Error> {
         self.prepared.clear();
-        let given = catch_unwind(AssertUnwindSafe(|| (self.function)(object)))
+        let given = asking(|| catch_unwind(AssertUnwindSafe(|| (self.function)(object))))
             .unwrap_or_else(|panic| Err(format!("it panicked: {}", panics::message(&*panic))));
         let (values, failure) = match given {
             Ok(values) => (values, Ok(())),

@@ -30,6 +30,7 @@ use crate::object::Entry;
 use crate::version::Version;
 
 pub(crate) use self::hash::Seed;
+pub(crate) use self::index::is_asked;
 pub use self::index::{Index, IndexValue};
 pub use self::lister::{Lister, NamespaceLister};
 pub(crate) use self::scopes::{Scopes, Versions};

@@ -115,3 +115,31 @@ async fn an_index_function_that_fails_is_reported() {
     assert_eq!(index.get("good").len(), 1);
     informer.shutdown().await;
 }
+
+/// The cache is being written while an index function is asked, so to wait for it there would be for ever.
+#[tokio::test]
+async fn an_index_function_that_adds_an_index_is_told_that_it_cannot() {
+    let server = Server::with(&["a/x"]);
+    let informer = server.informer();
+    let inside = informer.clone();
+    let (sender, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let index = informer
+        .index("outer", move |_: &ConfigMap| {
+            let added = inside.index("inner", |_: &ConfigMap| [1_u8]);
+            let _ = sender.send(added.map(drop).map_err(|error| error.to_string()));
+            ["value".to_owned()]
+        })
+        .unwrap();
+    informer.start().unwrap();
+    informer.wait_for_sync(LONG).await.unwrap();
+    let error = told.recv().await.expect("it was asked").unwrap_err();
+    assert!(
+        error.contains("\"inner\"") && error.contains("configmaps"),
+        "{error}"
+    );
+    assert_eq!(index.get("value").len(), 1);
+    informer
+        .index("inner", |_: &ConfigMap| [1_u8])
+        .expect("outside of it there is no hindrance");
+    informer.shutdown().await;
+}
