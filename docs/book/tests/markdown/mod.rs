@@ -9,20 +9,20 @@ use std::path::{Path, PathBuf};
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 /// A file's links and what can be linked to in it.
-pub struct Document {
+pub(crate) struct Document {
     /// Where its links, pictures included, lead to.
-    pub links: Vec<String>,
+    pub(crate) links: Vec<String>,
     /// The anchors of its headings.
-    pub anchors: BTreeSet<String>,
+    pub(crate) anchors: BTreeSet<String>,
 }
 
 impl Document {
-    pub fn read(path: &Path) -> Document {
+    pub(crate) fn read(path: &Path) -> Document {
         let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         Document::of(&text)
     }
 
-    pub fn of(text: &str) -> Document {
+    pub(crate) fn of(text: &str) -> Document {
         let (mut links, mut anchors) = (Vec::new(), BTreeSet::new());
         let mut seen: BTreeMap<String, usize> = BTreeMap::new();
         let mut heading: Option<String> = None;
@@ -61,7 +61,7 @@ impl Document {
 }
 
 /// What each block of code says that it is; nothing for one that does not.
-pub fn blocks(text: &str) -> Vec<String> {
+pub(crate) fn blocks(text: &str) -> Vec<String> {
     let kinds = Parser::new_ext(text, options()).filter_map(|event| match event {
         Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => Some(info.into_string()),
         Event::Start(Tag::CodeBlock(CodeBlockKind::Indented)) => Some(String::new()),
@@ -71,7 +71,7 @@ pub fn blocks(text: &str) -> Vec<String> {
 }
 
 /// All Markdown files of the repository.
-pub fn all() -> Vec<PathBuf> {
+pub(crate) fn all() -> Vec<PathBuf> {
     let mut files = Vec::new();
     gather(&root(), &mut files);
     files.sort();
@@ -93,7 +93,7 @@ fn gather(folder: &Path, files: &mut Vec<PathBuf>) {
 }
 
 /// The repository's folder.
-pub fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     let book = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = book.ancestors().nth(2).expect("the book is in docs/book");
     root.to_path_buf()
