@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use book::CHAPTERS;
-use markdown::{Document, blocks, root};
+use markdown::{Document, all, blocks, root};
 
 #[test]
 fn every_chapter_is_in_the_summary_and_a_test() {
@@ -22,10 +22,11 @@ fn every_chapter_is_in_the_summary_and_a_test() {
     sorted.sort_unstable();
     assert_eq!(sorted, tested, "chapters of SUMMARY.md and of lib.rs");
 
-    let written: BTreeSet<String> = fs::read_dir(&folder)
-        .expect("the book's folder")
-        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
-        .filter(|name| name.ends_with(".md") && name != "SUMMARY.md")
+    let written: BTreeSet<String> = all()
+        .iter()
+        .filter_map(|file| file.strip_prefix(&folder).ok())
+        .map(|file| file.display().to_string())
+        .filter(|name| name != "SUMMARY.md")
         .collect();
     let tested: BTreeSet<String> = tested.into_iter().map(str::to_owned).collect();
     assert_eq!(written, tested, "files in docs/book/src and chapters of lib.rs");

@@ -44,7 +44,11 @@ impl Document {
                 Event::End(TagEnd::Heading(_)) => {
                     let slug = slug(&heading.take().unwrap_or_default());
                     let times = seen.entry(slug.clone()).or_default();
-                    anchors.insert(if *times == 0 { slug.clone() } else { format!("{slug}-{times}") });
+                    anchors.insert(if *times == 0 {
+                        slug.clone()
+                    } else {
+                        format!("{slug}-{times}")
+                    });
                     *times += 1;
                 }
                 Event::Text(words) | Event::Code(words) => {
@@ -86,7 +90,7 @@ fn gather(folder: &Path, files: &mut Vec<PathBuf>) {
             if !name.starts_with('.') && name != "target" {
                 gather(&path, files);
             }
-        } else if name.ends_with(".md") {
+        } else if path.extension().is_some_and(|extension| extension == "md") {
             files.push(path);
         }
     }
@@ -105,6 +109,10 @@ fn options() -> Options {
 
 /// A heading's anchor, as GitHub and mdBook make it.
 fn slug(heading: &str) -> String {
-    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-    kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
+    let kept = heading
+        .chars()
+        .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.flat_map(char::to_lowercase)
+        .map(|c| if c == ' ' { '-' } else { c })
+        .collect()
 }
