@@ -27,6 +27,30 @@ use crate::store::{IndexValue, Scopes, Seed, Store, Writer};
 use crate::wire::{ApiListWatch, Limits, ListWatch, WireFormat};
 
 /// Everything that can be chosen about an informer. Made by [`SharedInformer::builder`].
+///
+/// ```no_run
+/// # fn example(client: kube::Client) -> Result<(), kube_informer::Error> {
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kube_informer::SharedInformer;
+/// use std::time::Duration;
+///
+/// let pods = SharedInformer::<Pod>::builder(client)
+///     .namespace("shop")
+///     .labels("app in (web, cart)")
+///     .resync(Duration::from_secs(600))
+///     .transform(|pod| pod.status = None)
+///     .index("node", |pod: &Pod| pod.spec.as_ref().and_then(|spec| spec.node_name.clone()))
+///     .build();
+/// let by_node = pods.find_index::<String>("node")?;
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias(
+    "InformerOptions",
+    "SharedIndexInformerOptions",
+    "ReflectorOptions",
+    "NewFilteredPodInformer"
+))]
 pub struct InformerBuilder<K: Kind> {
     from: From<K>,
     kind: K::DynamicType,

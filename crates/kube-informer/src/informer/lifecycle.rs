@@ -19,6 +19,8 @@ use crate::planted::{self, Bug};
 use crate::reflector::driver::Driver;
 
 /// Where an informer is in its life.
+///
+/// See [`SharedInformer::state`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// It was not started yet.

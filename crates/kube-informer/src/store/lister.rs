@@ -16,6 +16,20 @@ use crate::object::Object;
 ///
 /// Everything it gives is shared with the cache, never copied. Each call looks at the cache as it is then; take a
 /// [`Lister::snapshot`] for several looks at one moment, or to go through objects without collecting them.
+///
+/// ```no_run
+/// # use k8s_openapi::api::core::v1::Pod;
+/// # fn example(pods: kube_informer::SharedInformer<Pod>) -> Result<(), Box<dyn std::error::Error>> {
+/// let lister = pods.lister();
+/// let web = lister.list(&"app=web, tier notin (test)".parse()?);
+/// match lister.namespace("shop").get("cart") {
+///     Ok(pod) => println!("{} at {}", pod.key(), pod.version()),
+///     Err(error) => println!("{error}"),
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias("GenericLister", "PodLister", "reflector::Store"))]
 pub struct Lister<K> {
     store: Arc<Store<K>>,
 }
@@ -99,6 +113,9 @@ impl<K> fmt::Debug for Lister<K> {
 }
 
 /// A [`Lister`] of one namespace.
+///
+/// Made by [`Lister::namespace`].
+#[doc(alias("GenericNamespaceLister", "PodNamespaceLister"))]
 pub struct NamespaceLister<'a, K> {
     store: &'a Store<K>,
     namespace: &'a str,

@@ -84,6 +84,9 @@ pub fn is_known(api_version: &str, kind: &str) -> bool {
 }
 
 /// Reads an object in its envelope as JSON.
+///
+/// See [the module](self) for an example.
+#[doc(alias("runtime.Unknown", "UnmarshalProtobuf"))]
 pub fn decode(bytes: &[u8]) -> Result<Value, Error> {
     Envelope::parse(bytes)?.decode()
 }
@@ -99,6 +102,9 @@ impl Envelope<'_> {
 }
 
 /// Writes an object in its envelope. Its `apiVersion` and `kind` say what it is.
+///
+/// See [the module](self) for an example.
+#[doc(alias = "runtime.Unknown")]
 pub fn encode(object: &Value) -> Result<Vec<u8>, Error> {
     let api_version = object["apiVersion"].as_str().unwrap_or_default();
     let kind = object["kind"].as_str().unwrap_or_default();
