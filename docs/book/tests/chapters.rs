@@ -35,16 +35,7 @@ fn every_chapter_is_in_the_summary_and_a_test() {
 /// Rust is compiled, and run where it needs no cluster of the reader's: no other attribute would mean either.
 #[test]
 fn every_block_says_what_it_is_and_no_program_is_left_out() {
-    const LANGUAGES: &[&str] = &[
-        "rust",
-        "rust,no_run",
-        "go",
-        "sh",
-        "text",
-        "toml",
-        "yaml",
-        "promql",
-    ];
+    const LANGUAGES: &[&str] = &["rust", "rust,no_run", "go", "sh", "text", "toml", "yaml"];
     let mut wrong = Vec::new();
     for chapter in CHAPTERS {
         let text = fs::read_to_string(root().join("docs/book/src").join(chapter)).expect("a chapter");

@@ -1,4 +1,4 @@
-//! The metrics that the chapter on operations names are those that there are.
+//! The metrics and alerts that the chapter on operations names are those that there are.
 
 #[path = "markdown/mod.rs"]
 mod markdown;
@@ -13,6 +13,25 @@ use kube_informer::metrics::prometheus_client::{encoding::text, registry::Regist
 use kube_informer::metrics::{InformerMetrics, Metrics};
 use kube_informer::prelude::*;
 use markdown::root;
+
+#[test]
+fn the_chapter_on_operations_says_what_to_do_at_each_alert() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).expect("a file of the repository");
+    let (rules, chapter) = (
+        read("docs/operations/alerts.yaml"),
+        read("docs/book/src/operations.md"),
+    );
+    let alerts = rules
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- alert: "));
+    let rows = chapter
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
+    let told = rows
+        .map(|(name, _)| name)
+        .filter(|name| name.starts_with(char::is_uppercase));
+    assert_eq!(told.collect::<Vec<_>>(), alerts.collect::<Vec<_>>());
+}
 
 #[tokio::test]
 async fn the_chapter_on_operations_names_every_metric_and_no_other() {
