@@ -29,6 +29,9 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     let packages = published(root)?;
     for package in &packages {
         manifest_is_complete(package)?;
+        if package.is_library {
+            features_are_told(package, &fs::read_to_string(package.folder.join("src/lib.rs"))?)?;
+        }
     }
     let mut cargo = process::cargo(root);
     // What is not committed yet is checked, too: this publishes nothing.
@@ -91,6 +94,27 @@ fn manifest_is_complete(package: &Package) -> Outcome {
         }
     }
     Ok(())
+}
+
+/// Each feature stands in the crate's own documentation, which is all that its users see on docs.rs.
+fn features_are_told(package: &Package, documentation: &str) -> Outcome {
+    let told = |feature: &str| {
+        let line = format!("//! - `{feature}`");
+        documentation.lines().any(|told| told.starts_with(&line))
+    };
+    // Those that begin with `__` are nothing for users.
+    let mut features = package
+        .features
+        .iter()
+        .filter(|feature| !feature.starts_with("__"));
+    match features.find(|feature| !told(feature)) {
+        Some(feature) => Err(format!(
+            "{}: nothing is said of the feature `{feature}` under `# Features` in src/lib.rs",
+            package.name
+        )
+        .into()),
+        None => Ok(()),
+    }
 }
 
 fn files(root: &Path, package: &Package) -> Outcome<Vec<String>> {
@@ -184,6 +208,20 @@ mod tests {
             "example: the dependency \"other\" has no version"
         );
         assert!(judged(|manifest| manifest["metadata"] = Value::Null).contains("docs.rs"));
+    }
+
+    #[test]
+    fn a_feature_that_is_not_told_is_named() {
+        let package = Package::of(&json!({
+            "name": "example",
+            "manifest_path": "/example/Cargo.toml",
+            "features": { "default": [], "metrics": [], "__hidden": [] },
+        }))
+        .expect("a package");
+        let told = "//! # Features\n//! - `metrics`: figures\n";
+        assert!(features_are_told(&package, told).is_ok());
+        let error = features_are_told(&package, "//! # Features\n").expect_err("nothing is told");
+        assert!(error.to_string().contains("`metrics`"), "{error}");
     }
 
     #[test]
