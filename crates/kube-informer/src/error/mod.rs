@@ -389,6 +389,7 @@ impl Error {
     }
 
     /// An object, or the whole kind, does not exist.
+    #[doc(alias = "IsNotFound")]
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self.problem(), Problem::NotFound(_))

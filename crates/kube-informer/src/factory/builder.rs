@@ -133,6 +133,7 @@ impl FactoryBuilder {
     }
 
     /// Whether to ask for the objects as a stream at all; see [`InformerBuilder::streaming_list`].
+    #[doc(alias = "WatchListClient")]
     pub fn streaming_list(mut self, streaming: bool) -> Self {
         self.plan.settings.streaming = streaming;
         self

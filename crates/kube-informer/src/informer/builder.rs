@@ -80,6 +80,7 @@ enum From<K> {
 
 impl<K: Kind> SharedInformer<K> {
     /// An informer of a kind that its type names.
+    #[doc(alias("NewPodInformer", "NewInformerWithOptions"))]
     #[must_use]
     pub fn builder(client: Client) -> InformerBuilder<K>
     where
@@ -192,6 +193,7 @@ impl<K: Kind> InformerBuilder<K> {
 
     /// Whether to ask for the objects as a stream at all. As it is, a stream is tried first, and a server that cannot do
     /// it is asked for a list.
+    #[doc(alias("WatchListClient", "sendInitialEvents"))]
     #[must_use]
     pub fn streaming_list(mut self, streaming: bool) -> Self {
         self.settings.streaming = streaming;

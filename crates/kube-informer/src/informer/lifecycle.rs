@@ -50,12 +50,14 @@ impl Lifecycle {
 
 impl<K: Kind> SharedInformer<K> {
     /// Where the informer is in its life.
+    #[doc(alias = "HasStarted")]
     #[must_use]
     pub fn state(&self) -> State {
         self.shared.lifecycle.lock().0
     }
 
     /// Whether the informer was stopped.
+    #[doc(alias = "IsStopped")]
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.state() == State::Stopped
@@ -83,6 +85,7 @@ impl<K: Kind> SharedInformer<K> {
     ///
     /// # Cancel safety
     /// If this is dropped, the informer stops without waiting for its tasks.
+    #[doc(alias = "RunWithContext")]
     pub async fn run(&self, stop: CancellationToken) -> Result<(), Error> {
         let running = self.begin()?;
         running.run(stop).await;

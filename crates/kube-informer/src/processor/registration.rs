@@ -58,6 +58,7 @@ impl Registration {
     ///
     /// # Cancel safety
     /// Nothing is lost when the wait is dropped.
+    #[doc(alias = "WaitFor")]
     pub async fn synced(&self) -> Result<(), Error> {
         tokio::select! {
             biased;

@@ -47,6 +47,7 @@ impl<K: Kind> Lister<K> {
     }
 
     /// The same within one namespace; the empty one means all, as everywhere in Kubernetes.
+    #[doc(alias("NamespaceIndex", "MetaNamespaceIndexFunc"))]
     #[must_use]
     pub fn namespace<'a>(&'a self, namespace: &'a str) -> NamespaceLister<'a, K> {
         NamespaceLister {
@@ -68,6 +69,7 @@ impl<K: Kind> Lister<K> {
     ///
     /// # Errors
     /// If it is not in the cache; the error names the resource.
+    #[doc(alias = "GetByKey")]
     pub fn get_key(&self, key: &Key) -> Result<Object<K>, Error> {
         let (namespace, name) = key.parts();
         get(&self.store, namespace, name)

@@ -132,6 +132,7 @@ impl<K> Snapshot<K> {
     }
 
     /// All objects, in the order of their keys.
+    #[doc(alias = "ListKeys")]
     pub fn sorted(&self) -> Vec<Object<K>> {
         let mut objects: Vec<_> = self.iter().collect();
         objects.sort_unstable_by(|a, b| a.key().cmp(b.key()));
