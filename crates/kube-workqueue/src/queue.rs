@@ -19,6 +19,8 @@ use crate::waiters::Waiters;
 
 /// What can be an item: anything that can be compared, hashed and cloned, as a `String` or a key. Items are cloned for
 /// those who work on them, so they should be cheap to clone.
+///
+/// There is nothing to implement: every type that fits has it.
 pub trait Work: Clone + Eq + Hash + Send + Sync + 'static {}
 
 impl<T: Clone + Eq + Hash + Send + Sync + 'static> Work for T {}

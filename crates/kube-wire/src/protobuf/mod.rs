@@ -136,6 +136,8 @@ pub fn decode_message(message: &str, bytes: &[u8]) -> Result<Value, Error> {
 }
 
 /// Writes a message that is in no envelope, by its name.
+///
+/// See [`decode_message`] for an example.
 pub fn encode_message(message: &str, value: &Value) -> Result<Vec<u8>, Error> {
     let mut encoder = Encoder::new();
     encoder.message(named(message)?, value, 0)?;
