@@ -21,21 +21,6 @@ pub use folder::Folder;
 pub use raw::{Answer, Events, Raw};
 pub use real::{RealServer, StartError};
 
-/// The guides are tests of this package because it has all that their programs use, kube's runtime and macros included.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/guides/from-client-go.md")]
-struct FromClientGo;
-
-/// As [`FromClientGo`].
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/guides/from-kube-rs.md")]
-struct FromKubeRs;
-
-/// As [`FromClientGo`].
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/guides/memory.md")]
-struct Memory;
-
 /// The variable that says which server the tests run against.
 pub const SERVER_VARIABLE: &str = "KUBE_INFORMER_TEST_SERVER";
 

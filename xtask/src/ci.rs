@@ -5,7 +5,9 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 
-use crate::{Outcome, deny, go, pins, process, real_server, soak, tables, test, toolchain};
+use crate::{
+    Outcome, deny, features, go, package, pins, process, real_server, semver, soak, tables, test, toolchain,
+};
 
 /// The steps in the order in which a mistake is cheapest to find.
 const STEPS: &[Step] = &[
@@ -20,37 +22,10 @@ const STEPS: &[Step] = &[
             &[],
         ),
     },
+    // Each feature of each published crate alone, and none: the workspace has them all.
     Step {
-        name: "clippy-without-metrics",
-        action: Action::Cargo(
-            &[
-                "clippy",
-                "--package",
-                "kube-workqueue",
-                "--package",
-                "kube-informer",
-                "--",
-                "-D",
-                "warnings",
-            ],
-            &[],
-        ),
-    },
-    Step {
-        name: "clippy-with-metrics",
-        action: Action::Cargo(
-            &[
-                "clippy",
-                "--package",
-                "kube-informer",
-                "--features",
-                "metrics",
-                "--",
-                "-D",
-                "warnings",
-            ],
-            &[],
-        ),
+        name: "features",
+        action: Action::Chore(features::step),
     },
     Step {
         name: "doc",
@@ -78,6 +53,14 @@ const STEPS: &[Step] = &[
     Step {
         name: "advisories",
         action: Action::Chore(deny::advisories),
+    },
+    Step {
+        name: "package",
+        action: Action::Chore(package::step),
+    },
+    Step {
+        name: "semver",
+        action: Action::Chore(semver::step),
     },
     Step {
         name: "test",

@@ -1,10 +1,10 @@
 //! cargo-deny: licences, bans, sources and advisories of everything the workspace depends on (`deny.toml`).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use crate::ci::Verdict;
-use crate::{Outcome, cache, pins, process};
+use crate::{Outcome, pins, process, tools};
 
 /// The checks that need nothing but the lock file and the crates.
 pub(crate) fn offline_checks(root: &Path) -> Outcome<Verdict> {
@@ -36,35 +36,7 @@ fn check(root: &Path) -> Outcome<Command> {
 }
 
 fn command(root: &Path) -> Outcome<Command> {
-    let mut command = Command::new(installed(root)?);
+    let mut command = Command::new(tools::installed(root, "cargo-deny", pins::CARGO_DENY)?);
     command.current_dir(root).args(["--workspace", "--all-features"]);
     Ok(command)
-}
-
-/// The program, installed by name outside the tree.
-fn installed(root: &Path) -> Outcome<PathBuf> {
-    let folder = cache::folder()?
-        .join("tools")
-        .join(format!("cargo-deny-{}", pins::CARGO_DENY));
-    let program = folder.join("bin/cargo-deny");
-    if !program.is_file() {
-        eprintln!(
-            "installing cargo-deny {} (minutes the first time)",
-            pins::CARGO_DENY
-        );
-        let mut install = process::cargo(root);
-        install
-            .args([
-                "install",
-                "--quiet",
-                "--locked",
-                "cargo-deny",
-                "--version",
-                pins::CARGO_DENY,
-                "--root",
-            ])
-            .arg(&folder);
-        process::run(&mut install)?;
-    }
-    Ok(program)
 }

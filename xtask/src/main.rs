@@ -1,25 +1,31 @@
 //! Development chores, run as `cargo xtask <chore>`.
 
 mod bench;
+mod book;
 mod cache;
 mod chaos;
 mod ci;
 mod deny;
+mod features;
 mod fuzz;
 mod go;
 mod go_table;
 mod groups_table;
 mod messages_table;
+mod package;
+mod packages;
 mod picture;
 mod pins;
 mod process;
 mod real_server;
 mod sanitize;
+mod semver;
 mod sim;
 mod soak;
 mod tables;
 mod test;
 mod toolchain;
+mod tools;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -57,6 +63,12 @@ enum Chore {
     Fuzz(fuzz::Options),
     /// Run tests with AddressSanitizer
     Sanitize(sanitize::Options),
+    /// Make HTML of the book
+    Book,
+    /// See whether the crates are ready to be published
+    Package(package::Options),
+    /// See whether the public API broke what the last version promised
+    Semver,
     /// Draw the README's picture of the demo
     Picture,
     /// Write the tables of built-in kinds, of what the embedded server serves, and of protobuf messages
@@ -79,6 +91,9 @@ fn main() -> ExitCode {
         Chore::Soak(options) => soak::run(&root, &options),
         Chore::Fuzz(options) => fuzz::run(&root, &options),
         Chore::Sanitize(options) => sanitize::run(&root, &options),
+        Chore::Book => book::run(&root),
+        Chore::Package(options) => package::run(&root, &options),
+        Chore::Semver => semver::run(&root),
         Chore::Picture => picture::run(&root),
         Chore::Tables { check } => tables::run(&root, pins::KUBERNETES, check),
     };

@@ -9,6 +9,12 @@ pub(crate) const ETCD: &str = "v3.6.16";
 /// The checker of licences, bans, sources and advisories.
 pub(crate) const CARGO_DENY: &str = "0.20.2";
 
+/// The checker of public APIs.
+pub(crate) const CARGO_SEMVER_CHECKS: &str = "0.51.0";
+
+/// What makes HTML of the book.
+pub(crate) const MDBOOK: &str = "0.5.4";
+
 /// The oldest and the newest Kubernetes whose types the pinned k8s-openapi has.
 pub(crate) const OTHER_KUBERNETES: [&str; 2] = ["1.33", "1.37"];
 

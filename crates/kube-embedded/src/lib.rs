@@ -58,6 +58,10 @@
 //!
 //! - `client` (default): [`Server::client`], [`Server::direct_client`].
 //! - `cli`: the program `kube-embedded`.
+//!
+//! With `client`, your program chooses a Kubernetes version for its types, with a feature of `k8s-openapi` such as `v1_36`.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod api;
 mod cluster;

@@ -29,6 +29,7 @@ const LOW: i32 = -100;
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias = "EnqueueRequestForObject")]
 #[must_use]
 pub fn enqueue_keys<K: Kind>(queue: &WorkQueue<Key>) -> Enqueue<K, Key> {
     enqueue_mapped(queue, |object: &Object<K>| [object.key().clone()])
@@ -38,12 +39,25 @@ pub fn enqueue_keys<K: Kind>(queue: &WorkQueue<Key>) -> Enqueue<K, Key> {
 ///
 /// Owners are found by their owner references. Their group and kind count, not their version. An owner of a namespaced kind
 /// is in the namespace of what it owns.
+///
+/// ```no_run
+/// # use k8s_openapi::api::{apps::v1::ReplicaSet, core::v1::Pod};
+/// # fn example(pods: kube_informer::SharedInformer<Pod>) -> Result<(), kube_informer::Error> {
+/// use kube_informer::prelude::*;
+///
+/// let queue = WorkQueue::new("replica sets");
+/// pods.add_handler(enqueue_owners::<Pod, ReplicaSet>(&queue))?;
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias("EnqueueRequestForOwner", "owns"))]
 #[must_use]
 pub fn enqueue_owners<K: Kind, O: Kind<DynamicType: Default>>(queue: &WorkQueue<Key>) -> Enqueue<K, Key> {
     enqueue_mapped(queue, |object: &Object<K>| owners::<K, O>(object, false))
 }
 
 /// As [`enqueue_owners`], but only the owner that says it is the controller.
+#[doc(alias("IsController", "GetControllerOf"))]
 #[must_use]
 pub fn enqueue_controllers<K: Kind, O: Kind<DynamicType: Default>>(
     queue: &WorkQueue<Key>,
@@ -53,6 +67,22 @@ pub fn enqueue_controllers<K: Kind, O: Kind<DynamicType: Default>>(
 
 /// A handler that adds what a function makes of each object. Of a change the old state counts as well as the new one, so
 /// that whoever lost an object hears of it, too.
+///
+/// ```no_run
+/// # use k8s_openapi::api::core::v1::ConfigMap;
+/// # fn example(maps: kube_informer::SharedInformer<ConfigMap>) -> Result<(), kube_informer::Error> {
+/// use kube_informer::prelude::*;
+///
+/// // A config map brings the website that its label names.
+/// let queue = WorkQueue::new("websites");
+/// maps.add_handler(enqueue_mapped(&queue, |map: &Object<ConfigMap>| {
+///     let website = map.label("website")?;
+///     Some(Key::new(map.key().namespace(), &website))
+/// }))?;
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias("EnqueueRequestsFromMapFunc", "watches"))]
 #[must_use]
 pub fn enqueue_mapped<K, T, I>(
     queue: &WorkQueue<T>,
@@ -75,6 +105,15 @@ where
 ///
 /// It never blocks, so it needs no thread of its own. What was there from the beginning and what a resync repeats is added
 /// with a low priority: a program that starts in a large cluster hears of news while it works through what is there.
+///
+/// ```
+/// # use k8s_openapi::api::core::v1::Pod;
+/// use kube_informer::prelude::*;
+///
+/// let queue = WorkQueue::new("pods");
+/// // What is there at the start is as urgent as what changes.
+/// let handler = enqueue_keys::<Pod>(&queue).initial_priority(0);
+/// ```
 pub struct Enqueue<K, T> {
     queue: WorkQueue<T>,
     map: Map<K, T>,

@@ -23,6 +23,15 @@ use crate::error::Error;
 /// assert!("a/b/c".parse::<Key>().is_err());
 /// # Ok::<(), kube_informer::Error>(())
 /// ```
+#[doc(alias(
+    "MetaNamespaceKeyFunc",
+    "cache.MetaNamespaceKeyFunc",
+    "DeletionHandlingMetaNamespaceKeyFunc",
+    "SplitMetaNamespaceKey",
+    "ObjectName",
+    "NamespacedName",
+    "ObjectRef",
+))]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Key {
     text: Arc<str>,

@@ -11,6 +11,25 @@ use serde::de::DeserializeOwned;
 /// `PartialObjectMeta<K>`, or a small struct with the fields you need and kube's `Resource` derived for it.
 ///
 /// There is nothing to implement: every type that fits has it.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kube::Resource;
+/// use kube::api::{DynamicObject, ObjectMeta, PartialObjectMeta};
+/// use kube_informer::Kind;
+///
+/// #[derive(Resource, Clone, serde::Deserialize)]
+/// #[resource(inherit = "Pod")]
+/// struct Named {
+///     metadata: ObjectMeta,
+/// }
+///
+/// fn fits<K: Kind>() {}
+/// fits::<Pod>();
+/// fits::<DynamicObject>();
+/// fits::<PartialObjectMeta<Pod>>();
+/// fits::<Named>();
+/// ```
 pub trait Kind:
     kube::Resource<DynamicType: Clone + Send + Sync, Scope: 'static> + DeserializeOwned + Send + Sync + 'static
 {
@@ -31,6 +50,15 @@ pub(crate) fn is_cluster_scoped<K: Kind>() -> bool {
 }
 
 /// The names of a kind, and the namespaces that are looked at: what messages and requests call it.
+///
+/// ```
+/// use k8s_openapi::api::apps::v1::Deployment;
+/// use kube_informer::ResourceName;
+///
+/// let name = ResourceName::of::<Deployment>(&(), ["shop"]);
+/// assert_eq!((name.group_resource().as_str(), name.namespace()), ("deployments.apps", Some("shop")));
+/// ```
+#[doc(alias = "GroupVersionResource")]
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ResourceName {
     names: Arc<Names>,

@@ -1,19 +1,9 @@
-//! Kubernetes' informer machinery in Rust.
+//! Kubernetes' informer machinery in Rust, for those who write operators, controllers, gateways and tools.
 //!
-//! An informer keeps a copy of a kind's objects in step with the cluster and tells handlers what changed. The data takes
-//! one way, and the modules stand in its order:
-//!
-//! ```text
-//! API server → wire → reflector → delta queue → controller → store → processor → handlers
-//! ```
-//!
-//! - *wire*: bytes become objects, and only as much of them as is wanted;
-//! - *reflector*: list, then watch, for ever, politely;
-//! - *delta queue* and *controller*: changes in order, written to the store before anyone hears of them;
-//! - *store*: objects, indexes and version as one immutable snapshot;
-//! - *processor*: every handler gets its own bounded queue and its own task.
-//!
-//! Begin with [`SharedInformerFactory`], or with [`SharedInformer`] for a single kind:
+//! An informer keeps a copy of a kind's objects in step with the cluster and tells handlers what changed. It is read in
+//! microseconds and asks the server nothing: it listed once, and holds a watch open since. What client-go has of that is
+//! here, on [kube](https://docs.rs/kube)'s client and [k8s-openapi](https://docs.rs/k8s-openapi)'s types: shared informers,
+//! indexes, listers, handlers, resyncs, work queues.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), kube_informer::Error> {
@@ -25,12 +15,62 @@
 //! deployments.add_handler(|event: Event<_>| println!("{}", event.key()))?;
 //! factory.start();
 //! factory.wait_for_sync(Duration::from_secs(30)).await?;
+//! for deployment in deployments.lister().namespace("shop").list(&Selector::everything()) {
+//!     println!("{} at {}", deployment.key(), deployment.version());
+//! }
+//! factory.shutdown().await;
 //! # Ok(())
 //! # }
 //! ```
 //!
+//! `cargo run -p kube-informer --example first` runs a whole program on an API server of its own. [The book][book] tells
+//! how it works and what to look out for, and has tables for those who come from [client-go][go] or [kube's runtime][rs].
+//! client-go's names are found by the search of this documentation, too.
+//!
+//! # Where to look
+//!
+//! | for | see |
+//! |---|---|
+//! | informers of many kinds, started and stopped together | [`SharedInformerFactory`], [`FactoryBuilder`] |
+//! | every built-in kind by name | [`groups`] |
+//! | one informer, and what it promises | [`SharedInformer`], [`InformerBuilder`] |
+//! | types that can be watched | [`Kind`]: any of kube's, or a small struct of your own |
+//! | kinds that are known only at run time | [`SharedInformerFactory::dynamic`], [`Discovery`] |
+//! | reading the cache | [`Lister`], [`Index`], [`Snapshot`], [`Selector`], [`together`]; they give [`Object`] |
+//! | hearing of changes | [`Event`], [`EventHandler`], [`callbacks`], [`filtered`], [`Events`]; [`Registration`] |
+//! | working on what changed | [`enqueue_keys`], [`enqueue_owners`], [`enqueue_mapped`]; `WorkQueue` and `workers` in the [`prelude`] |
+//! | reading your own writes | [`SharedInformer::wait_for_write`] |
+//! | a cache that takes a tenth of the memory | [`Form`], [`Skip`] |
+//! | how it is | [`Readiness`], [`Status`], [`SharedInformer::check_consistency`], `metrics` |
+//! | what went wrong | [`Error`] |
+//! | a client that suits many watches | [`default_client`], [`watching_client`] |
+//! | objects from elsewhere than an API server | [`ListWatch`] |
+//!
+//! # The way of the data
+//!
+//! It takes one way, and the modules stand in its order:
+//!
+//! ```text
+//! API server → wire → reflector → delta queue → controller → store → processor → handlers
+//! ```
+//!
+//! - *wire*: bytes become objects, and only as much of them as is wanted;
+//! - *reflector*: list, then watch, for ever, politely;
+//! - *delta queue* and *controller*: changes in order, written to the store before anyone hears of them;
+//! - *store*: objects, indexes and version as one immutable snapshot;
+//! - *processor*: every handler gets its own bounded queue and its own task.
+//!
 //! # Features
+//! None is on unless you say so.
 //! - `metrics`: metrics of informers, work queues and workers, on a registry of yours: see `metrics`.
+//!
+//! Which Kubernetes the types are of is chosen by your program, with a feature of `k8s-openapi` such as `v1_36`.
+//!
+//! [book]: https://github.com/kube-informer/kube-informer/blob/main/docs/book/src/SUMMARY.md
+//! [go]: https://github.com/kube-informer/kube-informer/blob/main/docs/book/src/from-client-go.md
+//! [rs]: https://github.com/kube-informer/kube-informer/blob/main/docs/book/src/from-kube-rs.md
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod client;
 mod controller;

@@ -21,6 +21,7 @@ use kube_wire::selector::{ParseSelectorError, Selector};
 ///
 /// # Errors
 /// If it has an unknown operator, or values that do not go with one.
+#[doc(alias = "LabelSelectorAsSelector")]
 pub fn selector_of(carried: &LabelSelector) -> Result<Selector, ParseSelectorError> {
     let expressions = carried.match_expressions.iter().flatten().map(|expression| {
         let values = expression.values.as_deref().unwrap_or_default();

@@ -1,6 +1,8 @@
 use std::borrow::Cow;
 
 /// What makes an object known: read without reading the rest of it.
+///
+/// Read from JSON by [`json::identity`](crate::json::identity()), from protobuf by [`Schema::identity`](crate::protobuf::Schema::identity).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity<'a> {
     /// `metadata.name`; empty if there is none.

@@ -21,7 +21,20 @@
 //! All kinds of Kubernetes 1.33 to 1.37 that have protobuf are known, from a table that is derived from its Go types. Custom
 //! resources have none; [`Error::is_unknown_kind`](protobuf::Error::is_unknown_kind) says so, and JSON is used instead.
 //!
-//! Beside the objects, [`selector`] has label selectors: the text of a request's `labelSelector`, and whether labels match it.
+//! # Where to look
+//!
+//! | for | see |
+//! |---|---|
+//! | protobuf to JSON and back | [`protobuf::decode`], [`protobuf::encode`] |
+//! | protobuf into a type of yours, with no JSON between | [`protobuf::Schema`] |
+//! | lists and watches as they arrive, in protobuf | [`protobuf::ListReader`], [`protobuf::FrameReader`] |
+//! | the same in JSON | [`json::ListReader`], [`json::Lines`], [`json::watch_event`] |
+//! | who an object is, without reading the rest | [`Identity`], [`json::identity`](json::identity()), [`json::head`](json::head()) |
+//! | leaving fields out while reading | [`Skip`] |
+//! | label selectors | [`selector::Selector`] |
+//! | what is a valid name | [`names`] |
+//!
+//! It has no features and no Kubernetes version: the types are yours.
 
 mod identity;
 pub mod json;

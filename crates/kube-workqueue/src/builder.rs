@@ -8,6 +8,16 @@ use crate::metrics::Meter;
 use crate::queue::{Shared, Work, WorkQueue};
 
 /// What a queue is to be like. Made by [`WorkQueue::builder`].
+///
+/// ```
+/// use kube_workqueue::{Exponential, WorkQueue};
+/// use std::time::Duration;
+///
+/// let limiter = Exponential::new(Duration::from_millis(100), Duration::from_secs(60));
+/// let queue: WorkQueue<String> = WorkQueue::builder("websites").limiter(limiter).build();
+/// assert_eq!(queue.name(), "websites");
+/// ```
+#[doc(alias = "TypedRateLimitingQueueConfig")]
 #[must_use = "nothing is made before `build`"]
 pub struct QueueBuilder<T> {
     pub(crate) name: String,

@@ -9,6 +9,8 @@ use crate::queue::{Work, WorkQueue};
 /// An item that is worked on. Dropping it says that the work is done: there is nothing to forget.
 ///
 /// It dereferences to the item. Nobody else gets the same item before this is dropped.
+///
+/// See [`WorkQueue::get`].
 #[must_use = "the work counts as done when this is dropped"]
 pub struct Item<T: Work> {
     pub(crate) queue: WorkQueue<T>,

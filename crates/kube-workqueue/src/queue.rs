@@ -19,6 +19,8 @@ use crate::waiters::Waiters;
 
 /// What can be an item: anything that can be compared, hashed and cloned, as a `String` or a key. Items are cloned for
 /// those who work on them, so they should be cheap to clone.
+///
+/// There is nothing to implement: every type that fits has it.
 pub trait Work: Clone + Eq + Hash + Send + Sync + 'static {}
 
 impl<T: Clone + Eq + Hash + Send + Sync + 'static> Work for T {}
@@ -49,6 +51,14 @@ impl<T: Clone + Eq + Hash + Send + Sync + 'static> Work for T {}
 /// assert_eq!(queue.len(), 1);
 /// # }
 /// ```
+#[doc(alias(
+    "TypedRateLimitingInterface",
+    "TypedDelayingInterface",
+    "TypedInterface",
+    "RateLimitingInterface",
+    "NewTypedRateLimitingQueue",
+    "priorityqueue",
+))]
 pub struct WorkQueue<T> {
     pub(crate) shared: Arc<Shared<T>>,
 }
@@ -75,6 +85,17 @@ pub(crate) struct State<T> {
 }
 
 /// How an item is added: at once and with priority 0, unless it says otherwise.
+///
+/// ```
+/// use kube_workqueue::{AddOptions, WorkQueue};
+/// use std::time::Duration;
+///
+/// let queue = WorkQueue::new("websites");
+/// queue.add_with("shop/cart", AddOptions::new().priority(10));
+/// queue.add_with("shop/search", AddOptions::new().after(Duration::from_secs(60)));
+/// assert_eq!((queue.len(), queue.delayed()), (1, 1));
+/// ```
+#[doc(alias = "AddOpts")]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[must_use = "options do nothing until an item is added with them"]
 pub struct AddOptions {
@@ -109,6 +130,8 @@ impl AddOptions {
 }
 
 /// What was not worked on when a queue came to its end.
+///
+/// What [`WorkQueue::drain`] and [`Workers::run`](crate::Workers::run) give.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leftover<T> {
     /// In line.
@@ -157,16 +180,19 @@ impl<T: Work> WorkQueue<T> {
     }
 
     /// Adds an item when so much time has passed. Of several times the earliest counts.
+    #[doc(alias = "AddAfter")]
     pub fn add_after(&self, item: T, delay: Duration) {
         self.add_with(item, AddOptions::new().after(delay));
     }
 
     /// Adds an item when the rate limiter allows it, which counts a failure of the item.
+    #[doc(alias = "AddRateLimited")]
     pub fn add_rate_limited(&self, item: T) {
         self.add_with(item, AddOptions::new().rate_limited());
     }
 
     /// Adds an item with a priority, a delay, or held back by the rate limiter.
+    #[doc(alias = "AddWithOpts")]
     pub fn add_with(&self, item: T, options: AddOptions) {
         let is_retry = options.rate_limited || options.after.is_some();
         let mut delay = options.after.unwrap_or_default();
@@ -203,11 +229,13 @@ impl<T: Work> WorkQueue<T> {
     }
 
     /// Forgets an item's failures. It stays in line, if it is.
+    #[doc(alias = "Forget")]
     pub fn forget(&self, item: &T) {
         self.shared.limiter.lock().forget(item);
     }
 
     /// How often an item was added by [`WorkQueue::add_rate_limited`] since it was forgotten.
+    #[doc(alias = "NumRequeues")]
     #[must_use]
     pub fn requeues(&self, item: &T) -> u32 {
         self.shared.limiter.lock().requeues(item)
@@ -218,6 +246,7 @@ impl<T: Work> WorkQueue<T> {
     ///
     /// # Cancel safety
     /// Nothing is lost when the wait is dropped: the item goes to another.
+    #[doc(alias("Get", "Done"))]
     pub async fn get(&self) -> Option<Item<T>> {
         // Where there is work, nobody has to wait for it.
         match self.try_get() {
@@ -298,6 +327,7 @@ impl<T: Work> WorkQueue<T> {
 
     /// Takes no more items. What is in line can still be worked on; what is delayed stays where it is. A [`WorkQueue::drain`]
     /// that waits is let go.
+    #[doc(alias = "ShutDown")]
     pub fn shut_down(&self) {
         let called = {
             let mut state = self.shared.state.lock();
@@ -320,6 +350,7 @@ impl<T: Work> WorkQueue<T> {
     ///
     /// # Cancel safety
     /// The queue is shut down even if the wait is dropped.
+    #[doc(alias = "ShutDownWithDrain")]
     pub async fn drain(&self, patience: Duration) -> Leftover<T> {
         let (shutdowns, called) = {
             let mut state = self.shared.state.lock();

@@ -21,6 +21,23 @@ use crate::queue::{AddOptions, Leftover, Work, WorkQueue};
 const GRACE: Duration = Duration::from_secs(30);
 
 /// What a function says of an item it has worked on.
+///
+/// ```
+/// use kube_workqueue::{Outcome, Task};
+/// use std::time::Duration;
+///
+/// async fn reconcile(name: Task<String>) -> Result<Outcome, std::io::Error> {
+///     if name.starts_with("draft/") {
+///         return Ok(Outcome::Done);
+///     }
+///     if name.attempt() > 5 {
+///         return Ok(Outcome::GiveUp("tried five times".to_owned()));
+///     }
+///     std::fs::metadata(&**name)?; // an error brings it back, later with each time
+///     Ok(Outcome::RequeueAfter(Duration::from_secs(3_600)))
+/// }
+/// ```
+#[doc(alias("reconcile.Result", "Action", "TerminalError"))]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// It is done, and its failures are forgotten.
@@ -36,6 +53,8 @@ pub enum Outcome {
 
 /// What functions of workers may return: nothing, an [`Outcome`], or a `Result` of them. An error brings the item back,
 /// later with each time.
+///
+/// See [`Outcome`].
 pub trait IntoOutcome {
     /// The outcome, or what went wrong.
     fn into_outcome(self) -> Result<Outcome, String>;
@@ -64,6 +83,9 @@ impl<O: IntoOutcome, E: Into<Box<dyn Error + Send + Sync>>> IntoOutcome for Resu
 }
 
 /// An item as a worker's function is given it. It dereferences to the item.
+///
+/// See [`Outcome`] for an example.
+#[doc(alias = "reconcile.Request")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task<T> {
     item: T,
@@ -138,6 +160,7 @@ pub struct Workers<T, F> {
 /// assert!(left.is_drained());
 /// # }
 /// ```
+#[doc(alias("processNextWorkItem", "MaxConcurrentReconciles"))]
 pub fn workers<T, F, R>(queue: WorkQueue<T>, count: usize, work: F) -> Workers<T, F>
 where
     T: Work + fmt::Debug,

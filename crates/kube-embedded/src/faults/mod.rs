@@ -30,6 +30,9 @@ pub use on::On;
 use crate::record::Request;
 
 /// The rules of a server.
+///
+/// See [`Fault`] for what can go wrong, and [`On`] for when.
+#[doc(alias("Reactor", "PrependReactor"))]
 #[derive(Debug, Default)]
 pub struct Faults {
     rules: Mutex<Vec<Arc<Rule>>>,

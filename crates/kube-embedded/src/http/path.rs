@@ -45,6 +45,8 @@ pub(crate) struct ObjectPath {
 }
 
 /// What a client wants done, in the words of Kubernetes' authorization.
+///
+/// What [`Request::verb`](crate::Request::verb) is, and what [`On::verb`](crate::On::verb) takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verb {
     /// Read one object.

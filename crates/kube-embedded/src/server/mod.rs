@@ -46,6 +46,7 @@ use tls::Identity;
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias("envtest", "NewClientset", "FakeControllerSource", "kube-apiserver", "fake"))]
 #[derive(Debug)]
 pub struct Server {
     cluster: Arc<Cluster>,

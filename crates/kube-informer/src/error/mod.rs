@@ -19,6 +19,20 @@ pub(crate) use self::words::Chain;
 ///
 /// The text says what happened, to which kind and namespace, and where it helps, what to do. Ask the `is_…` questions
 /// instead of matching text. Errors are cheap to clone, because one error may be told to several listeners.
+///
+/// ```no_run
+/// # async fn example(factory: kube_informer::SharedInformerFactory) {
+/// # use std::time::Duration;
+/// if let Err(error) = factory.wait_for_sync(Duration::from_secs(30)).await {
+///     for error in error.errors() {
+///         match error.resource() {
+///             Some(resource) if error.is_not_served() => eprintln!("{resource} is not installed here"),
+///             _ => eprintln!("{error}"),
+///         }
+///     }
+/// }
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Error {
     inner: Arc<Inner>,
@@ -31,6 +45,8 @@ struct Inner {
 }
 
 /// What an informer was doing when an error came up.
+///
+/// See [`Error::doing`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Doing {
@@ -163,6 +179,9 @@ pub(crate) enum NotChecked {
 }
 
 /// A failure as the server tells it: Kubernetes' `Status`, or as much of it as came.
+///
+/// See [`Error::server_status`]; a [`ListWatch`](crate::ListWatch) of one's own makes one with [`Error::status`].
+#[doc(alias("metav1.Status", "StatusReason"))]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StatusError {
     /// The HTTP code; 0 if none was told.
@@ -370,6 +389,7 @@ impl Error {
     }
 
     /// An object, or the whole kind, does not exist.
+    #[doc(alias = "IsNotFound")]
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self.problem(), Problem::NotFound(_))

@@ -23,6 +23,23 @@ use crate::wire::{Limits, WireFormat};
 /// Everything that can be chosen about a factory. Made by [`SharedInformerFactory::builder`].
 ///
 /// What is chosen here holds for every informer, unless [`FactoryBuilder::kind`] says otherwise for its kind.
+///
+/// ```no_run
+/// # async fn example(client: kube::Client) {
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kube_informer::{Form, SharedInformerFactory};
+/// use std::time::Duration;
+///
+/// let factory = SharedInformerFactory::builder(client)
+///     .name("shop-operator")
+///     .namespaces(["shop", "bank"])
+///     .resync(Duration::from_secs(600))
+///     .watch_error_handler(|error| eprintln!("{error}"))
+///     .kind::<Pod>(|pods| pods.labels("app=web").form(Form::Packed))
+///     .build();
+/// # }
+/// ```
+#[doc(alias = "SharedInformerOption")]
 #[must_use = "a factory is made by build()"]
 pub struct FactoryBuilder {
     client: Client,
@@ -62,6 +79,7 @@ impl FactoryBuilder {
     }
 
     /// A name for logs and dashboards.
+    #[doc(alias = "WithInformerName")]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.plan.name = name.into();
         self
@@ -69,6 +87,7 @@ impl FactoryBuilder {
 
     /// Only the objects of one namespace. The empty one means all, and kinds whose objects are in no namespace are not
     /// limited by any.
+    #[doc(alias = "WithNamespace")]
     pub fn namespace(self, namespace: impl Into<String>) -> Self {
         self.namespaces([namespace])
     }
@@ -81,18 +100,21 @@ impl FactoryBuilder {
     }
 
     /// Only the objects whose labels fit, as the server sees them.
+    #[doc(alias = "WithTweakListOptions")]
     pub fn labels(self, selector: impl fmt::Display) -> Self {
         self.parameter("labelSelector", selector.to_string())
     }
 
     /// Only the objects whose fields fit. Few fields can be selected by for every kind: `metadata.name` and
     /// `metadata.namespace`.
+    #[doc(alias = "WithTweakListOptions")]
     pub fn fields(self, selector: impl Into<String>) -> Self {
         self.parameter("fieldSelector", selector)
     }
 
     /// Any other parameter of list and watch requests: client-go's tweak of list options. Of several with one name the
     /// last counts.
+    #[doc(alias = "WithTweakListOptions")]
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.plan.parameters.push((name.into(), value.into()));
         self
@@ -111,6 +133,7 @@ impl FactoryBuilder {
     }
 
     /// Whether to ask for the objects as a stream at all; see [`InformerBuilder::streaming_list`].
+    #[doc(alias = "WatchListClient")]
     pub fn streaming_list(mut self, streaming: bool) -> Self {
         self.plan.settings.streaming = streaming;
         self
@@ -178,6 +201,7 @@ impl FactoryBuilder {
 
     /// Changes every object's metadata before it comes into the cache, whatever its kind. To change the objects of one
     /// kind, and then in place of this, give it a transform with [`FactoryBuilder::kind`].
+    #[doc(alias = "WithTransform")]
     pub fn transform(mut self, transform: impl Fn(&mut ObjectMeta) + Send + Sync + 'static) -> Self {
         self.plan.transform = Some(Arc::new(transform));
         self
@@ -204,6 +228,7 @@ impl FactoryBuilder {
     ///     .build();
     /// # }
     /// ```
+    #[doc(alias = "WithCustomResyncConfig")]
     pub fn kind<K: Kind>(
         self,
         choose: impl Fn(InformerBuilder<K>) -> InformerBuilder<K> + Send + Sync + 'static,

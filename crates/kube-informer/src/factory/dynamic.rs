@@ -11,6 +11,19 @@ use crate::informer::SharedInformer;
 
 /// A kind that is known only at run time: an `ApiResource`, or better a [`DiscoveredResource`], which also knows whether
 /// its objects are in namespaces.
+///
+/// What [`SharedInformerFactory::dynamic`] takes:
+///
+/// ```no_run
+/// # async fn example(factory: kube_informer::SharedInformerFactory) -> Result<(), kube_informer::Error> {
+/// use kube::core::{ApiResource, GroupVersionKind};
+///
+/// let known = ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1", "Website"));
+/// let websites = factory.dynamic(&known);
+/// let deployments = factory.dynamic(&factory.discover("deploy").await?);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DynamicKind {
     pub(super) resource: ApiResource,
@@ -46,6 +59,7 @@ impl SharedInformerFactory {
     ///
     /// Give it what [`SharedInformerFactory::discover`] has found. A bare `ApiResource` does as well, but does not say
     /// whether its objects are in namespaces: in a factory for some namespaces they are taken to be.
+    #[doc(alias("dynamicinformer", "NewDynamicSharedInformerFactory"))]
     #[must_use]
     pub fn dynamic(&self, kind: impl Into<DynamicKind>) -> SharedInformer<DynamicObject> {
         let kind = kind.into();
@@ -80,6 +94,7 @@ impl SharedInformerFactory {
     ///
     /// # Cancel safety
     /// Nothing is lost when the future is dropped.
+    #[doc(alias = "ForResource")]
     pub async fn for_resource(
         &self,
         resource: &GroupVersionResource,
@@ -100,6 +115,7 @@ impl SharedInformerFactory {
     ///
     /// # Cancel safety
     /// Nothing is lost when the future is dropped.
+    #[doc(alias = "RESTMapper")]
     pub async fn discover(&self, name: &str) -> Result<DiscoveredResource, Error> {
         self.discovered(|discovery| discovery.resolve(name)).await
     }

@@ -53,6 +53,14 @@ use crate::kind::Kind;
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias(
+    "NewSharedInformerFactory",
+    "NewSharedInformerFactoryWithOptions",
+    "NewFilteredSharedInformerFactory",
+    "DynamicSharedInformerFactory",
+    "dynamicinformer",
+    "metadatainformer",
+))]
 #[derive(Clone)]
 pub struct SharedInformerFactory {
     shared: Arc<Shared>,
@@ -68,12 +76,14 @@ struct Shared {
 
 impl SharedInformerFactory {
     /// A factory for all namespaces, with nothing chosen.
+    #[doc(alias = "NewSharedInformerFactory")]
     #[must_use]
     pub fn new(client: Client) -> SharedInformerFactory {
         SharedInformerFactory::builder(client).build()
     }
 
     /// Everything that can be chosen about a factory.
+    #[doc(alias = "NewSharedInformerFactoryWithOptions")]
     pub fn builder(client: Client) -> FactoryBuilder {
         FactoryBuilder::new(client)
     }
@@ -104,6 +114,7 @@ impl SharedInformerFactory {
     /// The informer of a kind that its type names. The first request makes it, and every further one gives the same.
     ///
     /// It does nothing before [`SharedInformerFactory::start`], also if others of the factory run already.
+    #[doc(alias = "InformerFor")]
     #[must_use]
     pub fn informer<K: Kind>(&self) -> SharedInformer<K>
     where
@@ -119,6 +130,7 @@ impl SharedInformerFactory {
     }
 
     /// The informer of a kind's metadata: nothing else is asked of the server, and nothing else is kept.
+    #[doc(alias("metadatainformer", "NewMetadataInformer"))]
     #[must_use]
     pub fn metadata<K: Kind>(&self) -> SharedInformer<PartialObjectMeta<K>>
     where
@@ -146,6 +158,7 @@ impl SharedInformerFactory {
     ///
     /// # Panics
     /// Outside of a tokio runtime.
+    #[doc(alias = "StartWithContext")]
     pub fn start(&self) {
         for member in self.shared.registry.lock().open_members() {
             if member.state() == State::New {
@@ -180,6 +193,7 @@ impl SharedInformerFactory {
     ///
     /// # Cancel safety
     /// Nothing is lost when the wait is dropped.
+    #[doc(alias("WaitForCacheSync", "WaitForNamedCacheSync"))]
     pub async fn wait_for_sync(&self, timeout: Duration) -> Result<(), Error> {
         let members = self.started()?;
         together(

@@ -29,6 +29,15 @@ use crate::uid::Uid;
 /// fields you need, as the informer's kind, is the smallest and the fastest of all. Where whole objects are needed,
 /// `Typed` is right for kinds with some hundred objects or with objects that are read all the time, and `Packed` for
 /// those with thousands that are read now and then.
+///
+/// ```no_run
+/// # fn example(client: kube::Client) {
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kube_informer::{Form, SharedInformer};
+///
+/// let pods = SharedInformer::<Pod>::builder(client).form(Form::Packed).build();
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Form {
     /// Every object as a `K`. Reading costs nothing.

@@ -27,6 +27,30 @@ use crate::store::{IndexValue, Scopes, Seed, Store, Writer};
 use crate::wire::{ApiListWatch, Limits, ListWatch, WireFormat};
 
 /// Everything that can be chosen about an informer. Made by [`SharedInformer::builder`].
+///
+/// ```no_run
+/// # fn example(client: kube::Client) -> Result<(), kube_informer::Error> {
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kube_informer::SharedInformer;
+/// use std::time::Duration;
+///
+/// let pods = SharedInformer::<Pod>::builder(client)
+///     .namespace("shop")
+///     .labels("app in (web, cart)")
+///     .resync(Duration::from_secs(600))
+///     .transform(|pod| pod.status = None)
+///     .index("node", |pod: &Pod| pod.spec.as_ref().and_then(|spec| spec.node_name.clone()))
+///     .build();
+/// let by_node = pods.find_index::<String>("node")?;
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias(
+    "InformerOptions",
+    "SharedIndexInformerOptions",
+    "ReflectorOptions",
+    "NewFilteredPodInformer"
+))]
 pub struct InformerBuilder<K: Kind> {
     from: From<K>,
     kind: K::DynamicType,
@@ -56,6 +80,7 @@ enum From<K> {
 
 impl<K: Kind> SharedInformer<K> {
     /// An informer of a kind that its type names.
+    #[doc(alias("NewPodInformer", "NewInformerWithOptions"))]
     #[must_use]
     pub fn builder(client: Client) -> InformerBuilder<K>
     where
@@ -168,6 +193,7 @@ impl<K: Kind> InformerBuilder<K> {
 
     /// Whether to ask for the objects as a stream at all. As it is, a stream is tried first, and a server that cannot do
     /// it is asked for a list.
+    #[doc(alias("WatchListClient", "sendInitialEvents"))]
     #[must_use]
     pub fn streaming_list(mut self, streaming: bool) -> Self {
         self.settings.streaming = streaming;

@@ -26,6 +26,9 @@ const PRINTED: usize = 3;
 const LONGEST: Duration = Duration::from_mins(5);
 
 /// What came of comparing a cache with the server: [`SharedInformer::check_consistency`].
+///
+/// It prints what differs. See there for an example.
+#[doc(alias = "WatchListConsistencyDetector")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Consistency {
@@ -43,6 +46,8 @@ pub struct Consistency {
 }
 
 /// Objects that are not the same in the cache and on the server.
+///
+/// Part of a [`Consistency`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Differing {
     count: usize,

@@ -19,6 +19,8 @@ use crate::planted::{self, Bug};
 use crate::reflector::driver::Driver;
 
 /// Where an informer is in its life.
+///
+/// See [`SharedInformer::state`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// It was not started yet.
@@ -48,12 +50,14 @@ impl Lifecycle {
 
 impl<K: Kind> SharedInformer<K> {
     /// Where the informer is in its life.
+    #[doc(alias = "HasStarted")]
     #[must_use]
     pub fn state(&self) -> State {
         self.shared.lifecycle.lock().0
     }
 
     /// Whether the informer was stopped.
+    #[doc(alias = "IsStopped")]
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.state() == State::Stopped
@@ -81,6 +85,7 @@ impl<K: Kind> SharedInformer<K> {
     ///
     /// # Cancel safety
     /// If this is dropped, the informer stops without waiting for its tasks.
+    #[doc(alias = "RunWithContext")]
     pub async fn run(&self, stop: CancellationToken) -> Result<(), Error> {
         let running = self.begin()?;
         running.run(stop).await;

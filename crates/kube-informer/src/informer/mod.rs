@@ -42,7 +42,7 @@ pub use self::status::{Relists, Status};
 /// use k8s_openapi::api::core::v1::Pod;
 /// use kube_informer::{Selector, SharedInformer, callbacks};
 /// use std::time::Duration;
-/// ///
+///
 /// let pods = SharedInformer::<Pod>::builder(client).namespace("shop").build();
 /// let by_node = pods.index("node", |pod: &Pod| pod.spec.as_ref().and_then(|spec| spec.node_name.clone()))?;
 /// pods.add_handler(callbacks::<Pod>().on_add(|pod, _| println!("{} is there", pod.key())))?;
@@ -73,6 +73,16 @@ pub use self::status::{Relists, Status};
 /// 10. *Small*: one copy of the objects, and of a relist only what changed.
 /// 11. *Clean stop*: after `shutdown` nothing runs.
 /// 12. *No unsafe, no panics*.
+#[doc(alias(
+    "SharedIndexInformer",
+    "NewSharedIndexInformer",
+    "NewSharedInformer",
+    "TypedSharedIndexInformer",
+    "Reflector",
+    "DeltaFIFO",
+    "watcher",
+    "reflector",
+))]
 pub struct SharedInformer<K> {
     shared: Arc<Shared<K>>,
 }
@@ -113,12 +123,14 @@ impl<K: Kind> SharedInformer<K> {
     }
 
     /// Reads the cache.
+    #[doc(alias("GetStore", "GetIndexer"))]
     #[must_use]
     pub fn lister(&self) -> Lister<K> {
         Lister::new(Arc::clone(&self.shared.store))
     }
 
     /// Everything as it is now.
+    #[doc(alias = "GetStore")]
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<K> {
         self.shared.store.snapshot()
@@ -126,6 +138,7 @@ impl<K: Kind> SharedInformer<K> {
 
     /// The resource version that the cache is at, moved by events and bookmarks; none before the first list. It stands
     /// for client-go's `LastSyncResourceVersion` and `LastStoreSyncResourceVersion`, which are one here.
+    #[doc(alias("LastSyncResourceVersion", "LastStoreSyncResourceVersion"))]
     #[must_use]
     pub fn resource_version(&self) -> Option<Version> {
         self.shared.store.version()
@@ -138,6 +151,7 @@ impl<K: Kind> SharedInformer<K> {
     ///
     /// # Errors
     /// If there is an index of that name, or the informer has stopped, or an index function calls this.
+    #[doc(alias("AddIndexers", "Indexers"))]
     pub fn index<V, I>(
         &self,
         name: &str,
@@ -206,6 +220,7 @@ impl<K: Kind> SharedInformer<K> {
     ///
     /// # Errors
     /// If the informer has stopped.
+    #[doc(alias = "AddEventHandler")]
     pub fn add_handler(&self, handler: impl EventHandler<K>) -> Result<Registration, Error> {
         self.add_handler_with(handler, HandlerOptions::new())
     }
@@ -214,6 +229,7 @@ impl<K: Kind> SharedInformer<K> {
     ///
     /// # Errors
     /// If the informer has stopped.
+    #[doc(alias("AddEventHandlerWithResyncPeriod", "AddEventHandlerWithOptions"))]
     pub fn add_handler_with(
         &self,
         handler: impl EventHandler<K>,
@@ -254,6 +270,7 @@ impl<K: Kind> SharedInformer<K> {
     ///
     /// # Errors
     /// If the informer has stopped.
+    #[doc(alias("subscribe", "applied_objects", "touched_objects"))]
     pub fn events(&self) -> Result<Events<K>, Error> {
         self.events_with(HandlerOptions::new())
     }
@@ -277,6 +294,7 @@ impl<K: Kind> SharedInformer<K> {
     ///
     /// # Errors
     /// If the informer has been started.
+    #[doc(alias = "SetWatchErrorHandler")]
     pub fn set_watch_error_handler(
         &self,
         handler: impl Fn(&Error) + Send + Sync + 'static,
@@ -288,6 +306,7 @@ impl<K: Kind> SharedInformer<K> {
     ///
     /// # Errors
     /// If the informer has been started.
+    #[doc(alias = "SetTransform")]
     pub fn set_transform(&self, transform: impl Fn(&mut K) + Send + Sync + 'static) -> Result<(), Error> {
         self.set_try_transform(move |object| {
             transform(object);

@@ -17,6 +17,20 @@ use crate::version::Version;
 /// How an informer is at one moment, for logs, tests and dashboards.
 ///
 /// Nothing of it costs more for a large cache than for a small one.
+///
+/// ```no_run
+/// # fn example(factory: &kube_informer::SharedInformerFactory) {
+/// for status in factory.statuses() {
+///     println!("{}: {} objects, synced: {}", status.resource, status.objects, status.has_synced);
+///     for handler in &status.handlers {
+///         println!("  {} has {} to go", handler.name(), handler.backlog());
+///     }
+///     if let Some(error) = &status.last_error {
+///         println!("  {error}");
+///     }
+/// }
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Status {
@@ -88,6 +102,8 @@ pub struct Status {
 }
 
 /// How often everything was listed anew, by causes.
+///
+/// See [`Status::relists`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Relists {

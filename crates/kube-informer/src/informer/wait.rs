@@ -13,6 +13,7 @@ impl<K: Kind> SharedInformer<K> {
     /// Whether a full list is in the cache. It says nothing about handlers; each [`Registration`] has its own answer.
     ///
     /// [`Registration`]: crate::Registration
+    #[doc(alias = "HasSynced")]
     #[must_use]
     pub fn has_synced(&self) -> bool {
         self.shared.synced.is_cancelled()
@@ -25,6 +26,7 @@ impl<K: Kind> SharedInformer<K> {
     ///
     /// # Cancel safety
     /// Nothing is lost when the wait is dropped.
+    #[doc(alias("WaitForCacheSync", "wait_until_ready"))]
     pub async fn wait_for_sync(&self, timeout: Duration) -> Result<(), Error> {
         match tokio::time::timeout(timeout, self.synced()).await {
             Ok(result) => result,
@@ -77,6 +79,7 @@ impl<K: Kind> SharedInformer<K> {
     ///
     /// # Cancel safety
     /// Nothing is lost when the wait is dropped.
+    #[doc(alias = "MutationCache")]
     pub async fn wait_for_write(
         &self,
         written: &impl kube::Resource,

@@ -81,6 +81,9 @@ use crate::informer::{SharedInformer, State, Status, WeakInformer};
 use crate::kind::Kind;
 
 /// Metrics on a registry, for informers to be shown on. Clones are the same.
+///
+/// See [the module](self) for an example.
+#[doc(alias = "InformerMetricsProvider")]
 #[derive(Clone)]
 pub struct InformerMetrics {
     sources: Arc<Sources>,

@@ -10,6 +10,21 @@ use crate::object::{Entry, Object};
 ///
 /// Of each object a handler sees `Added`, any number of `Updated`, `Deleted`, and so on from the beginning (contract 3).
 /// When it runs, the cache holds this change already, or a newer one (contract 4).
+///
+/// ```no_run
+/// # use k8s_openapi::api::core::v1::Pod;
+/// # fn example(pods: kube_informer::SharedInformer<Pod>) -> Result<(), kube_informer::Error> {
+/// use kube_informer::Event;
+///
+/// pods.add_handler(|event: Event<Pod>| match event {
+///     Event::Added { object, .. } => println!("+ {}", object.key()),
+///     Event::Updated { old, new } => println!("~ {} from {} to {}", new.key(), old.version(), new.version()),
+///     Event::Deleted(deleted) => println!("- {}", deleted.key()),
+/// })?;
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias("Delta", "watch.Event"))]
 #[derive(Debug)]
 pub enum Event<K> {
     /// An object is there.
@@ -90,6 +105,22 @@ impl<K> Clone for Event<K> {
 ///
 /// It dereferences to the last state that is known of it. It stands for the object, or the `DeletedFinalStateUnknown`,
 /// that client-go's handlers are given; here there is always an object.
+///
+/// ```
+/// # use k8s_openapi::api::core::v1::Pod;
+/// # fn example() -> impl kube_informer::EventHandler<Pod> {
+/// use kube_informer::callbacks;
+///
+/// callbacks::<Pod>().on_delete(|pod| {
+///     // What this handler acted on, which may be older than the last state.
+///     println!("{} was seen on {:?}", pod.key(), pod.last_seen().spec.as_ref().map(|spec| &spec.node_name));
+///     if pod.is_final_state_unknown() {
+///         println!("nobody saw it go");
+///     }
+/// })
+/// # }
+/// ```
+#[doc(alias("DeletedFinalStateUnknown", "DeletedObject", "tombstone"))]
 #[derive(Debug)]
 pub struct Deleted<K> {
     last: Object<K>,

@@ -14,6 +14,24 @@ use crate::object::Object;
 ///
 /// A handler may block and may panic: it harms nobody but itself (contract 6). A panic is counted and logged, and the
 /// next event comes.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kube_informer::{Deleted, EventHandler, Object};
+///
+/// struct Counter(usize);
+///
+/// impl EventHandler<Pod> for Counter {
+///     fn on_add(&mut self, _: &Object<Pod>, _is_in_initial_list: bool) {
+///         self.0 += 1;
+///     }
+///
+///     fn on_delete(&mut self, _: &Deleted<Pod>) {
+///         self.0 -= 1;
+///     }
+/// }
+/// ```
+#[doc(alias = "ResourceEventHandler")]
 pub trait EventHandler<K>: Send + 'static {
     /// An object is there; at the beginning, once for every object that exists.
     fn on_add(&mut self, object: &Object<K>, is_in_initial_list: bool) {
@@ -67,6 +85,7 @@ impl<K, F: FnMut(Event<K>) + Send + 'static> EventHandler<K> for F {
 ///     .on_delete(|pod| println!("- {}", pod.key()))
 /// # }
 /// ```
+#[doc(alias("ResourceEventHandlerFuncs", "ResourceEventHandlerDetailedFuncs"))]
 #[must_use]
 pub fn callbacks<K>() -> Callbacks<K> {
     Callbacks {
@@ -81,6 +100,7 @@ type OnUpdate<K> = Box<dyn FnMut(&Object<K>, &Object<K>) + Send>;
 type OnDelete<K> = Box<dyn FnMut(&Deleted<K>) + Send>;
 
 /// Made by [`callbacks`]. It stands for client-go's `ResourceEventHandlerDetailedFuncs`.
+#[doc(alias("ResourceEventHandlerFuncs", "ResourceEventHandlerDetailedFuncs"))]
 pub struct Callbacks<K> {
     add: Option<OnAdd<K>>,
     update: Option<OnUpdate<K>>,
@@ -144,6 +164,17 @@ impl<K> fmt::Debug for Callbacks<K> {
 ///
 /// An object that begins to fit is added, one that ceases to fit is deleted. The filter must say the same of the same
 /// state each time it is asked. It stands for client-go's `FilteringResourceEventHandler`.
+///
+/// ```
+/// # use k8s_openapi::api::core::v1::Pod;
+/// # fn example() -> impl kube_informer::EventHandler<Pod> {
+/// use kube_informer::{callbacks, filtered};
+///
+/// let is_placed = |pod: &Pod| pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some());
+/// filtered(is_placed, callbacks::<Pod>().on_add(|pod, _| println!("{} has a node", pod.key())))
+/// # }
+/// ```
+#[doc(alias = "FilteringResourceEventHandler")]
 pub fn filtered<K, F, H>(filter: F, handler: H) -> Filtered<F, H>
 where
     F: FnMut(&K) -> bool + Send + 'static,
@@ -153,6 +184,7 @@ where
 }
 
 /// Made by [`filtered`].
+#[doc(alias = "FilteringResourceEventHandler")]
 #[derive(Debug)]
 pub struct Filtered<F, H> {
     filter: F,
@@ -203,6 +235,7 @@ where
 ///
 /// let options = HandlerOptions::new().name("cleaner").resync(Duration::from_secs(300));
 /// ```
+#[doc(alias = "cache.HandlerOptions")]
 #[derive(Debug, Clone, Default)]
 pub struct HandlerOptions {
     pub(super) name: Option<String>,

@@ -12,6 +12,21 @@ use crate::measure::Durations;
 ///
 /// Dropping it changes nothing: the handler stays until it is removed or the informer stops. Cloning it costs a counter.
 /// It stands for client-go's `ResourceEventHandlerRegistration`.
+///
+/// ```no_run
+/// # use k8s_openapi::api::core::v1::Pod;
+/// # async fn example(pods: kube_informer::SharedInformer<Pod>) -> Result<(), kube_informer::Error> {
+/// # use kube_informer::Event;
+/// # use std::time::Duration;
+/// let registration = pods.add_handler(|event: Event<Pod>| println!("{}", event.key()))?;
+/// pods.start()?;
+/// registration.wait_for_sync(Duration::from_secs(30)).await?;
+/// println!("{} has {} to go", registration.name(), registration.backlog());
+/// registration.remove_and_wait().await;
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias = "ResourceEventHandlerRegistration")]
 #[derive(Clone)]
 pub struct Registration {
     listener: Arc<dyn AnyListener>,
@@ -30,6 +45,7 @@ impl Registration {
 
     /// Whether the handler has handled every object that was there when it joined, or when the informer first listed;
     /// panics count as handled (contract 8).
+    #[doc(alias("HasSynced", "HasSyncedChecker"))]
     #[must_use]
     pub fn has_synced(&self) -> bool {
         self.listener.synced().is_cancelled()
@@ -42,6 +58,7 @@ impl Registration {
     ///
     /// # Cancel safety
     /// Nothing is lost when the wait is dropped.
+    #[doc(alias = "WaitFor")]
     pub async fn synced(&self) -> Result<(), Error> {
         tokio::select! {
             biased;
@@ -114,6 +131,7 @@ impl Registration {
 
     /// Removes the handler: no further event reaches it, though it may be running at this moment. Doing it again
     /// changes nothing, and a handler may remove itself.
+    #[doc(alias = "RemoveEventHandler")]
     pub fn remove(&self) {
         Arc::clone(&self.listener).remove();
     }
@@ -122,6 +140,7 @@ impl Registration {
     ///
     /// # Cancel safety
     /// The handler is removed even if the wait is dropped.
+    #[doc(alias = "ShutDownEventHandler")]
     pub async fn remove_and_wait(&self) {
         self.remove();
         if !self.listener.is_inside() {

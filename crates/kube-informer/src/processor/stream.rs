@@ -15,6 +15,19 @@ use crate::kind::Kind;
 ///
 /// It begins with every object that is there and ends when the informer stops, after everything was given out. Between
 /// two polls, changes of one object become one, as for handlers. Dropping it removes it.
+///
+/// ```no_run
+/// # use k8s_openapi::api::core::v1::Pod;
+/// # async fn example(pods: kube_informer::SharedInformer<Pod>) -> Result<(), kube_informer::Error> {
+/// use futures::StreamExt;
+///
+/// let mut events = pods.events()?;
+/// while let Some(event) = events.next().await {
+///     println!("{}", event.key());
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct Events<K: Kind> {
     listener: Arc<Listener<K>>,
 }

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 /// let slower = Backoff { initial: Duration::from_secs(2), ..Backoff::default() };
 /// assert_eq!(slower.cap, Duration::from_secs(30));
 /// ```
+#[doc(alias("wait.Backoff", "default_backoff"))]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Backoff {
     /// The first wait, before jitter.

@@ -21,6 +21,8 @@ use crate::panics;
 /// What an index can be by: anything that can be compared, hashed and printed, as `String`, a number or a [`Key`].
 ///
 /// The printed form is for code that knows indexes by their names only, as a command line does.
+///
+/// See [`SharedInformer::index`](crate::SharedInformer::index).
 pub trait IndexValue: Hash + Eq + fmt::Display + Send + Sync + 'static {}
 
 impl<V: Hash + Eq + fmt::Display + Send + Sync + 'static> IndexValue for V {}
@@ -49,6 +51,21 @@ pub(crate) type IndexFunction<K, V> = Arc<dyn Fn(&K) -> Result<Vec<V>, String> +
 ///
 /// Made by `SharedInformer::index`. Cloning it costs a counter. It stands for client-go's `IndexFunc` and `ByIndex`, and
 /// the type of the value is checked when the program is compiled.
+///
+/// ```no_run
+/// # use k8s_openapi::api::core::v1::Pod;
+/// # fn example(pods: kube_informer::SharedInformer<Pod>) -> Result<(), kube_informer::Error> {
+/// use kube_informer::Index;
+///
+/// let by_node: Index<Pod, String> =
+///     pods.index("node", |pod: &Pod| pod.spec.as_ref().and_then(|spec| spec.node_name.clone()))?;
+/// for pod in by_node.get("node-1") {
+///     println!("{}", pod.key());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias("Indexer", "IndexFunc"))]
 pub struct Index<K, V> {
     store: Arc<Store<K>>,
     name: Arc<str>,
@@ -76,6 +93,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> Index<K, V> {
     }
 
     /// The objects that stand under a value now.
+    #[doc(alias = "ByIndex")]
     pub fn get<Q>(&self, value: &Q) -> Vec<Object<K>>
     where
         V: Borrow<Q>,
@@ -85,6 +103,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> Index<K, V> {
     }
 
     /// The keys of the objects that stand under a value now.
+    #[doc(alias = "IndexKeys")]
     pub fn keys<Q>(&self, value: &Q) -> Vec<Key>
     where
         V: Borrow<Q>,
@@ -100,6 +119,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> Index<K, V> {
     }
 
     /// All values that something stands under now, each once.
+    #[doc(alias = "ListIndexFuncValues")]
     #[must_use]
     pub fn values(&self) -> Vec<Arc<V>> {
         self.store

@@ -16,6 +16,20 @@ use crate::object::Object;
 ///
 /// Everything it gives is shared with the cache, never copied. Each call looks at the cache as it is then; take a
 /// [`Lister::snapshot`] for several looks at one moment, or to go through objects without collecting them.
+///
+/// ```no_run
+/// # use k8s_openapi::api::core::v1::Pod;
+/// # fn example(pods: kube_informer::SharedInformer<Pod>) -> Result<(), Box<dyn std::error::Error>> {
+/// let lister = pods.lister();
+/// let web = lister.list(&"app=web, tier notin (test)".parse()?);
+/// match lister.namespace("shop").get("cart") {
+///     Ok(pod) => println!("{} at {}", pod.key(), pod.version()),
+///     Err(error) => println!("{error}"),
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias("GenericLister", "PodLister", "reflector::Store"))]
 pub struct Lister<K> {
     store: Arc<Store<K>>,
 }
@@ -33,6 +47,7 @@ impl<K: Kind> Lister<K> {
     }
 
     /// The same within one namespace; the empty one means all, as everywhere in Kubernetes.
+    #[doc(alias("NamespaceIndex", "MetaNamespaceIndexFunc"))]
     #[must_use]
     pub fn namespace<'a>(&'a self, namespace: &'a str) -> NamespaceLister<'a, K> {
         NamespaceLister {
@@ -54,6 +69,7 @@ impl<K: Kind> Lister<K> {
     ///
     /// # Errors
     /// If it is not in the cache; the error names the resource.
+    #[doc(alias = "GetByKey")]
     pub fn get_key(&self, key: &Key) -> Result<Object<K>, Error> {
         let (namespace, name) = key.parts();
         get(&self.store, namespace, name)
@@ -99,6 +115,9 @@ impl<K> fmt::Debug for Lister<K> {
 }
 
 /// A [`Lister`] of one namespace.
+///
+/// Made by [`Lister::namespace`].
+#[doc(alias("GenericNamespaceLister", "PodNamespaceLister"))]
 pub struct NamespaceLister<'a, K> {
     store: &'a Store<K>,
     namespace: &'a str,

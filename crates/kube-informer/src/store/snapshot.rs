@@ -22,6 +22,17 @@ use crate::version::Version;
 ///
 /// Taking a snapshot costs a counter, whatever the size, and it stays as it is for as long as it is held; what has
 /// changed since is then kept in both states. All reads of one snapshot are of one moment.
+///
+/// ```no_run
+/// # use k8s_openapi::api::core::v1::Pod;
+/// # fn example(pods: kube_informer::SharedInformer<Pod>) {
+/// let snapshot = pods.snapshot();
+/// println!("{} pods at {:?}", snapshot.len(), snapshot.version());
+/// let waiting = snapshot.iter().filter(|pod| pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_none()));
+/// println!("{} of them have no node", waiting.count());
+/// # }
+/// ```
+#[doc(alias("cache.Store", "ThreadSafeStore"))]
 pub struct Snapshot<K> {
     contents: Arc<Contents<K>>,
 }
@@ -121,6 +132,7 @@ impl<K> Snapshot<K> {
     }
 
     /// All objects, in the order of their keys.
+    #[doc(alias = "ListKeys")]
     pub fn sorted(&self) -> Vec<Object<K>> {
         let mut objects: Vec<_> = self.iter().collect();
         objects.sort_unstable_by(|a, b| a.key().cmp(b.key()));
@@ -223,6 +235,8 @@ impl<K> fmt::Debug for Contents<K> {
 }
 
 /// Objects of a snapshot, one after the other.
+///
+/// Made by [`Snapshot::iter`] and [`Snapshot::namespace`].
 pub struct Objects<'a, K> {
     entries: tree::Range<'a, Arc<Entry<K>>>,
     namespace: Option<&'a str>,

@@ -28,6 +28,19 @@ use crate::kind::Kind;
 ///
 /// It stands for client-go's `ListWatch` made from a REST client. Objects of `PartialObjectMeta<K>` are asked for as
 /// `PartialObjectMetadata`, so the server sends nothing else.
+///
+/// Informers make their own. It is for sources of your own that change some of what an API server says, or look at it:
+///
+/// ```no_run
+/// # use k8s_openapi::api::core::v1::Pod;
+/// # fn example(client: kube::Client) {
+/// use kube_informer::{ApiListWatch, SharedInformer};
+///
+/// let source = ApiListWatch::<Pod>::new(client, &(), Some("shop"));
+/// let pods = SharedInformer::builder_from(source, ()).build();
+/// # }
+/// ```
+#[doc(alias("NewListWatchFromClient", "cache.ListWatch"))]
 pub struct ApiListWatch<K: Kind> {
     pub(super) client: Client,
     path: Arc<str>,
@@ -142,6 +155,9 @@ impl<K: Kind> ApiListWatch<K> {
 }
 
 /// In which format objects come from the server.
+///
+/// See [`InformerBuilder::wire_format`](crate::InformerBuilder::wire_format).
+#[doc(alias = "ContentType")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WireFormat {
     /// Protobuf, for the kinds that Kubernetes brings itself: it takes the server a quarter of the time that JSON takes.

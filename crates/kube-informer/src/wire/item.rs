@@ -14,6 +14,8 @@ use crate::uid::Uid;
 use crate::version::Version;
 
 /// An object as it came: its key and version, and its body, which becomes a `K` only where someone needs one.
+///
+/// Sources make it with [`Item::json`] or [`Item::decoded`]; see [`ListWatch`](crate::ListWatch) for an example.
 pub struct Item<K> {
     key: Key,
     version: Version,

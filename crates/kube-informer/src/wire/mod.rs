@@ -36,6 +36,44 @@ pub(crate) use self::limits::{Limits, list_exceeded};
 ///
 /// Dropping a future or stream ends the request. An implementation sends one request per call, and leaves repeating,
 /// waiting and deciding to the informer.
+///
+/// A source whose objects never change:
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), kube_informer::Error> {
+/// use futures::future::BoxFuture;
+/// use futures::{FutureExt, StreamExt, stream};
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube_informer::{
+///     Error, Item, ListPart, ListRequest, ListWatch, Listing, SharedInformer, WatchRequest, Watching,
+/// };
+/// use std::time::Duration;
+///
+/// struct Fixed(&'static str);
+///
+/// impl ListWatch<ConfigMap> for Fixed {
+///     fn list(&self, _: ListRequest) -> BoxFuture<'_, Result<Listing<ConfigMap>, Error>> {
+///         let end = ListPart::End { version: "1".into(), continue_token: None };
+///         let parts = [Item::json(self.0).map(ListPart::Item), Ok(end)];
+///         async { Ok(stream::iter(parts).boxed()) }.boxed()
+///     }
+///
+///     fn watch(&self, _: WatchRequest) -> BoxFuture<'_, Result<Watching<ConfigMap>, Error>> {
+///         async { Ok(stream::pending().boxed()) }.boxed()
+///     }
+/// }
+///
+/// let map = r#"{"metadata":{"name":"a","namespace":"shop","resourceVersion":"1"}}"#;
+/// let maps = SharedInformer::builder_from(Fixed(map), ()).streaming_list(false).build();
+/// maps.start()?;
+/// maps.wait_for_sync(Duration::from_secs(30)).await?;
+/// assert!(maps.lister().namespace("shop").get("a").is_ok());
+/// maps.shutdown().await;
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias("ListerWatcher", "ListerWatcherWithContext"))]
 pub trait ListWatch<K>: Send + Sync + 'static {
     /// One list request: the items of one page, then its end.
     fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<K>, Error>>;
@@ -72,6 +110,9 @@ pub type Listing<K> = BoxStream<'static, Result<ListPart<K>, Error>>;
 pub type Watching<K> = BoxStream<'static, Result<WatchEvent<K>, Error>>;
 
 /// A list request.
+///
+/// See [`ListWatch::list`].
+#[doc(alias = "ListOptions")]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListRequest {
     /// `resourceVersion`: `"0"` for any version, a version for that or a newer one, none for the newest.
@@ -83,6 +124,9 @@ pub struct ListRequest {
 }
 
 /// A request for a list at exactly one version.
+///
+/// See [`ListWatch::list_exactly`].
+#[doc(alias = "resourceVersionMatch")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExactListRequest {
     /// `resourceVersion`: the version.
@@ -94,6 +138,9 @@ pub struct ExactListRequest {
 }
 
 /// A watch request. Bookmarks are always asked for.
+///
+/// See [`ListWatch::watch`].
+#[doc(alias = "ListOptions")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchRequest {
     /// `resourceVersion`: events after this version; none together with `initial_events` means the newest state.
@@ -105,6 +152,8 @@ pub struct WatchRequest {
 }
 
 /// A part of the answer to a list request.
+///
+/// See [`ListWatch`] for an example.
 #[derive(Debug)]
 pub enum ListPart<K> {
     /// One object.
@@ -122,6 +171,9 @@ pub enum ListPart<K> {
 }
 
 /// An event of a watch.
+///
+/// What a [`Watching`] stream gives.
+#[doc(alias = "watch.Event")]
 #[derive(Debug)]
 pub enum WatchEvent<K> {
     /// An object is new.

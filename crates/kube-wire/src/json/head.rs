@@ -8,6 +8,9 @@ use super::once::Once;
 use crate::Identity;
 
 /// Type and identity of an object.
+///
+/// Read by [`head`](super::head()).
+#[doc(alias = "TypeMeta")]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head<'a> {
     /// `apiVersion`, unless it is missing or `null`.

@@ -47,6 +47,9 @@ pub struct ListReader {
 }
 
 /// What a list says of itself, beside its items.
+///
+/// What a [`ListReader`] has read at the end.
+#[doc(alias = "ListMeta")]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListHead {
     /// `apiVersion`, unless it is missing or `null`.
@@ -64,6 +67,8 @@ pub struct ListHead {
 }
 
 /// The field `items` of a list.
+///
+/// Part of a [`ListHead`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Items {
     /// There is none: it is no list, or not a whole one.

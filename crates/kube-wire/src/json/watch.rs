@@ -6,6 +6,8 @@ use super::Error;
 use super::cursor::Cursor;
 
 /// What a watch tells: something happened to an object.
+///
+/// Read by [`watch_event`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchEvent<'a> {
     /// `ADDED`, `MODIFIED`, `DELETED`, `BOOKMARK` or `ERROR`.

@@ -58,6 +58,8 @@ pub struct ListReader {
 }
 
 /// What comes out of a list.
+///
+/// Given by a [`ListReader`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListEvent {
     /// What the list is; comes first, and once.
@@ -73,6 +75,8 @@ pub enum ListEvent {
 }
 
 /// What a list says of itself.
+///
+/// What a [`ListReader`] has read at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListMeta {
     /// The version of the collection that the list shows.

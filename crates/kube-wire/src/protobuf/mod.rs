@@ -84,6 +84,9 @@ pub fn is_known(api_version: &str, kind: &str) -> bool {
 }
 
 /// Reads an object in its envelope as JSON.
+///
+/// See [the module](self) for an example.
+#[doc(alias("runtime.Unknown", "UnmarshalProtobuf"))]
 pub fn decode(bytes: &[u8]) -> Result<Value, Error> {
     Envelope::parse(bytes)?.decode()
 }
@@ -99,6 +102,9 @@ impl Envelope<'_> {
 }
 
 /// Writes an object in its envelope. Its `apiVersion` and `kind` say what it is.
+///
+/// See [the module](self) for an example.
+#[doc(alias = "runtime.Unknown")]
 pub fn encode(object: &Value) -> Result<Vec<u8>, Error> {
     let api_version = object["apiVersion"].as_str().unwrap_or_default();
     let kind = object["kind"].as_str().unwrap_or_default();
@@ -130,6 +136,8 @@ pub fn decode_message(message: &str, bytes: &[u8]) -> Result<Value, Error> {
 }
 
 /// Writes a message that is in no envelope, by its name.
+///
+/// See [`decode_message`] for an example.
 pub fn encode_message(message: &str, value: &Value) -> Result<Vec<u8>, Error> {
     let mut encoder = Encoder::new();
     encoder.message(named(message)?, value, 0)?;

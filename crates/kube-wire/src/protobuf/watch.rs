@@ -175,6 +175,8 @@ impl FrameReader {
 ///
 /// A frame longer than `limit` is an error as soon as its length has come, so that nobody waits for it with a growing
 /// buffer.
+///
+/// [`FrameReader`] does so with whatever comes, and reads the event.
 pub fn split_frame(stream: &mut BytesMut, limit: usize) -> Result<Option<Bytes>, Error> {
     let Some(head) = stream.first_chunk::<LENGTH>() else {
         return Ok(None);

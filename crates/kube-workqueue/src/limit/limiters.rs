@@ -10,6 +10,16 @@ use super::counts::Counts;
 use crate::queue::Work;
 
 /// Twice as long after each failure of an item, up to a limit.
+///
+/// ```
+/// use kube_workqueue::{Exponential, RateLimiter};
+/// use std::time::Duration;
+///
+/// let mut limiter = Exponential::new(Duration::from_millis(5), Duration::from_millis(15));
+/// let waits = [(); 3].map(|()| limiter.when(&"a").as_millis());
+/// assert_eq!(waits, [5, 10, 15]);
+/// ```
+#[doc(alias = "TypedItemExponentialFailureRateLimiter")]
 #[derive(Debug, Clone)]
 pub struct Exponential<T> {
     first: Duration,
@@ -47,6 +57,16 @@ impl<T: Work> RateLimiter<T> for Exponential<T> {
 }
 
 /// A short wait for an item's first failures, and a long one for all others.
+///
+/// ```
+/// use kube_workqueue::{FastSlow, RateLimiter};
+/// use std::time::Duration;
+///
+/// let mut limiter = FastSlow::new(Duration::from_secs(1), Duration::from_secs(60), 2);
+/// let waits = [(); 3].map(|()| limiter.when(&"a").as_secs());
+/// assert_eq!(waits, [1, 1, 60]);
+/// ```
+#[doc(alias = "TypedItemFastSlowRateLimiter")]
 #[derive(Debug, Clone)]
 pub struct FastSlow<T> {
     fast: Duration,
@@ -87,6 +107,9 @@ impl<T: Work> RateLimiter<T> for FastSlow<T> {
 }
 
 /// So many a second for all items together, after some that need not wait: a token bucket.
+///
+/// See [`default_limiter`](crate::default_limiter), which has one.
+#[doc(alias = "TypedBucketRateLimiter")]
 #[derive(Debug, Clone)]
 pub struct Bucket {
     interval: Duration,
@@ -130,6 +153,18 @@ impl<T> RateLimiter<T> for Bucket {
 }
 
 /// The longest wait of several limiters, each of which counts.
+///
+/// ```
+/// use kube_workqueue::{Exponential, FastSlow, MaxOf, RateLimiter};
+/// use std::time::Duration;
+///
+/// let mut limiter = MaxOf::new()
+///     .and(Exponential::new(Duration::from_secs(1), Duration::from_secs(60)))
+///     .and(FastSlow::new(Duration::ZERO, Duration::from_secs(10), 1));
+/// let waits = [(); 2].map(|()| limiter.when(&"a").as_secs());
+/// assert_eq!(waits, [1, 10]);
+/// ```
+#[doc(alias = "TypedMaxOfRateLimiter")]
 pub struct MaxOf<T> {
     limiters: Vec<Box<dyn RateLimiter<T>>>,
 }
@@ -181,6 +216,17 @@ impl<T> fmt::Debug for MaxOf<T> {
 }
 
 /// Another limiter's wait, but never more than this.
+///
+/// ```
+/// use kube_workqueue::{Exponential, MaxWait, RateLimiter};
+/// use std::time::Duration;
+///
+/// let slow = Exponential::new(Duration::from_secs(40), Duration::from_secs(3_600));
+/// let mut limiter = MaxWait::new(slow, Duration::from_secs(60));
+/// let waits = [(); 2].map(|()| limiter.when(&"a").as_secs());
+/// assert_eq!(waits, [40, 60]);
+/// ```
+#[doc(alias = "TypedWithMaxWaitRateLimiter")]
 #[derive(Debug, Clone)]
 pub struct MaxWait<L> {
     limiter: L,
@@ -210,6 +256,15 @@ impl<T, L: RateLimiter<T>> RateLimiter<T> for MaxWait<L> {
 }
 
 /// Another limiter's wait and a random part of it on top, so that items that failed together do not come back together.
+///
+/// ```
+/// use kube_workqueue::{Exponential, Jittered, RateLimiter};
+/// use std::time::Duration;
+///
+/// let exact = Exponential::new(Duration::from_secs(10), Duration::from_secs(60));
+/// let mut limiter = Jittered::new(exact, 0.5);
+/// assert!((10..=15).contains(&limiter.when(&"a").as_secs()));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Jittered<L> {
     limiter: L,

@@ -13,6 +13,31 @@ use crate::queue::Work;
 /// Says how long an item has to wait before it is worked on again.
 ///
 /// Users implement it as they like. It stands for client-go's `TypedRateLimiter`.
+///
+/// ```
+/// use kube_workqueue::{RateLimiter, WorkQueue};
+/// use std::time::Duration;
+///
+/// /// A second, each time.
+/// struct Patient;
+///
+/// impl RateLimiter<String> for Patient {
+///     fn when(&mut self, _: &String) -> Duration {
+///         Duration::from_secs(1)
+///     }
+///
+///     fn forget(&mut self, _: &String) {}
+///
+///     fn requeues(&self, _: &String) -> u32 {
+///         0
+///     }
+/// }
+///
+/// let queue = WorkQueue::with_limiter("websites", Patient);
+/// queue.add_rate_limited("shop/cart".to_owned());
+/// assert_eq!(queue.delayed(), 1);
+/// ```
+#[doc(alias = "TypedRateLimiter")]
 pub trait RateLimiter<T>: Send + 'static {
     /// Counts a failure of the item, and says how long it has to wait.
     fn when(&mut self, item: &T) -> Duration;
@@ -26,6 +51,7 @@ pub trait RateLimiter<T>: Send + 'static {
 
 /// client-go's default for controllers: five milliseconds after the first failure and twice as much after each further one,
 /// up to a thousand seconds; and all items together ten times a second, after a hundred that need not wait.
+#[doc(alias("DefaultTypedControllerRateLimiter", "DefaultControllerRateLimiter"))]
 #[must_use]
 pub fn default_limiter<T: Work>() -> MaxOf<T> {
     MaxOf::new()

@@ -51,6 +51,9 @@ use crate::builder::QueueBuilder;
 use crate::queue::Work;
 
 /// Metrics on a registry, for queues to show themselves on. Clones are the same.
+///
+/// See [the module](self) for an example.
+#[doc(alias("MetricsProvider", "SetProvider"))]
 #[derive(Clone)]
 pub struct Metrics {
     names: Arc<Names>,

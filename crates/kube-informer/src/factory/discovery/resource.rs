@@ -5,6 +5,10 @@ use std::fmt;
 use kube::api::ApiResource;
 
 /// A resource that a server serves, by all its names.
+///
+/// Found by [`SharedInformerFactory::discover`](crate::SharedInformerFactory::discover), and by [`Discovery`](crate::Discovery)
+/// in everything that a server serves.
+#[doc(alias("APIResource", "RESTMapping"))]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiscoveredResource {
     pub(super) names: ApiResource,

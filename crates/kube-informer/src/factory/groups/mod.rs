@@ -34,6 +34,14 @@ pub use self::table::*;
 /// A built-in kind in a factory: its informer and its lister.
 ///
 /// It stands for what client-go calls `DeploymentInformer`, `PodInformer` and so on.
+///
+/// ```no_run
+/// # fn example(factory: &kube_informer::SharedInformerFactory) {
+/// let deployments = factory.apps().v1().deployments();
+/// let (informer, lister) = (deployments.informer(), deployments.lister());
+/// # }
+/// ```
+#[doc(alias("DeploymentInformer", "PodInformer", "GenericInformer"))]
 pub struct BuiltIn<'a, K> {
     factory: &'a SharedInformerFactory,
     kind: PhantomData<fn() -> K>,

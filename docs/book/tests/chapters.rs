@@ -1,0 +1,49 @@
+//! What is to be true of the book: every chapter is in its table of contents and is a test, and every block of code says what
+//! it is.
+
+#[path = "markdown/mod.rs"]
+mod markdown;
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use book::CHAPTERS;
+use markdown::{Document, all, blocks, root};
+
+#[test]
+fn every_chapter_is_in_the_summary_and_a_test() {
+    let folder = root().join("docs/book/src");
+    let summary = Document::read(&folder.join("SUMMARY.md"));
+    let told: Vec<&str> = summary.links.iter().map(String::as_str).collect();
+    let mut tested = CHAPTERS.to_vec();
+    tested.sort_unstable();
+
+    let mut sorted = told.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, tested, "chapters of SUMMARY.md and of lib.rs");
+
+    let written: BTreeSet<String> = all()
+        .iter()
+        .filter_map(|file| file.strip_prefix(&folder).ok())
+        .map(|file| file.display().to_string())
+        .filter(|name| name != "SUMMARY.md")
+        .collect();
+    let tested: BTreeSet<String> = tested.into_iter().map(str::to_owned).collect();
+    assert_eq!(written, tested, "files in docs/book/src and chapters of lib.rs");
+}
+
+/// Rust is compiled, and run where it needs no cluster of the reader's: no other attribute would mean either.
+#[test]
+fn every_block_says_what_it_is_and_no_program_is_left_out() {
+    const LANGUAGES: &[&str] = &["rust", "rust,no_run", "go", "sh", "text", "toml", "yaml"];
+    let mut wrong = Vec::new();
+    for chapter in CHAPTERS {
+        let text = fs::read_to_string(root().join("docs/book/src").join(chapter)).expect("a chapter");
+        for block in blocks(&text) {
+            if !LANGUAGES.contains(&block.as_str()) {
+                wrong.push(format!("{chapter}: a block of `{block}`"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

@@ -1,0 +1,247 @@
+//! `cargo xtask package`: whether the crates are ready to be published, and what would be in them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::ci::Verdict;
+use crate::packages::{Package, published};
+use crate::{Outcome, process, toolchain};
+
+/// The largest file that has a reason to be in a package: the tables of kinds and messages.
+const LARGEST_FILE: u64 = 256 * 1024;
+
+/// As large as a package may become; the registry's limit is ten times as much.
+const LARGEST_PACKAGE: u64 = 1024 * 1024;
+
+/// What a package has to have beside its code.
+const NEEDED: [&str; 3] = ["Cargo.toml", "LICENSE", "README.md"];
+
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    /// Do not build the crates from what is in their packages, which takes minutes the first time
+    #[arg(long)]
+    no_verify: bool,
+}
+
+pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
+    let packages = published(root)?;
+    for package in &packages {
+        manifest_is_complete(package)?;
+        if package.is_library {
+            features_are_told(package, &fs::read_to_string(package.folder.join("src/lib.rs"))?)?;
+        }
+    }
+    let mut cargo = process::cargo(root);
+    // What is not committed yet is checked, too: this publishes nothing.
+    cargo.args(["package", "--quiet", "--allow-dirty"]);
+    if options.no_verify {
+        cargo.arg("--no-verify");
+    }
+    for package in &packages {
+        cargo.args(["--package", &package.name]);
+    }
+    process::run(&mut cargo)?;
+    for package in &packages {
+        let files = files(root, package)?;
+        contents_are_right(package, &files)?;
+        let size = fs::metadata(archive(root, package))?.len();
+        if size > LARGEST_PACKAGE {
+            return Err(format!("{}: the package has {} KiB", package.name, size / 1024).into());
+        }
+        println!(
+            "{:18} {:3} files, {:4} KiB packed",
+            package.name,
+            files.len(),
+            size / 1024
+        );
+    }
+    Ok(())
+}
+
+/// The step of CI. It builds, because nothing else finds a file that the code includes and the package lacks; what the crates
+/// depend on is built once and kept.
+pub(crate) fn step(root: &Path) -> Outcome<Verdict> {
+    run(root, &Options { no_verify: false })?;
+    Ok(Verdict::Passed)
+}
+
+/// What the registry and docs.rs show, and what cargo itself only warns of.
+fn manifest_is_complete(package: &Package) -> Outcome {
+    let name = &package.name;
+    for field in ["description", "license", "repository", "readme", "rust_version"] {
+        if package.field(field).as_str().is_none_or(str::is_empty) {
+            return Err(format!("{name}: the manifest has no {field}").into());
+        }
+    }
+    for (field, most) in [("keywords", 5), ("categories", 5)] {
+        let count = package.field(field).as_array().map_or(0, Vec::len);
+        if !(1..=most).contains(&count) {
+            return Err(format!("{name}: {count} {field}, but there must be 1 to {most}").into());
+        }
+    }
+    if package.is_library && package.field("metadata")["docs"]["rs"].is_null() {
+        return Err(
+            format!("{name}: docs.rs is not told what to document ([package.metadata.docs.rs])").into(),
+        );
+    }
+    // A path alone means nothing to the registry.
+    let dependencies = package.field("dependencies").as_array().into_iter().flatten();
+    for dependency in dependencies.filter(|dependency| dependency["path"].is_string()) {
+        if dependency["req"] == "*" {
+            return Err(format!("{name}: the dependency {} has no version", dependency["name"]).into());
+        }
+    }
+    Ok(())
+}
+
+/// Each feature stands in the crate's own documentation, which is all that its users see on docs.rs.
+fn features_are_told(package: &Package, documentation: &str) -> Outcome {
+    let told = |feature: &str| {
+        let line = format!("//! - `{feature}`");
+        documentation.lines().any(|told| told.starts_with(&line))
+    };
+    // Those that begin with `__` are nothing for users.
+    let mut features = package
+        .features
+        .iter()
+        .filter(|feature| !feature.starts_with("__"));
+    match features.find(|feature| !told(feature)) {
+        Some(feature) => Err(format!(
+            "{}: nothing is said of the feature `{feature}` under `# Features` in src/lib.rs",
+            package.name
+        )
+        .into()),
+        None => Ok(()),
+    }
+}
+
+fn files(root: &Path, package: &Package) -> Outcome<Vec<String>> {
+    let list = ["package", "--list", "--allow-dirty", "--package", &package.name];
+    let told = process::read(process::cargo(root).args(list))?;
+    Ok(told.lines().map(str::to_owned).collect())
+}
+
+fn contents_are_right(package: &Package, files: &[String]) -> Outcome {
+    let name = &package.name;
+    for needed in NEEDED {
+        if !files.iter().any(|file| file == needed) {
+            return Err(format!("{name}: the package has no {needed}").into());
+        }
+    }
+    for file in files {
+        if let Some(why) = unwanted(file) {
+            return Err(format!("{name}: {file} is in the package, but {why}").into());
+        }
+        // What cargo makes itself is not in the folder.
+        let size = fs::metadata(package.folder.join(file)).map_or(0, |file| file.len());
+        if size > LARGEST_FILE && file != "Cargo.lock" {
+            return Err(format!("{name}: {file} has {} KiB and is in the package", size / 1024).into());
+        }
+    }
+    Ok(())
+}
+
+fn unwanted(file: &str) -> Option<&'static str> {
+    let is_code = Path::new(file)
+        .extension()
+        .is_some_and(|extension| extension == "rs");
+    let mut folders = file.split('/');
+    match folders.clone().next() {
+        Some("tests" | "benches") => Some("tests and benchmarks stay in the repository"),
+        _ if !is_code && folders.any(|folder| ["testdata", "corpus"].contains(&folder)) => {
+            Some("test data stays in the repository")
+        }
+        _ => None,
+    }
+}
+
+fn archive(root: &Path, package: &Package) -> PathBuf {
+    let version = package.field("version").as_str().unwrap_or_default();
+    let folder = toolchain::target(root).join("package");
+    folder.join(format!("{}-{version}.crate", package.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn judged(change: impl FnOnce(&mut Value)) -> String {
+        let mut manifest = json!({
+            "name": "example",
+            "manifest_path": "/example/Cargo.toml",
+            "description": "An example",
+            "license": "Apache-2.0",
+            "repository": "https://example.com",
+            "readme": "README.md",
+            "rust_version": "1.95",
+            "keywords": ["example"],
+            "categories": ["encoding"],
+            "metadata": { "docs": { "rs": { "all-features": true } } },
+            "targets": [{ "kind": ["lib"] }],
+            "dependencies": [{ "name": "other", "path": "/other", "req": "^1.0" }],
+        });
+        change(&mut manifest);
+        let package = Package::of(&manifest).expect("a package");
+        match manifest_is_complete(&package) {
+            Ok(()) => "complete".to_owned(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn what_a_manifest_lacks_is_named() {
+        assert_eq!(judged(|_| ()), "complete");
+        assert_eq!(
+            judged(|manifest| manifest["description"] = Value::Null),
+            "example: the manifest has no description"
+        );
+        assert_eq!(
+            judged(|manifest| manifest["keywords"] = json!([])),
+            "example: 0 keywords, but there must be 1 to 5"
+        );
+        assert_eq!(
+            judged(|manifest| manifest["dependencies"][0]["req"] = json!("*")),
+            "example: the dependency \"other\" has no version"
+        );
+        assert!(judged(|manifest| manifest["metadata"] = Value::Null).contains("docs.rs"));
+    }
+
+    #[test]
+    fn a_feature_that_is_not_told_is_named() {
+        let package = Package::of(&json!({
+            "name": "example",
+            "manifest_path": "/example/Cargo.toml",
+            "features": { "default": [], "metrics": [], "__hidden": [] },
+        }))
+        .expect("a package");
+        let told = "//! # Features\n//! - `metrics`: figures\n";
+        assert!(features_are_told(&package, told).is_ok());
+        let error = features_are_told(&package, "//! # Features\n").expect_err("nothing is told");
+        assert!(error.to_string().contains("`metrics`"), "{error}");
+    }
+
+    #[test]
+    fn tests_and_their_data_are_not_packed() {
+        for file in [
+            "tests/all.rs",
+            "benches/one.rs",
+            "src/crd/testdata/a.jsonl",
+            "src/corpus/a.json",
+        ] {
+            assert!(unwanted(file).is_some(), "{file}");
+        }
+        for file in [
+            "src/lib.rs",
+            "src/store/tests.rs",
+            "src/corpus/mod.rs",
+            "examples/first.rs",
+            "README.md",
+        ] {
+            assert_eq!(unwanted(file), None, "{file}");
+        }
+    }
+}
