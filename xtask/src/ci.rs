@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 
 use crate::{
-    Outcome, browser, deny, features, go, package, pins, process, real_server, semver, soak, tables, test, toolchain,
+    Outcome, browser, deny, features, go, package, pins, process, real_server, semver, soak, tables, test,
+    toolchain,
 };
 
 /// The steps in the order in which a mistake is cheapest to find.
