@@ -126,3 +126,37 @@ async fn it_can_be_used_by_keyboard_and_by_ear() {
     assert_eq!(focus, "name=cart");
     scene.close().await;
 }
+
+#[tokio::test]
+async fn what_is_typed_in_haste_is_not_forgotten() {
+    let Some(scene) = Scene::open(1280, 900).await else {
+        return;
+    };
+    scene.go("#/informer/pods").await;
+    scene
+        .browser
+        .until("document.querySelector('tr[data-key]')")
+        .await;
+    // Two fields one after the other, and a new picture of the page, before anything is asked for.
+    let haste = "(() => {
+        for (const [name, text] of [['labels', 'app=cart'], ['namespace', 'shop']]) {
+          const field = document.querySelector(`input[name=${name}]`);
+          field.value = text;
+          field.dispatchEvent(new Event('input', { bubbles: true }));
+        }
+        dispatchEvent(new Event('resize'));
+        return document.querySelector('input[name=labels]').value;
+      })()";
+    assert_eq!(scene.browser.eval(haste).await, "app=cart");
+    scene
+        .browser
+        .until("location.hash.includes('namespace=shop')")
+        .await;
+    let hash = scene.browser.eval("location.hash").await;
+    assert!(
+        hash.as_str()
+            .is_some_and(|hash| hash.contains("labels=app%3Dcart")),
+        "{hash}"
+    );
+    scene.close().await;
+}

@@ -727,25 +727,29 @@ function informerView(here, one) {
   ];
 }
 
+/** What was typed into filters and is not asked for yet; it is shown all the same. */
+let typed = new Map();
 let typing = null;
 
 /** Another filter, a moment after the last key. */
-function filterBy(name, value, at_once) {
+function filterBy(name, value, atOnce) {
   clearTimeout(typing);
+  typed.set(name, value);
   typing = setTimeout(() => {
     const here = place();
     const parameters = new URLSearchParams(here.parameters);
-    if (value) parameters.set(name, value); else parameters.delete(name);
-    if (name !== "offset") parameters.delete("offset");
+    for (const [name, value] of typed) {
+      if (value) parameters.set(name, value); else parameters.delete(name);
+      if (name !== "offset") parameters.delete("offset");
+    }
+    typed = new Map();
     history.replaceState(null, "", address(here.informer, here.key, parameters));
     look();
-  }, at_once ? 0 : 200);
+  }, atOnce ? 0 : 200);
 }
 
 function objectsPanel(here, one) {
-  const asked = (name) => here.parameters.get(name) || "";
-  const question = new URLSearchParams(here.parameters);
-  question.set("informer", one.id);
+  const asked = (name) => (typed.has(name) ? typed.get(name) : here.parameters.get(name)) || "";
   const found = known.objects && known.objects.question.includes(`informer=${encodeURIComponent(one.id)}`) ? known.objects : null;
   const [index, ...rest] = asked("index").split("=");
   const input = (name, label, example, kind) => h("label", { class: kind }, label,
@@ -892,6 +896,8 @@ dark.addEventListener("change", () => setTheme(remembered()));
 document.addEventListener("visibilitychange", look);
 addEventListener("resize", draw);
 addEventListener("hashchange", () => {
+  clearTimeout(typing);
+  typed = new Map();
   known.hover = null;
   draw();
   document.getElementById("main").focus({ preventScroll: true });
