@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 
 use crate::{
-    Outcome, deny, features, go, package, pins, process, real_server, semver, soak, tables, test, toolchain,
+    Outcome, browser, deny, features, go, package, pins, process, real_server, semver, soak, tables, test,
+    toolchain,
 };
 
 /// The steps in the order in which a mistake is cheapest to find.
@@ -65,6 +66,11 @@ const STEPS: &[Step] = &[
     Step {
         name: "test",
         action: Action::Chore(all_tests),
+    },
+    // After `test`, which leaves out what it has no browser for: this brings one.
+    Step {
+        name: "browser",
+        action: Action::Chore(browser::tests),
     },
     // Caches that keep bytes, with both formats; what `test` runs keeps objects that came as protobuf.
     Step {

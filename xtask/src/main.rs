@@ -2,6 +2,7 @@
 
 mod bench;
 mod book;
+mod browser;
 mod cache;
 mod chaos;
 mod ci;
@@ -71,6 +72,8 @@ enum Chore {
     Semver,
     /// Draw the README's picture of the demo
     Picture,
+    /// Take the README's pictures of the dashboard, with Chromium
+    Screenshots,
     /// Write the tables of built-in kinds, of what the embedded server serves, and of protobuf messages
     Tables {
         /// Only say whether the tables are up to date
@@ -95,6 +98,7 @@ fn main() -> ExitCode {
         Chore::Package(options) => package::run(&root, &options),
         Chore::Semver => semver::run(&root),
         Chore::Picture => picture::run(&root),
+        Chore::Screenshots => browser::screenshots(&root),
         Chore::Tables { check } => tables::run(&root, pins::KUBERNETES, check),
     };
     match outcome {

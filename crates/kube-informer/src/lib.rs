@@ -41,7 +41,7 @@
 //! | working on what changed | [`enqueue_keys`], [`enqueue_owners`], [`enqueue_mapped`]; `WorkQueue` and `workers` in the [`prelude`] |
 //! | reading your own writes | [`SharedInformer::wait_for_write`] |
 //! | a cache that takes a tenth of the memory | [`Form`], [`Skip`] |
-//! | how it is | [`Readiness`], [`Status`], [`SharedInformer::check_consistency`], `metrics` |
+//! | how it is | [`Readiness`], [`Status`], [`SharedInformer::check_consistency`], `metrics`, `dashboard` |
 //! | what went wrong | [`Error`] |
 //! | a client that suits many watches | [`default_client`], [`watching_client`] |
 //! | objects from elsewhere than an API server | [`ListWatch`] |
@@ -62,6 +62,7 @@
 //!
 //! # Features
 //! None is on unless you say so.
+//! - `dashboard`: a page that shows informers at work: see `dashboard`.
 //! - `metrics`: metrics of informers, work queues and workers, on a registry of yours: see `metrics`.
 //!
 //! Which Kubernetes the types are of is chosen by your program, with a feature of `k8s-openapi` such as `v1_36`.
@@ -74,6 +75,8 @@
 
 mod client;
 mod controller;
+#[cfg(feature = "dashboard")]
+pub mod dashboard;
 mod delta_fifo;
 mod enqueue;
 mod error;

@@ -60,6 +60,7 @@ pub mod metrics;
 #[path = "metrics/none.rs"]
 mod metrics;
 mod queue;
+mod stats;
 mod sync;
 mod wait;
 mod waiters;
@@ -69,5 +70,6 @@ pub use builder::QueueBuilder;
 pub use item::Item;
 pub use limit::{Bucket, Exponential, FastSlow, Jittered, MaxOf, MaxWait, RateLimiter, default_limiter};
 pub use queue::{AddOptions, Leftover, Work, WorkQueue};
+pub use stats::QueueStats;
 pub use tokio_util::sync::CancellationToken;
 pub use workers::{IntoOutcome, Outcome, Task, Workers, workers};

@@ -13,6 +13,7 @@ use crate::core::{Added, Core, Nanos, SlotId, Turn};
 use crate::item::Item;
 use crate::limit::RateLimiter;
 use crate::metrics::Meter;
+use crate::stats::Tally;
 use crate::sync::{Instant, Mutex, Notify, sleep_until, timeout};
 use crate::wait::{Looked, Wait};
 use crate::waiters::Waiters;
@@ -69,6 +70,9 @@ pub(crate) struct Shared<T> {
     limiter: Mutex<Box<dyn RateLimiter<T>>>,
     /// None if nobody wants to know.
     pub(crate) meter: Option<Meter>,
+    /// Whether it is kept in mind since when items are in line.
+    pub(crate) is_timed: bool,
+    pub(crate) tally: Tally,
     /// Told when nothing is left to work on, or a drain is to end.
     idle: Notify,
     pub(crate) began: Instant,
@@ -205,8 +209,12 @@ impl<T: Work> WorkQueue<T> {
         let (added, called) = {
             let mut state = self.shared.state.lock();
             let added = if delay.is_zero() {
-                // Only the meter asks how long an item was in line, and clocks are slow.
-                let now = self.shared.meter.as_ref().map_or(0, |_| self.shared.now());
+                // Few ask how long an item was in line, and clocks are slow.
+                let now = if self.shared.is_timed {
+                    self.shared.now()
+                } else {
+                    0
+                };
                 state.core.add(item, now, options.priority)
             } else {
                 let at = self.shared.now().saturating_add(nanos(delay));
@@ -219,11 +227,11 @@ impl<T: Work> WorkQueue<T> {
             };
             (added, called)
         };
-        if let Some(meter) = &self.shared.meter
-            && is_retry
-            && added != Added::Refused
-        {
-            meter.retried();
+        if is_retry && added != Added::Refused {
+            self.shared.tally.retried();
+            if let Some(meter) = &self.shared.meter {
+                meter.retried();
+            }
         }
         wake(called);
     }
@@ -390,17 +398,25 @@ impl<T> Shared<T> {
 }
 
 impl<T: Work> Shared<T> {
-    pub(crate) fn new(name: String, limiter: Box<dyn RateLimiter<T>>, meter: Option<Meter>) -> Shared<T> {
+    pub(crate) fn new(
+        name: String,
+        limiter: Box<dyn RateLimiter<T>>,
+        meter: Option<Meter>,
+        timed: bool,
+    ) -> Shared<T> {
+        let is_timed = timed || meter.is_some();
         Shared {
             name,
             state: Mutex::new(State {
-                core: Core::new(meter.is_some()),
+                core: Core::new(is_timed),
                 waiters: Waiters::new(),
                 watched: None,
                 shutdowns: 0,
             }),
             limiter: Mutex::new(limiter),
             meter,
+            is_timed,
+            tally: Tally::default(),
             idle: Notify::new(),
             began: Instant::now(),
         }

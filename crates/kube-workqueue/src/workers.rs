@@ -16,6 +16,7 @@ use tracing::Instrument;
 use crate::item::Item;
 use crate::metrics::Verdict;
 use crate::queue::{AddOptions, Leftover, Work, WorkQueue};
+use crate::stats::Attempted;
 
 /// How long a stop waits for what is in line and worked on, unless told otherwise.
 const GRACE: Duration = Duration::from_secs(30);
@@ -298,6 +299,11 @@ where
         if let Some(meter) = &queue.shared.meter {
             meter.judged(Verdict::of(outcome));
         }
+        queue.shared.tally.attempted(match outcome {
+            Ok(Outcome::Done | Outcome::RequeueAfter(_)) => Attempted::Done,
+            Ok(Outcome::Requeue) | Err(_) => Attempted::Failed,
+            Ok(Outcome::GiveUp(_)) => Attempted::GivenUp,
+        });
         let options = AddOptions::new().priority(item.priority());
         match outcome {
             Ok(Outcome::Done | Outcome::GiveUp(_)) => queue.forget(&item),

@@ -1,9 +1,12 @@
 //! `kubectl-informer`: see informers at work.
 //!
-//! A kubectl plugin by its name (`kubectl informer …`) and a program on its own. For now it has one command, `demo`, which
-//! starts an embedded API server, lets a small town of workloads live on it, and shows what happens.
+//! A kubectl plugin by its name (`kubectl informer …`) and a program on its own. `demo` starts an
+//! embedded API server, lets a small town of workloads live on it, and shows what happens; `serve` shows a cluster's resources
+//! on a dashboard.
 
+mod cluster;
 mod demo;
+mod serve;
 
 use std::process::ExitCode;
 
@@ -21,12 +24,16 @@ struct Options {
 enum Command {
     /// Start an embedded API server with a lively cluster on it, and show what happens. Nothing needs to be installed.
     Demo(demo::Options),
+    Serve(serve::Options),
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let Command::Demo(options) = Options::parse().command;
-    match demo::run(options).await {
+    let ended = match Options::parse().command {
+        Command::Demo(options) => demo::run(options).await,
+        Command::Serve(options) => serve::run(options).await,
+    };
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("kubectl-informer: {}", chain(&*error));

@@ -19,6 +19,8 @@ pub(super) trait Member: Send + Sync {
     fn synced(&self) -> BoxFuture<'_, Result<(), Error>>;
     fn wait_for_sync(&self, timeout: Duration) -> BoxFuture<'_, Result<(), Error>>;
     fn shutdown(&self) -> BoxFuture<'_, ()>;
+    #[cfg(feature = "dashboard")]
+    fn view(&self) -> std::sync::Arc<dyn crate::dashboard::View>;
 }
 
 impl<K: Kind> Member for SharedInformer<K> {
@@ -57,5 +59,10 @@ impl<K: Kind> Member for SharedInformer<K> {
 
     fn shutdown(&self) -> BoxFuture<'_, ()> {
         Box::pin(SharedInformer::shutdown(self))
+    }
+
+    #[cfg(feature = "dashboard")]
+    fn view(&self) -> std::sync::Arc<dyn crate::dashboard::View> {
+        crate::dashboard::metadata_of(self)
     }
 }

@@ -238,6 +238,13 @@ impl SharedInformerFactory {
         members.iter().map(|member| member.status()).collect()
     }
 
+    /// Each informer, for the dashboard.
+    #[cfg(feature = "dashboard")]
+    pub(crate) fn views(&self) -> Vec<Arc<dyn crate::dashboard::View>> {
+        let registry = self.shared.registry.lock();
+        registry.members().map(|member| member.view()).collect()
+    }
+
     fn started(&self) -> Result<Vec<Arc<dyn Member>>, Error> {
         let registry = self.shared.registry.lock();
         let started: Vec<_> = registry

@@ -326,6 +326,12 @@ impl<K: Kind> SharedInformer<K> {
         self.before_start(|hooks| hooks.set_transform(transform))
     }
 
+    /// The same for all clones, and for no other informer that lives.
+    #[cfg(feature = "dashboard")]
+    pub(crate) fn identity(&self) -> usize {
+        Arc::as_ptr(&self.shared).addr()
+    }
+
     fn before_start(&self, set: impl FnOnce(&mut Hooks<K>)) -> Result<(), Error> {
         let lifecycle = self.shared.lifecycle.lock();
         lifecycle.before_start().map_err(|problem| self.error(problem))?;

@@ -32,6 +32,8 @@ pub(crate) struct Core<T> {
     again: usize,
     /// Adds that were not folded into an earlier one, and not asked for yet.
     adds: u64,
+    /// Those that were asked for.
+    told_adds: u64,
     closed: bool,
 }
 
@@ -77,6 +79,7 @@ impl<T: Clone + Eq + Hash> Core<T> {
             running: 0,
             again: 0,
             adds: 0,
+            told_adds: 0,
             closed: false,
         }
     }
@@ -211,7 +214,18 @@ impl<T: Clone + Eq + Hash> Core<T> {
 
     /// How many adds were not folded into an earlier one, since this was last asked.
     pub(crate) fn take_adds(&mut self) -> u64 {
+        self.told_adds += self.adds;
         mem::take(&mut self.adds)
+    }
+
+    /// How many adds there were at all.
+    pub(crate) fn all_adds(&self) -> u64 {
+        self.told_adds + self.adds
+    }
+
+    /// Since when the first in line are there; of several priorities, the longest.
+    pub(crate) fn oldest(&self) -> Option<Nanos> {
+        self.ready.heads().map(|head| self.slots.since(head)).min()
     }
 
     pub(crate) fn running(&self) -> usize {

@@ -39,6 +39,12 @@ impl Ready {
         self.len
     }
 
+    /// The first of each priority.
+    pub(super) fn heads(&self) -> impl Iterator<Item = SlotId> {
+        let heads = self.levels.iter().map(|level| level.head);
+        heads.filter(|head| *head != NONE).map(SlotId)
+    }
+
     /// Puts an item at the end of its priority's line.
     pub(super) fn push<T: Eq + Hash>(&mut self, slots: &mut Slots<T>, id: SlotId, priority: i32) {
         if self.len == 0

@@ -26,6 +26,8 @@ mod limit;
 mod metrics;
 #[path = "../../src/queue.rs"]
 mod queue;
+#[path = "../../src/stats.rs"]
+mod stats;
 mod sync;
 #[path = "../../src/wait.rs"]
 mod wait;

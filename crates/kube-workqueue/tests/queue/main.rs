@@ -7,6 +7,7 @@ mod line;
 mod many;
 mod priorities;
 mod spans;
+mod stats;
 mod work;
 
 use std::time::Duration;

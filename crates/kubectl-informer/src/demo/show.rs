@@ -5,22 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use kube::Client;
 use kube::api::DynamicObject;
-use kube::core::{ApiResource, GroupVersionKind};
 use kube_embedded::Server;
+use kube_informer::dashboard::DashboardServer;
 use kube_informer::{Event, HandlerOptions, Object, SharedInformer};
 use serde_json::Value;
 
 use super::Outcome;
-
-/// The kinds that are shown.
-const KINDS: [(&str, &str, &str, &str); 4] = [
-    ("", "v1", "Node", "nodes"),
-    ("", "v1", "Pod", "pods"),
-    ("apps", "v1", "Deployment", "deployments"),
-    ("demo.example", "v1", "Backup", "backups"),
-];
 
 #[derive(Clone, Copy)]
 enum Sign {
@@ -40,13 +31,18 @@ impl Show {
         Show { colours }
     }
 
-    pub(super) fn welcome(&self, server: &Server, kubeconfig: &Path) {
+    pub(super) fn welcome(&self, server: &Server, dashboard: &DashboardServer, kubeconfig: &Path) {
         let bold = |text: &str| self.paint("1", text);
         line(&format!(
             "{} Kubernetes {} at {}",
             bold("embedded API server:"),
             kube_embedded::KUBERNETES_VERSION,
             server.url()
+        ));
+        line(&format!(
+            "{} informers, caches and queues live at {}",
+            bold("dashboard:"),
+            dashboard.url()
         ));
         line(&format!(
             "{} KUBECONFIG={} kubectl get pods -A --watch",
@@ -68,14 +64,14 @@ impl Show {
     }
 
     /// Prints every change, from the beginning, for as long as it is awaited.
-    pub(super) async fn follow(&self, client: Client) -> Outcome {
+    pub(super) async fn follow<const KINDS: usize>(
+        &self,
+        informers: [(&'static str, &SharedInformer<DynamicObject>); KINDS],
+    ) -> Outcome {
         let mut streams = Vec::new();
-        for (group, version, kind, plural) in KINDS {
-            let resource =
-                ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural);
-            let informer = SharedInformer::<DynamicObject>::builder_with(client.clone(), resource).build();
-            let events = informer.events_with(HandlerOptions::new().every_event())?;
-            informer.start()?;
+        for (kind, informer) in informers {
+            let options = HandlerOptions::new().name("print").every_event();
+            let events = informer.events_with(options)?;
             informer.wait_for_sync(Duration::from_secs(30)).await?;
             for object in &informer.snapshot().sorted() {
                 self.change(Sign::Added, kind, object, &state(kind, &object.data));

@@ -73,6 +73,13 @@ impl Town {
             town.apply("", "v1", "Node", "nodes", None, &node).await?;
             town.set_node(name, true).await?;
         }
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret", "type": "Opaque",
+            "metadata": { "name": "checkout-credentials", "namespace": "shop", "labels": { "app": "checkout" } },
+            "stringData": { "user": "checkout", "password": "correct horse battery staple" },
+        });
+        town.apply("", "v1", "Secret", "secrets", Some("shop"), &secret)
+            .await?;
         for (namespace, name, images) in APPLICATIONS {
             let object = deployment(namespace, name, images[0], 2);
             town.apply(

@@ -1,0 +1,102 @@
+//! Who may ask, and what browsers are told to refuse.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::header::{self, HeaderName, HeaderValue};
+use http::{HeaderMap, StatusCode};
+
+/// By which names the dashboard may be asked for. A page of another site can make a name of its own lead to a loopback
+/// address, and would then be allowed to read the answers; but the name goes along with the request.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Hosts {
+    /// None means any.
+    allowed: Option<Vec<String>>,
+}
+
+impl Hosts {
+    pub(super) fn only(names: Vec<String>) -> Hosts {
+        Hosts { allowed: Some(names) }
+    }
+
+    /// The names of the machine itself.
+    pub(super) fn loopback() -> Vec<String> {
+        ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned).into()
+    }
+
+    fn allows(&self, headers: &HeaderMap, authority: Option<&str>) -> bool {
+        let Some(allowed) = &self.allowed else { return true };
+        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let Some(host) = host.or(authority) else {
+            return false;
+        };
+        let name = match host.rfind(':') {
+            // The last colon of an IPv6 address in brackets is in them.
+            Some(colon) if !host[colon..].contains(']') => &host[..colon],
+            _ => host,
+        };
+        allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(name))
+    }
+}
+
+const HEADERS: [(HeaderName, &str); 6] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::CACHE_CONTROL, "no-store"),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        "same-origin",
+    ),
+];
+
+pub(super) async fn guard(State(hosts): State<Arc<Hosts>>, request: Request, next: Next) -> Response {
+    let authority = request.uri().authority().map(http::uri::Authority::as_str);
+    let mut response = if hosts.allows(request.headers(), authority) {
+        next.run(request).await
+    } else {
+        let why = "The dashboard is asked for by a name that it does not know. Ask for it as localhost, or allow the name.\n";
+        (StatusCode::MISDIRECTED_REQUEST, why).into_response()
+    };
+    for (name, value) in HEADERS {
+        response
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use http::header::HOST;
+    use http::{HeaderMap, HeaderValue};
+
+    use super::Hosts;
+
+    #[test]
+    fn only_known_names_are_allowed_on_any_port() {
+        let hosts = Hosts::only(Hosts::loopback());
+        for (host, allowed) in [
+            ("localhost", true),
+            ("LocalHost:8080", true),
+            ("127.0.0.1:1", true),
+            ("[::1]", true),
+            ("[::1]:9", true),
+            ("evil.example", false),
+            ("evil.example:8080", false),
+            ("localhost.evil.example", false),
+            ("", false),
+        ] {
+            let headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static(host))]);
+            assert_eq!(hosts.allows(&headers, None), allowed, "{host}");
+        }
+        assert!(!hosts.allows(&HeaderMap::new(), None));
+        assert!(Hosts::default().allows(&HeaderMap::new(), None));
+    }
+}

@@ -1,0 +1,18 @@
+//! A work queue as the dashboard sees it, without the type of its items.
+
+use kube_workqueue::{QueueStats, Work, WorkQueue};
+
+pub(super) trait QueueView: Send + Sync {
+    fn name(&self) -> &str;
+    fn stats(&self) -> QueueStats;
+}
+
+impl<T: Work> QueueView for WorkQueue<T> {
+    fn name(&self) -> &str {
+        WorkQueue::name(self)
+    }
+
+    fn stats(&self) -> QueueStats {
+        WorkQueue::stats(self)
+    }
+}

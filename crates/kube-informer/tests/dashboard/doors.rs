@@ -1,0 +1,193 @@
+//! Who is answered, how, and where.
+
+use axum::Router;
+use axum::body::Body;
+use http::{Method, Request, StatusCode};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_informer::SharedInformer;
+use kube_informer::dashboard::Dashboard;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::{PATIENCE, get, send, server};
+
+#[tokio::test]
+async fn browsers_are_told_to_take_nothing_from_elsewhere() {
+    let router = Dashboard::new().router();
+    for path in [
+        "/",
+        "/dashboard.js",
+        "/dashboard.css",
+        "/icon.svg",
+        "/api/overview",
+        "/nothing",
+    ] {
+        let answer = get(&router, path).await;
+        let header = |name: &str| {
+            answer
+                .headers
+                .get(name)
+                .and_then(|value| value.to_str().ok())
+                .unwrap_or_default()
+        };
+        let policy = header("content-security-policy");
+        assert!(
+            policy.starts_with("default-src 'self';") && !policy.contains("unsafe"),
+            "{path}: {policy}"
+        );
+        assert_eq!(
+            (header("x-content-type-options"), header("cache-control")),
+            ("nosniff", "no-store"),
+            "{path}"
+        );
+        assert_eq!(header("access-control-allow-origin"), "", "{path}");
+    }
+    let page = get(&router, "/").await.text;
+    for outside in ["http:", "https:", "<style", "style=", "onclick", "<script>"] {
+        assert!(!page.contains(outside), "{outside} in the page");
+    }
+    for script in [
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval(",
+        "https://",
+    ] {
+        assert!(
+            !get(&router, "/dashboard.js").await.text.contains(script),
+            "{script} in the script"
+        );
+    }
+}
+
+#[tokio::test]
+async fn it_is_only_read() {
+    let router = Dashboard::new().router();
+    for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
+        for path in ["/", "/api/overview", "/api/objects", "/nothing"] {
+            let request = Request::builder()
+                .method(&method)
+                .uri(path)
+                .body(Body::empty())
+                .expect("a request");
+            let status = send(&router, request).await.status;
+            assert_eq!(status, StatusCode::METHOD_NOT_ALLOWED, "{method} {path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn under_any_path_the_page_finds_what_it_needs() {
+    let app = Router::new().nest("/a/dash", Dashboard::new().router());
+    let page = get(&app, "/a/dash").await;
+    assert_eq!(page.status, StatusCode::OK, "{}", page.text);
+    assert!(
+        page.headers["content-type"]
+            .to_str()
+            .expect("text")
+            .starts_with("text/html")
+    );
+    for link in [
+        "src=\"./dash/dashboard.js\"",
+        "href=\"./dash/dashboard.css\"",
+        "src=\"./dash/icon.svg\"",
+    ] {
+        assert!(page.text.contains(link), "{link}");
+    }
+    let service = Router::new().nest_service("/a/dash", Dashboard::new().router());
+    let page = get(&service, "/a/dash/").await;
+    assert!(page.text.contains("src=\"./dashboard.js\""), "{}", page.text);
+    for path in [
+        "/a/dash/dashboard.js",
+        "/a/dash/dashboard.css",
+        "/a/dash/icon.svg",
+        "/a/dash/api/overview",
+    ] {
+        assert_eq!(get(&app, path).await.status, StatusCode::OK, "{path}");
+    }
+    assert_eq!(get(&app, "/a/dash/none").await.status, StatusCode::NOT_FOUND);
+}
+
+/// What a server says to a request over a socket.
+async fn asked(address: std::net::SocketAddr, host: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.expect("a connection");
+    let request = format!("GET /api/overview HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.expect("a request");
+    let mut said = String::new();
+    stream.read_to_string(&mut said).await.expect("an answer");
+    said
+}
+
+#[tokio::test]
+async fn on_loopback_only_its_own_names_are_answered() {
+    let dashboard = Dashboard::new().start().await.expect("a port");
+    let address = dashboard.address();
+    assert!(address.ip().is_loopback());
+    assert_eq!(dashboard.url(), format!("http://{address}/"));
+    for host in [&address.to_string(), "localhost", "[::1]:80"] {
+        assert!(asked(address, host).await.starts_with("HTTP/1.1 200"), "{host}");
+    }
+    for host in ["evil.example", "evil.example:80", "127.0.0.1.evil.example"] {
+        let said = asked(address, host).await;
+        assert!(
+            said.starts_with("HTTP/1.1 421") && !said.contains("informers\":"),
+            "{host}: {said}"
+        );
+    }
+    dashboard.stop().await;
+    let named = Dashboard::new()
+        .hosts(["dash.example"])
+        .start()
+        .await
+        .expect("a port");
+    assert!(
+        asked(named.address(), "dash.example")
+            .await
+            .starts_with("HTTP/1.1 200")
+    );
+    assert!(
+        asked(named.address(), "localhost")
+            .await
+            .starts_with("HTTP/1.1 421")
+    );
+}
+
+#[tokio::test]
+async fn what_is_answered_beside_has_the_same_doors() {
+    let answers = axum::routing::get(async || "all is well");
+    let dashboard = Dashboard::new()
+        .beside("/healthz", answers)
+        .start()
+        .await
+        .expect("a port");
+    let ask = async |host: &str| {
+        let mut stream = TcpStream::connect(dashboard.address())
+            .await
+            .expect("a connection");
+        let request = format!("GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.expect("a request");
+        let mut said = String::new();
+        stream.read_to_string(&mut said).await.expect("an answer");
+        said
+    };
+    assert!(ask("localhost").await.ends_with("all is well"));
+    assert!(!ask("evil.example").await.contains("all is well"));
+}
+
+#[tokio::test]
+async fn after_a_stop_nothing_listens_and_nothing_is_left() {
+    let (_server, client) = server().await;
+    let maps = SharedInformer::<ConfigMap>::builder(client).build();
+    let dashboard = Dashboard::new().informer(&maps).start().await.expect("a port");
+    let address = dashboard.address();
+    // A connection that stays open and asks for nothing does not hold it up.
+    let idle = TcpStream::connect(address).await.expect("a connection");
+    assert!(asked(address, "localhost").await.starts_with("HTTP/1.1 200"));
+    tokio::time::timeout(PATIENCE, dashboard.stop())
+        .await
+        .expect("a stop");
+    assert!(TcpStream::connect(address).await.is_err());
+    assert_eq!(maps.registrations().len(), 0);
+    drop(idle);
+}

@@ -1,0 +1,119 @@
+//! The last changes.
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Api, DeleteParams, Patch, PatchParams};
+use kube_informer::dashboard::Dashboard;
+use kube_informer::{Form, SharedInformer};
+use serde_json::{Value, json};
+
+use crate::{config_map, get, server, started, told, until};
+
+fn words(history: &Value) -> Vec<String> {
+    let changes = history.as_array().expect("changes").iter();
+    changes
+        .map(|change| {
+            let differences = change["differences"].as_array().expect("differences").iter();
+            let differences: Vec<String> = differences
+                .map(|one| {
+                    format!(
+                        " {}:{}>{}",
+                        one["path"].as_str().expect("a path"),
+                        one["old"],
+                        one["new"]
+                    )
+                })
+                .collect();
+            format!(
+                "{} {}{}",
+                change["what"].as_str().expect("a word"),
+                change["key"].as_str().expect("a key"),
+                differences.concat()
+            )
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn changes_are_told_with_what_differs_the_newest_first() {
+    for form in [Form::Typed, Form::Packed] {
+        let (server, client) = server().await;
+        server
+            .load([config_map("default", "old", "x", &json!({ "a": "1" }))])
+            .expect("an object");
+        let maps = SharedInformer::<ConfigMap>::builder(client.clone())
+            .form(form)
+            .build();
+        let router = Dashboard::new().browse(&maps).router();
+        started(&maps).await;
+        let history = "/api/history?informer=configmaps";
+        assert_eq!(
+            told(&router, history).await,
+            json!([]),
+            "what was there is no change"
+        );
+
+        let api: Api<ConfigMap> = Api::namespaced(client, "default");
+        let patch = json!({ "data": { "a": "2", "b": "new" } });
+        api.patch("old", &PatchParams::default(), &Patch::Merge(&patch))
+            .await
+            .expect("a patch");
+        server
+            .load([config_map("default", "other", "x", &json!({}))])
+            .expect("an object");
+        api.delete("old", &DeleteParams::default())
+            .await
+            .expect("a deletion");
+        let told_all = until(&router, history, |list| list.as_array().map(Vec::len) == Some(3)).await;
+        assert_eq!(
+            words(&told_all),
+            [
+                "deleted default/old",
+                "added default/other",
+                "updated default/old .data.a:\"1\">\"2\" .data.b:null>\"new\"",
+            ],
+            "{form:?}"
+        );
+        // It is gone, and what happened to it is still known.
+        let gone = told(&router, "/api/object?informer=configmaps&key=default/old").await;
+        assert_eq!(gone["object"], Value::Null);
+        assert_eq!(gone["history"].as_array().map(Vec::len), Some(2));
+    }
+}
+
+#[tokio::test]
+async fn no_more_changes_are_remembered_than_it_was_said() {
+    let (server, client) = server().await;
+    let maps = SharedInformer::<ConfigMap>::builder(client).build();
+    let router = Dashboard::new().browse(&maps).remember(3).router();
+    let forgetful = Dashboard::new().browse(&maps).remember(0).router();
+    started(&maps).await;
+    let history = "/api/history?informer=configmaps";
+    for at in 0..10 {
+        server
+            .load([config_map("default", &format!("m{at}"), "x", &json!({}))])
+            .expect("an object");
+    }
+    let last = until(&router, history, |list| list[0]["key"] == "default/m9").await;
+    assert_eq!(
+        words(&last),
+        ["added default/m9", "added default/m8", "added default/m7"]
+    );
+    assert_eq!(told(&forgetful, history).await, json!([]));
+    assert_eq!(
+        maps.registrations().len(),
+        1,
+        "what remembers nothing adds no handler"
+    );
+}
+
+#[tokio::test]
+async fn nothing_is_left_on_an_informer_when_its_dashboard_is_gone() {
+    let (_server, client) = server().await;
+    let maps = SharedInformer::<ConfigMap>::builder(client).build();
+    let router = Dashboard::new().browse(&maps).router();
+    started(&maps).await;
+    assert_eq!(get(&router, "/api/overview").await.status, 200);
+    assert_eq!(maps.registrations().len(), 1);
+    drop(router);
+    assert_eq!(maps.registrations().len(), 0);
+}

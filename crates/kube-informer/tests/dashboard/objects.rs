@@ -1,0 +1,195 @@
+//! The browser of the cache.
+
+use axum::Router;
+use http::StatusCode;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_embedded::Server;
+use kube_informer::dashboard::Dashboard;
+use kube_informer::{Form, SharedInformer};
+use serde_json::{Value, json};
+
+use crate::{config_map, get, keys, server, started, told, until};
+
+/// Six maps in two namespaces, in a cache of either form.
+async fn scene(form: Form) -> (Server, SharedInformer<ConfigMap>, Router) {
+    let (server, client) = server().await;
+    let objects = [
+        config_map("data", "cache", "cache", &json!({ "node": "north" })),
+        config_map("data", "ingest", "ingest", &json!({ "node": "south" })),
+        config_map("shop", "cart", "cart", &json!({ "node": "north" })),
+        config_map("shop", "storefront-1", "storefront", &json!({ "node": "south" })),
+        config_map("shop", "storefront-2", "storefront", &json!({ "node": "north" })),
+        config_map("shop", "till", "till", &json!({})),
+    ];
+    server.load(objects).expect("objects");
+    let maps = SharedInformer::<ConfigMap>::builder(client).form(form).build();
+    maps.index("node", |map: &ConfigMap| {
+        map.data.as_ref().and_then(|data| data.get("node").cloned())
+    })
+    .expect("an index");
+    let router = Dashboard::new().browse(&maps).router();
+    started(&maps).await;
+    (server, maps, router)
+}
+
+fn question(filter: &str) -> String {
+    format!("/api/objects?informer=configmaps&{filter}")
+}
+
+#[tokio::test]
+async fn filters_by_name_namespace_label_field_and_index_work_together() {
+    for form in [Form::Typed, Form::Packed] {
+        let (_server, _maps, router) = scene(form).await;
+        for (filter, expected) in [
+            (
+                "",
+                "data/cache data/ingest shop/cart shop/storefront-1 shop/storefront-2 shop/till",
+            ),
+            ("name=st", "shop/storefront-1 shop/storefront-2 data/ingest"),
+            ("namespace=data", "data/cache data/ingest"),
+            ("namespace=da", ""),
+            ("labels=app%3Dstorefront", "shop/storefront-1 shop/storefront-2"),
+            (
+                "labels=app+notin+(storefront,till)",
+                "data/cache data/ingest shop/cart",
+            ),
+            (
+                "field=.data.node%3Dnorth",
+                "data/cache shop/cart shop/storefront-2",
+            ),
+            (
+                "field=.data.node!%3Dnorth",
+                "data/ingest shop/storefront-1 shop/till",
+            ),
+            (
+                "field=.data.node",
+                "data/cache data/ingest shop/cart shop/storefront-1 shop/storefront-2",
+            ),
+            ("index=node%3Dsouth", "data/ingest shop/storefront-1"),
+            ("index=node%3Dnowhere", ""),
+            ("index=node%3Dnorth&namespace=shop&labels=app%3Dcart", "shop/cart"),
+            (
+                "field=.data.node%3Dnorth&field=.metadata.name%3Dcache",
+                "data/cache",
+            ),
+        ] {
+            let page = told(&router, &question(filter)).await;
+            let mut expected: Vec<&str> = expected.split_whitespace().collect();
+            expected.sort_unstable();
+            assert_eq!(keys(&page), expected, "{filter}, {form:?}");
+            assert_eq!(page["total"], expected.len());
+        }
+    }
+}
+
+#[tokio::test]
+async fn pages_are_in_the_order_of_keys_and_miss_nothing() {
+    let (server, _maps, router) = scene(Form::Typed).await;
+    let more = (0..200).map(|at| config_map("many", &format!("m{at:03}"), "many", &json!({})));
+    server.load(more).expect("objects");
+    until(&router, &question("limit=1"), |page| page["total"] == 206).await;
+    let mut all = Vec::new();
+    for offset in (0..240).step_by(30) {
+        let page = told(&router, &question(&format!("limit=30&offset={offset}"))).await;
+        assert_eq!(page["total"], 206);
+        all.extend(keys(&page).into_iter().map(str::to_owned));
+    }
+    assert_eq!(all.len(), 206);
+    assert!(all.is_sorted_by(|a, b| {
+        a.parse::<kube_informer::Key>().expect("a key") < b.parse().expect("a key")
+    }));
+}
+
+#[tokio::test]
+async fn a_row_says_what_is_worth_a_word() {
+    let (_server, maps, router) = scene(Form::Packed).await;
+    let page = told(&router, &question("name=till")).await;
+    let row = &page["objects"][0];
+    let till = maps
+        .snapshot()
+        .get(&"shop/till".parse().expect("a key"))
+        .expect("it");
+    assert_eq!(
+        (&row["namespace"], &row["name"]),
+        (&json!("shop"), &json!("till"))
+    );
+    assert_eq!(row["labels"], json!({ "app": "till" }));
+    assert_eq!(row["version"], till.version().to_string());
+    assert!(row["created"].is_string() && row["terminating"] == false, "{row}");
+}
+
+#[tokio::test]
+async fn who_has_seen_it_all_is_told_nothing_until_something_changes() {
+    let (server, _maps, router) = scene(Form::Typed).await;
+    let page = told(&router, &question("")).await;
+    let again = question(&format!("seen={}", page["tag"].as_str().expect("a tag")));
+    let answer = get(&router, &again).await;
+    assert_eq!(
+        (answer.status, answer.text.as_str()),
+        (StatusCode::NO_CONTENT, "")
+    );
+    server
+        .load([config_map("shop", "new", "new", &json!({}))])
+        .expect("an object");
+    let page = until(&router, &again, |page| page["total"] == 7).await;
+    assert!(keys(&page).contains(&"shop/new"));
+}
+
+#[tokio::test]
+async fn what_cannot_be_answered_is_refused_with_a_reason() {
+    let (_server, _maps, router) = scene(Form::Typed).await;
+    for (path, reason) in [
+        ("/api/objects", "which informer?"),
+        ("/api/objects?informer=pods", "no informer \"pods\""),
+        (&question("labels=a%3Db%3Dc"), "="),
+        (&question("field=data.node"), "does not begin with a field"),
+        (&question("field=.data.node~x"), "none of \"=\" and \"!=\""),
+        (&question("index=zone%3Dx"), "zone"),
+        (&question("index=zone"), "name=value"),
+        (&question("offset=-1"), "whole number"),
+        ("/api/object?informer=configmaps", "which object?"),
+        ("/api/object?informer=configmaps&key=a/b/c", "a/b/c"),
+        (
+            "/api/object?informer=configmaps&key=shop/none",
+            "shop/none is not in the cache",
+        ),
+        ("/api/samples?since=x", "milliseconds"),
+        ("/api/nothing", "nothing at this address"),
+    ] {
+        let refusal = get(&router, path).await.refusal();
+        assert!(refusal.contains(reason), "{path}: {refusal}");
+    }
+}
+
+#[tokio::test]
+async fn an_object_is_shown_whole_only_where_it_was_asked_for() {
+    let (_server, maps, router) = scene(Form::Packed).await;
+    let path = "/api/object?informer=configmaps&key=shop/cart";
+    let object = told(&router, path).await["object"].clone();
+    assert_eq!(object["data"], json!({ "node": "north" }));
+    assert_eq!(
+        (&object["apiVersion"], &object["kind"]),
+        (&json!("v1"), &json!("ConfigMap"))
+    );
+
+    let modest = Dashboard::new().informer(&maps).router();
+    let object = told(&modest, path).await["object"].clone();
+    assert_eq!(object["metadata"]["labels"]["app"], "cart");
+    assert_eq!(
+        (&object["kind"], &object["data"]),
+        (&json!("ConfigMap"), &Value::Null)
+    );
+    let page = told(&modest, &question("field=.data.node")).await;
+    assert_eq!(page["total"], 0, "what is not shown is not filtered by");
+}
+
+#[tokio::test]
+async fn values_of_an_index_are_proposed() {
+    let (_server, _maps, router) = scene(Form::Typed).await;
+    let values = told(&router, "/api/index-values?informer=configmaps&index=node").await;
+    assert_eq!(values, json!(["north", "south"]));
+    assert_eq!(
+        told(&router, "/api/index-values?informer=configmaps&index=none").await,
+        json!([])
+    );
+}

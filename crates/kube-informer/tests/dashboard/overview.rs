@@ -1,0 +1,215 @@
+//! Informers, handlers and queues at one glance.
+
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Service};
+use kube::api::{ApiResource, DynamicObject};
+use kube_informer::dashboard::Dashboard;
+use kube_informer::{HandlerOptions, SharedInformer, SharedInformerFactory, enqueue_keys};
+use kube_workqueue::WorkQueue;
+use serde_json::{Value, json};
+
+use crate::{PATIENCE, config_map, server, started, told, until};
+
+fn ids(overview: &Value) -> Vec<&str> {
+    let informers = overview["informers"].as_array().expect("informers");
+    informers
+        .iter()
+        .map(|one| one["id"].as_str().expect("an id"))
+        .collect()
+}
+
+#[tokio::test]
+async fn an_informer_is_shown_with_its_handlers_and_the_queue_behind() {
+    let (server, client) = server().await;
+    server
+        .load([
+            config_map("default", "a", "x", &json!({})),
+            config_map("default", "b", "x", &json!({})),
+        ])
+        .expect("objects");
+    let maps = SharedInformer::<ConfigMap>::builder(client)
+        .namespace("default")
+        .build();
+    let queue = WorkQueue::builder("maps").timed().build();
+    maps.add_handler_with(enqueue_keys(&queue), HandlerOptions::new().name("enqueue"))
+        .expect("a handler");
+    let router = Dashboard::new().informer(&maps).queue(&queue).router();
+
+    let overview = told(&router, "/api/overview").await;
+    assert_eq!(overview["informers"][0]["health"], "new");
+    started(&maps).await;
+    let overview = until(&router, "/api/overview", |now| {
+        now["informers"][0]["health"] == "live" && now["queues"][0]["queued"] == 2
+    })
+    .await;
+    let one = &overview["informers"][0];
+    assert_eq!(
+        (&one["id"], &one["kind"]),
+        (&json!("configmaps"), &json!("ConfigMap"))
+    );
+    assert_eq!(one["namespaces"], json!(["default"]));
+    assert_eq!((&one["objects"], &one["synced"]), (&json!(2), &json!(true)));
+    assert_eq!(
+        one["version"],
+        maps.resource_version().expect("a version").to_string()
+    );
+    assert!(
+        one["bytes"].as_u64() > Some(0) && one["receivedBytes"].as_u64() > Some(0),
+        "{one}"
+    );
+    assert!(
+        one["silentFor"].is_number() && one["watchedFor"].is_number(),
+        "{one}"
+    );
+    assert_eq!(one["error"], Value::Null);
+    let names: Vec<&Value> = one["handlers"]
+        .as_array()
+        .expect("handlers")
+        .iter()
+        .map(|h| &h["name"])
+        .collect();
+    assert_eq!(names, ["enqueue", "dashboard"]);
+    assert_eq!(one["handlers"][0]["told"], 2);
+    assert_eq!(
+        (&one["handlers"][0]["backlog"], &one["handlers"][0]["panics"]),
+        (&json!(0), &json!(0))
+    );
+
+    let shown = &overview["queues"][0];
+    assert_eq!((&shown["name"], &shown["adds"]), (&json!("maps"), &json!(2)));
+    assert!(shown["oldest"].is_number(), "{shown}");
+    let _item = queue.get().await;
+    queue.add_after("later/x".parse().expect("a key"), PATIENCE);
+    let overview = told(&router, "/api/overview").await;
+    let shown = &overview["queues"][0];
+    assert_eq!(
+        (
+            &shown["queued"],
+            &shown["running"],
+            &shown["delayed"],
+            &shown["retries"]
+        ),
+        (&json!(1), &json!(1), &json!(1), &json!(1))
+    );
+    maps.shutdown().await;
+    assert_eq!(
+        told(&router, "/api/overview").await["informers"][0]["health"],
+        "stopped"
+    );
+}
+
+#[tokio::test]
+async fn a_factorys_informers_are_shown_also_those_that_come_later() {
+    let (_server, client) = server().await;
+    let factory = SharedInformerFactory::new(client);
+    let maps = factory.informer::<ConfigMap>();
+    let namespaces = factory.informer::<Namespace>();
+    let router = Dashboard::new().factory(&factory).browse(&namespaces).router();
+    let overview = told(&router, "/api/overview").await;
+    assert_eq!(ids(&overview), ["configmaps", "namespaces"]);
+    assert_eq!(overview["informers"][0]["whole"], false);
+    assert_eq!(
+        overview["informers"][1]["whole"], true,
+        "it was asked for by itself"
+    );
+
+    let _later = factory.informer::<Service>();
+    let _other = factory.dynamic(ApiResource::erase::<ConfigMap>(&()));
+    let overview = told(&router, "/api/overview").await;
+    assert_eq!(
+        ids(&overview),
+        ["configmaps", "namespaces", "services", "configmaps~2"]
+    );
+    assert_eq!(
+        overview["informers"][3]["whole"], true,
+        "dynamic objects can be printed"
+    );
+    assert_eq!(
+        maps.registrations().len(),
+        1,
+        "one handler, however often it is looked"
+    );
+}
+
+#[tokio::test]
+async fn one_informer_given_in_two_ways_is_shown_once() {
+    let (_server, client) = server().await;
+    let maps =
+        SharedInformer::<DynamicObject>::builder_with(client, ApiResource::erase::<ConfigMap>(&())).build();
+    let router = Dashboard::new().browse(&maps).informer(&maps).router();
+    assert_eq!(ids(&told(&router, "/api/overview").await), ["configmaps"]);
+}
+
+#[tokio::test]
+async fn a_server_that_is_gone_is_shown_as_such_with_the_words_and_its_return_too() {
+    let (server, client) = server().await;
+    let maps = SharedInformer::<ConfigMap>::builder(client).build();
+    let router = Dashboard::new().informer(&maps).router();
+    started(&maps).await;
+    until(&router, "/api/overview", |now| {
+        now["informers"][0]["health"] == "live"
+    })
+    .await;
+
+    server.go_down().await;
+    let overview = until(&router, "/api/overview", |now| {
+        now["informers"][0]["health"] == "broken"
+    })
+    .await;
+    let one = &overview["informers"][0];
+    let words = one["error"]["words"].as_str().expect("words");
+    assert!(words.contains("configmaps"), "{words}");
+    assert!(
+        one["error"]["ago"].is_number() && one["silentFor"].is_number(),
+        "{one}"
+    );
+    until(&router, "/api/overview", |now| {
+        now["informers"][0]["nextAttempt"].is_number()
+    })
+    .await;
+
+    server.come_back().await.expect("the same port");
+    let overview = until(&router, "/api/overview", |now| {
+        now["informers"][0]["health"] == "live"
+    })
+    .await;
+    assert_eq!(overview["informers"][0]["nextAttempt"], Value::Null);
+    assert!(
+        overview["informers"][0]["error"]["words"].is_string(),
+        "the last error is still told"
+    );
+}
+
+#[tokio::test]
+async fn counts_are_noted_for_plots_while_somebody_looks() {
+    let (server, client) = server().await;
+    let maps = SharedInformer::<ConfigMap>::builder(client).build();
+    let queue = WorkQueue::<String>::new("q");
+    let router = Dashboard::new().informer(&maps).queue(&queue).router();
+    started(&maps).await;
+    server
+        .load([config_map("default", "a", "x", &json!({}))])
+        .expect("an object");
+    let noted = |samples: &Value| {
+        let last = samples
+            .as_array()
+            .and_then(|all| all.last().cloned())
+            .unwrap_or_default();
+        last["counts"]["informer/configmaps"][3] == 1
+    };
+    until(&router, "/api/overview", |now| {
+        now["informers"][0]["objects"] == 1
+    })
+    .await;
+    let samples = until(&router, "/api/samples", noted).await;
+    let last = samples.as_array().and_then(|all| all.last()).expect("a sample");
+    assert_eq!(last["counts"]["queue/q"], json!([0, 0, 0]));
+    let since = format!("/api/samples?since={}", last["at"]);
+    let newer = told(&router, &since).await;
+    assert!(
+        newer
+            .as_array()
+            .expect("samples")
+            .iter()
+            .all(|sample| sample["at"].as_u64() > last["at"].as_u64())
+    );
+}

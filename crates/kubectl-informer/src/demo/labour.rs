@@ -1,0 +1,136 @@
+//! What the demo's program does with its caches: two small controllers, each with a work queue and workers.
+//!
+//! One sees whether every deployment has the pods it wants, by an index of pods; while it has not, the work fails and is
+//! tried again, later with each time. The other looks after backups, and some of them take several attempts.
+
+use std::time::Duration;
+
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::api::DynamicObject;
+use kube_informer::prelude::*;
+use kube_workqueue::Exponential;
+use serde_json::Value;
+
+use super::Outcome;
+
+/// Workers of each queue.
+const WORKERS: usize = 2;
+
+/// The queues, while their workers work.
+pub(super) struct Labour {
+    pub(super) deployments: WorkQueue<Key>,
+    pub(super) backups: WorkQueue<Key>,
+    stop: CancellationToken,
+    workers: Vec<tokio::task::JoinHandle<()>>,
+}
+
+/// The caches that the controllers read.
+pub(super) struct Caches {
+    pub(super) pods: SharedInformer<DynamicObject>,
+    pub(super) deployments: SharedInformer<DynamicObject>,
+    pub(super) backups: SharedInformer<DynamicObject>,
+}
+
+impl Labour {
+    /// Adds the indexes and handlers, and starts the workers.
+    pub(super) fn begin(caches: &Caches) -> Outcome<Labour> {
+        let by_owner = caches.pods.index("owner", |pod: &DynamicObject| {
+            let namespace = pod.metadata.namespace.clone().unwrap_or_default();
+            let owner = pod.metadata.owner_references.iter().flatten().next();
+            owner.map(|owner| Key::namespaced(&namespace, &owner.name))
+        })?;
+        caches
+            .pods
+            .index("node", |pod: &DynamicObject| text(&pod.data["spec"]["nodeName"]))?;
+
+        let queue = |name| {
+            let later = Exponential::new(Duration::from_millis(250), Duration::from_secs(20));
+            WorkQueue::builder(name).limiter(later).timed().build()
+        };
+        let (deployments, backups) = (queue("deployments"), queue("backups"));
+        named(
+            &caches.deployments,
+            "enqueue deployments",
+            enqueue_keys(&deployments),
+        )?;
+        named(
+            &caches.pods,
+            "enqueue owners of pods",
+            enqueue_owners::<_, Deployment>(&deployments),
+        )?;
+        named(&caches.backups, "enqueue backups", enqueue_keys(&backups))?;
+
+        let stop = CancellationToken::new();
+        let wanted = caches.deployments.clone();
+        let check = workers(deployments.clone(), WORKERS, move |key: Task<Key>| {
+            let deployment = wanted.snapshot().get(&key);
+            let pods = by_owner.get(&*key).len() as u64;
+            async move {
+                work_for(&key, 40).await;
+                let Some(deployment) = deployment else {
+                    return Ok(());
+                };
+                match deployment.data["spec"]["replicas"].as_u64().unwrap_or(1) {
+                    replicas if replicas == pods => Ok(()),
+                    replicas => Err(format!("{pods} of {replicas} pods are there")),
+                }
+            }
+        });
+        let store = workers(backups.clone(), WORKERS, |key: Task<Key>| async move {
+            work_for(&key, 220).await;
+            // Every third one needs three attempts: a store that is not always there.
+            if amount(&key, 3) == 0 && key.attempt() < 3 {
+                return Err("the store does not answer");
+            }
+            Ok(())
+        });
+        let workers = vec![
+            tokio::spawn(ended(check.run(stop.clone()))),
+            tokio::spawn(ended(store.run(stop.clone()))),
+        ];
+        Ok(Labour {
+            deployments,
+            backups,
+            stop,
+            workers,
+        })
+    }
+
+    /// Stops the workers and waits for them.
+    pub(super) async fn end(self) {
+        self.stop.cancel();
+        for worker in self.workers {
+            // It ends, and has nothing to say.
+            let _ = worker.await;
+        }
+    }
+}
+
+async fn ended<T>(run: impl Future<Output = T>) {
+    run.await;
+}
+
+fn named(
+    informer: &SharedInformer<DynamicObject>,
+    name: &str,
+    handler: impl EventHandler<DynamicObject>,
+) -> Outcome {
+    informer.add_handler_with(handler, HandlerOptions::new().name(name))?;
+    Ok(())
+}
+
+/// Work takes its time, which is another for each object, and the same each time.
+async fn work_for(key: &Key, most: u64) {
+    tokio::time::sleep(Duration::from_millis(5 + amount(key, most))).await;
+}
+
+fn amount(key: &Key, below: u64) -> u64 {
+    let sum = key.as_str().bytes().fold(7_u64, |sum, byte| {
+        sum.wrapping_mul(31).wrapping_add(u64::from(byte))
+    });
+    sum % below
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}

@@ -1,0 +1,95 @@
+//! `serve`: a cluster's resources on a dashboard.
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use clap::Args;
+use kube_informer::dashboard::Dashboard;
+use kube_informer::dashboard::axum::http::StatusCode;
+use kube_informer::dashboard::axum::http::header::CONTENT_TYPE;
+use kube_informer::dashboard::axum::response::{IntoResponse, Response};
+use kube_informer::dashboard::axum::routing::get;
+use kube_informer::metrics::InformerMetrics;
+use kube_informer::metrics::prometheus_client::encoding::text;
+use kube_informer::metrics::prometheus_client::registry::Registry;
+use kube_informer::{Form, SharedInformerFactory};
+
+use crate::cluster;
+
+const EXAMPLES: &str = "\
+Examples:
+  # Pods and deployments of the current namespace
+  kubectl-informer serve pods deploy
+
+  # Everything that runs, in all namespaces, always at the same address
+  kubectl-informer serve pods,deployments,statefulsets,daemonsets,jobs -A --address 127.0.0.1:8090
+
+The page shows how the informers do, and their caches with filters and recent changes. Values of Secrets are not shown.
+";
+
+/// Keep resources in caches, and show the caches and how they are kept up to date on a dashboard.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+#[group(skip)]
+pub(crate) struct Options {
+    /// What to show: any names that kubectl knows, as in pods, deploy, ingresses.networking.k8s.io.
+    #[arg(value_name = "RESOURCE", required = true, value_delimiter = ',')]
+    resources: Vec<String>,
+    /// Look at all namespaces.
+    #[arg(long, short = 'A', conflicts_with = "namespace")]
+    all_namespaces: bool,
+    /// Where the dashboard listens; port 0 takes a free one. It has no passwords: anything but loopback shows it to everyone
+    /// who can reach the address.
+    #[arg(long, default_value = "127.0.0.1:0", value_name = "HOST:PORT")]
+    address: SocketAddr,
+    #[command(flatten)]
+    cluster: cluster::Options,
+}
+
+/// Serves until Ctrl-C.
+pub(crate) async fn run(options: Options) -> Result<(), Box<dyn Error>> {
+    let client = options.cluster.client().await?;
+    let namespace = client.default_namespace().to_owned();
+    // Whole objects of whatever size are kept for a look now and then, so they are kept small.
+    let mut factory = SharedInformerFactory::builder(client).form(Form::Packed);
+    if !options.all_namespaces {
+        factory = factory.namespace(namespace);
+    }
+    let factory = factory.build();
+    for name in &options.resources {
+        let found = factory.discover(name).await?;
+        // The factory keeps it.
+        let _ = factory.dynamic(&found);
+    }
+    let mut registry = Registry::default();
+    InformerMetrics::register(&mut registry).add_factory(&factory);
+    let registry = Arc::new(registry);
+    let listening = Dashboard::new()
+        .factory(&factory)
+        .beside("/metrics", get(async move || metrics(&registry)))
+        .serve(options.address)
+        .await;
+    let dashboard = listening.map_err(|error| format!("cannot listen on {}: {error}", options.address))?;
+    factory.start();
+    println!("dashboard: {0}\nmetrics:   {0}metrics", dashboard.url());
+    if !options.address.ip().is_loopback() {
+        eprintln!("Everyone who can reach {} can see it.", options.address);
+    }
+    tokio::signal::ctrl_c().await?;
+    dashboard.stop().await;
+    factory.shutdown().await;
+    Ok(())
+}
+
+/// The metrics as Prometheus reads them.
+fn metrics(registry: &Registry) -> Response {
+    let mut page = String::new();
+    match text::encode(&mut page, registry) {
+        Ok(()) => {
+            let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+            ([(CONTENT_TYPE, kind)], page).into_response()
+        }
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
