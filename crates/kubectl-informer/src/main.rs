@@ -1,13 +1,22 @@
 //! `kubectl-informer`: see informers at work.
 //!
-//! A kubectl plugin by its name (`kubectl informer …`) and a program on its own. For now it has one command, `demo`, which
-//! starts an embedded API server, lets a small town of workloads live on it, and shows what happens.
+//! A kubectl plugin by its name (`kubectl informer …`) and a program on its own: `watch` shows what happens in a cluster,
+//! `get` answers from an indexed cache, and `demo` needs no cluster at all.
 
+mod cache;
+mod cluster;
 mod demo;
+mod duration;
+mod failure;
+mod print;
+mod stop;
+mod watch;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use crate::failure::{Failure, Outcome};
 
 /// See Kubernetes informers at work.
 #[derive(Debug, Parser)]
@@ -21,22 +30,38 @@ struct Options {
 enum Command {
     /// Start an embedded API server with a lively cluster on it, and show what happens. Nothing needs to be installed.
     Demo(demo::Options),
+    Watch(watch::Options),
 }
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    let Command::Demo(options) = Options::parse().command;
-    match demo::run(options).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("kubectl-informer: {}", chain(&*error));
-            ExitCode::FAILURE
+impl Command {
+    async fn run(self) -> Outcome {
+        match self {
+            Command::Demo(options) => demo::run(options).await.map_err(Failure::from),
+            Command::Watch(options) => stop::until_stopped(watch::run(options)).await,
         }
     }
 }
 
-/// An error with its causes, on one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+fn main() -> ExitCode {
+    let command = Options::parse().command;
+    let runtime = match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => return ended(Err(error.into())),
+    };
+    let outcome = runtime.block_on(command.run());
+    // What still waits for a terminal or a pipe is left behind.
+    runtime.shutdown_background();
+    ended(outcome)
+}
+
+fn ended(outcome: Outcome) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if !failure.is_silent() {
+                eprintln!("kubectl-informer: {failure}");
+            }
+            failure.exit_code().into()
+        }
+    }
 }

@@ -1,0 +1,77 @@
+//! When to end: on Ctrl-C, when asked to terminate, and when nobody reads any more.
+
+use std::io;
+
+use tokio::sync::oneshot;
+
+use crate::failure::Outcome;
+
+/// Does the work until it is done, or until it is time to end, which is no failure.
+///
+/// The work is a task of its own, so that one that waits for a terminal can be left behind.
+pub(crate) async fn until_stopped(work: impl Future<Output = Outcome> + Send + 'static) -> Outcome {
+    let mut work = tokio::spawn(work);
+    tokio::select! {
+        biased;
+        done = &mut work => match done {
+            Ok(outcome) => outcome,
+            Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
+        },
+        signalled = signalled() => Ok(signalled?),
+        () = reader_gone() => Ok(()),
+    }
+}
+
+async fn signalled() -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+        tokio::select! {
+            interrupted = tokio::signal::ctrl_c() => interrupted,
+            _ = terminate.recv() => Ok(()),
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await
+}
+
+/// Waits until whoever reads the output is gone. Without this a quiet stream would stay behind for as long as nothing
+/// happens, because only writing shows that nobody reads.
+async fn reader_gone() {
+    let (gone, told) = oneshot::channel();
+    let waiting = std::thread::Builder::new().name("reader".into());
+    let started = waiting.spawn(move || {
+        if is_left_alone() {
+            // If nobody waits for it, the process is ending anyway.
+            let _ = gone.send(());
+        }
+    });
+    if started.is_err() || told.await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+#[cfg(unix)]
+fn is_left_alone() -> bool {
+    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::io::Errno;
+
+    let stdout = io::stdout();
+    loop {
+        // Errors and hang-ups are told without being asked for.
+        let mut output = [PollFd::new(&stdout, PollFlags::empty())];
+        match poll(&mut output, None) {
+            Ok(_) => {
+                let ends = PollFlags::ERR | PollFlags::HUP;
+                return output[0].revents().intersects(ends);
+            }
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+#[cfg(not(unix))]
+fn is_left_alone() -> bool {
+    false
+}

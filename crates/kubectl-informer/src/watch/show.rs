@@ -1,0 +1,212 @@
+//! Changes as people and programs read them.
+
+use std::io::IsTerminal as _;
+
+use kube_informer::DiscoveredResource;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::change::Change;
+use crate::failure::Outcome;
+use crate::print::colour::{Colour, Paint};
+use crate::print::diff::{Difference, differences};
+use crate::print::out::Out;
+use crate::print::table::Table;
+use crate::print::{Output, objects};
+
+/// So many rows say how wide the columns are; a table of all of them would have to be waited for.
+const BLOCK: usize = 1_000;
+
+/// So many fields of a change are shown, unless everything is asked for.
+const FIELDS: usize = 6;
+
+/// One kind of the stream.
+pub(super) struct Shown {
+    pub(super) resource: DiscoveredResource,
+    pub(super) table: Table,
+}
+
+/// Writes the stream.
+pub(super) struct Show {
+    out: Out,
+    output: Output,
+    paint: Paint,
+    kinds: Vec<Shown>,
+    /// What stands between the fields of a change: in a terminal each has a line, in a pipe a change is one line.
+    between: &'static str,
+    has_documents: bool,
+}
+
+/// How a change is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Present,
+    Added,
+    Updated,
+    Resync,
+    Deleted,
+}
+
+impl Sign {
+    fn mark(self) -> &'static str {
+        match self {
+            Sign::Present => " ",
+            Sign::Added => "+",
+            Sign::Updated => "~",
+            Sign::Resync => "=",
+            Sign::Deleted => "-",
+        }
+    }
+
+    fn colour(self) -> Colour {
+        match self {
+            Sign::Added => Colour::Added,
+            Sign::Updated => Colour::Changed,
+            Sign::Deleted => Colour::Deleted,
+            Sign::Present | Sign::Resync => Colour::Faint,
+        }
+    }
+
+    /// The word of Kubernetes' watches, and one for what they do not have.
+    fn word(self) -> &'static str {
+        match self {
+            Sign::Present | Sign::Added => "ADDED",
+            Sign::Updated => "MODIFIED",
+            Sign::Resync => "RESYNC",
+            Sign::Deleted => "DELETED",
+        }
+    }
+}
+
+/// A change as JSON and YAML.
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(rename = "type")]
+    word: &'static str,
+    object: &'a Value,
+}
+
+impl Show {
+    pub(super) fn new(output: Output, paint: Paint, kinds: Vec<Shown>) -> Show {
+        let in_terminal = std::io::stdout().is_terminal();
+        Show {
+            out: Out::new(),
+            output,
+            paint,
+            kinds,
+            between: if in_terminal { "\n      " } else { "; " },
+            has_documents: false,
+        }
+    }
+
+    /// What is there of a kind at the beginning.
+    pub(super) fn present(&mut self, kind: usize, objects: impl Iterator<Item = Value>) -> Outcome {
+        if !matches!(self.output, Output::Table | Output::Wide) {
+            for object in objects {
+                self.object(kind, Sign::Present, &object)?;
+            }
+            return self.flush();
+        }
+        let mut objects = objects.peekable();
+        if objects.peek().is_none() {
+            return Ok(());
+        }
+        let mut is_first = true;
+        while objects.peek().is_some() {
+            let table = &mut self.kinds[kind].table;
+            let block: Vec<_> = objects
+                .by_ref()
+                .take(BLOCK)
+                .map(|object| table.cells(&object))
+                .collect();
+            block.iter().for_each(|cells| table.fit(cells));
+            if std::mem::take(&mut is_first) {
+                let heading = table.heading(self.paint);
+                self.out.line(&format!("  {heading}"))?;
+            }
+            for cells in block {
+                let line = self.kinds[kind].table.line(&cells);
+                self.out.line(&format!("  {line}"))?;
+            }
+            self.out.flush()?;
+        }
+        Ok(())
+    }
+
+    /// A change of a kind's object.
+    pub(super) fn change(&mut self, kind: usize, change: &Change) -> Outcome {
+        let (sign, object) = match change {
+            Change::Added(object) => (Sign::Added, object),
+            Change::Updated { new, .. } => (Sign::Updated, new),
+            Change::Resync(object) => (Sign::Resync, object),
+            Change::Deleted(object) => (Sign::Deleted, object),
+        };
+        if !matches!(self.output, Output::Table | Output::Wide) {
+            return self.object(kind, sign, object);
+        }
+        let shown = &mut self.kinds[kind];
+        let cells = shown.table.cells(object);
+        shown.table.fit(&cells);
+        let row = shown.table.line(&cells);
+        let mut line = self.paint.paint(sign.colour(), &format!("{} {row}", sign.mark()));
+        if let Change::Updated { old, new } = change {
+            let names = shown.resource.api_resource();
+            let is_secret = names.group.is_empty() && names.kind == "Secret";
+            for field in self.fields(&differences(old, new, is_secret)) {
+                line.push_str(self.between);
+                line.push_str(&field);
+            }
+        }
+        Ok(self.out.line(&line)?)
+    }
+
+    /// The fields that differ, as many as are shown.
+    fn fields(&self, found: &[Difference]) -> Vec<String> {
+        let most = if self.output == Output::Wide {
+            usize::MAX
+        } else {
+            FIELDS
+        };
+        let shown = found.iter().take(most);
+        let mut lines: Vec<_> = shown.map(|difference| difference.line(self.paint)).collect();
+        if found.len() > lines.len() {
+            let more = format!("and {} more (-o wide shows all)", found.len() - lines.len());
+            lines.push(self.paint.paint(Colour::Faint, &more));
+        }
+        lines
+    }
+
+    fn object(&mut self, kind: usize, sign: Sign, object: &Value) -> Outcome {
+        let told = Told {
+            word: sign.word(),
+            object,
+        };
+        match self.output {
+            Output::Json => self.out.line(&objects::json_line(&told)?)?,
+            Output::Yaml => {
+                let separator = if std::mem::replace(&mut self.has_documents, true) {
+                    "---\n"
+                } else {
+                    ""
+                };
+                self.out.write(&format!("{separator}{}", objects::yaml(&told)?))?;
+            }
+            Output::Name | Output::Table | Output::Wide => {
+                let name = objects::name(&self.kinds[kind].resource, object);
+                let line = match sign {
+                    Sign::Present => name,
+                    sign => self
+                        .paint
+                        .paint(sign.colour(), &format!("{} {name}", sign.mark())),
+                };
+                self.out.line(&line)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows everything that was written.
+    pub(super) fn flush(&mut self) -> Outcome {
+        Ok(self.out.flush()?)
+    }
+}
