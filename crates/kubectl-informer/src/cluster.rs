@@ -14,6 +14,7 @@ use crate::failure::{Failure, Outcome, chain};
 /// The flags by which every command finds its cluster. They mean what they mean to kubectl.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Which cluster")]
+#[group(skip)]
 pub(crate) struct Options {
     /// Kubeconfig to read, instead of $KUBECONFIG (which may name several) or ~/.kube/config.
     #[arg(long, value_name = "FILE")]

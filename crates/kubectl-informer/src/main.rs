@@ -5,16 +5,19 @@
 
 mod cache;
 mod cluster;
+mod completions;
 mod demo;
 mod duration;
 mod failure;
+mod get;
+mod path;
 mod print;
 mod stop;
 mod watch;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::failure::{Failure, Outcome};
 
@@ -31,6 +34,10 @@ enum Command {
     /// Start an embedded API server with a lively cluster on it, and show what happens. Nothing needs to be installed.
     Demo(demo::Options),
     Watch(watch::Options),
+    Get(get::Options),
+    Completions(completions::Options),
+    #[command(name = "__complete", hide = true)]
+    Complete(completions::Words),
 }
 
 impl Command {
@@ -38,6 +45,9 @@ impl Command {
         match self {
             Command::Demo(options) => demo::run(options).await.map_err(Failure::from),
             Command::Watch(options) => stop::until_stopped(watch::run(options)).await,
+            Command::Get(options) => stop::until_stopped(get::run(options)).await,
+            Command::Completions(options) => completions::run(&options, Options::command()),
+            Command::Complete(words) => completions::complete(&words, &Options::command()),
         }
     }
 }

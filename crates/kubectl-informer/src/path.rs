@@ -97,7 +97,9 @@ impl FromStr for Path {
                 rest = after;
             }
             rest = match rest.strip_prefix('.') {
-                Some(after) if after.is_empty() => return Err(format!("the path {written:?} ends with a dot")),
+                Some(after) if after.is_empty() => {
+                    return Err(format!("the path {written:?} ends with a dot"));
+                }
                 Some(after) => after,
                 None if rest.is_empty() => break,
                 None if rest.starts_with('[') => rest,
@@ -192,7 +194,12 @@ mod tests {
 
     #[test]
     fn what_is_not_there_has_no_text() {
-        for path in [".spec.nothing", ".spec.containers", ".spec.containers[7].image", ".status.phase"] {
+        for path in [
+            ".spec.nothing",
+            ".spec.containers",
+            ".spec.containers[7].image",
+            ".status.phase",
+        ] {
             assert!(texts(path).is_empty(), "{path}");
         }
     }

@@ -22,6 +22,7 @@ use crate::print::notes::Notes;
 /// The flags that say which objects are meant.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Which objects")]
+#[group(skip)]
 pub(crate) struct Selection {
     /// All namespaces.
     #[arg(long, short = 'A', conflicts_with = "namespace")]

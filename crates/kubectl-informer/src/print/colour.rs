@@ -58,7 +58,6 @@ pub(crate) struct Paint {
 }
 
 impl Paint {
-    #[cfg(test)]
     pub(crate) fn plain() -> Paint {
         Paint { coloured: false }
     }
