@@ -24,8 +24,8 @@ use crate::print::notes::Notes;
 #[command(next_help_heading = "Which objects")]
 #[group(skip)]
 pub(crate) struct Selection {
-    /// All namespaces.
-    #[arg(long, short = 'A', conflicts_with = "namespace")]
+    /// All namespaces, whatever --namespace says.
+    #[arg(long, short = 'A')]
     pub(crate) all_namespaces: bool,
     /// Only objects with these labels, as in app=web,tier!=cache.
     #[arg(long, short = 'l', value_name = "SELECTOR", value_parser = selector)]

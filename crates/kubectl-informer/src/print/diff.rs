@@ -68,7 +68,10 @@ pub(crate) fn differences(old: &Value, new: &Value, is_secret: bool) -> Vec<Diff
         found: Vec::new(),
     };
     found.compare("", Some(old), Some(new));
-    found.found.sort_by_key(|difference| difference.weight);
+    let depth = |path: &str| path.matches(['.', '[']).count();
+    found
+        .found
+        .sort_by_key(|difference| (difference.weight, depth(&difference.path)));
     found.found
 }
 
@@ -114,6 +117,12 @@ impl Finder {
                 self.compare_fields(path, old, &Map::new());
             }
             (Some(Value::Array(old)), Some(Value::Array(new))) => self.compare_elements(path, old, new),
+            (None, Some(Value::Array(new))) if telling_field(&[], new).is_some() => {
+                self.compare_elements(path, &[], new);
+            }
+            (Some(Value::Array(old)), None) if telling_field(old, &[]).is_some() => {
+                self.compare_elements(path, old, &[]);
+            }
             _ => self.shown(path, old, new),
         }
     }
@@ -236,9 +245,15 @@ fn name_of(element: &Value, field: &str) -> String {
     }
 }
 
-/// A value on one line, and not much of it.
+/// A value on one line, and not much of it. Of a condition, what counts is whether it holds.
 fn short(value: &Value) -> String {
     let text = match value {
+        Value::Object(fields) if fields.contains_key("type") && fields["type"].is_string() => {
+            match fields.get("status") {
+                Some(Value::String(status)) => status.clone(),
+                _ => value.to_string(),
+            }
+        }
         Value::String(text) if text.is_empty() => "\"\"".to_owned(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -319,6 +334,28 @@ mod tests {
             [
                 "status.conditions[Ready].reason: Starting → <none>",
                 "status.conditions[Ready].status: False → True"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_condition_that_comes_is_told_by_whether_it_holds() {
+        let old = json!({ "status": { "phase": "Pending" } });
+        let new = json!({ "status": {
+            "conditions": [{ "type": "Ready", "status": "True", "lastProbeTime": null }], "phase": "Running",
+        } });
+        assert_eq!(
+            lines(&old, &new),
+            [
+                "status.phase: Pending → Running",
+                "status.conditions[Ready]: <none> → True"
+            ]
+        );
+        assert_eq!(
+            lines(&new, &old),
+            [
+                "status.phase: Running → Pending",
+                "status.conditions[Ready]: True → <none>"
             ]
         );
     }

@@ -32,8 +32,8 @@ pub(super) struct Show {
     output: Output,
     paint: Paint,
     kinds: Vec<Shown>,
-    /// What stands between the fields of a change: in a terminal each has a line, in a pipe a change is one line.
-    between: &'static str,
+    /// In a terminal each field of a change has a line of its own; elsewhere a change is one line.
+    in_terminal: bool,
     has_documents: bool,
 }
 
@@ -88,13 +88,12 @@ struct Told<'a> {
 
 impl Show {
     pub(super) fn new(output: Output, paint: Paint, kinds: Vec<Shown>) -> Show {
-        let in_terminal = std::io::stdout().is_terminal();
         Show {
             out: Out::new(),
             output,
             paint,
             kinds,
-            between: if in_terminal { "\n      " } else { "; " },
+            in_terminal: std::io::stdout().is_terminal(),
             has_documents: false,
         }
     }
@@ -152,9 +151,14 @@ impl Show {
         if let Change::Updated { old, new } = change {
             let names = shown.resource.api_resource();
             let is_secret = names.group.is_empty() && names.kind == "Secret";
-            for field in self.fields(&differences(old, new, is_secret)) {
-                line.push_str(self.between);
-                line.push_str(&field);
+            let fields = self.fields(&differences(old, new, is_secret));
+            for (at, field) in fields.iter().enumerate() {
+                line.push_str(match (self.in_terminal, at) {
+                    (true, _) => "\n      ",
+                    (false, 0) => "   ",
+                    (false, _) => "; ",
+                });
+                line.push_str(field);
             }
         }
         Ok(self.out.line(&line)?)
