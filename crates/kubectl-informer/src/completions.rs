@@ -1,10 +1,11 @@
 //! `completions`: what shells need to complete the commands.
 
+use std::io::Write as _;
+
 use clap::{Args, Command, ValueEnum};
 use clap_complete::aot::{Shell, generate};
 
 use crate::failure::Outcome;
-use crate::print::out::Out;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,12 +41,8 @@ enum Target {
     Kubectl,
 }
 
-/// Words to complete, as kubectl gives them to its plugins.
-#[derive(Debug, Args)]
-pub(crate) struct Words {
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    words: Vec<String>,
-}
+/// What comes first when kubectl asks for completions, before the words.
+pub(crate) const COMPLETE: &str = "__complete";
 
 /// What kubectl runs for `kubectl informer <TAB>`.
 const KUBECTL: &str = "\
@@ -95,9 +92,9 @@ pub(crate) fn run(options: &Options, mut command: Command) -> Outcome {
 }
 
 /// Prints what the last of the words may become, one a line, in the form that kubectl expects.
-pub(crate) fn complete(words: &Words, command: &Command) -> Outcome {
+pub(crate) fn complete(words: &[String], command: &Command) -> Outcome {
     let mut text = String::new();
-    for (word, about) in candidates(&words.words, command) {
+    for (word, about) in candidates(words, command) {
         text.push_str(&word);
         if !about.is_empty() {
             text.push('\t');
@@ -114,7 +111,7 @@ fn candidates(words: &[String], command: &Command) -> Vec<(String, String)> {
         None => ("", words),
     };
     let Some(chosen) = before.first().and_then(|name| command.find_subcommand(name)) else {
-        let offered = command.get_subcommands().filter(|known| !known.is_hide_set());
+        let offered = command.get_subcommands();
         let offered = offered.map(|known| (known.get_name().to_owned(), about(known.get_about())));
         return fitting(offered, last);
     };
@@ -165,7 +162,5 @@ fn about(help: Option<&clap::builder::StyledStr>) -> String {
 }
 
 fn printed(text: &str) -> Outcome {
-    let mut out = Out::new();
-    out.write(text)?;
-    Ok(out.flush()?)
+    Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
 }

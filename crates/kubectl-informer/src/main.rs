@@ -36,8 +36,6 @@ enum Command {
     Watch(watch::Options),
     Get(get::Options),
     Completions(completions::Options),
-    #[command(name = "__complete", hide = true)]
-    Complete(completions::Words),
 }
 
 impl Command {
@@ -47,12 +45,17 @@ impl Command {
             Command::Watch(options) => stop::until_stopped(watch::run(options)).await,
             Command::Get(options) => stop::until_stopped(get::run(options)).await,
             Command::Completions(options) => completions::run(&options, Options::command()),
-            Command::Complete(words) => completions::complete(&words, &Options::command()),
         }
     }
 }
 
 fn main() -> ExitCode {
+    // Not a command like the others, so that completions do not offer it.
+    let mut words = std::env::args().skip(1);
+    if words.next().as_deref() == Some(completions::COMPLETE) {
+        let words: Vec<_> = words.collect();
+        return ended(completions::complete(&words, &Options::command()));
+    }
     let command = Options::parse().command;
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use kube_informer::Error;
 use parking_lot::Mutex;
@@ -40,54 +39,56 @@ impl Contact {
         }
     }
 
-    /// An informer told an error.
-    pub(crate) fn failed(&self, resource: &str, error: &Error) {
-        if is_part_of_life(error) {
-            return;
-        }
+    /// A request of an informer had no good answer.
+    pub(super) fn unanswered(&self, resource: &str, error: &Error) {
         let mut state = self.state.lock();
-        if !state.synced.contains(resource) && will_not_change(error) {
+        let is_lost = error.is_connection() || error.server_status().is_some();
+        if !is_lost || is_part_of_life(error) || state.is_hopeless(resource, error) {
+            return;
+        }
+        let is_first = state.lost.is_empty();
+        state.lost.insert(resource.to_owned());
+        if is_first {
+            state.since = Some(Instant::now());
+            self.notes
+                .say(&format!("lost contact: {}; trying again", chain(error)));
+        }
+    }
+
+    /// An informer told an error. Whether the server is there shows with the next request: a watch may break and go on.
+    pub(super) fn told(&self, resource: &str, error: &Error) {
+        let mut state = self.state.lock();
+        if state.is_hopeless(resource, error) {
             self.hopeless.send_replace(Some(error.clone()));
-            return;
-        }
-        if error.is_connection() || error.server_status().is_some() {
-            let is_first = state.lost.is_empty();
-            state.lost.insert(resource.to_owned());
-            if is_first {
-                state.since = Some(Instant::now());
-                self.notes
-                    .say(&format!("lost contact: {}; trying again", chain(error)));
+        } else if error.is_bad_data()
+            || error.is_going_back()
+            || error.is_not_served()
+            || error.is_user_code()
+        {
+            let words = chain(error);
+            if words != state.said {
+                self.notes.say(&words);
+                state.said = words;
             }
-            return;
-        }
-        let words = chain(error);
-        if words != state.said {
-            self.notes.say(&words);
-            state.said = words;
         }
     }
 
     /// The server answered a request of an informer.
-    pub(crate) fn answered(&self, resource: &str) {
+    pub(super) fn answered(&self, resource: &str) {
         let mut state = self.state.lock();
         if state.lost.remove(resource) && state.lost.is_empty() {
-            let away = state
-                .since
-                .take()
-                .map(|since| since.elapsed())
-                .unwrap_or_default();
-            let away = Duration::from_secs(away.as_secs());
-            self.notes.say(&format!("contact is back after {away:?}"));
+            let away = state.since.take().map_or(0, |since| since.elapsed().as_secs());
+            self.notes.say(&format!("contact is back after {away} s"));
         }
     }
 
     /// The cache of a resource was filled.
-    pub(crate) fn synced(&self, resource: &str) {
+    pub(super) fn synced(&self, resource: &str) {
         self.state.lock().synced.insert(resource.to_owned());
     }
 
     /// Waits for a failure that waiting does not mend.
-    pub(crate) async fn hopeless(&self) -> Error {
+    pub(super) async fn hopeless(&self) -> Error {
         let mut hopeless = self.hopeless.subscribe();
         loop {
             if let Some(error) = hopeless.borrow_and_update().clone() {
@@ -100,22 +101,18 @@ impl Contact {
     }
 }
 
-/// What informers deal with all the time, and nobody needs to know.
-fn is_part_of_life(error: &Error) -> bool {
-    let is_status = error.server_status().is_some();
-    let short_watch = !is_status
-        && !error.is_connection()
-        && !error.is_bad_data()
-        && !error.is_going_back()
-        && !error.is_not_served()
-        && !error.is_user_code();
-    error.is_expired() || error.is_no_streaming_list() || error.is_behind() || short_watch
+impl State {
+    /// Whether the cache of a resource will never be filled: the same request would fail in the same way for ever, because
+    /// it is not allowed or not understood.
+    fn is_hopeless(&self, resource: &str, error: &Error) -> bool {
+        let refused = error.server_status().is_some_and(|status| {
+            (400..500).contains(&status.code) && !matches!(status.code, 408 | 409 | 410 | 429)
+        });
+        !self.synced.contains(resource) && (refused || error.is_not_served())
+    }
 }
 
-/// Whether the same request would fail in the same way for ever: it is not allowed, or not understood.
-fn will_not_change(error: &Error) -> bool {
-    let refused = error.server_status().is_some_and(|status| {
-        (400..500).contains(&status.code) && !matches!(status.code, 408 | 409 | 410 | 429)
-    });
-    refused || error.is_not_served()
+/// What informers deal with all the time, and nobody needs to know.
+fn is_part_of_life(error: &Error) -> bool {
+    error.is_expired() || error.is_no_streaming_list() || error.is_behind()
 }

@@ -114,7 +114,7 @@ impl<const METADATA: bool> Cache<METADATA> {
             .namespace(namespace.unwrap_or_default())
             .resync(resync)
             .form(Form::Packed)
-            .watch_error_handler(move |error| failures.failed(&name, error))
+            .watch_error_handler(move |error| failures.told(&name, error))
             .build();
         Cache {
             informer,

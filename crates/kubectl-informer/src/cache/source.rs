@@ -106,17 +106,25 @@ impl<const METADATA: bool> Watched<METADATA> {
             contact,
         }
     }
+
+    /// Notes whether there was an answer.
+    fn noted<T>(&self, answer: Result<T, Error>) -> Result<T, Error> {
+        match &answer {
+            Ok(_) => self.contact.answered(&self.resource),
+            Err(error) => self.contact.unanswered(&self.resource, error),
+        }
+        answer
+    }
 }
 
 impl<const METADATA: bool> ListWatch<Whole<METADATA>> for Watched<METADATA> {
     fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<Whole<METADATA>>, Error>> {
         Box::pin(async move {
             let is_first = request.continue_token.is_none();
-            let listing = self.api.list(request).await?;
+            let listing = self.noted(self.api.list(request).await)?;
             if is_first {
                 self.tally.clear();
             }
-            self.contact.answered(&self.resource);
             let tally = Arc::clone(&self.tally);
             let counted = listing.inspect(move |part| {
                 if let Ok(ListPart::Item(item)) = part {
@@ -130,8 +138,7 @@ impl<const METADATA: bool> ListWatch<Whole<METADATA>> for Watched<METADATA> {
     fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<Whole<METADATA>>, Error>> {
         Box::pin(async move {
             let with_objects = request.initial_events;
-            let watching = self.api.watch(request).await?;
-            self.contact.answered(&self.resource);
+            let watching = self.noted(self.api.watch(request).await)?;
             if !with_objects {
                 return Ok(watching);
             }

@@ -126,7 +126,7 @@ mod tests {
     fn several_kinds_have_their_names_before_the_objects() {
         let columns = Columns::custom(&Value::Null);
         let table = Table::new(columns, false, "namespace/".into(), true);
-        assert_eq!(table.cells(&named("a")), ["shop", "namespace/a", "<unknown>"]);
+        assert_eq!(table.cells(&named("a")), ["shop", "namespace/a", ""]);
     }
 
     #[test]

@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
+use kube::api::{DeleteParams, Patch, PatchParams};
 use kube_embedded::Server;
 use serde_json::{Value, json};
 
@@ -39,6 +42,25 @@ impl Cluster {
     /// Creates or replaces an object.
     pub(crate) fn put(&self, object: Value) {
         self.server.load([object]).expect("an object that is accepted");
+    }
+
+    /// Changes a pod in the namespace `default`, most of which may not be replaced.
+    pub(crate) async fn patch_pod(&self, name: &str, patch: Value) {
+        let patched = self
+            .pods()
+            .patch(name, &PatchParams::default(), &Patch::Strategic(patch))
+            .await;
+        patched.expect("a patch that is accepted");
+    }
+
+    /// Deletes a pod in the namespace `default` without waiting for its node.
+    pub(crate) async fn delete_pod(&self, name: &str) {
+        let at_once = DeleteParams::default().grace_period(0);
+        self.pods().delete(name, &at_once).await.expect("a pod");
+    }
+
+    fn pods(&self) -> Api<Pod> {
+        Api::default_namespaced(self.server.client().expect("a client"))
     }
 }
 

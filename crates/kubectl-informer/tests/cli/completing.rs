@@ -10,7 +10,7 @@ use super::program::run_alone;
 #[tokio::test]
 async fn every_shell_gets_its_script() {
     for (shell, begins) in [
-        ("bash", "_kubectl-informer()"),
+        ("bash", "_kubectl"),
         ("zsh", "#compdef kubectl-informer"),
         ("fish", ""),
     ] {
@@ -25,7 +25,7 @@ async fn every_shell_gets_its_script() {
         ] {
             assert!(ended.output.contains(word), "{shell}: {word}");
         }
-        assert!(!ended.output.contains("__complete\""), "{shell}");
+        assert!(!ended.output.contains("__complete"), "{shell}");
     }
 }
 
@@ -36,7 +36,12 @@ async fn the_script_for_bash_is_one_that_bash_can_read() {
         return;
     }
     let script = run_alone(&["completions", "bash"]).await.output;
-    let asked = "\nCOMP_WORDS=(kubectl-informer wat); COMP_CWORD=1; _kubectl-informer kubectl-informer wat kubectl-informer; echo \"${COMPREPLY[@]}\"\n";
+    let asked = "
+        function=$(complete -p kubectl-informer | sed 's/.* -F \\([^ ]*\\) .*/\\1/')
+        COMP_WORDS=(kubectl-informer wat) COMP_CWORD=1
+        $function kubectl-informer wat kubectl-informer
+        echo \"${COMPREPLY[@]}\"
+    ";
     let mut bash = Command::new("bash")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

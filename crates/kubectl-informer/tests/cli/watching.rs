@@ -1,7 +1,7 @@
 //! `watch` in a pipe.
 
-use kube_embedded::Fault;
-use kube_embedded::On;
+use kube_embedded::{Fault, On};
+use serde_json::json;
 
 use super::cluster::{Cluster, backups, config_map, namespace, pod, secret};
 use super::program::Program;
@@ -19,7 +19,8 @@ async fn what_is_there_is_a_table_and_changes_follow() {
     let row = program.line().await;
     assert!(row.starts_with("+ web-2   0/1     Running   0"), "{row}");
 
-    cluster.put(pod("web-1", "north", "web:2"));
+    let image = json!({ "spec": { "containers": [{ "name": "web", "image": "web:2" }] } });
+    cluster.patch_pod("web-1", image).await;
     let row = program.line().await;
     assert!(row.starts_with("~ web-1   0/1     Running   0"), "{row}");
     assert!(
@@ -27,7 +28,7 @@ async fn what_is_there_is_a_table_and_changes_follow() {
         "{row}"
     );
 
-    assert!(cluster.server.delete("pods", Some("default"), "web-2"));
+    cluster.delete_pod("web-2").await;
     let row = program.line().await;
     assert!(row.starts_with("- web-2 "), "{row}");
 
@@ -51,7 +52,7 @@ async fn several_kinds_are_told_apart() {
         assert!(program.line().await.starts_with("+ pod/web-2 "));
         cluster.put(config_map("default", "sizes", "large"));
         assert!(program.line().await.starts_with("+ configmap/sizes "));
-        cluster.server.delete("pods", Some("default"), "web-2");
+        cluster.delete_pod("web-2").await;
         cluster.server.delete("configmaps", Some("default"), "sizes");
         assert_eq!(program.interrupt().await.code, Some(0));
     }
@@ -131,7 +132,7 @@ async fn the_values_of_a_secret_are_not_shown() {
 async fn a_custom_kind_has_the_columns_of_its_definition() {
     let cluster = Cluster::start().await;
     cluster.put(backups());
-    cluster.put(serde_json::json!({
+    cluster.put(json!({
         "apiVersion": "demo.example/v1", "kind": "Backup",
         "metadata": { "name": "nightly", "namespace": "default" }, "phase": "Done",
     }));
@@ -166,9 +167,11 @@ async fn metadata_alone_is_asked_for_when_that_is_enough() {
     let mut program = Program::start(&cluster, &["watch", "pods", "--metadata-only"]);
     assert_eq!(program.line().await, "  NAME    AGE");
     assert!(program.line().await.starts_with("  web-1   "));
-    let mut labelled = pod("web-1", "north", "web:2");
-    labelled["metadata"]["labels"]["tier"] = "back".into();
-    cluster.put(labelled);
+    let change = json!({
+        "metadata": { "labels": { "tier": "back" } },
+        "spec": { "containers": [{ "name": "web", "image": "web:2" }] },
+    });
+    cluster.patch_pod("web-1", change).await;
     let row = program.line().await;
     assert!(row.ends_with("s   metadata.labels.tier: front → back"), "{row}");
 }
