@@ -43,10 +43,14 @@ fn collect(value: &Value, steps: &[Step], texts: &mut Vec<String>) {
             }
         }
         (Step::Every, Value::Array(elements)) => {
-            elements.iter().for_each(|element| collect(element, rest, texts));
+            for element in elements {
+                collect(element, rest, texts);
+            }
         }
         (Step::Every, Value::Object(fields)) => {
-            fields.values().for_each(|field| collect(field, rest, texts));
+            for field in fields.values() {
+                collect(field, rest, texts);
+            }
         }
         (Step::At(place), Value::Array(elements)) => {
             if let Some(element) = elements.get(*place) {
@@ -97,7 +101,7 @@ impl FromStr for Path {
                 rest = after;
             }
             rest = match rest.strip_prefix('.') {
-                Some(after) if after.is_empty() => {
+                Some("") => {
                     return Err(format!("the path {written:?} ends with a dot"));
                 }
                 Some(after) => after,

@@ -28,9 +28,10 @@ impl<const METADATA: bool> Whole<METADATA> {
     pub(crate) fn typed(&self, kind: &ApiResource) -> Value {
         let mut value = self.value.clone();
         if let Some(fields) = value.as_object_mut() {
-            let (api_version, kind) = match METADATA {
-                true => ("meta.k8s.io/v1", "PartialObjectMetadata"),
-                false => (kind.api_version.as_str(), kind.kind.as_str()),
+            let (api_version, kind) = if METADATA {
+                ("meta.k8s.io/v1", "PartialObjectMetadata")
+            } else {
+                (kind.api_version.as_str(), kind.kind.as_str())
             };
             fields.entry("apiVersion").or_insert_with(|| api_version.into());
             fields.entry("kind").or_insert_with(|| kind.into());

@@ -11,9 +11,6 @@ use crate::print::out::Out;
 use crate::print::table::Table;
 use crate::print::{Output, objects};
 
-/// So many rows say how wide the columns are; a table of all of them would have to be kept in memory.
-const BLOCK: usize = 1_000;
-
 /// How the objects of a resource are printed.
 pub(super) struct Answers {
     resource: DiscoveredResource,
@@ -52,7 +49,11 @@ impl Answers {
         let kind = self.resource.api_resource();
         let mut values = found.into_iter().map(|object| object.typed(kind));
         match output {
-            Output::Table | Output::Wide => self.table(&mut out, output == Output::Wide, &mut values)?,
+            Output::Table | Output::Wide => {
+                let wide = output == Output::Wide;
+                let mut table = Table::new(self.columns.clone(), wide, String::new(), self.with_namespace);
+                table.write(&mut out, Paint::plain(), "", &mut values)?;
+            }
             Output::Name => {
                 for value in values {
                     out.line(&objects::name(&self.resource, &value))?;
@@ -62,24 +63,6 @@ impl Answers {
             Output::Yaml => yaml(&mut out, is_one, &mut values)?,
         }
         Ok(out.flush()?)
-    }
-
-    fn table(&self, out: &mut Out, wide: bool, values: &mut dyn Iterator<Item = Value>) -> Outcome {
-        let mut table = Table::new(self.columns.clone(), wide, String::new(), self.with_namespace);
-        let mut is_first = true;
-        loop {
-            let block: Vec<_> = values.take(BLOCK).map(|value| table.cells(&value)).collect();
-            if block.is_empty() {
-                return Ok(());
-            }
-            block.iter().for_each(|cells| table.fit(cells));
-            if std::mem::take(&mut is_first) {
-                out.line(&table.heading(Paint::plain()))?;
-            }
-            for cells in block {
-                out.line(&table.line(&cells))?;
-            }
-        }
     }
 }
 

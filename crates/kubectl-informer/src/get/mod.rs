@@ -119,11 +119,8 @@ fn query_of(options: &Options) -> Outcome<Query> {
     }
     let mut names: Vec<_> = options.index.iter().map(IndexDefinition::name).collect();
     names.sort_unstable();
-    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(Failure::usage(format!(
-            "there are two indexes named {:?}",
-            twice[0]
-        )));
+    if let Some([twice, _]) = names.array_windows().find(|[one, next]| one == next) {
+        return Err(Failure::usage(format!("there are two indexes named {twice:?}")));
     }
     Ok(Query {
         by: options.by.clone(),

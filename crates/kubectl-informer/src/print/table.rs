@@ -1,12 +1,18 @@
 //! Rows under headings, in columns that are as wide as what stands in them.
 
+use std::io;
+
 use kube_embedded::Columns;
 use serde_json::Value;
 
 use super::colour::{Colour, Paint};
+use super::out::Out;
 
 /// Between two columns, as kubectl has it.
 const GAP: usize = 3;
+
+/// So many rows are looked at before the first is written.
+const BLOCK: usize = 1_000;
 
 /// How the objects of one kind become lines. Columns grow as longer cells come and never shrink, so that a stream of lines
 /// stays aligned without being known in advance.
@@ -37,12 +43,39 @@ impl Table {
         }
         let widths = headings.iter().map(|heading| heading.chars().count()).collect();
         Table {
-            places,
             columns,
+            places,
             prefix,
             with_namespace,
             headings,
             widths,
+        }
+    }
+
+    /// Writes objects under their headings. The first rows say how wide the columns are; a table of all of them would have
+    /// to be waited for, and kept.
+    pub(crate) fn write(
+        &mut self,
+        out: &mut Out,
+        paint: Paint,
+        margin: &str,
+        objects: &mut dyn Iterator<Item = Value>,
+    ) -> io::Result<()> {
+        let mut is_first = true;
+        loop {
+            let block: Vec<_> = objects.take(BLOCK).map(|object| self.cells(&object)).collect();
+            if block.is_empty() {
+                return out.flush();
+            }
+            for cells in &block {
+                self.fit(cells);
+            }
+            if std::mem::take(&mut is_first) {
+                out.line(&format!("{margin}{}", self.heading(paint)))?;
+            }
+            for cells in &block {
+                out.line(&format!("{margin}{}", self.line(cells)))?;
+            }
         }
     }
 
@@ -71,7 +104,7 @@ impl Table {
         }
     }
 
-    pub(crate) fn heading(&self, paint: Paint) -> String {
+    fn heading(&self, paint: Paint) -> String {
         paint.paint(Colour::Heading, &self.line(&self.headings))
     }
 
@@ -116,7 +149,9 @@ mod tests {
     fn columns_are_as_wide_as_their_cells() {
         let mut table = namespaces(false);
         let rows = [table.cells(&named("a")), table.cells(&named("a-long-name"))];
-        rows.iter().for_each(|row| table.fit(row));
+        for row in &rows {
+            table.fit(row);
+        }
         assert_eq!(table.heading(Paint::plain()), "NAME          STATUS   AGE");
         assert_eq!(table.line(&rows[0]), "a             Active   <unknown>");
         assert_eq!(table.line(&rows[1]), "a-long-name   Active   <unknown>");

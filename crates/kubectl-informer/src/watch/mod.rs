@@ -118,12 +118,11 @@ async fn watch<const METADATA: bool>(client: &Client, asked: &[Asked], options: 
 /// Shows changes as they come; in between, everything that was written is to be seen.
 async fn follow(mut show: Show, mut changes: SelectAll<BoxStream<'static, (usize, Change)>>) -> Outcome {
     loop {
-        let next = match changes.next().now_or_never() {
-            Some(next) => next,
-            None => {
-                show.flush()?;
-                changes.next().await
-            }
+        let next = if let Some(next) = changes.next().now_or_never() {
+            next
+        } else {
+            show.flush()?;
+            changes.next().await
         };
         let Some((kind, change)) = next else {
             return show.flush();

@@ -14,9 +14,6 @@ use crate::print::out::Out;
 use crate::print::table::Table;
 use crate::print::{Output, objects};
 
-/// So many rows say how wide the columns are; a table of all of them would have to be waited for.
-const BLOCK: usize = 1_000;
-
 /// So many fields of a change are shown, unless everything is asked for.
 const FIELDS: usize = 6;
 
@@ -99,37 +96,15 @@ impl Show {
     }
 
     /// What is there of a kind at the beginning.
-    pub(super) fn present(&mut self, kind: usize, objects: impl Iterator<Item = Value>) -> Outcome {
+    pub(super) fn present(&mut self, kind: usize, mut objects: impl Iterator<Item = Value>) -> Outcome {
         if !matches!(self.output, Output::Table | Output::Wide) {
             for object in objects {
                 self.object(kind, Sign::Present, &object)?;
             }
             return self.flush();
         }
-        let mut objects = objects.peekable();
-        if objects.peek().is_none() {
-            return Ok(());
-        }
-        let mut is_first = true;
-        while objects.peek().is_some() {
-            let table = &mut self.kinds[kind].table;
-            let block: Vec<_> = objects
-                .by_ref()
-                .take(BLOCK)
-                .map(|object| table.cells(&object))
-                .collect();
-            block.iter().for_each(|cells| table.fit(cells));
-            if std::mem::take(&mut is_first) {
-                let heading = table.heading(self.paint);
-                self.out.line(&format!("  {heading}"))?;
-            }
-            for cells in block {
-                let line = self.kinds[kind].table.line(&cells);
-                self.out.line(&format!("  {line}"))?;
-            }
-            self.out.flush()?;
-        }
-        Ok(())
+        let table = &mut self.kinds[kind].table;
+        Ok(table.write(&mut self.out, self.paint, "  ", &mut objects)?)
     }
 
     /// A change of a kind's object.
