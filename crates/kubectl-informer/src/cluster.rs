@@ -185,3 +185,60 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
         names => names.join(", "),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use clap::Parser;
+
+    use super::Options;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        cluster: Options,
+    }
+
+    fn options(words: &[&str]) -> Options {
+        Line::try_parse_from([&["test"], words].concat())
+            .expect("flags")
+            .cluster
+    }
+
+    #[tokio::test]
+    async fn flags_go_into_the_configuration() {
+        let words = [
+            "--kubeconfig",
+            concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/kubeconfig.yaml"),
+            "--context=other",
+            "--server=https://127.0.0.1:7",
+            "-nshop",
+            "--as=jane",
+            "--as-group=team",
+            "--as-group=guests",
+            "--request-timeout=7s",
+            "--insecure-skip-tls-verify",
+        ];
+        let config = options(&words).config().await.expect("a configuration");
+        assert_eq!(config.cluster_url.to_string(), "https://127.0.0.1:7/");
+        assert_eq!(config.default_namespace, "shop");
+        assert_eq!(config.auth_info.username.as_deref(), Some("guest"));
+        assert_eq!(config.auth_info.impersonate.as_deref(), Some("jane"));
+        let groups = config.auth_info.impersonate_groups;
+        assert_eq!(groups, Some(vec!["team".to_owned(), "guests".to_owned()]));
+        assert_eq!(config.connect_timeout, Some(Duration::from_secs(7)));
+        assert!(config.accept_invalid_certs);
+    }
+
+    #[tokio::test]
+    async fn without_flags_it_is_what_the_kubeconfig_says() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/kubeconfig.yaml");
+        let config = options(&["--kubeconfig", path]).config().await;
+        let config = config.expect("a configuration");
+        assert_eq!(config.cluster_url.to_string(), "https://127.0.0.1:6/");
+        assert_eq!(config.default_namespace, "kitchen");
+        assert_eq!(config.auth_info.impersonate, None);
+        assert!(!config.accept_invalid_certs);
+    }
+}

@@ -1,10 +1,14 @@
 //! When to end: on Ctrl-C, when asked to terminate, and when nobody reads any more.
 
 use std::io;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
 use crate::failure::Outcome;
+
+/// So long the work may take to tidy up.
+const FAREWELL: Duration = Duration::from_millis(100);
 
 /// Does the work until it is done, or until it is time to end, which is no failure.
 ///
@@ -13,13 +17,17 @@ pub(crate) async fn until_stopped(work: impl Future<Output = Outcome> + Send + '
     let mut work = tokio::spawn(work);
     tokio::select! {
         biased;
-        done = &mut work => match done {
+        done = &mut work => return match done {
             Ok(outcome) => outcome,
             Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
         },
-        signalled = signalled() => Ok(signalled?),
-        () = reader_gone() => Ok(()),
+        signalled = signalled() => signalled?,
+        () = reader_gone() => {}
     }
+    // It tidies up the terminal, unless it waits for it.
+    work.abort();
+    let _ = tokio::time::timeout(FAREWELL, work).await;
+    Ok(())
 }
 
 async fn signalled() -> io::Result<()> {

@@ -47,14 +47,14 @@ impl Answers {
     pub(super) fn print(&self, output: Output, is_one: bool, found: Vec<Object<Whole<false>>>) -> Outcome {
         let mut out = Out::new();
         let kind = self.resource.api_resource();
+        if let Output::Table | Output::Wide = output {
+            let wide = output == Output::Wide;
+            let mut table = Table::new(self.columns.clone(), wide, String::new(), self.with_namespace);
+            return Ok(table.write(&mut out, Paint::plain(), "", found)?);
+        }
         let mut values = found.into_iter().map(|object| object.typed(kind));
         match output {
-            Output::Table | Output::Wide => {
-                let wide = output == Output::Wide;
-                let mut table = Table::new(self.columns.clone(), wide, String::new(), self.with_namespace);
-                table.write(&mut out, Paint::plain(), "", &mut values)?;
-            }
-            Output::Name => {
+            Output::Name | Output::Table | Output::Wide => {
                 for value in values {
                     out.line(&objects::name(&self.resource, &value))?;
                 }

@@ -43,8 +43,17 @@ impl Notes {
 
     /// Takes the line of progress away.
     pub(crate) fn clear(&self) {
-        let mut progress = self.progress.lock();
-        write(clearing(&mut progress));
+        let clearing = clearing(&mut self.progress.lock());
+        if !clearing.is_empty() {
+            write(clearing);
+        }
+    }
+}
+
+/// No line of progress stays behind.
+impl Drop for Notes {
+    fn drop(&mut self) {
+        self.clear();
     }
 }
 

@@ -3,10 +3,12 @@
 use std::io;
 
 use kube_embedded::Columns;
+use kube_informer::Object;
 use serde_json::Value;
 
 use super::colour::{Colour, Paint};
 use super::out::Out;
+use crate::cache::Whole;
 
 /// Between two columns, as kubectl has it.
 const GAP: usize = 3;
@@ -53,17 +55,19 @@ impl Table {
     }
 
     /// Writes objects under their headings. The first rows say how wide the columns are; a table of all of them would have
-    /// to be waited for, and kept.
-    pub(crate) fn write(
+    /// to be waited for, and kept. Each object is decoded when its turn comes and forgotten again.
+    pub(crate) fn write<const METADATA: bool>(
         &mut self,
         out: &mut Out,
         paint: Paint,
         margin: &str,
-        objects: &mut dyn Iterator<Item = Value>,
+        objects: Vec<Object<Whole<METADATA>>>,
     ) -> io::Result<()> {
+        let mut objects = objects.into_iter();
         let mut is_first = true;
         loop {
-            let block: Vec<_> = objects.take(BLOCK).map(|object| self.cells(&object)).collect();
+            let block = objects.by_ref().take(BLOCK);
+            let block: Vec<_> = block.map(|object| self.cells(object.value())).collect();
             if block.is_empty() {
                 return out.flush();
             }

@@ -10,10 +10,11 @@ use clap::Args;
 use futures::stream::{BoxStream, SelectAll, select_all};
 use futures::{FutureExt as _, StreamExt as _};
 use kube::Client;
+use kube_informer::Event;
 
-use self::change::{Change, changes};
+use self::change::changes;
 use self::show::{Show, Shown};
-use crate::cache::{Asked, Cache, Contact, Selection, grouped, resolve};
+use crate::cache::{Asked, Cache, Contact, Selection, Whole, grouped, resolve};
 use crate::failure::Outcome;
 use crate::print::colour::ColourOptions;
 use crate::print::columns::{columns_of, name_and_age};
@@ -98,14 +99,12 @@ async fn watch<const METADATA: bool>(client: &Client, asked: &[Asked], options: 
     let mut show = Show::new(options.output, options.colours.paint(), kinds);
     let mut streams = Vec::new();
     let mut objects = 0;
-    for (kind, (cache, asked)) in caches.iter().zip(asked).enumerate() {
+    for (kind, cache) in caches.iter().enumerate() {
         cache.synced(&notes).await?;
-        let names = asked.resource.api_resource();
-        let (present, changes) = changes(&cache.informer, names).await?;
+        let (present, changes) = changes(&cache.informer).await?;
         objects += present.len();
         if !options.changes_only {
-            let values = present.into_iter().map(|object| object.into_value(names));
-            show.present(kind, values)?;
+            show.present(kind, present)?;
         }
         streams.push(changes.map(move |change| (kind, change)).boxed());
     }
@@ -116,7 +115,10 @@ async fn watch<const METADATA: bool>(client: &Client, asked: &[Asked], options: 
 }
 
 /// Shows changes as they come; in between, everything that was written is to be seen.
-async fn follow(mut show: Show, mut changes: SelectAll<BoxStream<'static, (usize, Change)>>) -> Outcome {
+async fn follow<const METADATA: bool>(
+    mut show: Show,
+    mut changes: SelectAll<BoxStream<'static, (usize, Event<Whole<METADATA>>)>>,
+) -> Outcome {
     loop {
         let next = if let Some(next) = changes.next().now_or_never() {
             next

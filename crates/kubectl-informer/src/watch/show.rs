@@ -2,11 +2,11 @@
 
 use std::io::IsTerminal as _;
 
-use kube_informer::DiscoveredResource;
+use kube_informer::{DiscoveredResource, Event, Object};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::change::Change;
+use crate::cache::Whole;
 use crate::failure::Outcome;
 use crate::print::colour::{Colour, Paint};
 use crate::print::diff::{Difference, differences};
@@ -77,10 +77,10 @@ impl Sign {
 
 /// A change as JSON and YAML.
 #[derive(Serialize)]
-struct Told<'a> {
+struct Told {
     #[serde(rename = "type")]
     word: &'static str,
-    object: &'a Value,
+    object: Value,
 }
 
 impl Show {
@@ -96,37 +96,45 @@ impl Show {
     }
 
     /// What is there of a kind at the beginning.
-    pub(super) fn present(&mut self, kind: usize, mut objects: impl Iterator<Item = Value>) -> Outcome {
-        if !matches!(self.output, Output::Table | Output::Wide) {
-            for object in objects {
-                self.object(kind, Sign::Present, &object)?;
-            }
-            return self.flush();
+    pub(super) fn present<const METADATA: bool>(
+        &mut self,
+        kind: usize,
+        objects: Vec<Object<Whole<METADATA>>>,
+    ) -> Outcome {
+        if matches!(self.output, Output::Table | Output::Wide) {
+            let table = &mut self.kinds[kind].table;
+            return Ok(table.write(&mut self.out, self.paint, "  ", objects)?);
         }
-        let table = &mut self.kinds[kind].table;
-        Ok(table.write(&mut self.out, self.paint, "  ", &mut objects)?)
+        for object in objects {
+            self.object(kind, Sign::Present, &object)?;
+        }
+        self.flush()
     }
 
     /// A change of a kind's object.
-    pub(super) fn change(&mut self, kind: usize, change: &Change) -> Outcome {
-        let (sign, object) = match change {
-            Change::Added(object) => (Sign::Added, object),
-            Change::Updated { new, .. } => (Sign::Updated, new),
-            Change::Resync(object) => (Sign::Resync, object),
-            Change::Deleted(object) => (Sign::Deleted, object),
+    pub(super) fn change<const METADATA: bool>(
+        &mut self,
+        kind: usize,
+        change: &Event<Whole<METADATA>>,
+    ) -> Outcome {
+        let sign = match change {
+            Event::Added { .. } => Sign::Added,
+            Event::Updated { .. } if change.is_resync() => Sign::Resync,
+            Event::Updated { .. } => Sign::Updated,
+            Event::Deleted(_) => Sign::Deleted,
         };
         if !matches!(self.output, Output::Table | Output::Wide) {
-            return self.object(kind, sign, object);
+            return self.object(kind, sign, change.object());
         }
         let shown = &mut self.kinds[kind];
-        let cells = shown.table.cells(object);
+        let cells = shown.table.cells(change.object().value());
         shown.table.fit(&cells);
         let row = shown.table.line(&cells);
         let mut line = self.paint.paint(sign.colour(), &format!("{} {row}", sign.mark()));
-        if let Change::Updated { old, new } = change {
+        if let (Sign::Updated, Event::Updated { old, new }) = (sign, change) {
             let names = shown.resource.api_resource();
             let is_secret = names.group.is_empty() && names.kind == "Secret";
-            let fields = self.fields(&differences(old, new, is_secret));
+            let fields = self.fields(&differences(old.value(), new.value(), is_secret));
             for (at, field) in fields.iter().enumerate() {
                 line.push_str(match (self.in_terminal, at) {
                     (true, _) => "\n      ",
@@ -155,23 +163,22 @@ impl Show {
         lines
     }
 
-    fn object(&mut self, kind: usize, sign: Sign, object: &Value) -> Outcome {
-        let told = Told {
+    fn object<const METADATA: bool>(&mut self, kind: usize, sign: Sign, object: &Whole<METADATA>) -> Outcome {
+        let resource = &self.kinds[kind].resource;
+        let told = || Told {
             word: sign.word(),
-            object,
+            object: object.typed(resource.api_resource()),
         };
         match self.output {
-            Output::Json => self.out.line(&objects::json_line(&told)?)?,
+            Output::Json => self.out.line(&objects::json_line(&told())?)?,
             Output::Yaml => {
-                let separator = if std::mem::replace(&mut self.has_documents, true) {
-                    "---\n"
-                } else {
-                    ""
-                };
-                self.out.write(&format!("{separator}{}", objects::yaml(&told)?))?;
+                let is_first = !std::mem::replace(&mut self.has_documents, true);
+                let separator = if is_first { "" } else { "---\n" };
+                self.out
+                    .write(&format!("{separator}{}", objects::yaml(&told())?))?;
             }
             Output::Name | Output::Table | Output::Wide => {
-                let name = objects::name(&self.kinds[kind].resource, object);
+                let name = objects::name(resource, object.value());
                 let line = match sign {
                     Sign::Present => name,
                     sign => self
