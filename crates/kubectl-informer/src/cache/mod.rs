@@ -14,7 +14,7 @@ use kube_informer::{ApiListWatch, DiscoveredResource, Discovery, Form, Selector,
 pub(crate) use self::contact::Contact;
 use self::source::Watched;
 pub(crate) use self::source::{Tally, grouped};
-pub(crate) use self::whole::Whole;
+pub(crate) use self::whole::{Any, As, Metadata, Shape, Whole};
 use crate::cluster;
 use crate::failure::{Failure, Outcome};
 use crate::print::notes::Notes;
@@ -77,22 +77,21 @@ pub(crate) async fn resolve(
 }
 
 /// A cache of one resource that was not started yet.
-#[derive(Debug)]
-pub(crate) struct Cache<const METADATA: bool> {
-    pub(crate) informer: SharedInformer<Whole<METADATA>>,
+pub(crate) struct Cache<S: Shape> {
+    pub(crate) informer: SharedInformer<Whole<S>>,
     /// What has come so far.
     pub(crate) tally: Arc<Tally>,
     pub(crate) contact: Arc<Contact>,
 }
 
-impl<const METADATA: bool> Cache<METADATA> {
+impl<S: Shape> Cache<S> {
     pub(crate) fn new(
         client: &Client,
         asked: &Asked,
         selection: &Selection,
         resync: Duration,
         contact: &Arc<Contact>,
-    ) -> Cache<METADATA> {
+    ) -> Cache<S> {
         let kind = asked.resource.api_resource();
         let namespace = namespace(client, &asked.resource, selection);
         let mut parameters = Vec::new();
@@ -105,8 +104,8 @@ impl<const METADATA: bool> Cache<METADATA> {
             parameters.push(("fieldSelector", fields.join(",")));
         }
         let tally = Arc::new(Tally::default());
-        let api = ApiListWatch::<Whole<METADATA>>::new(client.clone(), kind, namespace.as_deref())
-            .parameters(parameters);
+        let api =
+            ApiListWatch::<Whole<S>>::new(client.clone(), kind, namespace.as_deref()).parameters(parameters);
         let name = asked.resource.to_string();
         let source = Watched::new(api, &name, Arc::clone(&tally), Arc::clone(contact));
         let failures = Arc::clone(contact);

@@ -12,7 +12,7 @@ use kube_informer::{
 use tokio::time::{Instant, interval};
 
 use super::contact::Contact;
-use super::whole::Whole;
+use super::whole::{Shape, Whole};
 use crate::print::notes::Notes;
 
 /// A list that takes no longer than this needs no progress.
@@ -27,7 +27,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    fn add<const METADATA: bool>(&self, item: &Item<Whole<METADATA>>) {
+    fn add<S: Shape>(&self, item: &Item<Whole<S>>) {
         self.objects.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(item.size() as u64, Ordering::Relaxed);
     }
@@ -85,20 +85,20 @@ pub(crate) fn grouped(number: u64) -> String {
 }
 
 /// Lists and watches of the API server, whose answers are counted and noted as a sign of life.
-pub(super) struct Watched<const METADATA: bool> {
-    api: ApiListWatch<Whole<METADATA>>,
+pub(super) struct Watched<S: Shape> {
+    api: ApiListWatch<Whole<S>>,
     resource: Arc<str>,
     tally: Arc<Tally>,
     contact: Arc<Contact>,
 }
 
-impl<const METADATA: bool> Watched<METADATA> {
+impl<S: Shape> Watched<S> {
     pub(super) fn new(
-        api: ApiListWatch<Whole<METADATA>>,
+        api: ApiListWatch<Whole<S>>,
         resource: &str,
         tally: Arc<Tally>,
         contact: Arc<Contact>,
-    ) -> Watched<METADATA> {
+    ) -> Watched<S> {
         Watched {
             api,
             resource: resource.into(),
@@ -117,8 +117,8 @@ impl<const METADATA: bool> Watched<METADATA> {
     }
 }
 
-impl<const METADATA: bool> ListWatch<Whole<METADATA>> for Watched<METADATA> {
-    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<Whole<METADATA>>, Error>> {
+impl<S: Shape> ListWatch<Whole<S>> for Watched<S> {
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<Whole<S>>, Error>> {
         Box::pin(async move {
             let is_first = request.continue_token.is_none();
             let listing = self.noted(self.api.list(request).await)?;
@@ -135,7 +135,7 @@ impl<const METADATA: bool> ListWatch<Whole<METADATA>> for Watched<METADATA> {
         })
     }
 
-    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<Whole<METADATA>>, Error>> {
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<Whole<S>>, Error>> {
         Box::pin(async move {
             let with_objects = request.initial_events;
             let watching = self.noted(self.api.watch(request).await)?;

@@ -4,7 +4,7 @@ use kube_embedded::Columns;
 use kube_informer::{DiscoveredResource, Object};
 use serde_json::Value;
 
-use crate::cache::Whole;
+use crate::cache::{Any, Whole};
 use crate::failure::Outcome;
 use crate::print::colour::Paint;
 use crate::print::out::Out;
@@ -44,7 +44,7 @@ impl Answers {
     }
 
     /// Prints objects. Each is decoded when its turn comes and forgotten again.
-    pub(super) fn print(&self, output: Output, is_one: bool, found: Vec<Object<Whole<false>>>) -> Outcome {
+    pub(super) fn print(&self, output: Output, is_one: bool, found: Vec<Object<Whole<Any>>>) -> Outcome {
         let mut out = Out::new();
         let kind = self.resource.api_resource();
         if let Output::Table | Output::Wide = output {

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::answer::Answers;
 use super::query::{IndexDefinition, Query, unknown_index};
-use crate::cache::{Whole, grouped};
+use crate::cache::{Any, Whole, grouped};
 use crate::failure::{Failure, Outcome};
 use crate::print::notes::Notes;
 use crate::print::out::Out;
@@ -30,7 +30,7 @@ help, exit
 
 /// Answers queries until there are no more. A bad one is told and forgotten.
 pub(super) async fn run(
-    informer: &SharedInformer<Whole<false>>,
+    informer: &SharedInformer<Whole<Any>>,
     answers: Answers,
     notes: Arc<Notes>,
 ) -> Outcome {
@@ -68,7 +68,7 @@ enum Next {
     Exit,
 }
 
-fn answer(line: &str, informer: &SharedInformer<Whole<false>>, answers: &Answers) -> Outcome<Next> {
+fn answer(line: &str, informer: &SharedInformer<Whole<Any>>, answers: &Answers) -> Outcome<Next> {
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
     let mut out = Out::new();
@@ -101,7 +101,7 @@ fn answer(line: &str, informer: &SharedInformer<Whole<false>>, answers: &Answers
     Ok(Next::Ask)
 }
 
-fn ask(line: &str, informer: &SharedInformer<Whole<false>>, answers: &Answers) -> Outcome {
+fn ask(line: &str, informer: &SharedInformer<Whole<Any>>, answers: &Answers) -> Outcome {
     let query = parse(line)?;
     let found = query.run(informer)?;
     let output = query.output.unwrap_or(answers.usual());
@@ -121,7 +121,7 @@ fn parse(line: &str) -> Outcome<Query> {
     Query::parse(line).map_err(Failure::new)
 }
 
-fn values(name: &str, informer: &SharedInformer<Whole<false>>, out: &mut Out) -> Outcome {
+fn values(name: &str, informer: &SharedInformer<Whole<Any>>, out: &mut Out) -> Outcome {
     let Ok(index) = informer.find_index::<String>(name) else {
         return Err(unknown_index(name, informer));
     };

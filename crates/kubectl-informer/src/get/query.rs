@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use kube_informer::{Key, Object, Selector, SharedInformer};
 
-use crate::cache::{Whole, selector};
+use crate::cache::{Any, Whole, selector};
 use crate::failure::{Failure, Outcome};
 use crate::path::Path;
 use crate::print::Output;
@@ -22,11 +22,9 @@ impl IndexDefinition {
         &self.name
     }
 
-    pub(super) fn add_to(&self, informer: &SharedInformer<Whole<false>>) -> Outcome {
+    pub(super) fn add_to(&self, informer: &SharedInformer<Whole<Any>>) -> Outcome {
         let path = self.path.clone();
-        informer.index(&self.name, move |object: &Whole<false>| {
-            path.texts(object.value())
-        })?;
+        informer.index(&self.name, move |object: &Whole<Any>| path.texts(object.value()))?;
         Ok(())
     }
 }
@@ -121,7 +119,7 @@ impl Query {
     }
 
     /// The objects that are meant, by namespace and name, all of one moment.
-    pub(super) fn run(&self, informer: &SharedInformer<Whole<false>>) -> Outcome<Vec<Object<Whole<false>>>> {
+    pub(super) fn run(&self, informer: &SharedInformer<Whole<Any>>) -> Outcome<Vec<Object<Whole<Any>>>> {
         let snapshot = informer.snapshot();
         let mut found = match self.by.split_first() {
             None => snapshot.iter().collect(),
@@ -152,7 +150,7 @@ impl Query {
 }
 
 /// What to do about an index that is not there.
-pub(super) fn unknown_index(name: &str, informer: &SharedInformer<Whole<false>>) -> Failure {
+pub(super) fn unknown_index(name: &str, informer: &SharedInformer<Whole<Any>>) -> Failure {
     let snapshot = informer.snapshot();
     let known: Vec<_> = snapshot.index_names().collect();
     let known = match known.as_slice() {

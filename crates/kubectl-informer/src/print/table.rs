@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::colour::{Colour, Paint};
 use super::out::Out;
-use crate::cache::Whole;
+use crate::cache::{Shape, Whole};
 
 /// Between two columns, as kubectl has it.
 const GAP: usize = 3;
@@ -56,12 +56,12 @@ impl Table {
 
     /// Writes objects under their headings. The first rows say how wide the columns are; a table of all of them would have
     /// to be waited for, and kept. Each object is decoded when its turn comes and forgotten again.
-    pub(crate) fn write<const METADATA: bool>(
+    pub(crate) fn write<S: Shape>(
         &mut self,
         out: &mut Out,
         paint: Paint,
         margin: &str,
-        objects: Vec<Object<Whole<METADATA>>>,
+        objects: Vec<Object<Whole<S>>>,
     ) -> io::Result<()> {
         let mut objects = objects.into_iter();
         let mut is_first = true;

@@ -3,19 +3,16 @@
 use futures::stream::{BoxStream, StreamExt as _};
 use kube_informer::{Event, Object, SharedInformer};
 
-use crate::cache::Whole;
+use crate::cache::{Shape, Whole};
 use crate::failure::Outcome;
 
 /// The objects that are there, by namespace and name, and the changes from then on. The informer must have synced.
 ///
 /// The objects are not decoded yet, and whoever shows them should forget each before the next: all of them at once would
 /// not be small.
-pub(super) async fn changes<const METADATA: bool>(
-    informer: &SharedInformer<Whole<METADATA>>,
-) -> Outcome<(
-    Vec<Object<Whole<METADATA>>>,
-    BoxStream<'static, Event<Whole<METADATA>>>,
-)> {
+pub(super) async fn changes<S: Shape>(
+    informer: &SharedInformer<Whole<S>>,
+) -> Outcome<(Vec<Object<Whole<S>>>, BoxStream<'static, Event<Whole<S>>>)> {
     let mut events = informer.events()?;
     let beginning = events.registration();
     let mut present = Vec::new();

@@ -9,12 +9,13 @@ use std::time::Duration;
 use clap::Args;
 use futures::stream::{BoxStream, SelectAll, select_all};
 use futures::{FutureExt as _, StreamExt as _};
+use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use kube_informer::Event;
 
 use self::change::changes;
 use self::show::{Show, Shown};
-use crate::cache::{Asked, Cache, Contact, Selection, Whole, grouped, resolve};
+use crate::cache::{Any, As, Asked, Cache, Contact, Metadata, Selection, Shape, Whole, grouped, resolve};
 use crate::failure::Outcome;
 use crate::print::colour::ColourOptions;
 use crate::print::columns::{columns_of, name_and_age};
@@ -74,18 +75,22 @@ pub(crate) struct Options {
 pub(crate) async fn run(options: Options) -> Outcome {
     let client = options.cluster.client().await?;
     let asked = resolve(&client, &options.cluster, &options.resources).await?;
+    let is_pods = |asked: &Asked| asked.resource.to_string() == "pods";
     // A name is all that would be shown.
     if options.metadata_only || options.output == Output::Name {
-        watch::<true>(&client, &asked, &options).await
+        watch::<Metadata>(&client, &asked, &options).await
+    } else if matches!(options.output, Output::Table | Output::Wide) && asked.iter().all(is_pods) {
+        // There are more of them than of anything else.
+        watch::<As<Pod>>(&client, &asked, &options).await
     } else {
-        watch::<false>(&client, &asked, &options).await
+        watch::<Any>(&client, &asked, &options).await
     }
 }
 
-async fn watch<const METADATA: bool>(client: &Client, asked: &[Asked], options: &Options) -> Outcome {
+async fn watch<S: Shape>(client: &Client, asked: &[Asked], options: &Options) -> Outcome {
     let notes = Arc::new(Notes::new());
     let contact = Arc::new(Contact::new(Arc::clone(&notes)));
-    let caches: Vec<Cache<METADATA>> = asked
+    let caches: Vec<Cache<S>> = asked
         .iter()
         .map(|asked| Cache::new(client, asked, &options.selection, options.resync, &contact))
         .collect();
@@ -94,7 +99,7 @@ async fn watch<const METADATA: bool>(client: &Client, asked: &[Asked], options: 
     }
     let mut kinds = Vec::new();
     for one in asked {
-        kinds.push(shown::<METADATA>(client, one, asked.len() > 1, options).await);
+        kinds.push(shown::<S>(client, one, asked.len() > 1, options).await);
     }
     let mut show = Show::new(options.output, options.colours.paint(), kinds);
     let mut streams = Vec::new();
@@ -115,9 +120,9 @@ async fn watch<const METADATA: bool>(client: &Client, asked: &[Asked], options: 
 }
 
 /// Shows changes as they come; in between, everything that was written is to be seen.
-async fn follow<const METADATA: bool>(
+async fn follow<S: Shape>(
     mut show: Show,
-    mut changes: SelectAll<BoxStream<'static, (usize, Event<Whole<METADATA>>)>>,
+    mut changes: SelectAll<BoxStream<'static, (usize, Event<Whole<S>>)>>,
 ) -> Outcome {
     loop {
         let next = if let Some(next) = changes.next().now_or_never() {
@@ -133,14 +138,14 @@ async fn follow<const METADATA: bool>(
     }
 }
 
-async fn shown<const METADATA: bool>(
+async fn shown<S: Shape>(
     client: &Client,
     asked: &Asked,
     is_one_of_several: bool,
     options: &Options,
 ) -> Shown {
     let resource = asked.resource.clone();
-    let columns = if METADATA {
+    let columns = if S::METADATA {
         name_and_age()
     } else {
         columns_of(client, &resource).await

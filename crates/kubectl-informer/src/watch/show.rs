@@ -6,7 +6,7 @@ use kube_informer::{DiscoveredResource, Event, Object};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::cache::Whole;
+use crate::cache::{Shape, Whole};
 use crate::failure::Outcome;
 use crate::print::colour::{Colour, Paint};
 use crate::print::diff::{Difference, differences};
@@ -96,11 +96,7 @@ impl Show {
     }
 
     /// What is there of a kind at the beginning.
-    pub(super) fn present<const METADATA: bool>(
-        &mut self,
-        kind: usize,
-        objects: Vec<Object<Whole<METADATA>>>,
-    ) -> Outcome {
+    pub(super) fn present<S: Shape>(&mut self, kind: usize, objects: Vec<Object<Whole<S>>>) -> Outcome {
         if matches!(self.output, Output::Table | Output::Wide) {
             let table = &mut self.kinds[kind].table;
             return Ok(table.write(&mut self.out, self.paint, "  ", objects)?);
@@ -112,11 +108,7 @@ impl Show {
     }
 
     /// A change of a kind's object.
-    pub(super) fn change<const METADATA: bool>(
-        &mut self,
-        kind: usize,
-        change: &Event<Whole<METADATA>>,
-    ) -> Outcome {
+    pub(super) fn change<S: Shape>(&mut self, kind: usize, change: &Event<Whole<S>>) -> Outcome {
         let sign = match change {
             Event::Added { .. } => Sign::Added,
             Event::Updated { .. } if change.is_resync() => Sign::Resync,
@@ -163,7 +155,7 @@ impl Show {
         lines
     }
 
-    fn object<const METADATA: bool>(&mut self, kind: usize, sign: Sign, object: &Whole<METADATA>) -> Outcome {
+    fn object<S: Shape>(&mut self, kind: usize, sign: Sign, object: &Whole<S>) -> Outcome {
         let resource = &self.kinds[kind].resource;
         let told = || Told {
             word: sign.word(),
