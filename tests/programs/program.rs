@@ -22,17 +22,15 @@ pub(crate) struct Program {
 impl Program {
     /// Starts an example of `kube-informer` with a kubeconfig for the server.
     pub(crate) async fn start(server: &TestServer, example: &str, arguments: &[&str]) -> Program {
-        let program = built(
-            &format!("examples/{example}"),
-            &["--package", "kube-informer", "--examples"],
-        );
-        Program::run(server, program.await, arguments)
+        let place = format!("examples/{example}");
+        let program = built(&place, &["--package", "kube-informer", "--examples"]).await;
+        Program::run(server, program, arguments)
     }
 
     /// Starts the command line.
     pub(crate) async fn kubectl_informer(server: &TestServer, arguments: &[&str]) -> Program {
-        let program = built("kubectl-informer", &["--package", "kubectl-informer"]);
-        Program::run(server, program.await, arguments)
+        let program = built("kubectl-informer", &["--package", "kubectl-informer"]).await;
+        Program::run(server, program, arguments)
     }
 
     fn run(server: &TestServer, program: PathBuf, arguments: &[&str]) -> Program {

@@ -200,3 +200,18 @@ async fn a_reader_that_takes_one_line_of_many_gets_no_complaints() {
     let ended = program.end().await;
     assert_eq!((ended.code, ended.notes.as_str()), (Some(0), ""));
 }
+
+#[tokio::test]
+async fn pods_come_as_protobuf_unless_they_are_shown_whole() {
+    let cluster = Cluster::start().await;
+    cluster.put(pod("web-1", "north", "web:1"));
+    for (output, protobuf) in [("table", true), ("wide", true), ("json", false)] {
+        cluster.server.forget_requests();
+        let mut program = Program::start(&cluster, &["watch", "pods", "-o", output]);
+        program.until("web-1").await;
+        let asked = cluster
+            .server
+            .wait_for_request(|request| request.resource == "pods");
+        assert_eq!(asked.await.accept.contains("protobuf"), protobuf, "{output}");
+    }
+}
