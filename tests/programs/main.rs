@@ -1,5 +1,6 @@
-//! The examples of `kube-informer`, run as programs on a server: what they print and how they end.
+//! The examples of `kube-informer` and the command line, run as programs on a server: what they print and how they end.
 
+mod kubectl_informer;
 mod program;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;

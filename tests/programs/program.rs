@@ -1,4 +1,4 @@
-//! An example, run as its reader would run it.
+//! A program, run as a person would run it.
 
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
@@ -22,10 +22,22 @@ pub(crate) struct Program {
 impl Program {
     /// Starts an example of `kube-informer` with a kubeconfig for the server.
     pub(crate) async fn start(server: &TestServer, example: &str, arguments: &[&str]) -> Program {
+        let place = format!("examples/{example}");
+        let program = built(&place, &["--package", "kube-informer", "--examples"]).await;
+        Program::run(server, program, arguments)
+    }
+
+    /// Starts the command line.
+    pub(crate) async fn kubectl_informer(server: &TestServer, arguments: &[&str]) -> Program {
+        let program = built("kubectl-informer", &["--package", "kubectl-informer"]).await;
+        Program::run(server, program, arguments)
+    }
+
+    fn run(server: &TestServer, program: PathBuf, arguments: &[&str]) -> Program {
         let folder = Folder::create().expect("a folder");
         let kubeconfig = folder.path().join("config");
         server.write_kubeconfig(&kubeconfig);
-        let mut child = Command::new(built(example).await)
+        let mut child = Command::new(program)
             .args(arguments)
             .env("KUBECONFIG", kubeconfig)
             // As outside of a cluster, wherever the tests run.
@@ -34,7 +46,7 @@ impl Program {
             .stdout(Stdio::piped())
             .kill_on_drop(true)
             .spawn()
-            .expect("the example");
+            .expect("the program");
         let stdout = child.stdout.take().expect("its output");
         Program {
             child,
@@ -60,6 +72,16 @@ impl Program {
         lines
     }
 
+    /// The next lines up to one that holds this.
+    pub(crate) async fn until(&mut self, wanted: &str) -> String {
+        loop {
+            let line = self.line().await;
+            if line.contains(wanted) {
+                return line;
+            }
+        }
+    }
+
     /// Ctrl-C; it has to end well.
     pub(crate) async fn stop(mut self) {
         let id = self.child.id().expect("it runs");
@@ -75,20 +97,17 @@ impl Program {
     }
 }
 
-/// The example as `cargo test` has built it beside this test; built now where only this test was asked for.
-async fn built(example: &str) -> PathBuf {
+/// The program as `cargo test` has built it beside this test; built now where only this test was asked for.
+async fn built(program: &str, package: &[&str]) -> PathBuf {
     let test = std::env::current_exe().expect("a path");
     let profile = test
         .parent()
         .and_then(|deps| deps.parent())
         .expect("a target folder");
-    let program = profile.join("examples").join(example);
+    let program = profile.join(program);
     if !program.exists() {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-        let built = Command::new(cargo)
-            .args(["build", "--package", "kube-informer", "--examples"])
-            .status()
-            .await;
+        let built = Command::new(cargo).arg("build").args(package).status().await;
         assert!(built.expect("cargo").success());
     }
     program

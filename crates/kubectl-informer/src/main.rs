@@ -1,16 +1,26 @@
 //! `kubectl-informer`: see informers at work.
 //!
-//! A kubectl plugin by its name (`kubectl informer …`) and a program on its own. `demo` starts an
-//! embedded API server, lets a small town of workloads live on it, and shows what happens; `serve` shows a cluster's resources
-//! on a dashboard.
+//! A kubectl plugin by its name (`kubectl informer …`) and a program on its own: `watch` shows what happens in a cluster,
+//! `get` answers from an indexed cache, `serve` shows caches on a dashboard, and `demo` needs no cluster at all.
 
+mod cache;
 mod cluster;
+mod completions;
 mod demo;
+mod duration;
+mod failure;
+mod get;
+mod path;
+mod print;
 mod serve;
+mod stop;
+mod watch;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
+
+use crate::failure::{Failure, Outcome};
 
 /// See Kubernetes informers at work.
 #[derive(Debug, Parser)]
@@ -24,26 +34,50 @@ struct Options {
 enum Command {
     /// Start an embedded API server with a lively cluster on it, and show what happens. Nothing needs to be installed.
     Demo(demo::Options),
+    Watch(watch::Options),
+    Get(get::Options),
     Serve(serve::Options),
+    Completions(completions::Options),
 }
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    let ended = match Options::parse().command {
-        Command::Demo(options) => demo::run(options).await,
-        Command::Serve(options) => serve::run(options).await,
-    };
-    match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("kubectl-informer: {}", chain(&*error));
-            ExitCode::FAILURE
+impl Command {
+    async fn run(self) -> Outcome {
+        match self {
+            Command::Demo(options) => demo::run(options).await.map_err(Failure::from),
+            Command::Watch(options) => stop::until_stopped(watch::run(options)).await,
+            Command::Get(options) => stop::until_stopped(get::run(options)).await,
+            Command::Serve(options) => serve::run(options).await,
+            Command::Completions(options) => completions::run(&options, Options::command()),
         }
     }
 }
 
-/// An error with its causes, on one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+fn main() -> ExitCode {
+    // Not a command like the others, so that completions do not offer it.
+    let mut words = std::env::args().skip(1);
+    if words.next().as_deref() == Some(completions::COMPLETE) {
+        let words: Vec<_> = words.collect();
+        return ended(completions::complete(&words, &Options::command()));
+    }
+    let command = Options::parse().command;
+    let runtime = match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => return ended(Err(error.into())),
+    };
+    let outcome = runtime.block_on(command.run());
+    // What still waits for a terminal or a pipe is left behind.
+    runtime.shutdown_background();
+    ended(outcome)
+}
+
+fn ended(outcome: Outcome) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if !failure.is_silent() {
+                eprintln!("kubectl-informer: {failure}");
+            }
+            failure.exit_code().into()
+        }
+    }
 }

@@ -1,10 +1,11 @@
 //! `serve`: a cluster's resources on a dashboard.
 
-use std::error::Error;
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use clap::Args;
+use kube::Client;
 use kube_informer::dashboard::Dashboard;
 use kube_informer::dashboard::axum::http::StatusCode;
 use kube_informer::dashboard::axum::http::header::CONTENT_TYPE;
@@ -14,8 +15,11 @@ use kube_informer::metrics::InformerMetrics;
 use kube_informer::metrics::prometheus_client::encoding::text;
 use kube_informer::metrics::prometheus_client::registry::Registry;
 use kube_informer::{Form, SharedInformerFactory};
+use parking_lot::Mutex;
 
-use crate::cluster;
+use crate::cache::{Selection, resolve};
+use crate::failure::{Failure, Outcome, chain};
+use crate::{cluster, stop};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,14 +35,12 @@ The page shows how the informers do, and their caches with filters and recent ch
 /// Keep resources in caches, and show the caches and how they are kept up to date on a dashboard.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-#[group(skip)]
 pub(crate) struct Options {
     /// What to show: any names that kubectl knows, as in pods, deploy, ingresses.networking.k8s.io.
-    #[arg(value_name = "RESOURCE", required = true, value_delimiter = ',')]
+    #[arg(value_name = "RESOURCE", required = true)]
     resources: Vec<String>,
-    /// Look at all namespaces.
-    #[arg(long, short = 'A', conflicts_with = "namespace")]
-    all_namespaces: bool,
+    #[command(flatten)]
+    selection: Selection,
     /// Where the dashboard listens; port 0 takes a free one. It has no passwords: anything but loopback shows it to everyone
     /// who can reach the address.
     #[arg(long, default_value = "127.0.0.1:0", value_name = "HOST:PORT")]
@@ -47,20 +49,20 @@ pub(crate) struct Options {
     cluster: cluster::Options,
 }
 
-/// Serves until Ctrl-C.
-pub(crate) async fn run(options: Options) -> Result<(), Box<dyn Error>> {
+/// Serves until it is told to stop.
+pub(crate) async fn run(options: Options) -> Outcome {
     let client = options.cluster.client().await?;
-    let namespace = client.default_namespace().to_owned();
-    // Whole objects of whatever size are kept for a look now and then, so they are kept small.
-    let mut factory = SharedInformerFactory::builder(client).form(Form::Packed);
-    if !options.all_namespaces {
-        factory = factory.namespace(namespace);
+    let asked = resolve(&client, &options.cluster, &options.resources).await?;
+    if let Some(one) = asked.iter().find_map(|asked| asked.name.as_ref()) {
+        return Err(Failure::usage(format!(
+            "serve shows whole resources, not single objects such as {one:?}"
+        ))
+        .advise(format!("Choose it with --field-selector metadata.name={one}.")));
     }
-    let factory = factory.build();
-    for name in &options.resources {
-        let found = factory.discover(name).await?;
+    let factory = factory(client, &options);
+    for asked in &asked {
         // The factory keeps it.
-        let _ = factory.dynamic(&found);
+        let _ = factory.dynamic(&asked.resource);
     }
     let mut registry = Registry::default();
     InformerMetrics::register(&mut registry).add_factory(&factory);
@@ -70,16 +72,44 @@ pub(crate) async fn run(options: Options) -> Result<(), Box<dyn Error>> {
         .beside("/metrics", get(async move || metrics(&registry)))
         .serve(options.address)
         .await;
-    let dashboard = listening.map_err(|error| format!("cannot listen on {}: {error}", options.address))?;
+    let dashboard =
+        listening.map_err(|error| Failure::new(format!("cannot listen on {}: {error}", options.address)))?;
     factory.start();
-    println!("dashboard: {0}\nmetrics:   {0}metrics", dashboard.url());
+    let mut out = io::stdout();
+    writeln!(out, "dashboard: {0}\nmetrics:   {0}metrics", dashboard.url())?;
     if !options.address.ip().is_loopback() {
         eprintln!("Everyone who can reach {} can see it.", options.address);
     }
-    tokio::signal::ctrl_c().await?;
+    stop::signalled().await?;
     dashboard.stop().await;
     factory.shutdown().await;
     Ok(())
+}
+
+fn factory(client: Client, options: &Options) -> SharedInformerFactory {
+    let namespace = client.default_namespace().to_owned();
+    let said = Mutex::new(String::new());
+    // Whole objects of whatever size are kept for a look now and then, so they are kept small.
+    let mut factory = SharedInformerFactory::builder(client)
+        .form(Form::Packed)
+        .watch_error_handler(move |error| {
+            let words = chain(error);
+            let mut said = said.lock();
+            if !error.is_expired() && !error.is_no_streaming_list() && *said != words {
+                eprintln!("kubectl-informer: {words}");
+                *said = words;
+            }
+        });
+    if !options.selection.all_namespaces {
+        factory = factory.namespace(namespace);
+    }
+    if let Some(selector) = &options.selection.selector {
+        factory = factory.labels(selector);
+    }
+    if let Some(fields) = &options.selection.field_selector {
+        factory = factory.fields(fields);
+    }
+    factory.build()
 }
 
 /// The metrics as Prometheus reads them.

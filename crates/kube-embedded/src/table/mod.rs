@@ -13,6 +13,7 @@ mod jsonpath;
 mod printers;
 mod row;
 mod sheet;
+mod shown;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,7 @@ use std::borrow::Cow;
 pub(crate) use columns::columns;
 pub(crate) use custom::CustomColumns;
 pub(crate) use sheet::{IncludeObject, Printer, Sheet, partial_metadata};
+pub use shown::{Columns, Heading};
 
 /// One entry of a table's `columnDefinitions`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -84,8 +84,9 @@ impl<K: Kind> Item<K> {
         &self.version
     }
 
-    /// How many bytes it takes, about.
-    pub(crate) fn size(&self) -> usize {
+    /// How many bytes it takes, about: those that came, if it was not decoded yet.
+    #[must_use]
+    pub fn size(&self) -> usize {
         match &self.body {
             Body::Decoded(_) => size_of::<K>(),
             Body::Encoded { encoded, .. } => encoded.bytes.len(),

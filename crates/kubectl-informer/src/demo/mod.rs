@@ -14,6 +14,7 @@ use kube_embedded::Server;
 use kube_informer::dashboard::Dashboard;
 use kube_informer::{SharedInformer, SharedInformerFactory};
 
+use crate::stop;
 use labour::{Caches, Labour};
 use show::Show;
 use town::Town;
@@ -87,7 +88,7 @@ pub(crate) async fn run(options: Options) -> Outcome {
             ("Deployment", &caches.deployments),
             ("Backup", &caches.backups),
         ]) => ended,
-        interrupted = tokio::signal::ctrl_c() => interrupted.map_err(Into::into),
+        interrupted = stop::signalled() => interrupted.map_err(Into::into),
         () = until(options.seconds) => Ok(()),
     };
     dashboard.stop().await;

@@ -1,0 +1,148 @@
+//! The prompt: one query after the other, of a cache that stays live.
+
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::sync::Arc;
+
+use kube_informer::SharedInformer;
+use tokio::sync::mpsc;
+
+use super::answer::Answers;
+use super::query::{IndexDefinition, Query, unknown_index};
+use crate::cache::{Any, Whole, grouped};
+use crate::failure::{Failure, Outcome};
+use crate::print::notes::Notes;
+use crate::print::out::Out;
+
+const HELP: &str = "\
+node=north                 objects that the index `node` has under `north`
+node=north app=web         both must fit
+-l tier=front,env!=test    objects with these labels; also after an index
+web-1, shop/web-1          an object by its name
+all                        every object
+count QUERY                how many there are
+-n NS, -o FORMAT           after any query: one namespace; table, wide, json, yaml or name
+indexes                    the indexes there are
+values INDEX               the values in an index, and how many objects each has
+index team=.metadata.labels.team
+                           adds an index
+help, exit
+";
+
+/// Answers queries until there are no more. A bad one is told and forgotten.
+pub(super) async fn run(
+    informer: &SharedInformer<Whole<Any>>,
+    answers: Answers,
+    notes: Arc<Notes>,
+) -> Outcome {
+    let is_asked = io::stdin().is_terminal();
+    if is_asked {
+        notes.say(&format!(
+            "{} {} in the cache. `help` says what can be asked, `exit` or Ctrl-D ends.",
+            grouped(informer.snapshot().len() as u64),
+            answers.resource()
+        ));
+    }
+    let prompt = is_asked.then(|| format!("{}> ", answers.resource()));
+    let mut lines = lines();
+    loop {
+        if let Some(prompt) = &prompt {
+            let mut stderr = io::stderr().lock();
+            stderr.write_all(prompt.as_bytes())?;
+            stderr.flush()?;
+        }
+        let Some(line) = lines.recv().await else {
+            return Ok(());
+        };
+        let line = line?;
+        match answer(line.trim(), informer, &answers) {
+            Ok(Next::Ask) => {}
+            Ok(Next::Exit) => return Ok(()),
+            Err(failure) if failure.is_silent() => return Err(failure),
+            Err(failure) => notes.say(&failure.to_string()),
+        }
+    }
+}
+
+enum Next {
+    Ask,
+    Exit,
+}
+
+fn answer(line: &str, informer: &SharedInformer<Whole<Any>>, answers: &Answers) -> Outcome<Next> {
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let rest = rest.trim();
+    let mut out = Out::new();
+    match (word, rest) {
+        ("", _) => return Ok(Next::Ask),
+        ("exit" | "quit", "") => return Ok(Next::Exit),
+        ("help" | "?", "") => out.write(HELP)?,
+        ("indexes", "") => {
+            let snapshot = informer.snapshot();
+            for name in snapshot.index_names() {
+                let values = snapshot.index_values(name)?.len();
+                out.line(&format!("{name}   {} values", grouped(values as u64)))?;
+            }
+            if snapshot.index_names().next().is_none() {
+                out.line("there is none; add one as in: index node=.spec.nodeName")?;
+            }
+        }
+        ("values", name) => values(name, informer, &mut out)?,
+        ("index", definition) => {
+            let index: IndexDefinition = definition.parse().map_err(Failure::new)?;
+            index.add_to(informer)?;
+        }
+        ("count", rest) => {
+            let found = parse(rest)?.run(informer)?;
+            out.line(&found.len().to_string())?;
+        }
+        _ => ask(line, informer, answers)?,
+    }
+    out.flush()?;
+    Ok(Next::Ask)
+}
+
+fn ask(line: &str, informer: &SharedInformer<Whole<Any>>, answers: &Answers) -> Outcome {
+    let query = parse(line)?;
+    let found = query.run(informer)?;
+    let output = query.output.unwrap_or(answers.usual());
+    if found.is_empty() {
+        let mut out = Out::new();
+        out.line("No resources found.")?;
+        return Ok(out.flush()?);
+    }
+    answers.print(output, query.name.is_some() && found.len() == 1, found)
+}
+
+fn parse(line: &str) -> Outcome<Query> {
+    let line = match line.split_once(char::is_whitespace).unwrap_or((line, "")) {
+        ("all", rest) => rest,
+        _ => line,
+    };
+    Query::parse(line).map_err(Failure::new)
+}
+
+fn values(name: &str, informer: &SharedInformer<Whole<Any>>, out: &mut Out) -> Outcome {
+    let Ok(index) = informer.find_index::<String>(name) else {
+        return Err(unknown_index(name, informer));
+    };
+    let snapshot = informer.snapshot();
+    for value in snapshot.index_values(name)? {
+        let objects = snapshot.by(&index, value.as_str()).len();
+        out.line(&format!("{value}   {}", grouped(objects as u64)))?;
+    }
+    Ok(())
+}
+
+/// The lines of standard input.
+fn lines() -> mpsc::Receiver<io::Result<String>> {
+    let (send, receive) = mpsc::channel(1);
+    // A thread of its own, because reading standard input cannot be ended: at the end of the process it is left behind.
+    std::thread::spawn(move || {
+        for line in io::stdin().lock().lines() {
+            if send.blocking_send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receive
+}

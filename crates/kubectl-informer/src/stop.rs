@@ -1,0 +1,86 @@
+//! When to end: on Ctrl-C, when asked to terminate, and when nobody reads any more.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use crate::failure::Outcome;
+
+/// So long the work may take to tidy up.
+const FAREWELL: Duration = Duration::from_millis(100);
+
+/// Does the work until it is done, or until it is time to end, which is no failure.
+///
+/// The work is a task of its own, so that one that waits for a terminal can be left behind.
+pub(crate) async fn until_stopped(work: impl Future<Output = Outcome> + Send + 'static) -> Outcome {
+    let mut work = tokio::spawn(work);
+    tokio::select! {
+        biased;
+        done = &mut work => return match done {
+            Ok(outcome) => outcome,
+            Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
+        },
+        signalled = signalled() => signalled?,
+        () = reader_gone() => {}
+    }
+    // It tidies up the terminal, unless it waits for it.
+    work.abort();
+    let _ = tokio::time::timeout(FAREWELL, work).await;
+    Ok(())
+}
+
+/// Waits for Ctrl-C, or for being asked to terminate.
+pub(crate) async fn signalled() -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+        tokio::select! {
+            interrupted = tokio::signal::ctrl_c() => interrupted,
+            _ = terminate.recv() => Ok(()),
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await
+}
+
+/// Waits until whoever reads the output is gone. Without this a quiet stream would stay behind for as long as nothing
+/// happens, because only writing shows that nobody reads.
+async fn reader_gone() {
+    let (gone, told) = oneshot::channel();
+    let waiting = std::thread::Builder::new().name("reader".into());
+    let started = waiting.spawn(move || {
+        if is_left_alone() {
+            // If nobody waits for it, the process is ending anyway.
+            let _ = gone.send(());
+        }
+    });
+    if started.is_err() || told.await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+#[cfg(unix)]
+fn is_left_alone() -> bool {
+    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::io::Errno;
+
+    let stdout = io::stdout();
+    loop {
+        // Errors and hang-ups are told without being asked for.
+        let mut output = [PollFd::new(&stdout, PollFlags::empty())];
+        match poll(&mut output, None) {
+            Ok(_) => {
+                let ends = PollFlags::ERR | PollFlags::HUP;
+                return output[0].revents().intersects(ends);
+            }
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+#[cfg(not(unix))]
+fn is_left_alone() -> bool {
+    false
+}

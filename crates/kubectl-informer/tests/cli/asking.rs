@@ -1,0 +1,87 @@
+//! `get --prompt`: one query after the other, from a pipe.
+
+use super::cluster::{Cluster, pod};
+use super::program::Program;
+
+async fn prompt(more: &[&str]) -> (Cluster, Program) {
+    let cluster = Cluster::start().await;
+    cluster.put(pod("web-1", "north", "web:1"));
+    cluster.put(pod("web-2", "south", "web:2"));
+    let program = Program::start(
+        &cluster,
+        &[&["get", "pods", "--index", "node=.spec.nodeName"], more].concat(),
+    );
+    (cluster, program)
+}
+
+#[tokio::test]
+async fn queries_are_answered_one_after_the_other() {
+    let (_cluster, mut program) = prompt(&["--prompt", "-o", "name"]).await;
+    for (line, answers) in [
+        ("node=north", &["pod/web-1"][..]),
+        ("all", &["pod/web-1", "pod/web-2"]),
+        ("-l tier=front node=south", &["pod/web-2"]),
+        ("-l tier=back", &["No resources found."]),
+        ("web-2", &["pod/web-2"]),
+        ("default/web-1", &["pod/web-1"]),
+        ("count all", &["2"]),
+        ("count node=north", &["1"]),
+        ("indexes", &["node   2 values"]),
+        ("values node", &["north   1", "south   1"]),
+        ("index image=.spec.containers[*].image", &[]),
+        ("image=web:2", &["pod/web-2"]),
+        ("", &[]),
+    ] {
+        program.type_line(line).await;
+        for answer in answers {
+            assert_eq!(program.line().await, *answer, "{line}");
+        }
+    }
+    program.type_line("web-1 -o wide").await;
+    assert!(program.line().await.contains("NODE"));
+    assert!(program.line().await.contains(" north "));
+    program.type_line("help").await;
+    assert!(program.line().await.starts_with("node=north "));
+    program.until("help, exit").await;
+    program.type_line("exit").await;
+    let ended = program.end().await;
+    assert_eq!(
+        (ended.code, ended.output.as_str(), ended.notes.as_str()),
+        (Some(0), "", "")
+    );
+}
+
+#[tokio::test]
+async fn the_cache_stays_live_between_queries() {
+    let (cluster, mut program) = prompt(&["-i"]).await;
+    program.type_line("count all").await;
+    assert_eq!(program.line().await, "2");
+    cluster.put(pod("web-3", "north", "web:1"));
+    // It comes when it comes; asking is what a person would do.
+    loop {
+        program.type_line("count node=north").await;
+        if program.line().await == "2" {
+            break;
+        }
+    }
+    let ended = program.end().await;
+    assert_eq!(ended.code, Some(0), "the end of the input ends it: {ended:?}");
+}
+
+#[tokio::test]
+async fn a_bad_query_is_told_and_the_next_one_answered() {
+    let (_cluster, mut program) = prompt(&["-i", "-o", "name"]).await;
+    for (line, words) in [
+        ("colour=red", "there is no index \"colour\"; there are: node"),
+        ("values colour", "there is no index \"colour\""),
+        ("index node=.x", "already"),
+        ("index node", "write it as node=.spec.nodeName"),
+        ("-l a=b=c", "write it as app=web"),
+    ] {
+        program.type_line(line).await;
+        let note = program.note().await;
+        assert!(note.contains(words), "{line}: {note}");
+    }
+    program.type_line("node=south").await;
+    assert_eq!(program.line().await, "pod/web-2");
+}

@@ -1,0 +1,203 @@
+//! What goes wrong, and what is said about it.
+
+use kube_embedded::{Fault, On};
+
+use super::cluster::{Cluster, pod};
+use super::program::{Program, command, run, run_alone};
+
+#[tokio::test]
+async fn a_wrong_resource_is_told_with_what_is_near() {
+    let cluster = Cluster::start().await;
+    for words in [["watch", "deploymnts"], ["get", "deploymnts"]] {
+        let ended = run(&cluster, &words).await;
+        assert_eq!(ended.code, Some(1));
+        assert!(
+            ended
+                .notes
+                .contains("serves no \"deploymnts\"; did you mean deployments"),
+            "{ended:?}"
+        );
+        assert!(ended.notes.contains("kubectl api-resources"), "{ended:?}");
+    }
+    let ended = run(&cluster, &["watch", "tokenreviews"]).await;
+    assert!(ended.notes.contains("cannot be watched"), "{ended:?}");
+}
+
+#[tokio::test]
+async fn without_a_cluster_the_demo_is_offered() {
+    for words in [
+        &["watch", "pods"][..],
+        &["get", "pods"],
+        &["watch", "pods", "--kubeconfig", "/nonexistent/config"],
+    ] {
+        let ended = run_alone(words).await;
+        assert_eq!(ended.code, Some(1));
+        assert!(ended.notes.contains("no cluster is configured"), "{ended:?}");
+        assert!(ended.notes.contains("/nonexistent/"), "{ended:?}");
+        assert!(ended.notes.contains("`kubectl-informer demo`"), "{ended:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_named() {
+    let cluster = Cluster::start().await;
+    let url = cluster.server.url();
+    cluster.server.go_down().await;
+    let ended = run(&cluster, &["watch", "pods"]).await;
+    assert_eq!(ended.code, Some(1));
+    assert!(
+        ended.notes.contains(&format!("no connection to {url}")),
+        "{ended:?}"
+    );
+    assert!(
+        ended.notes.contains("refused") && ended.notes.contains("`kubectl-informer demo`"),
+        "{ended:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_answer_is_given_up_in_time() {
+    let cluster = Cluster::start().await;
+    cluster
+        .server
+        .faults()
+        .add(On::any(), Fault::Delay(std::time::Duration::from_hours(1)));
+    let ended = run(&cluster, &["watch", "pods", "--request-timeout", "200ms"]).await;
+    assert_eq!(ended.code, Some(1));
+    assert!(
+        ended.notes.contains("no answer of the server within 200ms"),
+        "{ended:?}"
+    );
+}
+
+#[tokio::test]
+async fn who_may_not_look_is_told_which_verbs_are_missing() {
+    let cluster = Cluster::start().await;
+    cluster
+        .server
+        .faults()
+        .add(On::list_or_watch("secrets"), Fault::forbidden());
+    for words in [["watch", "secrets"], ["get", "secrets"]] {
+        let ended = run(&cluster, &words).await;
+        assert_eq!(ended.code, Some(1));
+        assert!(ended.notes.contains("403 Forbidden"), "{ended:?}");
+        assert!(
+            ended.notes.contains("needs the verbs list and watch on secrets"),
+            "{ended:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_selector_that_cannot_be_read_is_a_mistake_of_usage() {
+    let cluster = Cluster::start().await;
+    let ended = run(&cluster, &["watch", "pods", "-l", "app in"]).await;
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.notes.contains("write it as app=web"), "{ended:?}");
+
+    let ended = run(
+        &cluster,
+        &["watch", "pods", "--field-selector", "spec.colour=red"],
+    )
+    .await;
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.notes.contains("spec.colour"), "{ended:?}");
+}
+
+#[tokio::test]
+async fn unknown_contexts_clusters_and_users_are_told_with_those_there_are() {
+    let cluster = Cluster::start().await;
+    for flag in ["context", "cluster", "user"] {
+        let ended = run(&cluster, &["watch", "pods", &format!("--{flag}"), "production"]).await;
+        assert_eq!(ended.code, Some(1));
+        let told = format!("has no {flag} \"production\"; it has: embedded");
+        assert!(ended.notes.contains(&told), "{ended:?}");
+    }
+}
+
+#[tokio::test]
+async fn several_kubeconfigs_are_one() {
+    let cluster = Cluster::start().await;
+    cluster.put(pod("web-1", "north", "web:1"));
+    let text = cluster.server.kubeconfig();
+    let (clusters, rest) = text.split_once("users:").expect("a kubeconfig");
+    std::fs::write(cluster.file("clusters"), clusters).expect("a file");
+    let rest = format!("apiVersion: v1\nkind: Config\nusers:{rest}");
+    std::fs::write(cluster.file("rest"), rest).expect("a file");
+    let paths = std::env::join_paths([cluster.file("clusters"), cluster.file("rest")]).expect("paths");
+    let ended = command(&["get", "pods", "-o", "name"])
+        .env("KUBECONFIG", paths)
+        .output()
+        .await;
+    let ended = ended.expect("the program starts");
+    assert_eq!(String::from_utf8_lossy(&ended.stdout), "pod/web-1\n", "{ended:?}");
+}
+
+#[tokio::test]
+async fn an_address_and_another_name_can_be_given() {
+    let cluster = Cluster::start().await;
+    cluster.put(pod("web-1", "north", "web:1"));
+    let url = cluster.server.http_url();
+    let ended = run_alone(&["get", "pods", "-o", "name", "--server", &url]).await;
+    assert_eq!(ended.output, "pod/web-1\n", "{ended:?}");
+
+    let https = cluster.server.url();
+    let ended = run_alone(&["get", "pods", "-o", "name", "-s", &https]).await;
+    assert!(ended.notes.contains("authority not trusted here"), "{ended:?}");
+    let ended = run_alone(&[
+        "get",
+        "pods",
+        "-o",
+        "name",
+        "-s",
+        &https,
+        "--insecure-skip-tls-verify",
+    ])
+    .await;
+    assert_eq!(ended.output, "pod/web-1\n", "{ended:?}");
+
+    cluster.server.forget_requests();
+    let ended = run(
+        &cluster,
+        &["get", "pods", "--as", "jane", "--as-group", "team", "-o", "name"],
+    )
+    .await;
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+#[tokio::test]
+async fn mistakes_of_usage_end_with_two() {
+    for words in [
+        &["watch"][..],
+        &["watch", "pods", "--sideways"],
+        &["watch", "pods", "--resync", "soon"],
+        &["watch", "pods", "-o", "picture"],
+        &["get", "pods", "--index", "node"],
+        &["get", "pods", "--index", "node=.spec..x"],
+        &["get", "pods", "--by", "node=north"],
+        &["get", "pods", "--index", "a=.b", "--index", "a=.c"],
+        &["dance"],
+    ] {
+        let ended = run_alone(words).await;
+        assert_eq!(ended.code, Some(2), "{words:?}: {ended:?}");
+        assert!(!ended.notes.is_empty() && ended.output.is_empty(), "{ended:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_kind_that_is_refused_later_is_told_and_waited_for() {
+    let cluster = Cluster::start().await;
+    cluster.put(pod("web-1", "north", "web:1"));
+    let mut program = Program::start(&cluster, &["watch", "pods"]);
+    program.until("web-1").await;
+    let refused = cluster
+        .server
+        .faults()
+        .add(On::list_or_watch("pods"), Fault::forbidden());
+    cluster.server.cut_connections();
+    let note = program.note().await;
+    assert!(note.starts_with("lost contact: "), "{note}");
+    drop(refused);
+    cluster.server.faults().clear();
+    assert!(program.note().await.starts_with("contact is back"));
+}

@@ -1,0 +1,13 @@
+//! `kubectl-informer` as a person uses it: in a pipe, in a terminal, with and without a cluster, and with one that goes
+//! away and comes back.
+
+mod asking;
+mod cluster;
+mod completing;
+mod contact;
+mod failing;
+mod getting;
+mod outputs;
+mod program;
+mod terminal;
+mod watching;

@@ -1,0 +1,169 @@
+//! The program, started as from a shell.
+
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::time::timeout;
+
+use super::cluster::Cluster;
+
+/// What has not come by then never comes.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_kubectl-informer");
+
+/// The program with nothing of this machine around it.
+pub(crate) fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command
+        .args(arguments)
+        .env("HOME", "/nonexistent")
+        .env_remove("KUBECONFIG")
+        .env_remove("KUBERNETES_SERVICE_HOST")
+        .env_remove("NO_COLOR")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    command
+}
+
+/// The program in pipes, while it runs.
+pub(crate) struct Program {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: Option<Lines<BufReader<ChildStdout>>>,
+    notes: Lines<BufReader<ChildStderr>>,
+}
+
+impl Program {
+    pub(crate) fn start(cluster: &Cluster, arguments: &[&str]) -> Program {
+        let mut command = command(arguments);
+        command
+            .env("KUBECONFIG", cluster.kubeconfig())
+            .stdin(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+        Program {
+            input: child.stdin.take(),
+            output: child.stdout.take().map(|output| BufReader::new(output).lines()),
+            notes: BufReader::new(child.stderr.take().expect("its notes")).lines(),
+            child,
+        }
+    }
+
+    /// The next line that it prints.
+    pub(crate) async fn line(&mut self) -> String {
+        let output = self.output.as_mut().expect("its output");
+        next(output, &mut self.notes).await
+    }
+
+    /// The next line that it says beside its output.
+    pub(crate) async fn note(&mut self) -> String {
+        let line = timeout(PATIENCE, self.notes.next_line()).await;
+        line.expect("a note in time")
+            .expect("text")
+            .expect("a note before the end")
+    }
+
+    /// The next lines up to one that holds this.
+    pub(crate) async fn until(&mut self, wanted: &str) -> String {
+        loop {
+            let line = self.line().await;
+            if line.contains(wanted) {
+                return line;
+            }
+        }
+    }
+
+    pub(crate) async fn type_line(&mut self, line: &str) {
+        let input = self.input.as_mut().expect("its input");
+        let typed = input.write_all(format!("{line}\n").as_bytes()).await;
+        typed.expect("it reads");
+    }
+
+    /// Nobody reads any more.
+    pub(crate) fn close_output(&mut self) {
+        self.output = None;
+    }
+
+    /// Ctrl-C.
+    pub(crate) async fn interrupt(self) -> Ended {
+        let id = self.child.id().expect("it runs");
+        // Every shell has it; not every machine has it as a program.
+        let kill = Command::new("sh")
+            .args(["-c", &format!("kill -INT {id}")])
+            .status()
+            .await;
+        assert!(kill.expect("a shell").success());
+        self.end().await
+    }
+
+    /// Waits until it ends by itself.
+    pub(crate) async fn end(mut self) -> Ended {
+        drop(self.input.take());
+        let ended = async {
+            let (output, notes) = tokio::join!(
+                async {
+                    match self.output.take() {
+                        Some(output) => rest(output.into_inner()).await,
+                        None => String::new(),
+                    }
+                },
+                rest(self.notes.into_inner()),
+            );
+            let status = self.child.wait().await.expect("its status");
+            Ended::new(status, output, notes)
+        };
+        timeout(PATIENCE, ended).await.expect("an end in time")
+    }
+}
+
+async fn next(
+    output: &mut Lines<BufReader<ChildStdout>>,
+    notes: &mut Lines<BufReader<ChildStderr>>,
+) -> String {
+    let line = timeout(PATIENCE, output.next_line()).await;
+    match line.expect("a line in time").expect("text") {
+        Some(line) => line,
+        None => panic!("it ended: {:?}", notes.next_line().await),
+    }
+}
+
+async fn rest(mut from: impl AsyncRead + Unpin) -> String {
+    let mut text = String::new();
+    from.read_to_string(&mut text).await.expect("text");
+    text
+}
+
+/// How it ended, and what it said.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) output: String,
+    pub(crate) notes: String,
+}
+
+impl Ended {
+    fn new(status: ExitStatus, output: String, notes: String) -> Ended {
+        Ended {
+            code: status.code(),
+            output,
+            notes,
+        }
+    }
+}
+
+/// Runs the program to its end.
+pub(crate) async fn run(cluster: &Cluster, arguments: &[&str]) -> Ended {
+    Program::start(cluster, arguments).end().await
+}
+
+/// Runs it to its end where there is no cluster.
+pub(crate) async fn run_alone(arguments: &[&str]) -> Ended {
+    let ended = timeout(PATIENCE, command(arguments).output()).await;
+    let ended = ended.expect("an end in time").expect("the program starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    Ended::new(ended.status, text(ended.stdout), text(ended.stderr))
+}
