@@ -9,5 +9,6 @@ mod failing;
 mod getting;
 mod outputs;
 mod program;
+#[cfg(unix)]
 mod terminal;
 mod watching;
