@@ -21,6 +21,11 @@ use tokio::time::timeout;
 /// A browser that takes longer has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
+// Keys, as WebDriver writes them.
+const CONTROL: char = '\u{E009}';
+const NO_KEY: char = '\u{E000}';
+const DELETE: &str = "\u{E017}";
+
 const BROWSERS: [&str; 4] = [
     "chromium",
     "chromium-browser",
@@ -164,16 +169,14 @@ impl Browser {
             .and_then(|all| all.values().next())
             .and_then(Value::as_str)
             .expect("an element");
-        self.ask(Method::POST, &format!("/element/{id}/clear"), &json!({}))
-            .await;
-        if !text.is_empty() {
-            self.ask(
-                Method::POST,
-                &format!("/element/{id}/value"),
-                &json!({ "text": text }),
-            )
-            .await;
-        }
+        // Ctrl-A and all keys up; what was chosen is replaced, or deleted. To clear it by WebDriver's own command would be
+        // no keys at all: the page would not hear of it.
+        let keys = format!(
+            "{CONTROL}a{NO_KEY}{}",
+            if text.is_empty() { DELETE } else { text }
+        );
+        let path = format!("/element/{id}/value");
+        self.ask(Method::POST, &path, &json!({ "text": keys })).await;
     }
 
     /// A command of the browser's own protocol.

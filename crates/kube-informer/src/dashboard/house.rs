@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
 use super::overview;
@@ -48,6 +48,8 @@ pub(super) struct House {
     pub(super) members: Mutex<HashMap<usize, Arc<dyn View>>>,
     pub(super) samples: Mutex<Samples>,
     pub(super) last_look: Mutex<Option<Instant>>,
+    /// Told when somebody looks, and nobody did before.
+    pub(super) looked: Arc<Notify>,
     pub(super) is_sampled: Mutex<bool>,
     pub(super) searches: Arc<Semaphore>,
 }
@@ -65,6 +67,7 @@ impl House {
             members: Mutex::default(),
             samples: Mutex::default(),
             last_look: Mutex::default(),
+            looked: Arc::default(),
             is_sampled: Mutex::new(false),
             searches: Arc::new(Semaphore::new(SEARCHES)),
         });
@@ -125,6 +128,9 @@ impl House {
 
     /// Somebody looks.
     pub(super) fn looked(self: &Arc<Self>) {
+        if !self.is_looked_at() {
+            self.looked.notify_one();
+        }
         *self.last_look.lock() = Some(Instant::now());
         self.sample_from_now_on();
     }
@@ -135,7 +141,7 @@ impl House {
             return;
         };
         if !std::mem::replace(&mut *self.is_sampled.lock(), true) {
-            runtime.spawn(sample(Arc::downgrade(self)));
+            runtime.spawn(sample(Arc::downgrade(self), Arc::clone(&self.looked)));
         }
     }
 
@@ -151,15 +157,15 @@ impl House {
     }
 }
 
-async fn sample(house: Weak<House>) {
-    let mut ticks = tokio::time::interval(BRISK);
-    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+async fn sample(house: Weak<House>, looked: Arc<Notify>) {
     loop {
-        ticks.tick().await;
-        let Some(house) = house.upgrade() else { return };
-        let age = house.samples.lock().age(SystemTime::now());
-        if house.is_looked_at() || age.is_none_or(|age| age >= SLOW) {
+        let pause = {
+            let Some(house) = house.upgrade() else { return };
             house.note_counts();
-        }
+            if house.is_looked_at() { BRISK } else { SLOW }
+        };
+        // Whoever begins to look is not kept waiting, unless somebody did a moment ago.
+        tokio::time::sleep(BRISK).await;
+        let _looked_or_not = tokio::time::timeout(pause.saturating_sub(BRISK), looked.notified()).await;
     }
 }

@@ -36,12 +36,6 @@ impl Samples {
     pub(super) fn since(&self, moment: SystemTime) -> impl Iterator<Item = &Sample> {
         self.all.iter().filter(move |sample| sample.at > moment)
     }
-
-    /// How long ago the last one was taken.
-    pub(super) fn age(&self, now: SystemTime) -> Option<Duration> {
-        let last = self.all.back()?;
-        Some(now.duration_since(last.at).unwrap_or_default())
-    }
 }
 
 #[cfg(test)]
@@ -64,7 +58,6 @@ mod tests {
         }
         assert_eq!(samples.since(begin).count(), 301);
         assert_eq!(samples.since(at(990)).count(), 10);
-        assert_eq!(samples.age(at(1_007)), Some(Duration::from_secs(7)));
         for millis in 0..1_000 {
             let at = at(1_000) + Duration::from_millis(millis);
             samples.add(Sample {
