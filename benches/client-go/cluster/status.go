@@ -17,7 +17,7 @@ func status(r *rand.Rand, app *application, pod *corev1.Pod, node int, born time
 	started := metav1.NewTime(born)
 	status := corev1.PodStatus{
 		Phase: corev1.PodRunning, PodIP: ip, PodIPs: []corev1.PodIP{{IP: ip}}, HostIP: host, HostIPs: []corev1.HostIP{{IP: host}},
-		StartTime: &started, QOSClass: corev1.PodQOSBurstable,
+		StartTime: &started,
 	}
 	ready := r.IntN(30) > 0
 	switch at := r.IntN(100); {
@@ -27,7 +27,7 @@ func status(r *rand.Rand, app *application, pod *corev1.Pod, node int, born time
 		status.Phase, ready = corev1.PodFailed, false
 	case at == 99:
 		return corev1.PodStatus{
-			Phase: corev1.PodPending, QOSClass: corev1.PodQOSBurstable,
+			Phase: corev1.PodPending,
 			Conditions: []corev1.PodCondition{condition(corev1.PodScheduled, true, born, "")},
 		}
 	}
