@@ -27,7 +27,7 @@ func status(r *rand.Rand, app *application, pod *corev1.Pod, node int, born time
 		status.Phase, ready = corev1.PodFailed, false
 	case at == 99:
 		return corev1.PodStatus{
-			Phase: corev1.PodPending,
+			Phase:      corev1.PodPending,
 			Conditions: []corev1.PodCondition{condition(corev1.PodScheduled, true, born, "")},
 		}
 	}

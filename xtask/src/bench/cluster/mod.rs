@@ -99,7 +99,11 @@ pub(super) fn run(root: &Path, choice: &Choice) -> Outcome {
         write(&root.join(PLOT), &plot::of(&subjects, &figures)?)?;
         let file = root.join(README);
         let readme = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-        write(&file, &readme::with(&readme, &figures)?)?;
+        let run = readme::Run {
+            pods: load.pods,
+            rounds,
+        };
+        write(&file, &readme::with(&readme, &run, &figures)?)?;
     }
     Ok(())
 }

@@ -37,12 +37,31 @@ const COLUMNS: [(Measure, &str); 5] = [
     (Measure::RelistCpu, "CPU to list again"),
 ];
 
+/// What was measured, and how often.
+pub(super) struct Run {
+    pub(super) pods: usize,
+    pub(super) rounds: u32,
+}
+
 /// The README with these figures in place of those before.
-pub(super) fn with(readme: &str, figures: &Figures) -> Outcome<String> {
+pub(super) fn with(readme: &str, run: &Run, figures: &Figures) -> Outcome<String> {
     let missing = || format!("the README has no place for figures: {BEGIN}…{END}");
     let (before, rest) = readme.split_once(BEGIN).ok_or_else(missing)?;
     let (_, after) = rest.split_once(END).ok_or_else(missing)?;
-    Ok(format!("{before}{BEGIN}{}{END}{after}", table(figures)?))
+    let Run { pods, rounds } = run;
+    let rounds = match rounds {
+        1 => "one round".to_owned(),
+        rounds => format!("medians of {rounds} rounds"),
+    };
+    let heading = format!(
+        "{pods} pods on a real API server, beside client-go and kube's runtime; {rounds} ([all \
+         figures](docs/benchmarks/cluster.md)):\n\n"
+    );
+    let plot = "\n![The same as bars](docs/benchmarks/cluster.svg)\n";
+    Ok(format!(
+        "{before}{BEGIN}{heading}{}{plot}{END}{after}",
+        table(figures)?
+    ))
 }
 
 fn table(figures: &Figures) -> Outcome<String> {
@@ -73,20 +92,24 @@ mod tests {
         let mut figures = Figures::default();
         figures.add("client-go, protobuf", Measure::SyncCpu, 6.88);
         let readme = format!("# Title\n\n{BEGIN}old\n{END}\n\nMore.\n");
-        let written = with(&readme, &figures).unwrap();
-        assert!(written.starts_with(&format!("# Title\n\n{BEGIN}| | CPU to sync |")));
+        let run = Run { pods: 30, rounds: 1 };
+        let written = with(&readme, &run, &figures).unwrap();
+        assert!(
+            written.starts_with(&format!("# Title\n\n{BEGIN}30 pods on")),
+            "{written}"
+        );
         assert!(
             written.contains("| client-go, protobuf | 6.88 s | – | – | – | – |\n"),
             "{written}"
         );
         assert!(written.ends_with(&format!("{END}\n\nMore.\n")) && !written.contains("old"));
-        assert_eq!(with(&written, &figures).unwrap(), written);
-        assert!(with("# Title\n", &figures).is_err());
+        assert_eq!(with(&written, &run, &figures).unwrap(), written);
+        assert!(with("# Title\n", &run, &figures).is_err());
     }
 
     #[test]
     fn the_readme_has_a_place_for_them() {
         let readme = include_str!("../../../../README.md");
-        with(readme, &Figures::default()).unwrap();
+        with(readme, &Run { pods: 1, rounds: 2 }, &Figures::default()).unwrap();
     }
 }
