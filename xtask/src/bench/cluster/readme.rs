@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::figures::{Figures, Measure};
-use super::table::shown;
+use super::table::{in_words, shown};
 use crate::Outcome;
 
 /// What stands around it in the README.
@@ -49,10 +49,7 @@ pub(super) fn with(readme: &str, run: &Run, figures: &Figures) -> Outcome<String
     let (before, rest) = readme.split_once(BEGIN).ok_or_else(missing)?;
     let (_, after) = rest.split_once(END).ok_or_else(missing)?;
     let Run { pods, rounds } = run;
-    let rounds = match rounds {
-        1 => "one round".to_owned(),
-        rounds => format!("medians of {rounds} rounds"),
-    };
+    let rounds = in_words(*rounds);
     let heading = format!(
         "{pods} pods on a real API server, beside client-go and kube's runtime; {rounds} ([all \
          figures](docs/benchmarks/cluster.md)):\n\n"

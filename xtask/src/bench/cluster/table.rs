@@ -27,10 +27,11 @@ pub(super) fn of(subjects: &[&Subject], figures: &Figures) -> Result<String, fmt
 
 /// The page in the docs.
 pub(super) fn page(pods: &str, rounds: u32, table: &str, ratios: &str) -> String {
+    let rounds = in_words(rounds);
     format!(
         "# Informers on a cluster\n\n\
-         Written by `cargo xtask bench`: {pods}. A real kube-apiserver and etcd on the same machine; medians of {rounds} \
-         rounds, the subjects in turns, each in a process of its own.\n\n\
+         Written by `cargo xtask bench`: {pods}. A real kube-apiserver and etcd on the same machine; {rounds}, \
+         the subjects in turns, each in a process of its own.\n\n\
          ![plot](cluster.svg)\n\n{table}\n\
          \"floor\" is this project's client that throws a list's bytes away. RSS per object is what resident memory grew by \
          when all was settled: for Go after a collection that gives memory back to the system, for both Rust subjects with \
@@ -38,6 +39,13 @@ pub(super) fn page(pods: &str, rounds: u32, table: &str, ratios: &str) -> String
          server that restarts without its history.\n\n\
          ## Ratios\n\n{ratios}"
     )
+}
+
+pub(super) fn in_words(rounds: u32) -> String {
+    match rounds {
+        1 => "one round".to_owned(),
+        rounds => format!("medians of {rounds} rounds"),
+    }
 }
 
 /// Three digits are as many as mean something.
