@@ -48,16 +48,9 @@ fn compare(path: &mut String, old: Option<&Value>, new: Option<&Value>, found: &
             (Some(old_names), Some(new_names)) => {
                 let all: BTreeSet<&str> = old_names.iter().chain(&new_names).copied().collect();
                 for name in all {
-                    let of = |names: &[&str], items: &'_ [Value]| -> Option<usize> {
-                        names
-                            .iter()
-                            .position(|other| *other == name)
-                            .filter(|at| *at < items.len())
-                    };
-                    let (old, new) = (
-                        of(&old_names, old).map(|at| &old[at]),
-                        of(&new_names, new).map(|at| &new[at]),
-                    );
+                    let place = |names: &[&str]| names.iter().position(|other| *other == name);
+                    let old = place(&old_names).map(|place| &old[place]);
+                    let new = place(&new_names).map(|place| &new[place]);
                     at(path, &format!("[{name}]"), |path| compare(path, old, new, found));
                 }
             }

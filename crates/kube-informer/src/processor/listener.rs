@@ -323,7 +323,7 @@ impl<K: Kind> Listener<K> {
     }
 
     /// Notes that a call has ended, and when.
-    fn called(&self, began: Instant) -> Instant {
+    fn call_ended(&self, began: Instant) -> Instant {
         let now = Instant::now();
         self.calls.note(now.duration_since(began));
         now
@@ -351,7 +351,7 @@ impl<K: Kind> Listener<K> {
                 self.removed.raise();
             }
         }
-        *now = self.called(*now);
+        *now = self.call_ended(*now);
     }
 
     /// Lets others run, and is in line again at once. Says what time it is afterwards.
@@ -436,7 +436,7 @@ where
                 if let Err(panic) = work.await {
                     listener.panicked(&*panic);
                 }
-                now = listener.called(now);
+                now = listener.call_ended(now);
                 turn += 1;
                 if turn % TURN == 0 {
                     now = listener.step_back().await;

@@ -136,17 +136,12 @@ impl Finder {
 
     fn compare_elements(&mut self, path: &str, old: &[Value], new: &[Value]) {
         if let Some(field) = telling_field(old, new) {
-            let find = |elements: &'_ [Value], name: &str| {
-                let place = elements
-                    .iter()
-                    .position(|element| name_of(element, field) == name);
-                place.map(|place| elements[place].clone())
-            };
             let mut seen = BTreeSet::new();
             for name in old.iter().chain(new).map(|element| name_of(element, field)) {
                 if seen.insert(name.clone()) {
-                    let (old, new) = (find(old, &name), find(new, &name));
-                    self.compare(&format!("{path}[{name}]"), old.as_ref(), new.as_ref());
+                    let is_it = |element: &&Value| name_of(element, field) == name;
+                    let (old, new) = (old.iter().find(is_it), new.iter().find(is_it));
+                    self.compare(&format!("{path}[{name}]"), old, new);
                 }
             }
         } else if old
