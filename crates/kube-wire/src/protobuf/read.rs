@@ -78,11 +78,9 @@ impl<'a> Fields<'a> {
             return Err(Error::malformed("a field has the number zero"));
         }
         let content = match tag & 7 {
-            3 => {
-                self.skip_group()?;
-                Content::Other
-            }
-            wire_type => self.content(wire_type)?,
+            2 => Content::Bytes(self.bytes()?),
+            0 => Content::Varint(self.varint()?),
+            wire_type => self.rare(wire_type)?,
         };
         Ok(Some((number, content)))
     }
@@ -96,8 +94,7 @@ impl<'a> Fields<'a> {
         while let Some(rest) = self.0.strip_prefix(tag) {
             if is_bytes {
                 self.0 = rest;
-                let len = usize::try_from(self.varint()?).map_err(|_| cut_off())?;
-                self.take(len)?;
+                self.bytes()?;
             } else {
                 self.next()?;
             }
@@ -118,17 +115,17 @@ impl<'a> Fields<'a> {
         self.varint().map(Some)
     }
 
-    #[inline]
-    fn content(&mut self, wire_type: u64) -> Result<Content<'a>, Error> {
+    /// What a field of a rare type holds.
+    #[cold]
+    fn rare(&mut self, wire_type: u64) -> Result<Content<'a>, Error> {
         Ok(match wire_type {
-            0 => Content::Varint(self.varint()?),
             1 => {
                 let bytes = self.take(8)?;
                 Content::Fixed64(u64::from_le_bytes(bytes.try_into().map_err(|_| cut_off())?))
             }
-            2 => {
-                let len = usize::try_from(self.varint()?).map_err(|_| cut_off())?;
-                Content::Bytes(self.take(len)?)
+            3 => {
+                self.skip_group()?;
+                Content::Other
             }
             5 => {
                 self.take(4)?;
@@ -144,8 +141,14 @@ impl<'a> Fields<'a> {
             match self.varint()? & 7 {
                 3 => open += 1,
                 4 => open -= 1,
+                0 => {
+                    self.varint()?;
+                }
+                2 => {
+                    self.bytes()?;
+                }
                 wire_type => {
-                    self.content(wire_type)?;
+                    self.rare(wire_type)?;
                 }
             }
         }
@@ -165,6 +168,12 @@ impl<'a> Fields<'a> {
             }
             _ => self.long_varint(),
         }
+    }
+
+    #[inline]
+    fn bytes(&mut self) -> Result<&'a [u8], Error> {
+        let len = usize::try_from(self.varint()?).map_err(|_| cut_off())?;
+        self.take(len)
     }
 
     fn long_varint(&mut self) -> Result<u64, Error> {

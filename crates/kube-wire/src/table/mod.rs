@@ -15,6 +15,9 @@ pub(crate) fn table() -> &'static Table {
     TABLE.get_or_init(|| parse::parse(include_str!("messages.txt")))
 }
 
+/// How many messages are inlined in each other at most.
+pub(crate) const INLINED: usize = 2;
+
 /// All kinds, messages and fields.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
@@ -72,6 +75,8 @@ pub(crate) struct Field {
     /// Whether its own fields are fields of the message's object in JSON.
     pub(crate) inline: bool,
     pub(crate) omitted: Omitted,
+    /// What JSON leaves out of what is on the wire, if the field holds one value.
+    pub(crate) left_out: LeftOut,
 }
 
 /// When JSON leaves a field out.
@@ -82,6 +87,22 @@ pub(crate) enum Omitted {
     WhenEmpty,
     /// When it is the zero time.
     WhenZeroTime,
+}
+
+/// A value that is on the wire and that JSON leaves out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LeftOut {
+    Never,
+    /// No text or no bytes.
+    EmptyText,
+    /// Zero in 64 bits, or what is not true.
+    ZeroNumber,
+    ZeroInt32,
+    ZeroDouble,
+    /// A message that is a list, without the field of this number.
+    EmptyList(u16),
+    ZeroTime,
+    EmptyJson,
 }
 
 /// How many values a field holds.
@@ -179,6 +200,26 @@ impl Table {
             }
     }
 
+    /// What JSON leaves out of a field that holds one value.
+    fn left_out(&self, field: &Field) -> LeftOut {
+        match (field.omitted, field.kind) {
+            (Omitted::WhenEmpty, _) if field.pointer => LeftOut::Never,
+            (Omitted::WhenEmpty, Kind::String | Kind::Bytes) => LeftOut::EmptyText,
+            (Omitted::WhenEmpty, Kind::Bool | Kind::Int64) => LeftOut::ZeroNumber,
+            (Omitted::WhenEmpty, Kind::Int32) => LeftOut::ZeroInt32,
+            (Omitted::WhenEmpty, Kind::Double) => LeftOut::ZeroDouble,
+            (Omitted::WhenEmpty, Kind::Message(id)) if self.message(id).shape == Shape::List => {
+                match self.fields(self.message(id)) {
+                    [only] => LeftOut::EmptyList(only.number),
+                    _ => LeftOut::Never,
+                }
+            }
+            (Omitted::WhenZeroTime, Kind::Time | Kind::MicroTime) => LeftOut::ZeroTime,
+            (Omitted::WhenZeroTime, Kind::Json) => LeftOut::EmptyJson,
+            _ => LeftOut::Never,
+        }
+    }
+
     /// Whether JSON has the field although the wire does not.
     fn is_always_printed(&self, field: &Field) -> bool {
         if let (true, Kind::Message(id)) = (field.inline, field.kind) {
@@ -202,14 +243,16 @@ impl Table {
 /// The position of a field among those of its message, looked for from the one before it on: mostly it comes next.
 #[inline]
 pub(crate) fn position(fields: &[Field], from: usize, number: u64) -> Option<usize> {
-    for (position, field) in fields.iter().enumerate().skip(from) {
+    let mut position = from;
+    while let Some(field) = fields.get(position) {
         let found = u64::from(field.number);
-        if found >= number {
-            if found == number {
-                return Some(position);
-            }
+        if found == number {
+            return Some(position);
+        }
+        if found > number {
             break;
         }
+        position += 1;
     }
     fields
         .binary_search_by(|field| u64::from(field.number).cmp(&number))

@@ -8,20 +8,16 @@ use serde_json::Value as Json;
 
 use super::super::Error;
 use super::super::read::{Content, Fields, Run};
-use super::Reading;
 use super::gathered::Found;
 use super::value::{Held, Value};
-use crate::skip::Within;
 use crate::table::Kind;
 
 /// A list that is being read.
 #[derive(Debug)]
 pub(super) struct Elements<'de, 'x> {
-    pub(super) reading: &'x Reading,
-    pub(super) kind: Kind,
-    pub(super) within: Within<'x>,
-    pub(super) depth: usize,
     pub(super) source: Source<'de, 'x>,
+    /// What each of them is, and what the last one holds.
+    pub(super) element: Value<'de, 'x>,
     /// How many have been read.
     pub(super) index: usize,
 }
@@ -52,6 +48,7 @@ impl<'de, 'x> Source<'de, 'x> {
         Self::many(Cow::Borrowed(&[]))
     }
 
+    #[inline]
     fn next(&mut self, kind: Kind) -> Result<Option<Held<'de, 'x>>, Error> {
         match self {
             Self::Run(run) => {
@@ -90,19 +87,17 @@ impl<'de> SeqAccess<'de> for Elements<'de, '_> {
     type Error = Error;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
-        let Some(held) = self.source.next(self.kind)? else {
+        let Some(held) = self.source.next(self.element.kind)? else {
             return Ok(None);
         };
-        let value = Value {
-            reading: self.reading,
-            held,
-            kind: self.kind,
-            within: self.within,
-            depth: self.depth,
-        };
+        self.element.held = held;
+        if !self.element.reading.careful {
+            // The result may be large and is left where it is: whatever is wrong will be found again, carefully.
+            return seed.deserialize(&self.element).map(Some);
+        }
         let index = self.index;
         self.index += 1;
-        match seed.deserialize(&value) {
+        match seed.deserialize(&self.element) {
             Ok(value) => Ok(Some(value)),
             Err(error) => Err(error.at_index(index)),
         }

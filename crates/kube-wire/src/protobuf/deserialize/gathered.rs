@@ -39,6 +39,14 @@ impl<'de> Gathered<'de> {
         Ok(Self { found, next: 0 })
     }
 
+    /// Of a message that is not there.
+    pub(super) fn nothing() -> Self {
+        Self {
+            found: Vec::new(),
+            next: 0,
+        }
+    }
+
     /// The next field: its position, and where its occurrences are.
     pub(super) fn next(&mut self) -> Option<(usize, Range<usize>)> {
         let rest = self.found.get(self.next..)?;

@@ -139,11 +139,11 @@ impl<'de, 'x> Members<'de, 'x> {
         match self {
             Self::Message { message, head } => match head.as_ref().and_then(|head| head.current) {
                 Some((_, text)) => Value {
-                    reading: message.reading,
+                    reading: message.reading(),
                     held: Held::Text(text),
                     kind: Kind::String,
                     within: Within::KEPT,
-                    depth: message.depth,
+                    depth: message.depth(),
                 },
                 None => message.value(),
             },
@@ -220,12 +220,20 @@ impl<'de> MapAccess<'de> for Members<'de, '_> {
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Error> {
-        let value = self.value();
+        let made;
+        let value = if let Self::Message { message, head: None } = self
+            && let Some(value) = message.value_in_order()
+        {
+            value
+        } else {
+            made = self.value();
+            &made
+        };
         if !value.reading.careful {
             // The result may be large and is left where it is: whatever is wrong will be found again, carefully.
-            return seed.deserialize(&value);
+            return seed.deserialize(value);
         }
-        seed.deserialize(&value).map_err(|error| self.located(error))
+        seed.deserialize(value).map_err(|error| self.located(error))
     }
 
     fn size_hint(&self) -> Option<usize> {

@@ -4,32 +4,34 @@ use std::ops::Range;
 
 use super::super::error::Reason;
 use super::super::forms::{low_half, moment, only_field};
-use super::super::read::{Content, Fields, Run};
+use super::super::read::{Content, Fields};
 use super::super::{Error, MAX_DEPTH};
 use super::Reading;
 use super::elements::Source;
 use super::gathered::{Found, Gathered, pieces};
 use super::value::{Held, Repeated, Value};
 use crate::skip::Within;
-use crate::table::{self, Container, Field, Kind, MessageId, Omitted, Shape, Table};
+use crate::table::{self, Container, Field, INLINED, Kind, LeftOut, MessageId};
 
 /// A message that is being read.
 #[derive(Debug)]
 pub(super) struct Message<'de, 'x> {
-    pub(super) reading: &'x Reading,
-    pub(super) within: Within<'x>,
-    pub(super) depth: usize,
+    within: Within<'x>,
+    /// How many messages it is in, less one.
+    depth: usize,
     frame: Frame<'de>,
-    /// The messages around it whose fields are fields of the same JSON object.
-    outer: Vec<Frame<'de>>,
+    /// The messages around it whose fields are fields of the same JSON object, outermost first.
+    outer: [Option<Frame<'de>>; INLINED],
     /// The field that was read last.
     field: Option<&'static Field>,
-    field_within: Within<'x>,
-    field_holds: Holds<'de>,
+    /// What it holds, if that was not gathered.
+    value: Value<'de, 'x>,
+    /// Only of a message that is read with care.
+    careful: Option<Box<Careful<'de>>>,
 }
 
 /// A message whose fields are shown, by itself.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Frame<'de> {
     fields: &'static [Field],
     /// Bits of the fields that are shown also if they are not there.
@@ -40,64 +42,67 @@ struct Frame<'de> {
     at: usize,
     /// What has not been read, if fields are read in the order in which they come.
     wire: Fields<'de>,
-    gathered: Option<Box<Gathered<'de>>>,
 }
 
-/// What there is of a field that JSON has.
+/// What was gathered of a message and of those around it.
 #[derive(Debug)]
-enum Holds<'de> {
-    /// Nothing, and Go has a nil for it.
-    Null,
-    /// Nothing, and Go has a zero value for it.
-    Absent,
-    One(Content<'de>),
-    Run(Run<'de>),
-    Gathered(Range<usize>),
+struct Careful<'de> {
+    /// The innermost last.
+    frames: Vec<Gathered<'de>>,
+    /// Where the field is that was read last.
+    field: Option<Range<usize>>,
 }
 
 impl<'de, 'x> Message<'de, 'x> {
     /// A message in one piece.
-    #[inline]
+    ///
+    /// It is not checked here how deep it is, so that it can be made where it stays.
     pub(super) fn of(
         reading: &'x Reading,
         id: MessageId,
         message: &'de [u8],
         within: Within<'x>,
         depth: usize,
-    ) -> Result<Self, Error> {
-        let mut frame = Frame::empty(reading, id, depth)?;
-        if reading.careful {
-            frame.gather(std::iter::once(Ok(message)))?;
-        } else {
-            frame.wire = Fields::of(message);
-        }
-        Ok(Self::new(reading, within, depth, frame))
+    ) -> Self {
+        let mut made = Self::empty(reading, id, within, depth);
+        made.frame.wire = Fields::of(message);
+        made
     }
 
-    /// A message whose pieces were gathered.
-    pub(super) fn of_pieces(
+    /// The same, with all fields gathered, from any number of pieces.
+    #[cold]
+    pub(super) fn gathered(
         reading: &'x Reading,
         id: MessageId,
-        found: &[Found<'de>],
+        pieces: impl Iterator<Item = Result<&'de [u8], Error>>,
         within: Within<'x>,
         depth: usize,
     ) -> Result<Self, Error> {
-        let mut frame = Frame::empty(reading, id, depth)?;
-        frame.gather(pieces(found))?;
-        Ok(Self::new(reading, within, depth, frame))
+        let mut made = Self::empty(reading, id, within, depth);
+        made.check_depth()?;
+        made.careful = Some(Box::new(Careful {
+            frames: vec![Gathered::of(made.frame.fields, pieces)?],
+            field: None,
+        }));
+        Ok(made)
     }
 
     #[inline]
-    fn new(reading: &'x Reading, within: Within<'x>, depth: usize, frame: Frame<'de>) -> Self {
+    fn empty(reading: &'x Reading, id: MessageId, within: Within<'x>, depth: usize) -> Self {
         Self {
-            reading,
             within,
             depth,
-            frame,
-            outer: Vec::new(),
+            frame: Frame::empty(reading, id),
+            outer: [None; INLINED],
             field: None,
-            field_within: Within::KEPT,
-            field_holds: Holds::Null,
+            value: Value {
+                reading,
+                held: Held::Null,
+                kind: Kind::Bool,
+                within: Within::KEPT,
+                depth,
+            },
+            careful: None,
         }
     }
 
@@ -107,10 +112,23 @@ impl<'de, 'x> Message<'de, 'x> {
         self.field
     }
 
+    pub(super) fn reading(&self) -> &'x Reading {
+        self.value.reading
+    }
+
+    pub(super) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// Reads on as if nothing were left out, and tells what would be.
+    pub(super) fn keep_all(&mut self) -> Within<'x> {
+        std::mem::replace(&mut self.within, Within::KEPT)
+    }
+
     /// Reads on to the next field that JSON has.
     pub(super) fn advance(&mut self) -> Result<Option<&'static Field>, Error> {
         loop {
-            self.field = if self.frame.gathered.is_some() {
+            self.field = if self.careful.is_some() {
                 self.next_gathered()?
             } else {
                 self.next_in_order()?
@@ -121,60 +139,90 @@ impl<'de, 'x> Message<'de, 'x> {
             if self.field.is_some() {
                 return Ok(self.field);
             }
-            match self.outer.pop() {
-                Some(outer) => self.frame = outer,
-                None => return Ok(None),
+            if !self.leave() {
+                return Ok(None);
             }
         }
+    }
+
+    /// What the field that was read last holds, if it was not gathered.
+    #[inline]
+    pub(super) fn value_in_order(&self) -> Option<&Value<'de, 'x>> {
+        self.careful.is_none().then_some(&self.value)
     }
 
     /// What the field that was read last holds.
     #[inline]
     pub(super) fn value(&self) -> Value<'de, '_> {
-        let (kind, container) = match self.field {
-            Some(field) => (field.kind, field.container),
-            None => (Kind::Bool, Container::One),
-        };
-        let repeated = |repeated| match container {
-            Container::Map => Held::Map(repeated),
-            _ => Held::List(repeated),
-        };
-        let held = match (&self.field_holds, &self.frame.gathered) {
-            (Holds::One(content), _) => Held::One(*content),
-            (Holds::Run(run), _) => repeated(Repeated::Run(*run)),
-            (Holds::Null, _) => Held::Null,
-            (Holds::Gathered(range), Some(gathered)) => {
-                let found = &gathered.found[range.clone()];
-                match container {
-                    Container::One => Held::Pieces(found),
-                    _ => repeated(Repeated::Many(found)),
-                }
-            }
-            (Holds::Absent | Holds::Gathered(_), _) => Held::Absent,
-        };
-        Value {
-            reading: self.reading,
-            held,
-            kind,
-            within: self.field_within,
-            depth: self.depth + self.outer.len(),
+        let mut value = self.value;
+        if let Some(careful) = &self.careful
+            && let (Some(range), Some(gathered)) = (&careful.field, careful.frames.last())
+        {
+            let found = &gathered.found[range.clone()];
+            value.held = match self.field.map(|field| field.container) {
+                Some(Container::Map) => Held::Map(Repeated::Many(found)),
+                Some(Container::List) => Held::List(Repeated::Many(found)),
+                _ => Held::Pieces(found),
+            };
         }
+        value
     }
 
     /// Takes the values of the list that was read last with it, for those who outlive the message.
     pub(super) fn into_elements(self) -> Option<Source<'de, 'x>> {
-        match (self.field_holds, self.frame.gathered) {
-            (Holds::Run(run), _) => Some(Source::Run(run)),
-            (Holds::Gathered(range), Some(mut gathered)) => {
-                gathered.found.truncate(range.end);
-                gathered.found.drain(..range.start);
-                Some(Source::many(gathered.found.into()))
-            }
+        if let Some(careful) = self.careful
+            && let Careful {
+                mut frames,
+                field: Some(range),
+            } = *careful
+        {
+            let mut found = frames.pop()?.found;
+            found.truncate(range.end);
+            found.drain(..range.start);
+            return Some(Source::many(found.into()));
+        }
+        match self.value.held {
+            Held::List(Repeated::Run(run)) => Some(Source::Run(run)),
             _ => None,
         }
     }
 
+    fn check_depth(&self) -> Result<(), Error> {
+        if self.value.depth >= MAX_DEPTH {
+            return Err(Reason::TooDeep.into());
+        }
+        Ok(())
+    }
+
+    /// Goes on with the fields of a message that is inlined in this one.
+    fn enter(&mut self, id: MessageId, message: &'de [u8]) -> Result<(), Error> {
+        let inner = Frame {
+            wire: Fields::of(message),
+            ..Frame::empty(self.value.reading, id)
+        };
+        let Some(place) = self.outer.iter_mut().find(|place| place.is_none()) else {
+            return Err(Reason::TooDeep.into());
+        };
+        *place = Some(std::mem::replace(&mut self.frame, inner));
+        self.value.depth += 1;
+        self.check_depth()
+    }
+
+    /// Goes back to the message around; false if this is the outermost.
+    fn leave(&mut self) -> bool {
+        let Some(outer) = self.outer.iter_mut().rev().find_map(Option::take) else {
+            return false;
+        };
+        self.frame = outer;
+        self.value.depth -= 1;
+        if let Some(careful) = &mut self.careful {
+            careful.frames.pop();
+        }
+        true
+    }
+
     fn next_in_order(&mut self) -> Result<Option<&'static Field>, Error> {
+        self.check_depth()?;
         loop {
             let before = self.frame.wire;
             let Some((number, content)) = self.frame.wire.next()? else {
@@ -192,33 +240,36 @@ impl<'de, 'x> Message<'de, 'x> {
                 continue;
             };
             if seen & 1 << position != 0 {
-                return Err(self.reading.scattered());
+                return Err(self.value.reading.scattered());
             }
-            self.field_within = within;
-            self.field_holds = match (field.container, field.kind) {
+            self.value.held = match (field.container, field.kind) {
                 (Container::One, Kind::Message(id)) if field.inline => {
-                    let mut inner = Frame::empty(self.reading, id, self.depth + self.outer.len() + 1)?;
-                    inner.wire = Fields::of(content.bytes()?);
-                    self.outer.push(std::mem::replace(&mut self.frame, inner));
+                    self.enter(id, content.bytes()?)?;
                     continue;
                 }
                 (Container::One, _) => {
-                    if is_omitted(self.reading.table, field, content)? {
+                    if is_omitted(field, content)? {
                         continue;
                     }
-                    Holds::One(content)
+                    Held::One(content)
                 }
                 // Packed numbers, which Kubernetes does not write.
                 (Container::List, Kind::Bool | Kind::Int32 | Kind::Int64)
                     if matches!(content, Content::Bytes(_)) =>
                 {
-                    return Err(self.reading.scattered());
+                    return Err(self.value.reading.scattered());
                 }
-                _ => {
+                (container, _) => {
                     let run = self.frame.wire.run_from(before);
-                    Holds::Run(run.map_err(|error| error.in_field(field.name))?)
+                    let run = Repeated::Run(run.map_err(|error| error.in_field(field.name))?);
+                    match container {
+                        Container::Map => Held::Map(run),
+                        _ => Held::List(run),
+                    }
                 }
             };
+            self.value.kind = field.kind;
+            self.value.within = within;
             return Ok(Some(field));
         }
     }
@@ -226,7 +277,11 @@ impl<'de, 'x> Message<'de, 'x> {
     #[cold]
     fn next_gathered(&mut self) -> Result<Option<&'static Field>, Error> {
         loop {
-            let Some(gathered) = &mut self.frame.gathered else {
+            let Some(careful) = &mut self.careful else {
+                return Ok(None);
+            };
+            careful.field = None;
+            let Some(gathered) = careful.frames.last_mut() else {
                 return Ok(None);
             };
             let Some((position, range)) = gathered.next() else {
@@ -238,24 +293,23 @@ impl<'de, 'x> Message<'de, 'x> {
                 continue;
             };
             let found = &gathered.found[range.clone()];
-            let depth = self.depth + self.outer.len();
             if let (true, Kind::Message(id)) = (field.inline, field.kind) {
-                let mut inner = Frame::empty(self.reading, id, depth + 1)?;
-                inner.gather(pieces(found))?;
-                self.outer.push(std::mem::replace(&mut self.frame, inner));
+                let fields = Frame::empty(self.value.reading, id).fields;
+                let inner = Gathered::of(fields, pieces(found))?;
+                careful.frames.push(inner);
+                self.enter(id, b"")?;
                 continue;
             }
+            self.value.kind = field.kind;
+            self.value.within = within;
             let is_one = field.container == Container::One;
             let last = match (field.kind, found) {
                 (kind, [earlier @ .., (_, last)]) if is_one && !matches!(kind, Kind::Message(_)) => {
                     // They do not count any more, but have to be right.
                     for (_, content) in earlier {
                         let value = Value {
-                            reading: self.reading,
                             held: Held::One(*content),
-                            kind,
-                            within,
-                            depth,
+                            ..self.value
                         };
                         value.check().map_err(|error| error.in_field(field.name))?;
                     }
@@ -263,11 +317,13 @@ impl<'de, 'x> Message<'de, 'x> {
                 }
                 _ => None,
             };
-            if is_one && all_omitted(self.reading.table, field, found)? {
+            if is_one && all_omitted(field, found)? {
                 continue;
             }
-            self.field_within = within;
-            self.field_holds = last.map_or(Holds::Gathered(range), Holds::One);
+            match last {
+                Some(content) => self.value.held = Held::One(content),
+                None => careful.field = Some(range),
+            }
             return Ok(Some(field));
         }
     }
@@ -288,44 +344,37 @@ impl<'de, 'x> Message<'de, 'x> {
                 continue;
             };
             if let (true, Kind::Message(id)) = (field.inline, field.kind) {
-                let inner = Frame::empty(self.reading, id, self.depth + self.outer.len() + 1)?;
-                self.outer.push(std::mem::replace(&mut self.frame, inner));
+                if let Some(careful) = &mut self.careful {
+                    careful.frames.push(Gathered::nothing());
+                }
+                self.enter(id, b"")?;
                 continue;
             }
-            self.reading.spend()?;
-            self.field_within = within;
-            self.field_holds = if self.reading.table.is_nil_when_absent(field) {
-                Holds::Null
+            self.value.reading.spend()?;
+            self.value.kind = field.kind;
+            self.value.within = within;
+            self.value.held = if self.value.reading.table.is_nil_when_absent(field) {
+                Held::Null
             } else {
-                Holds::Absent
+                Held::Absent
             };
             return Ok(Some(field));
         }
     }
 }
 
-impl<'de> Frame<'de> {
+impl Frame<'_> {
     /// A message of which there is nothing yet.
     #[inline]
-    fn empty(reading: &Reading, id: MessageId, depth: usize) -> Result<Self, Error> {
-        if depth >= MAX_DEPTH {
-            return Err(Reason::TooDeep.into());
-        }
+    fn empty(reading: &Reading, id: MessageId) -> Self {
         let message = reading.table.message(id);
-        Ok(Self {
+        Self {
             fields: reading.table.fields(message),
             always_printed: message.always_printed,
             seen: 0,
             at: 0,
             wire: Fields::of(b""),
-            gathered: None,
-        })
-    }
-
-    #[cold]
-    fn gather(&mut self, pieces: impl Iterator<Item = Result<&'de [u8], Error>>) -> Result<(), Error> {
-        self.gathered = Some(Box::new(Gathered::of(self.fields, pieces)?));
-        Ok(())
+        }
     }
 }
 
@@ -339,47 +388,49 @@ fn within_field<'x>(within: Within<'x>, field: &Field) -> Option<Within<'x>> {
 }
 
 /// Whether JSON leaves out what is on the wire.
-#[inline]
-fn is_omitted(table: &Table, field: &Field, content: Content<'_>) -> Result<bool, Error> {
-    match (field.omitted, field.kind, content) {
-        (Omitted::Never, ..) => Ok(false),
-        (Omitted::WhenEmpty, ..) if field.pointer => Ok(false),
-        (Omitted::WhenEmpty, Kind::String, Content::Bytes(text)) => Ok(text.is_empty()),
-        _ => is_zero(table, field, content).map_err(|error| error.in_field(field.name)),
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "it is asked of every field, and mostly has no"
+)]
+fn is_omitted(field: &Field, content: Content<'_>) -> Result<bool, Error> {
+    match (field.left_out, content) {
+        (LeftOut::Never, _) => Ok(false),
+        (LeftOut::EmptyText, Content::Bytes(text)) => Ok(text.is_empty()),
+        (LeftOut::ZeroNumber, Content::Varint(number)) => Ok(number == 0),
+        _ => is_zero(field, content).map_err(|error| error.in_field(field.name)),
     }
 }
 
-fn is_zero(table: &Table, field: &Field, content: Content<'_>) -> Result<bool, Error> {
-    Ok(match (field.omitted, field.kind) {
-        (Omitted::WhenEmpty, Kind::String | Kind::Bytes) => content.bytes()?.is_empty(),
-        (Omitted::WhenEmpty, Kind::Bool | Kind::Int64) => content.varint()? == 0,
-        (Omitted::WhenEmpty, Kind::Int32) => low_half(content.varint()?) == 0,
-        (Omitted::WhenEmpty, Kind::Double) => content.double()? == 0.0,
-        (Omitted::WhenEmpty, Kind::Message(id)) if table.message(id).shape == Shape::List => {
-            let fields = table.fields(table.message(id));
+#[cold]
+fn is_zero(field: &Field, content: Content<'_>) -> Result<bool, Error> {
+    Ok(match field.left_out {
+        LeftOut::Never => false,
+        LeftOut::EmptyText => content.bytes()?.is_empty(),
+        LeftOut::ZeroNumber => content.varint()? == 0,
+        LeftOut::ZeroInt32 => low_half(content.varint()?) == 0,
+        LeftOut::ZeroDouble => content.double()? == 0.0,
+        LeftOut::EmptyList(number) => {
             let mut reader = Fields::of(content.bytes()?);
             let mut is_empty = true;
-            while let Some((number, _)) = reader.next()? {
-                is_empty &= fields.iter().all(|field| u64::from(field.number) != number);
+            while let Some((found, _)) = reader.next()? {
+                is_empty &= found != u64::from(number);
             }
             is_empty
         }
-        (Omitted::WhenZeroTime, Kind::Time | Kind::MicroTime) => {
-            moment(content.bytes()?, field.kind == Kind::MicroTime)?.is_none()
-        }
-        (Omitted::WhenZeroTime, Kind::Json) => only_field(content.bytes()?)?.is_none_or(<[u8]>::is_empty),
-        _ => false,
+        LeftOut::ZeroTime => moment(content.bytes()?, field.kind == Kind::MicroTime)?.is_none(),
+        LeftOut::EmptyJson => only_field(content.bytes()?)?.is_none_or(<[u8]>::is_empty),
     })
 }
 
 /// The same of a field that may have come more than once: of a message all pieces count, of others the last.
-fn all_omitted(table: &Table, field: &Field, found: &[Found<'_>]) -> Result<bool, Error> {
+fn all_omitted(field: &Field, found: &[Found<'_>]) -> Result<bool, Error> {
     let counts = match field.kind {
         Kind::Message(_) => found,
         _ => found.last_chunk::<1>().map_or(found, |last| last),
     };
     for (_, content) in counts {
-        if !is_omitted(table, field, *content)? {
+        if !is_omitted(field, *content)? {
             return Ok(false);
         }
     }

@@ -106,7 +106,11 @@ pub(super) fn field<'de, T: Deserialize<'de>>(
     skip: &Skip,
 ) -> Result<Option<T>, Error> {
     read(message.len(), |reading| {
-        let mut fields = Message::of(reading, id, message, skip.start(), 0)?;
+        let mut fields = if reading.careful {
+            Message::gathered(reading, id, std::iter::once(Ok(message)), skip.start(), 0)?
+        } else {
+            Message::of(reading, id, message, skip.start(), 0)
+        };
         let mut found = None;
         // Also after it has been found, because there may be more of it.
         while let Some(field) = fields.advance()? {

@@ -20,7 +20,7 @@ use super::super::{Envelope, Error, MAGIC, time};
 use super::Reading;
 use super::elements::{Elements, Source};
 use super::entries::Entries;
-use super::gathered::Found;
+use super::gathered::{Found, pieces};
 use super::members::Members;
 use super::message::Message;
 use crate::skip::Within;
@@ -197,21 +197,27 @@ impl<'de, 'x> Value<'de, 'x> {
     }
 
     fn object(&self, object: Object<'de>, id: MessageId, depth: usize) -> Result<Form<'de, 'x>, Error> {
-        let message = Message::of(self.reading, id, object.message, self.within, depth)?;
+        let message = self.one_piece(id, object.message, depth)?;
         let kept = |name, text| self.within.field(name).map(|_| (name, text));
         let head = [kept("apiVersion", object.api_version), kept("kind", object.kind)];
         Ok(Form::Members(Members::object(head, message)))
     }
 
     fn message(&self, id: MessageId, message: &'de [u8], depth: usize) -> Result<Form<'de, 'x>, Error> {
-        self.shaped(id, Message::of(self.reading, id, message, self.within, depth)?)
+        self.shaped(id, self.one_piece(id, message, depth)?)
+    }
+
+    fn one_piece(&self, id: MessageId, message: &'de [u8], depth: usize) -> Result<Message<'de, 'x>, Error> {
+        if self.reading.careful {
+            let piece = std::iter::once(Ok(message));
+            return Message::gathered(self.reading, id, piece, self.within, depth);
+        }
+        Ok(Message::of(self.reading, id, message, self.within, depth))
     }
 
     fn pieces(&self, id: MessageId, found: &[Found<'de>], depth: usize) -> Result<Form<'de, 'x>, Error> {
-        self.shaped(
-            id,
-            Message::of_pieces(self.reading, id, found, self.within, depth)?,
-        )
+        let message = Message::gathered(self.reading, id, pieces(found), self.within, depth)?;
+        self.shaped(id, message)
     }
 
     fn shaped(&self, id: MessageId, message: Message<'de, 'x>) -> Result<Form<'de, 'x>, Error> {
@@ -224,14 +230,14 @@ impl<'de, 'x> Value<'de, 'x> {
     /// A message that stands for one of several things.
     fn alternative(&self, mut message: Message<'de, 'x>, shape: Shape) -> Result<Form<'de, 'x>, Error> {
         // What is in it is not a step further.
-        let within = std::mem::replace(&mut message.within, Within::KEPT);
+        let within = message.keep_all();
         let mut allows = false;
         let mut schema = None;
         while let Some(field) = message.advance()? {
             let inner = Value {
                 kind: field.kind,
                 within,
-                depth: message.depth,
+                depth: message.depth(),
                 ..*self
             };
             if field.container == Container::List {
@@ -261,11 +267,8 @@ impl<'de, 'x> Value<'de, 'x> {
 
     fn elements(&self, source: Source<'de, 'x>) -> Elements<'de, 'x> {
         Elements {
-            reading: self.reading,
-            kind: self.kind,
-            within: self.within,
-            depth: self.depth,
             source,
+            element: *self,
             index: 0,
         }
     }
@@ -325,22 +328,27 @@ impl<'de, 'x> Value<'de, 'x> {
     fn compound<V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Error> {
         match (self.held, self.kind) {
             (Held::One(Content::Bytes(bytes)), Kind::Message(id))
-                if self.reading.table.message(id).shape == Shape::Object =>
+                if !self.reading.careful && self.reading.table.message(id).shape == Shape::Object =>
             {
-                let message = Message::of(self.reading, id, bytes, self.within, self.depth + 1)?;
-                return visitor.visit_map(Members::message(message));
+                return visitor.visit_map(&mut Members::message(Message::of(
+                    self.reading,
+                    id,
+                    bytes,
+                    self.within,
+                    self.depth + 1,
+                )));
             }
             (Held::List(Repeated::Run(run)), _) => {
-                return visitor.visit_seq(self.elements(Source::Run(run)));
+                return visitor.visit_seq(&mut self.elements(Source::Run(run)));
             }
             (Held::Map(Repeated::Run(run)), _) => {
-                return visitor.visit_map(Members::map(self, Entries::run(run)));
+                return visitor.visit_map(&mut Members::map(self, Entries::run(run)));
             }
             _ => {}
         }
         match self.form()? {
-            Form::Members(members) => visitor.visit_map(members),
-            Form::Elements(elements) => visitor.visit_seq(elements),
+            Form::Members(mut members) => visitor.visit_map(&mut members),
+            Form::Elements(mut elements) => visitor.visit_seq(&mut elements),
             Form::Json(text) => {
                 let json = parse(text)?;
                 self.with(&json).compound(visitor)
@@ -423,8 +431,8 @@ impl<'de> Deserializer<'de> for &Value<'de, '_> {
             return plain.show(visitor);
         }
         match self.form()? {
-            Form::Members(members) => visitor.visit_map(members),
-            Form::Elements(elements) => visitor.visit_seq(elements),
+            Form::Members(mut members) => visitor.visit_map(&mut members),
+            Form::Elements(mut elements) => visitor.visit_seq(&mut elements),
             Form::Json(text) if self.within.is_kept() => {
                 let mut json = serde_json::Deserializer::from_slice(text);
                 let value = json
@@ -496,7 +504,7 @@ impl<'de> Deserializer<'de> for &Value<'de, '_> {
         visitor: V,
     ) -> Result<V::Value, Error> {
         match self.form()? {
-            Form::Members(members) => visitor.visit_enum(MapAccessDeserializer::new(members)),
+            Form::Members(mut members) => visitor.visit_enum(MapAccessDeserializer::new(&mut members)),
             Form::Plain(Plain::Text(text)) => {
                 StrDeserializer::new(&text).deserialize_enum(name, variants, visitor)
             }
