@@ -1,14 +1,23 @@
 //! Which packed objects are decoded at the moment.
 
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 use std::sync::{Arc, Weak};
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-/// How many of the objects that were decoded last are held, until nothing has happened for a while. Several handlers that
-/// see the same changes, and a reconcile function that reads the same object several times, decode it once.
-const RECENT: usize = 128;
+/// How many of the objects that were decoded last are held at least, until nothing has happened for a while: a reconcile
+/// function that reads the same objects several times decodes them once. They are few, so that the next object is made in
+/// memory that is still in the processor's cache.
+pub(super) const FEW: u32 = 8;
+
+/// How many are held at most, as long as that is of use: several handlers that hear the same changes one after the other
+/// decode an object once.
+pub(super) const MANY: u32 = 128;
+
+/// After so many decoded objects none of which was asked for late, few are held again.
+const WHILE: u32 = 8 * MANY;
 
 /// Dead entries that do not matter yet.
 const SWEEP_FROM: usize = 64;
@@ -17,41 +26,64 @@ const SWEEP_FROM: usize = 64;
 pub(super) struct Decoded<K> {
     /// By the address of the packed form, which takes its entry away when it goes.
     held: HashMap<usize, Weak<K>, FixedState>,
-    recent: VecDeque<Arc<K>>,
     /// A weak pointer keeps the memory of the object itself, so there must not be many dead ones.
     sweep_at: usize,
+    recent: VecDeque<(usize, Arc<K>)>,
+    /// How many of these there may be.
+    room: u32,
+    /// The number of the next object to be decoded.
+    next: NonZeroU32,
+    /// What that was when more than few were of use.
+    late: NonZeroU32,
 }
+
+/// Which of all objects that were decoded one was: the first, the second. It begins again after all numbers are used.
+pub(super) type Number = NonZeroU32;
+
+/// Objects that are not held any more, to be dropped where nobody waits. They are two at most for each that comes.
+pub(super) type LetGo<K> = [Option<Arc<K>>; 2];
 
 impl<K> Decoded<K> {
     pub(super) fn new() -> Decoded<K> {
         Decoded {
             held: HashMap::default(),
-            recent: VecDeque::new(),
             sweep_at: SWEEP_FROM,
+            recent: VecDeque::new(),
+            room: FEW,
+            next: NonZeroU32::MIN,
+            late: NonZeroU32::MIN,
         }
     }
 
-    pub(super) fn find(&self, address: usize) -> Option<Arc<K>> {
+    /// The object of a packed form, if anyone holds it. The number is what it got when it was decoded.
+    pub(super) fn find(&mut self, address: usize, number: Number) -> Option<Arc<K>> {
+        let ago = self.ago(number);
+        if (FEW + 1..=MANY).contains(&ago) {
+            self.room = self.room.max(ago);
+            self.late = self.next;
+        }
         self.held.get(&address).and_then(Weak::upgrade)
     }
 
-    /// Notes a decoded object, and gives back what is not held any more: to be dropped where nobody waits.
-    pub(super) fn add(&mut self, address: usize, object: &Arc<K>) -> Option<Arc<K>> {
+    /// Notes a decoded object.
+    pub(super) fn add(&mut self, address: usize, object: &Arc<K>) -> (Number, LetGo<K>) {
+        let number = self.next;
+        self.next = number.checked_add(1).unwrap_or(NonZeroU32::MIN);
+        if self.ago(self.late) > WHILE {
+            self.room = FEW;
+        }
         self.held.insert(address, Arc::downgrade(object));
         if self.held.len() >= self.sweep_at {
             self.held.retain(|_, object| object.strong_count() > 0);
             self.sweep_at = (2 * self.held.len()).max(SWEEP_FROM);
         }
-        self.recent.push_back(Arc::clone(object));
-        if self.recent.len() > RECENT {
-            self.recent.pop_front()
-        } else {
-            None
-        }
+        self.recent.push_back((address, Arc::clone(object)));
+        (number, [self.let_go(), self.let_go()])
     }
 
     /// Lets go of the objects that were decoded last. They are given back to be dropped where nobody waits.
-    pub(super) fn forget_recent(&mut self) -> VecDeque<Arc<K>> {
+    pub(super) fn forget_recent(&mut self) -> VecDeque<(usize, Arc<K>)> {
+        self.room = FEW;
         std::mem::take(&mut self.recent)
     }
 
@@ -59,8 +91,32 @@ impl<K> Decoded<K> {
         self.held.remove(&address);
     }
 
+    /// How many objects ago it was, where the one that was decoded last is one ago.
+    fn ago(&self, number: Number) -> u32 {
+        self.next.get().wrapping_sub(number.get())
+    }
+
+    /// The oldest of those that were decoded last, if there are too many.
+    fn let_go(&mut self) -> Option<Arc<K>> {
+        if self.recent.len() <= self.room as usize {
+            return None;
+        }
+        let (address, object) = self.recent.pop_front()?;
+        let is_its = |note: &Weak<K>| std::ptr::eq(note.as_ptr(), Arc::as_ptr(&object));
+        // Nobody can get hold of it but through the note.
+        if Arc::strong_count(&object) == 1 && self.held.get(&address).is_some_and(is_its) {
+            self.held.remove(&address);
+        }
+        Some(object)
+    }
+
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.held.len()
+    }
+
+    #[cfg(test)]
+    pub(super) fn recent(&self) -> usize {
+        self.recent.len()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use bytes::Bytes;
 use kube_wire::selector::Selector;
@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 
 use super::compress::{Compressor, Dictionary, decompress};
+use super::decoded::Number;
 use super::packing::Packing;
 use crate::error::Chain;
 use crate::key::Key;
@@ -21,8 +22,8 @@ pub(crate) struct Packed<K> {
     packing: Arc<Packing<K>>,
     format: Format,
     uid: Option<Uid>,
-    /// It was decoded once, so there may be a note of it.
-    was_decoded: AtomicBool,
+    /// If it was ever decoded, so that there may be a note of it, the number of that; else zero.
+    decoded: AtomicU32,
     /// It has been at rest since the packer came by last.
     at_rest: AtomicBool,
     body: Mutex<Body>,
@@ -90,7 +91,7 @@ impl<K> Packed<K> {
             packing,
             format,
             uid,
-            was_decoded: AtomicBool::new(false),
+            decoded: AtomicU32::new(0),
             at_rest: AtomicBool::new(false),
             body: Mutex::new(body),
         }
@@ -117,22 +118,21 @@ impl<K> Packed<K> {
     }
 
     fn find_decoded(&self) -> Option<Arc<K>> {
-        if !self.was_decoded.load(Ordering::Relaxed) {
-            return None;
-        }
-        self.packing.decoded.lock().find(self.address())
+        let number = Number::new(self.decoded.load(Ordering::Relaxed))?;
+        self.packing.decoded.lock().find(self.address(), number)
     }
 
     /// Notes that the object was decoded; if another thread was faster, its object is the one.
     pub(super) fn hold(&self, object: Arc<K>) -> Arc<K> {
         let mut decoded = self.packing.decoded.lock();
-        if let Some(other) = decoded.find(self.address()) {
+        let before = Number::new(self.decoded.load(Ordering::Relaxed));
+        if let Some(other) = before.and_then(|number| decoded.find(self.address(), number)) {
             return other;
         }
-        self.was_decoded.store(true, Ordering::Relaxed);
-        let old = decoded.add(self.address(), &object);
+        let (number, let_go) = decoded.add(self.address(), &object);
+        self.decoded.store(number.get(), Ordering::Relaxed);
         drop(decoded);
-        drop(old);
+        drop(let_go);
         object
     }
 
@@ -271,7 +271,7 @@ impl Compressed {
 
 impl<K> Drop for Packed<K> {
     fn drop(&mut self) {
-        if *self.was_decoded.get_mut() {
+        if *self.decoded.get_mut() != 0 {
             self.packing.decoded.lock().remove(self.address());
         }
         let body = self.body.get_mut();

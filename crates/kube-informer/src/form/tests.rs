@@ -9,6 +9,7 @@ use kube_wire::selector::Selector;
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
+use super::decoded::{FEW, MANY};
 use super::{Packed, Packer, Packing, Place, Value};
 use crate::delta_fifo::{Delta, Listed, Replaced, Scope};
 use crate::key::Key;
@@ -235,6 +236,48 @@ fn what_was_read_last_is_not_decoded_again() {
         }
     }
     assert_eq!(cache.decoded(), before + 5);
+}
+
+#[test]
+fn those_who_read_the_same_one_after_the_other_decode_once_soon() {
+    let mut cache = Cache::new();
+    cache.list(3_000);
+    let read = |cache: &Cache, numbers: std::ops::Range<usize>| {
+        let before = cache.decoded();
+        for number in numbers {
+            let _name = &cache.get(number).metadata.name;
+        }
+        cache.decoded() - before
+    };
+    let recent = |cache: &Cache| cache.packing.decoded.lock().recent();
+    assert_eq!(read(&cache, 0..100), 100);
+    assert_eq!(recent(&cache), FEW as usize, "nobody has come late");
+    let again = 100 - FEW as usize;
+    assert_eq!(
+        read(&cache, 0..100),
+        again,
+        "now it is known that more are of use"
+    );
+    assert_eq!(read(&cache, 0..100), 0);
+    assert_eq!(recent(&cache), 100);
+    // Those who read everything are no reason to hold more.
+    assert_eq!(read(&cache, 200..500), 300);
+    assert_eq!(recent(&cache), 100);
+    assert_eq!(read(&cache, 500..3_000), 2_500);
+    assert_eq!(recent(&cache), FEW as usize, "it was of no use for long");
+    assert_eq!(read(&cache, 0..3_000), 3_000);
+    assert_eq!(recent(&cache), FEW as usize);
+    const { assert!(MANY > 100) };
+}
+
+#[test]
+fn what_is_let_go_is_forgotten_at_once() {
+    let mut cache = Cache::new();
+    cache.list(50);
+    for number in 0..50 {
+        let _name = &cache.get(number).metadata.name;
+    }
+    assert_eq!(cache.packing.decoded.lock().len(), FEW as usize);
 }
 
 #[test]
