@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Resource;
 use kube::api::ObjectMeta;
 use serde::{Deserialize, Deserializer};
 
-/// Name, namespace, labels, owner, node, phase and images of a pod.
+/// Name, namespace, labels, node and phase of a pod.
 #[derive(Debug, Clone, Deserialize, Resource)]
 #[resource(inherit = "Pod")]
 pub(super) struct PodSummary {
@@ -25,14 +24,6 @@ pub(super) struct PodSummary {
 struct Placed {
     #[expect(dead_code, reason = "it is kept to be measured")]
     node_name: Option<Box<str>>,
-    #[expect(dead_code, reason = "it is kept to be measured")]
-    containers: Box<[Running]>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct Running {
-    #[expect(dead_code, reason = "it is kept to be measured")]
-    image: Option<Box<str>>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -50,7 +41,6 @@ struct Wanted {
     uid: Option<String>,
     resource_version: Option<String>,
     labels: Option<BTreeMap<String, String>>,
-    owner_references: Option<Vec<OwnerReference>>,
     #[serde(default)]
     annotations: Stamped,
 }
@@ -70,7 +60,6 @@ fn wanted<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectMeta, D::E
         uid: wanted.uid,
         resource_version: wanted.resource_version,
         labels: wanted.labels,
-        owner_references: wanted.owner_references,
         annotations: stamp.map(|touched| BTreeMap::from([(super::STAMP.to_owned(), touched)])),
         ..ObjectMeta::default()
     })

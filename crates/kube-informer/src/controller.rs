@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::delta_fifo::{Delta, DeltaFifo};
@@ -35,6 +35,8 @@ pub(crate) struct Controller<K> {
 
 /// Lists of more objects than this are worked on where they hold up nobody's thread.
 const LONG: usize = 2_000;
+/// How long such a list waits for a thread. Stuck handlers may have them all, and the store waits for nobody (contract 6).
+const PATIENCE: Duration = Duration::from_millis(200);
 
 impl<K: Kind> Controller<K> {
     /// Works until the queue is closed and empty. Errors of index functions go to `report`.
@@ -62,10 +64,24 @@ impl<K: Kind> Controller<K> {
         if !deltas.iter().any(is_long) {
             return self.handle(deltas);
         }
-        let this = Arc::clone(self);
-        let span = tracing::Span::current();
-        match tokio::task::spawn_blocking(move || span.in_scope(|| this.handle(deltas))).await {
-            Ok(errors) => errors,
+        let (this, span) = (Arc::clone(self), tracing::Span::current());
+        let waiting = Arc::new(Mutex::new(Some(deltas)));
+        let taken = Arc::clone(&waiting);
+        let mut elsewhere = tokio::task::spawn_blocking(move || {
+            let deltas = taken.lock().take();
+            deltas.map(|deltas| span.in_scope(|| this.handle(deltas)))
+        });
+        let ended = if let Ok(ended) = timeout(PATIENCE, &mut elsewhere).await {
+            ended
+        } else {
+            let deltas = waiting.lock().take();
+            if let Some(deltas) = deltas {
+                return self.handle(deltas);
+            }
+            elsewhere.await
+        };
+        match ended {
+            Ok(errors) => errors.unwrap_or_default(),
             Err(ended) => match ended.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
                 // The runtime is being shut down, and this task with it.

@@ -43,6 +43,8 @@ pub(crate) struct Replaced<K> {
     pub(crate) version: Version,
     /// Nothing outside of it is replaced.
     pub(crate) scope: Scope,
+    /// Whether an object of the same version is the same object.
+    pub(crate) trusting: bool,
 }
 
 /// The part of a store that one reflector looks after: everything, or one of several namespaces. A number in the order

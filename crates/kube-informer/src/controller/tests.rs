@@ -70,6 +70,7 @@ impl Rig {
             items,
             version,
             scope: Scope::ONLY,
+            trusting: true,
         }))
         .await;
     }
@@ -151,6 +152,7 @@ async fn nobody_waits_while_an_old_cache_is_freed() {
             items,
             version,
             scope: Scope::ONLY,
+            trusting: true,
         })]
     };
     controller.handle(list(1));

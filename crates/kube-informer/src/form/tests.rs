@@ -86,6 +86,7 @@ impl Cache {
             items,
             version: Version::from(1_000_000),
             scope: Scope::ONLY,
+            trusting: true,
         }));
     }
 

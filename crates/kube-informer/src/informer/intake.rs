@@ -187,9 +187,10 @@ impl<K: Kind> Intake<K> {
 }
 
 impl<K: Kind> driver::Intake<K> for Intake<K> {
-    fn listed(&self, item: Item<K>) -> Result<Listed<K>, Error> {
+    fn listed(&self, item: Item<K>, trusting: bool) -> Result<Listed<K>, Error> {
         self.measures.received.add(item.size());
-        match self.store.known(item.key(), item.version()) {
+        let known = trusting.then(|| self.store.known(item.key(), item.version()));
+        match known.flatten() {
             Some(known) => Ok(Listed::Known(known)),
             None => self.unplaced(item, Place::Block).map(Listed::New),
         }

@@ -275,7 +275,8 @@ impl HandlerOptions {
     }
 
     /// The handler promises never to block its thread, so it is called right in its task. Without this it is called on
-    /// threads that are made for blocking, which costs some microseconds per burst of events.
+    /// threads that are made for blocking, which costs some microseconds per burst of events. A runtime has 512 of them
+    /// unless `max_blocking_threads` says otherwise, and a handler that is stuck keeps one.
     #[must_use]
     pub fn never_blocks(mut self) -> Self {
         self.never_blocks = true;

@@ -24,8 +24,8 @@ use crate::wire::{
 /// What the reflector needs of the rest of the informer.
 pub(crate) trait Intake<K>: Send + Sync + 'static {
     /// Makes an item ready for the store: transformed, pruned, hashed. In a list, an item that the store has already in
-    /// this version is not even decoded.
-    fn listed(&self, item: Item<K>) -> Result<delta_fifo::Listed<K>, Error>;
+    /// this version is not even decoded, if versions can be trusted.
+    fn listed(&self, item: Item<K>, trusting: bool) -> Result<delta_fifo::Listed<K>, Error>;
 
     /// The same for an item of a watch.
     fn watched(&self, item: Item<K>) -> Result<Unplaced<K>, Error>;
@@ -85,6 +85,8 @@ const LEAST_ITEM: u64 = 64;
 /// What a list or a stream of initial events has brought so far.
 struct Collected<K> {
     items: Vec<Came<K>>,
+    /// Whether versions were trusted when they came.
+    trusting: bool,
     /// How many bytes that were, and how many there may be.
     bytes: u64,
     most: u64,
@@ -191,7 +193,8 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
             match in_time(machine, listing.next()).await? {
                 Some(Ok(ListPart::Item(item))) => {
                     collected.make_room(item.size())?;
-                    collected.add(self.intake.listed(item)?);
+                    collected.trusting = machine.is_trusting();
+                    collected.add(self.intake.listed(item, collected.trusting)?);
                     items += 1;
                 }
                 Some(Ok(ListPart::Arriving)) => {}
@@ -278,7 +281,8 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
                 collected.make_room(event.size())?;
             }
             // An object that cannot be taken in has not been seen: it is asked for again.
-            let taken = frame(&event).in_scope(|| self.take_in(event, machine.is_streaming()))?;
+            collected.trusting = machine.is_trusting();
+            let taken = frame(&event).in_scope(|| self.take_in(event, machine))?;
             now = Instant::now();
             let verdict = machine.event(now, seen);
             self.intake.noted(now, self.scope, Note::Heard);
@@ -309,10 +313,11 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
     }
 
     /// Makes an event ready for the place where it goes: into a list that is still being collected, or to the store.
-    fn take_in(&self, event: WatchEvent<K>, streaming: bool) -> Result<Taken<K>, Error> {
+    fn take_in(&self, event: WatchEvent<K>, machine: &Machine) -> Result<Taken<K>, Error> {
+        let streaming = machine.is_streaming();
         Ok(match event {
             WatchEvent::Added(item) | WatchEvent::Modified(item) if streaming => {
-                Taken::There(self.intake.listed(item)?)
+                Taken::There(self.intake.listed(item, machine.is_trusting())?)
             }
             WatchEvent::Deleted(item) if streaming => Taken::Gone(self.intake.watched(item)?),
             WatchEvent::Added(item) | WatchEvent::Modified(item) => {
@@ -326,12 +331,14 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
 
     async fn replace(&self, collected: &mut Collected<K>, version: Version) {
         let items = collected.take();
+        let trusting = collected.trusting;
         let scope = self.scope;
         self.queue
             .push(Delta::Replaced(Replaced {
                 items,
                 version,
                 scope,
+                trusting,
             }))
             .await;
     }
@@ -419,6 +426,7 @@ impl<K> Collected<K> {
     fn new(most: u64) -> Collected<K> {
         Collected {
             items: Vec::new(),
+            trusting: true,
             bytes: 0,
             most,
         }

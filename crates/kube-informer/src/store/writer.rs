@@ -93,7 +93,13 @@ impl<K: Kind> Writer<K> {
         match delta {
             Delta::Upsert(item) => {
                 self.reached(&item);
-                self.upsert(item, changes);
+                let (old, new) = self.put(item);
+                // An event that came twice is told once.
+                let is_known =
+                    |old: &Arc<Entry<K>>| old.version() == new.version() && old.is_same_object(&new);
+                if !old.as_ref().is_some_and(is_known) {
+                    note(old, new, changes);
+                }
             }
             Delta::Deleted(item) => {
                 self.reached(&item);
@@ -163,7 +169,8 @@ impl<K: Kind> Writer<K> {
         Ok(())
     }
 
-    fn upsert(&mut self, item: Unplaced<K>, changes: &mut Vec<Change<K>>) {
+    /// Puts an object in place of the one that had its key.
+    fn put(&mut self, item: Unplaced<K>) -> (Option<Arc<Entry<K>>>, Arc<Entry<K>>) {
         let new = self.place(item);
         let old = self
             .objects
@@ -171,7 +178,7 @@ impl<K: Kind> Writer<K> {
         if let Some(old) = &old {
             self.displace(old);
         }
-        note(old, new, changes);
+        (old, new)
     }
 
     fn delete(&mut self, item: Unplaced<K>, changes: &mut Vec<Change<K>>) {
@@ -221,10 +228,11 @@ impl<K: Kind> Writer<K> {
         for item in replaced.items {
             let current = self.objects.get(item.hash(), |entry| entry.key() == item.key());
             // By version, not by entry: an index that was added meanwhile has made new entries for the same objects.
-            if current.is_some_and(|current| current.version() == item.version()) {
+            if replaced.trusting && current.is_some_and(|current| current.version() == item.version()) {
                 continue;
             }
-            self.upsert(item.unplaced(), changes);
+            let (old, new) = self.put(item.unplaced());
+            note(old, new, changes);
         }
     }
 

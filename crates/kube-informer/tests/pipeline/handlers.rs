@@ -26,6 +26,37 @@ fn churn(server: &Server, rounds: usize) {
     }
 }
 
+/// Contract 6: blocking handlers and long lists share the runtime's threads for blocking.
+#[test]
+fn contract_6_stuck_handlers_do_not_keep_all_threads_from_a_long_list() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .max_blocking_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let (release, gate) = std::sync::mpsc::channel::<()>();
+    let (stuck, is_stuck) = std::sync::mpsc::channel();
+    runtime.block_on(async {
+        let informer = Server::with(&["a/one"]).informer();
+        let handler = move |_: Event<ConfigMap>| {
+            let _ = stuck.send(());
+            let _ = gate.recv();
+        };
+        informer.add_handler(handler).unwrap();
+        informer.start().unwrap();
+        informer.wait_for_sync(LONG).await.unwrap();
+        is_stuck.recv().unwrap();
+        let names: Vec<String> = (0..2_001).map(|n| format!("a/{n}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let other = Server::with(&names).informer();
+        other.start().unwrap();
+        other.wait_for_sync(LONG).await.unwrap();
+        assert_eq!(other.lister().len(), 2_001);
+    });
+    drop(release);
+}
+
 /// Contract 6, for one that blocks its thread and for one that never finishes its future: the store and the others go
 /// on, the backlog stays within the number of objects, and afterwards the last word is right.
 #[tokio::test]

@@ -14,4 +14,5 @@ mod scripted;
 mod served;
 mod streaming;
 mod told;
+mod versions;
 mod waiting;

@@ -56,6 +56,9 @@ impl Machine {
         let ahead = status.is_some_and(StatusError::is_too_large_version);
         if (expired || ahead || refused) && listing.at != At::Newest {
             self.last_unusable = true;
+            if ahead || refused {
+                self.doubt();
+            }
             return self.fall_back(now, None, status, Machine::list);
         }
         self.wait(now, Then::Cycle, None, status)
@@ -78,7 +81,7 @@ impl Machine {
 
     /// What was handed on is not what the server has: the newest of everything is asked for, and replaces it.
     pub(crate) fn start_over(&mut self, now: Instant) -> Action {
-        self.last_unusable = true;
+        self.doubt();
         self.list_because(Cause::Inconsistent);
         self.cycle(now)
     }

@@ -169,6 +169,7 @@ pub(crate) struct Machine {
     last: Option<Version>,
     /// The server does not have `last`, or not yet: ask for its newest version instead.
     last_unusable: bool,
+    trust: Trust,
     /// The first list at any version came in pages, so the server has no watch cache: go on asking for pages.
     paged: bool,
     /// No streaming list before this time.
@@ -189,6 +190,16 @@ pub(crate) struct Machine {
     absence: Option<Absence>,
     /// Why a list takes the place of a watch.
     cause: Option<Cause>,
+}
+
+/// Whether what was handed on is what the server has of the same version. One that was restored to an older version gives
+/// out versions again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    Versions,
+    Nothing,
+    /// It was told that the server went back.
+    NothingAndSaidSo,
 }
 
 #[derive(Debug)]
@@ -255,6 +266,7 @@ impl Machine {
             phase: Phase::Waiting { then: Then::Cycle },
             last: None,
             last_unusable: false,
+            trust: Trust::Versions,
             paged: false,
             no_streaming_before: None,
             broken_streams: 0,
@@ -359,6 +371,11 @@ impl Machine {
             }
             Phase::Listing(_) | Phase::Waiting { .. } => Verdict::Skip,
         }
+    }
+
+    /// Whether an object of a list that has the version of a known one can be taken for that.
+    pub(crate) fn is_trusting(&self) -> bool {
+        self.trust == Trust::Versions
     }
 
     /// Whether what comes is part of a list.
@@ -514,23 +531,37 @@ impl Machine {
     }
 
     /// Whether the objects at a version may replace what is there (contract 2). An older version is accepted only if the
-    /// server was asked for its newest: then it is the server itself that went back, and the complaint says so.
+    /// server was asked for its newest: then it is the server itself that went back, and the complaint says so. If only
+    /// then it is found out, objects were taken for known by their versions, and are asked for once more.
     fn accept(&mut self, now: Instant, version: &Version, newest: bool) -> Result<Option<Error>, Error> {
         let complaint = match &self.last {
             Some(last) if version.is_before(last) && !newest && !planted::is(Bug::AcceptStaleList) => {
                 let complaint = behind(last, version);
-                self.last_unusable = true;
+                self.doubt();
                 return Err(complaint);
             }
-            Some(last) if version.is_before(last) => Some(Error::new(Problem::WentBack {
-                from: last.clone(),
-                to: version.clone(),
-            })),
+            Some(last) if version.is_before(last) => {
+                let complaint = Error::new(Problem::WentBack {
+                    from: last.clone(),
+                    to: version.clone(),
+                });
+                match self.trust {
+                    Trust::Versions => {
+                        self.last_unusable = true;
+                        self.trust = Trust::NothingAndSaidSo;
+                        return Err(complaint);
+                    }
+                    Trust::Nothing => Some(complaint),
+                    Trust::NothingAndSaidSo => None,
+                }
+            }
             _ => None,
         };
         self.heard = now;
+        self.silent_watches = 0;
         self.last = Some(version.clone());
         self.last_unusable = false;
+        self.trust = Trust::Versions;
         Ok(complaint)
     }
 
@@ -544,6 +575,15 @@ impl Machine {
     /// Why the list was made that is whole now; none if it was the first.
     pub(crate) fn take_cause(&mut self) -> Option<Cause> {
         self.cause.take()
+    }
+
+    /// The server does not have the last version, and maybe never had: its newest is asked for, and nothing is taken for
+    /// known until then.
+    fn doubt(&mut self) {
+        self.last_unusable = true;
+        if self.trust == Trust::Versions {
+            self.trust = Trust::Nothing;
+        }
     }
 
     fn usable_version(&self) -> Option<String> {

@@ -13,8 +13,12 @@ impl Machine {
             return self.wait(now, Then::Cycle, None, None);
         };
         let status = status_of(error);
-        if status.is_some_and(|status| status.is_expired() || status.is_too_large_version()) && !newest {
+        let ahead = status.is_some_and(StatusError::is_too_large_version);
+        if (ahead || status.is_some_and(StatusError::is_expired)) && !newest {
             self.last_unusable = true;
+            if ahead {
+                self.doubt();
+            }
             return self.fall_back(now, None, status, Machine::stream);
         }
         // None of these says anything about streams, and a list would fare no better.
@@ -68,7 +72,6 @@ impl Machine {
         match self.accept(now, &version, newest) {
             Ok(complaint) => {
                 self.broken_streams = 0;
-                self.has_bookmarks = true;
                 self.phase = Phase::Watching(Watching {
                     asked: since,
                     opened: Some(since),

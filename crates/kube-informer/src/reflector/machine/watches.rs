@@ -32,7 +32,9 @@ impl Machine {
         let throttled = status.is_some_and(StatusError::is_too_many_requests);
         let answered = watching.opened.is_some() || status.is_some() && !throttled;
         let ahead = status.is_some_and(StatusError::is_too_large_version);
-        self.last_unusable |= ahead;
+        if ahead {
+            self.doubt();
+        }
         let then = match (again, answered) {
             (true, true) => self.after_fruitless_watch(),
             (true, false) => Then::Watch,
@@ -85,14 +87,14 @@ impl Machine {
     }
 
     pub(super) fn watched(&mut self, now: Instant, seen: Seen) -> Verdict {
+        let is_bookmark = matches!(seen, Seen::Bookmark { .. });
         let (Seen::Change(version) | Seen::Bookmark { version, .. }) = seen;
         match &self.last {
-            // Told already: a bookmark of the same version, or an event that came twice.
-            Some(last) if version == *last => Verdict::Skip,
+            Some(last) if version == *last && is_bookmark => Verdict::Skip,
             // A server that lags or was restored. Its newest version tells which.
             Some(last) if version.is_before(last) && !planted::is(Bug::ReuseOldVersion) => {
                 let complaint = behind(last, &version);
-                self.last_unusable = true;
+                self.doubt();
                 self.list_because(Cause::Behind);
                 Verdict::Leave(self.wait(now, Then::Cycle, Some(complaint), None))
             }

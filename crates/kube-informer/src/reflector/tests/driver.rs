@@ -494,7 +494,13 @@ async fn c6_a_watch_that_never_answers_is_asked_for_again() {
 #[tokio::test(start_paused = true)]
 async fn c6_a_watch_that_falls_silent_is_dropped_and_renewed() {
     let script = Script::new()
-        .sends(vec![initial_end("10"), pause(100), added("a@11"), Told::Silence])
+        .sends(vec![
+            initial_end("10"),
+            bookmark("10"),
+            pause(100),
+            added("a@11"),
+            Told::Silence,
+        ])
         .sends(vec![added("b@12"), Told::Silence]);
     let stage = Stage::with(streaming(), script);
     stage.run_for(Duration::from_secs(320)).await;

@@ -289,6 +289,25 @@ fn contract_2_an_older_list_is_never_taken_unless_the_server_itself_went_back() 
     );
 }
 
+/// It gives out versions again, so that one that is known may be of something else.
+#[test]
+fn contract_2_a_server_that_is_found_to_have_gone_back_is_asked_once_more() {
+    play(
+        plain(),
+        "list 0 by 500",
+        &[
+            (Listed("20"), "whole at 20, watch 20"),
+            (expired(), "wait 800ms"),
+            (Waited, "list 20"),
+            (expired(), "list newest by 500"),
+            (Listed("15"), "list newest by 500 !went back"),
+            (bad_data(), "wait 1.6s"),
+            (Waited, "list newest by 500"),
+            (Listed("16"), "whole at 16, watch 16"),
+        ],
+    );
+}
+
 #[test]
 fn contract_2_a_server_that_only_lagged_is_no_reason_to_go_back() {
     play(

@@ -337,7 +337,7 @@ impl Plain {
 }
 
 impl Intake<ConfigMap> for Plain {
-    fn listed(&self, item: Item<ConfigMap>) -> Result<Listed<ConfigMap>, Error> {
+    fn listed(&self, item: Item<ConfigMap>, _trusting: bool) -> Result<Listed<ConfigMap>, Error> {
         Plain::unplaced(item).map(Listed::New)
     }
 

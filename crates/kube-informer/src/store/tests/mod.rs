@@ -98,6 +98,7 @@ impl<K: Kind<DynamicType = ()>> Cache<K> {
             items,
             version,
             scope,
+            trusting: true,
         }))
     }
 
