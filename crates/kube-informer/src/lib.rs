@@ -42,6 +42,7 @@
 //! | reading your own writes | [`SharedInformer::wait_for_write`] |
 //! | a cache that takes a tenth of the memory | [`Form`], [`Skip`] |
 //! | how it is | [`Readiness`], [`Status`], [`SharedInformer::check_consistency`], `metrics`, `dashboard` |
+//! | reading objects of any kind: fields by path, and what changed | `fields` |
 //! | what went wrong | [`Error`] |
 //! | a client that suits many watches | [`default_client`], [`watching_client`] |
 //! | objects from elsewhere than an API server | [`ListWatch`] |
@@ -62,7 +63,7 @@
 //!
 //! # Features
 //! None is on unless you say so.
-//! - `dashboard`: a page that shows informers at work: see `dashboard`.
+//! - `dashboard`: a page that shows informers at work: see `dashboard`; and what it reads objects with: see `fields`.
 //! - `metrics`: metrics of informers, work queues and workers, on a registry of yours: see `metrics`.
 //!
 //! Which Kubernetes the types are of is chosen by your program, with a feature of `k8s-openapi` such as `v1_36`.
@@ -81,6 +82,8 @@ mod delta_fifo;
 mod enqueue;
 mod error;
 mod factory;
+#[cfg(feature = "dashboard")]
+pub mod fields;
 mod form;
 mod informer;
 mod key;

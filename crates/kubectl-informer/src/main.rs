@@ -10,7 +10,6 @@ mod demo;
 mod duration;
 mod failure;
 mod get;
-mod path;
 mod print;
 mod serve;
 mod stop;

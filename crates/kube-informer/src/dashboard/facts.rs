@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::path::{Path, printed};
+use crate::fields::{FieldPath, printed};
 
 /// Names and where they are found. Of one name the first that is there counts.
 const FACTS: [(&str, &str); 9] = [
@@ -24,7 +24,7 @@ pub(super) fn facts(shown: &Value) -> Value {
     let ready = ready.filter(|condition| condition["type"] == "Ready");
     told.extend(ready.map(|condition| ("ready", printed(&condition["status"]).into_owned())));
     for (name, path) in FACTS {
-        let Ok((path, _)) = Path::parse(path) else {
+        let Ok(path) = path.parse::<FieldPath>() else {
             continue;
         };
         if let Some(value) = path.find(shown).first()

@@ -3,7 +3,7 @@
 use kube_wire::selector::Selector;
 use serde_json::Value;
 
-use super::path::{Path, printed};
+use crate::fields::{FieldPath, printed};
 use crate::key::Key;
 
 /// How many objects a page may have.
@@ -26,7 +26,7 @@ pub(crate) struct Filter {
 
 #[derive(Debug, Clone)]
 pub(crate) struct FieldTest {
-    path: Path,
+    path: FieldPath,
     want: Want,
 }
 
@@ -88,7 +88,7 @@ impl Filter {
 
 impl FieldTest {
     fn parse(text: &str) -> Result<FieldTest, String> {
-        let (path, rest) = Path::parse(text)?;
+        let (path, rest) = FieldPath::leading(text).map_err(|error| error.to_string())?;
         let rest = rest.trim_start();
         let want = if let Some(value) = rest.strip_prefix("!=") {
             Want::IsNot(value.trim().to_owned())
@@ -127,6 +127,8 @@ mod tests {
         for (field, fits) in [
             (".spec.nodeName=north", true),
             (".spec.nodeName == north", true),
+            ("spec.nodeName=north", true),
+            ("{.spec.nodeName} = north", true),
             (".spec.nodeName=south", false),
             (".spec.nodeName!=south", true),
             (".spec.replicas=3", true),
@@ -154,7 +156,7 @@ mod tests {
         for (name, value) in [
             ("limit", "many"),
             ("labels", "a=b=c"),
-            ("field", "spec.x=1"),
+            ("field", "=1"),
             ("field", ".spec.x>1"),
             ("index", "node"),
         ] {

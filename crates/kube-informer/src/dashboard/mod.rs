@@ -9,7 +9,6 @@ mod guard;
 mod history;
 mod house;
 mod overview;
-mod path;
 mod queue;
 mod redact;
 mod routes;

@@ -142,7 +142,7 @@ async fn what_cannot_be_answered_is_refused_with_a_reason() {
         ("/api/objects", "which informer?"),
         ("/api/objects?informer=pods", "no informer \"pods\""),
         (&question("labels=a%3Db%3Dc"), "="),
-        (&question("field=data.node"), "does not begin with a field"),
+        (&question("field=%3Dnorth"), "is no field path"),
         (&question("field=.data.node~x"), "none of \"=\" and \"!=\""),
         (&question("index=zone%3Dx"), "zone"),
         (&question("index=zone"), "name=value"),

@@ -3,18 +3,19 @@
 use std::collections::HashSet;
 use std::str::FromStr;
 
+use kube_informer::fields::{BadFieldPath, FieldPath};
 use kube_informer::{Key, Object, Selector, SharedInformer};
+use serde_json::Value;
 
 use crate::cache::{Any, Whole, selector};
 use crate::failure::{Failure, Outcome};
-use crate::path::Path;
 use crate::print::Output;
 
 /// An index as it is written: `node=.spec.nodeName`.
 #[derive(Debug, Clone)]
 pub(super) struct IndexDefinition {
     name: String,
-    path: Path,
+    path: FieldPath,
 }
 
 impl IndexDefinition {
@@ -24,8 +25,20 @@ impl IndexDefinition {
 
     pub(super) fn add_to(&self, informer: &SharedInformer<Whole<Any>>) -> Outcome {
         let path = self.path.clone();
-        informer.index(&self.name, move |object: &Whole<Any>| path.texts(object.value()))?;
+        informer.index(&self.name, move |object: &Whole<Any>| {
+            let found = path.find(object.value());
+            found.into_iter().filter_map(text).collect::<Vec<_>>()
+        })?;
         Ok(())
+    }
+}
+
+/// A value as it is asked for. Lists and maps have no text.
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
 }
 
@@ -39,7 +52,7 @@ impl FromStr for IndexDefinition {
             .ok_or_else(|| format!("{text:?} is no index: write it as node=.spec.nodeName"))?;
         Ok(IndexDefinition {
             name: name.to_owned(),
-            path: path.parse()?,
+            path: path.parse().map_err(|error: BadFieldPath| error.to_string())?,
         })
     }
 }
@@ -164,7 +177,9 @@ pub(super) fn unknown_index(name: &str, informer: &SharedInformer<Whole<Any>>) -
 
 #[cfg(test)]
 mod tests {
-    use super::{By, Output, Query};
+    use serde_json::json;
+
+    use super::{By, IndexDefinition, Output, Query, text};
 
     #[test]
     fn a_line_is_a_query() {
@@ -187,6 +202,26 @@ mod tests {
         let query = Query::parse("image=registry/web:1=2").expect("a query");
         assert_eq!(query.by[0].value, "registry/web:1=2");
         assert_eq!(query.name, None);
+    }
+
+    #[test]
+    fn only_plain_values_are_indexed() {
+        let values = json!(["north", 7, true, null, ["a"], { "a": 1 }]);
+        let texts: Vec<_> = values.as_array().into_iter().flatten().map(text).collect();
+        let plain = ["north", "7", "true"].map(|text| Some(text.to_owned()));
+        assert_eq!(texts, [&plain[..], &[None, None, None]].concat());
+    }
+
+    #[test]
+    fn a_bad_index_is_told_in_words() {
+        for (index, words) in [
+            ("node", "write it as node=.spec.nodeName"),
+            ("=.spec.nodeName", "write it as node=.spec.nodeName"),
+            ("node=.spec..nodeName", "\".spec..nodeName\" is no field path"),
+        ] {
+            let told = index.parse::<IndexDefinition>().expect_err("no index");
+            assert!(told.contains(words), "{index}: {told}");
+        }
     }
 
     #[test]

@@ -1,0 +1,345 @@
+//! Paths to fields: `.spec.nodeName`, `.spec.containers[*].image`, `.metadata.annotations['example.com/team']`.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use serde_json::Value;
+
+/// Where in an object a value is, or several are, written much as kubectl's JSONPath.
+///
+/// - Names stand behind dots; the first dot may be left out.
+/// - `[*]` is every element of a list, or every value of a map; `[0]` is one element.
+/// - A name with dots stands in brackets and quotes, `['example.com/team']`, or has its dots written as `\.`. Any other
+///   character can be written with a `\` before it, too.
+/// - All of it may stand in braces.
+///
+/// ```
+/// use kube_informer::fields::FieldPath;
+/// use serde_json::json;
+///
+/// let pod = json!({
+///     "metadata": { "labels": { "example.com/team": "shop" } },
+///     "spec": { "containers": [{ "image": "web:1" }, { "image": "log:2" }] },
+/// });
+/// let images: FieldPath = ".spec.containers[*].image".parse()?;
+/// assert_eq!(images.find(&pod), ["web:1", "log:2"]);
+///
+/// for same in [".metadata.labels['example.com/team']", r"{.metadata.labels.example\.com/team}"] {
+///     assert_eq!(same.parse::<FieldPath>()?.find(&pod), ["shop"]);
+/// }
+/// # Ok::<(), kube_informer::fields::BadFieldPath>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldPath {
+    steps: Vec<Step>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Step {
+    Field(String),
+    Every,
+    At(usize),
+}
+
+/// A text that is no path to a field.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{written:?} is no field path: {why}")]
+pub struct BadFieldPath {
+    written: String,
+    why: Why,
+}
+
+type Why = Cow<'static, str>;
+
+impl FieldPath {
+    /// The values at the path; null is none.
+    #[must_use]
+    pub fn find<'a>(&self, object: &'a Value) -> Vec<&'a Value> {
+        let mut found = Vec::new();
+        collect(object, &self.steps, &mut found);
+        found
+    }
+
+    /// The path with which a text begins, and what comes after it: a comparison, such as `=north`. So a character of
+    /// comparisons is part of a name only in brackets, in braces, or behind a `\`.
+    pub(crate) fn leading(text: &str) -> Result<(FieldPath, &str), BadFieldPath> {
+        let read = match text.strip_prefix('{') {
+            None => read(text, |char| char.is_whitespace() || "=!<>~".contains(char)),
+            Some(inner) => read(inner, |char| char == '}').and_then(|(steps, rest)| {
+                Ok((steps, rest.strip_prefix('}').ok_or("it has a { without a }")?))
+            }),
+        };
+        let (steps, rest) = read.map_err(|why| BadFieldPath::new(text, why))?;
+        Ok((FieldPath { steps }, rest))
+    }
+}
+
+fn collect<'a>(value: &'a Value, steps: &[Step], found: &mut Vec<&'a Value>) {
+    let Some((step, rest)) = steps.split_first() else {
+        found.extend((!value.is_null()).then_some(value));
+        return;
+    };
+    match (step, value) {
+        (Step::Field(name), Value::Object(fields)) => {
+            if let Some(field) = fields.get(name) {
+                collect(field, rest, found);
+            }
+        }
+        (Step::Every, Value::Object(fields)) => {
+            for field in fields.values() {
+                collect(field, rest, found);
+            }
+        }
+        (Step::Every, Value::Array(elements)) => {
+            for element in elements {
+                collect(element, rest, found);
+            }
+        }
+        (Step::At(place), Value::Array(elements)) => {
+            if let Some(element) = elements.get(*place) {
+                collect(element, rest, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+impl BadFieldPath {
+    fn new(written: &str, why: Why) -> BadFieldPath {
+        BadFieldPath {
+            written: written.to_owned(),
+            why,
+        }
+    }
+}
+
+impl FromStr for FieldPath {
+    type Err = BadFieldPath;
+
+    fn from_str(written: &str) -> Result<FieldPath, BadFieldPath> {
+        let inner = match written.strip_prefix('{') {
+            None => Ok(written),
+            Some(inner) => inner.strip_suffix('}').ok_or("it has a { without a }".into()),
+        };
+        let read = inner.and_then(|inner| read(inner, |_| false));
+        let (steps, _) = read.map_err(|why| BadFieldPath::new(written, why))?;
+        Ok(FieldPath { steps })
+    }
+}
+
+/// The steps of a path that ends where the text does, or before a character that ends names; and what comes then.
+fn read(text: &str, ends: fn(char) -> bool) -> Result<(Vec<Step>, &str), Why> {
+    let is_over = |rest: &str| rest.is_empty() || rest.starts_with(ends);
+    let mut steps = Vec::new();
+    let mut rest = text.strip_prefix('.').unwrap_or(text);
+    if is_over(rest) {
+        return Err("it begins with no name; write it as in .spec.nodeName".into());
+    }
+    loop {
+        let (step, after) = match rest.strip_prefix('[') {
+            Some(bracket) => bracketed(bracket)?,
+            None => named(rest, ends)?,
+        };
+        steps.push(step);
+        if is_over(after) {
+            return Ok((steps, after));
+        }
+        rest = match after.strip_prefix('.') {
+            Some(name) if is_over(name) => return Err("it ends with a dot".into()),
+            Some(name) => name,
+            None if after.starts_with('[') => after,
+            None => return Err(format!("it needs a dot or a [ before {after:?}").into()),
+        };
+    }
+}
+
+/// What stands behind a `[`, and what comes after its `]`.
+fn bracketed(text: &str) -> Result<(Step, &str), Why> {
+    for (quote, end) in [('\'', "']"), ('"', "\"]")] {
+        if let Some(quoted) = text.strip_prefix(quote) {
+            let (name, rest) = quoted
+                .split_once(end)
+                .ok_or_else(|| format!("it has a [{quote} without a {end}"))?;
+            return Ok((Step::Field(name.to_owned()), rest));
+        }
+    }
+    let (inside, rest) = text.split_once(']').ok_or("it has a [ without a ]")?;
+    let step = match inside.parse() {
+        Ok(place) => Step::At(place),
+        Err(_) if inside == "*" => Step::Every,
+        Err(_) => {
+            let why = format!("it has [{inside}], and in brackets stand *, a number or a quoted name");
+            return Err(why.into());
+        }
+    };
+    Ok((step, rest))
+}
+
+/// The name at the beginning, and what comes after it.
+fn named(text: &str, ends: fn(char) -> bool) -> Result<(Step, &str), Why> {
+    let mut name = String::new();
+    let mut rest = "";
+    let mut characters = text.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '\\' => name.extend(characters.next().map(|(_, escaped)| escaped)),
+            character if ".[".contains(character) || ends(character) => {
+                rest = &text[at..];
+                break;
+            }
+            character => name.push(character),
+        }
+    }
+    if name.is_empty() {
+        return Err("it has an empty name; write a dot that belongs to a name as \\.".into());
+    }
+    Ok((Step::Field(name), rest))
+}
+
+/// The path in the way that suits its names best.
+impl fmt::Display for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.steps.iter().try_for_each(|step| match step {
+            Step::Field(name) => write_field(f, name),
+            Step::Every => f.write_str("[*]"),
+            Step::At(place) => write!(f, "[{place}]"),
+        })
+    }
+}
+
+/// Writes a step to a field, so that a path with it can be read again.
+pub(super) fn write_field(out: &mut impl fmt::Write, name: &str) -> fmt::Result {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_".contains(char);
+    if !name.is_empty() && name.chars().all(is_plain) {
+        write!(out, ".{name}")
+    } else if !name.contains("']") {
+        write!(out, "['{name}']")
+    } else {
+        out.write_char('.')?;
+        name.chars().try_for_each(|char| write!(out, "\\{char}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::FieldPath;
+
+    fn pod() -> Value {
+        json!({
+            "metadata": { "name": "web", "labels": { "app.kubernetes.io/name": "shop", "tier": "front" } },
+            "spec": {
+                "nodeName": "north", "hostNetwork": true, "priority": 7, "nothing": null, "odd-name_": "odd",
+                "containers": [
+                    { "image": "web:1", "ports": [{ "containerPort": 80 }, { "containerPort": 443 }] },
+                    { "image": "log:2" },
+                ],
+            },
+            "it's": { "a]b": 1, "']": 2, "a=b": 3, "": 4 },
+        })
+    }
+
+    fn found(path: &str) -> String {
+        let path: FieldPath = path.parse().expect("a path");
+        let again: FieldPath = path.to_string().parse().expect("a path that was printed");
+        assert_eq!(again, path, "{path}");
+        json!(path.find(&pod())).to_string()
+    }
+
+    #[test]
+    fn a_path_finds_values() {
+        assert_eq!(found(".spec.nodeName"), r#"["north"]"#);
+        assert_eq!(found("spec.nodeName"), r#"["north"]"#);
+        assert_eq!(found("{.spec.nodeName}"), r#"["north"]"#);
+        assert_eq!(found(".spec.odd-name_"), r#"["odd"]"#);
+        assert_eq!(found(".spec.hostNetwork"), "[true]");
+        assert_eq!(found(".spec.containers[0].ports[0]"), r#"[{"containerPort":80}]"#);
+    }
+
+    #[test]
+    fn a_path_goes_into_lists_and_maps() {
+        assert_eq!(found(".spec.containers[*].image"), r#"["web:1","log:2"]"#);
+        assert_eq!(found(".spec.containers[1].image"), r#"["log:2"]"#);
+        assert_eq!(found(".spec.containers.[1].image"), r#"["log:2"]"#);
+        assert_eq!(found(".spec.containers[*].ports[*].containerPort"), "[80,443]");
+        assert_eq!(found(".metadata.labels[*]"), r#"["shop","front"]"#);
+        assert_eq!(found("[*].nodeName"), r#"["north"]"#);
+    }
+
+    #[test]
+    fn names_may_hold_any_character() {
+        for path in [
+            r".metadata.labels.app\.kubernetes\.io/name",
+            ".metadata.labels['app.kubernetes.io/name']",
+            r#".metadata.labels["app.kubernetes.io/name"]"#,
+        ] {
+            assert_eq!(found(path), r#"["shop"]"#, "{path}");
+        }
+        assert_eq!(found("['it's']['a]b']"), "[1]");
+        assert_eq!(found(r#"it's["']"]"#), "[2]");
+        assert_eq!(found("it's.a=b"), "[3]");
+        assert_eq!(found("it's['']"), "[4]");
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_found() {
+        for path in [
+            ".spec.nothing",
+            ".spec.nothing.more",
+            ".spec.containers[7].image",
+            ".spec.containers.image",
+            ".spec.nodeName[0]",
+            ".status.phase",
+        ] {
+            assert_eq!(found(path), "[]", "{path}");
+        }
+    }
+
+    #[test]
+    fn a_bad_path_is_told_in_words() {
+        for (path, words) in [
+            ("", "as in .spec.nodeName"),
+            (".", "as in .spec.nodeName"),
+            ("{}", "as in .spec.nodeName"),
+            (".spec..nodeName", "empty name"),
+            (".spec.", "ends with a dot"),
+            (".spec[", "[ without a ]"),
+            (".spec['x", "[' without a ']"),
+            (".spec['x]", "[' without a ']"),
+            (".spec[x]", "in brackets stand"),
+            (".spec[-1]", "in brackets stand"),
+            (".spec[0]x", "needs a dot or a [ before \"x\""),
+            ("{.spec", "{ without a }"),
+        ] {
+            let told = path.parse::<FieldPath>().expect_err("no path").to_string();
+            assert!(told.contains(words), "{path}: {told}");
+            assert!(
+                told.starts_with(&format!("{path:?} is no field path: ")),
+                "{path}: {told}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_comparison_may_follow() {
+        for (text, path, rest) in [
+            (".spec.nodeName", ".spec.nodeName", ""),
+            (".spec.nodeName=north", ".spec.nodeName", "=north"),
+            ("spec.nodeName != north", ".spec.nodeName", " != north"),
+            (".spec.priority>6", ".spec.priority", ">6"),
+            ("{.spec.nodeName}=north", ".spec.nodeName", "=north"),
+            (".data['a=b']=.x", ".data['a=b']", "=.x"),
+            (r".data.a\=b=.x", ".data['a=b']", "=.x"),
+            ("{.data.a=b}!=}", ".data['a=b']", "!=}"),
+            (".list[0]=[x]", ".list[0]", "=[x]"),
+        ] {
+            let (read, after) = FieldPath::leading(text).expect("a path");
+            assert_eq!((read.to_string().as_str(), after), (path, rest), "{text}");
+        }
+        for text in ["", "=north", ".=north", ".spec.=north", "{.spec=north", ".a['x=y"] {
+            assert!(FieldPath::leading(text).is_err(), "{text}");
+        }
+    }
+}
