@@ -2,7 +2,6 @@
 //!
 //! It only reads, and only what is in this process. Of Secrets it shows names and sizes; their values stay where they are.
 
-mod diff;
 mod facts;
 mod filter;
 mod guard;
@@ -10,7 +9,6 @@ mod history;
 mod house;
 mod overview;
 mod queue;
-mod redact;
 mod routes;
 mod samples;
 mod view;

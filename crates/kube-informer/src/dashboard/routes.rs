@@ -148,12 +148,15 @@ async fn index_values(State(house): State<Arc<House>>, uri: Uri) -> Result<Respo
 }
 
 fn change(told: &Told) -> Value {
+    let differences = told.differences.iter();
+    let differences =
+        differences.map(|found| json!({ "path": found.path, "old": found.old, "new": found.new }));
     json!({
         "at": millis(told.at),
         "what": told.what,
         "key": told.key.as_str(),
         "version": told.version,
-        "differences": told.differences.iter().map(super::diff::Difference::to_json).collect::<Vec<_>>(),
+        "differences": differences.collect::<Vec<_>>(),
     })
 }
 

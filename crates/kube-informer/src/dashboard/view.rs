@@ -11,12 +11,11 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::diff::{Difference, differences};
 use super::facts::facts;
 use super::filter::Filter;
 use super::history::{History, Scribe};
-use super::redact::{is_secret, redact};
 use crate::error::Chain;
+use crate::fields::{Difference, differences_in_shown, is_secret, redact};
 use crate::informer::{SharedInformer, Status};
 use crate::key::Key;
 use crate::kind::{Kind, ResourceName};
@@ -27,10 +26,16 @@ use crate::store::Snapshot;
 /// The name of the handler that writes the history.
 pub(super) const HANDLER: &str = "dashboard";
 
+/// No more are told of a change; an object that changed in more places is better read as a whole.
+const DIFFERENCES: usize = 200;
+
 /// How many of an index's values are proposed.
 const PROPOSED: usize = 200;
 
-/// An informer that is shown. Nothing that leaves it has a Secret's values in it.
+/// An informer that is shown.
+///
+/// Everything that leaves it, or is compared with what comes in, is redacted first: pages, objects, filters, histories. So
+/// nothing of a Secret leaves it, and there is nothing that a filter could find out by guessing.
 pub(crate) trait View: Send + Sync {
     /// The same for all that show one informer.
     fn identity(&self) -> usize;
@@ -132,6 +137,13 @@ impl<K: Kind> Shown<K> {
         }
         redact(&mut value, self.is_secret);
         value
+    }
+
+    fn differences(&self, old: &Object<K>, new: &Object<K>) -> Vec<Difference> {
+        let mut found = differences_in_shown(&self.show(old), &self.show(new));
+        found.truncate(DIFFERENCES);
+        found.shrink_to_fit();
+        found
     }
 
     fn row(&self, object: &Object<K>) -> Value {
@@ -268,7 +280,7 @@ impl<K: Kind> View for Shown<K> {
         let told = changes.iter().filter_map(|change| {
             let object = change.object()?;
             let (what, differences) = match (&change.old, &change.new) {
-                (Some(old), Some(new)) => ("updated", differences(&self.show(old), &self.show(new))),
+                (Some(old), Some(new)) => ("updated", self.differences(old, new)),
                 (None, _) => ("added", Vec::new()),
                 (_, None) => ("deleted", Vec::new()),
             };

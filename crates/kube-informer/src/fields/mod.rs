@@ -2,12 +2,17 @@
 //!
 //! The dashboard and `kubectl-informer` read objects of any kind with this.
 
+mod difference;
+mod hidden;
 mod path;
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
+pub(crate) use self::difference::differences_in_shown;
+pub use self::difference::{Difference, differences};
+pub(crate) use self::hidden::{is_secret, redact};
 pub use self::path::{BadFieldPath, FieldPath};
 
 /// A value as people write it.

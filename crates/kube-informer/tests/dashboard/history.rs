@@ -81,6 +81,25 @@ async fn changes_are_told_with_what_differs_the_newest_first() {
 }
 
 #[tokio::test]
+async fn an_object_that_is_another_altogether_is_not_told_field_by_field_for_ever() {
+    let (server, client) = server().await;
+    let object = |value: &str| {
+        let data = (0..1_000).map(|at| (format!("k{at}"), Value::from(value)));
+        config_map("default", "big", "x", &Value::Object(data.collect()))
+    };
+    server.load([object("old")]).expect("an object");
+    let maps = SharedInformer::<ConfigMap>::builder(client).build();
+    let router = Dashboard::new().browse(&maps).router();
+    started(&maps).await;
+    server.load([object("new")]).expect("a change");
+    let told = until(&router, "/api/history?informer=configmaps", |list| {
+        list[0]["what"] == "updated"
+    })
+    .await;
+    assert_eq!(told[0]["differences"].as_array().map(Vec::len), Some(200));
+}
+
+#[tokio::test]
 async fn no_more_changes_are_remembered_than_it_was_said() {
     let (server, client) = server().await;
     let maps = SharedInformer::<ConfigMap>::builder(client).build();

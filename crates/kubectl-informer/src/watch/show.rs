@@ -2,17 +2,17 @@
 
 use std::io::IsTerminal as _;
 
-use kube_informer::{DiscoveredResource, Event, Object};
+use kube_informer::fields::{Difference, differences};
+use kube_informer::{DiscoveredResource, Event, Object, ResourceName};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::cache::{Shape, Whole};
 use crate::failure::Outcome;
 use crate::print::colour::{Colour, Paint};
-use crate::print::diff::{Difference, differences};
 use crate::print::out::Out;
 use crate::print::table::Table;
-use crate::print::{Output, objects};
+use crate::print::{Output, diff, objects};
 
 /// So many fields of a change are shown, unless everything is asked for.
 const FIELDS: usize = 6;
@@ -20,6 +20,7 @@ const FIELDS: usize = 6;
 /// One kind of the stream.
 pub(super) struct Shown {
     pub(super) resource: DiscoveredResource,
+    pub(super) names: ResourceName,
     pub(super) table: Table,
 }
 
@@ -124,9 +125,8 @@ impl Show {
         let row = shown.table.line(&cells);
         let mut line = self.paint.paint(sign.colour(), &format!("{} {row}", sign.mark()));
         if let (Sign::Updated, Event::Updated { old, new }) = (sign, change) {
-            let names = shown.resource.api_resource();
-            let is_secret = names.group.is_empty() && names.kind == "Secret";
-            let fields = self.fields(&differences(old.value(), new.value(), is_secret));
+            let found = differences(&shown.names, old.value(), new.value());
+            let fields = self.fields(&found);
             for (at, field) in fields.iter().enumerate() {
                 line.push_str(match (self.in_terminal, at) {
                     (true, _) => "\n      ",
@@ -147,7 +147,7 @@ impl Show {
             FIELDS
         };
         let shown = found.iter().take(most);
-        let mut lines: Vec<_> = shown.map(|difference| difference.line(self.paint)).collect();
+        let mut lines: Vec<_> = shown.map(|found| diff::line(found, self.paint)).collect();
         if found.len() > lines.len() {
             let more = format!("and {} more (-o wide shows all)", found.len() - lines.len());
             lines.push(self.paint.paint(Colour::Faint, &more));

@@ -1,0 +1,439 @@
+//! What changed between two states of an object, field by field.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use super::hidden::Place;
+use super::path::write_field;
+use super::printed;
+use crate::kind::ResourceName;
+
+/// Fields that change with every change, or tell what others tell.
+const LEFT_OUT: [&str; 3] = [
+    ".metadata.resourceVersion",
+    ".metadata.managedFields",
+    ".metadata.generation",
+];
+
+/// Fields of a list's elements by which Kubernetes tells them apart, the best first.
+const NAMES: [&str; 12] = [
+    "name",
+    "type",
+    "key",
+    "ip",
+    "uid",
+    "mountPath",
+    "devicePath",
+    "containerPort",
+    "port",
+    "topologyKey",
+    "path",
+    "hostname",
+];
+
+/// A field in which two states of an object differ. See [`differences`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Difference {
+    /// Where, as in `.status.conditions[Ready].status`. An element of a list is told by the name by which Kubernetes knows
+    /// it, or by its place if it has none. Without elements it is a [`FieldPath`](super::FieldPath).
+    pub path: String,
+    /// What was there; none if there was no such field.
+    pub old: Option<Value>,
+    /// What is there now; none if there is no such field any more.
+    pub new: Option<Value>,
+    /// Whether the values are not to be seen. What is told instead is the same for values of the same size.
+    pub is_hidden: bool,
+}
+
+/// The fields in which two states of an object differ, the most telling first: spec, status, the rest, metadata, and times.
+///
+/// The version, the generation and who manages which field are no differences. Values of Secrets are hidden, also of those
+/// inside of other objects, and so is what was last applied.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kube_informer::ResourceName;
+/// use kube_informer::fields::differences;
+/// use serde_json::json;
+///
+/// let old = json!({ "status": { "conditions": [{ "type": "Ready", "status": "False" }] } });
+/// let new = json!({ "status": { "conditions": [{ "type": "Ready", "status": "True" }] } });
+/// let found = differences(&ResourceName::of::<Pod>(&(), []), &old, &new);
+/// assert_eq!(found[0].path, ".status.conditions[Ready].status");
+/// assert_eq!(found[0].new, Some("True".into()));
+/// ```
+#[must_use]
+pub fn differences(resource: &ResourceName, old: &Value, new: &Value) -> Vec<Difference> {
+    Finder::find(Place::of(resource), old, new)
+}
+
+/// The same for objects that were [redacted](super::redact). What is hidden in them differs if what is shown instead does.
+pub(crate) fn differences_in_shown(old: &Value, new: &Value) -> Vec<Difference> {
+    Finder::find(Place::Cleared, old, new)
+}
+
+/// What a reader looks for comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    Spec,
+    Status,
+    Other,
+    Metadata,
+    /// Times and counters that go with every other change.
+    Noise,
+}
+
+struct Finder {
+    /// Where it is looked.
+    path: String,
+    found: Vec<Difference>,
+}
+
+impl Finder {
+    fn find(place: Place, old: &Value, new: &Value) -> Vec<Difference> {
+        let mut finder = Finder {
+            path: String::new(),
+            found: Vec::new(),
+        };
+        finder.compare(place, Some(old), Some(new));
+        let mut found = finder.found;
+        let depth = |path: &str| path.matches(['.', '[']).count();
+        found.sort_by_cached_key(|difference| (Weight::of(&difference.path), depth(&difference.path)));
+        found
+    }
+
+    fn compare(&mut self, place: Place, old: Option<&Value>, new: Option<&Value>) {
+        if old == new || LEFT_OUT.contains(&self.path.as_str()) {
+            return;
+        }
+        let place = place.with(old).with(new);
+        if place.hides(old) || place.hides(new) {
+            self.add(place, old, new, true);
+            return;
+        }
+        match (old, new) {
+            (Some(Value::Object(old)), Some(Value::Object(new))) => self.compare_fields(place, old, new),
+            // Of what is hidden, the names are told.
+            (None, Some(Value::Object(new))) if place.has_hidden_fields() => {
+                self.compare_fields(place, &Map::new(), new);
+            }
+            (Some(Value::Object(old)), None) if place.has_hidden_fields() => {
+                self.compare_fields(place, old, &Map::new());
+            }
+            (Some(Value::Array(old)), Some(Value::Array(new))) => self.compare_elements(place, old, new),
+            (None, Some(Value::Array(new))) if telling_field(&[], new).is_some() => {
+                self.compare_elements(place, &[], new);
+            }
+            (Some(Value::Array(old)), None) if telling_field(old, &[]).is_some() => {
+                self.compare_elements(place, old, &[]);
+            }
+            _ => self.add(place, old, new, false),
+        }
+    }
+
+    fn compare_fields(&mut self, place: Place, old: &Map<String, Value>, new: &Map<String, Value>) {
+        let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+        for name in names {
+            if let Some(place) = place.field(name) {
+                let before = self.path.len();
+                write_field(&mut self.path, name).expect("a string takes everything");
+                self.compare(place, old.get(name), new.get(name));
+                self.path.truncate(before);
+            }
+        }
+    }
+
+    fn compare_elements(&mut self, place: Place, old: &[Value], new: &[Value]) {
+        let is_plain = |element: &Value| !element.is_object() && !element.is_array();
+        if let Some(field) = telling_field(old, new) {
+            let (olds, news) = (by_name(old, field), by_name(new, field));
+            for element in old {
+                let name = printed(&element[field]);
+                self.compare_element(place, &name, Some(element), news.get(&name).copied());
+            }
+            for element in new {
+                let name = printed(&element[field]);
+                if !olds.contains_key(&name) {
+                    self.compare_element(place, &name, None, Some(element));
+                }
+            }
+        } else if old.iter().chain(new).all(is_plain) {
+            // One that was put in at the front would change all places after it.
+            self.add(place, Some(&old.into()), Some(&new.into()), false);
+        } else {
+            for at in 0..old.len().max(new.len()) {
+                self.compare_element(place, &at.to_string(), old.get(at), new.get(at));
+            }
+        }
+    }
+
+    fn compare_element(&mut self, list: Place, name: &str, old: Option<&Value>, new: Option<&Value>) {
+        let before = self.path.len();
+        self.path.extend(["[", name, "]"]);
+        self.compare(list.element(), old, new);
+        self.path.truncate(before);
+    }
+
+    fn add(&mut self, place: Place, old: Option<&Value>, new: Option<&Value>, is_hidden: bool) {
+        self.found.push(Difference {
+            path: self.path.clone(),
+            old: old.map(|value| place.told(value)),
+            new: new.map(|value| place.told(value)),
+            is_hidden,
+        });
+    }
+}
+
+/// The field that tells all elements of both lists apart, if there is one.
+fn telling_field(old: &[Value], new: &[Value]) -> Option<&'static str> {
+    let tells = |elements: &[Value], field: &str| {
+        let is_name = |element: &Value| matches!(element[field], Value::String(_) | Value::Number(_));
+        elements.iter().all(is_name) && by_name(elements, field).len() == elements.len()
+    };
+    // A name is told, and any field of a Secret may be its value.
+    let is_secret = |element: &Value| Place::Open.with(Some(element)) == Place::Secret;
+    if old.iter().chain(new).next().is_none() || old.iter().chain(new).any(is_secret) {
+        return None;
+    }
+    NAMES
+        .into_iter()
+        .find(|field| tells(old, field) && tells(new, field))
+}
+
+fn by_name<'a>(elements: &'a [Value], field: &str) -> BTreeMap<Cow<'a, str>, &'a Value> {
+    let named = elements.iter().map(|element| (printed(&element[field]), element));
+    named.collect()
+}
+
+impl Weight {
+    fn of(path: &str) -> Weight {
+        let last = path.rsplit('.').next().unwrap_or_default();
+        let noisy = last.ends_with("Time") || last.ends_with("Timestamp") || last == "observedGeneration";
+        if noisy && last != "deletionTimestamp" {
+            return Weight::Noise;
+        }
+        match path.split(['.', '[']).nth(1) {
+            Some("spec") => Weight::Spec,
+            Some("status") => Weight::Status,
+            Some("metadata") if last != "deletionTimestamp" => Weight::Metadata,
+            _ => Weight::Other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::{Pod, Secret};
+    use serde_json::{Value, json};
+
+    use super::{Difference, differences, differences_in_shown};
+    use crate::kind::ResourceName;
+
+    fn lines(found: &[Difference]) -> Vec<String> {
+        let side = |value: &Option<Value>| value.as_ref().map_or("-".to_owned(), ToString::to_string);
+        let line = |found: &Difference| {
+            let mark = if found.is_hidden { " (hidden)" } else { "" };
+            format!("{} {} {}{mark}", found.path, side(&found.old), side(&found.new))
+        };
+        found.iter().map(line).collect()
+    }
+
+    fn told(old: &Value, new: &Value) -> Vec<String> {
+        lines(&differences(&ResourceName::of::<Pod>(&(), []), old, new))
+    }
+
+    fn told_of_secret(old: &Value, new: &Value) -> Vec<String> {
+        lines(&differences(&ResourceName::of::<Secret>(&(), []), old, new))
+    }
+
+    #[test]
+    fn a_field_is_told_with_both_its_values() {
+        let old = json!({ "status": { "phase": "Pending", "gone": [] }, "spec": { "same": [1] } });
+        let new = json!({ "status": { "phase": "Running" }, "spec": { "same": [1], "nodes": { "n": 1 } } });
+        assert_eq!(
+            told(&old, &new),
+            [
+                r#".spec.nodes - {"n":1}"#,
+                ".status.gone [] -",
+                r#".status.phase "Pending" "Running""#
+            ]
+        );
+    }
+
+    #[test]
+    fn versions_and_managers_are_no_differences() {
+        let old = json!({ "metadata": { "resourceVersion": "1", "generation": 1, "managedFields": [] } });
+        let new = json!({ "metadata": { "resourceVersion": "2", "generation": 2, "managedFields": [{}] } });
+        assert!(told(&old, &new).is_empty());
+        let wrap = |object: &Value| json!({ "spec": { "template": object } });
+        assert_eq!(
+            told(&wrap(&old), &wrap(&new)).len(),
+            3,
+            "elsewhere they are fields as others"
+        );
+    }
+
+    #[test]
+    fn elements_are_told_by_their_names() {
+        let old = json!({ "spec": { "containers": [{ "name": "web", "image": "a:1" }, { "name": "log", "image": "l" }] } });
+        let new = json!({ "spec": { "containers": [{ "name": "log", "image": "l" }, { "name": "web", "image": "a:2" }] } });
+        assert_eq!(told(&old, &new), [r#".spec.containers[web].image "a:1" "a:2""#]);
+
+        let old = json!({ "ports": [{ "port": 80, "to": "a" }, { "port": 443, "to": "b" }] });
+        let new = json!({ "ports": [{ "port": 443, "to": "b" }, { "port": 8080, "to": "c" }] });
+        assert_eq!(
+            told(&old, &new),
+            [
+                r#".ports[80] {"port":80,"to":"a"} -"#,
+                r#".ports[8080] - {"port":8080,"to":"c"}"#
+            ]
+        );
+
+        let none = json!({ "status": {} });
+        let some = json!({ "status": { "conditions": [{ "type": "Ready", "status": "True" }] } });
+        let condition = r#"{"status":"True","type":"Ready"}"#;
+        assert_eq!(
+            told(&none, &some),
+            [format!(".status.conditions[Ready] - {condition}")]
+        );
+        assert_eq!(
+            told(&some, &none),
+            [format!(".status.conditions[Ready] {condition} -")]
+        );
+    }
+
+    #[test]
+    fn elements_without_names_are_told_by_their_places() {
+        let old = json!({ "rules": [{ "verbs": ["get"] }, { "verbs": ["list"] }] });
+        let new = json!({ "rules": [{ "verbs": ["get"] }, { "verbs": ["list", "watch"] }] });
+        assert_eq!(told(&old, &new), [r#".rules[1].verbs ["list"] ["list","watch"]"#]);
+        let twice = json!({ "list": [{ "name": "a", "x": 1 }, { "name": "a", "x": 2 }] });
+        let other = json!({ "list": [{ "name": "a", "x": 1 }, { "name": "a", "x": 3 }] });
+        assert_eq!(told(&twice, &other), [".list[1].x 2 3"]);
+    }
+
+    #[test]
+    fn names_with_dots_stand_in_quotes() {
+        let old = json!({ "metadata": { "labels": { "a.b/c": "x" } }, "metadata.generation": 1 });
+        let new = json!({ "metadata": { "labels": { "a.b/c": "y" } }, "metadata.generation": 2 });
+        assert_eq!(
+            told(&old, &new),
+            [
+                "['metadata.generation'] 1 2",
+                r#".metadata.labels['a.b/c'] "x" "y""#
+            ]
+        );
+    }
+
+    #[test]
+    fn what_tells_most_comes_first() {
+        let state = |n: u8| {
+            json!({
+                "data": n,
+                "metadata": { "labels": { "a": n }, "deletionTimestamp": n },
+                "spec": { "deep": { "er": n }, "flat": n },
+                "status": { "lastProbeTime": n, "observedGeneration": n, "ready": n },
+            })
+        };
+        assert_eq!(
+            told(&state(1), &state(2)),
+            [
+                ".spec.flat 1 2",
+                ".spec.deep.er 1 2",
+                ".status.ready 1 2",
+                ".data 1 2",
+                ".metadata.deletionTimestamp 1 2",
+                ".metadata.labels.a 1 2",
+                ".status.lastProbeTime 1 2",
+                ".status.observedGeneration 1 2",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_a_secret_holds_is_never_told() {
+        let empty = json!({ "metadata": { "name": "s" } });
+        let full = json!({
+            "metadata": { "name": "s", "annotations": {
+                "kubectl.kubernetes.io/last-applied-configuration": "{\"data\":{\"password\":\"aHVudGVyMg==\"}}",
+            } },
+            "data": { "password": "aHVudGVyMg==", "tls.crt": "aHVudGVyMg==" },
+            "stringData": { "word": "hunter2" },
+            "token": "hunter2",
+        });
+        let mut other = full.clone();
+        other["data"]["password"] = json!("aHVudGVyMw==");
+        other["token"] = json!("hunter3");
+        let size = "\"(7 bytes, not shown)\"";
+        assert_eq!(
+            told_of_secret(&full, &other),
+            [format!(".data.password {size} {size} (hidden)")]
+        );
+        let mut odd = full.clone();
+        odd["data"] = json!(["hunter2"]);
+        for (old, new) in [
+            (&empty, &full),
+            (&full, &empty),
+            (&full, &other),
+            (&full, &odd),
+            (&odd, &empty),
+        ] {
+            let told = told_of_secret(old, new).join("\n");
+            assert!(!told.contains("aHVudGVy") && !told.contains("hunter"), "{told}");
+        }
+        assert_eq!(
+            told_of_secret(&empty, &full),
+            [
+                format!(".data.password - {size} (hidden)"),
+                format!(".stringData.word - {size} (hidden)"),
+                format!(".data['tls.crt'] - {size} (hidden)"),
+                ".metadata.annotations['kubectl.kubernetes.io/last-applied-configuration'] \
+                 - \"(not shown)\" (hidden)"
+                    .to_owned(),
+            ]
+        );
+    }
+
+    #[test]
+    fn nor_what_a_secret_inside_another_object_holds() {
+        let bundle = |word: &str| {
+            let secret = json!({ "apiVersion": "v1", "kind": "Secret", "key": word, "data": { "a": word } });
+            json!({ "spec": { "list": [secret], "one": secret } })
+        };
+        let (old, new) = (bundle("hunter2"), bundle("hunter3"));
+        let hidden = "\"(5 bytes, not shown)\" \"(5 bytes, not shown)\" (hidden)";
+        assert_eq!(
+            told(&old, &new),
+            [
+                format!(".spec.one.data.a {hidden}"),
+                format!(".spec.list[0].data.a {hidden}"),
+            ]
+        );
+        let other = json!({ "spec": { "list": "none", "one": 1 } });
+        for (old, new) in [
+            (&json!({}), &new),
+            (&new, &json!({})),
+            (&old, &other),
+            (&other, &old),
+        ] {
+            let told = told(old, new).join("\n");
+            assert!(told.contains("(5 bytes, not shown)"), "{told}");
+            assert!(!told.contains("hunter"), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_of_a_secret_is_all_that_is_compared() {
+        let shown = |size: u8| {
+            let size = format!("({size} bytes, not shown)");
+            json!({ "apiVersion": "v1", "kind": "Secret", "data": { "a": size, "b": "(3 bytes, not shown)" } })
+        };
+        assert_eq!(
+            lines(&differences_in_shown(&shown(7), &shown(8))),
+            [r#".data.a "(7 bytes, not shown)" "(8 bytes, not shown)""#]
+        );
+    }
+}
