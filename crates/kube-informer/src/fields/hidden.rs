@@ -19,6 +19,8 @@ pub(super) enum Place {
     Secret,
     Metadata,
     Annotations,
+    /// What was last applied to an object that is no Secret; it may hold some.
+    Applied,
     /// The map with a Secret's values.
     Values(Writing),
     /// One that is never told.
@@ -67,8 +69,11 @@ impl Place {
             (Place::Secret, _) => return None,
             (Place::Metadata, "annotations") => Place::Annotations,
             (Place::Annotations, LAST_APPLIED) => Place::Value(Writing::Any),
+            (Place::Open, LAST_APPLIED) => Place::Applied,
             (Place::Values(writing) | Place::Value(writing), _) => Place::Value(writing),
-            (Place::Open | Place::Object | Place::Metadata | Place::Annotations, _) => Place::Open,
+            (Place::Open | Place::Object | Place::Metadata | Place::Annotations | Place::Applied, _) => {
+                Place::Open
+            }
         })
     }
 
@@ -84,6 +89,7 @@ impl Place {
     pub(super) fn hides(self, value: Option<&Value>) -> bool {
         match self {
             Place::Value(_) => true,
+            Place::Applied => value.and_then(Value::as_str).is_some_and(tells_secret),
             // What is no object has no fields that could be told apart.
             Place::Secret | Place::Values(_) => {
                 value.is_some_and(|value| !value.is_object() && !value.is_null())
@@ -148,6 +154,19 @@ fn says_secret(fields: &Map<String, Value>) -> bool {
     says("kind", "Secret") && says("apiVersion", "v1")
 }
 
+fn holds_secret(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => says_secret(fields) || fields.values().any(holds_secret),
+        Value::Array(elements) => elements.iter().any(holds_secret),
+        _ => false,
+    }
+}
+
+/// Whether a text is JSON that holds a Secret. Most texts are known not to be without being read.
+fn tells_secret(text: &str) -> bool {
+    text.contains("Secret") && serde_json::from_str(text).is_ok_and(|value: Value| holds_secret(&value))
+}
+
 /// Takes the values of Secrets out of an object: of the object itself if its resource is Secret, and of whatever in it says
 /// that it is one.
 pub(crate) fn redact(value: &mut Value, is_secret: bool) {
@@ -157,7 +176,7 @@ pub(crate) fn redact(value: &mut Value, is_secret: bool) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::redact;
 
@@ -215,5 +234,23 @@ mod tests {
         let mut map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "data": { "a": "kept" } });
         redact(&mut map, false);
         assert_eq!(map["data"]["a"], "kept");
+    }
+
+    #[test]
+    fn what_was_applied_is_shown_unless_a_secret_is_in_it() {
+        let applied = |manifest: Value| {
+            let text = json!({ "kind": "Bundle", "manifests": [manifest] }).to_string();
+            let mut bundle = json!({ "metadata": { "annotations": { super::LAST_APPLIED: text } } });
+            redact(&mut bundle, false);
+            bundle["metadata"]["annotations"][super::LAST_APPLIED].clone()
+        };
+        let secret =
+            applied(json!({ "apiVersion": "v1", "kind": "Secret", "stringData": { "a": "hunter2" } }));
+        assert_eq!(secret, "(not shown)");
+        let reference = applied(json!({ "ref": { "kind": "Secret", "name": "db" } }));
+        assert!(
+            reference.as_str().is_some_and(|text| text.contains("db")),
+            "{reference}"
+        );
     }
 }

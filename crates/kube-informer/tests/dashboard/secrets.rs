@@ -276,10 +276,12 @@ async fn a_secret_inside_another_object_is_redacted_too() {
         },
     });
     server.load([bundle.take()]).expect("a kind");
+    let manifests = json!([secret("hunter2-planted", ENCODED)]);
+    let applied = json!({ "manifests": manifests }).to_string();
     server
         .load([json!({
-            "apiVersion": "example.com/v1", "kind": "Bundle", "metadata": { "namespace": "default", "name": "b" },
-            "manifests": [secret("hunter2-planted", ENCODED)],
+            "apiVersion": "example.com/v1", "kind": "Bundle", "manifests": manifests,
+            "metadata": { "namespace": "default", "name": "b", "annotations": { APPLIED: applied } },
         })])
         .expect("a bundle");
     let kind = kube::core::GroupVersionKind::gvk("example.com", "v1", "Bundle");
