@@ -99,7 +99,7 @@ fn reads(subject: &impl Subject) -> Value {
     json!({
         "step": "reads",
         "object": reads.map(|reads| microseconds(reads.object)),
-        "label": reads.map(|reads| microseconds(reads.label)),
+        "label": reads.and_then(|reads| reads.label).map(microseconds),
     })
 }
 

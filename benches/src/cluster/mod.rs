@@ -49,8 +49,8 @@ trait Subject {
 struct Reads {
     /// To get it from the cache and look into it.
     object: Duration,
-    /// To get it and look at one of its labels.
-    label: Duration,
+    /// To get it and look at one of its labels; none if it has none.
+    label: Option<Duration>,
 }
 
 /// Runs a subject until it is told nothing more. With a heap, it says what is allocated, too.

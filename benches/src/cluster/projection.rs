@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Resource;
 use kube::api::ObjectMeta;
 use serde::{Deserialize, Deserializer};
 
-/// Name, namespace, labels, node and phase of a pod.
+/// Name, namespace, owner, node and phase of a pod.
 #[derive(Debug, Clone, Deserialize, Resource)]
 #[resource(inherit = "Pod")]
 pub(super) struct PodSummary {
@@ -40,7 +41,7 @@ struct Wanted {
     namespace: Option<String>,
     uid: Option<String>,
     resource_version: Option<String>,
-    labels: Option<BTreeMap<String, String>>,
+    owner_references: Option<Vec<OwnerReference>>,
     #[serde(default)]
     annotations: Stamped,
 }
@@ -59,7 +60,7 @@ fn wanted<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectMeta, D::E
         namespace: wanted.namespace,
         uid: wanted.uid,
         resource_version: wanted.resource_version,
-        labels: wanted.labels,
+        owner_references: wanted.owner_references,
         annotations: stamp.map(|touched| BTreeMap::from([(super::STAMP.to_owned(), touched)])),
         ..ObjectMeta::default()
     })

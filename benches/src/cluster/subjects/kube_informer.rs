@@ -85,7 +85,7 @@ impl<K: Kind> Subject for Informer<K> {
         });
         Some(Reads {
             object: looked_at?,
-            label: labelled?,
+            label: labelled,
         })
     }
 }

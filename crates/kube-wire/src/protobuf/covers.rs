@@ -60,6 +60,9 @@ impl Schema {
     /// The fields that a `T` never asks for, so that they can be left out of what is kept for it; nothing if the type is
     /// not [covered](Self::covers).
     ///
+    /// One that is deep inside, alone among fields that are all wanted, is not worth looking for in every object: types
+    /// that are a little older than the schema have many of those.
+    ///
     /// ```
     /// use kube_wire::protobuf::Schema;
     /// use serde::Deserialize;
@@ -81,7 +84,20 @@ impl Schema {
     /// ```
     pub fn unwanted<T: DeserializeOwned>(&self) -> Skip {
         match self.talk::<T>() {
-            Some(talk) => Skip::of(talk.unwanted.into_inner()),
+            Some(talk) => {
+                let unwanted = talk.unwanted.into_inner();
+                let siblings = |path: &[_]| {
+                    let (_, message) = path.split_last()?;
+                    Some(
+                        unwanted
+                            .iter()
+                            .filter(|other| other.split_last().map(|(_, of)| of) == Some(message))
+                            .count(),
+                    )
+                };
+                let is_worth_it = |path: &&Vec<_>| path.len() < DEEP || siblings(path) != Some(1);
+                Skip::of(unwanted.iter().filter(is_worth_it).cloned())
+            }
             None => Skip::nothing(),
         }
     }
@@ -108,6 +124,9 @@ impl Schema {
         None
     }
 }
+
+/// Fields with this many steps before and at them are deep inside an object.
+const DEEP: usize = 3;
 
 /// A type that refuses more than this is not understood.
 const MOST_REFUSALS: usize = 500;

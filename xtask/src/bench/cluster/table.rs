@@ -33,6 +33,7 @@ pub(super) fn page(pods: &str, rounds: u32, table: &str, ratios: &str) -> String
          Written by `cargo xtask bench`: {pods}. A real kube-apiserver and etcd on the same machine; {rounds}, \
          the subjects in turns, each in a process of its own.\n\n\
          ![plot](cluster.svg)\n\n{table}\n\
+         A projection keeps a pod's name, namespace, uid, version, owner, node and phase. \
          \"floor\" is this project's client that throws a list's bytes away. RSS per object is what resident memory grew by \
          when all was settled: for Go after a collection that gives memory back to the system, for both Rust subjects with \
          glibc set to few arenas that trim themselves. The live heap is counted in a run of its own. A relist is forced by a \
