@@ -1,6 +1,7 @@
 //! Compression of single objects with a dictionary of what objects of their kind have in common.
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -103,25 +104,61 @@ impl Compressor {
     }
 }
 
-/// Contexts are large and take longer to make than a text to decompress; there are never more than readers at a time.
-static CONTEXTS: Mutex<Vec<DCtx<'static>>> = Mutex::new(Vec::new());
+/// What it takes to decompress. Contexts are large and take longer to make than a text to decompress, and room that was
+/// used a moment ago is still in the processor's cache; there are never more than readers at a time.
+static SPARE: Mutex<Vec<Spare>> = Mutex::new(Vec::new());
 
-/// Contexts that are kept for later.
+struct Spare {
+    context: DCtx<'static>,
+    room: Vec<u8>,
+}
+
+/// How many are kept for later, and how large a room.
 const KEPT: usize = 4;
+const LARGEST_KEPT: usize = 64 << 10;
+
+/// A text that was decompressed.
+pub(super) struct Text(Option<Spare>);
+
+impl Deref for Text {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.0.as_ref().map_or(&[], |spare| &spare.room)
+    }
+}
+
+impl Drop for Text {
+    fn drop(&mut self) {
+        let Some(spare) = self
+            .0
+            .take()
+            .filter(|spare| spare.room.capacity() <= LARGEST_KEPT)
+        else {
+            return;
+        };
+        let mut kept = SPARE.lock();
+        if kept.len() < KEPT {
+            kept.push(spare);
+        }
+    }
+}
 
 /// Decompresses what a [`Compressor`] made of a text of this length.
-pub(super) fn decompress(compressed: &[u8], length: usize, dictionary: Option<&Dictionary>) -> Vec<u8> {
-    let mut context = CONTEXTS.lock().pop().unwrap_or_else(DCtx::create);
-    let mut text = Vec::with_capacity(length);
+pub(super) fn decompress(compressed: &[u8], length: usize, dictionary: Option<&Dictionary>) -> Text {
+    let spare = SPARE.lock().pop();
+    let mut spare = spare.unwrap_or_else(|| Spare {
+        context: DCtx::create(),
+        room: Vec::new(),
+    });
+    spare.room.clear();
+    spare.room.reserve(length);
+    let Spare { context, room } = &mut spare;
     let done = match dictionary {
-        Some(dictionary) => context.decompress_using_ddict(&mut text, compressed, &dictionary.decompress),
-        None => context.decompress(&mut text, compressed),
+        Some(dictionary) => context.decompress_using_ddict(room, compressed, &dictionary.decompress),
+        None => context.decompress(room, compressed),
     };
     // What was compressed here, and never left this memory, is whole.
     done.expect("what was compressed can be decompressed");
-    let mut contexts = CONTEXTS.lock();
-    if contexts.len() < KEPT {
-        contexts.push(context);
-    }
-    text
+    Text(Some(spare))
 }

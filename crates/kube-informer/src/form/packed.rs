@@ -1,6 +1,7 @@
 //! One object as bytes.
 
 use std::borrow::Cow;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -9,13 +10,13 @@ use kube_wire::selector::Selector;
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 
-use super::compress::{Compressor, Dictionary, decompress};
+use super::compress::{Compressor, Dictionary, Text, decompress};
 use super::decoded::Number;
 use super::packing::Packing;
 use crate::error::Chain;
 use crate::key::Key;
 use crate::uid::Uid;
-use crate::wire::{Encoded, Format};
+use crate::wire::Format;
 
 /// An object as its bytes, which have been found to be a `K`.
 pub(crate) struct Packed<K> {
@@ -64,12 +65,29 @@ impl Body {
         }
     }
 
-    /// The whole object.
-    fn whole(&self) -> Cow<'_, [u8]> {
+    /// Looks at the whole object.
+    fn whole<R>(&self, look: impl FnOnce(&[u8]) -> R) -> R {
         match self {
-            Body::Plain(plain) => Cow::Borrowed(plain),
-            Body::Kept(plain) => Cow::Borrowed(plain),
-            Body::Compressed(compressed) => Cow::Owned(compressed.plain()),
+            Body::Plain(plain) => look(plain),
+            Body::Kept(plain) => look(plain),
+            Body::Compressed(compressed) => look(&compressed.text()),
+        }
+    }
+}
+
+/// The bytes of an object, for as long as they are needed.
+enum Whole {
+    Bytes(Bytes),
+    Text(Text),
+}
+
+impl Deref for Whole {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Whole::Bytes(bytes) => bytes,
+            Whole::Text(text) => text,
         }
     }
 }
@@ -107,11 +125,12 @@ impl<K> Packed<K> {
             return object;
         }
         // Decoding calls the user's transform, which may read this very object.
-        let plain = Encoded {
-            format: self.format,
-            bytes: self.plain(),
+        let plain = match &*self.body.lock() {
+            Body::Compressed(compressed) => Whole::Text(compressed.text()),
+            Body::Plain(plain) => Whole::Bytes(plain.clone()),
+            Body::Kept(plain) => Whole::Bytes(Bytes::copy_from_slice(plain)),
         };
-        match self.packing.read(key, &plain) {
+        match self.packing.read(key, self.format, &plain) {
             Ok(object) => self.hold(Arc::new(object)),
             Err(error) => panic!("{key} was found to be good, and now: {}", Chain(&error)),
         }
@@ -159,10 +178,10 @@ impl<K> Packed<K> {
 
     /// Annotations are in no outline.
     pub(crate) fn annotation(&self, name: &str) -> Option<String> {
-        let body = self.body.lock();
-        let whole = body.whole();
-        let annotation = self.format.annotation(&whole, name).ok().flatten();
-        annotation.map(Cow::into_owned)
+        self.body.lock().whole(|whole| {
+            let annotation = self.format.annotation(whole, name).ok().flatten();
+            annotation.map(Cow::into_owned)
+        })
     }
 
     pub(crate) fn uid(&self) -> Option<String> {
@@ -182,7 +201,7 @@ impl<K> Packed<K> {
         match &*self.body.lock() {
             Body::Plain(plain) => plain.clone(),
             Body::Kept(plain) => Bytes::copy_from_slice(plain),
-            Body::Compressed(compressed) => compressed.plain().into(),
+            Body::Compressed(compressed) => Bytes::copy_from_slice(&compressed.text()),
         }
     }
 
@@ -195,7 +214,7 @@ impl<K> Packed<K> {
                 (all || at_rest).then(|| plain.clone())
             }
             Body::Compressed(compressed) if all && !compressed.is_with(dictionary) => {
-                Some(compressed.plain().into())
+                Some(Bytes::copy_from_slice(&compressed.text()))
             }
             Body::Kept(_) | Body::Compressed(_) => None,
         }
@@ -263,7 +282,7 @@ impl Compressed {
         &self.bytes[..self.outline as usize]
     }
 
-    fn plain(&self) -> Vec<u8> {
+    fn text(&self) -> Text {
         let compressed = &self.bytes[self.outline as usize..];
         decompress(compressed, self.plain as usize, self.dictionary.as_deref())
     }

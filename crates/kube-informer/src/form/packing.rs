@@ -21,7 +21,7 @@ use crate::wire::{Encoded, Format};
 
 /// What all packed objects of one cache share.
 pub(crate) struct Packing<K> {
-    decode: fn(&Encoded, &Key, &Skip) -> Result<K, Error>,
+    decode: fn(Format, &[u8], &Key, &Skip) -> Result<K, Error>,
     /// Whether every message that is good can be read as a `K`.
     takes_what_is_good: bool,
     /// Set before the first object comes.
@@ -66,7 +66,7 @@ impl<K> Packing<K> {
         K: Kind,
     {
         Arc::new(Packing {
-            decode: Encoded::decode,
+            decode: Format::object,
             takes_what_is_good: is_kubernetes_own::<K>(),
             transform: OnceLock::new(),
             decoded: Mutex::new(Decoded::new()),
@@ -109,7 +109,7 @@ impl<K> Packing<K> {
         let object = if self.is_surely_good(&pruned) {
             None
         } else {
-            Some(self.read(key, &pruned)?)
+            Some(self.read(key, pruned.format, &pruned.bytes)?)
         };
         let packed = Packed::new(Arc::clone(self), pruned.format, uid, pruned.bytes);
         let packed = Arc::new(packed);
@@ -137,8 +137,8 @@ impl<K> Packing<K> {
     }
 
     /// Decodes and transforms an object.
-    pub(super) fn read(&self, key: &Key, plain: &Encoded) -> Result<K, Error> {
-        let mut object = (self.decode)(plain, key, &Skip::nothing())?;
+    pub(super) fn read(&self, key: &Key, format: Format, plain: &[u8]) -> Result<K, Error> {
+        let mut object = (self.decode)(format, plain, key, &Skip::nothing())?;
         if let Some(Some(transform)) = self.transform.get() {
             transform.apply(key, &mut object)?;
         }

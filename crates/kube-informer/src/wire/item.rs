@@ -129,9 +129,15 @@ impl Encoded {
 
     /// The object itself, without what is left out.
     pub(crate) fn decode<K: Kind>(&self, key: &Key, skip: &Skip) -> Result<K, Error> {
+        self.format.object(&self.bytes, key, skip)
+    }
+}
+
+impl Format {
+    /// The object that is known by a key, without what is left out.
+    pub(crate) fn object<K: Kind>(self, bytes: &[u8], key: &Key, skip: &Skip) -> Result<K, Error> {
         let object: K = self
-            .format
-            .decode(&self.bytes, skip)
+            .decode(bytes, skip)
             .map_err(|source| Error::bad_data_from(format!("{key} does not fit the type"), source))?;
         // Bytes that say two things of themselves would be stored under a key that is not theirs.
         let meta = object.meta();
