@@ -42,9 +42,9 @@ impl<T: Work> Exponential<T> {
 impl<T: Work> RateLimiter<T> for Exponential<T> {
     fn when(&mut self, item: &T) -> Duration {
         let failures = self.failures.add(item);
-        let times = 2_u32.checked_pow(failures - 1);
-        let delay = times.and_then(|times| self.first.checked_mul(times));
-        delay.unwrap_or(self.longest).min(self.longest)
+        let times = 1_u128 << (failures - 1).min(u128::BITS - 1);
+        let nanos = self.first.as_nanos().saturating_mul(times);
+        Duration::from_nanos_u128(nanos.min(self.longest.as_nanos()))
     }
 
     fn forget(&mut self, item: &T) {

@@ -35,6 +35,25 @@ fn exponential_stays_at_its_limit_without_overflow() {
 }
 
 #[test]
+fn exponential_doubles_until_its_limit_however_many_failures_that_takes() {
+    let day = Duration::from_hours(24);
+    let mut limiter = Exponential::new(Duration::from_micros(1), day);
+    let all = waits(&mut limiter, "a", 40);
+    let micros = |doublings: u32| Duration::from_micros(1 << doublings);
+    assert_eq!(all[31..34], [31, 32, 33].map(micros));
+    assert_eq!(all[36..39], [micros(36), day, day]);
+    let mut endless = Exponential::new(Duration::from_nanos(1), Duration::MAX);
+    let all = waits(&mut endless, "a", 200);
+    assert_eq!((all[90], all[199]), (2 * all[89], Duration::MAX));
+}
+
+#[test]
+fn exponential_without_a_first_wait_never_waits() {
+    let mut limiter = Exponential::new(Duration::ZERO, Duration::from_secs(1_000));
+    assert!(waits(&mut limiter, "a", 200).iter().all(Duration::is_zero));
+}
+
+#[test]
 fn fast_then_slow() {
     let mut limiter = FastSlow::new(millis(5), Duration::from_secs(10), 3);
     let slow = Duration::from_secs(10);
