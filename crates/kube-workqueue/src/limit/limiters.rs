@@ -125,7 +125,7 @@ impl Bucket {
     pub fn new(per_second: f64, burst: u32) -> Bucket {
         let interval = Duration::try_from_secs_f64(1.0 / per_second.max(0.0)).unwrap_or(LONGEST);
         Bucket {
-            interval,
+            interval: interval.min(LONGEST),
             burst,
             full: None,
         }
@@ -139,7 +139,7 @@ impl<T> RateLimiter<T> for Bucket {
     fn when(&mut self, _: &T) -> Duration {
         let now = Instant::now();
         let full = self.full.map_or(now, |full| full.max(now));
-        let taken = full + self.interval.min(LONGEST);
+        let taken = full + self.interval;
         self.full = Some(taken);
         let kept = self.interval.saturating_mul(self.burst);
         taken.duration_since(now).saturating_sub(kept)

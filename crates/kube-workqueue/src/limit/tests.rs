@@ -137,3 +137,27 @@ fn a_jittered_wait_is_a_little_longer_and_differs() {
     assert!(all.iter().any(|wait| *wait > millis(140)) && all.iter().any(|wait| *wait < millis(110)));
     assert_eq!(waits(&mut limiter(), "a", 100), all, "a seed repeats itself");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_bucket_that_fills_in_ages_holds_back_what_comes_after_the_burst() {
+    for per_second in [1e-6, 1e-9, 1e-18, f64::MIN_POSITIVE] {
+        let mut limiter = Bucket::new(per_second, 2);
+        let all = waits(&mut limiter, "a", 4);
+        assert_eq!(all[..2], [Duration::ZERO; 2], "{per_second}");
+        assert!(all[2] > Duration::from_hours(24), "{per_second}: {all:?}");
+        assert_eq!(all[3], 2 * all[2], "{per_second}");
+    }
+}
+
+#[test]
+fn a_wait_may_be_as_long_as_a_time_can_be() {
+    let longest = || FastSlow::new(Duration::MAX, Duration::MAX, 1);
+    for part in [0.0, 0.5, f64::MAX, f64::INFINITY, f64::NAN] {
+        let mut limiter = Jittered::new(longest(), part);
+        assert_eq!(waits(&mut limiter, "a", 2), [Duration::MAX; 2], "{part}");
+    }
+    let mut limiter = MaxOf::new().and(longest()).and(Bucket::new(0.0, 0));
+    assert_eq!(waits(&mut limiter, "a", 2), [Duration::MAX; 2]);
+    let mut limiter = MaxWait::new(longest(), Duration::MAX);
+    assert_eq!(waits(&mut limiter, "a", 2), [Duration::MAX; 2]);
+}

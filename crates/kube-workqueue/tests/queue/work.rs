@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use kube_workqueue::{CancellationToken, Exponential, Outcome, Task, WorkQueue, workers};
+use kube_workqueue::{CancellationToken, Exponential, FastSlow, Outcome, Task, WorkQueue, workers};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
 
@@ -85,6 +85,39 @@ async fn work_that_takes_too_long_is_dropped_and_tried_again() {
     let left = soon(workers(queue, 1, work).deadline(5 * SECOND).run(stop)).await;
     assert!(left.is_drained());
     assert_eq!((tries.load(Ordering::SeqCst), began.elapsed()), (2, 6 * SECOND));
+}
+
+#[tokio::test(start_paused = true)]
+async fn times_without_end_are_no_accident() {
+    let queue = WorkQueue::with_limiter("q", FastSlow::new(Duration::MAX, Duration::MAX, 0));
+    for item in ["later", "again", "fails", "fine"] {
+        queue.add(item);
+    }
+    let stop = CancellationToken::new();
+    let end = stop.clone();
+    let work = move |task: Task<&'static str>| {
+        let end = end.clone();
+        async move {
+            match *task {
+                "later" => Ok(Outcome::RequeueAfter(Duration::MAX)),
+                "again" => Ok(Outcome::Requeue),
+                "fails" => Err("no"),
+                _ => {
+                    tokio::time::sleep(SECOND).await;
+                    end.cancel();
+                    tokio::time::sleep(SECOND).await;
+                    Ok(Outcome::Done)
+                }
+            }
+        }
+    };
+    let workers = workers(queue.clone(), 2, work)
+        .deadline(Duration::MAX)
+        .grace(Duration::MAX);
+    let left = soon(workers.run(stop)).await;
+    assert_eq!(left.delayed, ["later", "again", "fails"]);
+    assert!(left.is_drained());
+    assert_eq!(queue.stats().done, 2);
 }
 
 #[tokio::test(start_paused = true)]
