@@ -133,7 +133,7 @@ impl AddOptions {
     }
 }
 
-/// What was not worked on when a queue came to its end.
+/// What was not worked on, or not to its end, when a queue came to its end. No item is in two of them.
 ///
 /// What [`WorkQueue::drain`] and [`Workers::run`](crate::Workers::run) give.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,7 +142,8 @@ pub struct Leftover<T> {
     pub queued: Vec<T>,
     /// Worked on, and not done in time.
     pub running: Vec<T>,
-    /// Their time had not come.
+    /// Their time had not come: they were added with a delay, or [`workers`](crate::workers) were to try them again. It does
+    /// not come any more, so what failed while a stop waited is among them, too.
     pub delayed: Vec<T>,
 }
 
@@ -204,36 +205,43 @@ impl<T: Work> WorkQueue<T> {
             if self.is_shut_down() {
                 return;
             }
-            delay = delay.max(self.shared.limiter.lock().when(&item));
+            delay = delay.max(self.hold_back(&item));
         }
         let (added, called) = {
             let mut state = self.shared.state.lock();
+            let now = self.shared.now_for(delay);
             let added = if delay.is_zero() {
-                // Few ask how long an item was in line, and clocks are slow.
-                let now = if self.shared.is_timed {
-                    self.shared.now()
-                } else {
-                    0
-                };
                 state.core.add(item, now, options.priority)
             } else {
-                let at = self.shared.now().saturating_add(nanos(delay));
+                let at = now.saturating_add(nanos(delay));
                 state.core.add_at(item, at, options.priority)
             };
-            self.shared.count_adds(&mut state);
-            let called = match added {
-                Added::InLine | Added::Waits { earliest: true } => state.waiters.call(),
-                Added::Waits { earliest: false } | Added::Known | Added::Refused => None,
-            };
-            (added, called)
+            (added, self.shared.added(&mut state, added))
         };
         if is_retry && added != Added::Refused {
-            self.shared.tally.retried();
-            if let Some(meter) = &self.shared.meter {
-                meter.retried();
-            }
+            self.shared.count_retry();
         }
         wake(called);
+    }
+
+    /// Lets an item that is worked on come back after this time. It does not come while it is worked on, so it comes in
+    /// line once; and it is found by its slot, so nothing of the item's own is called that could fail. If the queue is shut
+    /// down it does not come, but is left as delayed.
+    pub(crate) fn come_back(&self, item: &Item<T>, delay: Duration) {
+        let now = self.shared.now_for(delay);
+        let at = now.saturating_add(nanos(delay));
+        let called = {
+            let mut state = self.shared.state.lock();
+            let added = state.core.come_back(item.slot, at, now, item.priority);
+            self.shared.added(&mut state, added)
+        };
+        self.shared.count_retry();
+        wake(called);
+    }
+
+    /// Counts a failure of an item; how long it has to wait.
+    pub(crate) fn hold_back(&self, item: &T) -> Duration {
+        self.shared.limiter.lock().when(item)
     }
 
     /// Forgets an item's failures. It stays in line, if it is.
@@ -395,6 +403,15 @@ impl<T> Shared<T> {
     pub(crate) fn now(&self) -> Nanos {
         nanos(self.began.elapsed())
     }
+
+    /// What time it is, or 0 if nobody needs it: few ask how long an item was in line, and clocks are slow.
+    fn now_for(&self, delay: Duration) -> Nanos {
+        if self.is_timed || !delay.is_zero() {
+            self.now()
+        } else {
+            0
+        }
+    }
 }
 
 impl<T: Work> Shared<T> {
@@ -441,6 +458,22 @@ impl<T: Work> Shared<T> {
             meter.began(turn.slot, now, waited);
         }
         turn
+    }
+
+    /// Who is to be called because of an add.
+    fn added(&self, state: &mut State<T>, added: Added) -> Option<Waker> {
+        self.count_adds(state);
+        match added {
+            Added::InLine | Added::Waits { earliest: true } => state.waiters.call(),
+            Added::Waits { earliest: false } | Added::Known | Added::Refused => None,
+        }
+    }
+
+    fn count_retry(&self) {
+        self.tally.retried();
+        if let Some(meter) = &self.meter {
+            meter.retried();
+        }
     }
 
     fn count_adds(&self, state: &mut State<T>) {

@@ -15,7 +15,7 @@ use tracing::Instrument;
 
 use crate::item::Item;
 use crate::metrics::Verdict;
-use crate::queue::{AddOptions, Leftover, Work, WorkQueue};
+use crate::queue::{Leftover, Work, WorkQueue};
 use crate::stats::Attempted;
 
 /// How long a stop waits for what is in line and worked on, unless told otherwise.
@@ -199,7 +199,8 @@ where
     R: Future<Output: IntoOutcome> + Send + 'static,
 {
     /// Works until the token is cancelled or the queue is shut down. Then the queue takes no more items, what is in line is
-    /// worked on, and what is left after the grace is told: every task has ended when this returns.
+    /// worked on, and what is left after the grace is told: every task has ended when this returns. What fails meanwhile, or
+    /// asks to come back, is not tried again; it is told as delayed.
     ///
     /// # Cancel safety
     /// If this is dropped, the workers end at once, and what they worked on is in the queue no more.
@@ -293,7 +294,7 @@ where
         }
     }
 
-    /// The item is added while it is still worked on, so it comes in line once and not before it is done.
+    /// The item is to come back while it is still worked on, so it comes in line once and not before it is done.
     fn conclude(&self, item: Item<T>, outcome: &Result<Outcome, Failure>) {
         let queue = &self.queue;
         if let Some(meter) = &queue.shared.meter {
@@ -304,14 +305,13 @@ where
             Ok(Outcome::Requeue) | Err(_) => Attempted::Failed,
             Ok(Outcome::GiveUp(_)) => Attempted::GivenUp,
         });
-        let options = AddOptions::new().priority(item.priority());
         match outcome {
             Ok(Outcome::Done | Outcome::GiveUp(_)) => queue.forget(&item),
             Ok(Outcome::RequeueAfter(delay)) => {
                 queue.forget(&item);
-                queue.add_with(T::clone(&item), options.after(*delay));
+                queue.come_back(&item, *delay);
             }
-            Ok(Outcome::Requeue) | Err(_) => queue.add_with(T::clone(&item), options.rate_limited()),
+            Ok(Outcome::Requeue) | Err(_) => queue.come_back(&item, queue.hold_back(&item)),
         }
         item.done();
     }

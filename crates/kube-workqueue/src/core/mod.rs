@@ -99,6 +99,19 @@ impl<T: Clone + Eq + Hash> Core<T> {
             return Added::Refused;
         }
         let id = self.slots.find_or_insert(item);
+        self.delay(id, at, priority)
+    }
+
+    /// Lets an item that is worked on come back: as soon as that is done if its time has come, else then. If nothing is
+    /// taken any more it only waits, so that it is among what is left.
+    pub(crate) fn come_back(&mut self, id: SlotId, at: Nanos, now: Nanos, priority: i32) -> Added {
+        if at <= now && !self.closed {
+            return self.line_up(id, now, priority);
+        }
+        self.delay(id, at, priority)
+    }
+
+    fn delay(&mut self, id: SlotId, at: Nanos, priority: i32) -> Added {
         let before = self.waiting.next();
         self.waiting.put(&mut self.slots, id, at, priority);
         Added::Waits {

@@ -38,12 +38,23 @@ impl Model {
     }
 
     fn add_at(&mut self, item: u8, at: u64, priority: i32, order: u64) {
-        if self.closed {
-            return;
+        if !self.closed {
+            self.delay(item, at, priority, order);
         }
+    }
+
+    fn delay(&mut self, item: u8, at: u64, priority: i32, order: u64) {
         let place = self.waiting.entry(item).or_insert((at, order, priority));
         place.0 = place.0.min(at);
         place.2 = place.2.max(priority);
+    }
+
+    fn come_back(&mut self, item: u8, at: u64, now: u64, priority: i32, order: u64) {
+        if at <= now && !self.closed {
+            self.add(item, priority);
+        } else {
+            self.delay(item, at, priority, order);
+        }
     }
 
     fn bring_due(&mut self, now: u64) {
@@ -92,7 +103,7 @@ fn play(seed: u64) {
     for step in 0..1_000_u64 {
         let item = random.u8(..12);
         let priority = random.i32(-1..=2);
-        match random.u8(..20) {
+        match random.u8(..22) {
             0..=6 => {
                 let known = model.line.contains_key(&item) || model.running.contains_key(&item);
                 let added = core.add(item, now, priority);
@@ -124,7 +135,13 @@ fn play(seed: u64) {
                 assert_eq!(core.finish(slot).in_line_again, again);
                 model.finish(item);
             }
-            18 if step > 900 => {
+            18..=19 if !taken.is_empty() => {
+                let (slot, item) = taken[random.usize(..taken.len())];
+                let at = now + random.u64(..50).saturating_sub(25);
+                core.come_back(slot, at, now, priority);
+                model.come_back(item, at, now, priority, step);
+            }
+            20 if step > 900 => {
                 core.close();
                 model.closed = true;
             }

@@ -46,6 +46,26 @@ fn a_drain_ends_when_the_work_is_done() {
 }
 
 #[test]
+fn what_is_to_come_back_is_left_by_a_drain_whichever_is_first() {
+    in_all_orders(|| {
+        let queue = queue();
+        queue.add(1);
+        let failed = queue.try_get().expect("an item");
+        let waiting = getter(&queue);
+        let draining = spawn({
+            let queue = queue.clone();
+            move || loom::future::block_on(queue.drain(Duration::MAX))
+        });
+        queue.come_back(&failed, Duration::from_secs(1));
+        failed.done();
+        let left = draining.join().expect("a drain");
+        assert!(left.is_drained());
+        assert_eq!(left.delayed, [1]);
+        assert_eq!(sorted([waiting]), [None]);
+    });
+}
+
+#[test]
 fn a_shutdown_lets_every_drain_go_that_had_begun() {
     in_all_orders(|| {
         let queue = queue();

@@ -176,6 +176,66 @@ async fn a_stop_waits_no_longer_than_its_grace() {
     assert_eq!(queue.running(), 0, "no worker is left");
 }
 
+/// Whatever the wait is, nothing comes back after the stop, and the stop waits for nothing that would.
+#[tokio::test(start_paused = true)]
+async fn what_would_come_back_after_the_stop_is_told_as_delayed() {
+    for wait in [SECOND, Duration::ZERO] {
+        let queue = WorkQueue::with_limiter("q", FastSlow::new(wait, wait, 0));
+        for item in ["fails", "again", "later", "fine"] {
+            queue.add(item);
+        }
+        let stop = CancellationToken::new();
+        let end = stop.clone();
+        let work = move |task: Task<&'static str>| {
+            let end = end.clone();
+            async move {
+                end.cancel();
+                tokio::time::sleep(SECOND).await;
+                match *task {
+                    "fails" => Err("no"),
+                    "again" => Ok(Outcome::Requeue),
+                    "later" => Ok(Outcome::RequeueAfter(wait)),
+                    _ => Ok(Outcome::Done),
+                }
+            }
+        };
+        let began = Instant::now();
+        let left = soon(workers(queue.clone(), 4, work).run(stop)).await;
+        assert!(left.is_drained());
+        assert_eq!(left.delayed, ["fails", "again", "later"]);
+        assert_eq!(began.elapsed(), SECOND);
+        let stats = queue.stats();
+        assert_eq!((stats.delayed, stats.next_due), (3, None));
+        assert_eq!((stats.retries, stats.failed, stats.done), (3, 2, 2));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_added_before_the_stop_is_tried_again_also_if_it_fails_after_it() {
+    let queue = queue();
+    queue.add("a");
+    let stop = CancellationToken::new();
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let work = {
+        let (queue, stop) = (queue.clone(), stop.clone());
+        move |task: Task<&'static str>| {
+            let (queue, stop, tell) = (queue.clone(), stop.clone(), tell.clone());
+            async move {
+                queue.add(*task);
+                stop.cancel();
+                tokio::task::yield_now().await;
+                tell.send(task.attempt()).expect("a listener");
+                Err::<(), _>("no")
+            }
+        }
+    };
+    let left = soon(workers(queue, 1, work).run(stop)).await;
+    assert!(left.is_drained());
+    assert_eq!(left.delayed, ["a"]);
+    let attempts: Vec<u32> = std::iter::from_fn(|| told.try_recv().ok()).collect();
+    assert_eq!(attempts, [1, 2]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_queue_that_is_shut_down_ends_its_workers() {
     let queue = queue();
