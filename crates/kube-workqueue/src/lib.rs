@@ -59,11 +59,13 @@ pub mod metrics;
 #[cfg(not(feature = "metrics"))]
 #[path = "metrics/none.rs"]
 mod metrics;
+mod panics;
 mod queue;
 mod stats;
 mod sync;
 mod wait;
 mod waiters;
+mod worker;
 mod workers;
 
 pub use builder::QueueBuilder;

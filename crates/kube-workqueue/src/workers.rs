@@ -3,23 +3,22 @@
 use std::error::Error;
 use std::fmt;
 use std::ops::Deref;
-use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::FutureExt;
-use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
-use tracing::Instrument;
 
-use crate::item::Item;
-use crate::metrics::Verdict;
+use crate::panics::{caught, words};
 use crate::queue::{Leftover, Work, WorkQueue};
-use crate::stats::Attempted;
+use crate::worker::Worker;
 
 /// How long a stop waits for what is in line and worked on, unless told otherwise.
 const GRACE: Duration = Duration::from_secs(30);
+/// How long the place of a worker that died stays empty.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// What a function says of an item it has worked on.
 ///
@@ -89,9 +88,9 @@ impl<O: IntoOutcome, E: Into<Box<dyn Error + Send + Sync>>> IntoOutcome for Resu
 #[doc(alias = "reconcile.Request")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task<T> {
-    item: T,
-    attempt: u32,
-    priority: i32,
+    pub(crate) item: T,
+    pub(crate) attempt: u32,
+    pub(crate) priority: i32,
 }
 
 impl<T> Task<T> {
@@ -133,7 +132,12 @@ pub struct Workers<T, F> {
 
 /// Workers that call a function with each item of a queue, so many at a time.
 ///
-/// A function that fails or panics gets its item again, later with each time. It is told which attempt it is.
+/// A function that fails or panics gets its item again, later with each time. It is told which attempt it is. It may panic
+/// wherever it likes: in its future, when that is dropped at the [deadline](Workers::deadline), or when its error is told.
+///
+/// No panic ends the workers: if one dies of something else, as of a key that panics when it is cloned, that is logged as an
+/// error and another takes its place a second later. What it died of then counts as worked on, and is
+/// [left](Leftover::running) in the end.
 ///
 /// Each attempt runs in a `tracing` span `reconcile` with the queue, the key, the attempt and the priority, so whatever the
 /// function logs says what it was at. What came of it and how long it took is one event in that span: at debug, at warn if it
@@ -178,7 +182,8 @@ where
 }
 
 impl<T, F> Workers<T, F> {
-    /// How long the work on one item may take. After that it is dropped, and counts as failed.
+    /// How long the work on one item may take. After that it is dropped, and counts as failed; if it panics when it is
+    /// dropped, that is what it failed of.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
         self
@@ -202,6 +207,9 @@ where
     /// worked on, and what is left after the grace is told: every task has ended when this returns. What fails meanwhile, or
     /// asks to come back, is not tried again; it is told as delayed.
     ///
+    /// # Panics
+    /// If the runtime has no timers, as soon as something has to wait: an item for its time, or the stop for what is left.
+    ///
     /// # Cancel safety
     /// If this is dropped, the workers end at once, and what they worked on is in the queue no more.
     pub async fn run(self, stop: CancellationToken) -> Leftover<T> {
@@ -221,13 +229,27 @@ where
         for _ in 0..count {
             tasks.spawn(Arc::clone(&worker).work_on());
         }
-        tokio::select! {
-            biased;
-            () = stop.cancelled() => {}
-            // They end by themselves only if the queue was shut down.
-            _ = tasks.join_next() => {}
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                ended = tasks.join_next() => match ended {
+                    Some(Err(death)) if death.is_panic() => replace(&mut tasks, &worker, death),
+                    // They end by themselves only if the queue was shut down.
+                    _ => break,
+                },
+            }
         }
-        let left = queue.drain(grace).await;
+        let mut drain = pin!(queue.drain(grace));
+        let left = loop {
+            tokio::select! {
+                biased;
+                left = &mut drain => break left,
+                Some(ended) = tasks.join_next() => if let Err(death) = ended {
+                    replace(&mut tasks, &worker, death);
+                },
+            }
+        };
         tasks.shutdown().await;
         left
     }
@@ -241,115 +263,26 @@ impl<T, F> fmt::Debug for Workers<T, F> {
     }
 }
 
-struct Worker<T, F> {
-    queue: WorkQueue<T>,
-    work: F,
-    deadline: Option<Duration>,
-}
-
-impl<T, F, R> Worker<T, F>
+/// Puts another in the place of a worker that died of something that is not the function's, as a key that cannot be cloned.
+/// Not at once, because it may die of the same. The pause is made here: without a clock this is the place to say so.
+fn replace<T, F, R>(tasks: &mut JoinSet<()>, worker: &Arc<Worker<T, F>>, death: JoinError)
 where
     T: Work + fmt::Debug,
     F: Fn(Task<T>) -> R + Send + Sync + 'static,
     R: Future<Output: IntoOutcome> + Send + 'static,
 {
-    async fn work_on(self: Arc<Self>) {
-        while let Some(item) = self.queue.get().await {
-            let task = Task {
-                item: T::clone(&item),
-                attempt: self.queue.requeues(&item).saturating_add(1),
-                priority: item.priority(),
-            };
-            // Of the highest level, so that what is logged at any level has it.
-            let span = tracing::error_span!(
-                "reconcile",
-                queue = self.queue.name(),
-                key = ?task.item,
-                attempt = task.attempt,
-                priority = task.priority,
-            );
-            // Clocks are slow, and only who listens wants to know.
-            let began = (!span.is_disabled()).then(Instant::now);
-            let outcome = self.attempt(task).instrument(span.clone()).await;
-            span.in_scope(|| tell(&outcome, began.map(|began| began.elapsed()).unwrap_or_default()));
-            self.conclude(item, &outcome);
-            // Work that never waits would not let anything else run, not even the one who says stop.
-            tokio::task::consume_budget().await;
-        }
-    }
-
-    async fn attempt(&self, task: Task<T>) -> Result<Outcome, Failure> {
-        let work = async { (self.work)(task).await };
-        let work = AssertUnwindSafe(work).catch_unwind();
-        let ended = match self.deadline {
-            None => work.await,
-            Some(deadline) => match tokio::time::timeout(deadline, work).await {
-                Ok(ended) => ended,
-                Err(_) => return Err(Failure::Late(deadline)),
-            },
-        };
-        match ended {
-            Ok(outcome) => outcome.into_outcome().map_err(Failure::Error),
-            Err(panic) => Err(Failure::Panic(message(&*panic).to_owned())),
-        }
-    }
-
-    /// The item is to come back while it is still worked on, so it comes in line once and not before it is done.
-    fn conclude(&self, item: Item<T>, outcome: &Result<Outcome, Failure>) {
-        let queue = &self.queue;
-        if let Some(meter) = &queue.shared.meter {
-            meter.judged(Verdict::of(outcome));
-        }
-        queue.shared.tally.attempted(match outcome {
-            Ok(Outcome::Done | Outcome::RequeueAfter(_)) => Attempted::Done,
-            Ok(Outcome::Requeue) | Err(_) => Attempted::Failed,
-            Ok(Outcome::GiveUp(_)) => Attempted::GivenUp,
-        });
-        match outcome {
-            Ok(Outcome::Done | Outcome::GiveUp(_)) => queue.forget(&item),
-            Ok(Outcome::RequeueAfter(delay)) => {
-                queue.forget(&item);
-                queue.come_back(&item, *delay);
-            }
-            Ok(Outcome::Requeue) | Err(_) => queue.come_back(&item, queue.hold_back(&item)),
-        }
-        item.done();
-    }
-}
-
-/// Says what came of an attempt. The span around says of what.
-fn tell(outcome: &Result<Outcome, Failure>, took: Duration) {
-    match outcome {
-        Ok(Outcome::GiveUp(why)) => tracing::error!(?took, why, "an item is given up"),
-        Ok(outcome) => tracing::debug!(?took, ?outcome, "the work on an item is over"),
-        Err(error) => tracing::warn!(?took, %error, "the work on an item failed"),
-    }
-}
-
-/// Why the work on an item failed.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    Error(String),
-    Panic(String),
-    Late(Duration),
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::Error(why) => f.write_str(why),
-            Failure::Panic(why) => write!(f, "it panicked: {why}"),
-            Failure::Late(deadline) => write!(f, "it took longer than {deadline:?}"),
-        }
-    }
-}
-
-fn message(panic: &(dyn std::any::Any + Send)) -> &str {
-    panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("without words")
+    let why = death
+        .try_into_panic()
+        .map_or_else(|death| death.to_string(), words);
+    let queue = worker.queue.name();
+    caught(queue, "the log", || {
+        tracing::error!(queue, why, "a worker panicked, and another takes its place");
+    });
+    let (worker, pause) = (Arc::clone(worker), sleep(PAUSE));
+    tasks.spawn(async move {
+        pause.await;
+        worker.work_on().await;
+    });
 }
 
 fn with_sources(error: &dyn Error) -> String {

@@ -14,6 +14,9 @@ use crate::queue::Work;
 ///
 /// Users implement it as they like. It stands for client-go's `TypedRateLimiter`.
 ///
+/// One that panics does so to whoever asked the queue. [Workers](crate::workers) log it and go on: an item that it cannot say
+/// a wait for comes back after ten seconds, one whose failures it cannot count is at its first attempt.
+///
 /// ```
 /// use kube_workqueue::{RateLimiter, WorkQueue};
 /// use std::time::Duration;

@@ -11,7 +11,8 @@ use prometheus_client::metrics::histogram::Histogram;
 
 use crate::core::{Nanos, SlotId};
 use crate::queue::{Shared, Work, wake};
-use crate::workers::{Failure, Outcome};
+use crate::worker::Failure;
+use crate::workers::Outcome;
 
 /// The queues of one name. It lives as long as one of them.
 pub(super) struct Series {

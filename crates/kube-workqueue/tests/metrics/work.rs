@@ -1,11 +1,25 @@
 //! What came of the work of workers.
 
+use std::error::Error;
+use std::fmt;
 use std::future::pending;
 use std::time::Duration;
 
 use kube_workqueue::{CancellationToken, Outcome, WorkQueue, workers};
 
 use crate::Shown;
+
+/// An error that panics when it is told.
+#[derive(Debug)]
+struct Unspeakable;
+
+impl fmt::Display for Unspeakable {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Err(fmt::Error)
+    }
+}
+
+impl Error for Unspeakable {}
 
 const LONG: Duration = Duration::from_hours(1);
 
@@ -58,4 +72,35 @@ async fn attempts_are_counted_by_what_came_of_them() {
     assert_eq!(shown.q(["work_duration_seconds_sum"]), ["60.0"]);
     assert_eq!(shown.q(["retries_total"]), ["5"]);
     assert_eq!(shown.q(["running"]), ["0"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_that_cannot_be_told_counts_as_a_panic() {
+    let shown = Shown::new();
+    let queue = WorkQueue::builder("q").metrics(&shown.metrics).build();
+    queue.add("a");
+    let stop = CancellationToken::new();
+    let end = stop.clone();
+    let left = workers(queue.clone(), 1, move |task| {
+        let end = end.clone();
+        async move {
+            if task.attempt() == 1 {
+                return Err(Unspeakable);
+            }
+            end.cancel();
+            Ok(())
+        }
+    })
+    .run(stop)
+    .await;
+    assert!(left.is_drained());
+    let count = |result: &str| shown.with("attempts_total", &format!("name=\"q\",result=\"{result}\""));
+    assert_eq!(
+        ["panic", "error", "done"].map(count),
+        ["1", "0", "1"].map(|count| Some(count.to_owned()))
+    );
+    assert_eq!(
+        shown.q(["retries_total", "work_duration_seconds_count", "running"]),
+        ["1", "2", "0"]
+    );
 }

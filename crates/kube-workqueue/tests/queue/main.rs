@@ -5,6 +5,7 @@ mod faults;
 mod histories;
 mod line;
 mod many;
+mod panics;
 mod priorities;
 mod spans;
 mod stats;

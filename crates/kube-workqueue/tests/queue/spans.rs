@@ -16,7 +16,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// Everything that was logged, each with the spans it was in.
 #[derive(Clone, Default)]
-struct Log(Arc<Kept>);
+pub(crate) struct Log(Arc<Kept>);
 
 #[derive(Default)]
 struct Kept {
@@ -27,6 +27,12 @@ struct Kept {
 }
 
 struct Fields(String);
+
+impl Log {
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.0.lines.lock().clone()
+    }
+}
 
 impl Visit for Fields {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
@@ -113,7 +119,7 @@ async fn log_of(item: &'static str, priority: i32) -> Vec<String> {
         end.cancel();
     });
     assert!(left.is_drained());
-    log.0.lines.lock().clone()
+    log.lines()
 }
 
 #[tokio::test(start_paused = true)]
