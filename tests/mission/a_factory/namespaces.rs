@@ -175,8 +175,19 @@ async fn a1_nothing_is_seen_before_every_namespace_was_listed() {
         .expect("an index");
     assert!(late.get("a").is_empty());
     assert!(heard.rest().is_empty());
+    let written = one.api.get("a").await.expect("an object");
+    let waited = informer.wait_for_write(&written, SHORTLY).await;
+    assert!(
+        waited.is_err_and(|error| error.is_timeout()),
+        "what cannot be read has not been reached"
+    );
 
     tap.proxy(|_, _| None);
+    soon(informer.wait_for_write(&written, PATIENCE))
+        .await
+        .expect("the write");
+    let namespace = &one.server.namespace;
+    assert!(informer.lister().namespace(namespace).get("a").is_ok());
     soon(informer.synced()).await.expect("a sync");
     assert_eq!(heard.listed(4).await, ["*a", "*a", "*b", "*z"]);
     assert_eq!((by_name.get("a").len(), late.get("a").len()), (2, 2));

@@ -114,15 +114,20 @@ impl Versions {
         Some(least.clone())
     }
 
-    /// The version that a namespace has reached.
+    /// The version that a namespace has reached, as readers see it; none before every scope was listed, because they see
+    /// nothing until then.
     pub(crate) fn in_namespace(&self, namespace: Option<&str>) -> Option<Version> {
-        match self {
-            Versions::One(version) => version.clone(),
-            Versions::Several(several) => several
-                .iter()
-                .find(|reached| reached.namespace.as_deref() == namespace)
-                .map_or_else(|| self.least(), |reached| reached.version.clone()),
+        let several = match self {
+            Versions::One(version) => return version.clone(),
+            Versions::Several(several) => several,
+        };
+        if several.iter().any(|reached| reached.version.is_none()) {
+            return None;
         }
+        several
+            .iter()
+            .find(|reached| reached.namespace.as_deref() == namespace)
+            .map_or_else(|| self.least(), |reached| reached.version.clone())
     }
 
     /// The namespaces that were not listed yet.
