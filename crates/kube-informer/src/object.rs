@@ -304,7 +304,7 @@ impl<K> Unplaced<K> {
         })
     }
 
-    /// An entry that is in no index: the last state of an object that is gone.
+    /// An entry that is in no index: the last state of an object that is gone, or one that cannot be decoded again.
     pub(crate) fn outside(self) -> Arc<Entry<K>> {
         self.placed(None)
     }

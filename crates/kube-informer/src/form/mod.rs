@@ -20,6 +20,7 @@ pub(crate) use self::packed::Packed;
 pub(crate) use self::packer::Packer;
 pub(crate) use self::packing::{Packing, Place};
 
+use crate::error::Error;
 use crate::key::Key;
 use crate::uid::Uid;
 
@@ -73,6 +74,15 @@ impl<K> Value<K> {
         match self {
             Value::Typed(object) => Arc::clone(object),
             Value::Packed(packed) => packed.object(key),
+        }
+    }
+
+    /// The object itself, or why there is none: of those that are packed, its type or the transform refused it, which they
+    /// did not do before.
+    pub(crate) fn try_object(&self, key: &Key) -> Result<Arc<K>, Error> {
+        match self {
+            Value::Typed(object) => Ok(Arc::clone(object)),
+            Value::Packed(packed) => packed.try_object(key),
         }
     }
 }

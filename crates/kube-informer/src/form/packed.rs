@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use super::compress::{Compressor, Dictionary, Text, decompress};
 use super::decoded::Number;
 use super::packing::Packing;
-use crate::error::Chain;
+use crate::error::{Chain, Error};
 use crate::key::Key;
 use crate::uid::Uid;
 use crate::wire::Format;
@@ -121,8 +121,13 @@ impl<K> Packed<K> {
     /// If the bytes, which were found to be a `K`, do not become one: then its `Deserialize` or the transform do not always
     /// do the same.
     pub(crate) fn object(&self, key: &Key) -> Arc<K> {
+        self.try_object(key)
+            .unwrap_or_else(|error| panic!("{key} was found to be good, and now: {}", Chain(&error)))
+    }
+
+    pub(super) fn try_object(&self, key: &Key) -> Result<Arc<K>, Error> {
         if let Some(object) = self.find_decoded() {
-            return object;
+            return Ok(object);
         }
         // Decoding calls the user's transform, which may read this very object.
         let plain = match &*self.body.lock() {
@@ -130,10 +135,8 @@ impl<K> Packed<K> {
             Body::Plain(plain) => Whole::Bytes(plain.clone()),
             Body::Kept(plain) => Whole::Bytes(Bytes::copy_from_slice(plain)),
         };
-        match self.packing.read(key, self.format, &plain) {
-            Ok(object) => self.hold(Arc::new(object)),
-            Err(error) => panic!("{key} was found to be good, and now: {}", Chain(&error)),
-        }
+        let object = self.packing.read(key, self.format, &plain)?;
+        Ok(self.hold(Arc::new(object)))
     }
 
     fn find_decoded(&self) -> Option<Arc<K>> {

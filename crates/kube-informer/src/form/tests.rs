@@ -33,12 +33,18 @@ struct Cache {
 impl Cache {
     /// An empty one, which counts how often an object is decoded.
     fn new() -> Cache {
+        Cache::with(|_, _| Ok(()))
+    }
+
+    /// An empty one whose objects are transformed so; the function is told how often that was done before.
+    fn with(
+        transform: impl Fn(&mut ConfigMap, usize) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Cache {
         let packing = Packing::new();
         let decoded = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&decoded);
-        packing.set_transform(Some(Transform::new(move |_: &mut ConfigMap| {
-            count.fetch_add(1, Ordering::Relaxed);
-            Ok::<_, String>(())
+        packing.set_transform(Some(Transform::new(move |map: &mut ConfigMap| {
+            transform(map, count.fetch_add(1, Ordering::Relaxed))
         })));
         let seed = Seed::new(1);
         let store = Arc::new(Store::new(ResourceName::of::<ConfigMap>(&(), None), seed));
@@ -426,6 +432,37 @@ fn bytes_that_are_no_object_of_the_kind_are_refused_with_their_name() {
         "{error}"
     );
     assert_eq!(cache.packing.waiting(), 0);
+}
+
+/// A transform is to do the same each time. One that does not costs its objects their places in the indexes, and nothing
+/// else.
+#[test]
+fn contract_12_an_object_that_cannot_be_decoded_again_is_in_no_index() {
+    let moody = |map: &mut ConfigMap, before: usize| match map.metadata.name.as_deref() {
+        Some("map-1") if before >= 3 => Err("not today".to_owned()),
+        _ => Ok(()),
+    };
+    let mut cache = Cache::with(moody);
+    cache.list(3);
+    let names = |map: &ConfigMap| Ok(map.metadata.name.clone().into_iter().collect::<Vec<String>>());
+    cache.writer.add_index("names".into(), Arc::new(names)).unwrap();
+    let errors = cache.writer.publish();
+    assert!(errors[0].is_user_code() && errors.len() == 1, "{errors:?}");
+    let text = errors[0].to_string();
+    assert!(
+        text.contains("no index finds shop/map-1 now") && text.contains("not today"),
+        "{text}"
+    );
+    let snapshot = cache.store.snapshot();
+    assert_eq!(snapshot.len(), 3);
+    assert_eq!(snapshot.index_values("names").unwrap(), ["map-0", "map-2"]);
+
+    cache.apply(Delta::Deleted(cache.unplaced(2, Place::Block)));
+    let snapshot = cache.store.snapshot();
+    assert_eq!(
+        (snapshot.len(), snapshot.index_values("names").unwrap().len()),
+        (2, 1)
+    );
 }
 
 #[test]

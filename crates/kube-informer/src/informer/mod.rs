@@ -147,7 +147,8 @@ impl<K: Kind> SharedInformer<K> {
     /// Adds an index: objects by the values that a function gives for them. It can be added before and after the start,
     /// and is whole at once.
     ///
-    /// A function that panics leaves the object in the cache and out of the index, and the watch-error handler is told.
+    /// A function that panics leaves the object in the cache and out of the index, and the watch-error handler is told. So
+    /// does one whose values panic when they are hashed or compared.
     ///
     /// # Errors
     /// If there is an index of that name, or the informer has stopped, or an index function calls this.

@@ -171,7 +171,8 @@ pub(super) trait AnyIndex<K>: Send + Sync {
 /// An index as its writer sees it.
 pub(super) trait WritableIndex<K>: Send {
     /// Asks the function for the values of an object, keeps them for [`WritableIndex::insert`], and notes their hashes:
-    /// how many, then each. A function that fails or panics gives no values.
+    /// how many, then each. A function that fails or panics gives no values, and neither does one whose values panic when
+    /// they are hashed or compared: all the user's code that it takes to write an index is called here.
     fn prepare(&mut self, key: &Key, object: &K, hashes: &mut Vec<u32>) -> Result<(), Error>;
 
     /// Puts an entry under the values prepared for it.
@@ -180,8 +181,8 @@ pub(super) trait WritableIndex<K>: Send {
     /// Takes an entry away from under the values with these hashes.
     fn remove(&mut self, entry: &Arc<Entry<K>>, hashes: &[u32]);
 
-    /// Forgets everything.
-    fn clear(&mut self);
+    /// The same index with nothing in it.
+    fn emptied(&self) -> Box<dyn WritableIndex<K>>;
 
     /// The index as it is now, for readers; without anything in it if there is nothing to be seen yet.
     fn publish(&self, filled: bool) -> Arc<dyn AnyIndex<K>>;
@@ -193,8 +194,8 @@ pub(super) struct IndexTree<K, V> {
     name: Arc<str>,
     function: IndexFunction<K, V>,
     postings: Tree<Posting<K, V>>,
-    /// Values of the entry that comes next.
-    prepared: Vec<V>,
+    /// Values of the entry that comes next, with their hashes.
+    prepared: Vec<(u32, Arc<V>)>,
     seed: Seed,
 }
 
@@ -229,6 +230,22 @@ impl<K, V: IndexValue> IndexTree<K, V> {
             prepared: Vec::new(),
             seed,
         }
+    }
+
+    /// Keeps a value for the entry that comes next, unless it has it already. Equal values of all entries are one.
+    fn keep(&mut self, value: V, hashes: &mut Vec<u32>) {
+        let hash = self.seed.value(&value);
+        let is_kept = |(its, kept): &(u32, Arc<V>)| *its == hash && **kept == value;
+        if self.prepared.iter().any(is_kept) {
+            return;
+        }
+        let known = self
+            .postings
+            .range(hash::range(hash))
+            .find(|posting| *posting.value == value);
+        let value = known.map_or_else(|| Arc::new(value), |posting| Arc::clone(&posting.value));
+        self.prepared.push((hash, value));
+        hashes.push(hash);
     }
 
     fn find<'a, Q>(&'a self, value: &'a Q) -> impl Iterator<Item = &'a Arc<Entry<K>>>
@@ -317,36 +334,34 @@ impl<K: Send + Sync + 'static, V: IndexValue> AnyIndex<K> for IndexTree<K, V> {
 impl<K: Send + Sync + 'static, V: IndexValue> WritableIndex<K> for IndexTree<K, V> {
     fn prepare(&mut self, key: &Key, object: &K, hashes: &mut Vec<u32>) -> Result<(), Error> {
         self.prepared.clear();
-        let given = asking(|| catch_unwind(AssertUnwindSafe(|| (self.function)(object))))
-            .unwrap_or_else(|panic| Err(format!("it panicked: {}", panics::message(&*panic))));
-        let (values, failure) = match given {
-            Ok(values) => (values, Ok(())),
+        let count = hashes.len();
+        hashes.push(0);
+        let kept = asking(|| {
+            catch_unwind(AssertUnwindSafe(|| {
+                for value in (self.function)(object)? {
+                    self.keep(value, hashes);
+                }
+                Ok(())
+            }))
+        });
+        match kept.unwrap_or_else(|panic| Err(format!("it panicked: {}", panics::message(&*panic)))) {
+            Ok(()) => {
+                hashes[count] = u32::try_from(self.prepared.len()).unwrap_or(u32::MAX);
+                Ok(())
+            }
             Err(why) => {
-                let what = format!(
+                hashes.truncate(count + 1);
+                self.prepared.clear();
+                Err(Error::user_code(format!(
                     "the index function {:?} failed for {key}, which it now does not find: {why}",
                     self.name
-                );
-                (Vec::new(), Err(Error::user_code(what)))
-            }
-        };
-        for value in values {
-            if !self.prepared.contains(&value) {
-                self.prepared.push(value);
+                )))
             }
         }
-        hashes.push(u32::try_from(self.prepared.len()).unwrap_or(u32::MAX));
-        hashes.extend(self.prepared.iter().map(|value| self.seed.value(value)));
-        failure
     }
 
     fn insert(&mut self, entry: &Arc<Entry<K>>) {
-        for value in std::mem::take(&mut self.prepared) {
-            let hash = self.seed.value(&value);
-            let known = self
-                .postings
-                .range(hash::range(hash))
-                .find(|posting| *posting.value == value);
-            let value = known.map_or_else(|| Arc::new(value), |posting| Arc::clone(&posting.value));
+        for (hash, value) in self.prepared.drain(..) {
             let posting = Posting {
                 value,
                 entry: Arc::clone(entry),
@@ -365,8 +380,9 @@ impl<K: Send + Sync + 'static, V: IndexValue> WritableIndex<K> for IndexTree<K, 
         }
     }
 
-    fn clear(&mut self) {
-        self.postings = Tree::new();
+    fn emptied(&self) -> Box<dyn WritableIndex<K>> {
+        let function = Arc::clone(&self.function);
+        Box::new(IndexTree::new(Arc::clone(&self.name), function, self.seed))
     }
 
     fn publish(&self, filled: bool) -> Arc<dyn AnyIndex<K>> {

@@ -9,8 +9,8 @@ use super::scopes::Scopes;
 use super::snapshot::Contents;
 use super::tree::Tree;
 use crate::delta_fifo::{Delta, Listed, Replaced, Scope};
-use crate::error::{Doing, Error, Problem};
-use crate::kind::Kind;
+use crate::error::{Chain, Doing, Error, Problem};
+use crate::kind::{Kind, ResourceName};
 use crate::object::{Entry, Unplaced};
 use crate::planted::{self, Bug};
 
@@ -158,14 +158,18 @@ impl<K: Kind> Writer<K> {
             let conflict = Error::new(Problem::IndexConflict(name.to_string()));
             return Err(conflict.during(Doing::Caching, self.store.resource()));
         }
-        self.indexes
-            .push(Box::new(IndexTree::new(name, function, self.seed)));
-        for index in &mut self.indexes {
-            index.clear();
-        }
-        let objects = std::mem::take(&mut self.objects);
-        let entries: Vec<_> = objects.iter().map(|entry| self.place(entry.unplaced())).collect();
+        // Beside what is there, which stays as it is should a type of the user's panic here.
+        let mut indexes: Vec<_> = self.indexes.iter().map(|index| index.emptied()).collect();
+        indexes.push(Box::new(IndexTree::new(name, function, self.seed)));
+        let (mut errors, resource) = (Vec::new(), self.store.resource());
+        let entries: Vec<_> = self
+            .objects
+            .iter()
+            .map(|entry| place(entry.unplaced(), &mut indexes, &mut errors, resource))
+            .collect();
         self.objects = Tree::from_sorted(entries.into_iter().map(|entry| (entry.hash(), entry)));
+        self.indexes = indexes;
+        self.errors.append(&mut errors);
         Ok(())
     }
 
@@ -271,24 +275,8 @@ impl<K: Kind> Writer<K> {
         missing
     }
 
-    /// Makes an entry and puts it into every index.
     fn place(&mut self, item: Unplaced<K>) -> Arc<Entry<K>> {
-        if self.indexes.is_empty() {
-            return item.placed(None);
-        }
-        let object = item.value.object(&item.key);
-        let mut hashes = Vec::with_capacity(2 * self.indexes.len());
-        for index in &mut self.indexes {
-            if let Err(error) = index.prepare(&item.key, &object, &mut hashes) {
-                self.errors
-                    .push(error.during(Doing::Caching, self.store.resource()));
-            }
-        }
-        let entry = item.placed(Some(Box::new(hashes)));
-        for index in &mut self.indexes {
-            index.insert(&entry);
-        }
-        entry
+        place(item, &mut self.indexes, &mut self.errors, self.store.resource())
     }
 
     /// Takes an entry out of every index.
@@ -303,6 +291,37 @@ impl<K: Kind> Writer<K> {
             rest = others;
         }
     }
+}
+
+/// Makes an entry and puts it into every index.
+fn place<K: Kind>(
+    item: Unplaced<K>,
+    indexes: &mut [Box<dyn WritableIndex<K>>],
+    errors: &mut Vec<Error>,
+    resource: &ResourceName,
+) -> Arc<Entry<K>> {
+    if indexes.is_empty() {
+        return item.placed(None);
+    }
+    let object = match item.value.try_object(&item.key) {
+        Ok(object) => object,
+        Err(error) => {
+            let what = format!("no index finds {} now: {}", item.key, Chain(&error));
+            errors.push(Error::user_code(what).during(Doing::Caching, resource));
+            return item.outside();
+        }
+    };
+    let mut hashes = Vec::with_capacity(2 * indexes.len());
+    for index in &mut *indexes {
+        if let Err(error) = index.prepare(&item.key, &object, &mut hashes) {
+            errors.push(error.during(Doing::Caching, resource));
+        }
+    }
+    let entry = item.placed(Some(Box::new(hashes)));
+    for index in indexes {
+        index.insert(&entry);
+    }
+    entry
 }
 
 /// Two objects that had one name one after the other are told apart: the first is gone, and nobody saw it go.

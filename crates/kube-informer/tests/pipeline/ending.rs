@@ -12,24 +12,28 @@ use crate::logged::Log;
 use crate::scripted::Server;
 use crate::told::{LONG, agrees, recorder};
 
-/// A type whose own code panics: an index value that cannot be compared.
-struct Incomparable;
-
-impl std::hash::Hash for Incomparable {
-    fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
+/// A type whose own code panics where nothing can be done about it: an index value that cannot be dropped, as it has to be
+/// when another one cannot be hashed.
+#[derive(PartialEq, Eq)]
+struct Hopeless {
+    can_be_hashed: bool,
 }
 
-impl PartialEq for Incomparable {
-    fn eq(&self, _: &Incomparable) -> bool {
-        panic!("cannot be compared")
+impl std::hash::Hash for Hopeless {
+    fn hash<H: std::hash::Hasher>(&self, _: &mut H) {
+        assert!(self.can_be_hashed, "cannot be hashed");
     }
 }
 
-impl Eq for Incomparable {}
+impl Drop for Hopeless {
+    fn drop(&mut self) {
+        assert!(std::thread::panicking(), "cannot be dropped");
+    }
+}
 
-impl std::fmt::Display for Incomparable {
+impl std::fmt::Display for Hopeless {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("incomparable")
+        f.write_str("hopeless")
     }
 }
 
@@ -45,7 +49,8 @@ async fn contract_12_an_informer_whose_cache_cannot_be_written_stops() {
             server.put(&format!("a/n{n}"), "");
         }
         let informer = server.informer();
-        informer.index("incomparable", |_| [Incomparable]).unwrap();
+        let hopeless = |_: &ConfigMap| [true, false].map(|can_be_hashed| Hopeless { can_be_hashed });
+        informer.index("hopeless", hopeless).unwrap();
         let (handler, mut told) = recorder();
         informer.add_handler(handler).unwrap();
         informer.start().unwrap();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::{Event, HandlerOptions};
+use kube_informer::{Event, HandlerOptions, State};
 
 use crate::scripted::{Server, text};
 use crate::told::{LONG, recorder};
@@ -113,6 +113,55 @@ async fn an_index_function_that_fails_is_reported() {
     server.put("a/good", "changed");
     informer.wait_for_version(server.version(), LONG).await.unwrap();
     assert_eq!(index.get("good").len(), 1);
+    informer.shutdown().await;
+}
+
+/// A name that panics when it is hashed, if it is a bad one.
+#[derive(PartialEq, Eq)]
+struct Name(String);
+
+impl std::hash::Hash for Name {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        assert_ne!(self.0, "bad", "cannot be hashed");
+        self.0.hash(state);
+    }
+}
+
+impl std::fmt::Display for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Contract 12: nothing that users hand in stops the informer or costs it objects.
+#[tokio::test]
+async fn contract_12_an_index_value_that_panics_is_reported() {
+    let server = Server::with(&["a/good", "a/bad"]);
+    let informer = server.informer();
+    let (sender, mut errors) = tokio::sync::mpsc::unbounded_channel();
+    informer
+        .set_watch_error_handler(move |error| drop(sender.send(error.to_string())))
+        .unwrap();
+    informer.start().unwrap();
+    informer.wait_for_sync(LONG).await.unwrap();
+    let names = informer
+        .index("names", |object: &ConfigMap| {
+            object.metadata.name.clone().map(Name)
+        })
+        .unwrap();
+    let error = errors.recv().await.unwrap();
+    assert!(
+        error.contains("configmaps") && error.contains("a/bad") && error.contains("cannot be hashed"),
+        "{error}"
+    );
+    for key in ["a/bad", "a/new"] {
+        server.put(key, "changed");
+    }
+    informer.wait_for_version(server.version(), LONG).await.unwrap();
+    assert_eq!(errors.recv().await.unwrap(), error, "the change, too");
+    assert_eq!(informer.lister().len(), 3);
+    assert_eq!(names.values().len(), 2);
+    assert_eq!(informer.state(), State::Running);
     informer.shutdown().await;
 }
 

@@ -1,5 +1,8 @@
 //! Index functions as people write them, and what they get wrong.
 
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Cache, key, name_of, tagged, tags_of};
@@ -144,6 +147,117 @@ fn a_function_that_fails_or_panics_harms_its_own_index_only() {
     for index in [&failing, &panicking, &sound] {
         assert!(index.values().is_empty(), "{index:?}");
     }
+}
+
+/// A value that panics when it is hashed, compared or dropped, each at a word of its own.
+struct Touchy(&'static str);
+
+impl Touchy {
+    fn of(object: &ConfigMap) -> Vec<Touchy> {
+        let known = ["hashed", "compared", "dropped", "sound"];
+        let tags = tags_of(object);
+        let tags = tags
+            .iter()
+            .filter_map(|tag| known.iter().find(|word| *word == tag));
+        tags.map(|tag| Touchy(tag)).collect()
+    }
+}
+
+impl Hash for Touchy {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        assert_ne!(self.0, "hashed", "cannot be hashed");
+        // All have one hash, so they are compared.
+        0.hash(state);
+    }
+}
+
+impl PartialEq for Touchy {
+    fn eq(&self, other: &Touchy) -> bool {
+        assert!(![self.0, other.0].contains(&"compared"), "cannot be compared");
+        self.0 == other.0
+    }
+}
+
+impl Eq for Touchy {}
+
+impl fmt::Display for Touchy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl Drop for Touchy {
+    fn drop(&mut self) {
+        assert!(
+            self.0 != "dropped" || std::thread::panicking(),
+            "cannot be dropped"
+        );
+    }
+}
+
+#[test]
+fn contract_12_values_that_panic_harm_their_own_index_only() {
+    let mut cache = Cache::new(Seed::new(7));
+    let sound = cache.index("sound", tags_of).unwrap();
+    for (version, tag) in [(1, "sound"), (2, "hashed"), (3, "compared")] {
+        cache.upsert(tagged(&key(tag), version, 1, &["a", "sound", tag]));
+    }
+    cache.publish();
+
+    cache.index("touchy", Touchy::of).unwrap();
+    let late: Vec<String> = cache.publish().iter().map(ToString::to_string).collect();
+    cache.upsert(tagged(&key("hashed"), 4, 1, &["a", "sound", "hashed"]));
+    cache.upsert(tagged(&key("compared"), 5, 1, &["a", "sound", "compared"]));
+    let mut told = cache
+        .publish()
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>();
+    told.extend(late);
+    told.sort();
+    assert_eq!(told.len(), 4, "{told:?}");
+    for (told, word) in told.iter().zip(["compared", "compared", "hashed", "hashed"]) {
+        assert!(
+            told.contains(&format!("\"touchy\" failed for {word}"))
+                && told.contains(&format!("cannot be {word}")),
+            "{told}"
+        );
+    }
+    let snapshot = cache.store.snapshot();
+    assert_eq!(snapshot.len(), 3);
+    assert_eq!(names(&sound, "a"), ["compared", "hashed", "sound"]);
+    assert_eq!(
+        snapshot.keys_by_name("touchy", "sound").unwrap(),
+        [key("sound")],
+        "nothing of the others is in it"
+    );
+}
+
+/// Nothing saves a function from a value that panics where nobody expects it; the cache has to be whole afterwards.
+#[test]
+fn a_panic_while_an_index_is_added_leaves_the_cache_as_it_was() {
+    let mut cache = Cache::new(Seed::new(8));
+    let sound = cache.index("sound", tags_of).unwrap();
+    cache.upsert(tagged(&key("one"), 1, 1, &["a"]));
+    cache.upsert(tagged(&key("two"), 2, 1, &["a", "dropped", "hashed"]));
+    cache.publish();
+    let before = cache.store.snapshot();
+    let added = catch_unwind(AssertUnwindSafe(|| cache.index("touchy", Touchy::of).map(drop)));
+    assert!(added.is_err(), "it panics twice");
+
+    cache.upsert(tagged(&key("three"), 3, 1, &["a"]));
+    assert!(cache.publish().is_empty());
+    assert_eq!(names(&sound, "a"), ["one", "three", "two"]);
+    let after = cache.store.snapshot();
+    assert_eq!(after.index_names().collect::<Vec<_>>(), ["sound"]);
+    for object in &before {
+        assert!(Object::ptr_eq(&object, &after.get(object.key()).unwrap()));
+    }
+    let name = cache
+        .index("touchy", |object: &ConfigMap| [name_of(object).to_owned()])
+        .unwrap();
+    cache.publish();
+    assert_eq!(names(&name, "two"), ["two"], "the name is free");
 }
 
 /// The index forgets what it noted, whatever the function would say today.
