@@ -87,10 +87,10 @@ async fn samples(State(house): State<Arc<House>>, uri: Uri) -> Result<Response, 
     let since = match parameters.get("since") {
         None => UNIX_EPOCH,
         Some(text) => {
-            let millis = text
-                .parse()
-                .map_err(|_| Refusal::bad("since is to be milliseconds since 1970"))?;
-            UNIX_EPOCH + Duration::from_millis(millis)
+            let millis = text.parse().ok().map(Duration::from_millis);
+            millis
+                .and_then(|millis| UNIX_EPOCH.checked_add(millis))
+                .ok_or_else(|| Refusal::bad("since is to be milliseconds since 1970"))?
         }
     };
     let samples = house.samples.lock();

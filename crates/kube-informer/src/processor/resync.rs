@@ -6,6 +6,8 @@ use tokio::time::Instant;
 
 /// Handlers are not resynced more often than this.
 const SHORTEST: Duration = Duration::from_secs(1);
+/// More than anybody waits for. What is longer cannot be added to every time.
+const LONGEST: Duration = Duration::from_hours(24 * 365);
 
 /// What a handler asked for, and when its time has come.
 #[derive(Debug, Clone)]
@@ -52,7 +54,7 @@ pub(super) struct Joined {
 
 impl CheckPeriod {
     pub(super) fn new(default: Duration) -> CheckPeriod {
-        let default = longer(default);
+        let default = within_reason(default);
         CheckPeriod {
             default,
             check: default,
@@ -71,7 +73,7 @@ impl CheckPeriod {
         now: Instant,
         handler: &str,
     ) -> Joined {
-        let asked = longer(asked.unwrap_or(self.default));
+        let asked = asked.map_or(self.default, within_reason);
         let mut lowered = None;
         if !asked.is_zero() && asked < self.check && !started {
             self.check = asked;
@@ -97,11 +99,12 @@ impl CheckPeriod {
     }
 }
 
-fn longer(period: Duration) -> Duration {
+/// Zero means never, and stays.
+fn within_reason(period: Duration) -> Duration {
     if period.is_zero() {
         period
     } else {
-        period.max(SHORTEST)
+        period.clamp(SHORTEST, LONGEST)
     }
 }
 

@@ -44,6 +44,8 @@ impl Default for Backoff {
 
 /// No wait is shorter, whatever the settings: nothing makes an informer ask in a tight loop.
 const SHORTEST: Duration = Duration::from_millis(50);
+/// No wait is longer, jitter included. It is more than anybody waits for, and can be added to every time.
+const LONGEST: Duration = Duration::from_hours(24 * 365);
 
 /// Where an informer stands in its waits.
 #[derive(Debug)]
@@ -84,6 +86,7 @@ impl Waits {
             .min(settings.cap);
         let jitter = base.as_secs_f64() * settings.jitter.max(0.0) * random.f64();
         base.saturating_add(Duration::try_from_secs_f64(jitter).unwrap_or_default())
+            .min(LONGEST)
     }
 }
 
@@ -173,7 +176,7 @@ mod tests {
         let mut waits = Waits::new(odd);
         let mut random = fastrand::Rng::with_seed(1);
         for _ in 0..3 {
-            assert_eq!(waits.failed(Instant::now(), &mut random), Duration::MAX);
+            assert_eq!(waits.failed(Instant::now(), &mut random), super::LONGEST);
         }
     }
 }

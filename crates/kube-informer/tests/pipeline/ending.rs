@@ -1,6 +1,7 @@
 //! Ends that nobody asked for, and lives beside others.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{HandlerOptions, SharedInformer};
@@ -66,6 +67,24 @@ async fn contract_12_an_informer_whose_cache_cannot_be_written_stops() {
         timeout(LONG, informer.shutdown()).await.unwrap();
         no_task_is_left().await;
     }
+}
+
+/// Contract 12: the task that checks does not die of its period.
+#[tokio::test(start_paused = true)]
+async fn contract_12_the_next_check_may_be_as_far_away_as_users_like() {
+    let log = Log::default();
+    // A second subscriber keeps tracing from remembering the answer of another test's thread for this one.
+    let _second = tracing::Dispatch::new(Log::default());
+    let _logging = tracing::subscriber::set_default(log.clone());
+    let server = Server::with(&["a/n"]);
+    let informer = server.builder().check_consistency(Duration::MAX).build();
+    informer.start().unwrap();
+    informer.wait_for_sync(LONG).await.unwrap();
+    tokio::time::sleep(LONG).await;
+    let status = informer.status();
+    assert_eq!((status.checks, status.unchecked), (0, 0));
+    informer.shutdown().await;
+    assert_eq!(log.lines(), [""; 0]);
 }
 
 /// A long list goes its own way into the cache, and is a list as any other.

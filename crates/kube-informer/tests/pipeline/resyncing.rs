@@ -101,6 +101,31 @@ async fn without_a_period_of_the_informer_there_are_none() {
     informer.shutdown().await;
 }
 
+/// Contract 12: a period of the user's may be as long as it likes.
+#[tokio::test(start_paused = true)]
+async fn contract_12_a_period_without_end_is_a_resync_that_does_not_come() {
+    let for_ever = || HandlerOptions::new().never_blocks().resync(Duration::MAX);
+    let server = Server::with(&["a/n"]);
+    let informer = server.builder().resync(Duration::MAX).build();
+    let mut told = vec![
+        add(&informer, HandlerOptions::new().never_blocks()),
+        add(&informer, for_ever()),
+    ];
+    informer.start().unwrap();
+    informer.wait_for_sync(LONG).await.unwrap();
+    told.push(add(&informer, for_ever()));
+    sleep(SECOND).await;
+    assert_eq!(in_a_minute(&mut told).await, [0, 0, 0]);
+    informer.shutdown().await;
+
+    let informer = server.builder().resync(Duration::MAX).build();
+    let mut told = [add(&informer, for_ever()), add(&informer, every(2))];
+    informer.start().unwrap();
+    informer.wait_for_sync(LONG).await.unwrap();
+    assert_eq!(in_a_minute(&mut told).await, [0, 30], "others have theirs");
+    informer.shutdown().await;
+}
+
 /// A resync asks the server nothing.
 #[tokio::test(start_paused = true)]
 async fn a_resync_repeats_the_cache_to_those_who_asked() {

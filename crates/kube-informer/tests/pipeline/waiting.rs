@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use futures::FutureExt;
-use kube_informer::{Error, StatusError, Version, together};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_informer::{Backoff, Error, Event, State, StatusError, Version, together};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::scripted::Server;
@@ -144,6 +145,43 @@ async fn a_version_can_be_waited_for() {
         .wait_for_version("5", LONG)
         .await
         .expect("reached is reached");
+}
+
+/// Contract 12: whoever says for ever means it, and nothing breaks.
+#[tokio::test(start_paused = true)]
+async fn contract_12_one_may_wait_for_ever() {
+    let server = Server::with(&["a/n"]);
+    let informer = server.informer();
+    let registration = informer.add_handler(|_: Event<ConfigMap>| {}).unwrap();
+    informer.start().unwrap();
+    informer.wait_for_sync(Duration::MAX).await.unwrap();
+    registration.wait_for_sync(Duration::MAX).await.unwrap();
+    let version = server.put("a/n", "changed");
+    informer.wait_for_version(version, Duration::MAX).await.unwrap();
+    let written = informer.lister().namespace("a").get("n").unwrap();
+    informer.wait_for_write(&*written, Duration::MAX).await.unwrap();
+    informer.shutdown().await;
+}
+
+/// Contract 12: the informer waits for as long as it was told to, and stops when it is told to.
+#[tokio::test(start_paused = true)]
+async fn contract_12_waits_between_requests_may_be_as_long_as_users_like() {
+    let server = Server::new();
+    server.fail_lists(Some(forbidden()));
+    let for_ever = Backoff {
+        initial: Duration::MAX,
+        cap: Duration::MAX,
+        reset: Duration::MAX,
+        ..Backoff::default()
+    };
+    let builder = server.builder().watch_timeout(Duration::MAX);
+    let informer = builder.backoff(for_ever).build();
+    informer.start().unwrap();
+    sleep(24 * 3_600 * SECOND).await;
+    assert_eq!((informer.state(), server.lists()), (State::Running, 1));
+    let next = informer.status().next_attempt_in.expect("it waits");
+    assert!(next > 300 * 24 * 3_600 * SECOND, "{next:?}");
+    timeout(LONG, informer.shutdown()).await.unwrap();
 }
 
 #[tokio::test]
