@@ -150,7 +150,10 @@ impl SharedInformerFactory {
             builder = builder.cluster_scoped();
         }
         let made = self.shared.plan.apply(&id, builder).build();
-        self.shared.registry.lock().get_or_insert(id, made)
+        let kept = self.shared.registry.lock().get_or_insert(id, &made);
+        // Nor is it dropped there, if another was faster: what the options hold is the user's.
+        drop(made);
+        kept
     }
 
     /// Starts every informer that was asked for and does not run yet. Call it again after asking for more. After
@@ -160,7 +163,8 @@ impl SharedInformerFactory {
     /// Outside of a tokio runtime.
     #[doc(alias = "StartWithContext")]
     pub fn start(&self) {
-        for member in self.shared.registry.lock().open_members() {
+        let members: Vec<_> = self.shared.registry.lock().open_members().cloned().collect();
+        for member in members {
             if member.state() == State::New {
                 member.start();
             }

@@ -47,14 +47,14 @@ impl Registry {
     pub(super) fn get_or_insert<K: Kind>(
         &mut self,
         id: KindId,
-        made: SharedInformer<K>,
+        made: &SharedInformer<K>,
     ) -> SharedInformer<K> {
         if let Some(known) = self.get(&id) {
             return known;
         }
         self.places.insert(id, self.members.len());
         self.members.push(Arc::new(made.clone()));
-        made
+        made.clone()
     }
 
     pub(super) fn members(&self) -> impl Iterator<Item = &Arc<dyn Member>> {

@@ -33,8 +33,8 @@ impl<K> Hooks<K> {
     pub(super) fn set_transform<E: std::fmt::Display>(
         &mut self,
         transform: impl Fn(&mut K) -> Result<(), E> + Send + Sync + 'static,
-    ) {
-        self.transform = Some(Transform::new(transform));
+    ) -> Option<Transform<K>> {
+        self.transform.replace(Transform::new(transform))
     }
 }
 
@@ -103,9 +103,17 @@ impl<K: Kind> Intake<K> {
     }
 
     fn remember(&self, error: &Error) {
-        let mut errors = self.last_errors.lock();
-        errors.retain(|other| other.resource() != error.resource());
-        errors.push(error.clone());
+        let old = {
+            let mut errors = self.last_errors.lock();
+            let place = errors
+                .iter()
+                .position(|other| other.resource() == error.resource());
+            let old = place.map(|place| errors.remove(place));
+            errors.push(error.clone());
+            old
+        };
+        // There may be one of the user's in it.
+        drop(old);
     }
 
     /// The last error in one of these namespaces, or the last of all where there are none of them.

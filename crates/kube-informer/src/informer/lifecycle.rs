@@ -116,10 +116,12 @@ impl<K: Kind> SharedInformer<K> {
 
     fn begin(&self) -> Result<Running<K>, Error> {
         let runtime = Handle::current();
-        let mut lifecycle = self.shared.lifecycle.lock();
-        lifecycle.before_start().map_err(|problem| self.error(problem))?;
-        lifecycle.0 = State::Running;
-        self.shared.intake.start();
+        {
+            let mut lifecycle = self.shared.lifecycle.lock();
+            lifecycle.before_start().map_err(|problem| self.error(problem))?;
+            lifecycle.0 = State::Running;
+            self.shared.intake.start();
+        }
         let measures = &self.shared.intake.measures;
         measures.started.set_once(&measures.clock, Instant::now());
         if planted::is(Bug::LeaveTaskBehind) {

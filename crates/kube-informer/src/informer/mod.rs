@@ -193,7 +193,8 @@ impl<K: Kind> SharedInformer<K> {
         });
         let errors = {
             let mut writer = self.shared.writer.lock();
-            writer.add_index(Arc::clone(&name), function)?;
+            // If it is refused, the function is dropped when the writer is free again.
+            writer.add_index(Arc::clone(&name), Arc::clone(&function) as _)?;
             let errors = writer.publish();
             writer.clear_away();
             errors
@@ -300,7 +301,7 @@ impl<K: Kind> SharedInformer<K> {
         &self,
         handler: impl Fn(&Error) + Send + Sync + 'static,
     ) -> Result<(), Error> {
-        self.before_start(|hooks| hooks.error_handler = Some(Arc::new(handler)))
+        self.before_start(|hooks| hooks.error_handler.replace(Arc::new(handler)))
     }
 
     /// Sets a function that changes every object before it comes into the cache, once. The last one set counts.
@@ -333,10 +334,15 @@ impl<K: Kind> SharedInformer<K> {
         Arc::as_ptr(&self.shared).addr()
     }
 
-    fn before_start(&self, set: impl FnOnce(&mut Hooks<K>)) -> Result<(), Error> {
-        let lifecycle = self.shared.lifecycle.lock();
-        lifecycle.before_start().map_err(|problem| self.error(problem))?;
-        set(&mut self.shared.intake.hooks.lock());
+    /// Sets something. What it takes the place of is dropped when no lock is held any more: it is the user's, and may ask
+    /// this informer something then.
+    fn before_start<Old>(&self, set: impl FnOnce(&mut Hooks<K>) -> Old) -> Result<(), Error> {
+        let old = {
+            let lifecycle = self.shared.lifecycle.lock();
+            lifecycle.before_start().map_err(|problem| self.error(problem))?;
+            set(&mut self.shared.intake.hooks.lock())
+        };
+        drop(old);
         Ok(())
     }
 

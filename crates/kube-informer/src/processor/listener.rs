@@ -145,7 +145,8 @@ impl<K: Kind> Listener<K> {
         })
     }
 
-    /// Starts the task that calls the handler.
+    /// Starts the task that calls the handler. A runtime that is at its end drops it instead, so this is for places where
+    /// no lock is held.
     pub(super) fn run(self: &Arc<Self>, runtime: &Handle) {
         let Some(runner) = self.runner.lock().take() else {
             return;
@@ -217,13 +218,18 @@ impl<K: Kind> Listener<K> {
     }
 
     /// Ends it at once: nothing more is delivered, except to a handler that is running.
+    ///
+    /// What it lets go of, it drops under no lock: a handler may remove itself when it is dropped, and to free a long backlog
+    /// takes a while, for which whoever pushes need not wait.
     pub(super) fn leave(&self) {
         self.removed.raise();
         if !planted::is(Bug::TellRemoved) {
-            self.queue.lock().clear();
+            let cleared = self.queue.lock().clear();
+            drop(cleared);
         }
         // A handler whose task never began will never run, and a stream has none.
-        if self.runner.lock().take().is_some() || self.is_stream {
+        let never_ran = self.runner.lock().take();
+        if never_ran.is_some() || self.is_stream {
             self.ended();
         }
         self.ready.wake();

@@ -125,14 +125,14 @@ impl<K: Kind> Processor<K> {
     ) -> Result<Arc<Listener<K>>, Error> {
         let name = options.name.unwrap_or_else(|| type_name.to_owned());
         let mut gate = self.gate.lock();
-        let started = match gate.state {
+        let runtime = match &gate.state {
             State::Stopped => return Err(Error::new(Problem::Stopped)),
-            State::Running(_) => true,
-            State::New => false,
+            State::Running(runtime) => Some(runtime.clone()),
+            State::New => None,
         };
         let joined = gate
             .check_period
-            .join(options.resync, started, Instant::now(), &name);
+            .join(options.resync, runtime.is_some(), Instant::now(), &name);
         if let Some(check) = joined.lowered {
             for listener in &*gate.listeners {
                 listener.resync.lock().set_check_period(check);
@@ -152,7 +152,8 @@ impl<K: Kind> Processor<K> {
         if planted::is(Bug::LoseLateJoinersEvent) && gate.filled {
             listener.miss_next();
         }
-        if let State::Running(runtime) = &gate.state {
+        drop(gate);
+        if let Some(runtime) = &runtime {
             listener.run(runtime);
         }
         Ok(listener)
@@ -173,11 +174,15 @@ impl<K: Kind> Processor<K> {
 
     /// Begins to call handlers.
     pub(crate) fn start(&self, runtime: Handle) {
-        let mut gate = self.gate.lock();
-        for listener in &*gate.listeners {
-            listener.run(&runtime);
+        let here = runtime.clone();
+        let listeners = {
+            let mut gate = self.gate.lock();
+            gate.state = State::Running(runtime);
+            Arc::clone(&gate.listeners)
+        };
+        for listener in &*listeners {
+            listener.run(&here);
         }
-        gate.state = State::Running(runtime);
     }
 
     /// Publishes a batch and tells every listener of it (contract 4: the store is first).

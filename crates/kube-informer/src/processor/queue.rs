@@ -240,9 +240,9 @@ impl<K> Queue<K> {
         self.resync.as_ref().map_or(0, |resync| resync.changed.len())
     }
 
-    /// Forgets everything, and how far it was.
-    pub(super) fn clear(&mut self) {
-        *self = Queue::new(false);
+    /// Forgets everything, and how far it was. What it held is given back, to be dropped where nobody waits.
+    pub(super) fn clear(&mut self) -> Queue<K> {
+        std::mem::replace(self, Queue::new(false))
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{Event, HandlerOptions, State};
 
+use crate::removing::{AtLast, returns};
 use crate::scripted::{Server, text};
 use crate::told::{LONG, recorder};
 
@@ -114,6 +115,46 @@ async fn an_index_function_that_fails_is_reported() {
     informer.wait_for_version(server.version(), LONG).await.unwrap();
     assert_eq!(index.get("good").len(), 1);
     informer.shutdown().await;
+}
+
+/// What is set in place of another, or refused, goes when the informer can be asked again.
+#[test]
+fn functions_may_ask_their_informer_when_they_are_dropped() {
+    returns(|| {
+        let informer = Server::new().informer();
+        let asked = Arc::new(AtomicUsize::new(0));
+        let ask = || {
+            let (informer, asked) = (informer.clone(), Arc::clone(&asked));
+            AtLast(move || {
+                let _ = (informer.state(), informer.status());
+                let _ = informer.index("number", |_: &ConfigMap| [1_u8]);
+                asked.fetch_add(1, Ordering::Relaxed);
+            })
+        };
+        let last = ask();
+        informer
+            .set_watch_error_handler(move |_| {
+                let _ = &last;
+            })
+            .unwrap();
+        informer.set_watch_error_handler(|_| {}).unwrap();
+        let last = ask();
+        informer
+            .set_transform(move |_| {
+                let _ = &last;
+            })
+            .unwrap();
+        informer.set_transform(|_| {}).unwrap();
+        let last = ask();
+        let refused = informer.index("number", move |_: &ConfigMap| {
+            {
+                let _ = &last;
+            };
+            [1_u8]
+        });
+        assert!(refused.unwrap_err().is_conflict());
+        assert_eq!(asked.load(Ordering::Relaxed), 3);
+    });
 }
 
 /// A name that panics when it is hashed, if it is a bad one.

@@ -19,6 +19,25 @@ async fn reach(informer: &SharedInformer<ConfigMap>, server: &Server) {
 
 type Slot = Arc<Mutex<Option<Registration>>>;
 
+/// Does something in a thread of its own: one that waits for itself fails the test and does not hold it up.
+pub(crate) fn returns(what: impl FnOnce() + Send + 'static) {
+    let (done, returned) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        what();
+        let _ = done.send(());
+    });
+    returned.recv_timeout(LONG).expect("it returns");
+}
+
+/// Does something when it is dropped.
+pub(crate) struct AtLast<F: FnMut()>(pub(crate) F);
+
+impl<F: FnMut()> Drop for AtLast<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
 /// It hears of the event in which it removes itself, and of none after it.
 #[tokio::test]
 async fn a_handler_may_remove_itself() {
@@ -78,6 +97,56 @@ async fn an_asynchronous_handler_may_wait_for_its_own_removal() {
         "once, and the handler itself is freed"
     );
     informer.shutdown().await;
+}
+
+/// A handler that removes itself when it is dropped, and looks at its informer then.
+fn guarded(informer: &SharedInformer<ConfigMap>) -> Registration {
+    let (slot, looked_at) = (Slot::default(), informer.clone());
+    let own = Arc::clone(&slot);
+    let guard = AtLast(move || {
+        let registration = own.lock().take();
+        if let Some(registration) = registration {
+            registration.remove();
+            let _ = (
+                registration.backlog(),
+                looked_at.state(),
+                looked_at.registrations(),
+            );
+        }
+    });
+    let handler = move |_: Event<ConfigMap>| {
+        let _ = &guard;
+    };
+    let registration = informer.add_handler(handler).unwrap();
+    *slot.lock() = Some(registration.clone());
+    registration
+}
+
+#[test]
+fn a_handler_that_never_ran_may_remove_itself_when_it_is_dropped() {
+    returns(|| {
+        let informer = Server::new().informer();
+        let registration = guarded(&informer);
+        registration.remove();
+        assert!(informer.registrations().is_empty());
+        assert!(registration.remove_and_wait().now_or_never().is_some());
+    });
+}
+
+/// A runtime that has ended drops whatever it is to run.
+#[test]
+fn a_handler_that_cannot_be_run_any_more_may_remove_itself_when_it_is_dropped() {
+    returns(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let ended = runtime.handle().clone();
+        drop(runtime);
+        let informer = Server::new().informer();
+        let registration = guarded(&informer);
+        let _inside = ended.enter();
+        informer.start().unwrap();
+        assert!(informer.registrations().is_empty() && informer.is_stopped());
+        assert!(registration.remove_and_wait().now_or_never().is_some());
+    });
 }
 
 /// Another handler is somebody else, and is waited for.
