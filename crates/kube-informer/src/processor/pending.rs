@@ -123,11 +123,11 @@ impl<K> Pendings<K> {
         self.by_key.len()
     }
 
-    pub(super) fn hashes(&self) -> impl Iterator<Item = u64> {
+    /// An entry of each object that waits.
+    pub(super) fn entries(&self) -> impl Iterator<Item = &Arc<Entry<K>>> {
         self.slots
             .iter()
-            .filter(|slot| slot.pending.is_some())
-            .map(|slot| slot.hash)
+            .filter_map(|slot| slot.pending.as_ref().and_then(Pending::entry))
     }
 
     /// Adds a change, or folds it into the one that waits.

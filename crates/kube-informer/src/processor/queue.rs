@@ -4,13 +4,15 @@
 //! Changes of one object that wait together become one (contract 3), so no more can wait than there are objects
 //! (contract 6). A resync repeats what the handler knows, and leaves out what waits for it anyway.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
+use hashbrown::hash_table::{self, HashTable};
 use tokio::time::Instant;
 
 use super::event::{Deleted, Event};
 use super::pending::Pendings;
+use crate::key::Key;
 use crate::object::{Entry, Object};
 use crate::planted::{self, Bug};
 use crate::store::{Change, Snapshot, Walk};
@@ -59,8 +61,12 @@ struct Resync<K> {
     /// What is repeated.
     snapshot: Snapshot<K>,
     /// Which of it has changed since, or waited to be told of already: its own changes say it.
-    changed: HashSet<u64>,
+    changed: Keys,
 }
+
+/// A set of keys with their hashes. Hashes alone would take one object for another: within a namespace they are of 32 bits.
+#[derive(Debug, Default)]
+struct Keys(HashTable<(u64, Key)>);
 
 impl<K> Queue<K> {
     pub(super) fn new(every_event: bool) -> Queue<K> {
@@ -130,10 +136,20 @@ impl<K> Queue<K> {
         if self.resync.is_some() || !matches!(self.initial, Initial::Done) {
             return;
         }
-        let changed = match &self.changes {
-            Changes::Coalesced(pendings) => pendings.hashes().collect(),
-            Changes::Every(changes) => changes.iter().map(|change| change.entry().hash()).collect(),
-        };
+        let mut changed = Keys::default();
+        match &self.changes {
+            Changes::Coalesced(pendings) => {
+                changed.reserve(pendings.len());
+                for entry in pendings.entries() {
+                    changed.insert(entry);
+                }
+            }
+            Changes::Every(changes) => {
+                for change in changes {
+                    changed.insert(change.entry());
+                }
+            }
+        }
         self.resync = Some(Resync {
             walk: Box::new(snapshot.walk()),
             snapshot: snapshot.clone(),
@@ -183,7 +199,7 @@ impl<K> Queue<K> {
                 self.resync = None;
                 return None;
             };
-            if !resync.changed.contains(&entry.hash()) {
+            if !resync.changed.contains(&entry) {
                 let object = Object::new(entry);
                 return Some(Event::Updated {
                     old: object.clone(),
@@ -237,7 +253,7 @@ impl<K> Queue<K> {
     /// How many objects the resync that is going on leaves out.
     #[cfg(test)]
     pub(super) fn left_out(&self) -> usize {
-        self.resync.as_ref().map_or(0, |resync| resync.changed.len())
+        self.resync.as_ref().map_or(0, |resync| resync.changed.0.len())
     }
 
     /// Forgets everything, and how far it was. What it held is given back, to be dropped where nobody waits.
@@ -246,11 +262,32 @@ impl<K> Queue<K> {
     }
 }
 
+impl Keys {
+    fn reserve(&mut self, more: usize) {
+        self.0.reserve(more, |(hash, _)| *hash);
+    }
+
+    fn insert<K>(&mut self, entry: &Entry<K>) {
+        let place = self.0.entry(entry.hash(), is_of(entry), |(hash, _)| *hash);
+        if let hash_table::Entry::Vacant(place) = place {
+            place.insert((entry.hash(), entry.key().clone()));
+        }
+    }
+
+    fn contains<K>(&self, entry: &Entry<K>) -> bool {
+        self.0.find(entry.hash(), is_of(entry)).is_some()
+    }
+}
+
+fn is_of<K>(entry: &Entry<K>) -> impl Fn(&(u64, Key)) -> bool {
+    |(hash, key)| *hash == entry.hash() && key == entry.key()
+}
+
 impl<K> Resync<K> {
     /// Objects that came later are not in the snapshot, and noting them would have no bound.
     fn leave_out(&mut self, entry: &Entry<K>) {
         if self.snapshot.get_entry(entry.key()).is_some() {
-            self.changed.insert(entry.hash());
+            self.changed.insert(entry);
         }
     }
 }

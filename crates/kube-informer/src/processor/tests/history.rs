@@ -272,6 +272,42 @@ fn objects_whose_hashes_collide_are_still_told_apart() {
     }
 }
 
+/// Two hundred objects share four hashes, and those of one hash are left out for nobody but themselves.
+#[test]
+fn a_resync_leaves_out_what_has_changed_and_nothing_that_only_collides_with_it() {
+    for every_event in [false, true] {
+        let mut cache = Cache::new(Seed::colliding(1, 3));
+        let names: Vec<Key> = (0..200).map(|n| key(&format!("a/n{n}"))).collect();
+        for name in &names {
+            cache.upsert(tagged(name, 1, 1, &[]));
+        }
+        cache.publish();
+        let mut queue = Queue::new(every_event);
+        queue.begin(&cache.store.snapshot());
+        while queue.pop().is_some() {}
+        let change = |cache: &mut Cache<ConfigMap>, queue: &mut Queue<ConfigMap>, names: &[Key], version| {
+            for change in names
+                .iter()
+                .flat_map(|name| cache.upsert(tagged(name, version, 1, &[])))
+            {
+                queue.push(&change);
+            }
+            cache.publish();
+        };
+        // Some wait when it begins, and some change while it goes on, the first ones again.
+        change(&mut cache, &mut queue, &names[..20], 2);
+        queue.resync(&cache.store.snapshot());
+        change(&mut cache, &mut queue, &names[10..30], 3);
+        assert_eq!(queue.left_out(), 30);
+
+        let events: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
+        let resynced = events.iter().filter(|event| event.is_resync());
+        let resynced: BTreeSet<_> = resynced.map(|event| event.key().clone()).collect();
+        let unchanged: BTreeSet<_> = names[30..].iter().cloned().collect();
+        assert_eq!(resynced, unchanged);
+    }
+}
+
 /// A stuck handler and objects that come and go under ever new names: nothing grows, also in the middle of a resync.
 #[test]
 fn contract_6_churn_beside_a_stuck_handler_leaves_nothing() {
