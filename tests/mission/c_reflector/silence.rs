@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kube_embedded::{Fault, On};
 use mission::TestServer;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use crate::scene::Scene;
 
@@ -13,11 +13,12 @@ use crate::scene::Scene;
 async fn c6_silence_of_a_server_that_sends_bookmarks_is_noticed_after_minutes() {
     let (server, mut scene) = Scene::paused(|informer| informer).await;
     scene.make("a").await;
-    // The object and the bookmark of the stream come, and then nothing.
+    // The object, the bookmark of the stream and the one of the first minute come, and then nothing.
     server
         .faults()
-        .add(On::watch("configmaps").once(), Fault::SilenceAfterEvents(2));
+        .add(On::watch("configmaps").once(), Fault::SilenceAfterEvents(3));
     scene.start().await;
+    sleep(Duration::from_secs(70)).await;
     let begin = Instant::now();
     scene.change("a", "2").await;
     let error = scene.error().await;
