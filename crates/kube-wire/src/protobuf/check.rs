@@ -4,10 +4,10 @@ use std::sync::OnceLock;
 
 use super::decode::{VALUES, VALUES_PER_BYTE};
 use super::error::Reason;
-use super::forms::{double, int_or_string, only_field, quantity, time_of};
+use super::forms::{double, int_or_string, moment, only_field, quantity};
 use super::read::{Content, Fields};
-use super::{Envelope, Error, MAGIC, MAX_DEPTH, Schema};
-use crate::table::{self, Container, Field, Kind, MessageId, Omitted, Table};
+use super::{Envelope, Error, MAGIC, MAX_DEPTH, Schema, time};
+use crate::table::{self, Container, Field, Kind, MessageId, Omitted, Shape, Table};
 
 impl Schema {
     /// Reads a message to its last field and keeps nothing of it.
@@ -54,7 +54,8 @@ struct Checker {
 }
 
 impl Checker {
-    fn message(&mut self, id: MessageId, message: &[u8], depth: usize) -> Result<(), Error> {
+    /// Tells whether there is any field that is known.
+    fn message(&mut self, id: MessageId, message: &[u8], depth: usize) -> Result<bool, Error> {
         if depth >= MAX_DEPTH {
             return Err(Reason::TooDeep.into());
         }
@@ -84,7 +85,7 @@ impl Checker {
             self.absent(field, depth)
                 .map_err(|error| error.in_field(field.name))?;
         }
-        Ok(())
+        Ok(seen != 0)
     }
 
     fn field(&mut self, field: &Field, content: Content<'_>, depth: usize) -> Result<(), Error> {
@@ -122,13 +123,14 @@ impl Checker {
             Kind::String | Kind::Bytes => content.bytes().map(|_| ()),
             Kind::Bool | Kind::Int32 | Kind::Int64 => content.varint().map(|_| ()),
             Kind::Double => double(content.double()?).map(|_| ()),
-            Kind::Time | Kind::MicroTime => match time_of(content.bytes()?, kind == Kind::MicroTime)? {
-                Some(_) => Ok(()),
+            Kind::Time | Kind::MicroTime => match moment(content.bytes()?, kind == Kind::MicroTime)? {
+                Some((time::FIRST..=time::LAST, _)) => Ok(()),
+                Some(_) => Err(Error::invalid("a time is too far away for some types")),
                 None => absent_value(field),
             },
             Kind::Quantity => quantity(content.bytes()?).map(|_| ()),
             Kind::IntOrString => int_or_string(content.bytes()?).map(|_| ()),
-            Kind::Message(id) => self.message(id, content.bytes()?, depth + 1),
+            Kind::Message(id) => self.inner(field, id, content.bytes()?, depth),
             Kind::Json => match only_field(content.bytes()?)? {
                 None | Some(b"") => Ok(()),
                 Some(raw) if raw.starts_with(MAGIC) => {
@@ -136,7 +138,7 @@ impl Checker {
                     let (api_version, kind) = (envelope.api_version, envelope.kind);
                     let id = self.table.kind(api_version, kind);
                     let id = id.ok_or_else(|| Error::unknown_kind(api_version, kind))?;
-                    self.message(id, envelope.raw, depth + 1)
+                    self.message(id, envelope.raw, depth + 1).map(|_| ())
                 }
                 // What is ignored is not looked at as closely, and embedded JSON is rare.
                 Some(raw) => match serde_json::from_slice::<serde_json::Value>(raw) {
@@ -150,9 +152,18 @@ impl Checker {
     /// A value of which the wire has nothing, and which is printed all the same.
     fn absent(&mut self, field: &Field, depth: usize) -> Result<(), Error> {
         match field.kind {
-            Kind::Message(id) if !field.pointer => self.message(id, b"", depth + 1),
+            Kind::Message(id) if !field.pointer => self.inner(field, id, b"", depth),
             _ => absent_value(field),
         }
+    }
+
+    fn inner(&mut self, field: &Field, id: MessageId, message: &[u8], depth: usize) -> Result<(), Error> {
+        let holds_something = self.message(id, message, depth + 1)?;
+        // It is `null` in JSON, which only those take that can be without it.
+        if !holds_something && !field.pointer && self.table.message(id).shape == Shape::SchemaOrList {
+            return Err(Error::invalid("a schema or a list is missing"));
+        }
+        Ok(())
     }
 }
 

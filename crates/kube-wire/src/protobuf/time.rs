@@ -5,6 +5,13 @@ use std::ops::Range;
 /// Go's zero time, which means that there is no time: 0001-01-01T00:00:00Z.
 pub(super) const ZERO: i64 = -62_135_596_800;
 
+/// The first second of the year 0.
+pub(super) const FIRST: i64 = -62_167_219_200;
+
+/// The last second that every type has: 9999-12-30T22:00:00Z, after which some would be in the year 10000 in zones that are
+/// far to the east.
+pub(super) const LAST: i64 = 253_402_207_200;
+
 const DAY: i64 = 86_400;
 /// Days from 0000-03-01, where the leap years' cycle of 400 years begins, to 1970-01-01.
 const DAYS_TO_EPOCH: i64 = 719_468;

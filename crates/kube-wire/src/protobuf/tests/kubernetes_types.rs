@@ -3,12 +3,17 @@
 use std::fmt::Debug;
 
 use k8s_openapi::Resource;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde::de::DeserializeOwned;
+use serde_json::json;
 
-use super::super::Schema;
+use super::super::write::Writer;
+use super::super::{Envelope, Schema, encode};
 use super::random::Maker;
 use super::typed::reference;
 use crate::Skip;
+use crate::table::table;
 
 /// An object is the same whether it came as JSON or as protobuf.
 fn is_the_same_in_both<K: Resource + DeserializeOwned + PartialEq + Debug>() {
@@ -65,6 +70,78 @@ fn what_is_good_can_be_read<K: Resource + DeserializeOwned>() {
         }
     }
     assert!(good > 0, "nothing of {} was found to be good", K::KIND);
+}
+
+#[test]
+fn a_time_that_is_too_late_for_some_types_is_not_found_to_be_good() {
+    let schema = Schema::of("coordination.k8s.io/v1", "Lease").unwrap();
+    for (time, is_good) in [
+        ("9999-12-30T22:00:00.999999Z", true),
+        ("9999-12-30T22:00:01.000000Z", false),
+        ("9999-12-31T23:59:59.000000Z", false),
+        ("0000-01-01T00:00:00.000000Z", true),
+    ] {
+        let lease = json!({
+            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "a"}, "spec": {"renewTime": time},
+        });
+        let bytes = encode(&lease).unwrap();
+        let message = Envelope::parse(&bytes).unwrap().raw;
+        assert_eq!(schema.check(message).is_ok(), is_good, "{time}");
+        assert_eq!(
+            schema.decode::<Lease>(message, &Skip::nothing()).is_ok(),
+            is_good,
+            "{time}"
+        );
+    }
+}
+
+/// A definition of one version that has this schema.
+fn definition(schema: &[u8]) -> Vec<u8> {
+    let mut writer = Writer::default();
+    writer.bytes_field(1, schema);
+    for number in [4, 7, 2] {
+        writer.close_since(number, 0);
+    }
+    writer.finish()
+}
+
+#[test]
+fn a_schema_that_is_nothing_is_not_found_to_be_good_where_there_has_to_be_one() {
+    let schema = Schema::of("apiextensions.k8s.io/v1", "CustomResourceDefinition").unwrap();
+    // 24 is `items`, which may be missing; 32 is `dependencies`, by name.
+    let items = definition(b"\xc2\x01\x00");
+    let [nothing, empty, text] = [
+        &b"\x82\x02\x03\x0a\x01a"[..],
+        b"\x82\x02\x05\x0a\x01a\x12\x00",
+        b"\x82\x02\x08\x0a\x01a\x12\x03\x12\x01b",
+    ]
+    .map(definition);
+    for (message, is_good) in [(items, true), (nothing, false), (empty, false), (text, true)] {
+        let read = schema.decode::<CustomResourceDefinition>(&message, &Skip::nothing());
+        assert_eq!(read.is_ok(), is_good, "{message:?}");
+        assert_eq!(schema.check(&message).is_ok(), is_good, "{message:?}");
+    }
+}
+
+#[test]
+fn definitions_that_are_good_can_be_read_whatever_their_schemas_are() {
+    let schema = Schema::of("apiextensions.k8s.io/v1", "CustomResourceDefinition").unwrap();
+    let name = "k8s.io.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
+    let id = table().message_named(name).unwrap();
+    let mut good = 0;
+    for messy in [false, true] {
+        let mut maker = Maker::new(23, messy);
+        for _ in 0..300 {
+            let message = definition(&maker.message(id, 3));
+            if schema.check(&message).is_ok() {
+                good += 1;
+                if let Err(error) = schema.decode::<CustomResourceDefinition>(&message, &Skip::nothing()) {
+                    panic!("{message:?} cannot be read: {error}");
+                }
+            }
+        }
+    }
+    assert!(good > 100, "only {good} were found to be good");
 }
 
 macro_rules! kinds {

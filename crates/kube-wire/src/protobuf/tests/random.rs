@@ -104,9 +104,11 @@ impl Maker {
                 return field;
             }
             Kind::Bytes => (0..self.random.usize(0..5)).map(|_| self.random.u8(..)).collect(),
-            Kind::Time | Kind::MicroTime => match self.random.u8(0..4) {
-                0 => Vec::new(),
-                1 => varint(1, (-62_135_596_800_i64).cast_unsigned()),
+            Kind::Time | Kind::MicroTime => match self.random.u8(0..16) {
+                0..4 => Vec::new(),
+                4..8 => varint(1, (-62_135_596_800_i64).cast_unsigned()),
+                // The last two days of the year 9999, which not all types have.
+                8 => varint(1, self.random.u64(253_402_128_000..253_402_300_800)),
                 _ => [
                     varint(1, self.random.u64(0..4_000_000_000)),
                     varint(2, self.random.u64(0..1_000_000_000)),
