@@ -108,7 +108,6 @@ impl Schema {
         // A type may refuse what it is shown, as one that wants an address refuses other text. Then it is shown the same
         // without that, until it has seen all the rest.
         for _ in 0..MOST_REFUSALS {
-            talk.path.borrow_mut().clear();
             let root = Shown {
                 talk: &talk,
                 what: What::Root(self.id),
@@ -152,7 +151,6 @@ impl Talk {
     /// Leaves out what was refused: where it was read last, or what that is in if it was left out before. False if there
     /// is nothing left.
     fn leave_out_last(&self) -> bool {
-        self.around.borrow_mut().clear();
         let mut last = self.last.borrow_mut();
         while !last.is_empty() {
             if self.refused.borrow_mut().insert(last.clone()) {
@@ -182,11 +180,13 @@ impl Talk {
 
     /// Reads one step further in.
     fn inside<T>(&self, step: &'static str, read: impl FnOnce() -> Result<T, Refused>) -> Result<T, Refused> {
+        let outside = self.path.borrow().len();
         self.path.borrow_mut().push(step);
         self.last.borrow_mut().clone_from(&self.path.borrow());
-        let read = read()?;
-        self.path.borrow_mut().pop();
-        Ok(read)
+        let read = read();
+        // Also after a refusal: the type may forgive it and read on.
+        self.path.borrow_mut().truncate(outside);
+        read
     }
 }
 
@@ -271,14 +271,15 @@ impl<'t> Shown<'t> {
             }
         }
         fields.retain(|(name, _)| !self.talk.is_refused(name));
+        let around = self.talk.around.borrow().len();
         self.talk.around.borrow_mut().push(id);
         let shown = visitor.visit_map(Members {
             talk: self.talk,
             fields: fields.into_iter(),
             next: None,
-        })?;
-        self.talk.around.borrow_mut().pop();
-        Ok(shown)
+        });
+        self.talk.around.borrow_mut().truncate(around);
+        shown
     }
 }
 

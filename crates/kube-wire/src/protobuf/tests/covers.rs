@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::num::NonZeroI64;
 
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceValidation,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::super::Schema;
@@ -203,4 +204,67 @@ fn what_a_type_never_asks_for_is_unwanted() {
     // What makes an object known is always wanted.
     let unwanted = schema.unwanted::<With<Containers<SmallContainer>>>();
     assert!(unwanted.skips(&["metadata", "labels"]) && !unwanted.skips(&["metadata", "uid"]));
+}
+
+#[derive(Deserialize)]
+#[expect(dead_code, reason = "it is only asked what it wants")]
+struct Forgiving {
+    spec: ForgivingSpec,
+    metadata: Named,
+}
+
+#[derive(Deserialize)]
+#[expect(dead_code, reason = "it is only asked what it wants")]
+struct ForgivingSpec {
+    template: Template,
+}
+
+#[derive(Deserialize)]
+#[expect(dead_code, reason = "it is only asked what it wants")]
+struct Template {
+    #[serde(deserialize_with = "or_none")]
+    spec: Option<Unprivileged>,
+    metadata: Annotated,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(dead_code, reason = "it is only asked what it wants")]
+struct Unprivileged {
+    security_context: User,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(dead_code, reason = "it is only asked what it wants")]
+struct User {
+    run_as_user: NonZeroI64,
+}
+
+#[derive(Deserialize)]
+#[expect(dead_code, reason = "it is only asked what it wants")]
+struct Annotated {
+    annotations: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[expect(dead_code, reason = "it is only asked what it wants")]
+struct Named {
+    name: String,
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "serde wants it so")]
+fn or_none<'de, D: Deserializer<'de>, T: Deserialize<'de>>(value: D) -> Result<Option<T>, D::Error> {
+    Ok(T::deserialize(value).ok())
+}
+
+#[test]
+fn a_type_that_forgives_a_refusal_loses_nothing_that_it_wants() {
+    let schema = Schema::of("apps/v1", "Deployment").unwrap();
+    assert!(schema.covers::<Forgiving>());
+    let unwanted = schema.unwanted::<Forgiving>();
+    assert!(!unwanted.skips(&["spec", "template", "metadata", "annotations"]));
+    assert!(unwanted.skips(&["spec", "template", "metadata", "labels"]));
+    assert!(unwanted.skips(&["metadata", "annotations"]));
+    assert!(unwanted.skips(&["spec", "template", "spec", "volumes"]));
 }
