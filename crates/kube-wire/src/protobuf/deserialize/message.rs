@@ -168,23 +168,15 @@ impl<'de, 'x> Message<'de, 'x> {
         value
     }
 
-    /// Takes the values of the list that was read last with it, for those who outlive the message.
+    /// Takes the values of the list that was read last with it, for those who outlive the message; none if they were not
+    /// gathered.
     pub(super) fn into_elements(self) -> Option<Source<'de, 'x>> {
-        if let Some(careful) = self.careful
-            && let Careful {
-                mut frames,
-                field: Some(range),
-            } = *careful
-        {
-            let mut found = frames.pop()?.found;
-            found.truncate(range.end);
-            found.drain(..range.start);
-            return Some(Source::many(found.into()));
-        }
-        match self.value.held {
-            Held::List(Repeated::Run(run)) => Some(Source::Run(run)),
-            _ => None,
-        }
+        let Careful { mut frames, field } = *self.careful?;
+        let range = field?;
+        let mut found = frames.pop()?.found;
+        found.truncate(range.end);
+        found.drain(..range.start);
+        Some(Source::many(found.into()))
     }
 
     fn check_depth(&self) -> Result<(), Error> {

@@ -233,6 +233,7 @@ impl<'de, 'x> Value<'de, 'x> {
         let within = message.keep_all();
         let mut allows = false;
         let mut schema = None;
+        let mut elements = None;
         while let Some(field) = message.advance()? {
             let inner = Value {
                 kind: field.kind,
@@ -241,6 +242,11 @@ impl<'de, 'x> Value<'de, 'x> {
                 ..*self
             };
             if field.container == Container::List {
+                if let Some(Held::List(Repeated::Run(run))) = message.value_in_order().map(|list| list.held) {
+                    // More of it may come after something else, and whatever comes has to be right.
+                    elements = Some(inner.elements(Source::Run(run)));
+                    continue;
+                }
                 return match message.into_elements() {
                     Some(source) => Ok(Form::Elements(inner.elements(source))),
                     None => Ok(Form::Plain(Plain::Null)),
@@ -256,6 +262,9 @@ impl<'de, 'x> Value<'de, 'x> {
                 }
                 _ => {}
             }
+        }
+        if let Some(elements) = elements {
+            return Ok(Form::Elements(elements));
         }
         Ok(match (schema, shape) {
             (Some(schema), _) => schema,

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::super::write::Writer;
 use super::super::{Envelope, Error, Schema};
 use super::random::Maker;
 use crate::Skip;
@@ -62,6 +63,55 @@ fn what_does_not_count_any_more_has_to_be_right_also_before_something_empty() {
     let schema = Schema::of("v1", "Pod").unwrap();
     assert!(schema.decode::<Value>(&message, &Skip::nothing()).is_err());
     agrees(schema, &message);
+}
+
+/// A message with these fields, in this order.
+fn message(fields: &[(u16, &[u8])]) -> Vec<u8> {
+    let mut writer = Writer::default();
+    // It writes from the end.
+    for (number, content) in fields.iter().rev() {
+        writer.bytes_field(*number, content);
+    }
+    writer.finish()
+}
+
+#[test]
+fn a_message_that_stands_for_a_list_is_read_to_its_end() {
+    let request = Schema::of("certificates.k8s.io/v1", "CertificateSigningRequest").unwrap();
+    let signing = |extra: &[u8]| message(&[(2, &message(&[(6, &message(&[(1, b"k"), (2, extra)]))]))]);
+    let newer_between = message(&[(1, b"a"), (9, b""), (1, b"b")]);
+    let found: Value = request
+        .decode(&signing(&newer_between), &Skip::nothing())
+        .unwrap();
+    assert_eq!(found["spec"]["extra"]["k"], serde_json::json!(["a", "b"]));
+    let garbage_after = [&message(&[(1, b"a")])[..], b"\x0f\xff\xff"].concat();
+    assert!(
+        request
+            .decode::<Value>(&signing(&garbage_after), &Skip::nothing())
+            .is_err()
+    );
+    for extra in [newer_between, garbage_after] {
+        agrees(request, &signing(&extra));
+    }
+
+    let definition = Schema::of("apiextensions.k8s.io/v1", "CustomResourceDefinition").unwrap();
+    let defining =
+        |schema: &[u8]| message(&[(2, &message(&[(7, &message(&[(4, &message(&[(1, schema)]))]))]))]);
+    let title = message(&[(5, b"t")]);
+    for alternative in [
+        message(&[(2, &title), (9, b""), (2, b"")]),
+        message(&[(2, &title), (1, &title), (2, b"")]),
+        message(&[(2, &title), (1, &title)]),
+        message(&[(1, &title), (2, &title)]),
+        // A number where there should be a schema.
+        [&message(&[(2, b"")])[..], b"\x08\x01"].concat(),
+        [&message(&[(2, b"")])[..], b"\x0f"].concat(),
+    ] {
+        // 24 is `items`, 32 is `dependencies`, by name.
+        agrees(definition, &defining(&message(&[(24, &alternative)])));
+        let dependency = message(&[(1, b"k"), (2, &alternative)]);
+        agrees(definition, &defining(&message(&[(32, &dependency)])));
+    }
 }
 
 #[test]
