@@ -120,9 +120,10 @@ impl Schema {
         let mut replaced: Vec<(Box<str>, Box<str>)> = Vec::new();
         for label in labels {
             let (key, value) = label?;
-            // The first of equal keys counts there.
-            replaced.insert(0, (key.into(), value.into()));
+            replaced.push((key.into(), value.into()));
         }
+        // The first of equal keys counts there.
+        replaced.reverse();
         Ok(selector.matches(&replaced[..]))
     }
 

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::Schema;
+use super::super::write::Writer;
 use super::random::Maker;
 use super::typed::{reference, schemas};
 use crate::Skip;
@@ -64,6 +65,23 @@ fn labels_that_are_not_text_are_matched_as_they_are_printed() {
     assert!(selects("a=b") && selects("a") && !selects("a!=b"));
     let labels: Vec<_> = schema.labels(message).map(|label| label.unwrap().1).collect();
     assert_eq!(labels, ["\u{fffd}", "b"]);
+}
+
+#[test]
+fn many_labels_that_are_not_text_are_matched_in_one_go() {
+    let schema = Schema::of("v1", "Pod").unwrap();
+    // a: b, any number of labels that are empty, \xff, a: c. To move all of them for each would take many minutes.
+    let metadata = [
+        &b"\x5a\x06\x0a\x01a\x12\x01b"[..],
+        &b"\x5a\x00".repeat(1_500_000),
+        b"\x5a\x03\x0a\x01\xff\x5a\x06\x0a\x01a\x12\x01c",
+    ]
+    .concat();
+    let mut writer = Writer::default();
+    writer.bytes_field(1, &metadata);
+    let message = writer.finish();
+    let selector: Selector = "a=c".parse().unwrap();
+    assert!(schema.matches(&message, &selector).unwrap());
 }
 
 #[test]
