@@ -68,8 +68,9 @@ pub const WATCH_MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf;stream=w
 /// What every object begins with.
 pub const MAGIC: &[u8] = b"k8s\0";
 
-/// How many messages may be in each other. The deepest that Kubernetes has are the schemas of custom resources.
-const MAX_DEPTH: usize = 100;
+/// How many messages may be in each other. The deepest that Kubernetes has are the schemas of custom resources: of these it is
+/// as many as the 127 levels of JSON give, and types that are made of them fit on the stack of a thread of tokio.
+const MAX_DEPTH: usize = 64;
 
 /// Whether objects of a kind can be read and written.
 ///

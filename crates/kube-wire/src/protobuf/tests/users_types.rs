@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
@@ -400,6 +401,40 @@ fn nesting_has_an_end_for_types_too() {
     assert!(nested(MAX_DEPTH - 5).is_ok());
     assert!(nested(MAX_DEPTH - 4).unwrap_err().is_over_limit());
     assert!(nested(100_000).unwrap_err().is_over_limit());
+}
+
+#[test]
+fn the_deepest_schema_fits_on_a_small_stack() {
+    let schema = Schema::of("apiextensions.k8s.io/v1", "CustomResourceDefinition").unwrap();
+    // Each way from a schema to the next, the last step first: 2 is the value of a map, or a list of alternatives.
+    let ways: [&[u16]; 6] = [&[28], &[25], &[2, 29], &[1, 24], &[2, 30], &[1, 2, 32]];
+    for (way, is_scattered) in ways.into_iter().flat_map(|way| [(way, false), (way, true)]) {
+        let nested = |levels: usize| {
+            let mut writer = Writer::default();
+            if is_scattered {
+                // Metadata in two pieces.
+                writer.bytes_field(1, b"");
+                writer.bytes_field(1, b"");
+            }
+            let end = writer.len();
+            for number in std::iter::repeat_n(way, levels).flatten().chain(&[1, 4, 7, 2]) {
+                writer.close_since(*number, end);
+            }
+            writer.finish()
+        };
+        let deepest = (0..MAX_DEPTH)
+            .take_while(|levels| schema.check(&nested(*levels)).is_ok())
+            .last();
+        let message = nested(deepest.unwrap());
+        // Threads of tokio have 2 MiB, and something is on them already.
+        let small = std::thread::Builder::new().stack_size(3 << 19);
+        let read = move || {
+            schema
+                .decode::<CustomResourceDefinition>(&message, &Skip::nothing())
+                .map(drop)
+        };
+        small.spawn(read).unwrap().join().unwrap().unwrap();
+    }
 }
 
 #[test]
