@@ -39,6 +39,7 @@
 mod identity;
 pub mod json;
 mod key;
+mod length;
 pub mod names;
 pub mod protobuf;
 mod refusal;

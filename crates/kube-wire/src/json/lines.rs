@@ -1,9 +1,12 @@
 //! A body in lines.
 
+use std::fmt;
+
 use bytes::{Buf as _, Bytes, BytesMut};
 
 use super::Error;
 use super::cursor::is_space;
+use crate::length::Length;
 
 /// Cuts a body into lines, however the bytes arrive: a watch has one event on each.
 ///
@@ -19,7 +22,6 @@ use super::cursor::is_space;
 /// assert_eq!(lines.next_line()?, None);
 /// # Ok::<(), kube_wire::json::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct Lines {
     limit: usize,
     /// What came last and has not been looked at.
@@ -28,6 +30,17 @@ pub struct Lines {
     begun: BytesMut,
     /// How many bytes have been taken from pieces.
     offset: usize,
+}
+
+impl fmt::Debug for Lines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lines")
+            .field("limit", &self.limit)
+            .field("piece", &Length(self.piece.len()))
+            .field("begun", &Length(self.begun.len()))
+            .field("offset", &self.offset)
+            .finish()
+    }
 }
 
 impl Lines {

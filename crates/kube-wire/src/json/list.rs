@@ -1,5 +1,7 @@
 //! A list, item by item, while it arrives.
 
+use std::fmt;
+
 use bytes::{Buf as _, Bytes, BytesMut};
 
 use super::Error;
@@ -7,6 +9,7 @@ use super::cursor::{Cursor, is_space};
 use super::lines::append;
 use super::once::Once;
 use super::scan::{Scanner, ends_word};
+use crate::length::Length;
 
 /// Cuts a list into its items, however the bytes arrive.
 ///
@@ -32,7 +35,6 @@ use super::scan::{Scanner, ends_word};
 /// assert_eq!(list.finish()?.items, Items::There(2));
 /// # Ok::<(), kube_wire::json::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct ListReader {
     limit: usize,
     /// What came last and has not been read.
@@ -113,6 +115,20 @@ enum What {
     Name,
     Value(Field),
     Item,
+}
+
+impl fmt::Debug for ListReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ListReader")
+            .field("limit", &self.limit)
+            .field("piece", &Length(self.piece.len()))
+            .field("begun", &Length(self.begun.len()))
+            .field("offset", &self.offset)
+            .field("once", &self.once)
+            .field("next", &self.next)
+            .field("head", &self.head)
+            .finish()
+    }
 }
 
 impl ListReader {

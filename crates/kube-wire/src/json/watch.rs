@@ -1,19 +1,30 @@
 //! Events of a watch.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use super::Error;
 use super::cursor::Cursor;
+use crate::length::Length;
 
 /// What a watch tells: something happened to an object.
 ///
 /// Read by [`watch_event`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct WatchEvent<'a> {
     /// `ADDED`, `MODIFIED`, `DELETED`, `BOOKMARK` or `ERROR`.
     pub event_type: Cow<'a, str>,
     /// The object's text. That it is whole and an object is found by reading it.
     pub object: &'a [u8],
+}
+
+impl fmt::Debug for WatchEvent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WatchEvent")
+            .field("event_type", &self.event_type)
+            .field("object", &Length(self.object.len()))
+            .finish()
+    }
 }
 
 /// Reads one line of a watch. The object is not looked at.

@@ -1,9 +1,12 @@
 //! What stands around an object: who it is.
 
+use std::fmt;
+
 use super::error::Reason;
 use super::read::Fields;
 use super::write::Writer;
 use super::{Error, MAGIC};
+use crate::length::Length;
 
 /// The bytes after the object, for an envelope without content type and encoding.
 pub(super) const NO_CONTENT_TYPE: &[u8] = b"\x1a\x00\x22\x00";
@@ -20,7 +23,7 @@ pub(super) const NO_CONTENT_TYPE: &[u8] = b"\x1a\x00\x22\x00";
 /// assert_eq!(Envelope::parse(&bytes)?.kind, "Pod");
 /// # Ok::<(), kube_wire::protobuf::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Envelope<'a> {
     /// The object's apiVersion; empty when the sender leaves it to the receiver.
     pub api_version: &'a str,
@@ -32,6 +35,18 @@ pub struct Envelope<'a> {
     pub content_encoding: &'a str,
     /// What `raw` is; Kubernetes leaves it empty, which means protobuf.
     pub content_type: &'a str,
+}
+
+impl fmt::Debug for Envelope<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Envelope")
+            .field("api_version", &self.api_version)
+            .field("kind", &self.kind)
+            .field("raw", &Length(self.raw.len()))
+            .field("content_encoding", &self.content_encoding)
+            .field("content_type", &self.content_type)
+            .finish()
+    }
 }
 
 impl<'a> Envelope<'a> {

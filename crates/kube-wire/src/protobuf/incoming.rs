@@ -1,15 +1,28 @@
 //! Bytes as they come from a connection.
 
+use std::fmt;
+
 use bytes::{Buf as _, Bytes, BytesMut};
+
+use crate::length::Length;
 
 /// What has come and has not been read.
 ///
 /// What came in one piece is given as a slice of it, anything else is copied once.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Incoming {
     /// The beginning of what was asked for. More of it has to come.
     begun: BytesMut,
     piece: Bytes,
+}
+
+impl fmt::Debug for Incoming {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Incoming")
+            .field("begun", &Length(self.begun.len()))
+            .field("piece", &Length(self.piece.len()))
+            .finish()
+    }
 }
 
 /// What may be allocated before it comes.

@@ -1,5 +1,7 @@
 //! Lists, read item by item as they come.
 
+use std::fmt;
+
 use bytes::Bytes;
 
 use super::envelope::text;
@@ -8,6 +10,7 @@ use super::forms::string;
 use super::incoming::Incoming;
 use super::read::Fields;
 use super::{Error, MAGIC};
+use crate::length::Length;
 use crate::table::{Container, Kind, table};
 
 /// Reads a list while it comes. It holds what came last and at most one item.
@@ -60,7 +63,7 @@ pub struct ListReader {
 /// What comes out of a list.
 ///
 /// Given by a [`ListReader`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum ListEvent {
     /// What the list is; comes first, and once.
     Head {
@@ -124,6 +127,19 @@ struct Varint {
     value: u64,
     len: u32,
     is_whole: bool,
+}
+
+impl fmt::Debug for ListEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Head { api_version, kind } => f
+                .debug_struct("Head")
+                .field("api_version", api_version)
+                .field("kind", kind)
+                .finish(),
+            Self::Item(message) => f.debug_tuple("Item").field(&Length(message.len())).finish(),
+        }
+    }
 }
 
 impl Varint {

@@ -1,6 +1,9 @@
 //! The protobuf encoding itself, as a reader of fields.
 
+use std::fmt;
+
 use super::Error;
+use crate::length::Length;
 
 /// A field's content.
 #[derive(Clone, Copy, Debug)]
@@ -49,8 +52,14 @@ pub(super) struct Run<'a> {
 }
 
 /// The fields of a message, in the order in which they were written.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Fields<'a>(&'a [u8]);
+
+impl fmt::Debug for Fields<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Fields").field(&Length(self.0.len())).finish()
+    }
+}
 
 impl<'a> Fields<'a> {
     pub(super) fn of(message: &'a [u8]) -> Self {

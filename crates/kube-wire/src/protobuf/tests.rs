@@ -10,6 +10,7 @@ mod random;
 mod typed;
 mod users_types;
 
+use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::*;
@@ -188,4 +189,41 @@ fn fields_that_a_kind_does_not_have_are_ignored() {
     more["spec"]["more"] = json!({"a": [1]});
     more["more"] = json!(1);
     assert_eq!(encode(&more).unwrap(), SCALE);
+}
+
+#[test]
+fn nothing_that_is_printed_for_debugging_shows_what_is_in_an_object() {
+    let secret = encode(&json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "labels": {"l": "hidden"}}, "stringData": {"k": "hidden"},
+    }))
+    .unwrap();
+    let envelope = Envelope::parse(&secret).unwrap();
+    let event = WatchEvent {
+        event_type: "ADDED",
+        object: &secret,
+    };
+    let mut frames = FrameReader::new(MAX_FRAME);
+    let mut list = ListReader::new(MAX_FRAME);
+    let items = ListEncoder::new("v1", "SecretList").unwrap();
+    let body = items.head(&json!({}), 100).unwrap();
+    for piece in [&event.to_frame()[..], &secret] {
+        frames.push(Bytes::copy_from_slice(piece));
+    }
+    // What came after it is kept.
+    frames.next().unwrap();
+    list.push(Bytes::from([&body[..], &secret].concat()));
+    let head = list.next().unwrap();
+    let schema = Schema::of("v1", "Secret").unwrap();
+    let printed = format!(
+        "{envelope:?} {event:?} {frames:?} {list:?} {head:?} {:?} {:?}",
+        ListEvent::Item(Bytes::copy_from_slice(&secret)),
+        schema.labels(envelope.raw),
+    );
+    for shown in ["hidden", "104, 105, 100, 100, 101, 110"] {
+        assert!(!printed.contains(shown), "{printed}");
+    }
+    // What there is to be known.
+    for shown in ["Secret", "ADDED", &format!("{} bytes", secret.len())] {
+        assert!(printed.contains(shown), "{shown} is not in {printed}");
+    }
 }

@@ -1,5 +1,7 @@
 //! Watches: events in frames.
 
+use std::fmt;
+
 use bytes::{Buf as _, Bytes, BytesMut};
 use serde_json::Value;
 
@@ -9,6 +11,7 @@ use super::incoming::Incoming;
 use super::read::Fields;
 use super::write::Writer;
 use super::{Error, MAGIC, decode, encode};
+use crate::length::Length;
 
 /// The longest frame that client-go reads.
 pub const MAX_FRAME: usize = 16 * 1024 * 1024;
@@ -36,12 +39,21 @@ const LENGTH: usize = 4;
 /// assert_eq!(split_frame(&mut stream, MAX_FRAME)?, None);
 /// # Ok::<(), kube_wire::protobuf::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct WatchEvent<'a> {
     /// `ADDED`, `MODIFIED`, `DELETED`, `BOOKMARK` or `ERROR`.
     pub event_type: &'a str,
     /// The object in its envelope, as [`encode`] gives it.
     pub object: &'a [u8],
+}
+
+impl fmt::Debug for WatchEvent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WatchEvent")
+            .field("event_type", &self.event_type)
+            .field("object", &Length(self.object.len()))
+            .finish()
+    }
 }
 
 impl<'a> WatchEvent<'a> {

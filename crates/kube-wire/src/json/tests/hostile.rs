@@ -1,12 +1,13 @@
 //! Bytes that are no objects, or are objects to one reader and something else to another.
 
+use bytes::Bytes;
 use fastrand::Rng;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::random;
 use crate::Skip;
-use crate::json::{decode, head, identity, matches, metadata, prune, watch_event};
+use crate::json::{Lines, ListReader, decode, head, identity, matches, metadata, prune, watch_event};
 
 const POD: &str = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a\u0062","namespace":"shop","uid":"3",
   "resourceVersion":"7","labels":{"app":"web","n":"5"},"managedFields":[{"f":{"k:{\"a\":1}":{}}}]},
@@ -123,5 +124,26 @@ fn random_objects_fit_in_every_way() {
             text[at] = rng.u8(..);
             read(&text);
         }
+    }
+}
+
+#[test]
+fn nothing_that_is_printed_for_debugging_shows_what_is_in_an_object() {
+    let line = br#"{"type":"ADDED","object":{"k":"hidden"}}"#;
+    let event = watch_event(line).expect("an event");
+    let (mut lines, mut list) = (Lines::new(1 << 20), ListReader::new(1 << 20));
+    // Part of a line and of an item has been looked at, and the rest has not.
+    lines.push(Bytes::from_static(br#"{"k":"hidden"#));
+    assert_eq!(lines.next_line().expect("it is below the limit"), None);
+    lines.push(Bytes::from_static(b"hidden"));
+    list.push(Bytes::from_static(br#"{"items":[{"k":"hidden"#));
+    assert_eq!(list.next_item().expect("it is below the limit"), None);
+    list.push(Bytes::from_static(b"hidden"));
+    let printed = format!("{event:?} {lines:?} {list:?}");
+    for shown in ["hidden", "104, 105, 100, 100, 101, 110"] {
+        assert!(!printed.contains(shown), "{printed}");
+    }
+    for shown in ["ADDED", "14 bytes", "6 bytes"] {
+        assert!(printed.contains(shown), "{shown} is not in {printed}");
     }
 }
