@@ -107,7 +107,7 @@ mod uid;
 mod version;
 mod wire;
 
-pub use client::{default_client, watching_client};
+pub use client::{default_client, kubeconfig_error, watching_client};
 pub use enqueue::{Enqueue, enqueue_controllers, enqueue_keys, enqueue_mapped, enqueue_owners};
 pub use error::{Doing, Error, StatusError};
 pub use factory::{

@@ -7,6 +7,7 @@ use clap::Args;
 use http::Uri;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
+use kube_informer::kubeconfig_error;
 
 use crate::duration;
 use crate::failure::{Failure, Outcome, chain};
@@ -89,11 +90,11 @@ impl Options {
     /// What the kubeconfig says, or else the pod that this runs in.
     async fn found(&self) -> Outcome<Config> {
         let kubeconfig = match &self.kubeconfig {
-            Some(path) => Kubeconfig::read_from(path).map_err(|error| unreadable(&error))?,
+            Some(path) => Kubeconfig::read_from(path).map_err(unreadable)?,
             None => match Kubeconfig::read() {
                 Ok(kubeconfig) => kubeconfig,
-                Err(error) if self.names_a_part() => return Err(unreadable(&error)),
-                Err(error) => return self.without_kubeconfig(&error),
+                Err(error) if self.names_a_part() => return Err(unreadable(error)),
+                Err(error) => return self.without_kubeconfig(error),
             },
         };
         let options = KubeConfigOptions {
@@ -114,7 +115,7 @@ impl Options {
         match Config::from_custom_kubeconfig(kubeconfig, &options).await {
             Ok(config) => Ok(config),
             Err(KubeconfigError::CurrentContextNotSet) if self.server.is_some() => self.bare(),
-            Err(error) => Err(unusable(&error, &known)),
+            Err(error) => Err(unusable(error, &known)),
         }
     }
 
@@ -123,7 +124,7 @@ impl Options {
         self.context.is_some() || self.cluster.is_some() || self.user.is_some()
     }
 
-    fn without_kubeconfig(&self, error: &KubeconfigError) -> Outcome<Config> {
+    fn without_kubeconfig(&self, error: KubeconfigError) -> Outcome<Config> {
         if self.server.is_some() {
             return self.bare();
         }
@@ -148,14 +149,15 @@ fn address(server: &str) -> Outcome<Uri> {
         .map_err(|error| Failure::usage(format!("--server {server:?} is no address: {error}")))
 }
 
-fn unreadable(error: &KubeconfigError) -> Failure {
-    Failure::new(format!("no cluster is configured: {}", chain(error))).advise(
+fn unreadable(error: KubeconfigError) -> Failure {
+    let error = kubeconfig_error(error);
+    Failure::new(format!("no cluster is configured: {}", chain(&error))).advise(
         "Name a kubeconfig with --kubeconfig or KUBECONFIG, or a server with --server.\n\
          `kubectl-informer demo` needs no cluster: it brings its own.",
     )
 }
 
-fn unusable(error: &KubeconfigError, kubeconfig: &Kubeconfig) -> Failure {
+fn unusable(error: KubeconfigError, kubeconfig: &Kubeconfig) -> Failure {
     let contexts = || listed(kubeconfig.contexts.iter().map(|named| &*named.name));
     match error {
         KubeconfigError::LoadContext(name) => Failure::new(format!(
@@ -174,7 +176,7 @@ fn unusable(error: &KubeconfigError, kubeconfig: &Kubeconfig) -> Failure {
                 "the kubeconfig has no cluster {name:?}; it has: {clusters}"
             ))
         }
-        error => Failure::new(format!("the kubeconfig cannot be used: {}", chain(error))),
+        error => kubeconfig_error(error).into(),
     }
 }
 

@@ -91,6 +91,14 @@ pub(super) fn told_of_config(error: InferConfigError) -> BoxError {
     }
 }
 
+/// What kube says of a kubeconfig, as it may be told.
+pub(super) fn told_of_kubeconfig(error: KubeconfigError) -> Error {
+    match unreadable(&error) {
+        Some(unreadable) => Error::no_client(unreadable.0),
+        None => Error::no_client_because("the kubeconfig cannot be used", error),
+    }
+}
+
 /// A kubeconfig that is no kubeconfig.
 fn unreadable(error: &KubeconfigError) -> Option<Unreadable> {
     let KubeconfigError::Parse(wrong) = error else {

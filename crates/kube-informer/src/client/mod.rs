@@ -9,12 +9,13 @@ mod transport;
 mod unreachable;
 
 use kube::client::{ClientBuilder, ConfigExt};
+use kube::config::KubeconfigError;
 use kube::{Client, Config};
 use tower::ServiceExt;
 use tower::util::option_layer;
 
 use self::connect::{Connector, in_words};
-use self::credentials::{check_token, told, told_of_config, told_of_request};
+use self::credentials::{check_token, told, told_of_config, told_of_kubeconfig, told_of_request};
 use self::transport::Transport;
 pub(crate) use self::unreachable::Unreachable;
 use crate::error::Error;
@@ -107,4 +108,26 @@ pub async fn default_client() -> Result<Client, Error> {
         Error::no_client_because(what, told_of_config(error))
     })?;
     watching_client(config)
+}
+
+/// What is wrong with a kubeconfig, without what stands in it.
+///
+/// kube's own error of a kubeconfig that cannot be parsed quotes the lines around the mistake, tokens and keys included. Use this
+/// where you read one yourself, before it gets into a log.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), kube_informer::Error> {
+/// use kube::config::{Config, KubeConfigOptions, Kubeconfig};
+/// use kube_informer::kubeconfig_error;
+///
+/// let kubeconfig = Kubeconfig::read_from("production.yaml").map_err(kubeconfig_error)?;
+/// let options = KubeConfigOptions::default();
+/// let config = Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(kubeconfig_error)?;
+/// let client = kube_informer::watching_client(config)?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use]
+pub fn kubeconfig_error(error: KubeconfigError) -> Error {
+    told_of_kubeconfig(error)
 }

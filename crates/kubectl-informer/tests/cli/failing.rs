@@ -38,6 +38,40 @@ async fn without_a_cluster_the_demo_is_offered() {
     }
 }
 
+/// What kube says of a text that it cannot read quotes the lines around the mistake.
+#[tokio::test]
+async fn a_kubeconfig_that_cannot_be_read_is_told_without_its_secrets() {
+    let cluster = Cluster::start().await;
+    let path = cluster
+        .file("broken")
+        .into_os_string()
+        .into_string()
+        .expect("text");
+    for broken in [
+        "token: [planted",
+        "token: {planted: planted}",
+        "token: planted\n  - :",
+        "password: planted\n   oops",
+    ] {
+        let text = format!("apiVersion: v1\nkind: Config\nusers:\n- name: me\n  user:\n    {broken}\n");
+        std::fs::write(&path, text).expect("a file");
+        for words in [&["--kubeconfig", &path][..], &[], &["--context", "other"]] {
+            let ended = command(&[&["get", "pods"], words].concat())
+                .env("KUBECONFIG", &path)
+                .output()
+                .await;
+            let ended = ended.expect("the program starts");
+            let notes = String::from_utf8_lossy(&ended.stderr);
+            assert_eq!(ended.status.code(), Some(1), "{notes}");
+            assert!(
+                notes.contains("the kubeconfig cannot be read, at line "),
+                "{notes}"
+            );
+            assert!(!notes.contains("planted"), "{notes}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_server_that_is_not_there_is_named() {
     let cluster = Cluster::start().await;
