@@ -4,6 +4,8 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::io;
 
+use crate::stop::Signal;
+
 /// How a command ends.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
@@ -22,6 +24,8 @@ enum Kind {
     Usage,
     /// Nobody reads what is printed any more. That is how `head` ends the programs before it, and no failure.
     ReaderGone,
+    /// It was told to end before it had its answer. Shells have a code for that.
+    Stopped(Signal),
 }
 
 impl Failure {
@@ -40,6 +44,13 @@ impl Failure {
         }
     }
 
+    pub(crate) fn stopped(signal: Signal) -> Failure {
+        Failure {
+            kind: Kind::Stopped(signal),
+            ..Failure::new("stopped before there was an answer")
+        }
+    }
+
     /// Says what to do.
     pub(crate) fn advise(self, advice: impl Into<String>) -> Failure {
         Failure {
@@ -54,11 +65,13 @@ impl Failure {
             Kind::ReaderGone => 0,
             Kind::Failed => 1,
             Kind::Usage => 2,
+            Kind::Stopped(Signal::Interrupt) => 130,
+            Kind::Stopped(Signal::Terminate) => 143,
         }
     }
 
     pub(crate) fn is_silent(&self) -> bool {
-        self.kind == Kind::ReaderGone
+        matches!(self.kind, Kind::ReaderGone | Kind::Stopped(_))
     }
 }
 

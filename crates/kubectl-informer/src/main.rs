@@ -44,7 +44,8 @@ impl Command {
         match self {
             Command::Demo(options) => demo::run(options).await.map_err(Failure::from),
             Command::Watch(options) => stop::until_stopped(watch::run(options)).await,
-            Command::Get(options) => stop::until_stopped(get::run(options)).await,
+            Command::Get(options) if options.asks_again() => stop::until_stopped(get::run(options)).await,
+            Command::Get(options) => stop::until_answered(get::run(options)).await,
             Command::Serve(options) => serve::run(options).await,
             Command::Completions(options) => completions::run(&options, Options::command()),
         }

@@ -5,43 +5,65 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 
 /// So long the work may take to tidy up.
 const FAREWELL: Duration = Duration::from_millis(100);
 
+/// How a process is told to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Signal {
+    /// Ctrl-C.
+    Interrupt,
+    #[cfg_attr(not(unix), expect(dead_code, reason = "only Unix has it"))]
+    Terminate,
+}
+
 /// Does the work until it is done, or until it is time to end, which is no failure.
+pub(crate) async fn until_stopped(work: impl Future<Output = Outcome> + Send + 'static) -> Outcome {
+    until_end(work).await.map(drop)
+}
+
+/// Does work that has an answer. To be told to end before it is out is a failure: no answer must not look like an empty one.
+pub(crate) async fn until_answered(work: impl Future<Output = Outcome> + Send + 'static) -> Outcome {
+    match until_end(work).await? {
+        Some(signal) => Err(Failure::stopped(signal)),
+        None => Ok(()),
+    }
+}
+
+/// Does the work until it is done, or until it is time to end. Tells the signal that ended it, if one did.
 ///
 /// The work is a task of its own, so that one that waits for a terminal can be left behind.
-pub(crate) async fn until_stopped(work: impl Future<Output = Outcome> + Send + 'static) -> Outcome {
+async fn until_end(work: impl Future<Output = Outcome> + Send + 'static) -> Outcome<Option<Signal>> {
     let mut work = tokio::spawn(work);
-    tokio::select! {
+    let signal = tokio::select! {
         biased;
         done = &mut work => return match done {
-            Ok(outcome) => outcome,
+            Ok(outcome) => outcome.map(|()| None),
             Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
         },
-        signalled = signalled() => signalled?,
-        () = reader_gone() => {}
-    }
+        signal = signalled() => Some(signal?),
+        () = reader_gone() => None,
+    };
     // It tidies up the terminal, unless it waits for it.
     work.abort();
     let _ = tokio::time::timeout(FAREWELL, work).await;
-    Ok(())
+    Ok(signal)
 }
 
 /// Waits for Ctrl-C, or for being asked to terminate.
-pub(crate) async fn signalled() -> io::Result<()> {
+pub(crate) async fn signalled() -> io::Result<Signal> {
     #[cfg(unix)]
     {
         let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
         tokio::select! {
-            interrupted = tokio::signal::ctrl_c() => interrupted,
-            _ = terminate.recv() => Ok(()),
+            interrupted = tokio::signal::ctrl_c() => interrupted.map(|()| Signal::Interrupt),
+            _ = terminate.recv() => Ok(Signal::Terminate),
         }
     }
     #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await
+    tokio::signal::ctrl_c().await.map(|()| Signal::Interrupt)
 }
 
 /// Waits until whoever reads the output is gone. Without this a quiet stream would stay behind for as long as nothing

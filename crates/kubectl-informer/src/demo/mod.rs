@@ -88,7 +88,7 @@ pub(crate) async fn run(options: Options) -> Outcome {
             ("Deployment", &caches.deployments),
             ("Backup", &caches.backups),
         ]) => ended,
-        interrupted = stop::signalled() => interrupted.map_err(Into::into),
+        interrupted = stop::signalled() => interrupted.map(drop).map_err(Into::into),
         () = until(options.seconds) => Ok(()),
     };
     dashboard.stop().await;

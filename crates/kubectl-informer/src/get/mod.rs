@@ -62,6 +62,13 @@ pub(crate) struct Options {
     cluster: cluster::Options,
 }
 
+impl Options {
+    /// Whether there is more to come than one answer.
+    pub(crate) fn asks_again(&self) -> bool {
+        self.prompt
+    }
+}
+
 /// Answers one query, or as many as are asked.
 pub(crate) async fn run(options: Options) -> Outcome {
     let query = query_of(&options)?;

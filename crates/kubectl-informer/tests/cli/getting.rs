@@ -1,9 +1,12 @@
 //! `get`: one query.
 
+use std::time::Duration;
+
+use kube_embedded::{Fault, On};
 use serde_json::Value;
 
 use super::cluster::{Cluster, config_map, namespace, pod};
-use super::program::run;
+use super::program::{Program, run};
 
 const NODE: &str = "node=.spec.nodeName";
 
@@ -134,4 +137,27 @@ async fn a_name_that_is_not_there_is_a_failure() {
     );
     let ended = run(&cluster, &["get", "cm", "colours", "-n", "shop"]).await;
     assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+/// A script that reads nothing would take it for a cluster without pods.
+#[tokio::test]
+async fn stopped_before_its_answer_it_does_not_end_well() {
+    let cluster = pods().await;
+    let never = Fault::Delay(Duration::from_hours(1));
+    cluster.server.faults().add(On::list_or_watch("pods"), never);
+    for (signal, words, code) in [
+        ("INT", &["get", "pods"][..], 130),
+        ("TERM", &["get", "pods"], 143),
+        ("TERM", &["get", "pods", "--prompt"], 0),
+    ] {
+        cluster.server.forget_requests();
+        let program = Program::start(&cluster, words);
+        let asked = cluster
+            .server
+            .wait_for_request(|request| request.resource == "pods");
+        asked.await;
+        let ended = program.signal(signal).await;
+        assert_eq!(ended.code, Some(code), "{signal} {words:?}: {ended:?}");
+        assert_eq!((ended.output.as_str(), ended.notes.as_str()), ("", ""));
+    }
 }

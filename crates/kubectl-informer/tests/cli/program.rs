@@ -90,10 +90,15 @@ impl Program {
 
     /// Ctrl-C.
     pub(crate) async fn interrupt(self) -> Ended {
+        self.signal("INT").await
+    }
+
+    /// Sends a signal, and waits for the end.
+    pub(crate) async fn signal(self, name: &str) -> Ended {
         let id = self.child.id().expect("it runs");
         // Every shell has it; not every machine has it as a program.
         let kill = Command::new("sh")
-            .args(["-c", &format!("kill -INT {id}")])
+            .args(["-c", &format!("kill -{name} {id}")])
             .status()
             .await;
         assert!(kill.expect("a shell").success());
