@@ -98,18 +98,28 @@ fn rows(read: Vec<(String, Status)>) -> Vec<Row> {
     read.into_iter().map(row).collect()
 }
 
-/// How often each name was used.
+/// The names that are taken, and the last number that each was given with.
 #[derive(Default)]
 struct Numbers(HashMap<(String, String), usize>);
 
 impl Numbers {
     fn numbered(&mut self, of: &str, name: &str) -> String {
-        let uses = self.0.entry((of.to_owned(), name.to_owned())).or_default();
-        *uses += 1;
-        match *uses {
-            1 => name.to_owned(),
-            number => format!("{name}-{number}"),
-        }
+        let key = |name: &str| (of.to_owned(), name.to_owned());
+        let mut number = self.0.get(&key(name)).copied().unwrap_or_default();
+        let free = loop {
+            number += 1;
+            let numbered = match number {
+                1 => name.to_owned(),
+                number => format!("{name}-{number}"),
+            };
+            // Someone may have chosen the very name that a number would make.
+            if !self.0.contains_key(&key(&numbered)) {
+                break numbered;
+            }
+        };
+        self.0.insert(key(&free), 1);
+        self.0.insert(key(name), number);
+        free
     }
 }
 
@@ -404,4 +414,28 @@ fn last_digits(version: &Version) -> Option<u64> {
     let text = version.to_string();
     let digits = text.get(text.len().saturating_sub(15)..)?;
     digits.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::Numbers;
+
+    #[test]
+    fn no_name_is_numbered_into_one_that_is_there() {
+        for names in [
+            ["a", "a-2", "a", "a"],
+            ["a", "a", "a-2", "a"],
+            ["a-2", "a", "a", "a-2"],
+        ] {
+            let mut numbers = Numbers::default();
+            let numbered: HashSet<_> = names.map(|name| numbers.numbered("", name)).into();
+            assert_eq!(numbered.len(), names.len(), "{names:?} became {numbered:?}");
+        }
+        let mut numbers = Numbers::default();
+        let numbered =
+            [("x", "a"), ("y", "a"), ("x", "a"), ("x", "a")].map(|(of, name)| numbers.numbered(of, name));
+        assert_eq!(numbered, ["a", "a", "a-2", "a-3"]);
+    }
 }
