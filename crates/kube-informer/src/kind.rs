@@ -1,10 +1,10 @@
 //! Kinds of objects.
 
-use std::any::TypeId;
+use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::Arc;
 
-use kube::core::ClusterResourceScope;
+use kube::core::{ClusterResourceScope, DynamicObject, TypeMeta};
 use serde::de::DeserializeOwned;
 
 /// A type an informer can hold: any of k8s-openapi's, a `#[derive(CustomResource)]` type, a `DynamicObject`, a
@@ -47,6 +47,26 @@ impl<K> Kind for K where
 /// Whether a type says of itself that its objects are in no namespace.
 pub(crate) fn is_cluster_scoped<K: Kind>() -> bool {
     TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>()
+}
+
+/// Lets a dynamic object say what it is. Items of lists do not, and objects of watches do: nobody should have to care by which way
+/// one came.
+pub(crate) fn complete<K: Kind>(object: &mut K, resource: &ResourceName) {
+    let Some(object) = (object as &mut dyn Any).downcast_mut::<DynamicObject>() else {
+        return;
+    };
+    if object.types.is_some() {
+        return;
+    }
+    // Half a type, or null, is left where the contents are.
+    if let Some(fields) = object.data.as_object_mut() {
+        fields.remove("apiVersion");
+        fields.remove("kind");
+    }
+    object.types = Some(TypeMeta {
+        api_version: resource.api_version(),
+        kind: resource.kind().to_owned(),
+    });
 }
 
 /// The names of a kind, and the namespaces that are looked at: what messages and requests call it.

@@ -14,14 +14,16 @@ use super::packed::Packed;
 use crate::error::Error;
 use crate::factory::groups::is_kubernetes_own;
 use crate::key::Key;
-use crate::kind::Kind;
+use crate::kind::{Kind, ResourceName, complete};
 use crate::transform::Transform;
 use crate::uid::Uid;
 use crate::wire::{Encoded, Format};
 
 /// What all packed objects of one cache share.
 pub(crate) struct Packing<K> {
+    resource: ResourceName,
     decode: fn(Format, &[u8], &Key, &Skip) -> Result<K, Error>,
+    complete: fn(&mut K, &ResourceName),
     /// Whether every message that is good can be read as a `K`.
     takes_what_is_good: bool,
     /// Set before the first object comes.
@@ -61,12 +63,14 @@ pub(crate) enum Place {
 }
 
 impl<K> Packing<K> {
-    pub(crate) fn new() -> Arc<Packing<K>>
+    pub(crate) fn new(resource: ResourceName) -> Arc<Packing<K>>
     where
         K: Kind,
     {
         Arc::new(Packing {
+            resource,
             decode: Format::object,
+            complete,
             takes_what_is_good: is_kubernetes_own::<K>(),
             transform: OnceLock::new(),
             decoded: Mutex::new(Decoded::new()),
@@ -139,6 +143,7 @@ impl<K> Packing<K> {
     /// Decodes and transforms an object.
     pub(super) fn read(&self, key: &Key, format: Format, plain: &[u8]) -> Result<K, Error> {
         let mut object = (self.decode)(format, plain, key, &Skip::nothing())?;
+        (self.complete)(&mut object, &self.resource);
         if let Some(Some(transform)) = self.transform.get() {
             transform.apply(key, &mut object)?;
         }

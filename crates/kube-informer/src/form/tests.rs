@@ -40,14 +40,15 @@ impl Cache {
     fn with(
         transform: impl Fn(&mut ConfigMap, usize) -> Result<(), String> + Send + Sync + 'static,
     ) -> Cache {
-        let packing = Packing::new();
+        let resource = ResourceName::of::<ConfigMap>(&(), None);
+        let packing = Packing::new(resource.clone());
         let decoded = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&decoded);
         packing.set_transform(Some(Transform::new(move |map: &mut ConfigMap| {
             transform(map, count.fetch_add(1, Ordering::Relaxed))
         })));
         let seed = Seed::new(1);
-        let store = Arc::new(Store::new(ResourceName::of::<ConfigMap>(&(), None), seed));
+        let store = Arc::new(Store::new(resource, seed));
         Cache {
             writer: Writer::new(Arc::clone(&store), seed, Scopes::one()),
             packer: Packer {

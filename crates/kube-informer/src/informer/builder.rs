@@ -434,7 +434,7 @@ impl<K: Kind> InformerBuilder<K> {
                     Arc::clone(&store),
                     seed,
                     skip,
-                    (self.form == Form::Packed).then(Packing::new),
+                    (self.form == Form::Packed).then(|| Packing::new(resource.clone())),
                     self.hooks,
                     measures,
                 )),

@@ -12,7 +12,7 @@ use crate::delta_fifo::{Listed, Scope};
 use crate::error::{Chain, Doing, Error};
 use crate::form::{Packing, Place, Value};
 use crate::key::Key;
-use crate::kind::{Kind, ResourceName};
+use crate::kind::{Kind, ResourceName, complete};
 use crate::measure::Measures;
 use crate::object::Unplaced;
 use crate::panics;
@@ -157,14 +157,18 @@ impl<K: Kind> Intake<K> {
             (Body::Encoded { encoded, uid }, Some(packing)) => packing
                 .pack(&key, &encoded, uid, &self.skip, place)
                 .map(Value::Packed),
-            (Body::Encoded { encoded, .. }, None) => encoded
-                .decode(&key, &self.skip)
-                .and_then(|object| self.transformed(&key, Arc::new(object))),
+            (Body::Encoded { encoded, .. }, None) => {
+                encoded.decode(&key, &self.skip).and_then(|mut object| {
+                    complete(&mut object, self.store.resource());
+                    self.transformed(&key, Arc::new(object))
+                })
+            }
             (Body::Decoded(mut object), _) => {
                 let mutable = Arc::get_mut(&mut object).expect("nobody else holds what an item held");
                 if self.skip.skips(&["metadata", "managedFields"]) {
                     mutable.meta_mut().managed_fields = None;
                 }
+                complete(mutable, self.store.resource());
                 self.transformed(&key, object)
             }
         };

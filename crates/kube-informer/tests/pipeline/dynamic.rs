@@ -1,0 +1,84 @@
+//! Objects whose kind is known only at run time.
+
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt, stream};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::core::{ApiResource, DynamicObject};
+use kube_informer::{
+    Error, Form, Item, ListPart, ListRequest, ListWatch, Listing, SharedInformer, WatchEvent, WatchRequest,
+    Watching,
+};
+use serde_json::{Value, json};
+
+use crate::told::LONG;
+
+/// One object that is listed, and one that comes with the watch.
+struct Two {
+    listed: Value,
+    watched: Value,
+}
+
+impl ListWatch<DynamicObject> for Two {
+    fn list(&self, _: ListRequest) -> BoxFuture<'_, Result<Listing<DynamicObject>, Error>> {
+        let end = ListPart::End {
+            version: "1".into(),
+            continue_token: None,
+        };
+        let parts = [Item::json(self.listed.to_string()).map(ListPart::Item), Ok(end)];
+        async { Ok(stream::iter(parts).boxed()) }.boxed()
+    }
+
+    fn watch(&self, _: WatchRequest) -> BoxFuture<'_, Result<Watching<DynamicObject>, Error>> {
+        let added = Item::json(self.watched.to_string()).map(WatchEvent::Added);
+        async { Ok(stream::iter([added]).chain(stream::pending()).boxed()) }.boxed()
+    }
+}
+
+fn object(name: &str, version: &str, types: &Value) -> Value {
+    let mut object = json!({
+        "metadata": { "name": name, "namespace": "shop", "uid": name, "resourceVersion": version },
+        "data": { "kind": name },
+    });
+    for (name, value) in types.as_object().expect("fields") {
+        object[name] = value.clone();
+    }
+    object
+}
+
+/// Items of lists leave out what they are, and objects of watches say it.
+#[tokio::test(start_paused = true)]
+async fn a_dynamic_object_says_what_it_is_however_it_came() {
+    for types in [
+        json!({}),
+        json!({ "apiVersion": null, "kind": null }),
+        json!({ "kind": "ConfigMap" }),
+        json!({ "apiVersion": "v1" }),
+    ] {
+        for form in [Form::Typed, Form::Packed] {
+            let source = Two {
+                listed: object("listed", "1", &types),
+                watched: object(
+                    "watched",
+                    "2",
+                    &json!({ "apiVersion": "v1", "kind": "ConfigMap" }),
+                ),
+            };
+            let kind = ApiResource::erase::<ConfigMap>(&());
+            let informer = SharedInformer::builder_from(source, kind)
+                .streaming_list(false)
+                .form(form)
+                .seed(1)
+                .build();
+            let mut events = informer.events().unwrap();
+            informer.start().unwrap();
+            for (name, version) in [("listed", "1"), ("watched", "2")] {
+                let event = tokio::time::timeout(LONG, events.next()).await;
+                let event = event.expect("an event in time").expect("an event");
+                let whole = serde_json::to_value(&*event.object().arc()).unwrap();
+                let expected = object(name, version, &json!({ "apiVersion": "v1", "kind": "ConfigMap" }));
+                assert_eq!(whole, expected, "{form:?} {types}");
+            }
+            informer.shutdown().await;
+        }
+    }
+}
