@@ -1,7 +1,8 @@
 //! Objects from one version of their kind to another.
 //!
 //! Most versions of a kind differ in name only. Those that differ in form and are in daily use are converted here: events
-//! between their two groups, and HorizontalPodAutoscalers between v1 and v2.
+//! between their two groups, and HorizontalPodAutoscalers between v1 and v2. Custom resources are kept as the schema of the
+//! stored version has them, and read with its defaults of this moment: a definition may have changed since they were written.
 
 use serde_json::{Map, Value, json};
 
@@ -12,15 +13,32 @@ pub(crate) fn to_stored(object: Value, resource: &Resource) -> Value {
     if resource.is_stored_version() {
         return object;
     }
-    convert(object, &resource.api_version(), &resource.stored_as)
+    let mut stored = convert(object, &resource.api_version(), &resource.stored_as);
+    if let Some(custom) = resource.custom() {
+        custom.prune(version_in(&resource.stored_as), &mut stored);
+    }
+    stored
 }
 
 /// A stored object in the version of `resource`.
-pub(crate) fn from_stored(object: Value, resource: &Resource) -> Value {
+pub(crate) fn from_stored(mut object: Value, resource: &Resource) -> Value {
+    if let Some(custom) = resource.custom() {
+        let stored = version_in(&resource.stored_as);
+        custom.prune(stored, &mut object);
+        custom.default(stored, &mut object);
+    }
     if resource.is_stored_version() {
         return object;
     }
-    convert(object, &resource.stored_as, &resource.api_version())
+    let mut object = convert(object, &resource.stored_as, &resource.api_version());
+    if let Some(custom) = resource.custom() {
+        custom.prune(&resource.version, &mut object);
+    }
+    object
+}
+
+fn version_in(api_version: &str) -> &str {
+    api_version.rsplit('/').next().unwrap_or(api_version)
 }
 
 fn convert(mut object: Value, from: &str, to: &str) -> Value {

@@ -131,10 +131,10 @@ impl Cluster {
         match chore {
             Chore::OwnerGone(uid) => {
                 for place in self.store.dependents(uid) {
-                    self.collect(&place);
+                    self.collect(&place, Some(uid));
                 }
             }
-            Chore::Dependent(place) => self.collect(place),
+            Chore::Dependent(place) => self.collect(place, None),
             Chore::Owner(place) => self.release(place),
             Chore::Namespace(name) => self.empty_namespace(name),
             Chore::Definition(key) => self.establish(key),
@@ -149,14 +149,28 @@ impl Cluster {
     }
 
     /// Deletes an object none of whose owners is there any more; forgets the owners that are not where others remain.
-    fn collect(&self, place: &Place) {
+    fn collect(&self, place: &Place, gone: Option<&str>) {
         let Some((resource, object)) = self.resource_of(place) else {
             return;
         };
         if object.deleting {
             return;
         }
-        let is_there = |uid: &str| self.store.by_uid(uid).is_some();
+        let value = object.value();
+        let references = value["metadata"]["ownerReferences"].as_array();
+        let references = references.map(Vec::as_slice).unwrap_or_default();
+        // Of a kind that nobody knows it cannot be said that it is gone, unless it was seen to go.
+        let is_gone = |owner: &Value| gone.is_some_and(|gone| owner["uid"] == *gone);
+        if references
+            .iter()
+            .any(|owner| !is_gone(owner) && self.is_of_unknown_kind(owner))
+        {
+            return;
+        }
+        let is_there = |uid: &str| {
+            let mut named = references.iter().filter(|owner| owner["uid"] == *uid);
+            named.any(|owner| self.is_owner(owner, &object.key))
+        };
         let waits = |uid: &str| self.waits_for_dependents(uid);
         let owners: Vec<&str> = object.owners.iter().map(|o| &**o).collect();
         if owners.is_empty() || owners.iter().all(|o| is_there(o) && !waits(o)) {
@@ -182,6 +196,28 @@ impl Cluster {
         };
         // Gone or changed meanwhile: its own write has its own chores.
         let _ = self.delete_object(&resource, &place.key, &options);
+    }
+
+    /// Whether the object that a reference names is there. It is in the dependent's namespace, or in none.
+    fn is_owner(&self, reference: &Value, dependent: &Key) -> bool {
+        let place = reference["uid"].as_str().and_then(|uid| self.store.by_uid(uid));
+        place.is_some_and(|Place { key, .. }| {
+            reference["name"] == *key.name()
+                && (key.namespace().is_none() || key.namespace() == dependent.namespace())
+        })
+    }
+
+    fn is_of_unknown_kind(&self, reference: &Value) -> bool {
+        let (api_version, kind) = (reference["apiVersion"].as_str(), reference["kind"].as_str());
+        let (group, version) = match api_version.unwrap_or_default().split_once('/') {
+            Some(both) => both,
+            None => ("", api_version.unwrap_or_default()),
+        };
+        let known = self
+            .registry()
+            .find_kind(group, version, kind.unwrap_or_default())
+            .is_some();
+        !known
     }
 
     /// Whether an owner is being deleted and waits for its dependents to go first.
@@ -218,7 +254,7 @@ impl Cluster {
             let dependents = self.store.dependents(&object.uid);
             let mut blocked = false;
             for dependent in &dependents {
-                self.collect(dependent);
+                self.collect(dependent, None);
                 let left = self.store.get(&dependent.collection, &dependent.key);
                 blocked |= left.is_some_and(|d| blocks(&d.value(), &object.uid));
             }

@@ -47,7 +47,14 @@
 //! There are no nodes: pods do not run, and nothing schedules them. Of the controllers only those run whose work the API
 //! itself promises: garbage collection, namespace deletion, and what makes a custom kind be served. Everyone may do
 //! everything: there is no authorization (a fault can say 403). Admission webhooks and policies, CEL rules of custom resources,
-//! conversion webhooks and quotas are accepted as objects and do nothing.
+//! conversion webhooks and quotas are accepted as objects and do nothing; neither do classes that a real server fills into new
+//! objects or refuses them by: priority classes, runtime classes, the default storage and ingress class, LimitRanges, the levels
+//! of pod security.
+//!
+//! Validation is not complete. Metadata, and what people get wrong most often in the kinds of every day, is refused in the real
+//! server's words; an object with a mistake elsewhere (a probe's header, a volume's mode, a metric of an autoscaler, a changed
+//! cluster IP, a job's conditions) may be taken here and not there. Warnings about objects that are questionable but right are
+//! not sent. Addresses and node ports of services are given out, but not checked against the ranges of a cluster.
 //!
 //! # How it is tested
 //!

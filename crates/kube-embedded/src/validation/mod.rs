@@ -144,6 +144,8 @@ pub(crate) fn validate_subresource(
     match (group, kind, subresource) {
         ("", "Pod", "ephemeralcontainers") => pod_update::ephemeral_containers(object, old, &mut errors),
         ("", "Pod", "resize") => pod_update::resize(object, old, &mut errors),
+        // Where a pod runs changes only here, and there is nothing else to be judged.
+        ("", "Pod", "binding") => {}
         _ => return validate(group, version, kind, object, Some(old)),
     }
     errors.0

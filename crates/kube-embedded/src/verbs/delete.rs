@@ -44,6 +44,9 @@ pub(crate) enum Deleted {
     Untouched(Arc<Stored>),
 }
 
+/// Namespaces that every cluster has.
+const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
+
 /// Finalizer of an object whose dependents go first.
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
 /// Finalizer of an object whose dependents are to be set free first.
@@ -116,10 +119,12 @@ fn propagation(options: &Value) -> Result<Option<Propagation>> {
 impl Cluster {
     /// Deletes the object that a path names.
     pub(crate) fn delete(&self, path: &ObjectPath, options: &DeleteOptions) -> Result<Deleted> {
-        let key = Key::new(
-            path.namespace.as_deref(),
-            path.name.as_deref().unwrap_or_default(),
-        );
+        let name = path.name.as_deref().unwrap_or_default();
+        if path.resource.is("", "Namespace") && IMMORTAL.contains(&name) {
+            let why = "this namespace may not be deleted";
+            return Err(Status::forbidden(path.resource.subject(name), why));
+        }
+        let key = Key::new(path.namespace.as_deref(), name);
         self.delete_object(&path.resource, &key, options)
     }
 
@@ -130,6 +135,13 @@ impl Cluster {
         list: &ListOptions,
         options: &DeleteOptions,
     ) -> Result<super::list::Page> {
+        // Nobody deletes from all namespaces at once.
+        if path.resource.namespaced && path.namespace.is_none() {
+            return Err(match path.resource.custom() {
+                Some(_) => Status::no_such_path(),
+                None => Status::method_not_allowed(),
+            });
+        }
         let page = self.list(path, list, &Twist::default()).await?;
         for object in &page.objects {
             match self.delete_object(&path.resource, &object.key, options) {

@@ -187,6 +187,11 @@ impl Cluster {
             }
             let mut new = old.clone();
             new["spec"]["nodeName"] = node.as_str().into();
+            if let Some(annotations) = body.object["metadata"]["annotations"].as_object() {
+                for (name, value) in annotations {
+                    new["metadata"]["annotations"][name] = value.clone();
+                }
+            }
             let scheduled = json!({
                 "type": "PodScheduled",
                 "status": "True",

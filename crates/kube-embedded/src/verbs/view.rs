@@ -33,9 +33,11 @@ impl View {
             && self.is_plain()
     }
 
-    /// Whether objects are shown in the version they are stored in, and undisturbed.
+    /// Whether objects are shown as they are stored, and undisturbed. Custom resources are read by the schema of this moment.
     fn is_plain(&self) -> bool {
-        self.resource.is_stored_version() && self.twist == ObjectTwist::None
+        self.resource.is_stored_version()
+            && self.resource.custom().is_none()
+            && self.twist == ObjectTwist::None
     }
 
     /// Whether the answer is in protobuf.

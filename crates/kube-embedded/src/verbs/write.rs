@@ -15,7 +15,7 @@ use crate::patch::reset;
 use crate::patch::update::{Update, keep_times, record_update};
 use crate::schema::decode::strict_failure;
 use crate::services;
-use crate::status::{Result, Status, Subject};
+use crate::status::{FieldError, Result, Status, Subject};
 use crate::store::{EventKind, Key, Stale, Stored, Write};
 
 /// How a write is to be done.
@@ -118,21 +118,18 @@ impl Cluster {
             object["metadata"]["name"] = self.generated_name(&generate).into();
         }
         resource.default(&mut object);
+        // Nobody comes to own what nobody can set.
+        remove(
+            &mut object["metadata"],
+            &["deletionTimestamp", "deletionGracePeriodSeconds"],
+        );
         if !applied {
             record_owners(resource, None, None, &mut object, options);
         }
         let metadata = &mut object["metadata"];
         metadata["uid"] = self.uid().into();
         metadata["creationTimestamp"] = timestamp(Timestamp::now()).into();
-        remove(
-            metadata,
-            &[
-                "deletionTimestamp",
-                "deletionGracePeriodSeconds",
-                "selfLink",
-                "resourceVersion",
-            ],
-        );
+        remove(metadata, &["selfLink", "resourceVersion"]);
         resource.prepare_for_create(&mut object);
         let choosing = self.choosing_addresses(resource);
         if choosing.is_some() {
@@ -143,15 +140,15 @@ impl Cluster {
             object["status"] = crd::initial_status(&object);
         }
         let key = key_of(resource, &object);
-        if self.store.get(&resource.collection, &key).is_some() {
-            return Err(exists(resource, &key, generated));
+        if let Some(there) = self.store.get(&resource.collection, &key) {
+            return Err(exists(resource, &key, generated, there.deleting));
         }
         if options.dry_run {
             return Ok(WriteResult::Unstored(Box::new(object)));
         }
         let stored = self
             .commit(resource, key.clone(), None, EventKind::Added, object)
-            .map_err(|Stale| exists(resource, &key, generated))?;
+            .map_err(|Stale| exists(resource, &key, generated, false))?;
         Ok(WriteResult::Stored(stored))
     }
 
@@ -226,6 +223,7 @@ impl Cluster {
         let name = current.key.name();
         let subject = resource.subject(name);
         check_identity(resource, subject, current, old, &new)?;
+        check_deletion(resource, subject, old, &new)?;
         keep_metadata(old, &mut new);
         resource.default(&mut new);
         // These doors have done their own preparation; to the rules they are like the main one or beyond them.
@@ -378,8 +376,11 @@ pub(crate) fn reset_fields(resource: &Resource, subresource: Option<&str>) -> Fi
     }
 }
 
-fn exists(resource: &Resource, key: &Key, generated: bool) -> Status {
-    let status = Status::already_exists(resource.subject(key.name()));
+fn exists(resource: &Resource, key: &Key, generated: bool, deleting: bool) -> Status {
+    let mut status = Status::already_exists(resource.subject(key.name()));
+    if deleting {
+        status.message.insert_str(0, "object is being deleted: ");
+    }
     if !generated {
         return status;
     }
@@ -504,7 +505,7 @@ fn check_identity(
 ) -> Result<(), Retry> {
     let version = text(&new["metadata"]["resourceVersion"]);
     if version.is_empty() && resource.needs_version() {
-        let error = crate::status::FieldError::invalid(
+        let error = FieldError::invalid(
             "metadata.resourceVersion",
             json!(0),
             "must be specified for an update",
@@ -524,6 +525,26 @@ fn check_identity(
         return Err(Status::conflict(subject, &why).into());
     }
     Ok(())
+}
+
+/// That an object is to be deleted is said by deleting it.
+fn check_deletion(resource: &Resource, subject: Subject<'_>, old: &Value, new: &Value) -> Result<(), Retry> {
+    let changed = ["deletionTimestamp", "deletionGracePeriodSeconds"]
+        .into_iter()
+        .filter(|field| {
+            let given = &new["metadata"][field];
+            !given.is_null() && *given != old["metadata"][field]
+        });
+    let errors: Vec<_> = changed
+        .map(|field| {
+            let given = new["metadata"][field].clone();
+            FieldError::invalid(format!("metadata.{field}"), given, "field is immutable")
+        })
+        .collect();
+    if errors.is_empty() {
+        return Ok(());
+    }
+    Err(Status::invalid(&resource.group, &resource.kind, subject.name, &errors).into())
 }
 
 /// What no client may change: identity and the marks of time.
