@@ -32,17 +32,46 @@ pub fn per_call_in(chunk: usize, calls: usize, mut call: impl FnMut(usize)) -> f
     chunks[chunks.len() / 2]
 }
 
+/// The longest of many calls.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Longest {
+    /// Of all.
+    pub any: Duration,
+    /// Of those during which the system did not take the processor away to let another thread run.
+    pub let_run: Duration,
+}
+
+/// A call that is no longer than this was not interrupted.
+const SHORT: Duration = Duration::from_micros(5);
+
 /// Calls for as long as `going` is set; the longest call.
-pub fn longest_call(going: &AtomicBool, mut call: impl FnMut(usize)) -> Duration {
-    let mut longest = Duration::ZERO;
+pub fn longest_call(going: &AtomicBool, mut call: impl FnMut(usize)) -> Longest {
+    let mut longest = Longest::default();
     let mut number = 0;
+    let mut interruptions = interruptions();
     while going.load(Ordering::Relaxed) {
         let start = Instant::now();
         call(number);
-        longest = longest.max(start.elapsed());
+        let took = start.elapsed();
+        longest.any = longest.any.max(took);
+        if took > SHORT {
+            let before = std::mem::replace(&mut interruptions, self::interruptions());
+            if interruptions == before {
+                longest.let_run = longest.let_run.max(took);
+            }
+        }
         number += 1;
     }
     longest
+}
+
+/// How often the system has taken the processor away from this thread.
+fn interruptions() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/thread-self/status").ok()?;
+    let count = status
+        .lines()
+        .find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"))?;
+    count.trim().parse().ok()
 }
 
 /// The bytes that are in use.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::clock::Took;
+use crate::measure::Longest;
 
 /// Prints the figures of one subject.
 #[derive(Debug, Clone, Copy)]
@@ -71,12 +72,29 @@ impl Report {
 
     /// The longest waits of several tries. The shortest of them is what the subject itself does on any machine; the
     /// middle one has what other programs do in it.
-    pub fn waits(self, measure: &str, mut waits: Vec<Duration>) {
+    pub fn waits(self, measure: &str, waits: Vec<Duration>) {
+        self.waits_in_a_manner(measure, "", waits);
+    }
+
+    /// The longest calls of several tries: all, and those in which the system let the thread run.
+    pub fn longest(self, measure: &str, calls: &[Longest]) {
+        self.waits(measure, calls.iter().map(|call| call.any).collect());
+        let let_run = calls.iter().map(|call| call.let_run).collect();
+        self.waits_in_a_manner(measure, " while it may run", let_run);
+    }
+
+    fn waits_in_a_manner(self, against: &str, manner: &str, mut waits: Vec<Duration>) {
         waits.sort();
         let (Some(least), Some(middle)) = (waits.first(), waits.get(waits.len() / 2)) else {
             return;
         };
-        self.figure(&format!("{measure}, least"), "µs", least.as_secs_f64() * 1e6);
-        self.figure(&format!("{measure}, median"), "µs", middle.as_secs_f64() * 1e6);
+        for (which, wait) in [("least", least), ("median", middle)] {
+            self.figure_against(
+                &format!("{against}{manner}, {which}"),
+                &format!("{against}, {which}"),
+                "µs",
+                wait.as_secs_f64() * 1e6,
+            );
+        }
     }
 }

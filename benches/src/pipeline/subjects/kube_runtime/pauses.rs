@@ -56,7 +56,7 @@ pub(super) async fn run(report: Report, size: Size) -> Outcome {
         going.store(false, Ordering::Relaxed);
         pauses.push(pause.await?);
     }
-    report.waits("longest get, nobody writes", floors);
-    report.waits("longest get, all is replaced", pauses);
+    report.longest("longest get, nobody writes", &floors);
+    report.longest("longest get, all is replaced", &pauses);
     Ok(())
 }
