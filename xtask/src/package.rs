@@ -33,9 +33,11 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
             features_are_told(package, &fs::read_to_string(package.folder.join("src/lib.rs"))?)?;
         }
     }
+    forget_built(root, &packages)?;
     let mut cargo = process::cargo(root);
     // What is not committed yet is checked, too: this publishes nothing.
     cargo.args(["package", "--quiet", "--allow-dirty"]);
+    cargo.arg("--target-dir").arg(target(root));
     if options.no_verify {
         cargo.arg("--no-verify");
     }
@@ -158,9 +160,58 @@ fn unwanted(file: &str) -> Option<&'static str> {
 }
 
 fn archive(root: &Path, package: &Package) -> PathBuf {
-    let version = package.field("version").as_str().unwrap_or_default();
-    let folder = toolchain::target(root).join("package");
-    folder.join(format!("{}-{version}.crate", package.name))
+    target(root)
+        .join("package")
+        .join(format!("{}.crate", package.full_name()))
+}
+
+/// Packages are built in a folder of their own.
+fn target(root: &Path) -> PathBuf {
+    toolchain::target(root).join("packaged")
+}
+
+/// Forgets what was unpacked and built of the packages before: to cargo one of a registry never changes while its version
+/// stays, and these do.
+fn forget_built(root: &Path, packages: &[Package]) -> Outcome {
+    let built = entries(&target(root).join("debug/.fingerprint"))?;
+    // Folders of registries that have no host: that is, of those that cargo makes up to build packages that need each other.
+    let made_up = entries(&toolchain::cargo_home().join("registry/src"))?;
+    let made_up = made_up.into_iter().filter(|folder| name(folder).starts_with('-'));
+    let unpacked: Vec<PathBuf> = made_up
+        .map(|folder| entries(&folder))
+        .collect::<Outcome<Vec<_>>>()?
+        .concat();
+    for package in packages {
+        let is_built = |path: &&PathBuf| {
+            name(path)
+                .rsplit_once('-')
+                .is_some_and(|(of, _)| of == package.name)
+        };
+        let is_unpacked = |path: &&PathBuf| name(path) == package.full_name();
+        for stale in built
+            .iter()
+            .filter(is_built)
+            .chain(unpacked.iter().filter(is_unpacked))
+        {
+            fs::remove_dir_all(stale)?;
+        }
+    }
+    Ok(())
+}
+
+/// What is in a folder; nothing if it is not there.
+fn entries(folder: &Path) -> Outcome<Vec<PathBuf>> {
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let entries = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
+    entries.collect()
+}
+
+fn name(path: &Path) -> &str {
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -36,6 +36,15 @@ impl Package {
         })
     }
 
+    /// Its name with its version.
+    pub(crate) fn full_name(&self) -> String {
+        format!(
+            "{}-{}",
+            self.name,
+            self.field("version").as_str().unwrap_or_default()
+        )
+    }
+
     /// A field of the manifest, as `cargo metadata` names it; null if it is not there.
     pub(crate) fn field(&self, name: &str) -> &Value {
         &self.metadata[name]

@@ -10,6 +10,12 @@ pub(crate) fn target(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
+/// Where cargo keeps what it fetches.
+pub(crate) fn cargo_home() -> PathBuf {
+    let home = || std::env::home_dir().unwrap_or_default().join(".cargo");
+    std::env::var_os("CARGO_HOME").map_or_else(home, PathBuf::from)
+}
+
 /// For what the compiler compiles, as `x86_64-unknown-linux-gnu`. Where it is named, build scripts get no flags of ours.
 pub(crate) fn host(root: &Path) -> Outcome<String> {
     let version = process::read(Command::new("rustc").current_dir(root).arg("-vV"))?;
