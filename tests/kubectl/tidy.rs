@@ -25,6 +25,11 @@ static RULES: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
             r"(?m)^Events:\n +Type .*\n +---- .*\n( +Warning +ClusterIPNotAllocated .*(\n|\z))+",
             "Events:  <none>\n",
         ),
+        // JSON has its members in any order.
+        (
+            r#"(?m)^\{("\w+":("\w+"|\d+|\{\}),)*"status":"Success"(,"\w+":("\w+"|\d+|\{\}))*\}$"#,
+            "<success>",
+        ),
         // kubectl says so since 1.34.
         (r" from \{ns\} namespace", ""),
         (r"(?m)[ \t]+$", ""),
