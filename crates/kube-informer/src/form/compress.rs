@@ -28,7 +28,7 @@ pub(crate) struct Dictionary {
 
 impl Dictionary {
     /// Trains a dictionary with the text of some of `objects`; none if there is too little to learn from.
-    pub(super) fn train<O, T: AsRef<[u8]>>(
+    pub(super) fn train<O, T: Deref<Target = [u8]>>(
         count: usize,
         objects: impl Iterator<Item = O>,
         text: impl Fn(O) -> T,
@@ -40,8 +40,8 @@ impl Dictionary {
         // From all of them evenly, so that neither the first namespace nor the last decides alone.
         for object in objects.step_by(count.div_ceil(MOST_SAMPLES)) {
             let sample = text(object);
-            samples.extend_from_slice(sample.as_ref());
-            sizes.push(sample.as_ref().len());
+            samples.extend_from_slice(&sample);
+            sizes.push(sample.len());
             if samples.len() >= LARGEST_SAMPLES {
                 break;
             }

@@ -76,7 +76,7 @@ impl Body {
 }
 
 /// The bytes of an object, for as long as they are needed.
-enum Whole {
+pub(super) enum Whole {
     Bytes(Bytes),
     Text(Text),
 }
@@ -130,12 +130,7 @@ impl<K> Packed<K> {
             return Ok(object);
         }
         // Decoding calls the user's transform, which may read this very object.
-        let plain = match &*self.body.lock() {
-            Body::Compressed(compressed) => Whole::Text(compressed.text()),
-            Body::Plain(plain) => Whole::Bytes(plain.clone()),
-            Body::Kept(plain) => Whole::Bytes(Bytes::copy_from_slice(plain)),
-        };
-        let object = self.packing.read(key, self.format, &plain)?;
+        let object = self.packing.read(key, self.format, &self.whole())?;
         Ok(self.hold(Arc::new(object)))
     }
 
@@ -200,11 +195,11 @@ impl<K> Packed<K> {
     }
 
     /// The whole object as it came, without what is left out.
-    pub(super) fn plain(&self) -> Bytes {
+    pub(super) fn whole(&self) -> Whole {
         match &*self.body.lock() {
-            Body::Plain(plain) => plain.clone(),
-            Body::Kept(plain) => Bytes::copy_from_slice(plain),
-            Body::Compressed(compressed) => Bytes::copy_from_slice(&compressed.text()),
+            Body::Plain(plain) => Whole::Bytes(plain.clone()),
+            Body::Kept(plain) => Whole::Bytes(Bytes::copy_from_slice(plain)),
+            Body::Compressed(compressed) => Whole::Text(compressed.text()),
         }
     }
 

@@ -111,7 +111,7 @@ impl<K: Kind> Packer<K> {
             Value::Packed(packed) => Some(Arc::clone(packed)),
             Value::Typed(_) => None,
         });
-        let Some(dictionary) = Dictionary::train(objects, texts, |packed| packed.plain()) else {
+        let Some(dictionary) = Dictionary::train(objects, texts, |packed| packed.whole()) else {
             return (current, false);
         };
         let trained = Trained {

@@ -279,9 +279,9 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
             };
             if machine.is_streaming() {
                 collected.make_room(event.size())?;
+                collected.trusting = machine.is_trusting();
             }
             // An object that cannot be taken in has not been seen: it is asked for again.
-            collected.trusting = machine.is_trusting();
             let taken = frame(&event).in_scope(|| self.take_in(event, machine))?;
             now = Instant::now();
             let verdict = machine.event(now, seen);

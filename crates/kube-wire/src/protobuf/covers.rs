@@ -86,16 +86,13 @@ impl Schema {
         match self.talk::<T>() {
             Some(talk) => {
                 let unwanted = talk.unwanted.into_inner();
-                let siblings = |path: &[_]| {
-                    let (_, message) = path.split_last()?;
-                    Some(
-                        unwanted
-                            .iter()
-                            .filter(|other| other.split_last().map(|(_, of)| of) == Some(message))
-                            .count(),
-                    )
+                let is_alone = |path: &[_]| {
+                    let siblings = unwanted
+                        .iter()
+                        .filter(|other| message_of(other) == message_of(path));
+                    siblings.count() == 1
                 };
-                let is_worth_it = |path: &&Vec<_>| path.len() < DEEP || siblings(path) != Some(1);
+                let is_worth_it = |path: &&Vec<_>| path.len() < DEEP || !is_alone(path);
                 Skip::of(unwanted.iter().filter(is_worth_it).cloned())
             }
             None => Skip::nothing(),
@@ -122,6 +119,11 @@ impl Schema {
         }
         None
     }
+}
+
+/// The path of the message that a field is in.
+fn message_of<'p>(path: &'p [&'static str]) -> Option<&'p [&'static str]> {
+    path.split_last().map(|(_, message)| message)
 }
 
 /// Fields with this many steps before and at them are deep inside an object.
