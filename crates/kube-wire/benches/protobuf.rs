@@ -93,6 +93,9 @@ fn main() {
     measure("identity", || {
         black_box::<Identity<'_>>(schema.identity(black_box(message)).expect("it is a pod"));
     });
+    measure("label", || {
+        black_box(schema.label(black_box(message), "tier").expect("it is a pod"));
+    });
     let selector: Selector = "app=web-7,tier in (front, back)"
         .parse()
         .expect("it is a selector");
@@ -113,12 +116,35 @@ fn main() {
             .prune(black_box(message), &pruned, &mut out)
             .expect("it is a pod");
     });
+    cold(schema, message, &short);
     measure("to a JSON value", || {
         black_box(schema.decode::<Value>(message, &all).expect("it is a pod"));
     });
     measure("to a JSON value, by the reference", || {
         black_box(decode(&bytes).expect("it is a pod"));
     });
+    list(message);
+}
+
+/// The same when the processor's caches hold nothing of it.
+fn cold(schema: Schema, message: &[u8], short: &[u8]) {
+    let pruned = Skip::managed_fields();
+    let mut out = Vec::new();
+    measure_cold("check, without managedFields, cold", || {
+        schema.check(black_box(short)).expect("it is a pod");
+    });
+    measure_cold("prune managedFields, cold", || {
+        out.clear();
+        schema
+            .prune(black_box(message), &pruned, &mut out)
+            .expect("it is a pod");
+    });
+    measure_cold("to Pod, without managedFields, cold", || {
+        black_box(schema.decode::<Pod>(message, &pruned).expect("it is a pod"));
+    });
+}
+
+fn list(message: &[u8]) {
     let encoder = ListEncoder::new("v1", "PodList").expect("Kubernetes has lists of pods");
     let items = encoder.encoded_item(message).repeat(1000);
     let head = encoder.head(&json!({}), items.len()).expect("it is metadata");
@@ -137,13 +163,16 @@ fn main() {
     });
 }
 
+/// Whether this line is to be measured: all are if none is named.
+fn is_wanted(what: &str) -> bool {
+    let named = std::env::args().nth(1).filter(|word| !word.starts_with("--"));
+    named.is_none_or(|named| named == what)
+}
+
 /// The best of many rounds that are short enough to be left alone by whatever else runs.
 fn measure(what: &str, mut run: impl FnMut()) {
     const ROUND: Duration = Duration::from_micros(500);
-    if std::env::args()
-        .nth(1)
-        .is_some_and(|wanted| !wanted.starts_with("--") && wanted != what)
-    {
+    if !is_wanted(what) {
         return;
     }
     let mut best = f64::MAX;
@@ -159,6 +188,28 @@ fn measure(what: &str, mut run: impl FnMut()) {
         best = best.min(start.elapsed().as_secs_f64() / f64::from(runs));
     }
     println!("{:>9.2} µs  {what}", best * 1e6);
+}
+
+/// The median of runs each of which finds nothing in the processor's caches, as after something else has run there.
+fn measure_cold(what: &str, mut run: impl FnMut()) {
+    if !is_wanted(what) {
+        return;
+    }
+    let mut other = vec![1_u8; 64 << 20];
+    let mut took: Vec<Duration> = (0..301)
+        .map(|_| {
+            other
+                .iter_mut()
+                .step_by(64)
+                .for_each(|byte| *byte = byte.wrapping_add(1));
+            black_box(&other);
+            let start = Instant::now();
+            run();
+            start.elapsed()
+        })
+        .collect();
+    took.sort_unstable();
+    println!("{:>9.2} µs  {what}", took[took.len() / 2].as_secs_f64() * 1e6);
 }
 
 /// A pod as clusters have them: two containers, probes, volumes, conditions, and managedFields that are half of it.

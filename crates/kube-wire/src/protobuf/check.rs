@@ -65,12 +65,15 @@ impl Checker {
         let (mut at, mut seen) = (0, 0_u64);
         let mut wire = Fields::of(message);
         while let Some((number, content)) = wire.next()? {
-            let Some(position) = table::position(fields, at, number) else {
+            let Some((position, field)) = table::position(fields, at, number) else {
                 continue;
             };
+            // A list's values are of the same field.
             at = position;
-            let field = &fields[at];
-            seen |= 1 << at;
+            seen |= 1 << position;
+            if is_plain(field, content) {
+                continue;
+            }
             self.field(field, content, depth)
                 .map_err(|error| error.in_field(field.name))?;
         }
@@ -165,6 +168,17 @@ impl Checker {
         }
         Ok(())
     }
+}
+
+/// Whether it is text or a number, as most are: there is nothing more to be found out about these.
+#[inline]
+fn is_plain(field: &Field, content: Content<'_>) -> bool {
+    field.container != Container::Map
+        && match content {
+            Content::Bytes(_) => matches!(field.kind, Kind::String | Kind::Bytes),
+            Content::Varint(_) => matches!(field.kind, Kind::Bool | Kind::Int32 | Kind::Int64),
+            _ => false,
+        }
 }
 
 /// A value that is `null` in JSON: some types do not take it for a time.

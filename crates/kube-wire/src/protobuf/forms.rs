@@ -95,13 +95,15 @@ pub(super) fn moment(message: &[u8], micro: bool) -> Result<Option<(i64, i32)>, 
 
 /// A time as JSON has it; none if it is Go's zero time.
 pub(super) fn time_of(message: &[u8], micro: bool) -> Result<Option<time::Text>, Error> {
-    let Some((seconds, micros)) = moment(message, micro)? else {
-        return Ok(None);
-    };
-    match time::format(seconds, micro.then_some(micros)) {
-        Some(text) => Ok(Some(text)),
-        None => Err(Error::invalid("a time is outside the years 0 to 9999")),
+    match moment(message, micro)? {
+        Some((seconds, micros)) => time_text(seconds, micros, micro).map(Some),
+        None => Ok(None),
     }
+}
+
+pub(super) fn time_text(seconds: i64, micros: i32, micro: bool) -> Result<time::Text, Error> {
+    time::format(seconds, micro.then_some(micros))
+        .ok_or_else(|| Error::invalid("a time is outside the years 0 to 9999"))
 }
 
 /// Either of the two.

@@ -183,7 +183,10 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// A key and its value.
+/// A key and its value, as they are on the wire.
+type Entry<'a> = (&'a [u8], &'a [u8]);
+
+/// The same as text.
 type Label<'a> = (Cow<'a, str>, Cow<'a, str>);
 
 /// The labels of an object, or its annotations: see [`Schema::labels`].
@@ -195,18 +198,19 @@ pub struct Labels<'a> {
 }
 
 impl<'a> Labels<'a> {
-    fn last_of(self, name: &str) -> Result<Option<Cow<'a, str>>, Error> {
+    fn last_of(mut self, name: &str) -> Result<Option<Cow<'a, str>>, Error> {
+        // Only such a name can be that of a key that is no text.
+        let is_replaced = name.contains(char::REPLACEMENT_CHARACTER);
         let mut found = None;
-        for label in self {
-            let (key, value) = label?;
-            if key == name {
+        while let Some((key, value)) = self.find()? {
+            if key == name.as_bytes() || is_replaced && string(key) == name {
                 found = Some(value);
             }
         }
-        Ok(found)
+        Ok(found.map(string))
     }
 
-    fn find(&mut self) -> Result<Option<Label<'a>>, Error> {
+    fn find(&mut self) -> Result<Option<Entry<'a>>, Error> {
         loop {
             while let Some((number, content)) = self.fields.next()? {
                 if number == self.number {
@@ -221,7 +225,7 @@ impl<'a> Labels<'a> {
     }
 }
 
-fn entry(message: &[u8]) -> Result<Label<'_>, Error> {
+fn entry(message: &[u8]) -> Result<Entry<'_>, Error> {
     let [mut key, mut value]: [&[u8]; 2] = [b""; 2];
     let mut fields = Fields::of(message);
     while let Some((number, content)) = fields.next()? {
@@ -231,7 +235,7 @@ fn entry(message: &[u8]) -> Result<Label<'_>, Error> {
             _ => {}
         }
     }
-    Ok((string(key), string(value)))
+    Ok((key, value))
 }
 
 impl<'a> Iterator for Labels<'a> {
@@ -240,6 +244,7 @@ impl<'a> Iterator for Labels<'a> {
     /// After an error there is nothing more.
     fn next(&mut self) -> Option<Self::Item> {
         let found = self.find().transpose();
+        let found = found.map(|found| found.map(|(key, value)| (string(key), string(value))));
         if matches!(found, Some(Err(_))) {
             self.fields = Fields::of(b"");
             self.pieces.number = None;

@@ -75,8 +75,8 @@ pub(crate) struct Field {
     /// Whether its own fields are fields of the message's object in JSON.
     pub(crate) inline: bool,
     pub(crate) omitted: Omitted,
-    /// What JSON leaves out of what is on the wire, if the field holds one value.
-    pub(crate) left_out: LeftOut,
+    /// How it becomes what JSON has: all of the above, decided once.
+    pub(crate) way: Way,
 }
 
 /// When JSON leaves a field out.
@@ -87,6 +87,20 @@ pub(crate) enum Omitted {
     WhenEmpty,
     /// When it is the zero time.
     WhenZeroTime,
+}
+
+/// How a field is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// One value, unless JSON leaves it out.
+    One(LeftOut),
+    Time(Omitted),
+    /// Its own fields are the message's.
+    Inline(MessageId),
+    List,
+    /// A list of values that may be packed together.
+    Numbers,
+    Map,
 }
 
 /// A value that is on the wire and that JSON leaves out.
@@ -101,7 +115,6 @@ pub(crate) enum LeftOut {
     ZeroDouble,
     /// A message that is a list, without the field of this number.
     EmptyList(u16),
-    ZeroTime,
     EmptyJson,
 }
 
@@ -200,6 +213,17 @@ impl Table {
             }
     }
 
+    fn way(&self, field: &Field) -> Way {
+        match (field.container, field.kind) {
+            (Container::One, Kind::Message(id)) if field.inline => Way::Inline(id),
+            (Container::One, Kind::Time | Kind::MicroTime) => Way::Time(field.omitted),
+            (Container::One, _) => Way::One(self.left_out(field)),
+            (Container::List, Kind::Bool | Kind::Int32 | Kind::Int64) => Way::Numbers,
+            (Container::List, _) => Way::List,
+            (Container::Map, _) => Way::Map,
+        }
+    }
+
     /// What JSON leaves out of a field that holds one value.
     fn left_out(&self, field: &Field) -> LeftOut {
         match (field.omitted, field.kind) {
@@ -214,7 +238,6 @@ impl Table {
                     _ => LeftOut::Never,
                 }
             }
-            (Omitted::WhenZeroTime, Kind::Time | Kind::MicroTime) => LeftOut::ZeroTime,
             (Omitted::WhenZeroTime, Kind::Json) => LeftOut::EmptyJson,
             _ => LeftOut::Never,
         }
@@ -240,23 +263,22 @@ impl Table {
     }
 }
 
-/// The position of a field among those of its message, looked for from the one before it on: mostly it comes next.
+/// A field of a message and its position, looked for from a position on: fields come in order, mostly.
 #[inline]
-pub(crate) fn position(fields: &[Field], from: usize, number: u64) -> Option<usize> {
+pub(crate) fn position(fields: &[Field], from: usize, number: u64) -> Option<(usize, &Field)> {
     let mut position = from;
     while let Some(field) = fields.get(position) {
         let found = u64::from(field.number);
         if found == number {
-            return Some(position);
+            return Some((position, field));
         }
         if found > number {
             break;
         }
         position += 1;
     }
-    fields
-        .binary_search_by(|field| u64::from(field.number).cmp(&number))
-        .ok()
+    let search = fields.binary_search_by(|field| u64::from(field.number).cmp(&number));
+    search.ok().map(|position| (position, &fields[position]))
 }
 
 #[cfg(test)]

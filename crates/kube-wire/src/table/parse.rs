@@ -2,7 +2,7 @@
 //!
 //! The table is part of the program, so a line that cannot be read is a bug that the first test finds: it panics.
 
-use super::{Container, Field, Kind, LeftOut, Message, MessageId, Omitted, Shape, Table};
+use super::{Container, Field, Kind, LeftOut, Message, MessageId, Omitted, Shape, Table, Way};
 
 pub(super) fn parse(text: &'static str) -> Table {
     let lines = || text.lines().filter(|line| !line.starts_with('#'));
@@ -41,7 +41,7 @@ pub(super) fn parse(text: &'static str) -> Table {
         .kinds
         .sort_unstable_by_key(|(api_version, kind, _)| (*api_version, *kind));
     for at in 0..table.fields.len() {
-        table.fields[at].left_out = table.left_out(&table.fields[at]);
+        table.fields[at].way = table.way(&table.fields[at]);
     }
     for at in 0..table.messages.len() {
         table.messages[at].always_printed = always_printed(&table, &table.messages[at]);
@@ -127,7 +127,7 @@ fn field(table: &Table, package: &str, entry: &'static str) -> Field {
         pointer: false,
         inline: false,
         omitted: Omitted::Never,
-        left_out: LeftOut::Never,
+        way: Way::One(LeftOut::Never),
     };
     for flag in words {
         match flag {

@@ -11,7 +11,7 @@ use super::elements::Source;
 use super::gathered::{Found, Gathered, pieces};
 use super::value::{Held, Repeated, Value};
 use crate::skip::Within;
-use crate::table::{self, Container, Field, INLINED, Kind, LeftOut, MessageId};
+use crate::table::{self, Container, Field, INLINED, Kind, LeftOut, MessageId, Omitted, Way};
 
 /// A message that is being read.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ struct Frame<'de> {
     always_printed: u64,
     /// Bits of the fields that were there.
     seen: u64,
-    /// The position of the field that came last: mostly the next one comes next.
+    /// The position after the field that came last: mostly that one comes next.
     at: usize,
     /// What has not been read, if fields are read in the order in which they come.
     wire: Fields<'de>,
@@ -221,44 +221,41 @@ impl<'de, 'x> Message<'de, 'x> {
                 return Ok(None);
             };
             // Fields that are not known are newer than the table.
-            let Some(position) = table::position(self.frame.fields, self.frame.at, number) else {
+            let Some((position, field)) = table::position(self.frame.fields, self.frame.at, number) else {
                 continue;
             };
-            let field = &self.frame.fields[position];
-            self.frame.at = position;
-            let seen = self.frame.seen;
-            self.frame.seen |= 1 << position;
+            self.frame.at = position + 1;
+            let bit = 1_u64 << position;
+            let is_first = self.frame.seen & bit == 0;
+            self.frame.seen |= bit;
             let Some(within) = within_field(self.within, field) else {
                 continue;
             };
-            if seen & 1 << position != 0 {
+            if !is_first {
                 return Err(self.value.reading.scattered());
             }
-            self.value.held = match (field.container, field.kind) {
-                (Container::One, Kind::Message(id)) if field.inline => {
-                    self.enter(id, content.bytes()?)?;
-                    continue;
-                }
-                (Container::One, _) => {
-                    if is_omitted(field, content)? {
+            self.value.held = match field.way {
+                Way::One(left_out) => {
+                    if is_omitted(left_out, content)? {
                         continue;
                     }
                     Held::One(content)
                 }
+                Way::Time(omitted) => match moment(content.bytes()?, field.kind == Kind::MicroTime)? {
+                    Some((seconds, micros)) => Held::Moment(seconds, micros),
+                    None if omitted == Omitted::WhenZeroTime => continue,
+                    None => Held::Null,
+                },
+                Way::Inline(id) => {
+                    self.enter(id, content.bytes()?)?;
+                    continue;
+                }
                 // Packed numbers, which Kubernetes does not write.
-                (Container::List, Kind::Bool | Kind::Int32 | Kind::Int64)
-                    if matches!(content, Content::Bytes(_)) =>
-                {
+                Way::Numbers if matches!(content, Content::Bytes(_)) => {
                     return Err(self.value.reading.scattered());
                 }
-                (container, _) => {
-                    let run = self.frame.wire.run_from(before);
-                    let run = Repeated::Run(run.map_err(|error| error.in_field(field.name))?);
-                    match container {
-                        Container::Map => Held::Map(run),
-                        _ => Held::List(run),
-                    }
-                }
+                Way::List | Way::Numbers => Held::List(Repeated::Run(self.frame.wire.run_from(before)?)),
+                Way::Map => Held::Map(Repeated::Run(self.frame.wire.run_from(before)?)),
             };
             self.value.kind = field.kind;
             self.value.within = within;
@@ -285,7 +282,7 @@ impl<'de, 'x> Message<'de, 'x> {
                 continue;
             };
             let found = &gathered.found[range.clone()];
-            if let (true, Kind::Message(id)) = (field.inline, field.kind) {
+            if let Way::Inline(id) = field.way {
                 let fields = Frame::empty(self.value.reading, id).fields;
                 let inner = Gathered::of(fields, pieces(found))?;
                 careful.frames.push(inner);
@@ -335,7 +332,7 @@ impl<'de, 'x> Message<'de, 'x> {
             let Some(within) = within_field(self.within, field) else {
                 continue;
             };
-            if let (true, Kind::Message(id)) = (field.inline, field.kind) {
+            if let Way::Inline(id) = field.way {
                 if let Some(careful) = &mut self.careful {
                     careful.frames.push(Gathered::nothing());
                 }
@@ -385,18 +382,18 @@ fn within_field<'x>(within: Within<'x>, field: &Field) -> Option<Within<'x>> {
     clippy::inline_always,
     reason = "it is asked of every field, and mostly has no"
 )]
-fn is_omitted(field: &Field, content: Content<'_>) -> Result<bool, Error> {
-    match (field.left_out, content) {
+fn is_omitted(left_out: LeftOut, content: Content<'_>) -> Result<bool, Error> {
+    match (left_out, content) {
         (LeftOut::Never, _) => Ok(false),
         (LeftOut::EmptyText, Content::Bytes(text)) => Ok(text.is_empty()),
         (LeftOut::ZeroNumber, Content::Varint(number)) => Ok(number == 0),
-        _ => is_zero(field, content).map_err(|error| error.in_field(field.name)),
+        _ => is_zero(left_out, content),
     }
 }
 
 #[cold]
-fn is_zero(field: &Field, content: Content<'_>) -> Result<bool, Error> {
-    Ok(match field.left_out {
+fn is_zero(left_out: LeftOut, content: Content<'_>) -> Result<bool, Error> {
+    Ok(match left_out {
         LeftOut::Never => false,
         LeftOut::EmptyText => content.bytes()?.is_empty(),
         LeftOut::ZeroNumber => content.varint()? == 0,
@@ -410,7 +407,6 @@ fn is_zero(field: &Field, content: Content<'_>) -> Result<bool, Error> {
             }
             is_empty
         }
-        LeftOut::ZeroTime => moment(content.bytes()?, field.kind == Kind::MicroTime)?.is_none(),
         LeftOut::EmptyJson => only_field(content.bytes()?)?.is_none_or(<[u8]>::is_empty),
     })
 }
@@ -422,7 +418,15 @@ fn all_omitted(field: &Field, found: &[Found<'_>]) -> Result<bool, Error> {
         _ => found.last_chunk::<1>().map_or(found, |last| last),
     };
     for (_, content) in counts {
-        if !is_omitted(field, *content)? {
+        let is_omitted = match field.way {
+            Way::One(left_out) => is_omitted(left_out, *content),
+            Way::Time(Omitted::WhenZeroTime) => content
+                .bytes()
+                .and_then(|time| moment(time, field.kind == Kind::MicroTime))
+                .map(|moment| moment.is_none()),
+            _ => Ok(false),
+        };
+        if !is_omitted.map_err(|error| error.in_field(field.name))? {
             return Ok(false);
         }
     }

@@ -14,6 +14,7 @@ use serde_json::Value as Json;
 
 use super::super::forms::{
     Double, IntOrText, double, int_or_string, low_half, moment, only_field, quantity, string, time_of,
+    time_text,
 };
 use super::super::read::{Content, Run};
 use super::super::{Envelope, Error, MAGIC, time};
@@ -45,6 +46,8 @@ pub(super) enum Held<'de, 'x> {
     /// Nothing, which is a zero value.
     Absent,
     One(Content<'de>),
+    /// A time: seconds and microseconds.
+    Moment(i64, i32),
     List(Repeated<'de, 'x>),
     Map(Repeated<'de, 'x>),
     /// A message in pieces.
@@ -150,6 +153,9 @@ impl<'de, 'x> Value<'de, 'x> {
                 },
                 Kind::Json | Kind::Message(_) => return Ok(None),
             },
+            Held::Moment(seconds, micros) => {
+                Plain::Time(time_text(seconds, micros, self.kind == Kind::MicroTime)?)
+            }
             Held::Null => Plain::Null,
             // What JSON has where the wire has nothing.
             Held::Absent => match self.kind {
@@ -289,7 +295,7 @@ impl<'de, 'x> Value<'de, 'x> {
                 Held::One(_),
                 Kind::String | Kind::Bool | Kind::Int32 | Kind::Int64 | Kind::Quantity | Kind::IntOrString,
             )
-            | (Held::List(_) | Held::Map(_), _) => Ok(false),
+            | (Held::List(_) | Held::Map(_) | Held::Moment(..), _) => Ok(false),
             _ => self.may_be_null(),
         }
     }

@@ -42,6 +42,10 @@ fn identities_labels_and_metadata_are_those_of_the_object() {
                 let wanted: Option<BTreeMap<String, String>> =
                     serde_json::from_value(metadata["labels"].clone()).unwrap();
                 assert_eq!(labels, wanted.unwrap_or_default());
+                for (key, value) in &labels {
+                    assert_eq!(schema.label(&message, key).unwrap().as_deref(), Some(&**value));
+                }
+                assert_eq!(schema.label(&message, "no label").unwrap(), None);
                 for selector in ["", "a", "!a", "name=b", "a in (a, b)", "a.b/c!=a"] {
                     let selector: Selector = selector.parse().unwrap();
                     assert_eq!(
@@ -65,6 +69,11 @@ fn labels_that_are_not_text_are_matched_as_they_are_printed() {
     assert!(selects("a=b") && selects("a") && !selects("a!=b"));
     let labels: Vec<_> = schema.labels(message).map(|label| label.unwrap().1).collect();
     assert_eq!(labels, ["\u{fffd}", "b"]);
+    assert_eq!(schema.label(message, "a").unwrap().as_deref(), Some("b"));
+    // \xff: b, then \xfe: \xff
+    let message = b"\x0a\x10\x5a\x06\x0a\x01\xff\x12\x01b\x5a\x06\x0a\x01\xfe\x12\x01\xff";
+    let label = schema.label(message, "\u{fffd}").unwrap();
+    assert_eq!(label.as_deref(), Some("\u{fffd}"));
 }
 
 #[test]
