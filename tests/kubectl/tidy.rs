@@ -25,11 +25,6 @@ static RULES: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
             r"(?m)^Events:\n +Type .*\n +---- .*\n( +Warning +ClusterIPNotAllocated .*(\n|\z))+",
             "Events:  <none>\n",
         ),
-        // JSON has its members in any order.
-        (
-            r#"(?m)^\{("\w+":("\w+"|\d+|\{\}),)*"status":"Success"(,"\w+":("\w+"|\d+|\{\}))*\}$"#,
-            "<success>",
-        ),
         // kubectl says so since 1.34.
         (r" from \{ns\} namespace", ""),
         (r"(?m)[ \t]+$", ""),
@@ -38,6 +33,10 @@ static RULES: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
     .map(|(pattern, word)| (Regex::new(pattern).expect("a pattern"), word))
     .collect()
 });
+
+/// A status as JSON, whose members may come in any order.
+static STATUS: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#"(?m)^\{.*"kind":"Status".*\}$"#).expect("a pattern"));
 
 /// Columns are as wide as their content, which differs: between them two blanks are left.
 static COLUMNS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?m)^( *)(.*)$").expect("a pattern"));
@@ -49,16 +48,30 @@ pub(crate) fn tidy(text: &str, namespace: &str, folder: &str) -> String {
     let text = RULES.iter().fold(text, |text, (pattern, word)| {
         pattern.replace_all(&text, *word).into_owned()
     });
+    let text = STATUS.replace_all(&text, |line: &Captures<'_>| sorted(&line[0]));
     let lines = COLUMNS.replace_all(&text, |line: &Captures<'_>| {
         format!("{}{}", &line[1], GAPS.replace_all(&line[2], "  "))
     });
     lines.trim_end().to_owned()
 }
 
+/// JSON with its members by name; what is none stays as it is.
+fn sorted(text: &str) -> String {
+    let Ok(mut json) = serde_json::from_str::<serde_json::Value>(text) else {
+        return text.to_owned();
+    };
+    json.sort_all_objects();
+    json.to_string()
+}
+
 #[test]
 fn what_differs_is_gone_and_the_rest_stays() {
     for (text, wanted) in [
         ("NAME    AGE\npods    12s  \n", "NAME  AGE\npods  <age>"),
+        (
+            r#"{"kind":"Status","status":"Success","code":201}"#,
+            r#"{"code":201,"kind":"Status","status":"Success"}"#,
+        ),
         (
             "Events:\n  Type     Reason\n  ----     ------\n  Warning  ClusterIPNotAllocated  1s  x\n",
             "Events:  <none>",
