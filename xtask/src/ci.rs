@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 
 use crate::{
-    Outcome, browser, deny, features, go, package, pins, process, real_server, semver, soak, tables, test,
-    toolchain,
+    Outcome, bench, browser, deny, features, go, package, pins, process, real_server, semver, soak, tables,
+    test, toolchain,
 };
 
 /// The steps in the order in which a mistake is cheapest to find.
@@ -141,6 +141,11 @@ const STEPS: &[Step] = &[
     Step {
         name: "soak",
         action: Action::Chore(soak::short),
+    },
+    // Less of it and on the embedded server: whether it is still as much faster and smaller than its peers as it was.
+    Step {
+        name: "bench",
+        action: Action::Chore(bench::step),
     },
     Step {
         name: "real-server",

@@ -13,7 +13,8 @@ use clap::{Args, Subcommand};
 use self::benchmarks::{Benchmark, PIPELINE, QUEUE};
 use self::comparison::Comparison;
 use self::programs::Programs;
-use crate::Outcome;
+use crate::ci::Verdict;
+use crate::{Outcome, go};
 
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -54,6 +55,15 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
         Some(What::Pipeline(choice)) => compare(root, &PIPELINE, choice),
         Some(What::Queue(choice)) => compare(root, &QUEUE, choice),
     }
+}
+
+/// The quick form on a cluster, which fails if a ratio is worse than its bound.
+pub(crate) fn step(root: &Path) -> Outcome<Verdict> {
+    if !go::is_there() {
+        return Ok(Verdict::NotRun("Go is not installed"));
+    }
+    cluster::run(root, &cluster::Choice::quick())?;
+    Ok(Verdict::Passed)
 }
 
 fn compare(root: &Path, benchmark: &Benchmark, choice: &Choice) -> Outcome {

@@ -89,6 +89,12 @@ impl Figures {
         Some(f64::midpoint(*low, *high))
     }
 
+    /// The least of all rounds: what it is when the machine does nothing else.
+    pub(super) fn least(&self, subject: &str, measure: Measure) -> Option<f64> {
+        let figures = self.by_subject.get(subject)?.get(&measure)?;
+        figures.iter().copied().min_by(f64::total_cmp)
+    }
+
     /// Who has been measured.
     pub(super) fn has(&self, subject: &str) -> bool {
         self.by_subject.contains_key(subject)
@@ -122,6 +128,8 @@ mod tests {
         assert_eq!(figures.median("one", Measure::SyncCpu), Some(2.0));
         assert_eq!(figures.median("two", Measure::SyncCpu), Some(4.5));
         assert_eq!(figures.median("two", Measure::Peak), None);
+        assert_eq!(figures.least("one", Measure::SyncCpu), Some(1.0));
+        assert_eq!(figures.least("two", Measure::Peak), None);
         assert!(!figures.has("three"));
     }
 }

@@ -37,12 +37,12 @@ const PAGE: &str = "docs/benchmarks/cluster.md";
 const README: &str = "README.md";
 const PLOT: &str = "docs/benchmarks/cluster.svg";
 
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub(super) struct Choice {
     /// How many pods the cluster has [default: 30000, quick: 2000]
     #[arg(long, value_name = "N")]
     pods: Option<usize>,
-    /// How often everything is measured; the medians are compared [default: 3, quick: 1]
+    /// How often everything is measured; the medians are compared [default: 3], or if quick the least [default: 2]
     #[arg(long, value_name = "R")]
     rounds: Option<u32>,
     /// Write all figures here
@@ -61,7 +61,7 @@ pub(super) struct Choice {
 
 pub(super) fn run(root: &Path, choice: &Choice) -> Outcome {
     let subjects = choice.subjects()?;
-    let rounds = choice.rounds.unwrap_or(if choice.quick { 1 } else { 3 });
+    let rounds = choice.rounds.unwrap_or(if choice.quick { 2 } else { 3 });
     let load = choice.load();
     let programs = Programs::build_cluster(root)?;
     let mut cluster = Cluster::start(&programs, load, choice.quick)?;
@@ -81,7 +81,8 @@ pub(super) fn run(root: &Path, choice: &Choice) -> Outcome {
     drop(cluster);
     let table = table::of(&subjects, &figures)?;
     let ratios = targets::compared(&figures)?;
-    println!("{table}\n{ratios}");
+    let reads = targets::reads(&figures)?;
+    println!("{table}\n{ratios}\n{reads}");
     if let Some(file) = &choice.json {
         let all = json!({"pods": pods, "rounds": rounds, "subjects": figures.json()});
         write(file, &format!("{all:#}\n"))?;
@@ -92,10 +93,17 @@ pub(super) fn run(root: &Path, choice: &Choice) -> Outcome {
             return write(&bounds, &Bounds::of(&figures).text()?);
         }
         let text = fs::read_to_string(&bounds).map_err(|error| format!("{}: {error}", bounds.display()))?;
-        return Bounds::parse(&text)?.check(&figures);
+        let mut bounds = Bounds::parse(&text)?;
+        if !choice.only.is_empty() {
+            bounds = bounds.among(&subjects);
+        }
+        return bounds.check(&figures);
     }
     if choice.only.is_empty() {
-        write(&root.join(PAGE), &table::page(&pods, rounds, &table, &ratios))?;
+        write(
+            &root.join(PAGE),
+            &table::page(&pods, rounds, &table, &ratios, &reads),
+        )?;
         write(&root.join(PLOT), &plot::of(&subjects, &figures)?)?;
         let file = root.join(README);
         let readme = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -109,6 +117,13 @@ pub(super) fn run(root: &Path, choice: &Choice) -> Outcome {
 }
 
 impl Choice {
+    pub(super) fn quick() -> Choice {
+        Choice {
+            quick: true,
+            ..Choice::default()
+        }
+    }
+
     fn subjects(&self) -> Outcome<Vec<&'static Subject>> {
         let is_wanted = |subject: &&Subject| {
             (self.only.is_empty() && (!self.quick || subject.quick))

@@ -22,33 +22,35 @@ use Program::{Go, Rust};
 
 /// All of them, in the order in which they take their turns.
 pub(super) const SUBJECTS: &[Subject] = &[
-    Subject::of("client-go, protobuf", Go, "-wire=protobuf sync"),
-    Subject::of("client-go, JSON", Go, "-wire=json sync").in_quick(),
+    Subject::of("client-go, protobuf", Go, "-wire=protobuf sync").in_quick(),
+    Subject::of("client-go, JSON", Go, "-wire=json sync"),
     Subject::of("kube-runtime, list", Rust, "kube-runtime list"),
     Subject::of("kube-runtime, streaming", Rust, "kube-runtime streaming").in_quick(),
     Subject::of(
         "kube-informer, typed, protobuf",
         Rust,
         "kube-informer typed protobuf",
-    ),
-    Subject::of("kube-informer, typed, JSON", Rust, "kube-informer typed json").in_quick(),
+    )
+    .in_quick(),
+    Subject::of("kube-informer, typed, JSON", Rust, "kube-informer typed json"),
     Subject::of(
         "kube-informer, packed, protobuf",
         Rust,
         "kube-informer packed protobuf",
-    ),
-    Subject::of("kube-informer, packed, JSON", Rust, "kube-informer packed json").in_quick(),
+    )
+    .in_quick(),
+    Subject::of("kube-informer, packed, JSON", Rust, "kube-informer packed json"),
     Subject::of(
         "kube-informer, projection, protobuf",
         Rust,
         "kube-informer projection protobuf",
-    ),
+    )
+    .in_quick(),
     Subject::of(
         "kube-informer, projection, JSON",
         Rust,
         "kube-informer projection json",
-    )
-    .in_quick(),
+    ),
     Subject::of(
         "kube-informer, packed projection, protobuf",
         Rust,

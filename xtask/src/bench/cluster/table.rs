@@ -26,7 +26,7 @@ pub(super) fn of(subjects: &[&Subject], figures: &Figures) -> Result<String, fmt
 }
 
 /// The page in the docs.
-pub(super) fn page(pods: &str, rounds: u32, table: &str, ratios: &str) -> String {
+pub(super) fn page(pods: &str, rounds: u32, table: &str, ratios: &str, reads: &str) -> String {
     let rounds = in_words(rounds);
     format!(
         "# Informers on a cluster\n\n\
@@ -36,9 +36,10 @@ pub(super) fn page(pods: &str, rounds: u32, table: &str, ratios: &str) -> String
          A projection keeps a pod's name, namespace, uid, version, owner, node and phase. \
          \"floor\" is this project's client that throws a list's bytes away. RSS per object is what resident memory grew by \
          when all was settled: for Go after a collection that gives memory back to the system, for both Rust subjects with \
-         glibc set to few arenas that trim themselves. The live heap is counted in a run of its own. A relist is forced by a \
+         glibc's allocator as it is. The live heap is counted in a run of its own. A relist is forced by a \
          server that restarts without its history.\n\n\
-         ## Ratios\n\n{ratios}"
+         ## Ratios\n\n{ratios}\n\
+         ## Reads\n\nThe median of averages over objects that nobody has looked at yet; the processors' time.\n\n{reads}"
     )
 }
 

@@ -147,28 +147,72 @@ pub(super) fn compared(figures: &Figures) -> Result<String, fmt::Error> {
             let ratio = ours
                 .zip(theirs.min_by(f64::total_cmp))
                 .map(|(ours, theirs)| ours / theirs);
-            write!(table, " {} | {} |", verdict(ratio, wanted), bound(wanted))?;
+            write!(
+                table,
+                " {} | {} |",
+                verdict(ratio, wanted, "×"),
+                bound(wanted, "×")
+            )?;
         }
         table.push('\n');
     }
     Ok(table)
 }
 
-fn verdict(ratio: Option<f64>, wanted: Option<f64>) -> String {
-    match (ratio, wanted) {
+/// How long it takes to look at a packed object that nobody has looked at, in microseconds, and how long it may.
+const READS: &[(&str, Measure, f64)] = &[
+    ("get of an object, packed", Measure::GetObject, 40.0),
+    ("get of a label, packed", Measure::GetLabel, 1.0),
+];
+
+/// What is not to be compared with anyone's, because the peers' caches hold objects as they are.
+pub(super) fn reads(figures: &Figures) -> Result<String, fmt::Error> {
+    let mut table = "| | measured | took | target |\n|---|---|---:|---:|\n".to_owned();
+    for (words, measure, most) in READS {
+        for subject in PACKED.iter().filter(|subject| figures.has(subject)) {
+            let took = verdict(figures.median(subject, *measure), Some(*most), " µs");
+            writeln!(
+                table,
+                "| {words} | {subject} | {took} | {} |",
+                bound(Some(*most), " µs")
+            )?;
+        }
+    }
+    Ok(table)
+}
+
+/// A figure, which stands out if it is worse than wanted.
+fn verdict(figure: Option<f64>, wanted: Option<f64>, unit: &str) -> String {
+    match (figure, wanted) {
         (None, _) => "–".into(),
-        (Some(ratio), Some(wanted)) if ratio > wanted => format!("**{}×**", shown(ratio)),
-        (Some(ratio), _) => format!("{}×", shown(ratio)),
+        (Some(figure), Some(wanted)) if figure > wanted => format!("**{}{unit}**", shown(figure)),
+        (Some(figure), _) => format!("{}{unit}", shown(figure)),
     }
 }
 
-fn bound(wanted: Option<f64>) -> String {
-    wanted.map_or_else(|| "–".into(), |wanted| format!("≤ {wanted}×"))
+fn bound(wanted: Option<f64>, unit: &str) -> String {
+    wanted.map_or_else(|| "–".into(), |wanted| format!("≤ {wanted}{unit}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_read_that_takes_too_long_stands_out() {
+        let mut figures = Figures::default();
+        figures.add("kube-informer, packed, protobuf", Measure::GetObject, 41.0);
+        figures.add("kube-informer, packed, protobuf", Measure::GetLabel, 0.75);
+        let table = reads(&figures).unwrap();
+        let rows: Vec<_> = table.lines().skip(2).collect();
+        assert_eq!(
+            rows,
+            [
+                "| get of an object, packed | kube-informer, packed, protobuf | **41.0 µs** | ≤ 40 µs |",
+                "| get of a label, packed | kube-informer, packed, protobuf | 0.75 µs | ≤ 1 µs |",
+            ]
+        );
+    }
 
     #[test]
     fn kube_runtime_is_taken_at_its_better_mode() {
