@@ -82,6 +82,17 @@ impl Program {
         }
     }
 
+    /// Reads up to this line, before which only those may come again that came before.
+    pub(crate) async fn after(&mut self, again: &[&String], wanted: &str) {
+        loop {
+            let line = self.line().await;
+            if line == wanted {
+                return;
+            }
+            assert!(again.contains(&&line), "{line:?} instead of {wanted:?}");
+        }
+    }
+
     /// Ctrl-C; it has to end well.
     pub(crate) async fn stop(mut self) {
         let id = self.child.id().expect("it runs");
