@@ -163,7 +163,7 @@ impl Checker {
     fn inner(&mut self, field: &Field, id: MessageId, message: &[u8], depth: usize) -> Result<(), Error> {
         let holds_something = self.message(id, message, depth + 1)?;
         // It is `null` in JSON, which only those take that can be without it.
-        if !holds_something && !field.pointer && self.table.message(id).shape == Shape::SchemaOrList {
+        if !holds_something && !field.pointer && id.shape == Shape::SchemaOrList {
             return Err(Error::invalid("a schema or a list is missing"));
         }
         Ok(())

@@ -227,7 +227,6 @@ impl<'t> Shown<'t> {
 
     /// The message that is an object in JSON, if it is one.
     fn object(self) -> Option<MessageId> {
-        let table = table();
         match self.what {
             What::Root(id) => Some(id),
             What::Field(&Field {
@@ -235,7 +234,7 @@ impl<'t> Shown<'t> {
                 kind: Kind::Message(id),
                 ..
             })
-            | What::Value(Kind::Message(id)) => (table.message(id).shape == Shape::Object).then_some(id),
+            | What::Value(Kind::Message(id)) => (id.shape == Shape::Object).then_some(id),
             What::Field(_) | What::Value(_) => None,
         }
     }

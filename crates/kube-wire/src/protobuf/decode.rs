@@ -79,7 +79,7 @@ impl Decoder {
     }
 
     fn pieces(&mut self, id: MessageId, pieces: &Pieces<'_>, depth: usize) -> Result<Value, Error> {
-        let shape = self.table.message(id).shape;
+        let shape = id.shape;
         if shape == Shape::Object {
             let mut object = Map::new();
             self.object(id, pieces, depth, &mut object)?;
@@ -239,7 +239,7 @@ impl Decoder {
                 Kind::Message(id) => self.nested(id, &pieces, depth)?,
                 _ => Value::Null,
             },
-            Slot::Absent if self.table.is_nil_when_absent(field) => {
+            Slot::Absent if field.is_nil_when_absent() => {
                 return if field.omitted == Omitted::WhenEmpty {
                     Ok(None)
                 } else {

@@ -84,7 +84,8 @@ impl Encoder {
     fn field(&mut self, field: &Field, value: Option<&Value>, depth: usize) -> Result<(), Error> {
         match (field.container, value) {
             (Container::One, Some(value)) => self.value(field.number, field.kind, value, depth),
-            (Container::One, None) if self.is_nil_when_absent(field) => Ok(()),
+            // Nil is not written.
+            (Container::One, None) if field.is_nil_when_absent() => Ok(()),
             (Container::One, None) => self.value(field.number, field.kind, &Value::Null, depth),
             (_, None) => Ok(()),
             (Container::List, Some(Value::Array(values))) => {
@@ -116,16 +117,6 @@ impl Encoder {
         self.writer.bytes_field(1, key.as_bytes());
         self.writer.close_since(field.number, before);
         Ok(())
-    }
-
-    /// Whether Go holds the field in a way that can be nil, which is not written.
-    fn is_nil_when_absent(&self, field: &Field) -> bool {
-        field.pointer
-            || match field.kind {
-                Kind::Bytes => true,
-                Kind::Message(id) => self.table.message(id).shape == Shape::List,
-                _ => false,
-            }
     }
 
     /// One value as a field; null is the zero value.

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use bstr::ByteSlice as _;
+
 use super::read::{Content, Fields, wrong_type};
 use super::{Error, time};
 use crate::table::{Container, Field, Kind};
@@ -22,7 +24,7 @@ pub(super) fn check(field: &Field, content: Content<'_>) -> Result<(), Error> {
 /// Text as Go prints it: every byte that is not part of a character is a replacement character.
 #[inline]
 pub(super) fn string(bytes: &[u8]) -> Cow<'_, str> {
-    match std::str::from_utf8(bytes) {
+    match bytes.to_str() {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => Cow::Owned(replaced(bytes)),
     }

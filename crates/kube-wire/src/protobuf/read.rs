@@ -179,6 +179,31 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// A number of one or two bytes; none if it is longer or not there.
+    #[inline]
+    pub(super) fn short_varint(&mut self) -> Option<u16> {
+        match self.0 {
+            [byte @ ..0x80, rest @ ..] => {
+                self.0 = rest;
+                Some(u16::from(*byte))
+            }
+            [low, high @ ..0x80, rest @ ..] => {
+                self.0 = rest;
+                Some(u16::from(low & 0x7f) | u16::from(*high) << 7)
+            }
+            _ => None,
+        }
+    }
+
+    /// What comes after such a number, as many bytes as it says.
+    #[inline]
+    pub(super) fn short_bytes(&mut self) -> Option<&'a [u8]> {
+        let len = self.short_varint()?;
+        let (bytes, rest) = self.0.split_at_checked(len.into())?;
+        self.0 = rest;
+        Some(bytes)
+    }
+
     #[inline]
     fn bytes(&mut self) -> Result<&'a [u8], Error> {
         let len = usize::try_from(self.varint()?).map_err(|_| cut_off())?;

@@ -33,9 +33,12 @@ pub(crate) struct Table {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KindId(u16);
 
-/// The position of a message in the table.
+/// The position of a message in the table, and what is asked for most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct MessageId(u16);
+pub(crate) struct MessageId {
+    position: u16,
+    pub(crate) shape: Shape,
+}
 
 /// A message.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +80,10 @@ pub(crate) struct Field {
     pub(crate) omitted: Omitted,
     /// How it becomes what JSON has: all of the above, decided once.
     pub(crate) way: Way,
+    /// What it begins with on the wire: its number and its wire type.
+    pub(crate) tag: u16,
+    /// Whether one look is enough to read it.
+    pub(crate) glance: Glance,
 }
 
 /// When JSON leaves a field out.
@@ -101,6 +108,19 @@ pub(crate) enum Way {
     /// A list of values that may be packed together.
     Numbers,
     Map,
+}
+
+/// A field that holds one value, read with one look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Glance {
+    /// It takes more.
+    None,
+    Bytes,
+    /// Bytes that JSON leaves out when there are none.
+    BytesOrNone,
+    Number,
+    /// A number that JSON leaves out when it is zero.
+    NumberOrNone,
 }
 
 /// A value that is on the wire and that JSON leaves out.
@@ -183,34 +203,30 @@ impl Table {
         let found = self
             .messages
             .binary_search_by(|message| (message.package, message.name).cmp(&(package, name)));
-        found.ok().and_then(|at| u16::try_from(at).ok()).map(MessageId)
+        self.id(u16::try_from(found.ok()?).ok()?)
     }
 
     /// All messages.
-    pub(crate) fn ids(&self) -> impl Iterator<Item = MessageId> + use<> {
-        (0..u16::try_from(self.messages.len()).unwrap_or(u16::MAX)).map(MessageId)
+    pub(crate) fn ids(&self) -> impl Iterator<Item = MessageId> {
+        (0..).map_while(|position| self.id(position))
+    }
+
+    fn id(&self, position: u16) -> Option<MessageId> {
+        let shape = self.messages.get(usize::from(position))?.shape;
+        Some(MessageId { position, shape })
     }
 
     /// The message at a position that this table gave.
+    #[inline]
     pub(crate) fn message(&self, id: MessageId) -> &Message {
-        &self.messages[usize::from(id.0)]
+        &self.messages[usize::from(id.position)]
     }
 
     /// The fields of a message, by number. There are at most 64.
+    #[inline]
     pub(crate) fn fields(&self, message: &Message) -> &[Field] {
         let first = usize::from(message.first_field);
         &self.fields[first..first + usize::from(message.field_count)]
-    }
-
-    /// Whether Go holds the field in a way that can be nil.
-    pub(crate) fn is_nil_when_absent(&self, field: &Field) -> bool {
-        field.pointer
-            || field.container != Container::One
-            || match field.kind {
-                Kind::Bytes => true,
-                Kind::Message(id) => self.message(id).shape == Shape::List,
-                _ => false,
-            }
     }
 
     fn way(&self, field: &Field) -> Way {
@@ -232,7 +248,7 @@ impl Table {
             (Omitted::WhenEmpty, Kind::Bool | Kind::Int64) => LeftOut::ZeroNumber,
             (Omitted::WhenEmpty, Kind::Int32) => LeftOut::ZeroInt32,
             (Omitted::WhenEmpty, Kind::Double) => LeftOut::ZeroDouble,
-            (Omitted::WhenEmpty, Kind::Message(id)) if self.message(id).shape == Shape::List => {
+            (Omitted::WhenEmpty, Kind::Message(id)) if id.shape == Shape::List => {
                 match self.fields(self.message(id)) {
                     [only] => LeftOut::EmptyList(only.number),
                     _ => LeftOut::Never,
@@ -249,7 +265,7 @@ impl Table {
             let inlined = self.fields(self.message(id));
             return inlined.iter().any(|field| self.is_always_printed(field));
         }
-        if self.is_nil_when_absent(field) {
+        if field.is_nil_when_absent() {
             return field.omitted != Omitted::WhenEmpty;
         }
         match field.omitted {
@@ -259,6 +275,41 @@ impl Table {
                 Kind::String | Kind::Bool | Kind::Int32 | Kind::Int64 | Kind::Double
             ),
             Omitted::WhenZeroTime => !matches!(field.kind, Kind::Time | Kind::MicroTime | Kind::Json),
+        }
+    }
+}
+
+impl Field {
+    /// Whether Go holds it in a way that can be nil.
+    pub(crate) fn is_nil_when_absent(&self) -> bool {
+        self.pointer
+            || self.container != Container::One
+            || match self.kind {
+                Kind::Bytes => true,
+                Kind::Message(id) => id.shape == Shape::List,
+                _ => false,
+            }
+    }
+
+    fn tag(&self) -> u16 {
+        let wire_type = match self.kind {
+            Kind::Bool | Kind::Int32 | Kind::Int64 => 0,
+            Kind::Double => 1,
+            _ => 2,
+        };
+        self.number << 3 | wire_type
+    }
+
+    fn glance(&self) -> Glance {
+        match (self.kind, self.way) {
+            (Kind::Double, _) => Glance::None,
+            (Kind::Bool | Kind::Int32 | Kind::Int64, Way::One(left_out)) => match left_out {
+                LeftOut::Never => Glance::Number,
+                _ => Glance::NumberOrNone,
+            },
+            (_, Way::One(LeftOut::Never)) => Glance::Bytes,
+            (_, Way::One(LeftOut::EmptyText)) => Glance::BytesOrNone,
+            _ => Glance::None,
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The table is part of the program, so a line that cannot be read is a bug that the first test finds: it panics.
 
-use super::{Container, Field, Kind, LeftOut, Message, MessageId, Omitted, Shape, Table, Way};
+use super::{Container, Field, Glance, Kind, LeftOut, Message, MessageId, Omitted, Shape, Table, Way};
 
 pub(super) fn parse(text: &'static str) -> Table {
     let lines = || text.lines().filter(|line| !line.starts_with('#'));
@@ -41,7 +41,11 @@ pub(super) fn parse(text: &'static str) -> Table {
         .kinds
         .sort_unstable_by_key(|(api_version, kind, _)| (*api_version, *kind));
     for at in 0..table.fields.len() {
-        table.fields[at].way = table.way(&table.fields[at]);
+        let way = table.way(&table.fields[at]);
+        let field = &mut table.fields[at];
+        field.way = way;
+        field.tag = field.tag();
+        field.glance = field.glance();
     }
     for at in 0..table.messages.len() {
         table.messages[at].always_printed = always_printed(&table, &table.messages[at]);
@@ -128,6 +132,8 @@ fn field(table: &Table, package: &str, entry: &'static str) -> Field {
         inline: false,
         omitted: Omitted::Never,
         way: Way::One(LeftOut::Never),
+        tag: 0,
+        glance: Glance::None,
     };
     for flag in words {
         match flag {

@@ -86,6 +86,11 @@ impl<'de, 'x> Source<'de, 'x> {
 impl<'de> SeqAccess<'de> for Elements<'de, '_> {
     type Error = Error;
 
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "a list calls it once, and a call would copy what may be large"
+    )]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
         let Some(held) = self.source.next(self.element.kind)? else {
             return Ok(None);

@@ -182,6 +182,15 @@ impl<'de, 'x> Members<'de, 'x> {
         }
     }
 
+    /// The next key of an object of any kind: apart, so that little is at every place where messages are read.
+    #[inline(never)]
+    fn next_key_of_any<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
+        match self.advance()? {
+            Some(name) => seed.deserialize(Key::new(name)).map(Some),
+            None => Ok(None),
+        }
+    }
+
     /// Says in which member an error is.
     #[cold]
     fn located(&self, error: Error) -> Error {
@@ -205,16 +214,15 @@ impl<'de, 'x> Members<'de, 'x> {
 impl<'de> MapAccess<'de> for Members<'de, '_> {
     type Error = Error;
 
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a type calls it once, and for every field")]
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
         // Mostly it is a message, and its fields' names need nothing else.
-        if let Self::Message { message, head: None } = self {
-            return match message.advance()? {
-                Some(field) => seed.deserialize(Key::new(Cow::Borrowed(field.name))).map(Some),
-                None => Ok(None),
-            };
-        }
-        match self.advance()? {
-            Some(name) => seed.deserialize(Key::new(name)).map(Some),
+        let Self::Message { message, head: None } = self else {
+            return self.next_key_of_any(seed);
+        };
+        match message.advance()? {
+            Some(field) => seed.deserialize(Key::new(Cow::Borrowed(field.name))).map(Some),
             None => Ok(None),
         }
     }

@@ -11,7 +11,7 @@ use super::elements::Source;
 use super::gathered::{Found, Gathered, pieces};
 use super::value::{Held, Repeated, Value};
 use crate::skip::Within;
-use crate::table::{self, Container, Field, INLINED, Kind, LeftOut, MessageId, Omitted, Way};
+use crate::table::{self, Container, Field, Glance, INLINED, Kind, LeftOut, MessageId, Omitted, Way};
 
 /// A message that is being read.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub(super) struct Message<'de, 'x> {
     value: Value<'de, 'x>,
     /// Only of a message that is read with care.
     careful: Option<Box<Careful<'de>>>,
+    /// Whether most fields can be read with one look: nothing is left out of it, and nothing was gathered.
+    is_simple: bool,
 }
 
 /// A message whose fields are shown, by itself.
@@ -57,6 +59,8 @@ impl<'de, 'x> Message<'de, 'x> {
     /// A message in one piece.
     ///
     /// It is not checked here how deep it is, so that it can be made where it stays.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "it is large, and made where it stays")]
     pub(super) fn of(
         reading: &'x Reading,
         id: MessageId,
@@ -66,6 +70,7 @@ impl<'de, 'x> Message<'de, 'x> {
     ) -> Self {
         let mut made = Self::empty(reading, id, within, depth);
         made.frame.wire = Fields::of(message);
+        made.is_simple = within.is_kept() && depth < MAX_DEPTH;
         made
     }
 
@@ -103,6 +108,7 @@ impl<'de, 'x> Message<'de, 'x> {
                 depth,
             },
             careful: None,
+            is_simple: false,
         }
     }
 
@@ -126,7 +132,20 @@ impl<'de, 'x> Message<'de, 'x> {
     }
 
     /// Reads on to the next field that JSON has.
+    #[inline]
     pub(super) fn advance(&mut self) -> Result<Option<&'static Field>, Error> {
+        if self.is_simple
+            && let Some(field) = self.next_simple()
+        {
+            return Ok(Some(field));
+        }
+        self.advance_to_any()
+    }
+
+    fn advance_to_any(&mut self) -> Result<Option<&'static Field>, Error> {
+        if self.is_simple && self.frame.is_done() && self.outer[0].is_none() {
+            return Ok(None);
+        }
         loop {
             self.field = if self.careful.is_some() {
                 self.next_gathered()?
@@ -211,6 +230,49 @@ impl<'de, 'x> Message<'de, 'x> {
             careful.frames.pop();
         }
         true
+    }
+
+    /// The next field, if it comes as most do: a value in one piece that is of the table's type, after those that the
+    /// table has before it. Otherwise nothing has been read.
+    fn next_simple(&mut self) -> Option<&'static Field> {
+        let frame = &mut self.frame;
+        loop {
+            let mut wire = frame.wire;
+            let tag = wire.short_varint()?;
+            let mut position = frame.at;
+            let field = loop {
+                let field = frame.fields.get(position)?;
+                if field.tag >= tag {
+                    break field;
+                }
+                position += 1;
+            };
+            let bit = 1_u64 << position;
+            if field.tag != tag || frame.seen & bit != 0 {
+                return None;
+            }
+            let (content, is_zero) = match field.glance {
+                Glance::Bytes | Glance::BytesOrNone => {
+                    let bytes = wire.short_bytes()?;
+                    (Content::Bytes(bytes), bytes.is_empty())
+                }
+                Glance::Number | Glance::NumberOrNone => {
+                    let number = wire.short_varint()?;
+                    (Content::Varint(number.into()), number == 0)
+                }
+                Glance::None => return None,
+            };
+            frame.wire = wire;
+            frame.at = position + 1;
+            frame.seen |= bit;
+            if is_zero && matches!(field.glance, Glance::BytesOrNone | Glance::NumberOrNone) {
+                continue;
+            }
+            self.value.held = Held::One(content);
+            self.value.kind = field.kind;
+            self.field = Some(field);
+            return Some(field);
+        }
     }
 
     fn next_in_order(&mut self) -> Result<Option<&'static Field>, Error> {
@@ -342,7 +404,7 @@ impl<'de, 'x> Message<'de, 'x> {
             self.value.reading.spend()?;
             self.value.kind = field.kind;
             self.value.within = within;
-            self.value.held = if self.value.reading.table.is_nil_when_absent(field) {
+            self.value.held = if field.is_nil_when_absent() {
                 Held::Null
             } else {
                 Held::Absent
@@ -353,6 +415,11 @@ impl<'de, 'x> Message<'de, 'x> {
 }
 
 impl Frame<'_> {
+    /// Whether all that JSON has of it was shown.
+    fn is_done(&self) -> bool {
+        self.wire.rest().is_empty() && self.always_printed & !self.seen == 0
+    }
+
     /// A message of which there is nothing yet.
     #[inline]
     fn empty(reading: &Reading, id: MessageId) -> Self {

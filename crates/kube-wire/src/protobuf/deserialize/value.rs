@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use bstr::ByteSlice as _;
 use serde::Deserialize as _;
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Deserializer, Error as _, Unexpected, Visitor};
@@ -227,7 +228,7 @@ impl<'de, 'x> Value<'de, 'x> {
     }
 
     fn shaped(&self, id: MessageId, message: Message<'de, 'x>) -> Result<Form<'de, 'x>, Error> {
-        match self.reading.table.message(id).shape {
+        match id.shape {
             Shape::Object => Ok(Form::Members(Members::message(message))),
             shape => self.alternative(message, shape),
         }
@@ -296,6 +297,7 @@ impl<'de, 'x> Value<'de, 'x> {
                 Kind::String | Kind::Bool | Kind::Int32 | Kind::Int64 | Kind::Quantity | Kind::IntOrString,
             )
             | (Held::List(_) | Held::Map(_) | Held::Moment(..), _) => Ok(false),
+            (Held::One(_), Kind::Message(id)) if id.shape == Shape::Object => Ok(false),
             _ => self.may_be_null(),
         }
     }
@@ -312,8 +314,7 @@ impl<'de, 'x> Value<'de, 'x> {
                 text.is_empty() || text == b"null"
             }
             (Held::Absent | Held::One(_) | Held::Pieces(_), Kind::Message(id)) => {
-                self.reading.table.message(id).shape == Shape::SchemaOrList
-                    && matches!(self.form()?, Form::Plain(Plain::Null))
+                id.shape == Shape::SchemaOrList && matches!(self.form()?, Form::Plain(Plain::Null))
             }
             _ => false,
         })
@@ -343,7 +344,7 @@ impl<'de, 'x> Value<'de, 'x> {
     fn compound<V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Error> {
         match (self.held, self.kind) {
             (Held::One(Content::Bytes(bytes)), Kind::Message(id))
-                if !self.reading.careful && self.reading.table.message(id).shape == Shape::Object =>
+                if !self.reading.careful && id.shape == Shape::Object =>
             {
                 return visitor.visit_map(&mut Members::message(Message::of(
                     self.reading,
@@ -537,7 +538,7 @@ impl<'de> Deserializer<'de> for &Value<'de, '_> {
     #[inline]
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         if let (Held::One(Content::Bytes(bytes)), Kind::String) = (self.held, self.kind)
-            && let Ok(text) = std::str::from_utf8(bytes)
+            && let Ok(text) = bytes.to_str()
         {
             return visitor.visit_borrowed_str(text);
         }
