@@ -1,5 +1,7 @@
 //! The options of lists and watches, checked as Kubernetes checks them.
 
+use std::num::IntErrorKind;
+
 use base64::DecodeError;
 use base64::Engine as _;
 use base64::alphabet::URL_SAFE;
@@ -237,12 +239,20 @@ fn moment(query: &Query, limited: bool, watch: bool) -> Result<Moment> {
     })
 }
 
+/// Reads a number as Go does, and complains as Go does.
+pub(crate) fn unsigned(text: &str) -> Result<u64, String> {
+    let why = match text.parse::<u64>() {
+        Ok(number) if !text.starts_with('+') => return Ok(number),
+        Err(error) if *error.kind() == IntErrorKind::PosOverflow => "value out of range",
+        _ => "invalid syntax",
+    };
+    Err(format!("strconv.ParseUint: parsing {text:?}: {why}"))
+}
+
 /// Reads a resource version; a watch and a list complain in different ways.
 pub(crate) fn parse_revision(text: &str, watch: bool) -> Result<u64> {
-    text.parse().map_err(|_| {
-        let why = format!(
-            "resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"
-        );
+    unsigned(text).map_err(|why| {
+        let why = format!("resourceVersion: Invalid value: {text:?}: {why}");
         if watch {
             Status::new(500, "", why)
         } else {

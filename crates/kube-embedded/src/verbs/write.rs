@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::options::unsigned;
 use crate::api::Resource;
 use crate::cluster::Cluster;
 use crate::convert;
@@ -177,7 +178,10 @@ impl Cluster {
                 created: true,
             });
         }
-        let result = self.change_object(path, options, |_| Ok(Proposal::Replace(object.clone())))?;
+        let result = self.change_object(path, options, |old| {
+            check_precondition(path, old, &object)?;
+            Ok(Proposal::Replace(object.clone()))
+        })?;
         Ok(Written {
             result,
             warnings,
@@ -222,8 +226,8 @@ impl Cluster {
         let resource = &path.resource;
         let name = current.key.name();
         let subject = resource.subject(name);
-        check_identity(resource, subject, current, old, &new)?;
-        check_deletion(resource, subject, old, &new)?;
+        check_version(resource, subject, current, &new)?;
+        check_unchanged(resource, subject, old, &new)?;
         keep_metadata(old, &mut new);
         resource.default(&mut new);
         // These doors have done their own preparation; to the rules they are like the main one or beyond them.
@@ -495,16 +499,42 @@ fn place(resource: &Resource, namespace: Option<&str>, object: &mut Value) -> Re
     Ok(())
 }
 
-/// An update must be about the version and the very object the client knew.
-fn check_identity(
+/// The body of an update must be of the very object that is there.
+fn check_precondition(path: &ObjectPath, old: &Value, new: &Value) -> Result<()> {
+    let (uid, known) = (text(&new["metadata"]["uid"]), text(&old["metadata"]["uid"]));
+    if uid.is_empty() || uid == known {
+        return Ok(());
+    }
+    let resource = &path.resource;
+    let name = path.name.as_deref().unwrap_or_default();
+    let group = resource.custom().map(|_| resource.group.as_str());
+    let place = [
+        group,
+        Some(&resource.plural),
+        path.namespace.as_deref(),
+        Some(name),
+    ];
+    let place: Vec<&str> = place.into_iter().flatten().collect();
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: /registry/{}, ResourceVersion: 0, AdditionalErrorMsg: \
+         Precondition failed: UID in precondition: {uid}, UID in object meta: {known}",
+        place.join("/")
+    );
+    Err(Status::conflict(resource.subject(name), &why))
+}
+
+/// A change must be about the version that the client knew, if it says one. Zero is none.
+fn check_version(
     resource: &Resource,
     subject: Subject<'_>,
     current: &Stored,
-    old: &Value,
     new: &Value,
 ) -> Result<(), Retry> {
-    let version = text(&new["metadata"]["resourceVersion"]);
-    if version.is_empty() && resource.needs_version() {
+    let version = match text(&new["metadata"]["resourceVersion"]) {
+        "" => 0,
+        version => unsigned(version).map_err(Status::unnamed)?,
+    };
+    if version == 0 && resource.needs_version() {
         let error = FieldError::invalid(
             "metadata.resourceVersion",
             json!(0),
@@ -512,28 +542,19 @@ fn check_identity(
         );
         return Err(Status::invalid(&resource.group, &resource.plural, subject.name, &[error]).into());
     }
-    if !version.is_empty() && version != current.revision.to_string() {
+    if version != 0 && version != current.revision {
         return Err(Status::modified(subject).into());
-    }
-    let (uid, known) = (text(&new["metadata"]["uid"]), text(&old["metadata"]["uid"]));
-    if !uid.is_empty() && uid != known {
-        let why = format!(
-            "StorageError: invalid object, Code: 4, Key: /registry/{}/{}, ResourceVersion: 0, AdditionalErrorMsg: \
-             Precondition failed: UID in precondition: {uid}, UID in object meta: {known}",
-            resource.plural, current.key
-        );
-        return Err(Status::conflict(subject, &why).into());
     }
     Ok(())
 }
 
-/// That an object is to be deleted is said by deleting it.
-fn check_deletion(resource: &Resource, subject: Subject<'_>, old: &Value, new: &Value) -> Result<(), Retry> {
-    let changed = ["deletionTimestamp", "deletionGracePeriodSeconds"]
+/// What a change may name only as it is. That an object is to be deleted is said by deleting it.
+fn check_unchanged(resource: &Resource, subject: Subject<'_>, old: &Value, new: &Value) -> Result<(), Retry> {
+    let changed = ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"]
         .into_iter()
         .filter(|field| {
             let given = &new["metadata"][field];
-            !given.is_null() && *given != old["metadata"][field]
+            !given.is_null() && *given != "" && *given != old["metadata"][field]
         });
     let errors: Vec<_> = changed
         .map(|field| {
