@@ -55,7 +55,7 @@ pub(super) struct Choice {
     #[arg(long)]
     quick: bool,
     /// With --quick, write the ratios of this run as the new bounds
-    #[arg(long, requires = "quick")]
+    #[arg(long, requires = "quick", conflicts_with = "only")]
     record: bool,
 }
 
