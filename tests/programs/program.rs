@@ -83,13 +83,13 @@ impl Program {
     }
 
     /// Reads up to this line, before which only those may come again that came before.
-    pub(crate) async fn after(&mut self, again: &[&String], wanted: &str) {
+    pub(crate) async fn after(&mut self, again: &[&str], wanted: &str) {
         loop {
             let line = self.line().await;
             if line == wanted {
                 return;
             }
-            assert!(again.contains(&&line), "{line:?} instead of {wanted:?}");
+            assert!(again.contains(&line.as_str()), "{line:?} instead of {wanted:?}");
         }
     }
 

@@ -18,5 +18,5 @@ pub(crate) use json::read as read_json;
 pub(crate) use negotiate::{Encoding, Form, Representation};
 pub(crate) use path::ObjectPath;
 pub use path::Verb;
-pub(crate) use query::{FieldValidation, Query, check_dry_run};
+pub(crate) use query::{FieldValidation, Query, check_dry_run, unsigned};
 pub(crate) use service::serve;

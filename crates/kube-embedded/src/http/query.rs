@@ -1,6 +1,6 @@
 //! The query of a request, read as Kubernetes reads its option types.
 
-use std::num::IntErrorKind;
+use std::num::{IntErrorKind, ParseIntError};
 
 use super::path::has_broken_escape;
 use crate::status::{FieldError, Result, Status};
@@ -56,11 +56,8 @@ impl Query {
     pub(crate) fn integer(&self, name: &str) -> Result<Option<i64>> {
         match self.text(name) {
             "" => Ok(None),
-            text => text.parse().map(Some).map_err(|error: std::num::ParseIntError| {
-                let why = match error.kind() {
-                    IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
-                    _ => "invalid syntax",
-                };
+            text => text.parse().map(Some).map_err(|error| {
+                let why = complaint(&error);
                 Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: {why}"))
             }),
         }
@@ -70,6 +67,26 @@ impl Query {
     pub(crate) fn dry_run(&self, options: &str) -> Result<bool> {
         let values: Vec<&str> = self.all("dryRun").filter(|v| !v.is_empty()).collect();
         check_dry_run(options, &values)
+    }
+}
+
+/// Reads a number as Go reads an unsigned one, and complains as Go does.
+pub(crate) fn unsigned(text: &str) -> Result<u64, String> {
+    let why = match text.parse() {
+        Ok(number) if !text.starts_with('+') => return Ok(number),
+        Ok(_) => INVALID,
+        Err(error) => complaint(&error),
+    };
+    Err(format!("strconv.ParseUint: parsing {text:?}: {why}"))
+}
+
+const INVALID: &str = "invalid syntax";
+
+/// Why something is no number, in Go's words.
+fn complaint(error: &ParseIntError) -> &'static str {
+    match error.kind() {
+        IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
+        _ => INVALID,
     }
 }
 

@@ -1,7 +1,5 @@
 //! The options of lists and watches, checked as Kubernetes checks them.
 
-use std::num::IntErrorKind;
-
 use base64::DecodeError;
 use base64::Engine as _;
 use base64::alphabet::URL_SAFE;
@@ -9,7 +7,7 @@ use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::json;
 
 use crate::api::Resource;
-use crate::http::{Query, read_json};
+use crate::http::{Query, read_json, unsigned};
 use crate::select::{FieldSelector, Selection, label_selector};
 use crate::status::{FieldError, Result, Status};
 
@@ -237,16 +235,6 @@ fn moment(query: &Query, limited: bool, watch: bool) -> Result<Moment> {
             }
         }
     })
-}
-
-/// Reads a number as Go does, and complains as Go does.
-pub(crate) fn unsigned(text: &str) -> Result<u64, String> {
-    let why = match text.parse::<u64>() {
-        Ok(number) if !text.starts_with('+') => return Ok(number),
-        Err(error) if *error.kind() == IntErrorKind::PosOverflow => "value out of range",
-        _ => "invalid syntax",
-    };
-    Err(format!("strconv.ParseUint: parsing {text:?}: {why}"))
 }
 
 /// Reads a resource version; a watch and a list complain in different ways.

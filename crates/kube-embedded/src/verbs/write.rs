@@ -5,12 +5,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::options::unsigned;
 use crate::api::Resource;
 use crate::cluster::Cluster;
 use crate::convert;
 use crate::crd;
-use crate::http::{FieldValidation, ObjectPath, Query};
+use crate::http::{FieldValidation, ObjectPath, Query, unsigned};
 use crate::patch::field_set::FieldSet;
 use crate::patch::reset;
 use crate::patch::update::{Update, keep_times, record_update};
@@ -507,18 +506,14 @@ fn check_precondition(path: &ObjectPath, old: &Value, new: &Value) -> Result<()>
     }
     let resource = &path.resource;
     let name = path.name.as_deref().unwrap_or_default();
-    let group = resource.custom().map(|_| resource.group.as_str());
-    let place = [
-        group,
-        Some(&resource.plural),
-        path.namespace.as_deref(),
-        Some(name),
-    ];
-    let place: Vec<&str> = place.into_iter().flatten().collect();
+    let key = Key::new(path.namespace.as_deref(), name);
+    let place = match resource.custom() {
+        Some(_) => format!("{}/{}/{key}", resource.group, resource.plural),
+        None => format!("{}/{key}", resource.plural),
+    };
     let why = format!(
-        "StorageError: invalid object, Code: 4, Key: /registry/{}, ResourceVersion: 0, AdditionalErrorMsg: \
-         Precondition failed: UID in precondition: {uid}, UID in object meta: {known}",
-        place.join("/")
+        "StorageError: invalid object, Code: 4, Key: /registry/{place}, ResourceVersion: 0, AdditionalErrorMsg: \
+         Precondition failed: UID in precondition: {uid}, UID in object meta: {known}"
     );
     Err(Status::conflict(resource.subject(name), &why))
 }

@@ -166,16 +166,9 @@ impl<'a> Fields<'a> {
 
     #[inline]
     pub(super) fn varint(&mut self) -> Result<u64, Error> {
-        match self.0 {
-            [byte @ ..0x80, rest @ ..] => {
-                self.0 = rest;
-                Ok(u64::from(*byte))
-            }
-            [low, high @ ..0x80, rest @ ..] => {
-                self.0 = rest;
-                Ok(u64::from(low & 0x7f) | u64::from(*high) << 7)
-            }
-            _ => self.long_varint(),
+        match self.short_varint() {
+            Some(number) => Ok(number.into()),
+            None => self.long_varint(),
         }
     }
 
