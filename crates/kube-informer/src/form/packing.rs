@@ -36,8 +36,20 @@ pub(crate) struct Packing<K> {
     pub(super) bytes: AtomicUsize,
     /// Told when a list has come, so that there is much to compress.
     pub(super) listed: Notify,
-    block: Mutex<BytesMut>,
+    desk: Mutex<Desk>,
 }
+
+/// Where objects are pruned, one after the other.
+#[derive(Default)]
+struct Desk {
+    /// The one before, whose memory is used again.
+    pruned: Vec<u8>,
+    /// What is left of the block.
+    block: BytesMut,
+}
+
+/// How much memory stays for the next object to be pruned.
+const LARGEST_DESK: usize = 64 << 10;
 
 /// A dictionary, and what it was like when it was new.
 #[derive(Debug, Clone)]
@@ -78,7 +90,7 @@ impl<K> Packing<K> {
             plain: AtomicUsize::new(0),
             bytes: AtomicUsize::new(0),
             listed: Notify::new(),
-            block: Mutex::default(),
+            desk: Mutex::default(),
         })
     }
 
@@ -97,18 +109,9 @@ impl<K> Packing<K> {
         skip: &Skip,
         place: Place,
     ) -> Result<Arc<Packed<K>>, Error> {
-        let mut pruned = Vec::new();
-        encoded.format.prune(&encoded.bytes, skip, &mut pruned)?;
-        let plain = match place {
-            Place::Block => self.in_block(&pruned),
-            Place::Alone => {
-                pruned.shrink_to_fit();
-                Bytes::from(pruned)
-            }
-        };
         let pruned = Encoded {
             format: encoded.format,
-            bytes: plain,
+            bytes: self.prune(encoded, skip, place)?,
         };
         let object = if self.is_surely_good(&pruned) {
             None
@@ -150,21 +153,28 @@ impl<K> Packing<K> {
         Ok(object)
     }
 
-    fn in_block(&self, bytes: &[u8]) -> Bytes {
-        if bytes.len() > BLOCK / 4 {
-            return Bytes::copy_from_slice(bytes);
-        }
-        let mut block = self.block.lock();
-        if block.capacity() - block.len() < bytes.len() {
-            *block = BytesMut::with_capacity(BLOCK);
-        }
-        block.extend_from_slice(bytes);
-        block.split().freeze()
+    /// The bytes of an object without what is left out, in a place that is not larger.
+    fn prune(&self, encoded: &Encoded, skip: &Skip, place: Place) -> Result<Bytes, Error> {
+        let mut desk = self.desk.lock();
+        let Desk { pruned, block } = &mut *desk;
+        pruned.clear();
+        encoded.format.prune(&encoded.bytes, skip, pruned)?;
+        let bytes = if place == Place::Alone || pruned.len() > BLOCK / 4 {
+            Bytes::copy_from_slice(pruned)
+        } else {
+            if block.capacity() - block.len() < pruned.len() {
+                *block = BytesMut::with_capacity(BLOCK);
+            }
+            block.extend_from_slice(pruned);
+            block.split().freeze()
+        };
+        pruned.shrink_to(LARGEST_DESK);
+        Ok(bytes)
     }
 
     /// A list has been taken in: what came with it is to be compressed.
     pub(crate) fn list_has_come(&self) {
-        *self.block.lock() = BytesMut::new();
+        *self.desk.lock() = Desk::default();
         self.listed.notify_one();
     }
 

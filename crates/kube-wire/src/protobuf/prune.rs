@@ -7,7 +7,7 @@ use super::forms::{only_field, string};
 use super::read::{Content, Fields};
 use super::{Envelope, Error, MAGIC, MAX_DEPTH, Schema};
 use crate::skip::{Skip, Within};
-use crate::table::{Container, Field, Kind, MessageId, Shape, Table, table};
+use crate::table::{self, Container, Field, Kind, MessageId, Shape, Table, table};
 
 impl Schema {
     /// Adds to `out` the message without what is left out.
@@ -67,15 +67,16 @@ impl Pruner<'_> {
         // What comes from here to the field that is read has to be copied.
         let mut from = message;
         let mut wire = Fields::of(message);
+        let mut at = 0;
         loop {
             let before = wire.rest();
             let Some((number, content)) = wire.next()? else {
                 break;
             };
-            let known = fields.binary_search_by(|field| u64::from(field.number).cmp(&number));
-            let Some(field) = known.ok().and_then(|at| fields.get(at)) else {
+            let Some((position, field)) = table::position(fields, at, number) else {
                 continue;
             };
+            at = position;
             // What stands for one of several things is no step further, nor is what is inlined.
             let takes_no_step = field.inline || description.shape != Shape::Object;
             let inner = if takes_no_step {

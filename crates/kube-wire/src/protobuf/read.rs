@@ -198,7 +198,7 @@ impl<'a> Fields<'a> {
     }
 
     #[inline]
-    fn bytes(&mut self) -> Result<&'a [u8], Error> {
+    pub(super) fn bytes(&mut self) -> Result<&'a [u8], Error> {
         let len = usize::try_from(self.varint()?).map_err(|_| cut_off())?;
         self.take(len)
     }

@@ -40,6 +40,14 @@ pub(crate) struct MessageId {
     pub(crate) shape: Shape,
 }
 
+impl MessageId {
+    /// How many messages come before it.
+    #[inline]
+    pub(crate) fn position(self) -> usize {
+        self.position.into()
+    }
+}
+
 /// A message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message {
@@ -219,7 +227,7 @@ impl Table {
     /// The message at a position that this table gave.
     #[inline]
     pub(crate) fn message(&self, id: MessageId) -> &Message {
-        &self.messages[usize::from(id.position)]
+        &self.messages[id.position()]
     }
 
     /// The fields of a message, by number. There are at most 64.

@@ -3,13 +3,14 @@
 use std::fmt::Debug;
 
 use k8s_openapi::Resource;
+use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::write::Writer;
-use super::super::{Envelope, Schema, encode};
+use super::super::{Envelope, MAX_DEPTH, Schema, encode};
 use super::random::Maker;
 use super::typed::reference;
 use crate::Skip;
@@ -93,6 +94,54 @@ fn a_time_that_is_too_late_for_some_types_is_not_found_to_be_good() {
             "{time}"
         );
     }
+}
+
+#[test]
+fn fields_in_any_order_are_found_to_be_good_and_none_that_is_needed_is_missing() {
+    let schema = Schema::of("authentication.k8s.io/v1", "TokenRequest").unwrap();
+    let token = &b"\x0a\x01a"[..];
+    let time = b"\x12\x02\x08\x01";
+    for (status, is_good) in [
+        ([token, time].concat(), true),
+        ([time, token].concat(), true),
+        ([token, time, token].concat(), true),
+        (time.to_vec(), true),
+        // The same with a tag that is longer than it need be.
+        (b"\x92\x80\x00\x02\x08\x01".to_vec(), true),
+        (token.to_vec(), false),
+        (b"\x0a\x01a\x12\x00".to_vec(), false),
+    ] {
+        let mut writer = Writer::default();
+        writer.bytes_field(3, &status);
+        let message = writer.finish();
+        let read = schema.decode::<TokenRequest>(&message, &Skip::nothing());
+        assert!(read.is_ok(), "{status:?}");
+        assert_eq!(schema.check(&message).is_ok(), is_good, "{status:?}");
+    }
+    // This type takes a time that is missing, but others do not.
+    assert!(schema.check(b"").is_err());
+}
+
+#[test]
+fn what_is_good_in_many_envelopes_can_be_read() {
+    let schema = Schema::of("v1", "List").unwrap();
+    // What is not there is printed two messages deep.
+    let mut bytes = Envelope::new("apps/v1", "Deployment", b"").to_bytes();
+    let mut good = 0;
+    for _ in 0..MAX_DEPTH {
+        let mut writer = Writer::default();
+        writer.bytes_field(1, &bytes);
+        writer.close_since(2, 0);
+        let message = writer.finish();
+        if schema.check(&message).is_ok() {
+            good += 1;
+            if let Err(error) = schema.decode::<Value>(&message, &Skip::nothing()) {
+                panic!("{good} envelopes: {error}");
+            }
+        }
+        bytes = Envelope::new("v1", "List", &message).to_bytes();
+    }
+    assert!(good > MAX_DEPTH / 4, "only {good} were found to be good");
 }
 
 /// A definition of one version that has this schema.

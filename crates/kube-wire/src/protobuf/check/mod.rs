@@ -1,13 +1,14 @@
 //! Whether bytes are an object, without making one.
 
-use std::sync::OnceLock;
+mod plan;
 
+use self::plan::{Look, Plan};
 use super::decode::{VALUES, VALUES_PER_BYTE};
 use super::error::Reason;
 use super::forms::{double, int_or_string, moment, only_field, quantity};
 use super::read::{Content, Fields};
 use super::{Envelope, Error, MAGIC, MAX_DEPTH, Schema, time};
-use crate::table::{self, Container, Field, Kind, MessageId, Omitted, Shape, Table};
+use crate::table::{self, Container, Field, Kind, MessageId, Omitted, Shape, table};
 
 impl Schema {
     /// Reads a message to its last field and keeps nothing of it.
@@ -29,18 +30,14 @@ impl Schema {
     /// ```
     pub fn check(&self, message: &[u8]) -> Result<(), Error> {
         let mut checker = Checker {
-            table: table::table(),
+            plan: Plan::get(),
             messages: 0,
         };
         checker.message(self.id, message, 0)?;
         // A reader gives up where bytes stand for too many values of which the wire has nothing.
-        let most = checker.messages.saturating_mul(most_absent());
-        if most
-            > message
-                .len()
-                .saturating_mul(VALUES_PER_BYTE)
-                .saturating_add(VALUES)
-        {
+        let most = checker.messages.saturating_mul(checker.plan.most_absent);
+        let limit = message.len().saturating_mul(VALUES_PER_BYTE);
+        if most > limit.saturating_add(VALUES) {
             return Err(Reason::TooLarge.into());
         }
         Ok(())
@@ -48,47 +45,81 @@ impl Schema {
 }
 
 struct Checker {
-    table: &'static Table,
-    /// How many there were.
+    plan: &'static Plan,
+    /// How many there were on the wire.
     messages: usize,
 }
 
 impl Checker {
     /// Tells whether there is any field that is known.
     fn message(&mut self, id: MessageId, message: &[u8], depth: usize) -> Result<bool, Error> {
-        if depth >= MAX_DEPTH {
+        let plan = self.plan.message(id);
+        if depth + plan.levels >= MAX_DEPTH {
             return Err(Reason::TooDeep.into());
         }
         self.messages += 1;
-        let description = self.table.message(id);
-        let fields = self.table.fields(description);
         let (mut at, mut seen) = (0, 0_u64);
         let mut wire = Fields::of(message);
-        while let Some((number, content)) = wire.next()? {
-            let Some((position, field)) = table::position(fields, at, number) else {
+        while !wire.rest().is_empty() {
+            let before = wire;
+            let tag = wire.short_varint();
+            // They come in order, mostly; a list's values are of the same field.
+            let known = tag.and_then(|tag| {
+                while plan.fields.get(at).is_some_and(|field| field.tag < tag) {
+                    at += 1;
+                }
+                plan.fields.get(at).filter(|field| field.tag == tag)
+            });
+            let Some(field) = known else {
+                wire = before;
+                if let Some(position) = self.any_field(id, at, &mut wire, depth)? {
+                    at = position;
+                    seen |= 1 << position;
+                }
                 continue;
             };
-            // A list's values are of the same field.
-            at = position;
-            seen |= 1 << position;
-            if is_plain(field, content) {
-                continue;
+            seen |= 1 << at;
+            match field.look {
+                Look::Bytes => drop(wire.bytes()?),
+                Look::Number => drop(wire.varint()?),
+                Look::Texts if is_entry_of_texts(wire.bytes()?) => {}
+                Look::Message(inner) => {
+                    let message = wire.bytes()?;
+                    self.message(inner, message, depth + 1)
+                        .map_err(|error| error.in_field(fields(id)[at].name))?;
+                }
+                Look::Texts | Look::Close => {
+                    wire = before;
+                    self.any_field(id, at, &mut wire, depth)?;
+                }
             }
-            self.field(field, content, depth)
-                .map_err(|error| error.in_field(field.name))?;
         }
-        let mut absent = description.always_printed & !seen;
-        while absent != 0 {
-            let field = &fields[absent.trailing_zeros() as usize];
-            absent &= absent - 1;
-            // Lists and maps that are not there are nothing.
-            if field.container != Container::One {
-                continue;
-            }
-            self.absent(field, depth)
-                .map_err(|error| error.in_field(field.name))?;
+        let missing = plan.needed & !seen;
+        if missing != 0 {
+            return Err(is_missing(id, missing.trailing_zeros() as usize));
         }
         Ok(seen != 0)
+    }
+
+    /// Reads a field of which nothing is known yet, and tells its position if there is such a field, looked for from a
+    /// position on.
+    fn any_field(
+        &mut self,
+        id: MessageId,
+        from: usize,
+        wire: &mut Fields<'_>,
+        depth: usize,
+    ) -> Result<Option<usize>, Error> {
+        let Some((number, content)) = wire.next()? else {
+            return Ok(None);
+        };
+        let fields = fields(id);
+        let Some((position, field)) = table::position(fields, from, number) else {
+            return Ok(None);
+        };
+        self.field(field, content, depth)
+            .map_err(|error| error.in_field(field.name))?;
+        Ok(Some(position))
     }
 
     fn field(&mut self, field: &Field, content: Content<'_>, depth: usize) -> Result<(), Error> {
@@ -139,7 +170,7 @@ impl Checker {
                 Some(raw) if raw.starts_with(MAGIC) => {
                     let envelope = Envelope::parse(raw)?;
                     let (api_version, kind) = (envelope.api_version, envelope.kind);
-                    let id = self.table.kind(api_version, kind);
+                    let id = table().kind(api_version, kind);
                     let id = id.ok_or_else(|| Error::unknown_kind(api_version, kind))?;
                     self.message(id, envelope.raw, depth + 1).map(|_| ())
                 }
@@ -152,7 +183,7 @@ impl Checker {
         }
     }
 
-    /// A value of which the wire has nothing, and which is printed all the same.
+    /// A value of a map of which the wire has nothing.
     fn absent(&mut self, field: &Field, depth: usize) -> Result<(), Error> {
         match field.kind {
             Kind::Message(id) if !field.pointer => self.inner(field, id, b"", depth),
@@ -170,15 +201,25 @@ impl Checker {
     }
 }
 
-/// Whether it is text or a number, as most are: there is nothing more to be found out about these.
+fn fields(id: MessageId) -> &'static [Field] {
+    let table = table();
+    table.fields(table.message(id))
+}
+
+/// Whether this is a key and a value, in this order, and nothing else, as all are that anyone writes.
 #[inline]
-fn is_plain(field: &Field, content: Content<'_>) -> bool {
-    field.container != Container::Map
-        && match content {
-            Content::Bytes(_) => matches!(field.kind, Kind::String | Kind::Bytes),
-            Content::Varint(_) => matches!(field.kind, Kind::Bool | Kind::Int32 | Kind::Int64),
-            _ => false,
-        }
+fn is_entry_of_texts(entry: &[u8]) -> bool {
+    let mut entry = Fields::of(entry);
+    entry.short_varint() == Some(1 << 3 | 2)
+        && entry.short_bytes().is_some()
+        && entry.short_varint() == Some(2 << 3 | 2)
+        && entry.short_bytes().is_some()
+        && entry.rest().is_empty()
+}
+
+#[cold]
+fn is_missing(id: MessageId, position: usize) -> Error {
+    Error::invalid("something that has to be there is missing").in_field(fields(id)[position].name)
 }
 
 /// A value that is `null` in JSON: some types do not take it for a time.
@@ -189,37 +230,4 @@ fn absent_value(field: &Field) -> Result<(), Error> {
         return Err(Error::invalid("a time is missing"));
     }
     Ok(())
-}
-
-/// How many values any message can have in JSON of which the wire has nothing: in itself, and in messages that are printed
-/// although they are not there.
-fn most_absent() -> usize {
-    static MOST: OnceLock<usize> = OnceLock::new();
-    *MOST.get_or_init(|| {
-        let table = table::table();
-        table
-            .ids()
-            .map(|id| absent_in(table, id, 0))
-            .max()
-            .unwrap_or_default()
-            + 1
-    })
-}
-
-fn absent_in(table: &Table, id: MessageId, depth: usize) -> usize {
-    if depth >= MAX_DEPTH {
-        return usize::MAX / 2;
-    }
-    let message = table.message(id);
-    let fields = table.fields(message).iter().enumerate();
-    let printed = fields.filter(|(at, _)| message.always_printed & (1 << at) != 0);
-    printed.fold(0, |sum: usize, (_, field)| {
-        let inside = match field.kind {
-            Kind::Message(id) if field.container == Container::One && !field.pointer => {
-                absent_in(table, id, depth + 1)
-            }
-            _ => 0,
-        };
-        sum.saturating_add(1).saturating_add(inside)
-    })
 }
