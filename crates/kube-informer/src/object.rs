@@ -13,7 +13,7 @@ use serde::de::IgnoredAny;
 use crate::form::Value;
 use crate::key::Key;
 use crate::kind::Kind;
-use crate::store::Slot;
+use crate::store::{Slot, touch};
 use crate::version::Version;
 
 /// An object of the cache: what handlers and streams, listers and indexes give.
@@ -261,14 +261,10 @@ impl<K> Slot for Arc<Entry<K>> {
     fn name(&self) -> &str {
         self.key.as_str()
     }
-}
 
-/// Asks for the memory that a clone of an entry needs.
-///
-/// A reference count is changed one at a time: the processor waits for each before it begins with the next. Plain loads
-/// overlap, and to touch what will be needed first turns many waits into one.
-pub(crate) fn touch<K>(entry: &Arc<Entry<K>>) {
-    std::hint::black_box(Arc::strong_count(entry));
+    fn touch(&self) {
+        touch(self);
+    }
 }
 
 impl<K: Kind> Entry<K> {

@@ -5,13 +5,13 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use zstd_safe::{CCtx, CDict, CParameter, DCtx, DDict};
+use zstd_safe::{CCtx, CParameter, DCtx, DDict, ParamSwitch};
 
 /// How hard to try. More than this takes much more time and saves little.
 const LEVEL: i32 = 3;
 
-/// Beyond this a dictionary does not help any more, and both sides of it take memory.
-const DICTIONARY: usize = 64 << 10;
+/// Beyond this a dictionary helps little, and is too large for the processor's cache.
+const DICTIONARY: usize = 256 << 10;
 
 /// How many objects a dictionary is made from, and how much text at most.
 const MOST_SAMPLES: usize = 512;
@@ -20,9 +20,15 @@ const LARGEST_SAMPLES: usize = 4 << 20;
 /// With fewer samples a dictionary would be made of chance.
 pub(super) const FEWEST_SAMPLES: usize = 64;
 
-/// What objects of a kind have in common, ready for use.
+/// An object of which more than this part is left has much that others have not. What it has in common with them is read
+/// fastest when the rest is as it was; the rest is then so much that it is worth a code of its own.
+const MUCH: usize = 4;
+
+/// What objects of a kind have in common.
 pub(crate) struct Dictionary {
-    compress: CDict<'static>,
+    text: Box<[u8]>,
+    /// Ready for use, because one never knows when an object is read. For compressing, which is done to many at a time,
+    /// it is made ready then: that takes four times the memory.
     decompress: DDict<'static>,
 }
 
@@ -55,15 +61,15 @@ impl Dictionary {
         let mut dictionary = Vec::with_capacity(size);
         zstd_safe::train_from_buffer(&mut dictionary, &samples, &sizes).ok()?;
         Some(Arc::new(Dictionary {
-            compress: CDict::try_create(&dictionary, LEVEL)?,
             decompress: DDict::try_create(&dictionary)?,
+            text: dictionary.into_boxed_slice(),
         }))
     }
 }
 
 impl fmt::Debug for Dictionary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Dictionary({} bytes)", self.decompress.sizeof())
+        write!(f, "Dictionary({} bytes)", self.text.len())
     }
 }
 
@@ -77,17 +83,17 @@ impl Compressor {
     /// With a dictionary, or without one; none if there is no memory for it.
     pub(super) fn new(dictionary: Option<&Dictionary>) -> Option<Compressor> {
         let mut context = CCtx::try_create()?;
-        match dictionary {
-            Some(dictionary) => context.ref_cdict(&dictionary.compress).ok()?,
-            None => context.set_parameter(CParameter::CompressionLevel(LEVEL)).ok()?,
-        };
-        // The length and the dictionary are known, and nothing here is ever on a disk.
-        for known in [
+        for parameter in [
+            CParameter::CompressionLevel(LEVEL),
+            // The length and the dictionary are known, and nothing here is ever on a disk.
             CParameter::ContentSizeFlag(false),
             CParameter::ChecksumFlag(false),
             CParameter::DictIdFlag(false),
         ] {
-            context.set_parameter(known).ok()?;
+            context.set_parameter(parameter).ok()?;
+        }
+        if let Some(dictionary) = dictionary {
+            context.load_dictionary(&dictionary.text).ok()?;
         }
         Some(Compressor {
             context,
@@ -99,8 +105,19 @@ impl Compressor {
     pub(super) fn compress(&mut self, text: &[u8]) -> Option<&[u8]> {
         self.out.clear();
         self.out.reserve(zstd_safe::compress_bound(text.len()));
-        self.context.compress2(&mut self.out, text).ok()?;
+        self.compress_with(ParamSwitch::Disable, text)?;
+        if self.out.len() > text.len() / MUCH {
+            self.compress_with(ParamSwitch::Auto, text)?;
+        }
         Some(&self.out)
+    }
+
+    /// Whether to find a code for literals: what is only in this text.
+    fn compress_with(&mut self, literals: ParamSwitch, text: &[u8]) -> Option<()> {
+        let parameter = CParameter::LiteralCompressionMode(literals);
+        self.context.set_parameter(parameter).ok()?;
+        self.context.compress2(&mut self.out, text).ok()?;
+        Some(())
     }
 }
 
@@ -161,4 +178,40 @@ pub(super) fn decompress(compressed: &[u8], length: usize, dictionary: Option<&D
     // What was compressed here, and never left this memory, is whole.
     done.expect("what was compressed can be decompressed");
     Text(Some(spare))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a compressor leaves of a text, which is the same again afterwards.
+    fn left(compressor: &mut Compressor, text: &[u8], dictionary: Option<&Dictionary>) -> usize {
+        let compressed = compressor.compress(text).unwrap();
+        assert_eq!(&*decompress(compressed, text.len(), dictionary), text);
+        compressed.len()
+    }
+
+    /// Text as base64 has it, in which nothing comes twice: six of eight bits are needed.
+    fn unlike_any(random: &mut fastrand::Rng) -> Vec<u8> {
+        (0..4000).map(|_| b'0' + random.u8(..64)).collect()
+    }
+
+    #[test]
+    fn texts_that_are_alike_and_those_that_are_not_become_small_in_turns() {
+        let mut random = fastrand::Rng::with_seed(1);
+        let common = unlike_any(&mut random);
+        let alike: Vec<Vec<u8>> = (0..100)
+            .map(|number| [format!("number {number}, ").as_bytes(), &common].concat())
+            .collect();
+        let dictionary = Dictionary::train(100, alike.iter(), |text| &**text).unwrap();
+        for dictionary in [Some(&*dictionary), None] {
+            let mut compressor = Compressor::new(dictionary).unwrap();
+            for text in &alike {
+                let unlike = left(&mut compressor, &unlike_any(&mut random), dictionary);
+                assert!(unlike < 3200, "{unlike} bytes are left");
+                let left = left(&mut compressor, text, dictionary);
+                assert!(dictionary.is_none() || left < 100, "{left} bytes are left");
+            }
+        }
+    }
 }

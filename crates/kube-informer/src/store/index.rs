@@ -12,10 +12,10 @@ use std::sync::Arc;
 use super::Store;
 use super::hash::{self, Seed};
 use super::snapshot::Contents;
-use super::tree::{Slot, Tree};
+use super::tree::{Slot, Tree, touch};
 use crate::error::Error;
 use crate::key::Key;
-use crate::object::{Entry, Object, touch};
+use crate::object::{Entry, Object};
 use crate::panics;
 
 /// What an index can be by: anything that can be compared, hashed and printed, as `String`, a number or a [`Key`].
@@ -218,6 +218,11 @@ impl<K, V> Slot for Posting<K, V> {
 
     fn name(&self) -> &'static str {
         ""
+    }
+
+    /// Values are few, and counted often.
+    fn touch(&self) {
+        touch(&self.entry);
     }
 }
 

@@ -36,7 +36,7 @@ pub use self::lister::{Lister, NamespaceLister};
 pub(crate) use self::scopes::{Scopes, Versions};
 pub use self::snapshot::{Objects, Snapshot};
 pub use self::together::{Together, together};
-pub(crate) use self::tree::Slot;
+pub(crate) use self::tree::{Slot, touch};
 pub(crate) use self::writer::{Change, Writer};
 
 /// A way through all entries of a snapshot, at any pace.

@@ -10,12 +10,12 @@ use kube_wire::selector::Selector;
 use super::hash::Seed;
 use super::index::{AnyIndex, Index, IndexValue};
 use super::scopes::Versions;
-use super::tree::{self, Tree};
+use super::tree::{self, Tree, touch};
 use crate::error::{Doing, Error, Problem};
 use crate::form::Value;
 use crate::key::Key;
 use crate::kind::{Kind, ResourceName};
-use crate::object::{Entry, Object, touch};
+use crate::object::{Entry, Object};
 use crate::version::Version;
 
 /// Everything an informer knows, at one moment: objects, indexes and version.

@@ -138,7 +138,7 @@ pub(crate) struct Walk<S, const W: usize = WIDTH> {
 
 type Ahead<T, const W: usize> = array::IntoIter<Option<T>, W>;
 
-impl<S: Clone, const W: usize> Walk<S, W> {
+impl<S: Slot, const W: usize> Walk<S, W> {
     pub(super) fn new(root: Option<Arc<Node<S, W>>>) -> Self {
         let mut walk = Walk {
             leaf: [const { None }; W].into_iter(),
@@ -158,7 +158,7 @@ impl<S: Clone, const W: usize> Walk<S, W> {
     }
 }
 
-impl<S: Clone, const W: usize> Iterator for Walk<S, W> {
+impl<S: Slot, const W: usize> Iterator for Walk<S, W> {
     type Item = S;
 
     fn next(&mut self) -> Option<S> {

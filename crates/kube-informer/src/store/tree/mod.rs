@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 pub(crate) use iter::{Iter, Range, Walk};
 use leaf::Leaf;
-pub(crate) use leaf::Slot;
+pub(crate) use leaf::{Slot, touch};
 use node::Node;
 use run::Run;
 

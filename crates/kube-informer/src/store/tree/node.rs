@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::leaf::{Leaf, Slot};
+use super::leaf::{Leaf, Slot, touch};
 use super::run::Run;
 
 /// A leaf with slots, or an inner node whose children are all of one height.
@@ -10,10 +10,25 @@ use super::run::Run;
 /// The hash beside a child is a bound, not a copy of the child's first hash: nothing in the child is below it, nothing
 /// in the children before it is above it. Equal hashes may lie on both sides of a bound. Bounds are plain numbers, so
 /// that no inner node keeps a replaced slot alive.
-#[derive(Clone)]
 pub(super) enum Node<S, const W: usize> {
     Leaf(Leaf<S, W>),
     Inner(Children<S, W>),
+}
+
+impl<S: Slot, const W: usize> Clone for Node<S, W> {
+    /// All that it holds is asked for before it is cloned: see [`Slot::touch`].
+    fn clone(&self) -> Self {
+        match self {
+            Node::Leaf(leaf) => {
+                leaf.slots().items().iter().flatten().for_each(Slot::touch);
+                Node::Leaf(leaf.clone())
+            }
+            Node::Inner(children) => {
+                children.items().iter().flatten().for_each(touch);
+                Node::Inner(children.clone())
+            }
+        }
+    }
 }
 
 pub(super) type Children<S, const W: usize> = Run<Arc<Node<S, W>>, W>;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::super::node::Node;
-use super::super::{Tree, WIDTH};
+use super::super::{Tree, WIDTH, touch};
 
 const SLOTS: u32 = 100_000;
 
@@ -22,6 +22,10 @@ impl super::super::Slot for Arc<Entry> {
 
     fn name(&self) -> &str {
         &self.key
+    }
+
+    fn touch(&self) {
+        touch(self);
     }
 }
 

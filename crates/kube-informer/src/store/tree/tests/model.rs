@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use super::super::node::Node;
-use super::super::{Iter, MAX_HEIGHT, Range, Tree, WIDTH, Walk};
+use super::super::{Iter, MAX_HEIGHT, Range, Tree, WIDTH, Walk, touch};
 
 /// Narrow nodes make high trees of few slots.
 const NARROW: usize = 6;
@@ -41,6 +41,10 @@ impl super::super::Slot for Slot {
 
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn touch(&self) {
+        touch(self);
     }
 }
 
