@@ -19,15 +19,19 @@ pub(super) struct Programs {
 impl Programs {
     pub(super) fn build(root: &Path) -> Outcome<Programs> {
         Ok(Programs {
-            rust: build_rust(root, &["pipeline", "pipeline_memory", "queue", "queue_memory"])?,
+            rust: build_rust(
+                root,
+                &["pipeline", "pipeline_memory", "queue", "queue_memory"],
+                Build::Quick,
+            )?,
             go: build_go(root, &["pipeline", "queue"])?,
         })
     }
 
     /// Those of the benchmark on a cluster.
-    pub(super) fn build_cluster(root: &Path) -> Outcome<Programs> {
+    pub(super) fn build_cluster(root: &Path, build: Build) -> Outcome<Programs> {
         Ok(Programs {
-            rust: build_rust(root, &["cluster", "cluster_heap", "cluster_server"])?,
+            rust: build_rust(root, &["cluster", "cluster_heap", "cluster_server"], build)?,
             go: build_go(root, &["cluster"])?,
         })
     }
@@ -73,9 +77,22 @@ impl Programs {
     }
 }
 
-fn build_rust(root: &Path, programs: &[&str]) -> Outcome<HashMap<String, PathBuf>> {
+/// How programs in Rust are built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Build {
+    /// As `--release` does it.
+    Quick,
+    /// Optimised across crates as well, as programs that are shipped are, and as Go does it always.
+    Thorough,
+}
+
+fn build_rust(root: &Path, programs: &[&str], build: Build) -> Outcome<HashMap<String, PathBuf>> {
+    let mut cargo = process::cargo(root);
+    if build == Build::Thorough {
+        cargo.env("CARGO_PROFILE_RELEASE_LTO", "thin");
+    }
     let built = process::read(
-        process::cargo(root)
+        cargo
             .args(["build", "--release", "--package", "bench"])
             .args(programs.iter().flat_map(|program| ["--bin", program]))
             .arg("--message-format=json-render-diagnostics")

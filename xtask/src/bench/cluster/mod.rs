@@ -29,7 +29,7 @@ use self::bounds::Bounds;
 use self::figures::Figures;
 use self::measuring::{Cluster, Load};
 use self::subjects::{SUBJECTS, Subject};
-use super::programs::Programs;
+use super::programs::{Build, Programs};
 use crate::Outcome;
 
 const BOUNDS: &str = "benches/bounds.txt";
@@ -63,7 +63,12 @@ pub(super) fn run(root: &Path, choice: &Choice) -> Outcome {
     let subjects = choice.subjects()?;
     let rounds = choice.rounds.unwrap_or(if choice.quick { 2 } else { 3 });
     let load = choice.load();
-    let programs = Programs::build_cluster(root)?;
+    let build = if choice.quick {
+        Build::Quick
+    } else {
+        Build::Thorough
+    };
+    let programs = Programs::build_cluster(root, build)?;
     let mut cluster = Cluster::start(&programs, load, choice.quick)?;
     eprintln!("{}", cluster.pods());
     let mut figures = Figures::default();

@@ -31,13 +31,15 @@ pub(super) fn page(pods: &str, rounds: u32, table: &str, ratios: &str, reads: &s
     format!(
         "# Informers on a cluster\n\n\
          Written by `cargo xtask bench`: {pods}. A real kube-apiserver and etcd on the same machine; {rounds}, \
-         the subjects in turns, each in a process of its own.\n\n\
+         the subjects in turns, each in a process of its own, those in Rust built with thin link-time optimisation.\n\n\
          ![plot](cluster.svg)\n\n{table}\n\
          A projection keeps a pod's name, namespace, uid, version, owner, node and phase. \
          \"floor\" is this project's client that throws a list's bytes away. RSS per object is what resident memory grew by \
          when all was settled: for Go after a collection that gives memory back to the system, for both Rust subjects with \
          glibc's allocator as it is. The live heap is counted in a run of its own. A relist is forced by a \
-         server that restarts without its history.\n\n\
+         server that restarts without its history. What updates cost is counted until the process rests: a packed cache \
+         compresses what has changed half a minute later, which takes of each object what it takes of it after the sync, \
+         until all is settled.\n\n\
          ## Ratios\n\n{ratios}\n\
          ## Reads\n\nThe median of averages over objects that nobody has looked at yet; the processors' time.\n\n{reads}"
     )
