@@ -54,8 +54,8 @@ pub(crate) struct Message {
     package: &'static str,
     name: &'static str,
     pub(crate) shape: Shape,
-    first_field: u16,
-    field_count: u16,
+    pub(crate) first_field: u16,
+    pub(crate) field_count: u16,
     /// The fields that JSON has also when they are not on the wire, a bit each by their position.
     pub(crate) always_printed: u64,
 }
@@ -235,6 +235,11 @@ impl Table {
     pub(crate) fn fields(&self, message: &Message) -> &[Field] {
         let first = usize::from(message.first_field);
         &self.fields[first..first + usize::from(message.field_count)]
+    }
+
+    /// The fields of all messages, one message behind the other.
+    pub(crate) fn all_fields(&self) -> &[Field] {
+        &self.fields
     }
 
     fn way(&self, field: &Field) -> Way {

@@ -10,7 +10,7 @@ use crate::table::{Container, Field, Kind, Message, MessageId, Shape, Table, tab
 pub(super) struct Plan {
     /// By their position in the table.
     messages: Vec<Part>,
-    /// Those of a message are together, sorted by number.
+    /// By their position in the table, too.
     fields: Vec<Brief>,
     /// How many values any message can have in JSON of which the wire has nothing: in itself, and in messages that are
     /// printed although they are not there.
@@ -67,26 +67,23 @@ impl Plan {
     }
 
     fn of(table: &Table) -> Plan {
-        let (mut messages, mut fields) = (Vec::new(), Vec::new());
-        for id in table.ids() {
+        let messages = table.ids().map(|id| {
             let message = table.message(id);
-            let position = |at: usize| u16::try_from(at).expect("the table has less than 65,536 lines");
-            let first = position(fields.len());
-            fields.extend(table.fields(message).iter().map(|field| Brief {
-                tag: field.tag,
-                look: look(field),
-            }));
-            messages.push(Part {
-                first,
-                count: position(table.fields(message).len()),
+            Part {
+                first: message.first_field,
+                count: message.field_count,
                 levels: levels(table, message),
                 needed: needed(table, message),
-            });
-        }
+            }
+        });
+        let fields = table.all_fields().iter().map(|field| Brief {
+            tag: field.tag,
+            look: look(field),
+        });
         let most_absent = table.ids().map(|id| absent(table, table.message(id))).max();
         Plan {
-            messages,
-            fields,
+            messages: messages.collect(),
+            fields: fields.collect(),
             most_absent: most_absent.unwrap_or_default() + 1,
         }
     }
