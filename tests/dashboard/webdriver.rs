@@ -67,7 +67,9 @@ impl Browser {
     /// Starts a browser of this size.
     pub(crate) async fn open(programs: &Programs, width: u32, height: u32) -> Browser {
         let mut driver = Command::new(&programs.driver)
-            .arg("--port=0")
+            // Left to itself, it takes a free port of IPv6 and gives up when the same of IPv4 is another's. With a
+            // list of who may connect it listens on one socket for both.
+            .args(["--port=0", "--allowed-ips=127.0.0.1"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -224,11 +226,12 @@ impl Browser {
 }
 
 async fn port(said: &mut BufReader<ChildStdout>) -> u16 {
-    let mut line = String::new();
+    let mut all = String::new();
     loop {
-        line.clear();
-        let read = said.read_line(&mut line).await.expect("its output");
-        assert!(read > 0, "chromedriver ended");
+        let before = all.len();
+        let read = said.read_line(&mut all).await.expect("its output");
+        assert!(read > 0, "chromedriver ended; it said:\n{all}");
+        let line = &all[before..];
         let number = line
             .split("on port ")
             .nth(1)
