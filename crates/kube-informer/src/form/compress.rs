@@ -13,9 +13,9 @@ const LEVEL: i32 = 3;
 /// Beyond this a dictionary helps little, and is too large for the processor's cache.
 const DICTIONARY: usize = 256 << 10;
 
-/// How many objects a dictionary is made from, and how much text at most.
-const MOST_SAMPLES: usize = 512;
-const LARGEST_SAMPLES: usize = 4 << 20;
+/// How much text a dictionary is made from, and how much at most if objects are not as long as was thought.
+const SAMPLES: usize = 2 << 20;
+const LARGEST_SAMPLES: usize = 2 * SAMPLES;
 
 /// With fewer samples a dictionary would be made of chance.
 pub(super) const FEWEST_SAMPLES: usize = 64;
@@ -34,17 +34,21 @@ pub(crate) struct Dictionary {
 
 impl Dictionary {
     /// Trains a dictionary with the text of some of `objects`; none if there is too little to learn from.
-    pub(super) fn train<O, T: Deref<Target = [u8]>>(
+    pub(super) fn train<O, T: Deref<Target = [u8]>, I: Iterator<Item = O>>(
         count: usize,
-        objects: impl Iterator<Item = O>,
+        objects: impl Fn() -> I,
         text: impl Fn(O) -> T,
     ) -> Option<Arc<Dictionary>> {
         if count < FEWEST_SAMPLES {
             return None;
         }
-        let (mut samples, mut sizes) = (Vec::new(), Vec::new());
         // From all of them evenly, so that neither the first namespace nor the last decides alone.
-        for object in objects.step_by(count.div_ceil(MOST_SAMPLES)) {
+        let seldom = count / FEWEST_SAMPLES;
+        let looked_at = objects().step_by(seldom).map(|object| text(object).len());
+        let (number, length) = looked_at.fold((0, 0), |(number, sum), length| (number + 1, sum + length));
+        let all = length * count / number.max(1);
+        let (mut samples, mut sizes) = (Vec::new(), Vec::new());
+        for object in objects().step_by((all / SAMPLES).clamp(1, seldom)) {
             let sample = text(object);
             samples.extend_from_slice(&sample);
             sizes.push(sample.len());
@@ -55,9 +59,8 @@ impl Dictionary {
         if sizes.len() < FEWEST_SAMPLES {
             return None;
         }
-        // One that is as large as what it serves would save nothing.
-        let average = samples.len() / sizes.len();
-        let size = (average * count / 64).clamp(4 << 10, DICTIONARY);
+        // One that is as large as what it serves would save nothing, and one as large as the samples would choose nothing.
+        let size = (all / 64).min(samples.len() / 8).clamp(4 << 10, DICTIONARY);
         let mut dictionary = Vec::with_capacity(size);
         zstd_safe::train_from_buffer(&mut dictionary, &samples, &sizes).ok()?;
         Some(Arc::new(Dictionary {
@@ -182,6 +185,9 @@ pub(super) fn decompress(compressed: &[u8], length: usize, dictionary: Option<&D
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+    use std::collections::BTreeMap;
+
     use super::*;
 
     /// What a compressor leaves of a text, which is the same again afterwards.
@@ -197,13 +203,44 @@ mod tests {
     }
 
     #[test]
+    fn a_dictionary_is_made_from_enough_of_all_objects_be_they_small_or_large() {
+        let mut random = fastrand::Rng::with_seed(1);
+        let common = unlike_any(&mut random);
+        for (count, length) in [(64, 100), (127, 100), (50_000, 60), (30_000, 1000), (200, 40_000)] {
+            let read = RefCell::new(BTreeMap::new());
+            let trained = Dictionary::train(
+                count,
+                || 0..count,
+                |number| {
+                    let line = |line: usize| &common[(number * line * 7) % 3900..][..50];
+                    let text: Vec<u8> = (1..=length / 50).flat_map(line).copied().collect();
+                    read.borrow_mut().insert(number, text.len());
+                    text
+                },
+            );
+            let read = read.into_inner();
+            let bytes: usize = read.values().sum();
+            let of = format!("{count} of {length}: {} read, {bytes} bytes", read.len());
+            assert!(read.len() >= FEWEST_SAMPLES, "{of}");
+            assert!(bytes <= LARGEST_SAMPLES + 2 * length * FEWEST_SAMPLES, "{of}");
+            assert!(bytes >= SAMPLES.min(count * length / 50 * 50) * 3 / 4, "{of}");
+            assert!(*read.last_key_value().unwrap().0 >= count * 7 / 8, "{of}");
+            let trained = trained.unwrap();
+            assert!(
+                trained.text.len() <= (bytes / 8).max(4 << 10),
+                "{of}: {trained:?}"
+            );
+        }
+    }
+
+    #[test]
     fn texts_that_are_alike_and_those_that_are_not_become_small_in_turns() {
         let mut random = fastrand::Rng::with_seed(1);
         let common = unlike_any(&mut random);
         let alike: Vec<Vec<u8>> = (0..100)
             .map(|number| [format!("number {number}, ").as_bytes(), &common].concat())
             .collect();
-        let dictionary = Dictionary::train(100, alike.iter(), |text| &**text).unwrap();
+        let dictionary = Dictionary::train(100, || alike.iter(), |text| &**text).unwrap();
         for dictionary in [Some(&*dictionary), None] {
             let mut compressor = Compressor::new(dictionary).unwrap();
             for text in &alike {

@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 /// How many of the objects that were decoded last are held at least, until nothing has happened for a while: a reconcile
 /// function that reads the same objects several times decodes them once. They are few, so that the next object is made in
 /// memory that is still in the processor's cache.
-pub(super) const FEW: u32 = 8;
+pub(super) const FEW: u32 = 2;
 
 /// How many are held at most, as long as that is of use: several handlers that hear the same changes one after the other
 /// decode an object once.

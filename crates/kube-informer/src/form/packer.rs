@@ -107,11 +107,13 @@ impl<K: Kind> Packer<K> {
         {
             return (current, false);
         }
-        let texts = snapshot.walk().filter_map(|entry| match entry.value() {
-            Value::Packed(packed) => Some(Arc::clone(packed)),
-            Value::Typed(_) => None,
-        });
-        let Some(dictionary) = Dictionary::train(objects, texts, |packed| packed.whole()) else {
+        let packed = || {
+            snapshot.walk().filter_map(|entry| match entry.value() {
+                Value::Packed(packed) => Some(Arc::clone(packed)),
+                Value::Typed(_) => None,
+            })
+        };
+        let Some(dictionary) = Dictionary::train(objects, packed, |packed| packed.whole()) else {
             return (current, false);
         };
         let trained = Trained {

@@ -237,13 +237,20 @@ fn an_object_that_someone_holds_is_not_decoded_twice() {
 fn what_was_read_last_is_not_decoded_again() {
     let mut cache = Cache::new();
     cache.list(10);
-    let before = cache.decoded();
-    for _ in 0..20 {
-        for number in 0..5 {
-            let _name = &cache.get(number).metadata.name;
+    let read_often = |numbers: std::ops::Range<usize>| {
+        let before = cache.decoded();
+        for _ in 0..20 {
+            for number in numbers.clone() {
+                let _name = &cache.get(number).metadata.name;
+            }
         }
-    }
-    assert_eq!(cache.decoded(), before + 5);
+        cache.decoded() - before
+    };
+    let few = FEW as usize;
+    assert_eq!(read_often(0..few), few);
+    // Of more, the last few are still held when it becomes known that more are of use.
+    assert_eq!(read_often(few..few + 5), 5 + 5 - few);
+    assert_eq!(read_often(few..few + 5), 0);
 }
 
 #[test]

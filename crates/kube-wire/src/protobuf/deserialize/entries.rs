@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use super::super::Error;
-use super::super::forms::string;
 use super::super::read::{Content, Fields, Run};
 use super::Reading;
 use super::gathered::{Found, pieces};
@@ -94,11 +93,11 @@ impl<'de> Entries<'de> {
     /// The next entry that is not left out.
     pub(super) fn next<'x>(
         &mut self,
-        reading: &Reading,
+        reading: &Reading<'de>,
         within: Within<'x>,
     ) -> Result<Option<(Cow<'de, str>, Entry<'de>, Within<'x>)>, Error> {
         while let Some(entry) = self.next_of_all(reading)? {
-            let key = string(entry.key);
+            let key = reading.texts.text(entry.key);
             if let Some(within) = within.field(&key) {
                 return Ok(Some((key, entry, within)));
             }
@@ -106,7 +105,7 @@ impl<'de> Entries<'de> {
         Ok(None)
     }
 
-    fn next_of_all(&mut self, reading: &Reading) -> Result<Option<Entry<'de>>, Error> {
+    fn next_of_all(&mut self, reading: &Reading<'de>) -> Result<Option<Entry<'de>>, Error> {
         match &mut self.source {
             Source::Sorted(entries) => Ok(entries.next()),
             Source::Run { run, before } => {

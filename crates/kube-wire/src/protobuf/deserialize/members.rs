@@ -26,7 +26,7 @@ pub(super) enum Members<'de, 'x> {
         head: Option<Box<Head<'de>>>,
     },
     Map {
-        reading: &'x Reading,
+        reading: &'x Reading<'de>,
         kind: Kind,
         within: Within<'x>,
         depth: usize,
@@ -36,7 +36,7 @@ pub(super) enum Members<'de, 'x> {
         entry_within: Within<'x>,
     },
     Json {
-        reading: &'x Reading,
+        reading: &'x Reading<'de>,
         within: Within<'x>,
         members: serde_json::map::Iter<'x>,
         /// What was read last.
@@ -84,7 +84,7 @@ impl<'de, 'x> Members<'de, 'x> {
         }
     }
 
-    pub(super) fn json(reading: &'x Reading, within: Within<'x>, object: &'x Map<String, Json>) -> Self {
+    pub(super) fn json(reading: &'x Reading<'de>, within: Within<'x>, object: &'x Map<String, Json>) -> Self {
         Self::Json {
             reading,
             within,
@@ -191,6 +191,17 @@ impl<'de, 'x> Members<'de, 'x> {
         }
     }
 
+    /// The value of an object of any kind.
+    #[inline(never)]
+    fn next_value_of_any<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Error> {
+        let value = self.value();
+        if !value.reading.careful {
+            // The result may be large and is left where it is.
+            return seed.deserialize(&value);
+        }
+        seed.deserialize(&value).map_err(|error| self.located(error))
+    }
+
     /// Says in which member an error is.
     #[cold]
     fn located(&self, error: Error) -> Error {
@@ -227,21 +238,15 @@ impl<'de> MapAccess<'de> for Members<'de, '_> {
         }
     }
 
+    #[inline]
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Error> {
-        let made;
-        let value = if let Self::Message { message, head: None } = self
+        // Also mostly that of a message. Whatever is wrong will be found again, carefully.
+        if let Self::Message { message, head: None } = self
             && let Some(value) = message.value_in_order()
         {
-            value
-        } else {
-            made = self.value();
-            &made
-        };
-        if !value.reading.careful {
-            // The result may be large and is left where it is: whatever is wrong will be found again, carefully.
             return seed.deserialize(value);
         }
-        seed.deserialize(value).map_err(|error| self.located(error))
+        self.next_value_of_any(seed)
     }
 
     fn size_hint(&self) -> Option<usize> {

@@ -62,7 +62,7 @@ impl<'de, 'x> Message<'de, 'x> {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "it is large, and made where it stays")]
     pub(super) fn of(
-        reading: &'x Reading,
+        reading: &'x Reading<'de>,
         id: MessageId,
         message: &'de [u8],
         within: Within<'x>,
@@ -77,7 +77,7 @@ impl<'de, 'x> Message<'de, 'x> {
     /// The same, with all fields gathered, from any number of pieces.
     #[cold]
     pub(super) fn gathered(
-        reading: &'x Reading,
+        reading: &'x Reading<'de>,
         id: MessageId,
         pieces: impl Iterator<Item = Result<&'de [u8], Error>>,
         within: Within<'x>,
@@ -93,7 +93,7 @@ impl<'de, 'x> Message<'de, 'x> {
     }
 
     #[inline]
-    fn empty(reading: &'x Reading, id: MessageId, within: Within<'x>, depth: usize) -> Self {
+    fn empty(reading: &'x Reading<'de>, id: MessageId, within: Within<'x>, depth: usize) -> Self {
         Self {
             within,
             depth,
@@ -118,7 +118,7 @@ impl<'de, 'x> Message<'de, 'x> {
         self.field
     }
 
-    pub(super) fn reading(&self) -> &'x Reading {
+    pub(super) fn reading(&self) -> &'x Reading<'de> {
         self.value.reading
     }
 
@@ -422,7 +422,7 @@ impl Frame<'_> {
 
     /// A message of which there is nothing yet.
     #[inline]
-    fn empty(reading: &Reading, id: MessageId) -> Self {
+    fn empty(reading: &Reading<'_>, id: MessageId) -> Self {
         let message = reading.table.message(id);
         Self {
             fields: reading.table.fields(message),

@@ -12,6 +12,7 @@ mod entries;
 mod gathered;
 mod members;
 mod message;
+mod texts;
 mod value;
 
 use std::cell::Cell;
@@ -19,6 +20,7 @@ use std::cell::Cell;
 use serde::Deserialize;
 
 use self::message::Message;
+use self::texts::Texts;
 use self::value::{Held, Object, Value};
 use super::Error;
 use super::decode::{VALUES, VALUES_PER_BYTE};
@@ -28,8 +30,9 @@ use crate::table::{Kind, MessageId, Table, table};
 
 /// What all values of an object have in common while it is read.
 #[derive(Debug)]
-pub(super) struct Reading {
+pub(super) struct Reading<'de> {
     table: &'static Table,
+    texts: Texts<'de>,
     /// Whether fields are gathered, and errors say where they are.
     careful: bool,
     /// Whether something was found that only a careful reader gets right. It is kept here, too, because a type may do
@@ -39,13 +42,14 @@ pub(super) struct Reading {
     values_left: Cell<usize>,
 }
 
-impl Reading {
-    fn new(input: usize, careful: bool) -> Self {
+impl<'de> Reading<'de> {
+    fn new(input: &'de [u8], careful: bool) -> Self {
         Self {
             table: table(),
+            texts: Texts::of(input),
             careful,
             scattered: Cell::new(false),
-            values_left: Cell::new(input.saturating_mul(VALUES_PER_BYTE).saturating_add(VALUES)),
+            values_left: Cell::new(input.len().saturating_mul(VALUES_PER_BYTE).saturating_add(VALUES)),
         }
     }
 
@@ -63,7 +67,7 @@ impl Reading {
 }
 
 /// Reads something of an object, carefully if it has to be.
-fn read<T>(input: usize, read: impl Fn(&Reading) -> Result<T, Error>) -> Result<T, Error> {
+fn read<'de, T>(input: &'de [u8], read: impl Fn(&Reading<'de>) -> Result<T, Error>) -> Result<T, Error> {
     let quick = Reading::new(input, false);
     let result = read(&quick);
     // A type may also have refused what did not count. If it is wrong in any case, that is found again, and where.
@@ -86,7 +90,7 @@ pub(super) fn object<'de, T: Deserialize<'de>>(
         kind,
         message,
     };
-    read(message.len(), |reading| {
+    read(message, |reading| {
         let value = Value {
             reading,
             held: Held::Object(&object),
@@ -105,7 +109,7 @@ pub(super) fn field<'de, T: Deserialize<'de>>(
     message: &'de [u8],
     skip: &Skip,
 ) -> Result<Option<T>, Error> {
-    read(message.len(), |reading| {
+    read(message, |reading| {
         let mut fields = if reading.careful {
             Message::gathered(reading, id, std::iter::once(Ok(message)), skip.start(), 0)?
         } else {

@@ -7,15 +7,13 @@ use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bstr::ByteSlice as _;
 use serde::Deserialize as _;
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Deserializer, Error as _, Unexpected, Visitor};
 use serde_json::Value as Json;
 
 use super::super::forms::{
-    Double, IntOrText, double, int_or_string, low_half, moment, only_field, quantity, string, time_of,
-    time_text,
+    Double, IntOrText, double, int_or_string, low_half, moment, only_field, quantity, time_of, time_text,
 };
 use super::super::read::{Content, Run};
 use super::super::{Envelope, Error, MAGIC, time};
@@ -31,7 +29,7 @@ use crate::table::{Container, Kind, MessageId, Shape};
 /// A value, or all values of a list or map.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Value<'de, 'x> {
-    pub(super) reading: &'x Reading,
+    pub(super) reading: &'x Reading<'de>,
     pub(super) held: Held<'de, 'x>,
     /// What one value is.
     pub(super) kind: Kind,
@@ -132,7 +130,7 @@ impl<'de, 'x> Value<'de, 'x> {
     fn plain(&self) -> Result<Option<Plain<'de, 'x>>, Error> {
         Ok(Some(match self.held {
             Held::One(content) => match self.kind {
-                Kind::String => Plain::Text(string(content.bytes()?)),
+                Kind::String => Plain::Text(self.reading.texts.text(content.bytes()?)),
                 Kind::Bool => Plain::Bool(content.varint()? != 0),
                 Kind::Int32 => Plain::Int(low_half(content.varint()?).into()),
                 Kind::Int64 => Plain::Int(content.varint()?.cast_signed()),
@@ -538,7 +536,7 @@ impl<'de> Deserializer<'de> for &Value<'de, '_> {
     #[inline]
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         if let (Held::One(Content::Bytes(bytes)), Kind::String) = (self.held, self.kind)
-            && let Ok(text) = bytes.to_str()
+            && let Some(text) = self.reading.texts.valid(bytes)
         {
             return visitor.visit_borrowed_str(text);
         }

@@ -1,0 +1,133 @@
+//! The texts of an object, most of which are checked many at a time.
+//!
+//! Between two texts there are mostly a few small numbers, which would do as text, too. So a check begins with one text and
+//! goes on behind it, and the next texts need none.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::fmt;
+use std::ops::Range;
+
+use bstr::ByteSlice;
+
+use super::super::forms::string;
+
+/// How much is checked at a time, unless one text is longer. It is not more, because what is not read in this order is
+/// checked again.
+const AT_A_TIME: usize = 256;
+
+/// What is known of the texts in a message.
+pub(super) struct Texts<'de> {
+    message: &'de [u8],
+    /// A part of the message.
+    known: Cell<&'de str>,
+}
+
+impl<'de> Texts<'de> {
+    pub(super) fn of(message: &'de [u8]) -> Self {
+        Self {
+            message,
+            known: Cell::new(""),
+        }
+    }
+
+    /// Text as Go prints it.
+    #[inline]
+    pub(super) fn text(&self, bytes: &'de [u8]) -> Cow<'de, str> {
+        match self.valid(bytes) {
+            Some(text) => Cow::Borrowed(text),
+            None => string(bytes),
+        }
+    }
+
+    /// Bytes of the message as text, if they are.
+    #[inline]
+    pub(super) fn valid(&self, bytes: &'de [u8]) -> Option<&'de str> {
+        let known = self.known.get();
+        let text = range(known.as_bytes(), bytes).and_then(|range| known.get(range));
+        text.or_else(|| self.check(bytes))
+    }
+
+    #[inline(never)]
+    fn check(&self, bytes: &'de [u8]) -> Option<&'de str> {
+        let from = self.message.get(range(self.message, bytes)?.start..)?;
+        let some = &from[..bytes.len().max(AT_A_TIME).min(from.len())];
+        let known = ByteSlice::utf8_chunks(some).next()?.valid();
+        self.known.set(known);
+        known.get(..bytes.len())
+    }
+}
+
+/// Where a part is in the whole. If it is not, that is outside, too.
+#[inline]
+fn range(whole: &[u8], part: &[u8]) -> Option<Range<usize>> {
+    let start = part.as_ptr().addr().wrapping_sub(whole.as_ptr().addr());
+    Some(start..start.checked_add(part.len())?)
+}
+
+impl fmt::Debug for Texts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Texts({} bytes)", self.message.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes as messages have them, more or less: texts of all kinds, numbers, and what is neither.
+    fn some_bytes(random: &mut fastrand::Rng) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while bytes.len() < 2000 {
+            match random.u8(..16) {
+                0 => bytes.push(random.u8(0x80..)),
+                1 => bytes.extend("€".bytes()),
+                2 => bytes.extend("ß𝄞".bytes().take(random.usize(..6))),
+                _ => bytes.extend((0..random.usize(..80)).map(|_| random.u8(..0x80))),
+            }
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_text_is_the_same_wherever_it_is_and_whatever_was_read_before() {
+        for seed in 0..200 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let message = some_bytes(&mut random);
+            let elsewhere = some_bytes(&mut random);
+            let texts = Texts::of(&message);
+            let mut at = 0;
+            for _ in 0..200 {
+                at = match random.u8(..8) {
+                    0 => random.usize(..message.len()),
+                    _ => (at + random.usize(..40)) % message.len(),
+                };
+                let most = if random.u8(..8) == 0 { 1000 } else { 40 };
+                let end = (at + random.usize(..most)).min(message.len());
+                let of = if random.u8(..16) == 0 {
+                    &elsewhere
+                } else {
+                    &message
+                };
+                let bytes = &of[at.min(of.len())..end.min(of.len())];
+                assert_eq!(texts.text(bytes), string(bytes), "seed {seed}: {at}..{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn texts_that_follow_each_other_are_checked_together_and_not_many_more() {
+        let message = [b'a'; 1000];
+        let texts = Texts::of(&message);
+        texts.text(&message[10..20]);
+        assert_eq!(range(&message, texts.known.get().as_bytes()), Some(10..266));
+        texts.text(&message[200..266]);
+        assert_eq!(texts.known.get().as_ptr(), message[10..].as_ptr());
+        texts.text(&message[200..267]);
+        assert_eq!(range(&message, texts.known.get().as_bytes()), Some(200..456));
+        texts.text(&message[..400]);
+        assert_eq!(range(&message, texts.known.get().as_bytes()), Some(0..400));
+        texts.text(&message[990..]);
+        assert_eq!(range(&message, texts.known.get().as_bytes()), Some(990..1000));
+    }
+}
