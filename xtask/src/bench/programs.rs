@@ -89,7 +89,7 @@ pub(super) enum Build {
 fn build_rust(root: &Path, programs: &[&str], build: Build) -> Outcome<HashMap<String, PathBuf>> {
     let mut cargo = process::cargo(root);
     if build == Build::Thorough {
-        cargo.env("CARGO_PROFILE_RELEASE_LTO", "thin");
+        cargo.env("CARGO_PROFILE_RELEASE_LTO", "fat");
     }
     let built = process::read(
         cargo

@@ -134,18 +134,18 @@ impl<'de, 'x> Message<'de, 'x> {
     /// Reads on to the next field that JSON has.
     #[inline]
     pub(super) fn advance(&mut self) -> Result<Option<&'static Field>, Error> {
-        if self.is_simple
-            && let Some(field) = self.next_simple()
-        {
-            return Ok(Some(field));
+        if self.is_simple {
+            if let Some(field) = self.next_simple() {
+                return Ok(Some(field));
+            }
+            if self.frame.is_done() && self.outer[0].is_none() {
+                return Ok(None);
+            }
         }
         self.advance_to_any()
     }
 
     fn advance_to_any(&mut self) -> Result<Option<&'static Field>, Error> {
-        if self.is_simple && self.frame.is_done() && self.outer[0].is_none() {
-            return Ok(None);
-        }
         loop {
             self.field = if self.careful.is_some() {
                 self.next_gathered()?
@@ -416,6 +416,7 @@ impl<'de, 'x> Message<'de, 'x> {
 
 impl Frame<'_> {
     /// Whether all that JSON has of it was shown.
+    #[inline]
     fn is_done(&self) -> bool {
         self.wire.rest().is_empty() && self.always_printed & !self.seen == 0
     }
