@@ -13,8 +13,8 @@ const SHOWN: [Measure; 5] = [
     Measure::UpdateCpu,
     Measure::RelistCpu,
 ];
-const WIDTH: f64 = 860.0;
-const LABELS: f64 = 250.0;
+const WIDTH: f64 = 920.0;
+const LABELS: f64 = 310.0;
 const VALUES: f64 = 90.0;
 const BAR: f64 = 16.0;
 const STEP: f64 = 22.0;
@@ -85,6 +85,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_subjects_name_ends_before_its_bar() {
+        for subject in SUBJECTS {
+            // As wide as letters of this size are in wide fonts.
+            let end = subject.name.chars().fold(8.0, |end, _| end + 7.0);
+            assert!(end < LABELS, "{} is too long", subject.name);
+        }
+    }
+
+    #[test]
     fn bars_are_as_long_as_their_figures() {
         let (long, short) = (&SUBJECTS[0], &SUBJECTS[4]);
         let mut figures = Figures::default();
@@ -92,11 +101,11 @@ mod tests {
         figures.add(short.name, Measure::SyncCpu, 1.0);
         let svg = of(&[long, short], &figures).unwrap();
         assert!(
-            svg.contains("class=\"go\" x=\"250\" y=\"34\" width=\"520.0\""),
+            svg.contains("class=\"go\" x=\"310\" y=\"34\" width=\"520.0\""),
             "{svg}"
         );
         assert!(
-            svg.contains("class=\"ours\" x=\"250\" y=\"56\" width=\"130.0\""),
+            svg.contains("class=\"ours\" x=\"310\" y=\"56\" width=\"130.0\""),
             "{svg}"
         );
     }
