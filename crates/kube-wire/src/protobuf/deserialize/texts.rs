@@ -11,6 +11,7 @@ use std::ops::Range;
 use bstr::ByteSlice;
 
 use super::super::forms::string;
+use crate::length::Length;
 
 /// How much is checked at a time, unless one text is longer. It is not more, because what is not read in this order is
 /// checked again.
@@ -67,7 +68,7 @@ fn range(whole: &[u8], part: &[u8]) -> Option<Range<usize>> {
 
 impl fmt::Debug for Texts<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Texts({} bytes)", self.message.len())
+        f.debug_tuple("Texts").field(&Length(self.message.len())).finish()
     }
 }
 
