@@ -5,14 +5,19 @@
 //! changes, so that nothing an answer said can still be true.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use contract_checker::{
+    CacheChecker, CacheContents, CachedObject, Collection, Findings, HandlerChecker, HandlerRules,
+    ObjectState, ObservedEvent,
+};
 use http::{Request, Response};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::client::Body;
-use kube_informer::{Event, Form, SharedInformer, WireFormat};
+use kube_informer::{Event, Form, Key, Object, SharedInformer, WireFormat};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -29,10 +34,8 @@ const FAR_AHEAD: u64 = 7_131_719_232_931_374_143;
 /// The time that an informer may take to find the truth again.
 const PATIENCE: Duration = Duration::from_hours(1);
 
-/// What is known of each object: its version and its data.
-type Contents = BTreeMap<String, (String, BTreeMap<String, String>)>;
-
-/// Whatever a server says, the informer goes on; once the server says the truth, the cache has it, and every handler knows.
+/// Whatever a server sends, the informer continues. Once the server sends correct answers, the cache equals the server, and so
+/// does the last event of each object.
 pub(crate) fn informer(data: &[u8]) {
     let Some((options, answers)) = data.split_first() else {
         return;
@@ -54,19 +57,35 @@ pub(crate) fn informer(data: &[u8]) {
             .watch_error_handler(|error| drop(error.to_string()))
             .seed(1);
         let informer = builder.build();
-        let told = Told::default();
-        informer.add_handler(told.handler()).expect("it runs");
+        let findings = Arc::new(Findings::default());
+        let rules = HandlerRules {
+            server_may_go_back: true,
+            ..HandlerRules::default()
+        };
+        let handler = HandlerChecker::new("handler", &findings, rules);
+        informer
+            .add_handler(checked(&handler, &informer))
+            .expect("it runs");
         let started = Instant::now();
         informer.start().expect("it was not started");
+        let mut cache = CacheChecker::new("cache", &findings, None, Vec::new());
         until("the answers are given", async || answers.are_given()).await;
+        cache.check_version(informer.resource_version().as_ref(), informer.status().went_back);
 
         world.server.advance_resource_version(FAR_AHEAD);
         change(world);
         world.server.compact_history();
         world.server.cut_connections();
         let wanted = contents(&world.get("/api/v1/configmaps").await);
-        until("the cache has the truth", async || cached(&informer) == wanted).await;
-        until("the handler has heard it", async || told.last() == wanted).await;
+        until("the cache equals the server", async || {
+            cached(&informer) == wanted
+        })
+        .await;
+        cache.check_version(informer.resource_version().as_ref(), informer.status().went_back);
+        until("the handler has received it", async || {
+            handler.present() == wanted
+        })
+        .await;
         let most = 100 + 2 * started.elapsed().as_secs();
         assert!(
             answers.asked() <= most,
@@ -74,6 +93,8 @@ pub(crate) fn informer(data: &[u8]) {
             answers.asked()
         );
         informer.shutdown().await;
+        handler.end("after the informer stopped");
+        findings.assert_none();
     });
 }
 
@@ -104,62 +125,47 @@ fn change(world: &World) {
     world.server.load(objects).expect("objects");
 }
 
-fn contents(list: &Value) -> Contents {
+fn contents(list: &Value) -> Collection {
     let items = list["items"].as_array().expect("a list");
     let entry = |item: &Value| {
-        let text = |name: &str| item["metadata"][name].as_str().unwrap_or_default().to_owned();
-        let data = serde_json::from_value(item["data"].clone()).expect("texts");
-        (
-            format!("{}/{}", text("namespace"), text("name")),
-            (text("resourceVersion"), data),
-        )
+        let text = |name: &str| item["metadata"][name].as_str().unwrap_or_default();
+        let data: BTreeMap<String, String> = serde_json::from_value(item["data"].clone()).expect("texts");
+        let state = ObjectState {
+            version: text("resourceVersion").into(),
+            uid: Some(text("uid").to_owned()),
+            content: hash_of(&data),
+        };
+        (Key::namespaced(text("namespace"), text("name")), state)
     };
     items.iter().map(entry).collect()
 }
 
-fn cached(informer: &SharedInformer<ConfigMap>) -> Contents {
-    let entry = |object: kube_informer::Object<ConfigMap>| {
-        let data = object.arc().data.clone().unwrap_or_default();
-        (object.key().to_string(), (object.version().to_string(), data))
-    };
-    informer.snapshot().iter().map(entry).collect()
+fn cached(informer: &SharedInformer<ConfigMap>) -> Collection {
+    CacheContents::of(&informer.snapshot(), state_of).objects
 }
 
-/// What a handler was told last of each object.
-#[derive(Clone, Default)]
-struct Told {
-    last: Arc<Mutex<Contents>>,
-}
-
-impl Told {
-    /// A handler that takes note, and panics if what it is told is no history.
-    fn handler(&self) -> impl FnMut(Event<ConfigMap>) + Send + use<> {
-        let told = Arc::clone(&self.last);
-        move |event: Event<ConfigMap>| {
-            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-            let key = event.key().to_string();
-            let object = event.object();
-            let now = (
-                object.version().to_string(),
-                object.arc().data.clone().unwrap_or_default(),
-            );
-            let before = match &event {
-                Event::Added { .. } | Event::Updated { .. } => told.insert(key, now),
-                Event::Deleted(_) => told.remove(&key),
-            };
-            match event {
-                Event::Added { .. } => assert!(before.is_none(), "added again"),
-                Event::Updated { old, .. } => {
-                    let before = before.expect("an update of what is there");
-                    assert_eq!(before.0, old.version().to_string(), "an update of something else");
-                }
-                Event::Deleted(_) => assert!(before.is_some(), "deleted again"),
-            }
-        }
+fn state_of(object: &Object<ConfigMap>) -> ObjectState {
+    ObjectState {
+        content: hash_of(&object.data.clone().unwrap_or_default()),
+        ..ObjectState::of(object)
     }
+}
 
-    fn last(&self) -> Contents {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+fn hash_of(data: &BTreeMap<String, String>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    data.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A handler whose events are checked.
+fn checked(
+    checker: &Arc<HandlerChecker>,
+    informer: &SharedInformer<ConfigMap>,
+) -> impl FnMut(Event<ConfigMap>) + Send + use<> {
+    let (checker, lister) = (Arc::clone(checker), informer.lister());
+    move |event: Event<ConfigMap>| {
+        let cached = CachedObject::of(&lister.snapshot(), event.key(), state_of);
+        checker.check(&ObservedEvent::of(&event, state_of), &cached);
     }
 }
 

@@ -1,23 +1,30 @@
-//! The whole library, handlers and work queue included, against the embedded server in one thread on paused time.
+//! Plays seeded plans against the whole library and the embedded server, in one thread on paused time.
 //!
-//! A *plan* is drawn from a seed: informers, and steps of writes and faults, of handlers and informers that come and go.
-//! The *world* plays it. *Witnesses* stand beside every handler, and the *truth* knows what really happened on the server;
-//! after each step, and inside of every handler, they compare: the contract (1–12) has to hold at any time. What fails is
-//! made as short as it can be and told as a *story*, and the same seed always plays the same.
+//! A [`Plan`] is drawn from a seed: informers, handlers, and steps of writes and faults. [`play`] runs it and checks the
+//! contract after each step and inside of every handler, with the checkers of the crate `contract-checker`. The same seed always
+//! gives the same run. A plan that fails can be made shorter with [`shrink`] and replayed with a log.
 //!
-//! A test plants bugs in the library and sees that each is found.
+//! `sim/mutants` holds patches that plant one bug each; `cargo xtask mutants` applies them to a copy of the tree and checks that
+//! the simulator finds every one.
 
-mod labour;
+mod cluster;
+mod context;
+mod informer;
+mod objects;
 mod plan;
+mod requests;
+mod run;
 mod shrink;
-mod story;
-mod subject;
-mod truth;
-mod witness;
-mod world;
+mod workers;
 
-pub use plan::{FaultPlan, HandlerPlan, InformerPlan, Kind, Manner, Pace, Plan, Step};
+pub use context::Counts;
+pub use plan::{
+    CacheFormat, Draw, FaultPlan, HandlerKind, HandlerPlan, InformerPlan, KnownFault, LastingFault, Pace,
+    Plan, Selection, Step, TransformPlan,
+};
+pub use run::{Outcome, play};
 pub use shrink::shrink;
-pub use story::{Counts, Violation};
-pub use truth::Selection;
-pub use world::{Ended, play};
+
+/// The payload of panics that a plan asked for.
+#[derive(Debug)]
+pub(crate) struct PlannedPanic;

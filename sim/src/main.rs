@@ -1,4 +1,4 @@
-//! Plays seeds until one fails, and tells its story.
+//! The command line of the simulator.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,88 +6,79 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Parser;
-use kube_informer::planted::Bug;
 use parking_lot::Mutex;
-use sim::{Counts, Plan, play, shrink};
+use sim::{Counts, Draw, KnownFault, Plan, play, shrink};
 
-/// Plays seeded disasters against the library, and checks its contract
+/// Play seeded plans of writes and faults against the library, and check its contract
 #[derive(Debug, Parser)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[command(name = "sim")]
 struct Cli {
-    /// How many seeds to play
+    /// Number of seeds to play
     #[arg(long, default_value_t = 2_000)]
     seeds: u64,
-    /// The first of them
+    /// First seed
     #[arg(long, default_value_t = 1)]
     from: u64,
-    /// Play one seed and tell its whole story
+    /// Play one seed and print its log
     #[arg(long, value_name = "SEED")]
     replay: Option<u64>,
-    /// Plant a bug, by its name; `list` shows them
-    #[arg(long, value_name = "NAME")]
-    bug: Option<String>,
-    /// Go on after failures, and only name them
+    /// Continue after failures, and print one line for each
     #[arg(long)]
     keep_going: bool,
-    /// Plant every bug, one after the other, and see that each is found in a hundred seeds
-    #[arg(long)]
-    planted: bool,
-    /// Play every seed twice, and see that both tell the same story
+    /// Play every seed twice, and compare the logs
     #[arg(long)]
     twice: bool,
-    /// Tell a failure as it is, without making it shorter
+    /// Print a failure without making its plan shorter
     #[arg(long)]
     no_shrink: bool,
+    /// Also draw what shows these faults of the library, which are not fixed yet
+    #[arg(long, value_name = "FAULT", value_delimiter = ',')]
+    with_known_faults: Vec<KnownFault>,
+}
+
+impl Cli {
+    fn plan(&self, seed: u64) -> Plan {
+        let mut options = Draw::default();
+        options.faults.extend(&self.with_known_faults);
+        Plan::draw_with(seed, &options)
+    }
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let bug = match cli.bug.as_deref().map(bug_named) {
-        None => None,
-        Some(Some(bug)) => Some(bug),
-        Some(None) => {
-            let names: Vec<String> = Bug::ALL.iter().map(|bug| format!("{bug:?}")).collect();
-            println!("bugs: {}", names.join(", "));
-            return ExitCode::FAILURE;
-        }
-    };
     if let Some(seed) = cli.replay {
-        return tell(&Plan::draw(seed), bug, true);
-    }
-    if cli.planted {
-        return plant_all(&cli);
+        return print_run(&cli.plan(seed));
     }
     if cli.twice {
         return play_twice(&cli);
     }
     let began = tokio::time::Instant::now();
-    let (failed, counts) = play_all(&cli, bug);
+    let (failed, counts) = play_all(&cli);
     let took = began.elapsed();
     let Some(seed) = failed else {
-        report(&cli, counts, took);
+        print_summary(&cli, counts, took);
         return ExitCode::SUCCESS;
     };
-    println!("seed {seed} fails; after {:.1} s", took.as_secs_f64());
-    let plan = Plan::draw(seed);
-    let plan = if cli.no_shrink { plan } else { shrink(&plan, bug) };
-    tell(&plan, bug, false);
-    let planted = bug.map_or(String::new(), |bug| format!(" --bug {bug:?}"));
-    println!("\nreplay it whole: cargo xtask sim --replay {seed}{planted}");
+    println!("seed {seed} fails after {:.1} s", took.as_secs_f64());
+    let plan = cli.plan(seed);
+    let plan = if cli.no_shrink { plan } else { shrink(&plan) };
+    println!("plan with {} steps:\n", plan.steps.len());
+    print_run(&plan);
+    println!("\nreplay the whole plan with: cargo xtask sim --replay {seed}");
     ExitCode::FAILURE
 }
 
 fn play_twice(cli: &Cli) -> ExitCode {
     let mut different = 0;
     for seed in cli.from..cli.from + cli.seeds {
-        let [one, other] = [(); 2].map(|()| play(&Plan::draw(seed), None, true).story);
+        let [one, other] = [(); 2].map(|()| play(&cli.plan(seed), true).log);
         if let Some(at) = (0..one.len().max(other.len())).find(|at| one.get(*at) != other.get(*at)) {
             different += 1;
-            let line = |story: &[String]| story.get(at).cloned().unwrap_or_else(|| "the end".to_owned());
+            let line = |log: &[String]| log.get(at).cloned().unwrap_or_else(|| "(end)".to_owned());
             println!("seed {seed}, line {at}:\n{}\n{}", line(&one), line(&other));
         }
     }
-    println!("{} seeds twice, {different} of them differ", cli.seeds);
+    println!("{} seeds twice: {different} differ", cli.seeds);
     if different > 0 {
         ExitCode::FAILURE
     } else {
@@ -95,33 +86,8 @@ fn play_twice(cli: &Cli) -> ExitCode {
     }
 }
 
-/// In so many seeds every planted bug shows itself.
-const ENOUGH: u64 = 100;
-
-fn plant_all(cli: &Cli) -> ExitCode {
-    let mut missed = 0;
-    for bug in Bug::ALL.iter().copied() {
-        let seeds = cli.from..cli.from + ENOUGH;
-        let mut violations = seeds.filter_map(|seed| {
-            let violation = play(&Plan::draw(seed), Some(bug), false).violation?;
-            Some((seed - cli.from + 1, violation))
-        });
-        if let Some((seeds, violation)) = violations.next() {
-            println!("{bug:?}: found in {seeds} seeds: {violation}");
-        } else {
-            missed += 1;
-            println!("{bug:?}: NOT FOUND in {ENOUGH} seeds");
-        }
-    }
-    if missed > 0 {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    }
-}
-
-/// Plays all seeds on all processors; the lowest that failed, and how much happened.
-fn play_all(cli: &Cli, bug: Option<Bug>) -> (Option<u64>, Counts) {
+/// Plays all seeds on all processors. Returns the lowest seed that failed, and the counts.
+fn play_all(cli: &Cli) -> (Option<u64>, Counts) {
     let next = AtomicU64::new(cli.from);
     let end = cli.from.saturating_add(cli.seeds);
     let failed = Mutex::new(None::<u64>);
@@ -135,11 +101,11 @@ fn play_all(cli: &Cli, bug: Option<Bug>) -> (Option<u64>, Counts) {
                     if seed >= end || failed.lock().is_some() {
                         return;
                     }
-                    let ended = play(&Plan::draw(seed), bug, false);
-                    counts.lock().add(ended.counts);
-                    if let Some(violation) = ended.violation {
+                    let outcome = play(&cli.plan(seed), false);
+                    counts.lock().add(outcome.counts);
+                    if let Some(finding) = outcome.finding {
                         if cli.keep_going {
-                            println!("seed {seed}: {violation}");
+                            println!("seed {seed}: {finding}");
                             continue;
                         }
                         let mut failed = failed.lock();
@@ -153,45 +119,34 @@ fn play_all(cli: &Cli, bug: Option<Bug>) -> (Option<u64>, Counts) {
     (failed.into_inner(), counts.into_inner())
 }
 
-fn report(cli: &Cli, counts: Counts, took: Duration) {
+fn print_summary(cli: &Cli, counts: Counts, took: Duration) {
     println!(
-        "{} seeds from {}: the contract held. {:.1} s; {} steps, {} writes, {} requests with faults, {} events, {} \
-         reconciles, {} looks at a store; at most {} requests of a reflector in 10 s",
+        "{} seeds from {} in {:.1} s: {} steps, {} writes, {} requests with faults, {} relists, {} events, \
+         {} reconciles, {} waits, {} checks; at most {} requests of a reflector in 10 s",
         cli.seeds,
         cli.from,
         took.as_secs_f64(),
         counts.steps,
         counts.writes,
         counts.faults,
+        counts.relists,
         counts.events,
         counts.reconciles,
-        counts.looks,
+        counts.waits,
+        counts.checks,
         counts.busiest,
     );
 }
 
-fn tell(plan: &Plan, bug: Option<Bug>, is_whole: bool) -> ExitCode {
-    let ended = play(plan, bug, true);
-    if !is_whole {
-        println!(
-            "the shortest plan that was found has {} steps:\n",
-            plan.steps.len()
-        );
-    }
-    for line in &ended.story {
+fn print_run(plan: &Plan) -> ExitCode {
+    let outcome = play(plan, true);
+    for line in &outcome.log {
         println!("{line}");
     }
-    if let Some(violation) = ended.violation {
-        println!("\n{violation}");
+    if let Some(finding) = outcome.finding {
+        println!("\n{finding}");
         return ExitCode::FAILURE;
     }
-    println!("\nthe contract held");
+    println!("\nno violation of the contract");
     ExitCode::SUCCESS
-}
-
-fn bug_named(name: &str) -> Option<Bug> {
-    Bug::ALL
-        .iter()
-        .copied()
-        .find(|bug| format!("{bug:?}").eq_ignore_ascii_case(name))
 }

@@ -1,26 +1,24 @@
-//! The shortest plan that still fails.
-
-use kube_informer::planted::Bug;
+//! Finds a shorter plan that still fails.
 
 use crate::plan::Plan;
-use crate::world::play;
+use crate::run::play;
 
 /// How often a plan is played to make it shorter.
-const PATIENCE: usize = 600;
+const PLAYS: usize = 600;
 
-/// Leaves out what a failure does not need: steps, and settings. The same line of the contract has to fail.
+/// Removes steps and settings that a failure does not need. The same line of the contract has to fail.
 #[must_use]
-pub fn shrink(plan: &Plan, bug: Option<Bug>) -> Plan {
-    let Some(violation) = play(plan, bug, false).violation else {
+pub fn shrink(plan: &Plan) -> Plan {
+    let Some(finding) = play(plan, false).finding else {
         return plan.clone();
     };
-    let mut left = PATIENCE;
+    let mut left = PLAYS;
     let mut fails = |plan: &Plan| {
         left = left.saturating_sub(1);
         left > 0
-            && play(plan, bug, false)
-                .violation
-                .is_some_and(|found| found.contract == violation.contract)
+            && play(plan, false)
+                .finding
+                .is_some_and(|found| found.contract == finding.contract)
     };
     let mut shortest = plan.clone();
     let mut size = shortest.steps.len().div_ceil(2).max(1);
@@ -28,9 +26,8 @@ pub fn shrink(plan: &Plan, bug: Option<Bug>) -> Plan {
         let mut at = 0;
         let mut is_shorter = false;
         while at < shortest.steps.len() {
-            let mut shorter = shortest.clone();
-            let end = (at + size).min(shorter.steps.len());
-            shorter.steps.drain(at..end);
+            let end = (at + size).min(shortest.steps.len());
+            let shorter = shortest.without_steps(at..end);
             if fails(&shorter) {
                 shortest = shorter;
                 is_shorter = true;
@@ -39,10 +36,14 @@ pub fn shrink(plan: &Plan, bug: Option<Bug>) -> Plan {
             }
         }
         if size == 1 && !is_shorter {
-            return shortest;
+            break;
         }
         if !is_shorter {
             size = size.div_ceil(2);
         }
     }
+    while let Some(simpler) = shortest.simpler().into_iter().find(&mut fails) {
+        shortest = simpler;
+    }
+    shortest
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use sim::{HandlerPlan, InformerPlan, Kind, Manner, Pace, Plan, Selection, Step, play};
+use sim::{
+    CacheFormat, HandlerKind, HandlerPlan, InformerPlan, Pace, Plan, Selection, Step, TransformPlan, play,
+};
 
 /// A plan with one informer of everything.
 fn plan(steps: impl IntoIterator<Item = Step>) -> Plan {
@@ -10,30 +12,41 @@ fn plan(steps: impl IntoIterator<Item = Step>) -> Plan {
         seed: 1,
         history: 1_000,
         bookmarks: Duration::from_mins(1),
+        is_custom: false,
+        objects: 0,
+        padding: 0,
+        lasting: None,
         informers: vec![InformerPlan {
-            kind: Kind::Typed,
+            format: CacheFormat::Decoded,
             selection: Selection::Everything,
             json: false,
             streams: true,
             page: 0,
             resync: Duration::ZERO,
             works: false,
+            has_index: false,
+            transform: TransformPlan::None,
+            prunes_data: false,
+            keeps_managed_fields: false,
+            check_every: None,
+            from_factory: false,
         }],
         steps: steps.into_iter().collect(),
     }
 }
 
-fn holds(plan: &Plan) {
-    let ended = play(plan, None, true);
-    assert_eq!(ended.violation, None, "{}", ended.story.join("\n"));
+fn assert_holds(plan: &Plan) {
+    let outcome = play(plan, true);
+    assert_eq!(outcome.finding, None, "{}", outcome.log.join("\n"));
 }
 
 #[test]
-fn contract_11_a_handler_that_has_left_but_still_runs_is_waited_for() {
+fn contract_11_a_handler_that_has_left_but_still_runs_is_awaited() {
     let handler = HandlerPlan {
-        manner: Manner::Async,
-        every: false,
+        kind: HandlerKind::Async,
+        every_event: false,
         resync: None,
+        is_filtered: false,
         pace: Pace::Slow(Duration::from_secs(5)),
         panics: None,
         leaves_after: Some(1),
@@ -41,8 +54,9 @@ fn contract_11_a_handler_that_has_left_but_still_runs_is_waited_for() {
     let write = Step::Write {
         key: 0,
         is_chosen: true,
+        is_poisoned: false,
     };
-    holds(&plan([
+    assert_holds(&plan([
         write,
         Step::Join { informer: 0, handler },
         Step::Turns(20),

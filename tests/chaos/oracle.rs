@@ -2,12 +2,12 @@
 
 use std::fs;
 
+use contract_checker::Findings;
 use mission::client_go::{DEFAULT, Program};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::cluster::{Cluster, PATIENCE};
-use crate::observer::Findings;
 use crate::sorts::SELECTED;
 use crate::subjects::View;
 use crate::truth::listed;
@@ -19,15 +19,15 @@ pub(crate) struct Oracle {
 }
 
 impl Oracle {
-    /// Starts it; `None` where there is no Go.
-    pub(crate) async fn start(cluster: &Cluster, views: impl Iterator<Item = View>) -> Option<Oracle> {
+    /// Starts it, which needs Go.
+    pub(crate) async fn start(cluster: &Cluster, views: impl Iterator<Item = View>) -> Oracle {
         let kubeconfig = cluster
             .server
             .guest_kubeconfig(cluster.proxy.address())
             .to_string();
         let write =
             |path: &std::path::Path| fs::write(path, kubeconfig).expect("a file in a folder of its own");
-        let mut program = Program::with(write, "", DEFAULT).await?;
+        let mut program = Program::with(write, "", DEFAULT).await;
         // An informer of client-go is for one namespace or all.
         let views: Vec<View> = views.filter(|view| !view.is_several()).collect();
         let told = views.iter().map(|view| {
@@ -43,7 +43,7 @@ impl Oracle {
             })
         });
         program.ask("follow", &told.collect()).await;
-        Some(Oracle { program, views })
+        Oracle { program, views }
     }
 
     /// With writers held and nothing in the way: its stores have what the server has. client-go waits for up to a minute
@@ -53,7 +53,12 @@ impl Oracle {
         loop {
             let (mut wanted, [client, _]) = (json!({}), &cluster.clients);
             for view in &self.views {
-                wanted[view.name] = json!(listed(client, view, None).await.expect("a list in fair weather"));
+                let objects = listed(client, view, None).await.expect("a list in fair weather");
+                let versions = objects.iter();
+                wanted[view.name] = versions
+                    .map(|(key, state)| (key.to_string(), json!(state.version.to_string())))
+                    .collect::<serde_json::Map<_, _>>()
+                    .into();
             }
             let found = self.program.ask("stores", &wanted).await;
             let differs = |view: &&View| found[view.name]["store"] != wanted[view.name];
@@ -62,11 +67,8 @@ impl Oracle {
             };
             if Instant::now() > deadline {
                 let (has, server) = (&found[view.name]["store"], &wanted[view.name]);
-                findings.add(
-                    view.name,
-                    format_args!("client-go has {has}, the server {server}"),
-                );
-                return;
+                let message = format_args!("client-go has {has}, the server {server}");
+                return findings.add(5, view.name, message);
             }
         }
     }

@@ -5,6 +5,7 @@ use std::iter::successors;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use contract_checker::{CacheContents, ObjectState};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
@@ -16,7 +17,7 @@ use kube_informer::{
 };
 use tokio::time::sleep;
 
-use crate::observer::{Findings, Versions, Witness};
+use crate::handlers::{CheckedHandler, Checks};
 use crate::sorts::{NAMESPACES, SELECTED, Sort};
 
 /// Waits that are over soon, for a run has little time.
@@ -61,14 +62,14 @@ pub(crate) trait Subject: Send + Sync {
     fn start(&self);
     fn version(&self) -> Option<Version>;
     /// What the cache holds, and at which version.
-    fn contents(&self) -> (Option<Version>, Versions);
+    fn contents(&self) -> CacheContents;
     /// Adds a handler.
-    fn add_witness(&self);
+    fn add_handler(&self);
     /// Adds a handler that is slower than the writers.
-    fn add_slow_witness(&self);
+    fn add_slow_handler(&self);
     /// Removes the handler that came first after those of the beginning.
-    fn remove_witness(&self) -> BoxFuture<'_, ()>;
-    fn witnesses(&self) -> Vec<(Arc<Witness>, Registration)>;
+    fn remove_handler(&self) -> BoxFuture<'_, ()>;
+    fn handlers(&self) -> Vec<(Arc<CheckedHandler>, Registration)>;
     /// What it complained of, in words.
     fn complaints(&self) -> String;
     /// Waits until the cache has a write.
@@ -83,9 +84,9 @@ pub(crate) trait Subject: Send + Sync {
 struct Watched<K: Kind> {
     view: View,
     informer: SharedInformer<K>,
-    findings: Arc<Findings>,
+    checks: Arc<Checks>,
     complaints: Arc<Mutex<Complaints>>,
-    witnesses: Mutex<Vec<(Arc<Witness>, Registration)>>,
+    handlers: Mutex<Vec<(Arc<CheckedHandler>, Registration)>>,
 }
 
 /// What an informer told its watch-error handler: how much, and the last of it.
@@ -102,8 +103,8 @@ const LAST_WORDS: usize = 6;
 const LASTING: usize = 2;
 
 impl<K: Kind> Watched<K> {
-    fn put(view: View, builder: InformerBuilder<K>, findings: &Arc<Findings>) -> Arc<dyn Subject> {
-        let (name, told) = (view.name, Arc::clone(findings));
+    fn put(view: View, builder: InformerBuilder<K>, checks: &Arc<Checks>) -> Arc<dyn Subject> {
+        let (name, findings) = (view.name, Arc::clone(&checks.findings));
         let complaints = Arc::<Mutex<Complaints>>::default();
         let heard = Arc::clone(&complaints);
         let mut builder = builder
@@ -113,7 +114,7 @@ impl<K: Kind> Watched<K> {
                 lock(&heard).add(error);
                 // etcd never lost anything, so the server never goes back.
                 if error.is_going_back() || error.is_bad_data() {
-                    told.add(name, error);
+                    findings.add(if error.is_going_back() { 2 } else { 12 }, name, error);
                 }
             });
         if view.selected {
@@ -122,25 +123,25 @@ impl<K: Kind> Watched<K> {
         let watched = Watched {
             view,
             informer: builder.build(),
-            findings: Arc::clone(findings),
+            checks: Arc::clone(checks),
             complaints,
-            witnesses: Mutex::default(),
+            handlers: Mutex::default(),
         };
-        watched.add_witness();
-        watched.add_slow_witness();
+        watched.add_handler();
+        watched.add_slow_handler();
         Arc::new(watched)
     }
 
-    fn witness(&self, manner: &str) -> (Arc<Witness>, HandlerOptions) {
+    fn handler(&self, manner: &str) -> (Arc<CheckedHandler>, HandlerOptions) {
         let name = format!("{} ({manner})", self.view.name);
         let options = HandlerOptions::new().name(&name);
-        let witness = Witness::new(name, self.view.is_several(), Arc::clone(&self.findings));
-        (witness, options)
+        let handler = CheckedHandler::new(name, self.view.is_several(), &self.checks);
+        (handler, options)
     }
 
-    fn keep(&self, witness: Arc<Witness>, registration: Registration) {
-        let mut witnesses = lock(&self.witnesses);
-        witnesses.push((witness, registration));
+    fn keep(&self, handler: Arc<CheckedHandler>, registration: Registration) {
+        let mut handlers = lock(&self.handlers);
+        handlers.push((handler, registration));
     }
 }
 
@@ -157,46 +158,43 @@ impl<K: Kind> Subject for Watched<K> {
         self.informer.resource_version()
     }
 
-    fn contents(&self) -> (Option<Version>, Versions) {
-        let snapshot = self.informer.snapshot();
-        let objects = snapshot.iter();
-        let versions = objects.map(|object| (object.key().to_string(), object.version().to_string()));
-        (snapshot.version().cloned(), versions.collect())
+    fn contents(&self) -> CacheContents {
+        CacheContents::of(&self.informer.snapshot(), ObjectState::of)
     }
 
-    fn add_witness(&self) {
-        let (witness, options) = self.witness("quick");
-        let (heard, lister) = (Arc::clone(&witness), self.informer.lister());
-        let handler = move |event| heard.hear(&event, &lister);
+    fn add_handler(&self) {
+        let (checked, options) = self.handler("quick");
+        let (receiver, lister) = (Arc::clone(&checked), self.informer.lister());
+        let handler = move |event| receiver.receive(&event, &lister);
         let registration = self.informer.add_handler_with(handler, options);
-        self.keep(witness, registration.expect("the informer lives"));
+        self.keep(checked, registration.expect("the informer lives"));
     }
 
-    fn add_slow_witness(&self) {
-        let (witness, options) = self.witness("slow");
-        let (heard, lister) = (Arc::clone(&witness), self.informer.lister());
+    fn add_slow_handler(&self) {
+        let (checked, options) = self.handler("slow");
+        let (receiver, lister) = (Arc::clone(&checked), self.informer.lister());
         let handler = move |event| {
-            heard.hear(&event, &lister);
+            receiver.receive(&event, &lister);
             sleep(SLOW)
         };
         let registration = self.informer.add_async_handler_with(handler, options);
-        self.keep(witness, registration.expect("the informer lives"));
+        self.keep(checked, registration.expect("the informer lives"));
     }
 
-    fn remove_witness(&self) -> BoxFuture<'_, ()> {
-        let mut witnesses = lock(&self.witnesses);
-        let removed = (witnesses.len() > LASTING).then(|| witnesses.remove(LASTING));
+    fn remove_handler(&self) -> BoxFuture<'_, ()> {
+        let mut handlers = lock(&self.handlers);
+        let removed = (handlers.len() > LASTING).then(|| handlers.remove(LASTING));
         async move {
-            if let Some((witness, registration)) = removed {
+            if let Some((handler, registration)) = removed {
                 registration.remove_and_wait().await;
-                witness.dismiss();
+                handler.checker.end("after it was removed");
             }
         }
         .boxed()
     }
 
-    fn witnesses(&self) -> Vec<(Arc<Witness>, Registration)> {
-        lock(&self.witnesses).clone()
+    fn handlers(&self) -> Vec<(Arc<CheckedHandler>, Registration)> {
+        lock(&self.handlers).clone()
     }
 
     fn complaints(&self) -> String {
@@ -220,8 +218,8 @@ impl<K: Kind> Subject for Watched<K> {
     fn stop(&self) -> BoxFuture<'_, ()> {
         async move {
             self.informer.shutdown().await;
-            for (witness, _) in self.witnesses() {
-                witness.dismiss();
+            for (handler, _) in self.handlers() {
+                handler.checker.end("after its informer stopped");
             }
         }
         .boxed()
@@ -255,10 +253,10 @@ fn view(name: &'static str, sort: Sort, form: &'static str) -> View {
 }
 
 /// Every form, both ways to list, both formats; all namespaces, one and several; with a selector and without.
-pub(crate) fn all(client: &Client, findings: &Arc<Findings>) -> Vec<Arc<dyn Subject>> {
+pub(crate) fn all(client: &Client, checks: &Arc<Checks>) -> Vec<Arc<dyn Subject>> {
     let east = vec![NAMESPACES[0]];
     vec![
-        newcomer("config maps, streamed", client, findings),
+        newcomer("config maps, streamed", client, checks),
         Watched::put(
             View {
                 namespaces: east.clone(),
@@ -273,7 +271,7 @@ pub(crate) fn all(client: &Client, findings: &Arc<Findings>) -> Vec<Arc<dyn Subj
                 .form(Form::Packed)
                 .streaming_list(false)
                 .page_size(PAGE),
-            findings,
+            checks,
         ),
         Watched::put(
             View {
@@ -285,7 +283,7 @@ pub(crate) fn all(client: &Client, findings: &Arc<Findings>) -> Vec<Arc<dyn Subj
                 )
             },
             SharedInformer::<Secret>::builder(client.clone()).form(Form::Packed),
-            findings,
+            checks,
         ),
         Watched::put(
             View {
@@ -295,7 +293,7 @@ pub(crate) fn all(client: &Client, findings: &Arc<Findings>) -> Vec<Arc<dyn Subj
             SharedInformer::<PartialObjectMeta<Pod>>::builder(client.clone())
                 .streaming_list(false)
                 .page_size(PAGE),
-            findings,
+            checks,
         ),
         Watched::put(
             View {
@@ -303,12 +301,12 @@ pub(crate) fn all(client: &Client, findings: &Arc<Findings>) -> Vec<Arc<dyn Subj
                 ..view("selected pods, JSON, streamed", Sort::Pods, "typed")
             },
             SharedInformer::<Pod>::builder(client.clone()).wire_format(WireFormat::Json),
-            findings,
+            checks,
         ),
         Watched::put(
             view("widgets, dynamic, streamed", Sort::Widgets, "dynamic"),
             SharedInformer::<DynamicObject>::builder_with(client.clone(), Sort::Widgets.resource()),
-            findings,
+            checks,
         ),
         Watched::put(
             View {
@@ -325,13 +323,13 @@ pub(crate) fn all(client: &Client, findings: &Arc<Findings>) -> Vec<Arc<dyn Subj
             )
             .streaming_list(false)
             .page_size(PAGE),
-            findings,
+            checks,
         ),
     ]
 }
 
 /// One more informer.
-pub(crate) fn newcomer(name: &'static str, client: &Client, findings: &Arc<Findings>) -> Arc<dyn Subject> {
+pub(crate) fn newcomer(name: &'static str, client: &Client, checks: &Arc<Checks>) -> Arc<dyn Subject> {
     let builder = SharedInformer::<ConfigMap>::builder(client.clone());
-    Watched::put(view(name, Sort::ConfigMaps, "typed"), builder, findings)
+    Watched::put(view(name, Sort::ConfigMaps, "typed"), builder, checks)
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use contract_checker::{Collection, Findings, difference};
 use futures::future::{join_all, try_join_all};
 use kube::Client;
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, VersionMatch};
@@ -10,7 +11,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use crate::cluster::{AGAIN, PATIENCE};
-use crate::observer::{Findings, Versions, difference};
+use crate::handlers::entry_of;
 use crate::sorts::{MARKER, NAMESPACES, SELECTED, Sort};
 use crate::subjects::{Subject, View};
 
@@ -58,7 +59,7 @@ pub(crate) async fn listed(
     client: &Client,
     view: &View,
     at: Option<&Version>,
-) -> Result<Versions, kube::Error> {
+) -> Result<Collection, kube::Error> {
     let mut params = ListParams::default();
     if view.selected {
         params = params.labels(SELECTED);
@@ -74,15 +75,12 @@ pub(crate) async fn listed(
             .map(|namespace| Api::namespaced_with(client.clone(), namespace, &resource))
             .collect(),
     };
-    let mut versions = Versions::new();
+    let mut objects = Collection::new();
     for api in apis {
-        for item in api.list_metadata(&params).await?.items {
-            let (namespace, name) = (item.metadata.namespace, item.metadata.name);
-            let key = format!("{}/{}", namespace.unwrap_or_default(), name.unwrap_or_default());
-            versions.insert(key, item.metadata.resource_version.unwrap_or_default());
-        }
+        let items = api.list_metadata(&params).await?.items;
+        objects.extend(items.into_iter().map(|item| entry_of(item.metadata)));
     }
-    Ok(versions)
+    Ok(objects)
 }
 
 /// While writers go on: each cache is what the server had at the cache's version (contract 1). A version that the server
@@ -94,18 +92,16 @@ pub(crate) async fn check_prefixes(
 ) -> usize {
     let mut compared = 0;
     for subject in subjects.iter().filter(|subject| !subject.view().is_several()) {
-        let (version, cache) = subject.contents();
-        let Some(version) = version else { continue };
+        let cache = subject.contents();
+        let Some(version) = cache.version else { continue };
         let Ok(had) = listed(client, subject.view(), Some(&version)).await else {
             continue;
         };
         compared += 1;
-        if cache != had {
-            let what = difference("the cache", &cache, "the server", &had);
-            findings.add(
-                subject.view().name,
-                format_args!("the cache is not the server's at {version}: {what}"),
-            );
+        if let Some(what) = difference(&cache.objects, &had) {
+            let message =
+                format_args!("the cache differs from the server at {version}: {what} (cache | server)");
+            findings.add(1, subject.view().name, message);
         }
     }
     compared
@@ -133,21 +129,22 @@ async fn check_one(client: &Client, subject: &dyn Subject, findings: &Findings) 
     let deadline = Instant::now() + PATIENCE;
     loop {
         let before = listed(client, view, None).await;
-        let (_, cache) = subject.contents();
+        let cache = subject.contents().objects;
         let after = listed(client, view, None).await;
         match (before, after) {
             (Ok(before), Ok(after)) if before == cache && before == after => {
-                for (witness, _) in subject.witnesses() {
-                    witness.agrees(&cache, PATIENCE).await;
+                for (handler, _) in subject.handlers() {
+                    handler.agrees(&cache, PATIENCE).await;
                 }
                 return;
             }
             (Ok(before), Ok(after)) if before == after => {
-                let what = difference("the cache", &cache, "the server", &after);
-                return findings.add(view.name, format_args!("the cache is not the server's: {what}"));
+                let what = difference(&cache, &after).unwrap_or_default();
+                let message = format_args!("the cache differs from the server: {what} (cache | server)");
+                return findings.add(5, view.name, message);
             }
             (Err(error), _) | (_, Err(error)) if Instant::now() >= deadline => {
-                return findings.add(view.name, format_args!("the server does not list: {error}"));
+                return findings.add(5, view.name, format_args!("the server does not list: {error}"));
             }
             _ => {}
         }
@@ -162,8 +159,6 @@ async fn check_one(client: &Client, subject: &dyn Subject, findings: &Findings) 
 
 fn late(subject: &dyn Subject, error: &Error, findings: &Findings) {
     let complaints = subject.complaints();
-    findings.add(
-        subject.view().name,
-        format_args!("it does not catch up: {error}; {complaints}"),
-    );
+    let message = format_args!("the cache does not catch up: {error}; {complaints}");
+    findings.add(5, subject.view().name, message);
 }

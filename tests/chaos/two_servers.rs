@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use contract_checker::{Collection, Findings};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, PostParams, VersionMatch};
 use kube_informer::{Backoff, Error, SharedInformer, Version, watching_client};
@@ -12,7 +13,7 @@ use tokio::time::sleep;
 
 use crate::ALONE;
 use crate::cluster::{Cluster, Outcome, PATIENCE};
-use crate::observer::{Findings, Versions, Witness};
+use crate::handlers::{CheckedHandler, Checks, entry_of};
 use crate::sorts::NAMESPACES;
 
 /// How often the informer goes there and back.
@@ -51,12 +52,12 @@ async fn move_between(cluster: &Cluster, streaming: bool) -> Outcome {
         .clone()
         .map(|client| Api::namespaced(client, NAMESPACES[0]));
     let [first, second]: &[Api<ConfigMap>; 2] = &maps;
-    let findings = Arc::new(Findings::default());
+    let checks = Checks::new();
     let complaints = Arc::new(AtomicUsize::new(0));
-    let informer = informer(cluster, streaming, &findings, &complaints).await?;
-    let witness = Witness::new("the handler".into(), false, Arc::clone(&findings));
-    let (hears, lister) = (Arc::clone(&witness), informer.lister());
-    informer.add_handler(move |event| hears.hear(&event, &lister))?;
+    let informer = informer(cluster, streaming, &checks.findings, &complaints).await?;
+    let handler = CheckedHandler::new("the handler".into(), false, &checks);
+    let (receiver, lister) = (Arc::clone(&handler), informer.lister());
+    informer.add_handler(move |event| receiver.receive(&event, &lister))?;
     informer.start()?;
 
     for turn in 0..TURNS {
@@ -94,13 +95,13 @@ async fn move_between(cluster: &Cluster, streaming: bool) -> Outcome {
 
     let last = write(first, TURNS).await?;
     informer.wait_for_write(&last, PATIENCE).await?;
-    let wanted: Versions = listed(first).await?;
-    witness.agrees(&wanted, PATIENCE).await;
+    let wanted = listed(first).await?;
+    handler.agrees(&wanted, PATIENCE).await;
     informer.shutdown().await;
-    findings.assert_none();
+    checks.findings.assert_none();
     println!(
         "two servers, streaming {streaming}: {} events, {} complaints",
-        findings.events(),
+        checks.events(),
         complaints.load(Ordering::Relaxed)
     );
     Ok(())
@@ -117,7 +118,7 @@ async fn informer(
     let complain = move |error: &Error| {
         complaints.fetch_add(1, Ordering::Relaxed);
         if error.is_going_back() {
-            findings.add("the informer", error);
+            findings.add(2, "the informer", error);
         }
     };
     Ok(SharedInformer::builder(watching_client(config)?)
@@ -177,12 +178,11 @@ async fn remembered(maps: &Api<ConfigMap>) -> Outcome<Version> {
         .into())
 }
 
-async fn listed(maps: &Api<ConfigMap>) -> Result<Versions, kube::Error> {
+async fn listed(maps: &Api<ConfigMap>) -> Result<Collection, kube::Error> {
     let list = maps.list_metadata(&ListParams::default()).await?;
-    let versions = list.items.into_iter().map(|item| {
-        let (namespace, name) = (item.metadata.namespace, item.metadata.name);
-        let key = format!("{}/{}", namespace.unwrap_or_default(), name.unwrap_or_default());
-        (key, item.metadata.resource_version.unwrap_or_default())
-    });
-    Ok(versions.collect())
+    Ok(list
+        .items
+        .into_iter()
+        .map(|item| entry_of(item.metadata))
+        .collect())
 }

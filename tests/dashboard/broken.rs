@@ -3,10 +3,9 @@
 use crate::scene::Scene;
 
 #[tokio::test]
+#[ignore = "needs Chromium: cargo xtask ci --only browser"]
 async fn a_server_that_is_gone_is_shown_and_its_return_too() {
-    let Some(scene) = Scene::open(1280, 900).await else {
-        return;
-    };
+    let scene = Scene::open(1280, 900).await;
     scene.go("").await;
     let state = "document.querySelector('tr[data-informer=pods] .state')?.textContent";
     scene.browser.until(&format!("{state} === 'live'")).await;
@@ -54,10 +53,9 @@ async fn a_server_that_is_gone_is_shown_and_its_return_too() {
 }
 
 #[tokio::test]
+#[ignore = "needs Chromium: cargo xtask ci --only browser"]
 async fn a_program_that_does_not_answer_is_not_shown_as_well() {
-    let Some(scene) = Scene::open(1280, 900).await else {
-        return;
-    };
+    let scene = Scene::open(1280, 900).await;
     scene.go("").await;
     scene
         .browser

@@ -14,10 +14,9 @@ fn row(key: &str) -> String {
 }
 
 #[tokio::test]
+#[ignore = "needs Chromium: cargo xtask ci --only browser"]
 async fn sync_state_and_figures_appear() {
-    let Some(scene) = Scene::open(1280, 900).await else {
-        return;
-    };
+    let scene = Scene::open(1280, 900).await;
     scene.go("").await;
     for (informer, objects) in [
         ("pods", "6"),
@@ -60,10 +59,9 @@ async fn sync_state_and_figures_appear() {
 }
 
 #[tokio::test]
+#[ignore = "needs Chromium: cargo xtask ci --only browser"]
 async fn what_kubectl_creates_is_on_the_page_within_a_second() {
-    let Some(scene) = Scene::open(1280, 900).await else {
-        return;
-    };
+    let scene = Scene::open(1280, 900).await;
     scene.go("#/informer/pods").await;
     scene.browser.until(&row("shop/cart-0")).await;
     let mut late = Vec::new();
@@ -87,10 +85,9 @@ async fn what_kubectl_creates_is_on_the_page_within_a_second() {
 }
 
 #[tokio::test]
+#[ignore = "needs Chromium: cargo xtask ci --only browser"]
 async fn filters_work_and_can_be_shared_as_links() {
-    let Some(scene) = Scene::open(1280, 900).await else {
-        return;
-    };
+    let scene = Scene::open(1280, 900).await;
     scene.go("#/informer/pods").await;
     scene.browser.until(&row("shop/cart-2")).await;
     let shows = async |keys: &str| {
@@ -152,10 +149,9 @@ async fn filters_work_and_can_be_shared_as_links() {
 }
 
 #[tokio::test]
+#[ignore = "needs Chromium: cargo xtask ci --only browser"]
 async fn an_object_is_shown_with_its_changes_as_they_happen() {
-    let Some(scene) = Scene::open(1280, 900).await else {
-        return;
-    };
+    let scene = Scene::open(1280, 900).await;
     scene.go("#/informer/deployments.apps/object/shop/cart").await;
     let text = "document.querySelector('#object-text')?.textContent";
     let yaml = scene.browser.until(text).await;

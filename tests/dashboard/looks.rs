@@ -13,10 +13,9 @@ const READY: &str = "document.querySelector('#link').dataset.is === 'live' && do
                      && !document.body.textContent.includes('Looking …')";
 
 #[tokio::test]
+#[ignore = "needs Chromium: cargo xtask ci --only browser"]
 async fn it_is_light_or_dark_as_the_system_is_or_as_the_switch_says() {
-    let Some(scene) = Scene::open(1280, 900).await else {
-        return;
-    };
+    let scene = Scene::open(1280, 900).await;
     let ground = "getComputedStyle(document.body).backgroundColor";
     let brightness = async || {
         let colour = scene.browser.eval(ground).await;
@@ -58,10 +57,9 @@ async fn it_is_light_or_dark_as_the_system_is_or_as_the_switch_says() {
 }
 
 #[tokio::test]
+#[ignore = "needs Chromium: cargo xtask ci --only browser"]
 async fn on_a_phone_nothing_has_to_be_scrolled_sideways() {
-    let Some(scene) = Scene::open(1280, 900).await else {
-        return;
-    };
+    let scene = Scene::open(1280, 900).await;
     scene.browser.resize(375, 812).await;
     for place in PLACES {
         scene.go(place).await;
@@ -79,10 +77,9 @@ async fn on_a_phone_nothing_has_to_be_scrolled_sideways() {
 }
 
 #[tokio::test]
+#[ignore = "needs Chromium: cargo xtask ci --only browser"]
 async fn it_can_be_used_by_keyboard_and_by_ear() {
-    let Some(scene) = Scene::open(1280, 900).await else {
-        return;
-    };
+    let scene = Scene::open(1280, 900).await;
     for place in PLACES {
         scene.go(place).await;
         scene.browser.until(READY).await;
@@ -128,10 +125,9 @@ async fn it_can_be_used_by_keyboard_and_by_ear() {
 }
 
 #[tokio::test]
+#[ignore = "needs Chromium: cargo xtask ci --only browser"]
 async fn what_is_typed_in_haste_is_not_forgotten() {
-    let Some(scene) = Scene::open(1280, 900).await else {
-        return;
-    };
+    let scene = Scene::open(1280, 900).await;
     scene.go("#/informer/pods").await;
     scene
         .browser

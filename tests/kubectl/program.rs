@@ -1,10 +1,8 @@
 //! kubectl in a home of its own.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::Once;
 use std::time::Duration;
 
 use mission::{Folder, TestServer};
@@ -32,17 +30,13 @@ pub(crate) struct Said {
 }
 
 impl Kubectl {
-    /// kubectl in the namespace of this server's test; `None`, after a notice, where there is none.
-    pub(crate) async fn on(server: TestServer) -> Option<Self> {
-        let Some(program) = find() else {
-            static NOTICE: Once = Once::new();
-            // Straight to the standard error: what goes through `eprintln!` is hidden when a test passes.
-            NOTICE.call_once(|| {
-                let text = "not run: there is no kubectl in $KUBEBUILDER_ASSETS or on the PATH (`cargo xtask real-server` builds one)";
-                let _ = writeln!(std::io::stderr(), "{text}");
-            });
-            return None;
-        };
+    /// kubectl in the namespace of this server's test.
+    ///
+    /// # Panics
+    /// When there is no kubectl.
+    pub(crate) async fn on(server: TestServer) -> Self {
+        let program = find()
+            .expect("kubectl in $KUBEBUILDER_ASSETS or on the PATH (`cargo xtask real-server` builds one)");
         let folder = Folder::create().expect("a folder");
         server.write_kubeconfig(&folder.path().join("config"));
         let manifests = concat!(env!("CARGO_MANIFEST_DIR"), "/kubectl/manifests");
@@ -59,7 +53,7 @@ impl Kubectl {
             folder,
         };
         kubectl.ok("config set-context --current --namespace={ns}").await;
-        Some(kubectl)
+        kubectl
     }
 
     /// The folder it runs in, which has the manifests.

@@ -16,10 +16,9 @@ async fn first_words(following: &mut Following) -> Vec<String> {
 }
 
 #[tokio::test]
+#[ignore = "needs kubectl: cargo xtask test"]
 async fn get_follows_changes() {
-    let Some(kubectl) = Kubectl::on(TestServer::start().await).await else {
-        return;
-    };
+    let kubectl = Kubectl::on(TestServer::start().await).await;
     running_pod(&kubectl).await;
     let mut events = kubectl.follow("get pods --watch --output-watch-events");
     assert_eq!(
@@ -39,10 +38,9 @@ async fn get_follows_changes() {
 }
 
 #[tokio::test]
+#[ignore = "needs kubectl: cargo xtask test"]
 async fn get_ends_with_its_request() {
-    let Some(kubectl) = Kubectl::on(TestServer::start().await).await else {
-        return;
-    };
+    let kubectl = Kubectl::on(TestServer::start().await).await;
     running_pod(&kubectl).await;
     let mut pods = kubectl.follow("get pods -w --request-timeout=2s -o name");
     assert_eq!(pods.next().await.as_deref(), Some("pod/one"));
@@ -51,10 +49,9 @@ async fn get_ends_with_its_request() {
 }
 
 #[tokio::test]
+#[ignore = "needs kubectl: cargo xtask test"]
 async fn watch_only_leaves_out_what_is_there() {
-    let Some(kubectl) = Kubectl::on(TestServer::start().await).await else {
-        return;
-    };
+    let kubectl = Kubectl::on(TestServer::start().await).await;
     running_pod(&kubectl).await;
     let mut pods = kubectl.follow("get pods --watch-only --output-watch-events -o name");
     // Nothing tells when the watch has begun: changes are made until one is seen.
@@ -72,10 +69,9 @@ async fn watch_only_leaves_out_what_is_there() {
 }
 
 #[tokio::test]
+#[ignore = "needs kubectl: cargo xtask test"]
 async fn wait_is_over_when_it_happens() {
-    let Some(kubectl) = Kubectl::on(TestServer::start().await).await else {
-        return;
-    };
+    let kubectl = Kubectl::on(TestServer::start().await).await;
     running_pod(&kubectl).await;
     let mut ready = kubectl.follow("wait pod one --for=condition=Ready --timeout=60s");
     let mut phase = kubectl.follow("wait pod one --for=jsonpath={.status.phase}=Running --timeout=60s");
@@ -92,10 +88,9 @@ async fn wait_is_over_when_it_happens() {
 }
 
 #[tokio::test]
+#[ignore = "needs kubectl: cargo xtask test"]
 async fn rollout_status_follows_a_deployment_to_its_end() {
-    let Some(kubectl) = Kubectl::on(TestServer::start().await).await else {
-        return;
-    };
+    let kubectl = Kubectl::on(TestServer::start().await).await;
     kubectl
         .ok("create deployment web --image=example.com/web:1 --replicas=2")
         .await;
@@ -121,10 +116,9 @@ async fn rollout_status_follows_a_deployment_to_its_end() {
 }
 
 #[tokio::test]
+#[ignore = "needs kubectl: cargo xtask test"]
 async fn delete_waits_for_finalizers() {
-    let Some(kubectl) = Kubectl::on(TestServer::start().await).await else {
-        return;
-    };
+    let kubectl = Kubectl::on(TestServer::start().await).await;
     kubectl.ok("create configmap held").await;
     kubectl
         .ok(r#"patch configmap held --type=merge -p '{"metadata":{"finalizers":["example.com/hold"]}}'"#)

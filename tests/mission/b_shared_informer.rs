@@ -1,5 +1,6 @@
 //! B. The shared informer: handlers and their registrations, late join, resync, states, indexes, stop order.
 
+mod contract;
 mod handlers;
 mod hooks;
 mod indexes;

@@ -5,12 +5,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Patch, PatchParams};
+use kube_informer::metrics::Metrics;
+use kube_informer::metrics::prometheus_client::encoding::text;
+use kube_informer::metrics::prometheus_client::registry::Registry;
 use kube_informer::prelude::*;
 use serde_json::json;
 use tokio::sync::mpsc;
+use tokio::time::{Instant, pause, resume};
 
 use crate::informers::{Maps, caught_up, soon, started, stopped};
 
@@ -37,13 +42,11 @@ async fn f1_many_changes_of_an_object_are_one_item() {
     maps.delete("b").await;
     let version = maps.create("c", "1").await;
     caught_up(&informer, version).await;
-    // The handler follows the cache, and is done when nothing waits for it.
-    while enqueued.backlog() > 0 || queue.len() < 3 {
-        tokio::task::yield_now().await;
-    }
+    // An informer that stops has delivered everything that is in its cache.
+    stopped(&informer).await;
+    assert_eq!(queue.len(), 3);
     let names: BTreeSet<String> = taken(&queue).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["a", "b", "c"].map(String::from).into());
-    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -57,29 +60,10 @@ async fn f4_what_was_there_is_low_and_news_go_first() {
     maps.create("new", "1").await;
     let version = maps.change("b", "2").await;
     caught_up(&informer, version).await;
-    while enqueued.backlog() > 0 || queue.len() < 4 {
-        tokio::task::yield_now().await;
-    }
-    // The change of b, which may be told a moment later, raises it.
-    let raised = loop {
-        let mut items = Vec::new();
-        while let Some(item) = queue.try_get() {
-            items.push(item);
-        }
-        let now: Vec<(String, i32)> = items
-            .iter()
-            .map(|item| (item.name().to_owned(), item.priority()))
-            .collect();
-        let news = now.iter().filter(|(_, priority)| *priority == 0).count();
-        for item in &items {
-            queue.add_with(Key::clone(item), AddOptions::new().priority(item.priority()));
-        }
-        drop(items);
-        if news == 2 {
-            break now;
-        }
-        tokio::task::yield_now().await;
-    };
+    // An informer that stops has delivered everything that is in its cache: the change of b has raised it.
+    stopped(&informer).await;
+    let raised = taken(&queue);
+    assert_eq!(raised.len(), 4);
     let (news, rest) = raised.split_at(2);
     let names = |items: &[(String, i32)]| {
         items
@@ -89,8 +73,8 @@ async fn f4_what_was_there_is_low_and_news_go_first() {
     };
     assert_eq!(names(news), ["b", "new"].map(String::from).into());
     assert_eq!(names(rest), ["a", "c"].map(String::from).into());
+    assert!(news.iter().all(|(_, priority)| *priority == 0));
     assert!(rest.iter().all(|(_, priority)| *priority == -100));
-    stopped(&informer).await;
 }
 
 #[tokio::test]
@@ -182,5 +166,111 @@ async fn f5_workers_reconcile_what_informers_tell_and_try_again() {
     assert_eq!(soon(told.recv()).await.expect("work"), ("a".to_owned(), 1, None));
     stop.cancel();
     assert!(soon(running).await.expect("an end").is_drained());
+    stopped(&informer).await;
+}
+
+/// The clock is paused while the queue waits: a delay needs no server.
+#[tokio::test]
+async fn delaying_queue_gives_a_key_after_its_delay_and_the_earliest_time_wins() {
+    let maps = Maps::holding(["late", "soon"]).await;
+    let informer = maps.informer();
+    let queue = WorkQueue::new("maps");
+    let delayed = queue.clone();
+    let handler = move |event: Event<ConfigMap>| {
+        let key = event.key().clone();
+        delayed.add_after(key.clone(), Duration::from_mins(1));
+        if key.name() == "soon" {
+            delayed.add_after(key, Duration::from_secs(10));
+        }
+    };
+    let handler = informer.add_handler(handler).expect("a handler");
+    let began = Instant::now();
+    started(&informer).await;
+    soon(handler.synced()).await.expect("a sync");
+    assert_eq!((queue.len(), queue.delayed()), (0, 2), "nothing is due yet");
+    pause();
+    let mut times = Vec::new();
+    for _ in 0..2 {
+        let item = soon(queue.get()).await.expect("an item");
+        times.push((item.name().to_owned(), began.elapsed().as_secs() / 10));
+    }
+    // To ten seconds: how long the sync took counts as well.
+    assert_eq!(times, [("soon".to_owned(), 1), ("late".to_owned(), 6)]);
+    assert_eq!((queue.len(), queue.delayed()), (0, 0), "each key once");
+    resume();
+    stopped(&informer).await;
+}
+
+/// Whether a time on the paused clock is this long; a timer may be two milliseconds late.
+fn is_about(time: Duration, millis: u64) -> bool {
+    (Duration::from_millis(millis)..Duration::from_millis(millis + 3)).contains(&time)
+}
+
+/// client-go's default limiter: 5 ms for the first failure of a key, twice as much for each further one.
+#[tokio::test]
+async fn rate_limited_keys_wait_longer_after_each_failure_until_they_are_forgotten() {
+    let maps = Maps::holding(["a"]).await;
+    let informer = maps.informer();
+    let queue = WorkQueue::new("maps");
+    let handler = informer.add_handler(enqueue_keys(&queue)).expect("a handler");
+    started(&informer).await;
+    soon(handler.synced()).await.expect("a sync");
+    let mut item = soon(queue.get()).await.expect("the key");
+    let key = Key::clone(&item);
+    pause();
+    let mut waits = Vec::new();
+    for failures in 1..=6 {
+        queue.add_rate_limited(key.clone());
+        assert_eq!(queue.requeues(&key), failures);
+        item.done();
+        let failed = Instant::now();
+        item = soon(queue.get()).await.expect("the key again");
+        waits.push(failed.elapsed());
+    }
+    for (wait, millis) in waits.iter().zip([5, 10, 20, 40, 80, 160]) {
+        assert!(is_about(*wait, millis), "{waits:?}");
+    }
+    queue.forget(&key);
+    assert_eq!(queue.requeues(&key), 0);
+    queue.add_rate_limited(key);
+    item.done();
+    let failed = Instant::now();
+    drop(soon(queue.get()).await.expect("the key again"));
+    assert!(is_about(failed.elapsed(), 5), "{:?}", failed.elapsed());
+    resume();
+    stopped(&informer).await;
+}
+
+#[tokio::test]
+async fn workqueue_metrics_have_client_gos_names() {
+    let maps = Maps::holding(["a", "b"]).await;
+    let mut registry = Registry::default();
+    let metrics = Metrics::register(&mut registry);
+    let queue = WorkQueue::builder("maps").metrics(&metrics).build();
+    let informer = maps.informer();
+    let handler = informer.add_handler(enqueue_keys(&queue)).expect("a handler");
+    started(&informer).await;
+    soon(handler.synced()).await.expect("a sync");
+    let item = soon(queue.get()).await.expect("a key");
+    queue.add_rate_limited(Key::clone(&item));
+    item.done();
+    let running = soon(queue.get()).await.expect("the other key");
+
+    let mut page = String::new();
+    text::encode(&mut page, &registry).expect("a string takes everything");
+    let value = |name: &str| {
+        let series = format!("{name}{{name=\"maps\"}} ");
+        let value = page.lines().find_map(|line| line.strip_prefix(&series));
+        let value = value.unwrap_or_else(|| panic!("no {series}in\n{page}"));
+        value.parse::<f64>().expect("a number")
+    };
+    assert!(value("workqueue_adds_total") >= 2.0);
+    assert!(value("workqueue_retries_total") >= 1.0);
+    assert!(value("workqueue_depth") <= 1.0);
+    assert!(value("workqueue_queue_duration_seconds_count") >= 2.0);
+    assert!(value("workqueue_work_duration_seconds_count") >= 1.0);
+    assert!(value("workqueue_unfinished_work_seconds") >= 0.0);
+    assert!(value("workqueue_longest_running_processor_seconds") >= 0.0);
+    drop(running);
     stopped(&informer).await;
 }

@@ -2,8 +2,8 @@
 //! that `cargo test --test mission b6_` proves row B6.
 //!
 //! Every test is written against [`mission::TestServer`] and runs on the embedded server; `cargo xtask test --real` runs the
-//! same tests on a real kube-apiserver with etcd. Tests that need faults only the embedded server has, or hours of paused
-//! time, begin with [`scene::Scene::paused`] and use the embedded server whatever is asked for.
+//! same tests on a real kube-apiserver with etcd. Tests that need the embedded server's faults or a paused clock are in the
+//! suite `embedded`.
 
 mod a_factory;
 mod b_shared_informer;
@@ -13,6 +13,8 @@ mod e_store;
 mod f_workqueue;
 mod faults_of_others;
 mod g_beyond;
-mod informers;
-mod scene;
-mod tap;
+
+#[path = "../common/mod.rs"]
+mod common;
+
+use common::{factories, informers, kinds, scene, tap, widgets};

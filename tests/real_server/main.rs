@@ -16,10 +16,7 @@ type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 #[ignore = "needs a real server: cargo xtask test --real"]
 async fn a_deleted_namespace_goes_to_the_end() -> Outcome {
     let server = TestServer::start().await;
-    if !real(&server)?.has_controllers() {
-        eprintln!("not run: there is no kube-controller-manager");
-        return Ok(());
-    }
+    server.require_controllers();
     config_maps(&server)
         .create(&PostParams::default(), &named("inside"))
         .await?;
@@ -36,10 +33,7 @@ async fn a_deleted_namespace_goes_to_the_end() -> Outcome {
 #[ignore = "needs a real server: cargo xtask test --real"]
 async fn what_an_owner_owns_goes_with_it() -> Outcome {
     let server = TestServer::start().await;
-    if !real(&server)?.has_controllers() {
-        eprintln!("not run: there is no kube-controller-manager");
-        return Ok(());
-    }
+    server.require_controllers();
     let config_maps = config_maps(&server);
     let owner = config_maps
         .create(&PostParams::default(), &named("owner"))

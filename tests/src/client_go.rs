@@ -1,6 +1,5 @@
 //! A program with client-go: built once, then spoken to line by line.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -47,8 +46,11 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts the program in the namespace of this server's test; `None`, after a notice, where there is no Go to build it.
-    pub async fn on(server: &TestServer, manner: Manner) -> Option<Self> {
+    /// Starts the program in the namespace of this server's test.
+    ///
+    /// # Panics
+    /// When there is no Go to build it.
+    pub async fn on(server: &TestServer, manner: Manner) -> Self {
         Self::with(
             |kubeconfig| server.write_kubeconfig(kubeconfig),
             &server.namespace,
@@ -58,11 +60,11 @@ impl Program {
     }
 
     /// The same with a kubeconfig of one's own, which is written to the path that the function is given.
-    pub async fn with(write_kubeconfig: impl FnOnce(&Path), namespace: &str, manner: Manner) -> Option<Self> {
+    pub async fn with(write_kubeconfig: impl FnOnce(&Path), namespace: &str, manner: Manner) -> Self {
         let folder = Folder::create().expect("a folder");
         let kubeconfig = folder.path().join("config");
         write_kubeconfig(&kubeconfig);
-        let mut child = Command::new(built().await?)
+        let mut child = Command::new(built().await)
             .args(["-namespace", namespace, "-content-type", manner.content_type])
             .arg("-kubeconfig")
             .arg(kubeconfig)
@@ -73,12 +75,12 @@ impl Program {
             .kill_on_drop(true)
             .spawn()
             .expect("the program runs");
-        Some(Self {
+        Self {
             input: child.stdin.take().expect("its input"),
             output: BufReader::new(child.stdout.take().expect("its output")).lines(),
             _child: child,
             _folder: folder,
-        })
+        }
     }
 
     /// Gives a command and its argument, and waits for the answer, which has to be a success.
@@ -105,12 +107,12 @@ impl Program {
 }
 
 /// The program's file, built by the first test that asks.
-async fn built() -> Option<&'static Path> {
-    static BUILT: OnceCell<Option<PathBuf>> = OnceCell::const_new();
-    BUILT.get_or_init(build).await.as_deref()
+async fn built() -> &'static Path {
+    static BUILT: OnceCell<PathBuf> = OnceCell::const_new();
+    BUILT.get_or_init(build).await
 }
 
-async fn build() -> Option<PathBuf> {
+async fn build() -> PathBuf {
     let program = cache().join("client-go-program");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/client-go");
     let mut go = Command::new("go");
@@ -119,20 +121,16 @@ async fn build() -> Option<PathBuf> {
         .arg(".")
         .current_dir(source)
         .env("GOWORK", "off");
-    let Ok(output) = go.output().await else {
-        // Straight to the standard error: what goes through `eprintln!` is hidden when a test passes.
-        let _ = writeln!(
-            std::io::stderr(),
-            "not run: there is no Go on the PATH to build tests/client-go with"
-        );
-        return None;
-    };
+    let output = go
+        .output()
+        .await
+        .expect("Go on the PATH to build tests/client-go with");
     assert!(
         output.status.success(),
         "tests/client-go: {}",
         String::from_utf8_lossy(&output.stderr)
     );
-    Some(program)
+    program
 }
 
 /// A folder outside the tree, as xtask's.

@@ -89,20 +89,19 @@ impl TestServer {
         }
     }
 
-    /// The embedded server, with a client that needs no socket: for tests on a paused clock. There is none where the
-    /// environment asks for a real server, whose time cannot be paused.
+    /// The embedded server, with a client that needs no socket: for tests on a paused clock.
     ///
     /// # Panics
-    /// When the server does not start; the message says why.
-    pub async fn on_paused_clock() -> Option<Self> {
-        match Kind::asked_for() {
-            Kind::Embedded => {
-                let server = started(embedded::Server::start().await);
-                let client = server.inner().direct_client();
-                Some(Self::with(Server::Embedded(server), client, Kind::Embedded).await)
-            }
-            Kind::Real => None,
-        }
+    /// When the environment asks for a real server, whose time cannot be paused, or when the server does not start.
+    pub async fn embedded_without_sockets() -> Self {
+        assert_eq!(
+            Kind::asked_for(),
+            Kind::Embedded,
+            "this test needs the embedded server; `cargo xtask test --real` leaves its suite out"
+        );
+        let server = started(embedded::Server::start().await);
+        let client = server.inner().direct_client();
+        Self::with(Server::Embedded(server), client, Kind::Embedded).await
     }
 
     async fn on(server: Server) -> Self {
@@ -150,6 +149,28 @@ impl TestServer {
         }
     }
 
+    /// Stops the server as a crash would: connections break, and new ones are refused. On a server of one's own only.
+    pub async fn go_down(&self) {
+        match &*self.server {
+            Server::Embedded(server) => server.inner().go_down().await,
+            Server::Real(server) => server.apiserver().kill().await,
+        }
+    }
+
+    /// Starts a server that went down again, at the same address and with the same objects.
+    ///
+    /// # Panics
+    /// When it does not come back.
+    pub async fn come_back(&self) {
+        match &*self.server {
+            Server::Embedded(server) => {
+                let back = server.inner().come_back().await;
+                back.unwrap_or_else(|error| panic!("the server did not come back: {error}"));
+            }
+            Server::Real(server) => started(server.apiserver().restart().await),
+        }
+    }
+
     /// Makes the server forget its history, so that older versions are answered with 410. On a server of one's own only.
     ///
     /// # Panics
@@ -159,6 +180,19 @@ impl TestServer {
             Server::Embedded(server) => server.inner().compact_history(),
             Server::Real(server) => started(server.forget_history().await),
         }
+    }
+
+    /// Says that this test needs the controllers that delete what namespaces hold and what owners own. On the real side
+    /// they are a program of their own.
+    ///
+    /// # Panics
+    /// When they do not run.
+    pub fn require_controllers(&self) {
+        let real = self.real();
+        assert!(
+            real.is_none_or(RealServer::has_controllers),
+            "this test needs kube-controller-manager in $KUBEBUILDER_ASSETS (`cargo xtask real-server` builds it)"
+        );
     }
 
     /// An administrator's configuration, for clients that are made in another way.
@@ -178,7 +212,11 @@ impl TestServer {
     /// When the file cannot be written.
     pub fn write_kubeconfig(&self, path: &Path) {
         let written = match &*self.server {
-            Server::Embedded(server) => server.inner().write_kubeconfig(path).map_err(|e| e.to_string()),
+            Server::Embedded(server) => server
+                .inner()
+                .write_kubeconfig(path)
+                .map(drop)
+                .map_err(|e| e.to_string()),
             Server::Real(server) => fs::copy(server.kubeconfig(), path)
                 .map(drop)
                 .map_err(|e| e.to_string()),

@@ -20,7 +20,7 @@ pub(crate) fn tests(root: &Path) -> Outcome<Verdict> {
             "there is no Chromium with chromedriver, and it can be installed only by root on Debian or Ubuntu",
         ));
     }
-    let mut cargo = suite(root);
+    let mut cargo = suite(root, &[]);
     if let Some(assets) = real_server::at_hand()? {
         cargo.env(real_server::ASSETS, assets);
     }
@@ -33,14 +33,18 @@ pub(crate) fn screenshots(root: &Path) -> Outcome {
     if !is_there() && !install()? {
         return Err(format!("install {} first", PACKAGES.join(" and ")).into());
     }
-    let mut cargo = suite(root);
-    cargo.arg("pictures").env(PICTURES, root.join("docs/screenshots"));
+    let mut cargo = suite(root, &["pictures"]);
+    cargo.env(PICTURES, root.join("docs/screenshots"));
     process::run(&mut cargo)
 }
 
-fn suite(root: &Path) -> Command {
+/// The tests in a browser, which `cargo test` leaves out.
+fn suite(root: &Path, names: &[&str]) -> Command {
     let mut cargo = process::cargo(root);
-    cargo.args(["test", "--package", "mission", "--test", "dashboard"]);
+    cargo
+        .args(["test", "--package", "mission", "--test", "dashboard"])
+        .args(names)
+        .args(["--", "--include-ignored"]);
     cargo
 }
 

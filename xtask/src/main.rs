@@ -13,6 +13,7 @@ mod go;
 mod go_table;
 mod groups_table;
 mod messages_table;
+mod mutants;
 mod package;
 mod packages;
 mod picture;
@@ -25,6 +26,7 @@ mod sim;
 mod soak;
 mod tables;
 mod test;
+mod test_table;
 mod toolchain;
 mod tools;
 
@@ -50,6 +52,12 @@ enum Chore {
     RealServer(real_server::Options),
     /// Run the tests
     Test(test::Options),
+    /// Write how many tests run on which server to docs/conformance/servers.md
+    TestTable {
+        /// Only check whether the table is up to date
+        #[arg(long)]
+        check: bool,
+    },
     /// Run everything that has to pass before a change is taken
     Ci(ci::Options),
     /// Let everything go wrong on a real cluster, and check that informers keep their promises
@@ -58,6 +66,8 @@ enum Chore {
     Bench(bench::Options),
     /// Play seeded disasters against the library, and check its contract
     Sim(sim::Options),
+    /// Plant bugs in a copy of the tree, and check that tests find them
+    Mutants(mutants::Options),
     /// Run informers for an hour and see that nothing grows
     Soak(soak::Options),
     /// Look for bytes that break something, with libFuzzer
@@ -87,10 +97,12 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().chore {
         Chore::RealServer(options) => real_server::run(&options),
         Chore::Test(options) => test::run(&root, &options),
+        Chore::TestTable { check } => test_table::run(&root, check),
         Chore::Ci(options) => ci::run(&root, &options),
         Chore::Chaos(options) => chaos::run(&root, &options),
         Chore::Bench(options) => bench::run(&root, &options),
         Chore::Sim(options) => sim::run(&root, &options),
+        Chore::Mutants(options) => mutants::run(&root, &options),
         Chore::Soak(options) => soak::run(&root, &options),
         Chore::Fuzz(options) => fuzz::run(&root, &options),
         Chore::Sanitize(options) => sanitize::run(&root, &options),

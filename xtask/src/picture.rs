@@ -28,7 +28,7 @@ pub(crate) fn run(root: &Path) -> Outcome {
             "10",
             "--pace",
             "120",
-            "--kubeconfig",
+            "--write-kubeconfig",
             "demo.kubeconfig",
         ])
         .current_dir(root)

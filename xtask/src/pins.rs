@@ -9,6 +9,9 @@ pub(crate) const ETCD: &str = "v3.6.16";
 /// The checker of licences, bans, sources and advisories.
 pub(crate) const CARGO_DENY: &str = "0.20.2";
 
+/// The generator of mutants.
+pub(crate) const CARGO_MUTANTS: &str = "27.1.0";
+
 /// The checker of public APIs.
 pub(crate) const CARGO_SEMVER_CHECKS: &str = "0.51.0";
 

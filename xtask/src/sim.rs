@@ -9,7 +9,7 @@ use crate::{Outcome, process};
 /// What the simulator is told; see its own help.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Options of the simulator: --seeds N, --from S, --replay SEED, --bug NAME, --keep-going
+    /// Options of the simulator: --seeds N, --from S, --replay SEED, --keep-going
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     options: Vec<String>,
 }

@@ -4,10 +4,54 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::{Outcome, process, real_server};
+use crate::{Outcome, go, process, real_server};
 
-/// The test targets that know how to run against a real server.
-const REAL_SUITES: &[&str] = &["mission", "real_server", "kubectl", "client_go", "chaos"];
+/// A test target of the package `mission`.
+pub(crate) struct Suite {
+    pub(crate) name: &'static str,
+    pub(crate) embedded: bool,
+    pub(crate) real: bool,
+    /// What its tests need beside a server. They are marked as ignored, so that `cargo test` reports that it left them out.
+    pub(crate) needs: Option<Program>,
+}
+
+/// A program that is not part of this project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Program {
+    Chromium,
+    Go,
+    Kubectl,
+}
+
+impl Program {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Chromium => "Chromium",
+            Self::Go => "Go",
+            Self::Kubectl => "kubectl",
+        }
+    }
+}
+
+pub(crate) const SUITES: &[Suite] = &[
+    suite("mission", true, true, None),
+    suite("embedded", true, false, None),
+    suite("examples", true, true, None),
+    suite("kubectl", true, true, Some(Program::Kubectl)),
+    suite("client_go", true, true, Some(Program::Go)),
+    suite("dashboard", true, false, Some(Program::Chromium)),
+    suite("real_server", false, true, Some(Program::Kubectl)),
+    suite("chaos", false, true, Some(Program::Go)),
+];
+
+const fn suite(name: &'static str, embedded: bool, real: bool, needs: Option<Program>) -> Suite {
+    Suite {
+        name,
+        embedded,
+        real,
+        needs,
+    }
+}
 
 #[derive(Args, Debug, Default)]
 pub(crate) struct Options {
@@ -23,30 +67,62 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     if options.real {
         return against_real_server(root, &options.args);
     }
-    against_embedded_server(root, &options.args, real_server::at_hand()?)
-}
-
-/// Runs all tests against the embedded server; kubectl, which some of them drive, is taken from `assets`.
-pub(crate) fn against_embedded_server(root: &Path, args: &[String], assets: Option<PathBuf>) -> Outcome {
+    let assets = real_server::at_hand()?;
+    if options.args.is_empty() {
+        for missing in against_embedded_server(root, assets)? {
+            eprintln!("not run: the tests that need {}", missing.name());
+        }
+        return Ok(());
+    }
     let mut cargo = process::cargo(root);
-    cargo.args(["test", "--workspace"]).args(args);
+    cargo.args(["test", "--workspace"]).args(&options.args);
     if let Some(assets) = assets {
         cargo.env(real_server::ASSETS, assets);
     }
     process::run(&mut cargo)
 }
 
-/// Runs the suites against a real server, with the tests that `cargo test` leaves out because they need one.
+/// Runs all tests against the embedded server, with a kubectl from `assets`. Returns the programs whose tests did not run,
+/// because they are not installed. Tests in a browser are a step of their own.
+pub(crate) fn against_embedded_server(root: &Path, assets: Option<PathBuf>) -> Outcome<Vec<Program>> {
+    process::run(process::cargo(root).args(["test", "--workspace"]))?;
+    let mut missing = Vec::new();
+    match assets {
+        Some(assets) => ignored_tests(root, "mission", "kubectl", &assets)?,
+        None => missing.push(Program::Kubectl),
+    }
+    if go::is_there() {
+        ignored_tests(root, "mission", "client_go", Path::new(""))?;
+        ignored_tests(root, "kube-wire", "published", Path::new(""))?;
+    } else {
+        missing.push(Program::Go);
+    }
+    Ok(missing)
+}
+
+/// Runs the tests of a target that `cargo test` leaves out.
+fn ignored_tests(root: &Path, package: &str, target: &str, assets: &Path) -> Outcome {
+    let mut cargo = process::cargo(root);
+    cargo
+        .args(["test", "--package", package, "--test", target])
+        .args(["--", "--ignored"])
+        .env(real_server::ASSETS, assets);
+    process::run(&mut cargo)
+}
+
+/// Runs the suites against a real server, with the tests that `cargo test` leaves out.
 pub(crate) fn against_real_server(root: &Path, args: &[String]) -> Outcome {
     let assets = real_server::prepare()?;
     let (for_cargo, for_tests) = match args.iter().position(|arg| arg == "--") {
         Some(at) => (&args[..at], &args[at + 1..]),
         None => (args, &[][..]),
     };
+    // The suite `examples` runs them, and a test of other targets does not build them.
+    process::run(process::cargo(root).args(["build", "--workspace", "--bins", "--examples"]))?;
     let mut cargo = process::cargo(root);
     cargo.args(["test", "--workspace"]);
-    for suite in REAL_SUITES {
-        cargo.args(["--test", suite]);
+    for suite in SUITES.iter().filter(|suite| suite.real) {
+        cargo.args(["--test", suite.name]);
     }
     cargo
         .args(for_cargo)

@@ -99,7 +99,7 @@ mod verbs;
 pub use faults::{Fault, FaultHandle, Faults, On};
 pub use http::Verb;
 pub use record::Request;
-pub use server::{Backup, Builder, Error, Server};
+pub use server::{Backup, Builder, Error, KubeconfigFile, Server};
 pub use table::{Columns, Heading};
 
 /// The Kubernetes version whose API is served.

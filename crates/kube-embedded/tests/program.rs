@@ -36,10 +36,11 @@ fn program() -> Command {
 /// Starts the program and waits until it says that the kubeconfig is there.
 fn serve(kubeconfig: &Path, more: &[&str]) -> (Child, Vec<String>) {
     let mut child = program()
-        .arg("--kubeconfig")
+        .arg("--write-kubeconfig")
         .arg(kubeconfig)
         .args(more)
         .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts");
     let mut said = Vec::new();
@@ -56,14 +57,14 @@ fn serve(kubeconfig: &Path, more: &[&str]) -> (Child, Vec<String>) {
     panic!("the program ended with {status}: {said:?}");
 }
 
-fn terminate(mut child: Child) -> std::process::ExitStatus {
+fn terminate(child: Child) -> Output {
     // Every shell has it; not every machine has it as a program.
     let killed = Command::new("sh")
         .args(["-c", &format!("kill {}", child.id())])
         .status()
         .expect("a shell");
     assert!(killed.success());
-    child.wait().expect("it ends")
+    child.wait_with_output().expect("it ends")
 }
 
 fn refusal(output: &Output) -> String {
@@ -115,8 +116,89 @@ data: {hello: world}
         Some("world")
     );
 
-    assert!(terminate(child).success());
-    assert!(!kubeconfig.exists(), "the kubeconfig leads nowhere and is gone");
+    assert!(terminate(child).status.success());
+    assert!(!kubeconfig.exists(), "the program deletes its kubeconfig");
+}
+
+/// Runs the program with a file of the user, and returns what it says. It must end by itself and leave the file alone.
+fn run_with_file_of_the_user(flag: &str, more: &[&str]) -> (Option<i32>, String) {
+    let folder = Folder::new(flag.trim_start_matches('-'));
+    let file = folder.file("config");
+    let text = "apiVersion: v1\nkind: Config\ncurrent-context: production\n";
+    std::fs::write(&file, text).expect("a file");
+    let mut child = program()
+        .arg(flag)
+        .arg(&file)
+        .args(more)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+    let written = lines
+        .map_while(Result::ok)
+        .any(|line| line.contains("kubeconfig"));
+    if written {
+        child.kill().expect("it ends");
+    }
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(std::fs::read_to_string(&file).expect("the file"), text);
+    let said = String::from_utf8_lossy(&output.stderr).replace(&*file.to_string_lossy(), "FILE");
+    (output.status.code(), said)
+}
+
+#[test]
+fn it_refuses_the_flag_that_names_a_kubeconfig_to_read() {
+    // A program that ignored the flag would end at the taken port.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("an address").port().to_string();
+    let (code, said) = run_with_file_of_the_user("--kubeconfig", &["--port", &port]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("hint: use --write-kubeconfig FILE"), "{said}");
+}
+
+#[test]
+fn it_does_not_overwrite_a_file_of_the_user() {
+    let (code, said) = run_with_file_of_the_user("--write-kubeconfig", &[]);
+    assert_eq!(code, Some(1), "{said}");
+    assert_eq!(
+        said,
+        "kube-embedded: cannot write the kubeconfig to \"FILE\": the file exists and was not written by this program\n\
+         hint: choose a path that does not exist\n"
+    );
+}
+
+#[test]
+fn it_keeps_a_kubeconfig_that_was_changed_while_it_ran() {
+    let folder = Folder::new("changed");
+    let kubeconfig = folder.file("kubeconfig");
+    let (child, _) = serve(&kubeconfig, &[]);
+    std::fs::write(&kubeconfig, "of the user").expect("a change");
+    let output = terminate(child);
+    assert_eq!(
+        std::fs::read_to_string(&kubeconfig).expect("the file"),
+        "of the user"
+    );
+    assert!(output.status.success());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("cannot delete the kubeconfig") && said.contains("was changed"),
+        "{said}"
+    );
+}
+
+#[test]
+fn it_replaces_the_kubeconfig_that_an_earlier_run_left_behind() {
+    let folder = Folder::new("left-behind");
+    let kubeconfig = folder.file("kubeconfig");
+    let (mut killed, _) = serve(&kubeconfig, &[]);
+    killed.kill().expect("it ends");
+    killed.wait().expect("it ends");
+    let left = std::fs::read(&kubeconfig).expect("a file that is left behind");
+    let (child, _) = serve(&kubeconfig, &[]);
+    assert_ne!(std::fs::read(&kubeconfig).expect("the file"), left);
+    assert!(terminate(child).status.success());
+    assert!(!kubeconfig.exists());
 }
 
 #[test]
@@ -158,7 +240,7 @@ fn it_says_when_its_port_is_taken() {
     let port = taken.local_addr().expect("an address").port().to_string();
     let kubeconfig = folder.file("kubeconfig");
     let output = program()
-        .args(["--port", &port, "--kubeconfig"])
+        .args(["--port", &port, "--write-kubeconfig"])
         .arg(&kubeconfig)
         .output()
         .expect("it runs");

@@ -19,7 +19,7 @@ struct LighthouseSpec {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let factory = SharedInformerFactory::builder(default_client().await?)
-        .watch_error_handler(|error| eprintln!("{error}"))
+        .watch_error_handler(|error| eprintln!("{error:#}"))
         .build();
     let lighthouses = factory.informer::<Lighthouse>();
     let by_colour = lighthouses.index("colour", |house: &Lighthouse| [house.spec.colour.clone()])?;
@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     factory.start();
     if let Err(error) = factory.wait_for_sync(Duration::from_secs(5)).await {
-        println!("still waiting: {error}");
+        println!("still waiting: {error:#}");
         factory.synced().await?;
     }
     println!("{} red ones", by_colour.get("red").len());

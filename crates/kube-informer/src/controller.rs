@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::form::Packing;
 use crate::kind::Kind;
 use crate::measure::Measures;
-use crate::planted::{self, Bug};
+use crate::panics::drop_logged;
 use crate::processor::{Batch, Processor};
 use crate::store::{Change, Writer};
 
@@ -42,9 +42,6 @@ impl<K: Kind> Controller<K> {
     /// Works until the queue is closed and empty. Errors of index functions go to `report`.
     pub(crate) async fn run(self, report: impl Fn(&Error)) {
         let this = Arc::new(self);
-        if planted::is(Bug::SyncedTooSoon) {
-            this.synced.cancel();
-        }
         let mut checks = Checks::new(this.processor.check_period());
         loop {
             tokio::select! {
@@ -76,6 +73,7 @@ impl<K: Kind> Controller<K> {
         } else {
             let deltas = waiting.lock().take();
             if let Some(deltas) = deltas {
+                elsewhere.abort();
                 return self.handle(deltas);
             }
             elsewhere.await
@@ -106,9 +104,7 @@ impl<K: Kind> Controller<K> {
                 batch.listed |= matches!(delta, Delta::Replaced(_));
                 writer.apply(delta, &mut batch.changes);
             }
-            if planted::strikes(Bug::NotifyBeforeStore) && self.synced.is_cancelled() {
-                self.processor.tell(&batch, || {});
-            } else if writer.is_filled() {
+            if writer.is_filled() {
                 self.processor.tell(&batch, || errors = writer.publish());
             } else {
                 // Of several namespaces some were not listed yet: nobody is told of anything, readers see nothing.
@@ -149,6 +145,14 @@ impl<K: Kind> Controller<K> {
         self.measures.added.fetch_add(added, Ordering::Relaxed);
         self.measures.updated.fetch_add(updated, Ordering::Relaxed);
         self.measures.deleted.fetch_add(deleted, Ordering::Relaxed);
+    }
+}
+
+/// Without the controller nothing is written, so the user's index functions are not needed any more.
+impl<K> Drop for Controller<K> {
+    fn drop(&mut self) {
+        let functions = self.writer.lock().close();
+        drop_logged("index functions", functions);
     }
 }
 

@@ -4,17 +4,16 @@
 //! reflector waits when the queue is full, and the controller, which waits for nobody, empties it: so the queue is
 //! short, and needs no folding of its own. Folding happens where someone may be slow: in front of each handler.
 
+mod bounded;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-use tokio::sync::Notify;
-
+use self::bounded::BoundedQueue;
 use crate::key::Key;
 use crate::object::{Entry, Unplaced};
+use crate::uid::Uid;
 use crate::version::Version;
 
 /// How many deltas may wait before the reflector has to. A source that always has something ready keeps its thread until
@@ -88,6 +87,13 @@ impl<K> Listed<K> {
         }
     }
 
+    pub(crate) fn uid(&self) -> Option<Uid> {
+        match self {
+            Listed::Known(known) => known.uid(),
+            Listed::New(new) => new.uid,
+        }
+    }
+
     /// The object, to be put into a store.
     pub(crate) fn unplaced(self) -> Unplaced<K> {
         match self {
@@ -97,85 +103,5 @@ impl<K> Listed<K> {
     }
 }
 
-/// The queue.
-#[derive(Debug)]
-pub(crate) struct DeltaFifo<K> {
-    state: Mutex<State<K>>,
-    /// Told when a delta is there, or the queue is closed.
-    filled: Notify,
-    /// Told when there is room, or the queue is closed.
-    emptied: Notify,
-}
-
-#[derive(Debug)]
-struct State<K> {
-    deltas: VecDeque<Delta<K>>,
-    closed: bool,
-}
-
-impl<K> DeltaFifo<K> {
-    pub(crate) fn new() -> DeltaFifo<K> {
-        DeltaFifo {
-            state: Mutex::new(State {
-                deltas: VecDeque::new(),
-                closed: false,
-            }),
-            filled: Notify::new(),
-            emptied: Notify::new(),
-        }
-    }
-
-    /// Adds a delta, waiting while the queue is full. After [`DeltaFifo::close`] the delta is dropped.
-    ///
-    /// Cancel safety: a cancelled push has added nothing.
-    pub(crate) async fn push(&self, delta: Delta<K>) {
-        loop {
-            {
-                let mut state = self.state.lock();
-                if state.closed {
-                    return;
-                }
-                if state.deltas.len() < FULL {
-                    state.deltas.push_back(delta);
-                    drop(state);
-                    self.filled.notify_one();
-                    return;
-                }
-            }
-            self.emptied.notified().await;
-        }
-    }
-
-    /// Takes the deltas that wait; none once the queue is closed and empty.
-    ///
-    /// Cancel safety: a cancelled pop has taken nothing.
-    pub(crate) async fn pop(&self) -> Option<Vec<Delta<K>>> {
-        loop {
-            {
-                let mut state = self.state.lock();
-                if !state.deltas.is_empty() {
-                    let batch = state.deltas.drain(..).collect();
-                    drop(state);
-                    self.emptied.notify_one();
-                    return Some(batch);
-                }
-                if state.closed {
-                    return None;
-                }
-            }
-            self.filled.notified().await;
-        }
-    }
-
-    /// How many deltas wait.
-    pub(crate) fn len(&self) -> usize {
-        self.state.lock().deltas.len()
-    }
-
-    /// Takes no more deltas. What is there can still be popped.
-    pub(crate) fn close(&self) {
-        self.state.lock().closed = true;
-        self.filled.notify_one();
-        self.emptied.notify_one();
-    }
-}
+/// The queue. Producers are the reflectors, one for each namespace; the consumer is the controller.
+pub(crate) type DeltaFifo<K> = BoundedQueue<Delta<K>, FULL>;

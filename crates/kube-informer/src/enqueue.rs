@@ -1,5 +1,8 @@
 //! From handlers to work queues: what changed becomes a key to work on.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 
 use kube_workqueue::{AddOptions, Work, WorkQueue};
@@ -7,7 +10,6 @@ use kube_workqueue::{AddOptions, Work, WorkQueue};
 use crate::key::Key;
 use crate::kind::{Kind, is_cluster_scoped};
 use crate::object::Object;
-use crate::planted::{self, Bug};
 use crate::processor::{Deleted, EventHandler};
 
 /// The priority of what was there from the beginning, and of what a resync repeats, unless it is chosen otherwise:
@@ -32,7 +34,7 @@ const LOW: i32 = -100;
 #[doc(alias = "EnqueueRequestForObject")]
 #[must_use]
 pub fn enqueue_keys<K: Kind>(queue: &WorkQueue<Key>) -> Enqueue<K, Key> {
-    enqueue_mapped(queue, |object: &Object<K>| [object.key().clone()])
+    enqueue_mapped(queue, |object: &Object<K>| [object.key().clone()]).without_user_code()
 }
 
 /// A handler that adds the keys of an object's owners of one kind: what belongs to a `Deployment` brings the `Deployment`.
@@ -53,7 +55,7 @@ pub fn enqueue_keys<K: Kind>(queue: &WorkQueue<Key>) -> Enqueue<K, Key> {
 #[doc(alias("EnqueueRequestForOwner", "owns"))]
 #[must_use]
 pub fn enqueue_owners<K: Kind, O: Kind<DynamicType: Default>>(queue: &WorkQueue<Key>) -> Enqueue<K, Key> {
-    enqueue_mapped(queue, |object: &Object<K>| owners::<K, O>(object, false))
+    enqueue_mapped(queue, |object: &Object<K>| owners::<K, O>(object, false)).without_user_code()
 }
 
 /// As [`enqueue_owners`], but only the owner that says it is the controller.
@@ -62,11 +64,14 @@ pub fn enqueue_owners<K: Kind, O: Kind<DynamicType: Default>>(queue: &WorkQueue<
 pub fn enqueue_controllers<K: Kind, O: Kind<DynamicType: Default>>(
     queue: &WorkQueue<Key>,
 ) -> Enqueue<K, Key> {
-    enqueue_mapped(queue, |object: &Object<K>| owners::<K, O>(object, true))
+    enqueue_mapped(queue, |object: &Object<K>| owners::<K, O>(object, true)).without_user_code()
 }
 
 /// A handler that adds what a function makes of each object. Of a change the old state counts as well as the new one, so
 /// that whoever lost an object hears of it, too.
+///
+/// The function may block: it is called on a thread made for that. If it never blocks, add the handler with
+/// [`HandlerOptions::never_blocks`](crate::HandlerOptions::never_blocks), which saves the change of threads.
 ///
 /// ```no_run
 /// # use k8s_openapi::api::core::v1::ConfigMap;
@@ -98,13 +103,14 @@ where
         map: Box::new(move |object| map(object).into_iter().collect()),
         priority: 0,
         low_priority: LOW,
+        never_blocks: false,
     }
 }
 
 /// A handler that adds items to a work queue. Made by [`enqueue_keys`] and its neighbours.
 ///
-/// It never blocks, so it needs no thread of its own. What was there from the beginning and what a resync repeats is added
-/// with a low priority: a program that starts in a large cluster hears of news while it works through what is there.
+/// What was there from the beginning and what a resync repeats is added with a low priority: a program that starts in a
+/// large cluster hears of news while it works through what is there.
 ///
 /// ```
 /// # use k8s_openapi::api::core::v1::Pod;
@@ -119,6 +125,7 @@ pub struct Enqueue<K, T> {
     map: Map<K, T>,
     priority: i32,
     low_priority: i32,
+    never_blocks: bool,
 }
 
 type Map<K, T> = Box<dyn Fn(&Object<K>) -> Vec<T> + Send>;
@@ -135,6 +142,11 @@ impl<K: Kind, T: Work> Enqueue<K, T> {
     #[must_use]
     pub fn initial_priority(mut self, priority: i32) -> Self {
         self.low_priority = priority;
+        self
+    }
+
+    fn without_user_code(mut self) -> Self {
+        self.never_blocks = true;
         self
     }
 
@@ -166,14 +178,11 @@ impl<K: Kind, T: Work> EventHandler<K> for Enqueue<K, T> {
     }
 
     fn on_delete(&mut self, deleted: &Deleted<K>) {
-        if planted::is(Bug::ForgetToEnqueueDeleted) {
-            return;
-        }
         self.add_both(deleted.last_seen(), deleted);
     }
 
     fn never_blocks(&self) -> bool {
-        true
+        self.never_blocks
     }
 }
 
@@ -187,8 +196,9 @@ fn owners<K: Kind, O: Kind<DynamicType: Default>>(object: &Object<K>, only_contr
     let kind = O::DynamicType::default();
     let (group, name) = (O::group(&kind), O::kind(&kind));
     let namespace = object.key().namespace().filter(|_| !is_cluster_scoped::<O>());
-    let references = object.meta().owner_references.iter().flatten();
-    references
+    object
+        .owner_references()
+        .iter()
         .filter(|owner| owner.kind == name && group_of(&owner.api_version) == group)
         .filter(|owner| !only_controller || owner.controller == Some(true))
         .map(|owner| Key::new(namespace, &owner.name))

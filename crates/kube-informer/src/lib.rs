@@ -93,15 +93,11 @@ mod measure;
 pub mod metrics;
 mod object;
 mod panics;
-#[cfg(feature = "__planted")]
-#[doc(hidden)]
-pub mod planted;
-#[cfg(not(feature = "__planted"))]
-mod planted;
 mod processor;
 mod reflector;
 mod selector;
 mod store;
+mod sync;
 mod transform;
 mod uid;
 mod version;

@@ -5,15 +5,15 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube_wire::selector::Selector;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::form::Value;
+use crate::form::{Packed, TransformedMetadata, Value};
 use crate::key::Key;
-use crate::kind::Kind;
 use crate::store::{Slot, touch};
+use crate::uid::Uid;
 use crate::version::Version;
 
 /// An object of the cache: what handlers and streams, listers and indexes give.
@@ -22,11 +22,20 @@ use crate::version::Version;
 /// shared with the cache and with every other reader. It knows its key and its version. Cloning costs a counter. Take
 /// [`Object::arc`] where a plain `Arc<K>` is wanted.
 ///
-/// ```compile_fail
+/// ```
 /// # use kube_informer::Object;
 /// # use k8s_openapi::api::core::v1::Pod;
-/// fn handler(pod: &mut Object<Pod>) {
-///     pod.metadata.name = None; // an object of the cache cannot be changed
+/// fn handler(pod: &mut Object<Pod>) -> Option<String> {
+///     pod.metadata.name.clone() // a field can be read
+/// }
+/// ```
+///
+/// ```compile_fail,E0594
+/// # use kube_informer::Object;
+/// # use k8s_openapi::api::core::v1::Pod;
+/// fn handler(pod: &mut Object<Pod>) -> Option<String> {
+///     pod.metadata.name = None; // and not be changed
+///     pod.metadata.name.clone()
 /// }
 /// ```
 pub struct Object<K> {
@@ -79,70 +88,74 @@ impl<K> Object<K> {
     }
 }
 
-/// What can be asked without decoding a packed object, in less than a microsecond. For objects that are not packed it is
-/// as good as looking at their metadata.
+/// Questions that a packed object answers without being decoded, in less than a microsecond, unless a transform changed the
+/// metadata in question. For other objects they are as good as a look at their metadata.
 impl<K: kube::Resource> Object<K> {
-    /// Whether the labels fit.
+    /// Whether the labels match.
     #[must_use]
     pub fn matches(&self, selector: &Selector) -> bool {
-        self.entry.value.matches(selector)
+        self.entry.matches(selector)
     }
 
     /// A label, if the object has it.
     #[must_use]
     pub fn label(&self, name: &str) -> Option<Cow<'_, str>> {
-        match &self.entry.value {
-            Value::Typed(object) => {
-                let labels = object.meta().labels.as_ref();
-                labels.and_then(|labels| labels.get(name)).map(Cow::from)
-            }
-            Value::Packed(packed) => packed.label(name).map(Cow::Owned),
+        match self.metadata(|transformed| transformed.labels) {
+            Metadata::Object(meta) => meta.labels.as_ref()?.get(name).map(Cow::from),
+            Metadata::Packed(packed) => packed.label(name).map(Cow::Owned),
         }
     }
 
-    /// An annotation, if the object has it. Of a packed object that has been at rest this takes some microseconds.
+    /// An annotation, if the object has it. For a packed object that has been at rest this takes some microseconds.
     #[must_use]
     pub fn annotation(&self, name: &str) -> Option<Cow<'_, str>> {
-        match &self.entry.value {
-            Value::Typed(object) => {
-                let annotations = object.meta().annotations.as_ref();
-                annotations.and_then(|all| all.get(name)).map(Cow::from)
-            }
-            Value::Packed(packed) => packed.annotation(name).map(Cow::Owned),
+        match self.metadata(|transformed| transformed.annotations) {
+            Metadata::Object(meta) => meta.annotations.as_ref()?.get(name).map(Cow::from),
+            Metadata::Packed(packed) => packed.annotation(name).map(Cow::Owned),
         }
     }
 
     /// `metadata.uid`, which no other object ever has.
     #[must_use]
     pub fn uid(&self) -> Option<Cow<'_, str>> {
-        match &self.entry.value {
-            Value::Typed(object) => object.meta().uid.as_ref().map(Cow::from),
-            Value::Packed(packed) => packed.uid().map(Cow::Owned),
+        match self.metadata(|transformed| transformed.identity) {
+            Metadata::Object(meta) => meta.uid.as_ref().map(Cow::from),
+            Metadata::Packed(packed) => packed.uid().map(Cow::Owned),
         }
     }
 
     /// `metadata.ownerReferences`: to which objects it belongs.
     #[must_use]
     pub fn owner_references(&self) -> Cow<'_, [OwnerReference]> {
-        match &self.entry.value {
-            Value::Typed(object) => object
-                .meta()
-                .owner_references
-                .as_deref()
-                .unwrap_or_default()
-                .into(),
-            Value::Packed(packed) => packed.metadata::<Owners>().owner_references.into(),
+        match self.metadata(|transformed| transformed.identity) {
+            Metadata::Object(meta) => meta.owner_references.as_deref().unwrap_or_default().into(),
+            Metadata::Packed(packed) => packed.metadata::<Owners>().owner_references.into(),
         }
     }
 
     /// Whether the object is being deleted, and waits for its finalizers.
     #[must_use]
     pub fn is_terminating(&self) -> bool {
-        match &self.entry.value {
-            Value::Typed(object) => object.meta().deletion_timestamp.is_some(),
-            Value::Packed(packed) => packed.metadata::<End>().deletion_timestamp.is_some(),
+        match self.metadata(|transformed| transformed.identity) {
+            Metadata::Object(meta) => meta.deletion_timestamp.is_some(),
+            Metadata::Packed(packed) => packed.metadata::<End>().deletion_timestamp.is_some(),
         }
     }
+
+    /// Where metadata is read: from the bytes of a packed object, unless a transform changed it.
+    fn metadata(&self, is_transformed: impl Fn(TransformedMetadata) -> bool) -> Metadata<'_, K> {
+        match &self.entry.value {
+            Value::Packed(packed) if !is_transformed(packed.transformed()) => Metadata::Packed(packed),
+            Value::Packed(_) => Metadata::Object(self.unpacked().meta()),
+            Value::Typed(object) => Metadata::Object(object.meta()),
+        }
+    }
+}
+
+/// Where metadata is read.
+enum Metadata<'a, K> {
+    Object(&'a ObjectMeta),
+    Packed(&'a Packed<K>),
 }
 
 #[derive(Deserialize, Default)]
@@ -211,6 +224,7 @@ pub(crate) struct Entry<K> {
     key: Key,
     hash: u64,
     version: Version,
+    uid: Option<Uid>,
     value: Value<K>,
     /// Under which hashes the indexes hold this entry; see [`crate::store`].
     postings: Postings,
@@ -232,6 +246,20 @@ impl<K> Entry<K> {
         &self.version
     }
 
+    /// The server's `metadata.uid`, whatever a transform made of it.
+    pub(crate) fn uid(&self) -> Option<Uid> {
+        self.uid
+    }
+
+    /// Whether both are states of one object, not of two that had the same name one after the other. An object without a uid
+    /// is taken for any of its name.
+    pub(crate) fn is_same_object(&self, uid: Option<Uid>) -> bool {
+        match (self.uid, uid) {
+            (Some(this), Some(other)) => this == other,
+            _ => true,
+        }
+    }
+
     pub(crate) fn object(&self) -> Arc<K> {
         self.value.object(&self.key)
     }
@@ -250,8 +278,20 @@ impl<K> Entry<K> {
             key: self.key.clone(),
             hash: self.hash,
             version: self.version.clone(),
+            uid: self.uid,
             value: self.value.clone(),
         }
+    }
+}
+
+impl<K: kube::Resource> Entry<K> {
+    /// Whether the labels match.
+    pub(crate) fn matches(&self, selector: &Selector) -> bool {
+        selector.is_everything()
+            || match &self.value {
+                Value::Packed(packed) if !packed.transformed().labels => packed.matches(selector),
+                value => selector.matches(&value.object(&self.key).meta().labels),
+            }
     }
 }
 
@@ -267,13 +307,6 @@ impl<K> Slot for Arc<Entry<K>> {
     }
 }
 
-impl<K: Kind> Entry<K> {
-    /// Whether both are states of one object, not of two that had the same name one after the other.
-    pub(crate) fn is_same_object(&self, other: &Entry<K>) -> bool {
-        self.value.is_same_object(&other.value)
-    }
-}
-
 impl<K> fmt::Debug for Entry<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}@{}", self.key, self.version)
@@ -286,6 +319,7 @@ pub(crate) struct Unplaced<K> {
     pub(crate) key: Key,
     pub(crate) hash: u64,
     pub(crate) version: Version,
+    pub(crate) uid: Option<Uid>,
     pub(crate) value: Value<K>,
 }
 
@@ -295,6 +329,7 @@ impl<K> Unplaced<K> {
             key: self.key,
             hash: self.hash,
             version: self.version,
+            uid: self.uid,
             value: self.value,
             postings,
         })

@@ -1,12 +1,11 @@
 //! The user's function that changes objects before anybody sees them.
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::error::Error;
 use crate::key::Key;
-use crate::panics;
+use crate::panics::caught;
 
 /// A function that changes every object before it comes into the cache.
 pub(crate) struct Transform<K> {
@@ -26,8 +25,8 @@ impl<K> Transform<K> {
 
     /// Changes an object, or says why not; a panic is a failure like others.
     pub(crate) fn apply(&self, key: &Key, object: &mut K) -> Result<(), Error> {
-        catch_unwind(AssertUnwindSafe(|| (self.function)(object)))
-            .unwrap_or_else(|panic| Err(format!("it panicked: {}", panics::message(&*panic))))
+        caught(|| (self.function)(object))
+            .unwrap_or_else(|message| Err(format!("it panicked: {message}")))
             .map_err(|why| Error::user_code(format!("the transform failed for {key}: {why}")))
     }
 }

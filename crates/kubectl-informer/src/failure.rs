@@ -97,6 +97,16 @@ impl From<kube_informer::Error> for Failure {
     }
 }
 
+impl From<kube_embedded::Error> for Failure {
+    fn from(error: kube_embedded::Error) -> Failure {
+        let failure = Failure::new(chain(&error));
+        match error.hint() {
+            Some(hint) => failure.advise(format!("hint: {hint}")),
+            None => failure,
+        }
+    }
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         let kind = match error.kind() {

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 
 /// See Kubernetes informers at work.
 #[derive(Debug, Parser)]
@@ -42,7 +42,7 @@ enum Command {
 impl Command {
     async fn run(self) -> Outcome {
         match self {
-            Command::Demo(options) => demo::run(options).await.map_err(Failure::from),
+            Command::Demo(options) => demo::run(options).await,
             Command::Watch(options) => stop::until_stopped(watch::run(options)).await,
             Command::Get(options) if options.asks_again() => stop::until_stopped(get::run(options)).await,
             Command::Get(options) => stop::until_answered(get::run(options)).await,

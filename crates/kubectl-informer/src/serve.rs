@@ -76,11 +76,13 @@ pub(crate) async fn run(options: Options) -> Outcome {
         listening.map_err(|error| Failure::new(format!("cannot listen on {}: {error}", options.address)))?;
     factory.start();
     let mut out = io::stdout();
+    // Before the address is printed, which a script may take as the moment from which signals count.
+    let stop = stop::signalled()?;
     writeln!(out, "dashboard: {0}\nmetrics:   {0}metrics", dashboard.url())?;
     if !options.address.ip().is_loopback() {
         eprintln!("Everyone who can reach {} can see it.", options.address);
     }
-    stop::signalled().await?;
+    stop.await?;
     dashboard.stop().await;
     factory.shutdown().await;
     Ok(())

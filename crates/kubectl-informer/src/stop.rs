@@ -36,6 +36,7 @@ pub(crate) async fn until_answered(work: impl Future<Output = Outcome> + Send + 
 ///
 /// The work is a task of its own, so that one that waits for a terminal can be left behind.
 async fn until_end(work: impl Future<Output = Outcome> + Send + 'static) -> Outcome<Option<Signal>> {
+    let signalled = signalled()?;
     let mut work = tokio::spawn(work);
     let signal = tokio::select! {
         biased;
@@ -43,7 +44,7 @@ async fn until_end(work: impl Future<Output = Outcome> + Send + 'static) -> Outc
             Ok(outcome) => outcome.map(|()| None),
             Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
         },
-        signal = signalled() => Some(signal?),
+        signal = signalled => Some(signal?),
         () = reader_gone() => None,
     };
     // It tidies up the terminal, unless it waits for it.
@@ -52,18 +53,22 @@ async fn until_end(work: impl Future<Output = Outcome> + Send + 'static) -> Outc
     Ok(signal)
 }
 
-/// Waits for Ctrl-C, or for being asked to terminate.
-pub(crate) async fn signalled() -> io::Result<Signal> {
+/// Waits for Ctrl-C or SIGTERM. They count from the call on, not only once the future is polled.
+pub(crate) fn signalled() -> io::Result<impl Future<Output = io::Result<Signal>>> {
     #[cfg(unix)]
     {
-        let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
-        tokio::select! {
-            interrupted = tokio::signal::ctrl_c() => interrupted.map(|()| Signal::Interrupt),
-            _ = terminate.recv() => Ok(Signal::Terminate),
-        }
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        Ok(async move {
+            tokio::select! {
+                _ = interrupt.recv() => Ok(Signal::Interrupt),
+                _ = terminate.recv() => Ok(Signal::Terminate),
+            }
+        })
     }
     #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await.map(|()| Signal::Interrupt)
+    Ok(async { tokio::signal::ctrl_c().await.map(|()| Signal::Interrupt) })
 }
 
 /// Waits until whoever reads the output is gone. Without this a quiet stream would stay behind for as long as nothing

@@ -134,7 +134,7 @@ async fn serve_shows_any_resources_and_metrics_until_ctrl_c() {
 async fn the_demo_has_a_dashboard_with_life_on_it_and_ends_cleanly() {
     let kubeconfig = std::env::temp_dir().join(format!("kubectl-informer-demo-{}", std::process::id()));
     let path = kubeconfig.to_str().expect("a path");
-    let mut program = Program::start(&["demo", "--pace", "20", "--kubeconfig", path]);
+    let mut program = Program::start(&["demo", "--pace", "20", "--write-kubeconfig", path]);
     let address = program.dashboard().await;
     let reading = tokio::spawn(async move {
         // The output is read, or the demo would wait for its reader.
@@ -172,5 +172,5 @@ async fn the_demo_has_a_dashboard_with_life_on_it_and_ends_cleanly() {
         "{secrets}"
     );
     program.interrupt().await;
-    assert!(!kubeconfig.exists(), "its server is gone");
+    assert!(!kubeconfig.exists(), "the demo deletes its kubeconfig");
 }

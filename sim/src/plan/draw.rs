@@ -3,299 +3,340 @@
 use std::time::Duration;
 
 use fastrand::Rng;
-use kube_embedded::Fault;
 
 use super::{
-    FaultPlan, HandlerPlan, InformerPlan, Kind, Manner, NAMES, NAMESPACES, Pace, Plan, Step, Target,
+    CacheFormat, HandlerKind, HandlerPlan, InformerPlan, KnownFault, LastingFault, Pace, Plan, Selection,
+    Step, TransformPlan,
 };
-use crate::truth::Selection;
+use crate::objects::{FEW, NAMESPACES};
 
-impl Plan {
-    /// Draws a run.
-    #[must_use]
-    pub fn draw(seed: u64) -> Plan {
-        let mut random = Rng::with_seed(seed);
-        let random = &mut random;
-        let informers = (0..random.usize(1..=3))
-            .map(|_| informer(random))
-            .collect::<Vec<_>>();
-        let count = random.usize(20..=140);
-        let mut steps: Vec<Step> = (0..random.usize(0..=10)).map(|_| write(random)).collect();
-        // Some begin in trouble.
-        if random.u8(..4) == 0 {
-            steps.push(trouble(random));
-        }
-        for informer in 0..informers.len() {
-            for _ in 0..random.usize(1..=2) {
-                steps.push(join(random, informer));
-            }
-        }
-        let mood = Mood::draw(random);
-        for _ in 0..count {
-            if random.u32(..100) < mood.disasters {
-                steps.extend(disaster(random, informers.len()));
-            }
-            steps.push(mood.step(random, informers.len()));
-        }
-        Plan {
-            seed,
-            history: if random.bool() {
-                random.usize(3..=30)
-            } else {
-                10_000
-            },
-            bookmarks: Duration::from_millis(random.u64(500..=90_000)),
-            informers,
-            steps,
+/// One run in so many has many objects.
+const LARGE: u32 = 150;
+
+/// Options for drawing plans.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draw {
+    /// Faults of the library that plans show.
+    pub faults: Vec<KnownFault>,
+}
+
+impl Default for Draw {
+    fn default() -> Draw {
+        Draw {
+            faults: KnownFault::FIXED.to_vec(),
         }
     }
 }
 
-/// How likely things are in a run: some are full of faults, some of writes, some of comings and goings.
-#[derive(Debug)]
-struct Mood {
+impl Plan {
+    /// Draws a plan.
+    #[must_use]
+    pub fn draw(seed: u64) -> Plan {
+        Plan::draw_with(seed, &Draw::default())
+    }
+
+    /// Draws a plan with options.
+    #[must_use]
+    pub fn draw_with(seed: u64, options: &Draw) -> Plan {
+        let mut drawer = Drawer {
+            random: Rng::with_seed(seed),
+            faults: &options.faults,
+            weights: Weights::default(),
+            informers: 0,
+            is_custom: false,
+            is_checked: false,
+            is_large: false,
+        };
+        drawer.plan(seed)
+    }
+}
+
+/// How likely steps are in a run: some have many faults, some many writes, some many handlers that join and leave.
+#[derive(Debug, Default)]
+struct Weights {
     writes: u32,
-    troubles: u32,
-    comings: u32,
+    faults: u32,
+    handlers: u32,
+    reads: u32,
     pauses: u32,
     /// In a hundred steps.
     disasters: u32,
 }
 
-impl Mood {
-    fn draw(random: &mut Rng) -> Mood {
-        Mood {
-            writes: random.u32(10..=60),
-            troubles: random.u32(0..=20),
-            comings: random.u32(0..=12),
-            pauses: random.u32(10..=40),
-            disasters: random.u32(0..=6),
+pub(super) struct Drawer<'a> {
+    pub(super) random: Rng,
+    /// Faults of the library that the plan shows.
+    faults: &'a [KnownFault],
+    weights: Weights,
+    pub(super) informers: usize,
+    pub(super) is_custom: bool,
+    /// All informers compare their cache with the server, so that lost events are found.
+    pub(super) is_checked: bool,
+    is_large: bool,
+}
+
+impl Drawer<'_> {
+    fn plan(&mut self, seed: u64) -> Plan {
+        self.is_large = self.one_in(LARGE);
+        self.is_custom = self.one_in(6);
+        self.is_checked = self.one_in(8) && self.can_compare();
+        self.informers = if self.is_large {
+            1
+        } else {
+            self.random.usize(1..=3)
+        };
+        let informers: Vec<InformerPlan> = (0..self.informers).map(|_| self.informer()).collect();
+        self.weights = Weights {
+            writes: self.random.u32(10..=60),
+            faults: self.random.u32(0..=20),
+            handlers: self.random.u32(0..=12),
+            reads: self.random.u32(0..=12),
+            pauses: self.random.u32(10..=40),
+            disasters: self.random.u32(0..=6),
+        };
+        let count = if self.is_large {
+            self.random.usize(5..=20)
+        } else {
+            self.random.usize(20..=140)
+        };
+        let mut steps: Vec<Step> = (0..self.random.usize(0..=10)).map(|_| self.write()).collect();
+        // Some runs begin with a fault.
+        if self.one_in(4) {
+            steps.push(self.fault_step());
+        }
+        for informer in 0..self.informers {
+            for _ in 0..self.random.usize(1..=2) {
+                steps.push(self.join(informer));
+            }
+        }
+        for _ in 0..count {
+            if self.random.u32(..100) < self.weights.disasters {
+                let disaster = self.disaster();
+                steps.extend(disaster);
+            }
+            steps.push(self.step());
+        }
+        let has_short_history = self.random.bool();
+        Plan {
+            seed,
+            history: if has_short_history {
+                self.random.usize(3..=30)
+            } else {
+                10_000
+            },
+            bookmarks: Duration::from_millis(self.random.u64(500..=90_000)),
+            is_custom: self.is_custom,
+            objects: if self.is_large {
+                self.random.usize(600..=3_000)
+            } else {
+                0
+            },
+            padding: if self.is_large || self.one_in(8) {
+                self.random.usize(100..=800)
+            } else {
+                0
+            },
+            lasting: self.one_in(6).then(|| self.lasting()),
+            informers,
+            steps,
         }
     }
 
-    fn step(&self, random: &mut Rng, informers: usize) -> Step {
-        let mut draw = random.u32(..=self.writes + self.troubles + self.comings + self.pauses);
+    pub(super) fn shows(&self, fault: KnownFault) -> bool {
+        self.faults.contains(&fault)
+    }
+
+    /// Whether caches are compared with the server.
+    fn can_compare(&self) -> bool {
+        !self.is_custom || self.shows(KnownFault::ChecksOfRemovedKinds)
+    }
+
+    pub(super) fn one_in(&mut self, count: u32) -> bool {
+        self.random.u32(..count) == 0
+    }
+
+    pub(super) fn seconds(&mut self, range: std::ops::RangeInclusive<u64>) -> Duration {
+        Duration::from_secs(self.random.u64(range))
+    }
+
+    pub(super) fn millis(&mut self, range: std::ops::RangeInclusive<u64>) -> Duration {
+        Duration::from_millis(self.random.u64(range))
+    }
+
+    fn lasting(&mut self) -> LastingFault {
+        loop {
+            let drawn = LastingFault::ALL[self.random.usize(..LastingFault::ALL.len())];
+            let shown = match drawn {
+                LastingFault::WatchesSilent => Some(KnownFault::SilentWatches),
+                LastingFault::WatchesUnanswered => Some(KnownFault::UnansweredWatches),
+                LastingFault::StreamsThrottled => Some(KnownFault::ThrottledStreams),
+                _ => None,
+            };
+            if shown.is_none_or(|fault| self.shows(fault)) {
+                return drawn;
+            }
+        }
+    }
+
+    fn step(&mut self) -> Step {
+        let Weights {
+            writes,
+            faults,
+            handlers,
+            reads,
+            pauses,
+            ..
+        } = self.weights;
+        let mut draw = self.random.u32(..=writes + faults + handlers + reads + pauses);
         let mut is = |weight: u32| {
-            let hit = draw < weight;
+            let is_hit = draw < weight;
             draw = draw.wrapping_sub(weight);
-            hit
+            is_hit
         };
-        if is(self.writes) {
-            return write(random);
+        let informer = self.random.usize(..self.informers);
+        if is(writes) {
+            return self.write();
         }
-        if is(self.troubles) {
-            return trouble(random);
+        if is(faults) {
+            return self.fault_step();
         }
-        if is(self.comings) {
-            let informer = random.usize(..informers);
-            return match random.u8(..8) {
-                0..4 => join(random, informer),
+        if is(handlers) {
+            return match self.random.u8(..8) {
+                0..4 => self.join(informer),
                 4..7 => Step::Leave {
                     informer,
-                    handler: random.usize(..4),
-                    waits: random.bool(),
+                    handler: self.random.usize(..4),
+                    waits: self.random.bool(),
                 },
                 _ => Step::Restart { informer },
             };
         }
-        if is(self.pauses) {
-            return match random.u8(..8) {
-                0..3 => Step::Turns(random.u32(1..=20)),
-                3..6 => Step::Pause(Duration::from_millis(random.u64(1..=2_000))),
-                6 => Step::Pause(Duration::from_secs(random.u64(2..=60))),
-                _ => Step::Pause(Duration::from_secs(random.u64(60..=900))),
+        if is(reads) {
+            return self.read(informer);
+        }
+        if is(pauses) {
+            return match self.random.u8(..8) {
+                0..3 => Step::Turns(self.random.u32(1..=20)),
+                3..6 => Step::Pause(self.millis(1..=2_000)),
+                6 => Step::Pause(self.seconds(2..=60)),
+                _ => Step::Pause(self.seconds(60..=900)),
             };
         }
         Step::Settle
     }
-}
 
-fn write(random: &mut Rng) -> Step {
-    let key = random.usize(..NAMESPACES.len() * NAMES.len());
-    match random.u8(..16) {
-        0..10 => Step::Write {
-            key,
-            is_chosen: random.u8(..3) > 0,
-        },
-        10..14 => Step::Delete { key },
-        14 => Step::Recreate { key },
-        _ => Step::Advance(random.u64(1..=50)),
-    }
-}
-
-fn trouble(random: &mut Rng) -> Step {
-    match random.u8(..20) {
-        0..10 => Step::Fault(fault(random)),
-        10..13 => Step::Heal,
-        13 | 14 => Step::Cut,
-        15 => Step::Compact,
-        16 => Step::Down,
-        17 => Step::Up,
-        18 => Step::Backup,
-        _ => Step::Restore,
-    }
-}
-
-/// What seldom comes together by chance, and does in life.
-fn disaster(random: &mut Rng, informers: usize) -> Vec<Step> {
-    let fault = |target, fault, times| {
-        Step::Fault(FaultPlan {
-            target,
-            fault,
-            times,
-            after: 0,
-        })
-    };
-    let few = Some(random.usize(1..=4));
-    let mut steps = match random.u8(..5) {
-        // A server that is behind is asked for a list, because the watch broke.
-        0 => vec![
-            fault(Target::Lists, Fault::StaleList(random.u64(1..=12)), few),
-            fault(Target::Streams, Fault::NoStreamingList, None),
-            fault(Target::Watches, Fault::ErrorAfterEvents(0), few),
-            Step::Cut,
-        ],
-        // A list breaks off in the middle, and something is gone when it is made again.
-        1 => vec![
-            fault(Target::Streams, Fault::NoStreamingList, None),
-            fault(Target::LaterPages, Fault::unavailable(), few),
-            Step::Compact,
-            Step::Cut,
-            Step::Pause(Duration::from_millis(random.u64(1..=500))),
-            Step::Delete {
-                key: random.usize(..NAMESPACES.len() * NAMES.len()),
+    fn read(&mut self, informer: usize) -> Step {
+        match self.random.u8(..10) {
+            0 => Step::AddIndex { informer },
+            1 | 2 => Step::HoldSnapshot { informer },
+            3 => Step::DropSnapshots { informer },
+            4..7 => Step::WaitForWrite {
+                informer,
+                key: self.random.usize(..FEW),
+                timeout: self.millis(10..=300_000),
             },
-        ],
-        // Nothing works for a while.
-        2 => {
-            let what = match random.u8(..5) {
-                0 => Fault::unavailable(),
-                1 => Fault::Drop,
-                2 => Fault::CloseAfterEvents(0),
-                3 => Fault::ExpireAfterEvents(0),
-                _ => Fault::BrokenJson(0),
-            };
-            vec![fault(Target::Both, what, None), Step::Cut]
+            7 => Step::WaitForSync {
+                informer,
+                timeout: self.millis(1..=60_000),
+            },
+            _ if self.can_compare() => Step::CheckConsistency { informer },
+            _ => Step::HoldSnapshot { informer },
         }
-        // An informer begins while the server is away.
-        3 => vec![
-            Step::Down,
-            Step::Restart {
-                informer: random.usize(..informers),
+    }
+
+    pub(super) fn write(&mut self) -> Step {
+        let key = self.random.usize(..FEW);
+        match self.random.u8(..17) {
+            0..10 => Step::Write {
+                key,
+                is_chosen: self.random.u8(..3) > 0,
+                is_poisoned: self.one_in(24),
             },
-        ],
-        // Everything at once.
-        _ => vec![Step::Down, Step::Compact],
-    };
-    steps.extend((0..random.usize(..4)).map(|_| write(random)));
-    steps.push(Step::Pause(Duration::from_millis(random.u64(1..=60_000))));
-    steps.push(if random.bool() { Step::Heal } else { Step::Up });
-    steps
-}
-
-fn fault(random: &mut Rng) -> FaultPlan {
-    let events = random.usize(..5);
-    let fault = match random.u8(..30) {
-        0 => Fault::Drop,
-        1 => Fault::Delay(Duration::from_millis(random.u64(1..=40_000))),
-        2 => Fault::unauthorized(),
-        3 => Fault::forbidden(),
-        4 => Fault::not_found(),
-        5 => Fault::expired(),
-        6 => Fault::too_many_requests(random.u32(..5)),
-        7 => Fault::internal_error(),
-        8 => Fault::unavailable(),
-        9 => Fault::TooLargeVersion,
-        10 | 29 => Fault::CutAfterBytes(random.usize(..4_000)),
-        11 => Fault::Drip(
-            random.usize(50..1_000),
-            Duration::from_millis(random.u64(1..=300)),
-        ),
-        12 | 13 => Fault::CutAfterEvents(events),
-        14 | 15 => Fault::CloseAfterEvents(events),
-        16 => Fault::SilenceAfterEvents(events),
-        17 => Fault::ExpireAfterEvents(events),
-        18 => Fault::ErrorAfterEvents(events),
-        19 => Fault::NoBookmarks,
-        20 => Fault::NoStreamingList,
-        21 => Fault::IgnoreStreamingList,
-        22 | 23 => Fault::StaleList(random.u64(1..=12)),
-        24 => Fault::DuplicateEvents,
-        25 => match random.u8(..3) {
-            0 => Fault::WrongKind,
-            1 => Fault::NoMetadata,
-            _ => Fault::UnwantedTable,
-        },
-        26 => Fault::BrokenJson(events),
-        27 => Fault::Oversized(random.usize(1..=50_000)),
-        _ => Fault::Compact,
-    };
-    let target = match random.u8(..10) {
-        0 | 1 => Target::Lists,
-        2 | 8 | 9 => Target::LaterPages,
-        3 | 4 => Target::Watches,
-        5 => Target::Streams,
-        6 => Target::Both,
-        // When discovery does not know the kind either, there is none, and an empty cache is right.
-        _ if matches!(fault, Fault::Fail { code: 404, .. }) => Target::Both,
-        _ => Target::Everything,
-    };
-    FaultPlan {
-        target,
-        fault,
-        times: (random.u8(..5) > 0).then(|| random.usize(1..=4)),
-        after: if random.bool() { 0 } else { random.usize(..3) },
+            10..14 => Step::Delete { key },
+            14 => Step::Recreate { key },
+            15 if self.is_large => {
+                let (first, count) = (FEW, self.random.usize(100..=1_500));
+                if self.random.bool() {
+                    Step::WriteMany { first, count }
+                } else {
+                    Step::DeleteMany { first, count }
+                }
+            }
+            15 => Step::WriteMany {
+                first: self.random.usize(..FEW),
+                count: self.random.usize(2..=6),
+            },
+            _ => Step::Advance(self.random.u64(1..=50)),
+        }
     }
-}
 
-fn informer(random: &mut Rng) -> InformerPlan {
-    let selection = match random.u8(..6) {
-        0..3 => Selection::Everything,
-        3 => Selection::Namespaces(vec![NAMESPACES[random.usize(..3)].to_owned()]),
-        4 => Selection::Namespaces(NAMESPACES[..2].iter().map(ToString::to_string).collect()),
-        _ => Selection::Chosen,
-    };
-    InformerPlan {
-        kind: match random.u8(..6) {
-            0 | 1 => Kind::Typed,
-            2 | 3 => Kind::Packed,
-            4 => Kind::Metadata,
-            _ => Kind::Dynamic,
-        },
-        selection,
-        json: random.bool(),
-        streams: random.bool(),
-        page: random.u32(..5),
-        resync: if random.bool() {
-            Duration::ZERO
-        } else {
-            Duration::from_secs(random.u64(5..=300))
-        },
-        works: random.bool(),
+    fn informer(&mut self) -> InformerPlan {
+        let selection = match self.random.u8(..6) {
+            0..3 => Selection::Everything,
+            3 => Selection::Namespaces(vec![NAMESPACES[self.random.usize(..3)].to_owned()]),
+            4 => Selection::Namespaces(NAMESPACES[..2].iter().map(ToString::to_string).collect()),
+            _ => Selection::Chosen,
+        };
+        let format = match self.random.u8(..6) {
+            0 | 1 => CacheFormat::Decoded,
+            2 | 3 => CacheFormat::Packed,
+            4 => CacheFormat::Metadata,
+            _ => CacheFormat::Dynamic,
+        };
+        let transform = match self.random.u8(..8) {
+            _ if format == CacheFormat::Packed && !self.shows(KnownFault::PackedTransforms) => {
+                TransformPlan::None
+            }
+            0 => TransformPlan::Changes,
+            1 => TransformPlan::Fails,
+            2 => TransformPlan::Panics,
+            _ => TransformPlan::None,
+        };
+        let is_checked = self.is_checked || self.one_in(12) && self.can_compare();
+        InformerPlan {
+            format,
+            selection,
+            json: self.random.bool(),
+            streams: self.random.bool(),
+            page: if self.is_large { 0 } else { self.random.u32(..5) },
+            resync: if self.is_large || self.random.bool() {
+                Duration::ZERO
+            } else {
+                self.seconds(5..=300)
+            },
+            works: self.random.bool() && !self.is_large,
+            has_index: self.one_in(4),
+            transform,
+            prunes_data: self.one_in(6),
+            keeps_managed_fields: self.one_in(6),
+            check_every: is_checked.then(|| self.seconds(60..=300)),
+            from_factory: self.one_in(6),
+        }
     }
-}
 
-fn join(random: &mut Rng, informer: usize) -> Step {
-    let manner = match random.u8(..4) {
-        0 | 1 => Manner::Inline,
-        2 => Manner::Async,
-        _ => Manner::Stream,
-    };
-    let pace = match random.u8(..6) {
-        _ if manner == Manner::Inline => Pace::Quick,
-        0..3 => Pace::Quick,
-        3 | 4 => Pace::Slow(Duration::from_millis(random.u64(1..=5_000))),
-        _ => Pace::Stuck,
-    };
-    Step::Join {
-        informer,
-        handler: HandlerPlan {
-            manner,
-            every: random.u8(..4) == 0,
-            resync: (random.u8(..4) == 0).then(|| Duration::from_secs(random.u64(1..=120))),
+    fn join(&mut self, informer: usize) -> Step {
+        let kind = match self.random.u8(..4) {
+            0 | 1 => HandlerKind::Inline,
+            2 => HandlerKind::Async,
+            _ => HandlerKind::Stream,
+        };
+        let pace = match self.random.u8(..6) {
+            _ if kind == HandlerKind::Inline => Pace::Quick,
+            0..3 => Pace::Quick,
+            // Slow handlers of many objects would take days.
+            3 | 4 if !self.is_large => Pace::Slow(self.millis(1..=5_000)),
+            3 | 4 => Pace::Slow(self.millis(1..=50)),
+            _ => Pace::Stuck,
+        };
+        let handler = HandlerPlan {
+            kind,
+            every_event: self.one_in(4),
+            resync: self.one_in(4).then(|| self.seconds(1..=120)),
+            is_filtered: kind == HandlerKind::Inline && self.one_in(4),
             pace,
-            panics: (manner != Manner::Stream && random.u8(..4) == 0).then(|| random.u32(1..=6)),
-            leaves_after: (random.u8(..8) == 0).then(|| random.u32(1..=20)),
-        },
+            panics: (kind != HandlerKind::Stream && self.one_in(4)).then(|| self.random.u64(1..=6)),
+            leaves_after: self.one_in(8).then(|| self.random.u64(1..=20)),
+        };
+        Step::Join { informer, handler }
     }
 }

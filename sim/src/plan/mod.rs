@@ -1,234 +1,217 @@
-//! What is to happen in a run: all of it is drawn from a seed before anything does, so that a run can be repeated, and
-//! repeated without some of its steps.
+//! What happens in a run. Everything is drawn from a seed before the run begins, so that a run can be repeated, and repeated
+//! without some of its steps.
 
+mod display;
 mod draw;
-mod words;
+mod draw_faults;
+mod faults;
+mod handlers;
+mod informers;
+mod known;
+
+pub use draw::Draw;
 
 use std::time::Duration;
 
-use kube_embedded::{Fault, On};
-
-use crate::truth::Selection;
-
-/// Namespaces that objects are in.
-pub(crate) const NAMESPACES: [&str; 3] = ["east", "north", "west"];
-/// Names that objects have.
-pub(crate) const NAMES: [&str; 4] = ["ash", "birch", "cedar", "elm"];
-/// The kind that is written and watched.
-pub(crate) const RESOURCE: &str = "configmaps";
+pub use faults::{FaultPlan, LastingFault};
+pub use handlers::{HandlerKind, HandlerPlan, Pace};
+pub use informers::{CacheFormat, InformerPlan, Selection, TransformPlan};
+pub use known::KnownFault;
 
 /// A run.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// What it was drawn from.
+    /// The seed that the plan was drawn from.
     pub seed: u64,
     /// How many changes the server remembers.
     pub history: usize,
-    /// How often it sends bookmarks.
+    /// How often the server sends bookmarks.
     pub bookmarks: Duration,
+    /// Whether the kind is a custom resource, whose definition can be removed.
+    pub is_custom: bool,
+    /// How many objects exist at the start, beside those that steps write.
+    pub objects: usize,
+    /// Bytes of padding in every object.
+    pub padding: usize,
+    /// A fault that never ends.
+    pub lasting: Option<LastingFault>,
     /// The informers.
     pub informers: Vec<InformerPlan>,
-    /// What happens.
+    /// The steps.
     pub steps: Vec<Step>,
 }
 
-/// What an informer takes objects as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// `ConfigMap`, decoded and kept.
-    Typed,
-    /// `ConfigMap`, kept as bytes.
-    Packed,
-    /// Only its metadata.
-    Metadata,
-    /// A `DynamicObject`.
-    Dynamic,
+impl Plan {
+    /// The same plan without the steps in a range.
+    #[must_use]
+    pub fn without_steps(&self, range: std::ops::Range<usize>) -> Plan {
+        let mut plan = self.clone();
+        plan.steps.drain(range);
+        plan
+    }
+
+    /// The same plan, each with one setting replaced by a simpler one.
+    #[must_use]
+    pub fn simpler(&self) -> Vec<Plan> {
+        let mut plans = Vec::new();
+        let mut push = |change: &dyn Fn(&mut Plan)| {
+            let mut plan = self.clone();
+            change(&mut plan);
+            if format!("{plan:?}") != format!("{self:?}") {
+                plans.push(plan);
+            }
+        };
+        push(&|plan| plan.objects = 0);
+        push(&|plan| plan.objects /= 2);
+        push(&|plan| plan.padding = 0);
+        push(&|plan| plan.lasting = None);
+        push(&|plan| plan.history = 10_000);
+        for at in 0..self.informers.len() {
+            push(&|plan| plan.informers[at].works = false);
+            push(&|plan| plan.informers[at].has_index = false);
+            push(&|plan| plan.informers[at].transform = TransformPlan::None);
+            push(&|plan| plan.informers[at].prunes_data = false);
+            push(&|plan| plan.informers[at].keeps_managed_fields = false);
+            push(&|plan| plan.informers[at].check_every = None);
+            push(&|plan| plan.informers[at].from_factory = false);
+            push(&|plan| plan.informers[at].resync = Duration::ZERO);
+            push(&|plan| plan.informers[at].page = 0);
+            push(&|plan| plan.informers[at].selection = Selection::Everything);
+            push(&|plan| plan.informers[at].format = CacheFormat::Decoded);
+        }
+        plans
+    }
 }
 
-/// An informer.
-#[derive(Debug, Clone)]
-pub struct InformerPlan {
-    /// What it takes objects as.
-    pub kind: Kind,
-    /// Which objects.
-    pub selection: Selection,
-    /// Whether it asks for JSON.
-    pub json: bool,
-    /// Whether it asks for streaming lists.
-    pub streams: bool,
-    /// Objects in a page.
-    pub page: u32,
-    /// Resyncs.
-    pub resync: Duration,
-    /// Whether a queue with workers is behind it.
-    pub works: bool,
-}
-
-/// A handler.
-#[derive(Debug, Clone)]
-pub struct HandlerPlan {
-    /// How it is called.
-    pub manner: Manner,
-    /// Whether it wants every single event.
-    pub every: bool,
-    /// A resync of its own.
-    pub resync: Option<Duration>,
-    /// How long it takes for an event.
-    pub pace: Pace,
-    /// It panics once in so many events.
-    pub panics: Option<u32>,
-    /// It removes itself after so many events.
-    pub leaves_after: Option<u32>,
-}
-
-/// How a handler is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Manner {
-    /// In its listener's task.
-    Inline,
-    /// It is a future.
-    Async,
-    /// It is a stream.
-    Stream,
-}
-
-/// How long a handler takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pace {
-    /// No time.
-    Quick,
-    /// So long for each event.
-    Slow(Duration),
-    /// It hangs in its first event until everything else is over.
-    Stuck,
-}
-
-/// One thing that happens.
+/// One step of a run.
 #[derive(Debug, Clone)]
 pub enum Step {
-    /// An object is created or replaced.
+    /// Creates or replaces an object.
     Write {
-        /// Which: a number of namespace and name.
+        /// The number of the object.
         key: usize,
-        /// With the label or without.
+        /// Whether it has the label that some informers select by.
         is_chosen: bool,
+        /// Whether failing transforms fail for it.
+        is_poisoned: bool,
     },
-    /// An object is deleted, if it is there.
+    /// Writes many objects in one go.
+    WriteMany {
+        /// The number of the first object.
+        first: usize,
+        /// How many.
+        count: usize,
+    },
+    /// Deletes many objects in one go.
+    DeleteMany {
+        /// The number of the first object.
+        first: usize,
+        /// How many.
+        count: usize,
+    },
+    /// Deletes an object if it exists.
     Delete {
-        /// Which.
+        /// The number of the object.
         key: usize,
     },
-    /// An object is deleted and created anew at once.
+    /// Deletes an object and creates it again at once, with another uid.
     Recreate {
-        /// Which.
+        /// The number of the object.
         key: usize,
     },
-    /// Other kinds change.
+    /// Raises the version as writes to other kinds do.
     Advance(u64),
-    /// Time passes.
+    /// Lets time pass.
     Pause(Duration),
-    /// Tasks get so many turns, and no time passes.
+    /// Lets tasks run for so many turns without time passing.
     Turns(u32),
-    /// Requests meet a fault.
+    /// Adds a fault.
     Fault(FaultPlan),
-    /// No faults any more.
+    /// Ends all faults but a lasting one.
     Heal,
-    /// Connections break.
+    /// Breaks all connections.
     Cut,
-    /// History is forgotten.
+    /// Compacts the history of the server.
     Compact,
-    /// The server goes away.
+    /// Takes the server down.
     Down,
-    /// It comes back.
+    /// Brings the server back.
     Up,
-    /// This moment is remembered.
+    /// Makes a backup.
     Backup,
-    /// The server is restored to the moment that was remembered, with versions that go on as they should.
+    /// Restores the backup as the documentation of etcd recommends: versions go on after the newest one.
     Restore,
+    /// Restores the backup and its versions: the server goes back. Then writes some objects, and settles.
+    GoBack {
+        /// How many objects are written before informers can notice.
+        writes: usize,
+    },
+    /// Restores a backup and writes the same object again: it has the same version as before and another uid.
+    RepeatVersion {
+        /// The number of the object.
+        key: usize,
+    },
+    /// Removes the definition of the kind.
+    RemoveKind,
+    /// Creates the definition of the kind again.
+    ServeKind,
     /// A handler joins an informer.
     Join {
-        /// Which informer.
+        /// The number of the informer.
         informer: usize,
         /// The handler.
         handler: HandlerPlan,
     },
     /// A handler is removed.
     Leave {
-        /// Which informer.
+        /// The number of the informer.
         informer: usize,
-        /// Which of its handlers.
+        /// The number of the handler.
         handler: usize,
-        /// Whether its end is waited for.
+        /// Whether its end is awaited.
         waits: bool,
     },
-    /// An informer is stopped, and a new one takes its place.
+    /// An informer is stopped, and another takes its place.
     Restart {
-        /// Which.
+        /// The number of the informer.
         informer: usize,
     },
-    /// All faults end, and everything has to come to rest.
+    /// Adds an index to a running informer.
+    AddIndex {
+        /// The number of the informer.
+        informer: usize,
+    },
+    /// Takes a snapshot and holds it.
+    HoldSnapshot {
+        /// The number of the informer.
+        informer: usize,
+    },
+    /// Drops all held snapshots of an informer.
+    DropSnapshots {
+        /// The number of the informer.
+        informer: usize,
+    },
+    /// Writes an object and waits until the cache has it.
+    WaitForWrite {
+        /// The number of the informer.
+        informer: usize,
+        /// The number of the object.
+        key: usize,
+        /// How long to wait.
+        timeout: Duration,
+    },
+    /// Waits until the informer has synced.
+    WaitForSync {
+        /// The number of the informer.
+        informer: usize,
+        /// How long to wait.
+        timeout: Duration,
+    },
+    /// Compares the cache with the server.
+    CheckConsistency {
+        /// The number of the informer.
+        informer: usize,
+    },
+    /// Ends all faults but a lasting one; everything has to become consistent.
     Settle,
-}
-
-/// A fault, and the requests that meet it.
-#[derive(Debug, Clone)]
-pub struct FaultPlan {
-    target: Target,
-    fault: Fault,
-    /// How many requests meet it; none for all.
-    times: Option<usize>,
-    after: usize,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Target {
-    Lists,
-    LaterPages,
-    Watches,
-    Streams,
-    Both,
-    Everything,
-}
-
-impl FaultPlan {
-    fn is_stale(&self) -> bool {
-        matches!(self.fault, Fault::StaleList(_))
-    }
-
-    /// The rule for the server.
-    #[must_use]
-    pub fn rule(&self) -> (On, Fault) {
-        let on = match self.target {
-            Target::Lists => On::list(RESOURCE),
-            Target::LaterPages if self.is_stale() => On::list(RESOURCE),
-            Target::LaterPages => On::list(RESOURCE).when(|request| request.param("continue").is_some()),
-            Target::Watches => On::watch(RESOURCE),
-            Target::Streams if self.is_stale() => On::watch(RESOURCE),
-            Target::Streams => On::streaming_list(RESOURCE),
-            Target::Both => On::list_or_watch(RESOURCE),
-            Target::Everything => On::any(),
-        };
-        let on = if self.is_stale() {
-            // The newest version comes from etcd, which is never behind itself.
-            on.when(|request| {
-                request
-                    .param("resourceVersion")
-                    .is_some_and(|version| !version.is_empty())
-            })
-        } else {
-            on
-        };
-        let on = on.after(self.after);
-        let on = match self.times {
-            Some(times) => on.times(times),
-            None => on,
-        };
-        (on, self.fault.clone())
-    }
-}
-
-/// Namespace and name of a number.
-pub(crate) fn key_of(number: usize) -> kube_informer::Key {
-    let namespace = NAMESPACES[number / NAMES.len() % NAMESPACES.len()];
-    kube_informer::Key::namespaced(namespace, NAMES[number % NAMES.len()])
 }

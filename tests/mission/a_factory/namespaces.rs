@@ -1,9 +1,10 @@
 //! A1, A2: several namespaces, one informer for each kind, one cache.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
-use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, ObjectMeta, PostParams};
+use kube::{Client, ResourceExt};
 use kube_informer::{Selector, SharedInformer, SharedInformerFactory};
+use mission::chaos::Proxy;
 
 use super::{SHORTLY, started, stopped};
 use crate::informers::{AT_ONCE, Maps, PATIENCE, hearing, names, soon};
@@ -32,7 +33,7 @@ async fn two() -> (Maps, Maps) {
     (one, other)
 }
 
-fn factory(one: &Maps, other: &Maps, client: kube::Client) -> SharedInformerFactory {
+fn factory(one: &Maps, other: &Maps, client: Client) -> SharedInformerFactory {
     SharedInformerFactory::builder(client)
         .namespaces([&other.server.namespace, &one.server.namespace])
         .labels("kept-by=mission")
@@ -103,7 +104,10 @@ async fn a1_several_namespaces_are_one_cache() {
 #[tokio::test]
 async fn a1_a_list_of_one_namespace_leaves_the_others_alone() {
     let (one, other) = two().await;
-    let (client, tap) = Tap::on(one.server.client.clone());
+    let mut config = one.server.config().await;
+    config.default_retry = false;
+    let proxy = Proxy::before(&mut config).await.expect("a proxy");
+    let (client, tap) = Tap::on(Client::try_from(config).expect("a client"));
     let factory = factory(&one, &other, client);
     let informer = factory.informer::<ConfigMap>();
     let (handler, mut heard) = hearing();
@@ -118,10 +122,8 @@ async fn a1_a_list_of_one_namespace_leaves_the_others_alone() {
         let here = request.uri().path().contains(&format!("/{namespace}/"));
         (here && asked.is_plain_watch()).then(|| answer(410, "application/json", expired))
     });
-    if let Some(server) = one.server.embedded() {
-        server.cut_connections();
-        tap.wait_for(asked + 3, PATIENCE).await;
-    }
+    proxy.cut();
+    tap.wait_for(asked + 3, PATIENCE).await;
     other
         .api
         .delete("z", &DeleteParams::default())
@@ -160,7 +162,7 @@ async fn a1_nothing_is_seen_before_every_namespace_was_listed() {
         .wait_for_sync(SHORTLY)
         .await
         .expect_err("one is forbidden");
-    let words = error.to_string();
+    let words = format!("{error:#}");
     assert!(error.is_forbidden(), "{words}");
     assert!(
         words.contains(&format!("configmaps in namespace {}", other.server.namespace)),

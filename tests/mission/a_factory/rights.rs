@@ -70,7 +70,7 @@ async fn a6_a_forbidden_kind_says_so_and_recovers_with_the_right() {
     let informer = factory.informer::<ConfigMap>();
     factory.start();
     let error = factory.wait_for_sync(SHORTLY).await.expect_err("no right");
-    let words = error.to_string();
+    let words = format!("{error:#}");
     assert!(error.is_forbidden(), "{words}");
     assert!(
         words.contains("configmaps in namespace") && words.contains("needs the verbs list and watch"),

@@ -39,7 +39,7 @@ async fn a6_the_error_names_each_kind_and_its_last_error() {
         .await
         .expect_err("two that cannot sync");
     assert!(error.is_timeout());
-    let words = error.to_string();
+    let words = format!("{error:#}");
     assert!(
         words.starts_with("2 of 3 caches did not sync: configmaps in namespace"),
         "{words}"
@@ -67,7 +67,7 @@ async fn a6_a_server_that_refuses_connections_is_named() {
     let _maps = factory.informer::<ConfigMap>();
     factory.start();
     let error = factory.wait_for_sync(SHORTLY).await.expect_err("nobody is there");
-    let words = error.to_string();
+    let words = format!("{error:#}");
     assert!(error.is_connection(), "{words}");
     assert!(
         words.contains("configmaps") && words.contains("refused"),
@@ -89,7 +89,7 @@ async fn a6_a_certificate_of_a_stranger_is_named() {
         .wait_for_sync(SHORTLY)
         .await
         .expect_err("an unknown authority");
-    let words = error.to_string();
+    let words = format!("{error:#}");
     assert!(error.is_connection(), "{words}");
     assert!(
         words.contains("configmaps") && words.contains("certificate"),

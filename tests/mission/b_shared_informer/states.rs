@@ -129,7 +129,7 @@ async fn b8_a_wait_in_vain_says_for_what_and_why() {
     assert!(error.is_not_served() && error.is_not_found(), "{error}");
     let error = refused(informer.wait_for_sync(Duration::ZERO).await);
     assert!(error.is_timeout() && error.is_not_served() && error.is_not_found());
-    let text = error.to_string();
+    let text = format!("{error:#}");
     for word in [
         "ghosts.nowhere.example.com",
         "did not sync within",
@@ -143,6 +143,9 @@ async fn b8_a_wait_in_vain_says_for_what_and_why() {
     assert!(futures::poll!(&mut waiting).is_pending());
     stopped(&informer).await;
     let error = refused(soon(waiting).await);
-    assert!(error.is_stopped() && error.to_string().contains("404"), "{error}");
+    assert!(
+        error.is_stopped() && format!("{error:#}").contains("404"),
+        "{error:#}"
+    );
     assert!(!informer.has_synced());
 }

@@ -2,14 +2,12 @@
 
 use std::pin::pin;
 use std::sync::{Arc, mpsc as blocking};
-use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{Event, HandlerOptions};
-use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-use crate::informers::{Maps, caught_up, hearing, said, soon, started, stopped};
+use crate::informers::{Maps, caught_up, said, soon, started, stopped};
 
 #[tokio::test]
 async fn b12_handlers_stop_last_with_everything_delivered() {
@@ -80,54 +78,4 @@ async fn b12_no_handler_and_no_task_is_left() {
     assert!(Arc::strong_count(&held.0) >= 4);
     stopped(&informer).await;
     assert_eq!(Arc::strong_count(&held.0), 1);
-}
-
-#[tokio::test(start_paused = true)]
-async fn b12_after_the_stop_nothing_runs_and_nothing_is_asked() {
-    let Some(maps) = Maps::on_paused_clock(["a"]).await else {
-        return;
-    };
-    let embedded = maps.server.embedded().expect("an embedded server");
-    let tasks = Handle::current().metrics().num_alive_tasks();
-    let informer = maps.builder().resync(Duration::from_secs(1)).build();
-    let (handler, mut heard) = hearing();
-    informer.add_handler(handler).expect("a handler");
-    let (handler, _other) = hearing();
-    let options = HandlerOptions::new().never_blocks();
-    informer.add_handler_with(handler, options).expect("a handler");
-    let _stream = informer.events().expect("a stream");
-    started(&informer).await;
-    assert_eq!(heard.word().await, "*a");
-    assert!(Handle::current().metrics().num_alive_tasks() > tasks);
-
-    stopped(&informer).await;
-    assert_eq!(Handle::current().metrics().num_alive_tasks(), tasks);
-    drop(heard.rest());
-    embedded.forget_requests();
-    tokio::time::sleep(Duration::from_hours(1)).await;
-    assert!(embedded.requests().is_empty(), "{:?}", embedded.requests());
-    assert_eq!(heard.rest(), [""; 0]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn b12_a_run_that_is_dropped_stops_as_well() {
-    let Some(maps) = Maps::on_paused_clock(["a"]).await else {
-        return;
-    };
-    let tasks = Handle::current().metrics().num_alive_tasks();
-    let informer = maps.informer();
-    let (handler, mut heard) = hearing();
-    informer.add_handler(handler).expect("a handler");
-    {
-        let mut run = pin!(informer.run(tokio_util::sync::CancellationToken::new()));
-        tokio::select! {
-            _ = &mut run => panic!("it ran to its end"),
-            word = heard.word() => assert_eq!(word, "*a"),
-        }
-    }
-    assert!(informer.is_stopped());
-    stopped(&informer).await;
-    // Its tasks are told to end and not waited for: any time that passes is enough for them.
-    tokio::time::sleep(Duration::from_millis(1)).await;
-    assert_eq!(Handle::current().metrics().num_alive_tasks(), tasks);
 }

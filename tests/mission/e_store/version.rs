@@ -1,7 +1,5 @@
 //! E5: the version of the store.
 
-use std::time::Duration;
-
 use crate::informers::{Maps, caught_up, hearing, started, stopped};
 
 #[tokio::test]
@@ -41,26 +39,6 @@ async fn e5_a_bookmark_gives_the_version_of_an_empty_collection() {
     let status = informer.status();
     assert_eq!((status.streaming_lists, status.lists, status.objects), (1, 0, 0));
     assert!(status.version.is_some_and(|version| !version.is_before(&made)));
-    stopped(&informer).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn e5_bookmarks_move_the_version_past_what_others_write() {
-    let Some(maps) = Maps::on_paused_clock(["a"]).await else {
-        return;
-    };
-    let informer = maps.builder().fields("metadata.name=a").build();
-    started(&informer).await;
-    let other = maps.create("other", "1").await;
-    assert!(
-        informer
-            .resource_version()
-            .is_some_and(|now| now.is_before(&other))
-    );
-    // Only a bookmark can tell, and one comes each minute.
-    let reached = informer.wait_for_version(other, Duration::from_mins(2)).await;
-    reached.expect("a bookmark");
-    assert_eq!(informer.lister().len(), 1);
     stopped(&informer).await;
 }
 

@@ -8,76 +8,9 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{Event, HandlerOptions, callbacks};
 use mission::TestServer;
 use tokio::sync::{Semaphore, mpsc};
-use tokio::time::timeout;
+use tokio::time::{Instant, pause, resume, timeout};
 
 use crate::scene::Scene;
-
-/// 1, 27. A stalled handler's notifications pile up without bound. Here pending changes of one object are one, so that the
-/// backlog is bounded by the number of objects, is shown by [`kube_informer::Registration::backlog`], and is gone once
-/// they are told.
-#[tokio::test(start_paused = true)]
-async fn unbounded_listener_memory() {
-    let (_server, scene) = Scene::paused(|informer| informer).await;
-    for name in ["a", "b", "c"] {
-        scene.make(name).await;
-    }
-    scene.start().await;
-    let mut stalled = scene.events();
-    assert_eq!(stalled.sorted(3).await, ["+a", "+b", "+c"]);
-    let mut last = 0;
-    for round in 0..500 {
-        for name in ["a", "b", "c"] {
-            last = scene.change(name, &format!("{round}")).await;
-        }
-    }
-    scene.reach(last).await;
-    let registration = stalled.events.registration();
-    assert_eq!(registration.backlog(), 3);
-    let mut told = Vec::new();
-    for _ in 0..3 {
-        match stalled.event().await {
-            Event::Updated { old, new } => {
-                assert!(old.version().is_before(new.version()));
-                told.push(new.version().to_string());
-            }
-            other => panic!("{other:?}"),
-        }
-    }
-    told.sort_by_key(String::len);
-    assert!(
-        told.contains(&last.to_string()),
-        "the newest state of each: {told:?}"
-    );
-    assert_eq!(registration.backlog(), 0);
-}
-
-/// 2, 32. A late joiner's initial adds, or a listener that does not listen, hold up every other handler. Here a handler
-/// joins with a snapshot and has a queue of its own.
-#[tokio::test(start_paused = true)]
-async fn stalled_late_join() {
-    let (server, scene) = Scene::paused(|informer| informer).await;
-    let objects = (0..2000).map(|n| {
-        serde_json::json!({
-            "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": format!("map-{n}"), "namespace": "default" },
-        })
-    });
-    server.load(objects).expect("objects");
-    scene.start().await;
-    let mut first = scene.events();
-    first.sorted(2000).await;
-    let stuck = scene.informer.events().expect("a running informer");
-    let mut late = scene.events();
-    scene.make("new").await;
-    assert_eq!(
-        first.next().await,
-        "+new",
-        "nobody waits for those who joined late"
-    );
-    assert!(!stuck.registration().has_synced());
-    let mut seen = late.sorted(2001).await;
-    seen.dedup();
-    assert_eq!(seen.len(), 2001, "each object once");
-}
 
 /// 10. A panic in an initial add leaves the handler unsynced for ever. Here a panic counts as handled, and as a panic.
 #[tokio::test]
@@ -105,42 +38,6 @@ async fn panicking_initial_add() {
     }
     names.sort();
     assert_eq!(names, ["a", "b", "c", "later"]);
-}
-
-/// 11. Waiting for the cache says nothing about handlers, and polls. Here each registration can be waited for, and what is
-/// waited for wakes the waiter: no virtual time passes.
-#[tokio::test(start_paused = true)]
-async fn wait_that_does_not_wait_for_handlers() {
-    let (_server, scene) = Scene::paused(|informer| informer).await;
-    scene.make("a").await;
-    let (let_go, hold) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicUsize::new(0)));
-    let (gate, handled) = (Arc::clone(&let_go), Arc::clone(&hold));
-    let slow = move |_| {
-        let (gate, handled) = (Arc::clone(&gate), Arc::clone(&handled));
-        async move {
-            gate.acquire().await.expect("an open gate").forget();
-            handled.fetch_add(1, Ordering::Relaxed);
-        }
-    };
-    let registration = scene
-        .informer
-        .add_async_handler_with(slow, HandlerOptions::new())
-        .expect("a new informer");
-    scene.start().await;
-    let begin = tokio::time::Instant::now();
-    assert!(scene.informer.has_synced() && !registration.has_synced());
-    let mut wait = Box::pin(registration.synced());
-    assert!(
-        futures::poll!(&mut wait).is_pending(),
-        "the handler is not through"
-    );
-    let_go.add_permits(1);
-    timeout(scene.patience, wait)
-        .await
-        .expect("in time")
-        .expect("synced");
-    assert_eq!(hold.load(Ordering::Relaxed), 1);
-    assert_eq!(begin.elapsed(), Duration::ZERO, "nobody polled");
 }
 
 /// 12. After a handler's removal its queued notifications still run. Here the removal can be awaited: it lasts as long as
@@ -179,98 +76,90 @@ async fn removal_that_is_not_awaitable() {
         .expect("again, at once");
 }
 
-/// 15. A deletion that was missed is told with an old state or none. Here it is told with the last state that was known,
-/// always there, and marked.
-#[tokio::test(start_paused = true)]
-async fn missed_deletion_without_content() {
-    let (server, scene) = Scene::paused(|informer| informer).await;
-    scene.make("a").await;
-    scene.start().await;
-    let known = scene.change("a", "2").await;
-    scene.reach(known).await;
-    let mut told = scene.events();
-    assert_eq!(told.next().await, "+a");
-    server.faults().add(
-        kube_embedded::On::watch("configmaps").once(),
-        kube_embedded::Fault::expired(),
-    );
-    server.cut_connections();
-    scene.delete("a").await;
-    match told.event().await {
-        Event::Deleted(gone) => {
-            assert!(gone.is_final_state_unknown());
-            assert_eq!(gone.last_seen().version().to_string(), known.to_string());
-            assert_eq!(
-                gone.data
-                    .as_ref()
-                    .and_then(|data| data.get("v"))
-                    .map(String::as_str),
-                Some("2")
-            );
-        }
-        other => panic!("{other:?}"),
-    }
-}
-
-/// 22. A relist that finds nothing new wakes handlers that asked for no resync. Here only those who asked are woken.
-#[tokio::test(start_paused = true)]
-async fn unchanged_relist_wakes_handlers() {
-    let resync = Duration::from_hours(10);
-    let (server, scene) = Scene::paused(|informer| informer.resync(resync)).await;
+/// 1, 27. A stalled handler's notifications pile up without bound. Here pending changes of one object are one, so that the
+/// backlog is bounded by the number of objects, is shown by [`kube_informer::Registration::backlog`], and is gone once
+/// they are told.
+#[tokio::test]
+async fn unbounded_listener_memory() {
+    let server = TestServer::start().await;
+    let scene = Scene::live(&server, |informer| informer);
     for name in ["a", "b", "c"] {
         scene.make(name).await;
     }
-    let mut quiet = scene.events_with(HandlerOptions::new().resync(Duration::ZERO));
-    let mut asking = scene.events();
     scene.start().await;
-    for told in [&mut quiet, &mut asking] {
-        assert_eq!(told.sorted(3).await, ["+a", "+b", "+c"]);
-        told.nothing();
+    let mut stalled = scene.events();
+    assert_eq!(stalled.sorted(3).await, ["+a", "+b", "+c"]);
+    let mut last = 0;
+    for round in 0..20 {
+        for name in ["a", "b", "c"] {
+            last = scene.change(name, &format!("{round}")).await;
+        }
     }
-    server.faults().add(
-        kube_embedded::On::watch("configmaps").once(),
-        kube_embedded::Fault::expired(),
+    scene.reach(last).await;
+    let registration = stalled.events.registration();
+    assert_eq!(registration.backlog(), 3);
+    let mut told = Vec::new();
+    for _ in 0..3 {
+        match stalled.event().await {
+            Event::Updated { old, new } => {
+                assert!(old.version().is_before(new.version()));
+                told.push(new.version().to_string());
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    told.sort_by_key(String::len);
+    assert!(
+        told.contains(&last.to_string()),
+        "the newest state of each: {told:?}"
     );
-    server.cut_connections();
-    assert_eq!(asking.sorted(3).await, ["~a", "~b", "~c"], "those who asked");
-    quiet.nothing();
-    scene.make("d").await;
-    assert_eq!(quiet.next().await, "+d");
+    assert_eq!(registration.backlog(), 0);
 }
 
-/// 7. Resync works on the queue and may repeat an object whose deletion is queued, or ask the server. Here it is a walk
-/// through a snapshot: nothing that is gone comes back, and the server hears nothing.
-#[tokio::test(start_paused = true)]
-async fn resync_of_what_is_queued() {
-    let (server, scene) = Scene::paused(|informer| informer.resync(Duration::from_mins(1))).await;
+/// 11. Waiting for the cache says nothing about handlers, and polls. Here each registration can be waited for, and what is
+/// waited for wakes the waiter: no virtual time passes.
+#[tokio::test]
+async fn wait_that_does_not_wait_for_handlers() {
+    let server = TestServer::start().await;
+    let scene = Scene::live(&server, |informer| informer);
     scene.make("a").await;
-    scene.make("b").await;
+    let (let_go, hold) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (gate, handled) = (Arc::clone(&let_go), Arc::clone(&hold));
+    let slow = move |_| {
+        let (gate, handled) = (Arc::clone(&gate), Arc::clone(&handled));
+        async move {
+            gate.acquire().await.expect("an open gate").forget();
+            handled.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    let registration = scene
+        .informer
+        .add_async_handler_with(slow, HandlerOptions::new())
+        .expect("a new informer");
     scene.start().await;
-    let mut told = scene.events();
-    assert_eq!(told.sorted(2).await, ["+a", "+b"]);
-    told.nothing();
-    let requests = server.requests().len();
-    tokio::time::sleep(Duration::from_secs(61)).await;
-    scene.delete("a").await;
-    let last = scene.make("c").await;
-    scene.reach(last).await;
-    assert_eq!(
-        server.requests().len(),
-        requests + 2,
-        "the writes of this test, and nothing else"
+    pause();
+    let begin = Instant::now();
+    assert!(scene.informer.has_synced() && !registration.has_synced());
+    let mut wait = Box::pin(registration.synced());
+    assert!(
+        futures::poll!(&mut wait).is_pending(),
+        "the handler is not through"
     );
-    let words = told.sorted(3).await;
-    assert_eq!(
-        words,
-        ["+c", "-a", "~b"],
-        "neither a repeated object that is gone nor one told twice"
-    );
+    let_go.add_permits(1);
+    timeout(scene.patience, wait)
+        .await
+        .expect("in time")
+        .expect("synced");
+    assert_eq!(hold.load(Ordering::Relaxed), 1);
+    assert_eq!(begin.elapsed(), Duration::ZERO, "nobody polled");
+    resume();
 }
 
 /// 28. Handlers have names that tell nothing. Here the name is the user's, or the type's, which says where it was written.
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn handlers_without_names() {
-    let (_server, scene) = Scene::paused(|informer| informer).await;
+    let server = TestServer::start().await;
+    let scene = Scene::live(&server, |informer| informer);
     let named = HandlerOptions::new().name("cleaner");
     let registration = scene
         .informer

@@ -1,6 +1,6 @@
 //! Deletion: at once, held back by finalizers, with preconditions, and what follows from it.
 
-use mission::{Kind, Raw, TestServer};
+use mission::{Raw, TestServer};
 use serde_json::{Value, json};
 
 const MAPS: &str = "/api/v1/namespaces/{ns}/configmaps";
@@ -122,16 +122,6 @@ async fn g7_a_running_pod_has_its_grace_period() {
     assert_eq!(raw.get(&format!("{pods}/waiting")).await.code, 404);
 }
 
-/// The controllers that clean up are a program of their own on the real side, which need not be there.
-fn cleans_up(server: &TestServer) -> bool {
-    let there =
-        server.kind == Kind::Embedded || server.real().is_some_and(mission::RealServer::has_controllers);
-    if !there {
-        eprintln!("not run: no kube-controller-manager beside the real server");
-    }
-    there
-}
-
 /// Waits until an object is gone, by watching it.
 async fn wait_gone(raw: &Raw, collection: &str, name: &str) {
     let list = raw
@@ -163,9 +153,7 @@ fn owned_by(owner: &Value, blocking: bool) -> Value {
 #[tokio::test]
 async fn g7_dependents_go_with_their_owner() {
     let server = TestServer::start().await;
-    if !cleans_up(&server) {
-        return;
-    }
+    server.require_controllers();
     let raw = server.raw();
     let owner = make(&raw, "owner", json!({})).await;
     let child = make(&raw, "child", owned_by(&owner, false)).await;
@@ -185,9 +173,7 @@ async fn g7_dependents_go_with_their_owner() {
 #[tokio::test]
 async fn g7_in_the_foreground_dependents_go_first() {
     let server = TestServer::start().await;
-    if !cleans_up(&server) {
-        return;
-    }
+    server.require_controllers();
     let raw = server.raw();
     let owner = make(&raw, "owner", json!({})).await;
     let mut held = owned_by(&owner, true);
@@ -228,9 +214,7 @@ async fn g7_in_the_foreground_dependents_go_first() {
 #[tokio::test]
 async fn g7_orphans_stay() {
     let server = TestServer::start().await;
-    if !cleans_up(&server) {
-        return;
-    }
+    server.require_controllers();
     let raw = server.raw();
     let owner = make(&raw, "owner", json!({})).await;
     let child = make(&raw, "child", owned_by(&owner, false)).await;
@@ -248,9 +232,7 @@ async fn g7_orphans_stay() {
 #[tokio::test]
 async fn g7_a_namespace_takes_its_content_with_it() {
     let server = TestServer::start().await;
-    if !cleans_up(&server) {
-        return;
-    }
+    server.require_controllers();
     let raw = server.raw();
     make(&raw, "plain", json!({})).await;
     make(&raw, "held", json!({ "finalizers": ["example.com/hold"] })).await;

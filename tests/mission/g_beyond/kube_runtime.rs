@@ -17,7 +17,7 @@ use kube::runtime::wait::{await_condition, conditions};
 use kube::runtime::watcher::{self, watcher};
 use kube::runtime::{Controller, WatchStreamExt};
 use kube::{CustomResource, CustomResourceExt, Resource, ResourceExt};
-use mission::{Kind, RealServer, TestServer};
+use mission::TestServer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -368,13 +368,12 @@ async fn g7_a_controller_reconciles_a_custom_resource() {
     .await
     .expect("gone");
     maps.get("home-was-here").await.expect("the finalizer's farewell");
-    if server.kind == Kind::Embedded || server.real().is_some_and(RealServer::has_controllers) {
-        let none = |map: Option<&ConfigMap>| map.is_none();
-        for plant in ["rose", "oak", "elm"] {
-            soon(await_condition(maps.clone(), &format!("home-{plant}"), none))
-                .await
-                .expect("gone");
-        }
+    server.require_controllers();
+    let none = |map: Option<&ConfigMap>| map.is_none();
+    for plant in ["rose", "oak", "elm"] {
+        soon(await_condition(maps.clone(), &format!("home-{plant}"), none))
+            .await
+            .expect("gone");
     }
     controller.abort();
     let _ = controller.await;

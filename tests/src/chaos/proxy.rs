@@ -4,6 +4,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use kube::Config;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
@@ -36,6 +37,7 @@ pub enum Weather {
 pub struct Proxy {
     address: SocketAddr,
     sky: watch::Sender<Sky>,
+    connections: watch::Receiver<usize>,
     door: JoinHandle<()>,
 }
 
@@ -45,6 +47,8 @@ struct Sky {
     upstream: SocketAddr,
     /// How often all connections were cut; each breaks when this is no longer what it was.
     cuts: u64,
+    /// How often all connections were stalled; each carries nothing more when this is no longer what it was.
+    stalls: u64,
 }
 
 impl Proxy {
@@ -56,9 +60,31 @@ impl Proxy {
             weather: Weather::Fair,
             upstream,
             cuts: 0,
+            stalls: 0,
         });
-        let door = tokio::spawn(keep_door(listener, address, seen));
-        Ok(Self { address, sky, door })
+        let (accepted, connections) = watch::channel(0);
+        let door = tokio::spawn(keep_door(listener, address, seen, accepted));
+        Ok(Self {
+            address,
+            sky,
+            connections,
+            door,
+        })
+    }
+
+    /// A proxy to the server of a configuration, which leads to the proxy from now on.
+    pub async fn before(config: &mut Config) -> io::Result<Self> {
+        let url = &config.cluster_url;
+        let port = url
+            .port_u16()
+            .ok_or_else(|| io::Error::other("a URL without a port"))?;
+        let host = url.host().unwrap_or_default().parse().map_err(io::Error::other)?;
+        let proxy = Self::start(SocketAddr::new(host, port)).await?;
+        let scheme = url.scheme_str().unwrap_or("https");
+        config.cluster_url = format!("{scheme}://{}", proxy.address)
+            .parse()
+            .map_err(io::Error::other)?;
+        Ok(proxy)
     }
 
     /// Where it listens.
@@ -79,6 +105,24 @@ impl Proxy {
         self.sky.send_modify(|sky| sky.cuts += 1);
     }
 
+    /// Carries nothing more on the connections that are open, which stay open, as when something on the way has forgotten
+    /// them. New connections are carried.
+    pub fn stall(&self) {
+        self.sky.send_modify(|sky| sky.stalls += 1);
+    }
+
+    /// How many connections were accepted.
+    pub fn connections(&self) -> usize {
+        *self.connections.borrow()
+    }
+
+    /// Waits until so many connections were accepted.
+    pub async fn accepted(&self, count: usize) {
+        let mut connections = self.connections.clone();
+        // The sender lives as long as this value.
+        let _ = connections.wait_for(|accepted| *accepted >= count).await;
+    }
+
     /// Leads all who come from now on to another server, and breaks the connections to the last one.
     pub fn lead_to(&self, upstream: SocketAddr) {
         self.sky.send_modify(|sky| {
@@ -95,7 +139,12 @@ impl Drop for Proxy {
 }
 
 /// Accepts connections while the weather lets it. There is no way to refuse a connection but to stop listening.
-async fn keep_door(listener: TcpListener, address: SocketAddr, mut sky: watch::Receiver<Sky>) {
+async fn keep_door(
+    listener: TcpListener,
+    address: SocketAddr,
+    mut sky: watch::Receiver<Sky>,
+    accepted: watch::Sender<usize>,
+) {
     let mut open = Some(listener);
     loop {
         if sky.borrow_and_update().weather == Weather::Closed {
@@ -108,6 +157,7 @@ async fn keep_door(listener: TcpListener, address: SocketAddr, mut sky: watch::R
                 return;
             },
             came = accept(open.as_ref()) => if let Some(client) = came {
+                accepted.send_modify(|count| *count += 1);
                 tokio::spawn(carry(client, sky.clone()));
             },
         }
@@ -136,7 +186,7 @@ async fn carry(client: TcpStream, mut sky: watch::Receiver<Sky>) {
 }
 
 async fn both_ways(client: TcpStream, sky: &mut watch::Receiver<Sky>) -> io::Result<()> {
-    let upstream = heard(sky).await?.upstream;
+    let Sky { upstream, stalls, .. } = heard(sky, None).await?;
     let server = TcpStream::connect(upstream).await?;
     // A connection that breaks tells both sides by a reset, as a lost one does.
     for side in [&client, &server] {
@@ -146,8 +196,8 @@ async fn both_ways(client: TcpStream, sky: &mut watch::Receiver<Sky>) -> io::Res
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
     tokio::try_join!(
-        one_way(from_client, to_server, sky.clone()),
-        one_way(from_server, to_client, sky.clone()),
+        one_way(from_client, to_server, sky.clone(), stalls),
+        one_way(from_server, to_client, sky.clone(), stalls),
     )?;
     Ok(())
 }
@@ -156,6 +206,7 @@ async fn one_way(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
     mut sky: watch::Receiver<Sky>,
+    stalls: u64,
 ) -> io::Result<()> {
     let mut chunk = vec![0; CHUNK];
     loop {
@@ -163,7 +214,7 @@ async fn one_way(
         if read == 0 {
             return to.shutdown().await;
         }
-        match heard(&mut sky).await?.weather {
+        match heard(&mut sky, Some(stalls)).await?.weather {
             Weather::Slow(wait) => sleep(wait).await,
             Weather::Narrow(bytes) => {
                 let bytes_read = u32::try_from(read).unwrap_or(u32::MAX);
@@ -175,9 +226,11 @@ async fn one_way(
     }
 }
 
-/// Waits out a silence.
-async fn heard(sky: &mut watch::Receiver<Sky>) -> io::Result<Sky> {
-    let sky = sky.wait_for(|sky| sky.weather != Weather::Silent).await;
+/// Waits out a silence, for ever on a connection that was stalled since it began.
+async fn heard(sky: &mut watch::Receiver<Sky>, stalls: Option<u64>) -> io::Result<Sky> {
+    let carries =
+        |sky: &Sky| sky.weather != Weather::Silent && stalls.is_none_or(|stalls| stalls == sky.stalls);
+    let sky = sky.wait_for(carries).await;
     sky.map(|sky| *sky).map_err(io::Error::other)
 }
 
@@ -258,6 +311,22 @@ mod tests {
         proxy.set(Weather::Fair);
         assert_eq!(says(&mut open).await.unwrap(), "two");
         assert_eq!(says(&mut new).await.unwrap(), "one");
+    }
+
+    /// On a paused clock an hour passes when nothing else is left to do.
+    #[tokio::test(start_paused = true)]
+    async fn a_stall_is_for_open_connections() {
+        let proxy = Proxy::start(echo("one").await).await.unwrap();
+        let mut open = TcpStream::connect(proxy.address()).await.unwrap();
+        says(&mut open).await.unwrap();
+        proxy.stall();
+        open.write_all(b"two").await.unwrap();
+        let hour = Duration::from_hours(1);
+        assert!(timeout(hour, open.peek(&mut [0])).await.is_err());
+        let mut new = TcpStream::connect(proxy.address()).await.unwrap();
+        assert_eq!(says(&mut new).await.unwrap(), "one");
+        proxy.accepted(2).await;
+        assert_eq!(proxy.connections(), 2);
     }
 
     #[tokio::test]

@@ -3,16 +3,21 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
-use kube_embedded::Server;
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser};
+use kube_embedded::{KubeconfigFile, Server};
 
 /// A Kubernetes API server in one small process, for tests and demos. It keeps everything in memory and serves until
 /// Ctrl-C (or SIGTERM).
 #[derive(Debug, Parser)]
 #[command(version, about)]
 struct Options {
-    /// Write a kubeconfig here once the server is ready. It is removed when the server stops.
+    /// Write a kubeconfig to this file once the server is ready, and delete it when the server stops. An existing file that
+    /// this program did not write is not overwritten.
     #[arg(long, value_name = "FILE")]
+    write_kubeconfig: Option<PathBuf>,
+    // Elsewhere it names a file to read; here it once named the file to write.
+    #[arg(long, hide = true)]
     kubeconfig: Option<PathBuf>,
     /// Loopback port to listen on, for HTTP and HTTPS alike; 0 takes a free one.
     #[arg(long, default_value_t = 0)]
@@ -31,10 +36,16 @@ async fn main() -> ExitCode {
         .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
         .with_writer(std::io::stderr)
         .init();
-    match run(Options::parse()).await {
+    let options = Options::parse();
+    if options.kubeconfig.is_some() {
+        let text = "--kubeconfig is not supported: this program reads no kubeconfig\n\
+                    hint: use --write-kubeconfig FILE to write one";
+        Options::command().error(ErrorKind::UnknownArgument, text).exit();
+    }
+    match run(options).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("kube-embedded: {}", chain(&*error));
+            report(&*error);
             ExitCode::FAILURE
         }
     }
@@ -56,33 +67,53 @@ async fn run(options: Options) -> Result<(), Box<dyn std::error::Error>> {
         server.url(),
         server.http_url()
     );
-    if let Some(path) = &options.kubeconfig {
-        server.write_kubeconfig(path)?;
+    // Before the kubeconfig is announced, so that a signal never leaves it behind.
+    let stop = stop_signal()?;
+    let kubeconfig = match &options.write_kubeconfig {
+        Some(path) => Some(server.write_kubeconfig(path)?),
+        None => None,
+    };
+    if let Some(file) = &kubeconfig {
         println!(
             "kubeconfig written: KUBECONFIG={} kubectl get namespaces",
-            path.display()
+            file.path().display()
         );
     }
-    stop_signal().await?;
-    if let Some(path) = &options.kubeconfig {
-        // Its server is gone; a leftover would only mislead. If someone else removed it already, all the better.
-        let _ = std::fs::remove_file(path);
+    let stopped = stop.await;
+    // A file that was changed is kept. That is worth a message, and no failure.
+    if let Some(Err(error)) = kubeconfig.map(KubeconfigFile::remove) {
+        report(&error);
     }
     server.stop().await;
-    Ok(())
+    Ok(stopped?)
 }
 
-async fn stop_signal() -> std::io::Result<()> {
+/// Waits for Ctrl-C or SIGTERM. They count from the call on, not only once the future is polled.
+fn stop_signal() -> std::io::Result<impl Future<Output = std::io::Result<()>>> {
     #[cfg(unix)]
     {
-        let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
-        tokio::select! {
-            interrupted = tokio::signal::ctrl_c() => interrupted,
-            _ = terminate.recv() => Ok(()),
-        }
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        Ok(async move {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            Ok(())
+        })
     }
     #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await
+    Ok(tokio::signal::ctrl_c())
+}
+
+/// Prints an error, and what to do about it.
+fn report(error: &(dyn std::error::Error + 'static)) {
+    eprintln!("kube-embedded: {}", chain(error));
+    let known = error.downcast_ref::<kube_embedded::Error>();
+    if let Some(hint) = known.and_then(kube_embedded::Error::hint) {
+        eprintln!("hint: {hint}");
+    }
 }
 
 /// An error with its causes, on one line.

@@ -31,6 +31,9 @@ pub enum Fault {
     /// The connection is dropped without an answer. Over HTTP/2 that is the request's own stream: others on the same
     /// connection go on ([`Server::cut_connections`](crate::Server::cut_connections) ends them all).
     Drop,
+    /// The request is never answered: no status, no headers, and the connection stays open, as behind a proxy that
+    /// buffers whole answers. It ends with the connection ([`Server::cut_connections`](crate::Server::cut_connections)).
+    NoAnswer,
     /// The request is not looked at before this time has passed.
     Delay(Duration),
     /// The answer is a failure. There are constructors for the usual ones.
@@ -74,6 +77,9 @@ pub enum Fault {
     /// A watch leaves out one change after this many events, as if it had not happened, and goes on with the next. No
     /// client can notice that by watching.
     LoseEvent(usize),
+    /// A list or watch of one namespace is answered with the objects of this other namespace, as by a proxy that
+    /// confuses two requests. Requests for all namespaces are answered as usual.
+    OtherNamespace(String),
     /// Objects are of a kind that was not asked for.
     WrongKind,
     /// Objects have no metadata.
@@ -172,6 +178,8 @@ pub(crate) struct Twist {
     /// After how many events one is left out.
     pub(crate) lose: Option<usize>,
     pub(crate) object: ObjectTwist,
+    /// The namespace whose objects are shown.
+    pub(crate) namespace: Option<String>,
     /// Where a watch ends, and how.
     pub(crate) ending: Option<(usize, Ending)>,
 }
@@ -208,6 +216,7 @@ impl Twist {
             Fault::StaleList(by) => self.stale_by = Some(*by),
             Fault::DuplicateEvents => self.duplicate = true,
             Fault::LoseEvent(n) => self.lose = Some(*n),
+            Fault::OtherNamespace(namespace) => self.namespace = Some(namespace.clone()),
             Fault::WrongKind => self.object = ObjectTwist::WrongKind,
             Fault::NoMetadata => self.object = ObjectTwist::NoMetadata,
             Fault::UnwantedTable => self.object = ObjectTwist::Table,

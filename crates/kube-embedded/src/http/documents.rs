@@ -13,7 +13,7 @@ use super::respond::{ok, plain, respond};
 use crate::api::{Registry, discovery, documents};
 use crate::cluster::Cluster;
 use crate::status::{Result, Status};
-use crate::verbs::write_value;
+use crate::verbs::write_json;
 
 /// In both of the media types by which clients ask for OpenAPI v2 in protobuf.
 const OPENAPI_PROTOBUF: &str = "com.github.proto-openapi.spec.v2";
@@ -33,21 +33,12 @@ pub(super) fn static_document(
     if minds_methods && head.method != Method::GET {
         return Err(Status::method_not_allowed());
     }
-    let pretty = Representation {
-        pretty: true,
-        ..Representation::JSON
-    };
-    let document = |value: &Value| {
-        let representation = Representation {
-            pretty: head.pretty(),
-            ..Representation::JSON
-        };
-        Ok(ok(write_value(value, representation), representation))
-    };
+    let json = |value: &Value, pretty| Ok(ok(write_json(value, pretty), Representation::JSON));
+    let document = |value: &Value| json(value, head.pretty());
     match target {
         Target::Health => Ok(plain(StatusCode::OK, "ok")),
-        Target::Version => Ok(ok(write_value(&version(), pretty), pretty)),
-        Target::Root => Ok(ok(write_value(&paths(registry), pretty), pretty)),
+        Target::Version => json(&version(), true),
+        Target::Root => json(&paths(registry), true),
         Target::CoreVersions | Target::Groups => {
             let core = matches!(target, Target::CoreVersions);
             let representation = Representation::negotiate(&head.headers, head.pretty(), |_| false)?;
@@ -89,7 +80,7 @@ pub(super) fn static_document(
 }
 
 fn aggregated(registry: &Registry, head: &Head, core: bool) -> Response<Body> {
-    let bytes = write_value(&discovery::aggregated(registry, core), Representation::JSON);
+    let bytes = write_json(&discovery::aggregated(registry, core), false);
     let tag = format!("\"{:016X}\"", crate::hash(&bytes));
     let unchanged = head.header(IF_NONE_MATCH) == tag;
     let mut response = if unchanged {

@@ -80,6 +80,7 @@ where
         twist.add(fault);
         match fault {
             Fault::Drop => return Err(Refused),
+            Fault::NoAnswer => std::future::pending().await,
             Fault::Delay(time) => tokio::time::sleep(*time).await,
             Fault::Compact => cluster.store.compact(cluster.store.revision()),
             _ => {}
@@ -160,11 +161,14 @@ where
     B: http_body::Body<Data = Bytes> + Send + Unpin,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let path = match target {
+    let mut path = match target {
         Target::Object(path) => path,
         document => return static_document(cluster, registry, head, &document),
     };
     let verb = path.verb(&head.method, wants_watch(&head.query))?;
+    if matches!(verb, Verb::List | Verb::Watch) && path.namespace.is_some() && twist.namespace.is_some() {
+        path.namespace.clone_from(&twist.namespace);
+    }
     path.check_name()?;
     let representation =
         Representation::negotiate(&head.headers, head.pretty(), |form| in_protobuf(&path, form))?;
@@ -191,12 +195,12 @@ where
             if path.subresource.is_some() {
                 return verbs::get_subresource(&path, &object, &view).map(|b| ok(b, representation));
             }
-            Ok(ok(view.answer(&object), representation))
+            Ok(ok(view.answer(&object)?, representation))
         }
         Verb::List => {
             let options = ListOptions::parse(&head.query, &path.resource, None, false)?;
             let page = cluster.list(&path, &options, &twist).await?;
-            let response = respond(StatusCode::OK, page.body(&view), representation);
+            let response = respond(StatusCode::OK, page.body(&view)?, representation);
             Ok(compress::negotiated(response, head.header(ACCEPT_ENCODING)))
         }
         Verb::Watch => {
@@ -215,14 +219,14 @@ where
             let bytes = read(body).await?;
             let options = DeleteOptions::parse(&head.query, &delete_body(head, &bytes)?)?;
             let deleted = cluster.delete(&path, &options)?;
-            Ok(ok(deletion(&path, &deleted, &view), representation))
+            Ok(ok(deletion(&path, &deleted, &view)?, representation))
         }
         Verb::DeleteCollection => {
             let bytes = read(body).await?;
             let options = DeleteOptions::parse(&head.query, &delete_body(head, &bytes)?)?;
             let list = ListOptions::parse(&head.query, &path.resource, None, false)?;
             let page = cluster.delete_collection(&path, &list, &options).await?;
-            Ok(respond(StatusCode::OK, page.body(&view), representation))
+            Ok(respond(StatusCode::OK, page.body(&view)?, representation))
         }
     }
 }
@@ -267,13 +271,13 @@ fn write(
         (_, Some(kind)) => cluster.patch(path, kind, &body, &head.query, &options)?,
         _ => cluster.update(path, body, &options)?,
     };
-    Ok(written_answer(&written, view))
+    written_answer(&written, view)
 }
 
-fn written_answer(written: &Written, view: &View) -> Response<Body> {
+fn written_answer(written: &Written, view: &View) -> Result<Response<Body>> {
     let bytes = match &written.result {
-        WriteResult::Stored(object) => view.answer(object),
-        WriteResult::Unstored(value) => view.answer_value(value),
+        WriteResult::Stored(object) => view.answer(object)?,
+        WriteResult::Unstored(value) => view.answer_value(value)?,
     };
     let status = if written.created {
         StatusCode::CREATED
@@ -284,7 +288,7 @@ fn written_answer(written: &Written, view: &View) -> Response<Body> {
     for warning in &written.warnings {
         warn(&mut response, warning);
     }
-    response
+    Ok(response)
 }
 
 /// Whether a resource has a form in protobuf.
@@ -297,7 +301,7 @@ fn in_protobuf(path: &ObjectPath, form: Form) -> bool {
     }
 }
 
-fn deletion(path: &ObjectPath, deleted: &Deleted, view: &View) -> Bytes {
+fn deletion(path: &ObjectPath, deleted: &Deleted, view: &View) -> Result<Bytes> {
     match deleted {
         Deleted::Marked(object) => view.answer(object),
         Deleted::Gone(object) | Deleted::Untouched(object) => {

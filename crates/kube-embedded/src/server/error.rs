@@ -19,14 +19,14 @@ pub enum Error {
     /// The throw-away certificates could not be made.
     #[error("cannot make the server's certificate")]
     Certificate(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// A file cannot be read or written.
-    #[error("cannot {action} {}", path.display())]
+    /// A file cannot be read, written or deleted.
+    #[error("cannot {action} {path:?}")]
     File {
-        /// `read` or `write`.
+        /// What was attempted, for example `read`.
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Why it failed. The kind is `AlreadyExists` if a file was not overwritten because no server wrote it.
         source: io::Error,
     },
     /// A manifest is not an object the server takes.
@@ -40,4 +40,20 @@ pub enum Error {
     /// No client could be made for the server.
     #[error("cannot make a client for the server")]
     Client(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Error {
+    /// What a person at a terminal can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        let Error::File { action, source, .. } = self else {
+            return None;
+        };
+        match source.kind() {
+            io::ErrorKind::AlreadyExists if action.starts_with("write") => {
+                Some("choose a path that does not exist")
+            }
+            io::ErrorKind::NotFound if action.starts_with("write") => Some("create the directory first"),
+            _ => None,
+        }
+    }
 }

@@ -85,7 +85,14 @@ fn put(cluster: &Cluster, object: Value) -> Result<(), Error> {
     let created = match cluster.create(&path, body.clone(), &options) {
         Err(status) if status.code == 409 => {
             path.name = Some(name.clone());
-            cluster.update(&path, body.clone(), &options)
+            let mut replacement = body.clone();
+            // Custom resources are replaced only in the version that is named.
+            if replacement.object["metadata"]["resourceVersion"].is_null()
+                && let Ok(stored) = cluster.find(&path)
+            {
+                replacement.object["metadata"]["resourceVersion"] = stored.revision.to_string().into();
+            }
+            cluster.update(&path, replacement, &options)
         }
         other => other,
     };

@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 
 pub use builder::Builder;
 pub use error::Error;
+pub use kubeconfig::KubeconfigFile;
 
 use crate::cluster::Cluster;
 use crate::faults::Faults;
@@ -111,7 +112,12 @@ impl Server {
     }
 
     /// Writes a kubeconfig for this server, readable by its owner only. The file appears complete or not at all.
-    pub fn write_kubeconfig(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+    ///
+    /// A file that an earlier server wrote is replaced, if it was not changed since. Nothing else is overwritten.
+    ///
+    /// # Errors
+    /// If the path holds anything else, or the file cannot be written.
+    pub fn write_kubeconfig(&self, path: impl AsRef<Path>) -> Result<KubeconfigFile, Error> {
         kubeconfig::write(path.as_ref(), &self.kubeconfig())
     }
 
@@ -173,6 +179,13 @@ impl Server {
     /// one with finalizers stays until they are gone.
     pub fn delete(&self, resource: &str, namespace: Option<&str>, name: &str) -> bool {
         load::delete(&self.cluster, &collection(resource), namespace, name)
+    }
+
+    /// Returns an object as it is stored, without a client; the resource is named as `pods` or `deployments.apps`.
+    pub fn object(&self, resource: &str, namespace: Option<&str>, name: &str) -> Option<serde_json::Value> {
+        let key = store::Key::new(namespace, name);
+        let object = self.cluster.store.get(&collection(resource), &key)?;
+        Some(object.value())
     }
 
     /// Moves the version forward, as writes to other resources would.

@@ -157,33 +157,32 @@ impl Page {
     }
 
     /// The page as the body of an answer.
-    pub(crate) fn body(self, view: &View) -> Body {
+    pub(crate) fn body(self, view: &View) -> Result<Body> {
         if let Some(body) = self.direct_body(view) {
-            return body;
+            return Ok(body);
         }
-        if view.is_protobuf()
-            && let Some(body) = self.protobuf_body(view)
-        {
-            return body;
+        if view.is_protobuf() {
+            return self.protobuf_body(view);
         }
-        Body::full(write(&self.value(view), view.representation))
+        Ok(Body::full(write(&self.value(view), view.representation)?))
     }
 
-    /// The page in protobuf, if its kind of list has that.
-    fn protobuf_body(&self, view: &View) -> Option<Body> {
+    /// The page in protobuf.
+    fn protobuf_body(&self, view: &View) -> Result<Body> {
         let (kind, api_version) = list_kind(view);
-        let list = ListEncoder::new(&api_version, &kind).ok()?;
+        let failed = |error| Status::internal(format!("cannot encode {kind} as protobuf: {error}"));
+        let list = ListEncoder::new(&api_version, &kind).map_err(failed)?;
         let mut items = Vec::with_capacity(self.objects.len());
         for object in &self.objects {
-            let enveloped = view.protobuf(object);
-            let message = Envelope::parse(&enveloped).ok()?;
+            let enveloped = view.protobuf(object)?;
+            let message = Envelope::parse(&enveloped).map_err(failed)?;
             items.push(Bytes::from(list.encoded_item(message.raw)));
         }
         let length = items.iter().map(Bytes::len).sum();
-        let head = list.head(&self.metadata(), length).ok()?;
+        let head = list.head(&self.metadata(), length).map_err(failed)?;
         if let Some(enveloped) = view.twist.enveloped() {
             let whole = [&head[..], &items.concat(), list.tail()].concat();
-            return Some(Body::full(enveloped(&whole)));
+            return Ok(Body::full(enveloped(&whole)));
         }
         let mut chunks = Chunks::default();
         chunks.extend(&head);
@@ -191,7 +190,7 @@ impl Page {
             chunks.push(item);
         }
         chunks.extend(list.tail());
-        Some(chunks.into_body())
+        Ok(chunks.into_body())
     }
 
     fn value(&self, view: &View) -> Value {

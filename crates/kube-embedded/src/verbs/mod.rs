@@ -17,5 +17,5 @@ pub(crate) use delete::{DeleteOptions, Deleted, FOREGROUND, ORPHAN, Propagation,
 pub(crate) use options::ListOptions;
 pub(crate) use patch::PatchKind;
 pub(crate) use subresource::get_subresource;
-pub(crate) use view::{View, write as write_value};
+pub(crate) use view::{View, write as write_value, write_json};
 pub(crate) use write::{Body, WriteOptions, WriteResult, Written, is_finished, timestamp};

@@ -47,7 +47,7 @@ impl Cluster {
         let created = |value: &Value| {
             Ok(Some(SpecialAnswer {
                 status: StatusCode::CREATED,
-                body: view.answer_value(value),
+                body: view.answer_value(value)?,
             }))
         };
         match (path.resource.plural.as_str(), path.subresource.as_deref()) {
@@ -115,7 +115,7 @@ impl Cluster {
             WriteResult::Stored(object) => convert::from_stored(object.value(), resource),
             WriteResult::Unstored(object) => *object,
         };
-        let body = view.scale_answer(&scale_of(resource, &object)?);
+        let body = view.scale_answer(&scale_of(resource, &object)?)?;
         Ok(SpecialAnswer {
             status: StatusCode::OK,
             body,
@@ -146,8 +146,8 @@ impl Cluster {
             Ok(Proposal::Replace(new))
         })?;
         let body = match result {
-            WriteResult::Stored(object) => view.answer(&object),
-            WriteResult::Unstored(object) => view.answer_value(&object),
+            WriteResult::Stored(object) => view.answer(&object)?,
+            WriteResult::Unstored(object) => view.answer_value(&object)?,
         };
         Ok(SpecialAnswer {
             status: StatusCode::OK,
@@ -272,8 +272,8 @@ impl Cluster {
 /// Reads a part of an object.
 pub(crate) fn get_subresource(path: &ObjectPath, object: &Stored, view: &View) -> Result<Bytes> {
     match path.subresource.as_deref() {
-        Some("scale") => Ok(view.scale_answer(&scale_of(&path.resource, &view.versioned(object))?)),
-        _ => Ok(view.answer(object)),
+        Some("scale") => view.scale_answer(&scale_of(&path.resource, &view.versioned(object))?),
+        _ => view.answer(object),
     }
 }
 

@@ -11,6 +11,7 @@ use crate::api::Resource;
 use crate::convert;
 use crate::faults::ObjectTwist;
 use crate::http::{Encoding, Form, Representation};
+use crate::status::{Result, Status};
 use crate::store::{EventKind, Stored};
 use crate::table::{CustomColumns, IncludeObject, Printer, Sheet, partial_metadata};
 
@@ -58,12 +59,12 @@ impl View {
     }
 
     /// An object in protobuf, in its envelope.
-    pub(crate) fn protobuf(&self, object: &Stored) -> Bytes {
+    pub(crate) fn protobuf(&self, object: &Stored) -> Result<Bytes> {
         if self.is_plain()
             && self.representation.form == Form::Object
             && let Some(bytes) = object.protobuf()
         {
-            return bytes.clone();
+            return Ok(bytes.clone());
         }
         let untwisted = match self.representation.form {
             Form::Metadata => self.metadata_of(&object.value()),
@@ -71,7 +72,7 @@ impl View {
         };
         match self.twist.enveloped() {
             // Of a kind that does not exist there is no message, so only the envelope says it.
-            Some(enveloped) => enveloped(&write(&untwisted, self.representation)),
+            Some(enveloped) => Ok(enveloped(&write(&untwisted, self.representation)?)),
             None => write(&twisted(untwisted, self.twist), self.representation),
         }
     }
@@ -91,11 +92,11 @@ impl View {
     }
 
     /// One object as a whole answer.
-    pub(crate) fn answer(&self, object: &Stored) -> Bytes {
+    pub(crate) fn answer(&self, object: &Stored) -> Result<Bytes> {
         if self.is_direct() {
             let mut out = object.json().to_vec();
             out.push(b'\n');
-            return out.into();
+            return Ok(out.into());
         }
         if self.is_protobuf() {
             return self.protobuf(object);
@@ -108,7 +109,7 @@ impl View {
     }
 
     /// An answer that has no stored object, such as a dry run or a review.
-    pub(crate) fn answer_value(&self, value: &Value) -> Bytes {
+    pub(crate) fn answer_value(&self, value: &Value) -> Result<Bytes> {
         let value = match self.representation.form {
             Form::Metadata => &self.metadata_of(value),
             _ => value,
@@ -135,7 +136,7 @@ impl View {
     }
 
     /// The scale of an object as a whole answer.
-    pub(crate) fn scale_answer(&self, scale: &Value) -> Bytes {
+    pub(crate) fn scale_answer(&self, scale: &Value) -> Result<Bytes> {
         if self.representation.form != Form::Table {
             return self.answer_value(scale);
         }
@@ -167,28 +168,33 @@ impl View {
     }
 
     /// A watch event as it goes over the wire. `first` is whether it is the first of its watch.
-    pub(crate) fn event(&self, kind: EventKind, object: &Stored, first: bool) -> (Option<Bytes>, Bytes) {
+    pub(crate) fn event(
+        &self,
+        kind: EventKind,
+        object: &Stored,
+        first: bool,
+    ) -> Result<(Option<Bytes>, Bytes)> {
         if self.is_direct() {
-            return object.event(kind);
+            return Ok(object.event(kind));
         }
         if let Some(metadata) = self.direct_metadata(object) {
-            return (
+            return Ok((
                 None,
                 [kind.prefix().as_bytes(), &metadata, b"}\n"].concat().into(),
-            );
+            ));
         }
         if self.is_protobuf() {
-            return (None, frame(kind.name(), &self.protobuf(object)));
+            return Ok((None, frame(kind.name(), &self.protobuf(object)?)));
         }
         let value = match self.representation.form {
             Form::Table => self.sheet(|sheet| sheet.event(&self.versioned(object), first)),
             _ => self.value(object),
         };
-        (None, event(kind.name(), &value))
+        Ok((None, event(kind.name(), &value)))
     }
 
     /// A bookmark at a revision, perhaps the one that ends the initial events.
-    pub(crate) fn bookmark(&self, revision: u64, ends_initial_events: bool, first: bool) -> Bytes {
+    pub(crate) fn bookmark(&self, revision: u64, ends_initial_events: bool, first: bool) -> Result<Bytes> {
         let mut metadata = json!({ "resourceVersion": revision.to_string() });
         if ends_initial_events {
             metadata["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
@@ -203,11 +209,11 @@ impl View {
     }
 
     /// An event that is not about a stored object: a bookmark or an error.
-    pub(crate) fn special_event(&self, kind: &str, object: &Value) -> Bytes {
+    pub(crate) fn special_event(&self, kind: &str, object: &Value) -> Result<Bytes> {
         if self.is_protobuf() {
-            return frame(kind, &write(object, self.representation));
+            return Ok(frame(kind, &write(object, self.representation)?));
         }
-        event(kind, object)
+        Ok(event(kind, object))
     }
 }
 
@@ -229,14 +235,37 @@ fn event(kind: &str, object: &Value) -> Bytes {
 }
 
 /// JSON, YAML or protobuf, as the client wants it.
-pub(crate) fn write(value: &Value, representation: Representation) -> Bytes {
-    let mut text = match representation.encoding {
-        // Only kinds that have protobuf were promised in it.
-        Encoding::Protobuf => return protobuf::encode(value).unwrap_or_default().into(),
-        Encoding::Yaml => serde_saphyr::to_string(value).unwrap_or_default(),
-        Encoding::Json if representation.pretty => serde_json::to_string_pretty(value).unwrap_or_default(),
-        Encoding::Json => value.to_string(),
+///
+/// # Errors
+/// If the value cannot be encoded: a fault of this server, which the client gets to know as such.
+pub(crate) fn write(value: &Value, representation: Representation) -> Result<Bytes> {
+    let failed = |format: &str, error: &dyn std::fmt::Display| {
+        let kind = value["kind"].as_str().unwrap_or("the response");
+        Status::internal(format!("cannot encode {kind} as {format}: {error}"))
     };
+    match representation.encoding {
+        Encoding::Protobuf => match protobuf::encode(value) {
+            Ok(bytes) => Ok(bytes.into()),
+            Err(error) => Err(failed("protobuf", &error)),
+        },
+        Encoding::Yaml => match serde_saphyr::to_string(value) {
+            Ok(text) => Ok(with_line_end(text)),
+            Err(error) => Err(failed("YAML", &error)),
+        },
+        Encoding::Json => Ok(write_json(value, representation.pretty)),
+    }
+}
+
+/// JSON, in lines with indentation if it is for people.
+pub(crate) fn write_json(value: &Value, pretty: bool) -> Bytes {
+    with_line_end(if pretty {
+        format!("{value:#}")
+    } else {
+        value.to_string()
+    })
+}
+
+fn with_line_end(mut text: String) -> Bytes {
     if !text.ends_with('\n') {
         text.push('\n');
     }
@@ -289,4 +318,34 @@ fn twisted(mut object: Value, twist: ObjectTwist) -> Value {
         }
     }
     object
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::write;
+    use crate::http::{Encoding, Representation};
+
+    #[test]
+    fn a_value_that_cannot_be_encoded_is_an_internal_error() {
+        let protobuf = Representation {
+            encoding: Encoding::Protobuf,
+            ..Representation::JSON
+        };
+        for (value, why) in [
+            (
+                json!({ "kind": "Widget", "apiVersion": "example.com/v1" }),
+                "cannot encode Widget as protobuf: ",
+            ),
+            (
+                json!({ "kind": "Pod", "apiVersion": "v1", "spec": { "containers": "none" } }),
+                "cannot encode Pod as protobuf: ",
+            ),
+        ] {
+            let status = write(&value, protobuf).expect_err("no bytes");
+            assert_eq!((status.code, status.reason), (500, "InternalError"));
+            assert!(status.message.contains(why), "{}", status.message);
+        }
+    }
 }

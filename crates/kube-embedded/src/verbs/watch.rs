@@ -215,8 +215,7 @@ impl Watcher {
         }
         self.phase = Phase::Following;
         if bookmark {
-            let line = self.view.bookmark(self.cursor, true, self.sent == 0);
-            self.emit_line(None, line);
+            self.emit_bookmark(true);
         }
     }
 
@@ -247,8 +246,7 @@ impl Watcher {
         self.cursor = following.cursor;
         // A watch from a version that is not there yet stays silent until it is: nothing can be vouched for.
         if std::mem::take(&mut self.bookmark_due) && self.cursor <= self.cluster.store.revision() {
-            let line = self.view.bookmark(self.cursor, false, self.sent == 0);
-            self.emit_line(None, line);
+            self.emit_bookmark(false);
             return;
         }
         let last_bookmark = self.deadline - LAST_BOOKMARK.min(self.deadline - Instant::now());
@@ -320,11 +318,29 @@ impl Watcher {
         if self.twist.lose.take_if(|after| self.sent >= *after).is_some() {
             return true;
         }
-        let (prefix, line) = self.view.event(kind, object, self.sent == 0);
+        let (prefix, line) = match self.view.event(kind, object, self.sent == 0) {
+            Ok(event) => event,
+            Err(status) => {
+                self.fail(&status);
+                return false;
+            }
+        };
         if self.twist.duplicate && !self.emit_line(prefix.clone(), line.clone()) {
             return false;
         }
         self.emit_line(prefix, line)
+    }
+
+    fn emit_bookmark(&mut self, ends_initial_events: bool) {
+        let bookmark = self
+            .view
+            .bookmark(self.cursor, ends_initial_events, self.sent == 0);
+        match bookmark {
+            Ok(line) => {
+                self.emit_line(None, line);
+            }
+            Err(status) => self.fail(&status),
+        }
     }
 
     /// Sends one event, unless a fault ends the watch here. Says whether the watch goes on.
@@ -373,8 +389,10 @@ impl Watcher {
 
     /// Ends the watch with an ERROR event.
     fn fail(&mut self, status: &Status) {
-        let line = self.view.special_event("ERROR", &status.to_json());
-        self.out.extend(&line);
+        // A status can always be encoded. If it could not, the watch would end without it.
+        if let Ok(line) = self.view.special_event("ERROR", &status.to_json()) {
+            self.out.extend(&line);
+        }
         self.phase = Phase::Closing;
     }
 }

@@ -437,3 +437,92 @@ async fn several_faults_meet_in_one_request() {
     let seen = server.requests().pop().expect("a request");
     assert_eq!(seen.faults, ["Delay(1ms)", "WrongKind", "CutAfterBytes(50)"]);
 }
+
+#[tokio::test]
+async fn a_request_without_an_answer_ends_only_with_its_connection() {
+    let server = furnished().await;
+    for way in Way::ALL {
+        let rule = server
+            .faults()
+            .add(On::watch("configmaps").once(), Fault::NoAnswer);
+        let mut wire = Wire::connect(&server, way).await;
+        let path = crate::wire::watch_from(server.resource_version());
+        let mut request = Box::pin(wire.send(Method::GET, &path, &[], ""));
+        let arrived = server.wait_for_request(|request| request.faults == ["NoAnswer"]);
+        tokio::select! {
+            biased;
+            answer = &mut request => panic!("{way:?}: {answer:?}"),
+            () = async { soon(arrived).await; } => {}
+        }
+        // Everything else is still answered.
+        let mut other = Wire::connect(&server, way).await;
+        assert_eq!(other.get(MAPS).await.names(), ["a", "b", "c"], "{way:?}");
+        assert!(futures::poll!(&mut request).is_pending(), "{way:?}");
+        assert_eq!(rule.hits(), 1);
+        server.cut_connections();
+        assert!(soon(request).await.is_err(), "{way:?}");
+        server.forget_requests();
+    }
+}
+
+#[tokio::test]
+async fn a_list_and_a_watch_show_the_objects_of_another_namespace() {
+    let server = furnished().await;
+    let elsewhere = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": { "name": "elsewhere", "namespace": "kube-system" },
+    });
+    let version = server.resource_version();
+    server.load([elsewhere]).expect("an object");
+    let fault = Fault::OtherNamespace("kube-system".into());
+    let rule = server.faults().add(On::list_or_watch("configmaps"), fault);
+    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let list = wire.get(MAPS).await;
+    assert_eq!(list.names(), ["elsewhere"]);
+    assert_eq!(list.json()["items"][0]["metadata"]["namespace"], "kube-system");
+    let all = wire.get("/api/v1/configmaps").await;
+    assert_eq!(all.names(), ["a", "b", "c", "elsewhere"]);
+    assert_eq!(wire.get(&format!("{MAPS}/a")).await.code, 200);
+    let mut watch = wire.watch(&crate::wire::watch_from(version)).await;
+    assert_eq!(watch.expect().await, "ADDED elsewhere");
+    rule.end();
+}
+
+#[tokio::test]
+async fn loading_a_custom_resource_again_replaces_it() {
+    let server = furnished().await;
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": "widgets.example.com" },
+        "spec": {
+            "group": "example.com", "scope": "Namespaced",
+            "names": { "plural": "widgets", "singular": "widget", "kind": "Widget" },
+            "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": {
+                "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+            } } }],
+        },
+    });
+    let widget = |size: u32| {
+        json!({
+            "apiVersion": "example.com/v1", "kind": "Widget",
+            "metadata": { "name": "a", "namespace": "default" }, "size": size,
+        })
+    };
+    server.load([definition, widget(1), widget(2)]).expect("objects");
+    let stored = server
+        .object("widgets.example.com", Some("default"), "a")
+        .expect("a widget");
+    assert_eq!(stored["size"], 2);
+}
+
+#[tokio::test]
+async fn an_object_can_be_read_without_a_client() {
+    let server = furnished().await;
+    let object = server
+        .object("configmaps", Some("default"), "a")
+        .expect("an object");
+    assert_eq!(object["data"]["value"], "1");
+    assert!(object["metadata"]["uid"].is_string());
+    assert_eq!(server.object("configmaps", Some("default"), "none"), None);
+    assert_eq!(server.object("unknown", None, "a"), None);
+}

@@ -5,6 +5,7 @@ mod connect;
 mod credentials;
 mod http1;
 mod http2;
+mod single_flight;
 mod transport;
 mod unreachable;
 

@@ -1,18 +1,18 @@
 //! Requests to one server over as few connections as can be.
 
+use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use futures::FutureExt;
-use futures::future::{BoxFuture, Shared};
+use futures::future::BoxFuture;
 use http::header::{HOST, UPGRADE};
 use http::{Request, Response, StatusCode};
 use kube::client::Body;
-use parking_lot::Mutex;
 use tower::{BoxError, Service};
 
 use super::body::{Arriving, Place};
 use super::connect::{Connected, Connector, Offer};
+use super::single_flight::{AttemptGuard, Cancelled, Found, SingleFlight};
 use super::unreachable::{Step, Unreachable};
 use super::{http1, http2};
 
@@ -23,15 +23,14 @@ pub(super) struct Transport(Arc<Lines>);
 /// The connections.
 struct Lines {
     connector: Connector,
-    state: Mutex<State>,
+    /// Requests that need a shared connection wait for the same attempt.
+    state: Arc<SingleFlight<State, Result<Learned, Unreachable>>>,
     idle: Arc<http1::Pool>,
 }
 
 struct State {
     /// With HTTP/2; the first that has room is used, so that those behind it run empty.
     shared: Vec<Arc<http2::Connection>>,
-    /// The one attempt that everyone waits for who needs a connection.
-    connecting: Option<Shared<BoxFuture<'static, Result<Learned, Unreachable>>>>,
     /// What the server spoke last is HTTP/1.1: everyone needs a connection of his own, and waits for nobody.
     separate: bool,
 }
@@ -44,6 +43,13 @@ enum Learned {
     Http1,
 }
 
+/// How a request can go on without a new shared connection.
+enum Route {
+    Shared(http2::Stream),
+    /// By a connection of its own.
+    Separate,
+}
+
 /// What one request goes over.
 enum Line {
     Http2(http2::Stream),
@@ -54,12 +60,11 @@ impl Transport {
     pub(super) fn new(connector: Connector) -> Transport {
         let state = State {
             shared: Vec::new(),
-            connecting: None,
             separate: !connector.may_give_http2(),
         };
         Transport(Arc::new(Lines {
             connector,
-            state: Mutex::new(state),
+            state: Arc::new(SingleFlight::new(state)),
             idle: Arc::default(),
         }))
     }
@@ -149,25 +154,30 @@ impl Lines {
             return self.own_line(offer).await;
         }
         loop {
-            let connecting = {
-                let mut state = self.state.lock();
-                if let Some(stream) = state.stream() {
-                    return Ok(Line::Http2(stream));
+            let found = self
+                .state
+                .find_or_wait(State::route, |attempt| self.begin(attempt));
+            match found.await {
+                Ok(Found::Found(Route::Shared(stream))) => return Ok(Line::Http2(stream)),
+                Ok(Found::Found(Route::Separate)) => {
+                    return match self.idle.take().await {
+                        Some(sender) => Ok(Line::Http1(sender)),
+                        None => self.own_line(offer).await,
+                    };
                 }
-                (!state.separate).then(|| state.connecting.get_or_insert_with(|| self.begin()).clone())
-            };
-            let Some(connecting) = connecting else {
-                return match self.idle.take().await {
-                    Some(sender) => Ok(Line::Http1(sender)),
-                    None => self.own_line(offer).await,
-                };
-            };
-            if let Learned::Http2(connection) = connecting.await? {
-                match connection.stream() {
-                    Some(stream) => return Ok(Line::Http2(stream)),
-                    // Others were faster, and took all of it.
-                    None if connection.is_open() => {}
-                    None => return Err(self.connector.failed(Step::Closed)),
+                Ok(Found::Waited(outcome)) => {
+                    if let Learned::Http2(connection) = outcome? {
+                        match connection.stream() {
+                            Some(stream) => return Ok(Line::Http2(stream)),
+                            // Others were faster, and took all of it.
+                            None if connection.is_open() => {}
+                            None => return Err(self.connector.failed(Step::Closed)),
+                        }
+                    }
+                }
+                Err(Cancelled) => {
+                    let cause = io::Error::other("the task that connects was cancelled");
+                    return Err(self.connector.failed(Step::Tcp).because(cause));
                 }
             }
         }
@@ -175,7 +185,7 @@ impl Lines {
 
     /// As [`Lines::line`], and not a free connection that may be as dead as the last one was.
     async fn fresh_line(self: &Arc<Lines>, offer: Offer) -> Result<Line, Unreachable> {
-        let separate = self.state.lock().separate;
+        let separate = self.state.with(|state| state.separate);
         if separate {
             self.own_line(offer).await
         } else {
@@ -187,8 +197,7 @@ impl Lines {
     async fn own_line(&self, offer: Offer) -> Result<Line, Unreachable> {
         match self.connector.connect(offer).await? {
             Connected::Http1(sender) => Ok(Line::Http1(sender)),
-            Connected::Http2(connection) => {
-                let mut state = self.state.lock();
+            Connected::Http2(connection) => self.state.with(|state| {
                 state.separate = false;
                 if let Some(stream) = state.stream() {
                     return Ok(Line::Http2(stream));
@@ -198,42 +207,45 @@ impl Lines {
                 stream
                     .map(Line::Http2)
                     .ok_or_else(|| self.connector.failed(Step::Closed))
-            }
+            }),
         }
     }
 
     /// Begins the attempt that everyone waits for. It is a task of its own: whoever waits may stop waiting.
-    fn begin(self: &Arc<Lines>) -> Shared<BoxFuture<'static, Result<Learned, Unreachable>>> {
+    fn begin(self: &Arc<Lines>, attempt: AttemptGuard<State, Result<Learned, Unreachable>>) {
         let lines = Arc::clone(self);
-        let attempt = tokio::spawn(async move {
+        tokio::spawn(async move {
             let connected = lines.connector.connect(Offer::Any).await;
-            let mut state = lines.state.lock();
-            state.connecting = None;
-            Ok(match connected? {
-                Connected::Http2(connection) => {
-                    state.shared.push(Arc::clone(&connection));
-                    Learned::Http2(connection)
-                }
-                Connected::Http1(sender) => {
-                    state.separate = true;
-                    lines.idle.put(sender);
-                    Learned::Http1
-                }
-            })
+            attempt.finish(|state| {
+                Ok(match connected? {
+                    Connected::Http2(connection) => {
+                        state.shared.push(Arc::clone(&connection));
+                        Learned::Http2(connection)
+                    }
+                    Connected::Http1(sender) => {
+                        state.separate = true;
+                        lines.idle.put(sender);
+                        Learned::Http1
+                    }
+                })
+            });
         });
-        let failed = self.connector.failed(Step::Tcp);
-        async move { attempt.await.unwrap_or_else(|ended| Err(failed.because(ended))) }
-            .boxed()
-            .shared()
     }
 
     fn retire(&self, closed: &Arc<http2::Connection>) {
-        let mut state = self.state.lock();
-        state.shared.retain(|connection| !Arc::ptr_eq(connection, closed));
+        let is_other = |connection: &Arc<http2::Connection>| !Arc::ptr_eq(connection, closed);
+        self.state.with(|state| state.shared.retain(is_other));
     }
 }
 
 impl State {
+    fn route(&mut self) -> Option<Route> {
+        match self.stream() {
+            Some(stream) => Some(Route::Shared(stream)),
+            None => self.separate.then_some(Route::Separate),
+        }
+    }
+
     /// A place on a connection that is there.
     fn stream(&mut self) -> Option<http2::Stream> {
         self.shared.retain(|connection| connection.is_open());

@@ -109,6 +109,51 @@ fn closing_wakes_both_who_wait() {
     assert_eq!(queue.len(), FULL);
 }
 
+/// Several namespaces push into one queue.
+#[test]
+fn closing_wakes_every_push_that_waits() {
+    let queue = full();
+    let mut pushes = waiting(&queue);
+    queue.close();
+    for push in &mut pushes {
+        push.as_mut()
+            .now_or_never()
+            .expect("no push waits for a closed queue");
+    }
+    assert_eq!(queue.len(), FULL);
+}
+
+#[test]
+fn a_pop_makes_room_for_every_push_that_waits() {
+    let queue = full();
+    let mut pushes = waiting(&queue);
+    queue.pop().now_or_never().unwrap().unwrap();
+    for push in &mut pushes {
+        push.as_mut().now_or_never().expect("there is room");
+    }
+    assert_eq!(queue.len(), pushes.len());
+}
+
+/// A push that is dropped after it was woken does not keep the others waiting.
+#[test]
+fn a_woken_push_that_is_cancelled_wakes_the_next() {
+    let queue = full();
+    let [first, mut second, mut third] = waiting(&queue);
+    queue.pop().now_or_never().unwrap().unwrap();
+    drop(first);
+    second.as_mut().now_or_never().expect("there is room");
+    third.as_mut().now_or_never().expect("there is room");
+}
+
+/// Pushes that wait for room, in this order.
+fn waiting(queue: &DeltaFifo<ConfigMap>) -> [std::pin::Pin<Box<impl Future<Output = ()>>>; 3] {
+    [9_997, 9_998, 9_999].map(|number| {
+        let mut push = Box::pin(queue.push(bookmark(number)));
+        assert!(push.as_mut().now_or_never().is_none());
+        push
+    })
+}
+
 /// The two ends on two threads: a lost wake-up would hang this.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_threads_never_lose_each_other() {

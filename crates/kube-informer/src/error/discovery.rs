@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Chain, Error};
+use super::Error;
 
 #[derive(Debug, Clone)]
 pub(crate) enum DiscoveryProblem {
@@ -33,8 +33,9 @@ impl DiscoveryProblem {
 impl fmt::Display for DiscoveryProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            DiscoveryProblem::NotTold { path, cause } => {
-                write!(f, "asking the server at {path} what it serves: {}", Chain(cause))
+            // The cause is the source.
+            DiscoveryProblem::NotTold { path, .. } => {
+                write!(f, "asking the server at {path} what it serves")
             }
             DiscoveryProblem::Stale(place) => write!(
                 f,

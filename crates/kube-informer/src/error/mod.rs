@@ -17,7 +17,8 @@ pub(crate) use self::words::Chain;
 
 /// What went wrong: while listing or watching, or in a call to this library.
 ///
-/// The text says what happened, to which kind and namespace, and where it helps, what to do. Ask the `is_…` questions
+/// The text says what happened, to which kind and namespace, and where it helps, what to do. `{error}` prints this error alone
+/// and leaves its causes to [`source`](StdError::source); `{error:#}` prints it with all causes. Ask the `is_…` questions
 /// instead of matching text. Errors are cheap to clone, because one error may be told to several listeners.
 ///
 /// ```no_run
@@ -27,7 +28,7 @@ pub(crate) use self::words::Chain;
 ///     for error in error.errors() {
 ///         match error.resource() {
 ///             Some(resource) if error.is_not_served() => eprintln!("{resource} is not installed here"),
-///             _ => eprintln!("{error}"),
+///             _ => eprintln!("{error:#}"),
 ///         }
 ///     }
 /// }
@@ -41,7 +42,7 @@ pub struct Error {
 struct Inner {
     problem: Problem,
     place: Option<(Doing, ResourceName)>,
-    source: Option<Box<dyn StdError + Send + Sync>>,
+    source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
 /// What an informer was doing when an error came up.
@@ -106,6 +107,11 @@ pub(crate) enum Problem {
     UnknownIndex(String),
     NotFound(Key),
     InvalidKey(String),
+    /// A parameter of requests that informers set themselves, and the builder's method that changes it.
+    ReservedParameter {
+        name: String,
+        setting: Option<&'static str>,
+    },
     NotSynced {
         why: NotSynced,
         last: Option<Error>,
@@ -234,7 +240,7 @@ impl Error {
     fn whole(
         problem: Problem,
         place: Option<(Doing, ResourceName)>,
-        source: Option<Box<dyn StdError + Send + Sync>>,
+        source: Option<Arc<dyn StdError + Send + Sync>>,
     ) -> Error {
         Error {
             inner: Arc::new(Inner {
@@ -253,12 +259,12 @@ impl Error {
 
     /// The server cannot be reached.
     pub fn connect(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
-        Error::whole(Problem::Connect, None, Some(source.into()))
+        Error::whole(Problem::Connect, None, Some(source.into().into()))
     }
 
     /// The connection broke; `what` says at what point.
     pub fn transport(what: impl Into<String>, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
-        Error::whole(Problem::Transport(what.into()), None, Some(source.into()))
+        Error::whole(Problem::Transport(what.into()), None, Some(source.into().into()))
     }
 
     /// The server has no streaming lists; it said so in its own words.
@@ -278,7 +284,7 @@ impl Error {
         Error::whole(
             Problem::BadData(shortened(what.into())),
             None,
-            Some(source.into()),
+            Some(source.into().into()),
         )
     }
 
@@ -290,7 +296,7 @@ impl Error {
         what: impl Into<String>,
         source: impl Into<Box<dyn StdError + Send + Sync>>,
     ) -> Error {
-        Error::whole(Problem::NoClient(what.into()), None, Some(source.into()))
+        Error::whole(Problem::NoClient(what.into()), None, Some(source.into().into()))
     }
 
     pub(crate) fn user_code(what: impl Into<String>) -> Error {
@@ -309,11 +315,7 @@ impl Error {
         let place = Some((doing, resource.clone()));
         match Arc::try_unwrap(self.inner) {
             Ok(inner) => Error::whole(inner.problem, place, inner.source),
-            Err(shared) => Error::whole(
-                shared.problem.clone(),
-                place,
-                Some(Box::new(Error { inner: shared })),
-            ),
+            Err(shared) => Error::whole(shared.problem.clone(), place, shared.source.clone()),
         }
     }
 
@@ -487,6 +489,12 @@ impl Error {
         matches!(self.problem(), Problem::UserCode(_))
     }
 
+    /// The parameter of requests is one that informers set themselves.
+    #[must_use]
+    pub fn is_reserved_parameter(&self) -> bool {
+        matches!(self.problem(), Problem::ReservedParameter { .. })
+    }
+
     /// The call must come before the start, or the informer was started already.
     #[must_use]
     pub fn is_already_started(&self) -> bool {
@@ -566,6 +574,8 @@ impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match (&self.inner.source, self.problem()) {
             (Some(source), _) => Some(&**source),
+            // Its only error is displayed in its place.
+            (None, Problem::NotAllSynced { errors, of: 1 }) => errors.first().and_then(StdError::source),
             (None, _) => self.cause().map(|cause| cause as &(dyn StdError + 'static)),
         }
     }

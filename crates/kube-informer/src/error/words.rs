@@ -7,8 +7,12 @@ use std::time::Duration;
 use super::{Absent, Doing, Error, NotChecked, NotReached, NotSynced, Problem, StatusError};
 use crate::kind::ResourceName;
 
+/// `{}` prints this error without its causes, which [`source`](StdError::source) returns; `{:#}` prints them all on one line.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            return write!(f, "{}", Chain(self));
+        }
         self.place(f)?;
         self.words(f)
     }
@@ -75,6 +79,13 @@ impl Error {
                 "an index function cannot add an index, as {name:?}: the cache is being written while it is asked"
             ),
             Problem::UnknownIndex(name) => write!(f, "there is no index named {name:?}"),
+            Problem::ReservedParameter { name, setting } => {
+                write!(f, "invalid parameter {name:?}: informers set it themselves")?;
+                match setting {
+                    Some(setting) => write!(f, "; use {setting}() of the builder instead"),
+                    None => Ok(()),
+                }
+            }
             Problem::NotFound(key) => match resource {
                 Some(resource) => write!(
                     f,
@@ -116,19 +127,26 @@ impl Error {
                     NotSynced::Stopped => f.write_str(" before the informer was stopped")?,
                 }
                 match last {
-                    Some(last) => write!(f, "; the last error was: {}", Chain(last)),
+                    // It is the source.
+                    Some(_) => Ok(()),
                     None => f.write_str("; no error was seen"),
                 }
             }
             Problem::NotAllSynced { errors, of } => {
-                if *of > 1 {
-                    write!(f, "{} of {of} caches did not sync: ", errors.len())?;
+                match &errors[..] {
+                    [only] if *of == 1 => write!(f, "{only}"),
+                    // It is the source.
+                    [_] => write!(f, "1 of {of} caches did not sync"),
+                    // An error has one source at most, so these are all told here.
+                    several => {
+                        write!(f, "{} of {of} caches did not sync", several.len())?;
+                        for (at, error) in several.iter().enumerate() {
+                            let separator = if at == 0 { ": " } else { "; and " };
+                            write!(f, "{separator}{}", Chain(error))?;
+                        }
+                        Ok(())
+                    }
                 }
-                for (at, error) in errors.iter().enumerate() {
-                    let separator = if at == 0 { "" } else { "; and " };
-                    write!(f, "{separator}{error}")?;
-                }
-                Ok(())
             }
             Problem::NothingStarted => {
                 f.write_str("no informer of the factory was started; call start() before waiting")
@@ -260,13 +278,6 @@ pub(crate) struct Chain<'a>(pub(crate) &'a Error);
 impl fmt::Display for Chain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)?;
-        let tells_its_cause = matches!(
-            self.0.problem(),
-            Problem::NotSynced { .. } | Problem::NotAllSynced { .. } | Problem::Discovery(_)
-        );
-        if tells_its_cause {
-            return Ok(());
-        }
         let mut next = StdError::source(self.0);
         while let Some(source) = next {
             write!(f, ": {source}")?;
@@ -286,27 +297,4 @@ impl fmt::Display for Seconds {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Chain, Error, NotSynced, Problem};
-
-    #[test]
-    fn a_chain_says_nothing_twice() {
-        let cause = Error::connect("refused");
-        let alone = Error::new(Problem::NotSynced {
-            why: NotSynced::Stopped,
-            last: Some(cause),
-        });
-        let one_of_many = Error::new(Problem::NotAllSynced {
-            errors: vec![alone.clone()],
-            of: 40,
-        });
-        for error in [alone, one_of_many] {
-            let said = Chain(&error).to_string();
-            assert_eq!(
-                said.matches("cannot reach the server: refused").count(),
-                1,
-                "{said}"
-            );
-        }
-    }
-}
+mod tests;

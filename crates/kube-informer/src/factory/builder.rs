@@ -18,7 +18,7 @@ use crate::informer::{Checking, InformerBuilder};
 use crate::kind::Kind;
 use crate::reflector::Backoff;
 use crate::reflector::machine::Settings;
-use crate::wire::{Limits, WireFormat};
+use crate::wire::{Limits, WireFormat, check_parameter};
 
 /// Everything that can be chosen about a factory. Made by [`SharedInformerFactory::builder`].
 ///
@@ -34,7 +34,7 @@ use crate::wire::{Limits, WireFormat};
 ///     .name("shop-operator")
 ///     .namespaces(["shop", "bank"])
 ///     .resync(Duration::from_secs(600))
-///     .watch_error_handler(|error| eprintln!("{error}"))
+///     .watch_error_handler(|error| eprintln!("{error:#}"))
 ///     .kind::<Pod>(|pods| pods.labels("app=web").form(Form::Packed))
 ///     .build();
 /// # }
@@ -102,21 +102,30 @@ impl FactoryBuilder {
     /// Only the objects whose labels fit, as the server sees them.
     #[doc(alias = "WithTweakListOptions")]
     pub fn labels(self, selector: impl fmt::Display) -> Self {
-        self.parameter("labelSelector", selector.to_string())
+        self.set_parameter("labelSelector".to_owned(), selector.to_string())
     }
 
     /// Only the objects whose fields fit. Few fields can be selected by for every kind: `metadata.name` and
     /// `metadata.namespace`.
     #[doc(alias = "WithTweakListOptions")]
     pub fn fields(self, selector: impl Into<String>) -> Self {
-        self.parameter("fieldSelector", selector)
+        self.set_parameter("fieldSelector".to_owned(), selector.into())
     }
 
-    /// Any other parameter of list and watch requests: client-go's tweak of list options. Of several with one name the
-    /// last counts.
+    /// Sets any other parameter of list and watch requests: client-go's tweak of list options; see
+    /// [`InformerBuilder::parameter`].
+    ///
+    /// # Errors
+    /// If the parameter is one that informers set themselves.
     #[doc(alias = "WithTweakListOptions")]
-    pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.plan.parameters.push((name.into(), value.into()));
+    pub fn parameter(self, name: impl Into<String>, value: impl Into<String>) -> Result<Self, Error> {
+        let name = name.into();
+        check_parameter(&name)?;
+        Ok(self.set_parameter(name, value.into()))
+    }
+
+    fn set_parameter(mut self, name: String, value: String) -> Self {
+        self.plan.parameters.push((name, value));
         self
     }
 
@@ -270,7 +279,7 @@ impl Plan {
             .checking(self.checking)
             .limits(self.limits);
         for (name, value) in &self.parameters {
-            builder = builder.parameter(name, value);
+            builder = builder.set_parameter(name.clone(), value.clone());
         }
         if self.keep_managed_fields {
             builder = builder.keep_managed_fields();

@@ -186,7 +186,7 @@ pub(super) fn decompress(compressed: &[u8], length: usize, dictionary: Option<&D
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
 
@@ -224,7 +224,8 @@ mod tests {
             assert!(read.len() >= FEWEST_SAMPLES, "{of}");
             assert!(bytes <= LARGEST_SAMPLES + 2 * length * FEWEST_SAMPLES, "{of}");
             assert!(bytes >= SAMPLES.min(count * length / 50 * 50) * 3 / 4, "{of}");
-            assert!(*read.last_key_value().unwrap().0 >= count * 7 / 8, "{of}");
+            let late = read.range(count * 3 / 4..).count();
+            assert!(8 * late >= read.len(), "{of}, {late} of the last quarter");
             let trained = trained.unwrap();
             assert!(
                 trained.text.len() <= (bytes / 8).max(4 << 10),
@@ -234,13 +235,38 @@ mod tests {
     }
 
     #[test]
+    fn one_long_object_does_not_decide_how_many_are_read() {
+        let text = unlike_any(&mut fastrand::Rng::with_seed(1));
+        let read = RefCell::new(BTreeSet::new());
+        let trained = Dictionary::train(
+            1_000,
+            || 0..1_000_usize,
+            |number| {
+                read.borrow_mut().insert(number);
+                match number {
+                    0 => text.repeat(25),
+                    _ => text[number..][..200].to_vec(),
+                }
+            },
+        );
+        assert!(trained.is_some());
+        assert_eq!(read.into_inner().len(), 1_000, "together they are not much");
+    }
+
+    /// Texts that have much in common, and a dictionary trained with them.
+    fn alike(common: &[u8]) -> (Vec<Vec<u8>>, Arc<Dictionary>) {
+        let alike: Vec<Vec<u8>> = (0..100)
+            .map(|number| [format!("number {number}, ").as_bytes(), common].concat())
+            .collect();
+        let dictionary = Dictionary::train(100, || alike.iter(), |text| &**text).unwrap();
+        (alike, dictionary)
+    }
+
+    #[test]
     fn texts_that_are_alike_and_those_that_are_not_become_small_in_turns() {
         let mut random = fastrand::Rng::with_seed(1);
         let common = unlike_any(&mut random);
-        let alike: Vec<Vec<u8>> = (0..100)
-            .map(|number| [format!("number {number}, ").as_bytes(), &common].concat())
-            .collect();
-        let dictionary = Dictionary::train(100, || alike.iter(), |text| &**text).unwrap();
+        let (alike, dictionary) = alike(&common);
         for dictionary in [Some(&*dictionary), None] {
             let mut compressor = Compressor::new(dictionary).unwrap();
             for text in &alike {
@@ -249,6 +275,33 @@ mod tests {
                 let left = left(&mut compressor, text, dictionary);
                 assert!(dictionary.is_none() || left < 100, "{left} bytes are left");
             }
+        }
+    }
+
+    #[test]
+    fn literals_are_coded_only_where_much_is_left() {
+        let mut random = fastrand::Rng::with_seed(1);
+        let common = unlike_any(&mut random);
+        let (_alike, dictionary) = alike(&common);
+        let mut compressor = Compressor::new(Some(&dictionary)).unwrap();
+        let unlike = unlike_any(&mut random);
+        let digits: Vec<u8> = (0..900).map(|_| b'0' + random.u8(..16)).collect();
+        for (text, literals) in [
+            ([&*digits, &common].concat(), ParamSwitch::Disable),
+            (unlike.clone(), ParamSwitch::Auto),
+        ] {
+            let compressed = compressor.compress(&text).unwrap().to_vec();
+            let mut with = |literals| {
+                compressor.compress_with(literals, &text).unwrap();
+                compressor.out.clone()
+            };
+            assert_ne!(with(ParamSwitch::Disable), with(ParamSwitch::Auto));
+            assert!(
+                compressed == with(literals),
+                "{} of {} bytes",
+                compressed.len(),
+                text.len()
+            );
         }
     }
 }

@@ -120,3 +120,118 @@ impl<K> Decoded<K> {
         self.recent.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Adds an object whose address is its value.
+    fn add(decoded: &mut Decoded<usize>, value: usize) -> (Arc<usize>, Number, LetGo<usize>) {
+        let object = Arc::new(value);
+        let (number, let_go) = decoded.add(value, &object);
+        (object, number, let_go)
+    }
+
+    #[test]
+    fn few_objects_are_kept_and_the_oldest_is_let_go_first() {
+        let mut decoded = Decoded::new();
+        for value in 0..10 {
+            let (_, _, let_go) = add(&mut decoded, value);
+            let expected = value.checked_sub(FEW as usize);
+            assert_eq!(
+                let_go.map(|object| object.map(|object| *object)),
+                [expected, None]
+            );
+        }
+        assert_eq!((decoded.recent(), decoded.len()), (2, 2));
+    }
+
+    #[test]
+    fn an_object_is_found_while_it_is_held() {
+        let mut decoded = Decoded::new();
+        let (held, first, _) = add(&mut decoded, 100);
+        for value in 0..5 {
+            add(&mut decoded, value);
+        }
+        assert!(Arc::ptr_eq(&decoded.find(100, first).unwrap(), &held));
+        decoded.remove(100);
+        assert_eq!(decoded.find(100, first), None);
+        assert_eq!(decoded.find(0, first), None, "it was let go");
+    }
+
+    #[test]
+    fn letting_go_keeps_the_note_of_another_object_with_the_same_address() {
+        let mut decoded = Decoded::new();
+        decoded.add(7, &Arc::new(1));
+        let (number, _) = decoded.add(7, &Arc::new(2));
+        decoded.add(8, &Arc::new(3));
+        assert_eq!(decoded.find(7, number).as_deref(), Some(&2));
+    }
+
+    #[test]
+    fn an_object_that_is_wanted_late_makes_room_for_a_while() {
+        let mut decoded = Decoded::new();
+        let (_, first, _) = add(&mut decoded, 0);
+        add(&mut decoded, 1);
+        decoded.find(0, first);
+        add(&mut decoded, 2);
+        assert_eq!(decoded.recent(), 2, "two objects ago is not late");
+        decoded.find(0, first);
+        for value in 3..=1_026 {
+            let (_, number, _) = add(&mut decoded, value);
+            // Neither of these is late, so they do not make the while longer.
+            decoded.find(value, number);
+            decoded.find(value - 1, NonZeroU32::new(number.get() - 1).unwrap());
+            assert_eq!(decoded.recent(), 3, "{value}");
+        }
+        add(&mut decoded, 1_027);
+        assert_eq!(decoded.recent(), 2, "1,024 objects later");
+    }
+
+    #[test]
+    fn an_object_that_is_wanted_too_late_makes_no_room() {
+        for (ago, room) in [(MANY, MANY), (MANY + 1, FEW)] {
+            let mut decoded = Decoded::new();
+            let (_, first, _) = add(&mut decoded, 0);
+            for value in 1..ago {
+                add(&mut decoded, value as usize);
+            }
+            decoded.find(0, first);
+            for value in 1_000..1_200 {
+                add(&mut decoded, value);
+            }
+            assert_eq!(decoded.recent(), room as usize, "{ago} objects ago");
+        }
+    }
+
+    #[test]
+    fn recent_objects_are_forgotten_with_the_room_they_had() {
+        let mut decoded = Decoded::new();
+        let (_, first, _) = add(&mut decoded, 0);
+        for value in 1..10 {
+            add(&mut decoded, value);
+        }
+        decoded.find(0, first);
+        for value in 10..20 {
+            add(&mut decoded, value);
+        }
+        let forgotten: Vec<usize> = decoded.forget_recent().into_iter().map(|(at, _)| at).collect();
+        assert_eq!(forgotten, (10..20).collect::<Vec<_>>());
+        for value in 20..30 {
+            add(&mut decoded, value);
+        }
+        assert_eq!(decoded.recent(), 2);
+    }
+
+    #[test]
+    fn dead_notes_are_swept_when_they_are_as_many_as_the_living() {
+        let mut decoded = Decoded::new();
+        let mut held: Vec<_> = (0..64).map(|value| add(&mut decoded, value).0).collect();
+        // All but the two that are recent anyway.
+        held.drain(..62);
+        held.extend((64..127).map(|value| add(&mut decoded, value).0));
+        assert_eq!(decoded.len(), 127);
+        held.push(add(&mut decoded, 127).0);
+        assert_eq!(decoded.len(), held.len());
+    }
+}

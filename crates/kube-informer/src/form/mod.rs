@@ -14,15 +14,12 @@ mod tests;
 
 use std::sync::Arc;
 
-use kube_wire::selector::Selector;
-
 pub(crate) use self::packed::Packed;
 pub(crate) use self::packer::Packer;
-pub(crate) use self::packing::{Packing, Place};
+pub(crate) use self::packing::{Packing, Place, TransformedMetadata};
 
 use crate::error::Error;
 use crate::key::Key;
-use crate::uid::Uid;
 
 /// What the cache keeps of the objects of a kind. Listers, indexes, handlers and snapshots are the same for both.
 ///
@@ -49,7 +46,8 @@ pub enum Form {
     /// ten microseconds for a pod; what someone still holds, and what was read last, is not decoded again. Key, version,
     /// uid and labels are read without decoding.
     ///
-    /// A transform is applied whenever an object is decoded, so it must do the same each time.
+    /// A transform is applied whenever an object is decoded, so it must do the same each time. Questions about metadata that it
+    /// changes, such as [`Object::label`](crate::Object::label), decode the object.
     Packed,
 }
 
@@ -83,39 +81,6 @@ impl<K> Value<K> {
         match self {
             Value::Typed(object) => Ok(Arc::clone(object)),
             Value::Packed(packed) => packed.try_object(key),
-        }
-    }
-}
-
-impl<K: kube::Resource> Value<K> {
-    /// Whether the object's labels fit.
-    pub(crate) fn matches(&self, selector: &Selector) -> bool {
-        selector.is_everything()
-            || match self {
-                Value::Typed(object) => selector.matches(&object.meta().labels),
-                Value::Packed(packed) => packed.matches(selector),
-            }
-    }
-
-    /// Whether both are states of one object, not of two that had the same name one after the other. Where one of them
-    /// does not say who it is, they are taken for one.
-    pub(crate) fn is_same_object(&self, other: &Value<K>) -> bool {
-        if let (Value::Typed(a), Value::Typed(b)) = (self, other) {
-            return match (&a.meta().uid, &b.meta().uid) {
-                (Some(a), Some(b)) => a == b,
-                _ => true,
-            };
-        }
-        match (self.is_who(), other.is_who()) {
-            (Some(a), Some(b)) => a == b,
-            _ => true,
-        }
-    }
-
-    pub(crate) fn is_who(&self) -> Option<Uid> {
-        match self {
-            Value::Typed(object) => Uid::of(object.meta().uid.as_deref().unwrap_or_default()),
-            Value::Packed(packed) => packed.is_who(),
         }
     }
 }

@@ -12,17 +12,16 @@ use serde::de::DeserializeOwned;
 
 use super::compress::{Compressor, Dictionary, Text, decompress};
 use super::decoded::Number;
-use super::packing::Packing;
+use super::packing::{Packing, TransformedMetadata};
 use crate::error::{Chain, Error};
 use crate::key::Key;
-use crate::uid::Uid;
 use crate::wire::Format;
 
 /// An object as its bytes, which have been found to be a `K`.
 pub(crate) struct Packed<K> {
     packing: Arc<Packing<K>>,
     format: Format,
-    uid: Option<Uid>,
+    transformed: TransformedMetadata,
     /// If it was ever decoded, so that there may be a note of it, the number of that; else zero.
     decoded: AtomicU32,
     /// It has been at rest since the packer came by last.
@@ -97,7 +96,12 @@ const SMALLEST: usize = 256;
 
 impl<K> Packed<K> {
     /// An object of which it is known that `packing` can make a `K`.
-    pub(super) fn new(packing: Arc<Packing<K>>, format: Format, uid: Option<Uid>, plain: Bytes) -> Packed<K> {
+    pub(super) fn new(
+        packing: Arc<Packing<K>>,
+        format: Format,
+        transformed: TransformedMetadata,
+        plain: Bytes,
+    ) -> Packed<K> {
         packing.bytes.fetch_add(plain.len(), Ordering::Relaxed);
         let body = if plain.len() < SMALLEST {
             Body::Kept(plain.as_ref().into())
@@ -108,7 +112,7 @@ impl<K> Packed<K> {
         Packed {
             packing,
             format,
-            uid,
+            transformed,
             decoded: AtomicU32::new(0),
             at_rest: AtomicBool::new(false),
             body: Mutex::new(body),
@@ -157,13 +161,12 @@ impl<K> Packed<K> {
         std::ptr::from_ref(self).addr()
     }
 
-    pub(super) fn is_who(&self) -> Option<Uid> {
-        self.uid
+    /// Which metadata must be read from the object itself: what follows answers from the bytes.
+    pub(crate) fn transformed(&self) -> TransformedMetadata {
+        self.transformed
     }
 
-    // It was known to be good before it came here, so its metadata can be read.
-
-    pub(super) fn matches(&self, selector: &Selector) -> bool {
+    pub(crate) fn matches(&self, selector: &Selector) -> bool {
         let body = self.body.lock();
         self.format.matches(body.outline(), selector).unwrap_or(false)
     }

@@ -1,6 +1,7 @@
 //! Compresses what is at rest, beside everything else.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -125,15 +126,18 @@ impl<K: Kind> Packer<K> {
         (Some(trained), true)
     }
 
-    /// Notes how well the dictionary does; one that does much worse than at first is forgotten.
-    fn note(&self, percent: usize) {
+    /// Notes how well the dictionary does; one that does much worse than at first is given up.
+    pub(super) fn note(&self, percent: usize) {
         let mut current = self.packing.dictionary.lock();
         let Some(trained) = &mut *current else {
             return;
         };
         match trained.percent {
-            None => trained.percent = Some(percent),
-            Some(first) if percent * 100 > first.max(1) * WORSE => *current = None,
+            None => trained.percent = Some(percent.max(self.packing.retrained_at.load(Ordering::Relaxed))),
+            Some(first) if percent * 100 > first.max(1) * WORSE => {
+                self.packing.retrained_at.store(percent, Ordering::Relaxed);
+                *current = None;
+            }
             Some(_) => {}
         }
     }

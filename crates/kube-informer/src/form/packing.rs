@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::{Bytes, BytesMut};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_wire::Skip;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -16,7 +17,6 @@ use crate::factory::groups::is_kubernetes_own;
 use crate::key::Key;
 use crate::kind::{Kind, ResourceName, complete};
 use crate::transform::Transform;
-use crate::uid::Uid;
 use crate::wire::{Encoded, Format};
 
 /// What all packed objects of one cache share.
@@ -30,6 +30,9 @@ pub(crate) struct Packing<K> {
     transform: OnceLock<Option<Transform<K>>>,
     pub(super) decoded: Mutex<Decoded<K>>,
     pub(super) dictionary: Mutex<Option<Trained>>,
+    /// The percentage at which the last dictionary was given up. A new one is not given up before it is worse than that: objects
+    /// that change often may compress worse than the others with any dictionary.
+    pub(super) retrained_at: AtomicUsize,
     /// How many objects are still to be compressed.
     pub(super) plain: AtomicUsize,
     /// How many bytes all objects have.
@@ -46,6 +49,27 @@ struct Desk {
     pruned: Vec<u8>,
     /// What is left of the block.
     block: BytesMut,
+}
+
+/// Which metadata of an object a transform changed: its bytes do not answer questions about that.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TransformedMetadata {
+    pub(crate) labels: bool,
+    pub(crate) annotations: bool,
+    /// The uid, owners and the deletion timestamp.
+    pub(crate) identity: bool,
+}
+
+impl TransformedMetadata {
+    fn between(before: &ObjectMeta, after: &ObjectMeta) -> TransformedMetadata {
+        TransformedMetadata {
+            labels: before.labels != after.labels,
+            annotations: before.annotations != after.annotations,
+            identity: before.uid != after.uid
+                || before.owner_references != after.owner_references
+                || before.deletion_timestamp != after.deletion_timestamp,
+        }
+    }
 }
 
 /// How much memory stays for the next object to be pruned.
@@ -87,6 +111,7 @@ impl<K> Packing<K> {
             transform: OnceLock::new(),
             decoded: Mutex::new(Decoded::new()),
             dictionary: Mutex::new(None),
+            retrained_at: AtomicUsize::new(0),
             plain: AtomicUsize::new(0),
             bytes: AtomicUsize::new(0),
             listed: Notify::new(),
@@ -105,20 +130,29 @@ impl<K> Packing<K> {
         self: &Arc<Self>,
         key: &Key,
         encoded: &Encoded,
-        uid: Option<Uid>,
         skip: &Skip,
         place: Place,
-    ) -> Result<Arc<Packed<K>>, Error> {
+    ) -> Result<Arc<Packed<K>>, Error>
+    where
+        K: Kind,
+    {
         let pruned = Encoded {
             format: encoded.format,
             bytes: self.prune(encoded, skip, place)?,
         };
+        let mut transformed = TransformedMetadata::default();
         let object = if self.is_surely_good(&pruned) {
             None
         } else {
-            Some(self.read(key, pruned.format, &pruned.bytes)?)
+            let mut object = self.decode(key, pruned.format, &pruned.bytes)?;
+            if let Some(transform) = self.transform() {
+                let before = object.meta().clone();
+                transform.apply(key, &mut object)?;
+                transformed = TransformedMetadata::between(&before, object.meta());
+            }
+            Some(object)
         };
-        let packed = Packed::new(Arc::clone(self), pruned.format, uid, pruned.bytes);
+        let packed = Packed::new(Arc::clone(self), pruned.format, transformed, pruned.bytes);
         let packed = Arc::new(packed);
         if let (Place::Alone, Some(object)) = (place, object) {
             packed.hold(Arc::new(object));
@@ -132,9 +166,7 @@ impl<K> Packing<K> {
         let Format::Protobuf(schema) = pruned.format else {
             return false;
         };
-        self.takes_what_is_good
-            && !matches!(self.transform.get(), Some(Some(_)))
-            && schema.check(&pruned.bytes).is_ok()
+        self.takes_what_is_good && self.transform().is_none() && schema.check(&pruned.bytes).is_ok()
     }
 
     /// Lets go of what was decoded last, when nothing has happened for a while.
@@ -145,12 +177,21 @@ impl<K> Packing<K> {
 
     /// Decodes and transforms an object.
     pub(super) fn read(&self, key: &Key, format: Format, plain: &[u8]) -> Result<K, Error> {
-        let mut object = (self.decode)(format, plain, key, &Skip::nothing())?;
-        (self.complete)(&mut object, &self.resource);
-        if let Some(Some(transform)) = self.transform.get() {
+        let mut object = self.decode(key, format, plain)?;
+        if let Some(transform) = self.transform() {
             transform.apply(key, &mut object)?;
         }
         Ok(object)
+    }
+
+    fn decode(&self, key: &Key, format: Format, plain: &[u8]) -> Result<K, Error> {
+        let mut object = (self.decode)(format, plain, key, &Skip::nothing())?;
+        (self.complete)(&mut object, &self.resource);
+        Ok(object)
+    }
+
+    fn transform(&self) -> Option<&Transform<K>> {
+        self.transform.get()?.as_ref()
     }
 
     /// The bytes of an object without what is left out, in a place that is not larger.

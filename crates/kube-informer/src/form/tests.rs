@@ -4,18 +4,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube_wire::Skip;
 use kube_wire::selector::Selector;
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
 use super::decoded::{FEW, MANY};
+use super::packing::Trained;
 use super::{Packed, Packer, Packing, Place, Value};
 use crate::delta_fifo::{Delta, Listed, Replaced, Scope};
 use crate::key::Key;
 use crate::kind::ResourceName;
 use crate::object::{Object, Unplaced};
-use crate::store::{Scopes, Seed, Store, Writer};
+use crate::store::{Lister, Scopes, Seed, Store, Writer};
 use crate::transform::Transform;
 use crate::uid::Uid;
 use crate::version::Version;
@@ -67,9 +69,8 @@ impl Cache {
             format: Format::Json,
             bytes: serde_json::to_vec(&json).unwrap().into(),
         };
-        let uid = Uid::of(json["metadata"]["uid"].as_str().unwrap());
         self.packing
-            .pack(&key(number), &encoded, uid, &Skip::managed_fields(), place)
+            .pack(&key(number), &encoded, &Skip::managed_fields(), place)
             .unwrap()
     }
 
@@ -78,6 +79,7 @@ impl Cache {
         Unplaced {
             hash: Seed::new(1).key(&key),
             version: Version::from(number as u64 + 1),
+            uid: Uid::of(config_map(number)["metadata"]["uid"].as_str().unwrap()),
             value: Value::Packed(self.packed(number, place)),
             key,
         }
@@ -393,6 +395,88 @@ fn a_dictionary_that_does_much_worse_than_at_first_is_made_anew() {
     assert_eq!(*cache.get(7), expected(7));
 }
 
+/// Objects that change often may compress worse than the others, whatever the dictionary.
+#[test]
+fn changed_objects_that_compress_badly_bring_one_new_dictionary() {
+    let mut cache = Cache::new();
+    cache.list(400);
+    cache.round(true);
+    let trained = |percent| Trained {
+        percent,
+        ..cache.packing.dictionary.lock().clone().expect("it was trained")
+    };
+    let (first, second) = (trained(Some(40)), trained(None));
+    *cache.packing.dictionary.lock() = Some(first);
+    cache.packer.note(70);
+    assert!(cache.packing.dictionary.lock().is_none(), "it is given up");
+    *cache.packing.dictionary.lock() = Some(second);
+    // All objects together, then the same that compressed badly before.
+    for percent in [42, 70, 71, 70] {
+        cache.packer.note(percent);
+        assert!(cache.packing.dictionary.lock().is_some(), "the second one stays");
+    }
+    cache.packer.note(107);
+    assert!(
+        cache.packing.dictionary.lock().is_none(),
+        "it became much worse again"
+    );
+}
+
+/// Both formats answer from the transformed object.
+#[test]
+fn metadata_that_a_transform_changes_is_read_from_the_transformed_object() {
+    let mut cache = Cache::with(|map, _| {
+        let meta = &mut map.metadata;
+        meta.labels
+            .get_or_insert_default()
+            .insert("app".to_owned(), "changed".to_owned());
+        meta.annotations = None;
+        meta.uid = None;
+        meta.owner_references = Some(vec![OwnerReference {
+            name: "owner".to_owned(),
+            ..OwnerReference::default()
+        }]);
+        meta.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
+        Ok(())
+    });
+    cache.list(50);
+    let selector: Selector = "app=changed".parse().unwrap();
+    for compressed in [false, true] {
+        if compressed {
+            cache.round(true);
+        }
+        let map = cache.get(3);
+        assert!(map.matches(&selector));
+        assert_eq!(map.label("app").as_deref(), Some("changed"));
+        assert_eq!(map.label("tier").as_deref(), Some("backend"));
+        assert_eq!(map.annotation("example.org/checksum"), None);
+        assert_eq!(map.uid(), None);
+        assert_eq!(map.owner_references()[0].name, "owner");
+        assert!(map.is_terminating());
+        assert_eq!(Lister::new(Arc::clone(&cache.store)).list(&selector).len(), 50);
+    }
+}
+
+#[test]
+fn metadata_that_a_transform_leaves_alone_is_read_without_decoding() {
+    let mut cache = Cache::with(|map, _| {
+        map.data = None;
+        map.metadata.annotations = None;
+        Ok(())
+    });
+    cache.list(50);
+    cache.round(true);
+    let decoded = cache.decoded();
+    let selector: Selector = "app=app-3".parse().unwrap();
+    let map = cache.get(3);
+    assert!(map.matches(&selector) && !map.is_terminating());
+    assert_eq!(map.label("app").as_deref(), Some("app-3"));
+    assert!(map.uid().is_some() && map.owner_references().is_empty());
+    assert_eq!(cache.decoded(), decoded);
+    assert_eq!(map.annotation("example.org/checksum"), None);
+    assert_eq!(cache.decoded(), decoded + 1);
+}
+
 #[test]
 fn what_does_not_become_smaller_stays_as_it_is() {
     let cache = Cache::new();
@@ -406,7 +490,7 @@ fn what_does_not_become_smaller_stays_as_it_is() {
     };
     let packed = cache
         .packing
-        .pack(&key(1), &encoded, None, &Skip::nothing(), Place::Block)
+        .pack(&key(1), &encoded, &Skip::nothing(), Place::Block)
         .unwrap();
     let size = packed.size();
     let mut compressor = super::compress::Compressor::new(None).unwrap();
@@ -431,7 +515,7 @@ fn bytes_that_are_no_object_of_the_kind_are_refused_with_their_name() {
     };
     let error = cache
         .packing
-        .pack(&key(1), &encoded, None, &Skip::nothing(), Place::Block)
+        .pack(&key(1), &encoded, &Skip::nothing(), Place::Block)
         .err()
         .expect("it is no config map");
     assert!(error.is_bad_data());

@@ -24,7 +24,7 @@ use crate::processor::Processor;
 use crate::reflector::Backoff;
 use crate::reflector::machine::Settings;
 use crate::store::{IndexValue, Scopes, Seed, Store, Writer};
-use crate::wire::{ApiListWatch, Limits, ListWatch, WireFormat};
+use crate::wire::{ApiListWatch, Limits, ListWatch, WireFormat, check_parameter};
 
 /// Everything that can be chosen about an informer. Made by [`SharedInformer::builder`].
 ///
@@ -157,21 +157,33 @@ impl<K: Kind> InformerBuilder<K> {
     /// Only the objects whose labels fit, as the server sees them.
     #[must_use]
     pub fn labels(self, selector: impl fmt::Display) -> Self {
-        self.parameter("labelSelector", selector.to_string())
+        self.set_parameter("labelSelector".to_owned(), selector.to_string())
     }
 
     /// Only the objects whose fields fit, as in `spec.nodeName=node-1`.
     #[must_use]
     pub fn fields(self, selector: impl Into<String>) -> Self {
-        self.parameter("fieldSelector", selector)
+        self.set_parameter("fieldSelector".to_owned(), selector.into())
     }
 
-    /// Any other parameter of list and watch requests. Of several with one name the last counts.
-    #[must_use]
-    pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+    /// Sets any other parameter of list and watch requests. Of several with one name the last counts. `labelSelector` and
+    /// `fieldSelector` are what [`labels`](Self::labels) and [`fields`](Self::fields) set.
+    ///
+    /// # Errors
+    /// If the parameter is one that informers set themselves. For `limit` use [`page_size`](Self::page_size), for
+    /// `timeoutSeconds` [`watch_timeout`](Self::watch_timeout), for `sendInitialEvents`
+    /// [`streaming_list`](Self::streaming_list); `resourceVersion`, `resourceVersionMatch`, `continue`, `watch` and
+    /// `allowWatchBookmarks` cannot be chosen.
+    pub fn parameter(self, name: impl Into<String>, value: impl Into<String>) -> Result<Self, Error> {
         let name = name.into();
+        check_parameter(&name)?;
+        Ok(self.set_parameter(name, value.into()))
+    }
+
+    /// Sets a parameter that was checked before.
+    pub(crate) fn set_parameter(mut self, name: String, value: String) -> Self {
         self.parameters.retain(|(other, _)| *other != name);
-        self.parameters.push((name, value.into()));
+        self.parameters.push((name, value));
         self
     }
 
@@ -260,8 +272,8 @@ impl<K: Kind> InformerBuilder<K> {
     ///     .check_consistency(Duration::from_secs(3_600))
     ///     .relist_if_inconsistent()
     ///     .watch_error_handler(|error| match error.consistency() {
-    ///         Some(found) => eprintln!("{error}: {:?}", found.missing.keys()),
-    ///         None => eprintln!("{error}"),
+    ///         Some(found) => eprintln!("{error:#}: {:?}", found.missing.keys()),
+    ///         None => eprintln!("{error:#}"),
     ///     })
     ///     .build();
     /// # }
@@ -464,7 +476,7 @@ impl<K: Kind> InformerBuilder<K> {
                     .wire_format(self.wire_format)
                     .largest_object(self.limits.object)
                     .largest_list(self.limits.list)
-                    .parameters(self.parameters.iter().cloned());
+                    .set_parameters(self.parameters.iter().cloned());
                 namespaces
                     .map(|at| {
                         named(

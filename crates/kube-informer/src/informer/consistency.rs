@@ -289,11 +289,7 @@ impl<K: Kind> Comparison<'_, K> {
             return;
         };
         self.listed.insert(entry.key());
-        let is_another = match (entry.value().is_who(), item.uid()) {
-            (Some(cached), Some(listed)) => cached != listed,
-            _ => false,
-        };
-        if is_another || entry.version() != item.version() {
+        if !entry.is_same_object(item.uid()) || entry.version() != item.version() {
             self.found.different.add(item.key());
         }
     }

@@ -1,6 +1,5 @@
 //! Makes items ready for the store, and takes errors.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -15,10 +14,11 @@ use crate::key::Key;
 use crate::kind::{Kind, ResourceName, complete};
 use crate::measure::Measures;
 use crate::object::Unplaced;
-use crate::panics;
+use crate::panics::caught;
 use crate::reflector::driver::{self, Note, Requested};
 use crate::store::{Seed, Store};
 use crate::transform::Transform;
+use crate::version::Version;
 use crate::wire::{Body, Item};
 
 /// What users hook in before the start.
@@ -93,12 +93,9 @@ impl<K: Kind> Intake<K> {
         let Some(handler) = handler else {
             return log(error);
         };
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| handler(error))) {
+        if let Err(panic) = caught(|| handler(error)) {
             log(error);
-            tracing::error!(
-                panic = panics::message(&*panic),
-                "the watch-error handler panicked"
-            );
+            tracing::error!(panic, "the watch-error handler panicked");
         }
     }
 
@@ -152,11 +149,12 @@ impl<K: Kind> Intake<K> {
     }
 
     fn made_ready(&self, item: Item<K>, place: Place) -> Result<Unplaced<K>, Error> {
+        let uid = item.uid();
         let (key, version, body) = item.into_body();
         let value = match (body, &self.packing) {
-            (Body::Encoded { encoded, uid }, Some(packing)) => packing
-                .pack(&key, &encoded, uid, &self.skip, place)
-                .map(Value::Packed),
+            (Body::Encoded { encoded, .. }, Some(packing)) => {
+                packing.pack(&key, &encoded, &self.skip, place).map(Value::Packed)
+            }
             (Body::Encoded { encoded, .. }, None) => {
                 encoded.decode(&key, &self.skip).and_then(|mut object| {
                     complete(&mut object, self.store.resource());
@@ -184,6 +182,7 @@ impl<K: Kind> Intake<K> {
             hash: self.seed.key(&key),
             key,
             version,
+            uid,
             value,
         })
     }
@@ -201,7 +200,7 @@ impl<K: Kind> Intake<K> {
 impl<K: Kind> driver::Intake<K> for Intake<K> {
     fn listed(&self, item: Item<K>, trusting: bool) -> Result<Listed<K>, Error> {
         self.measures.received.add(item.size());
-        let known = trusting.then(|| self.store.known(item.key(), item.version()));
+        let known = trusting.then(|| self.store.known(item.key(), item.version(), item.uid()));
         match known.flatten() {
             Some(known) => Ok(Listed::Known(known)),
             None => self.unplaced(item, Place::Block).map(Listed::New),
@@ -215,6 +214,14 @@ impl<K: Kind> driver::Intake<K> for Intake<K> {
 
     fn report(&self, error: &Error) {
         Intake::report(self, error);
+    }
+
+    async fn applied(&self, scope: Scope, version: &Version) {
+        let mut versions = self.store.versions();
+        // It ends only with the store, which this keeps.
+        let _reached = versions
+            .wait_for(|versions| versions.of(scope) == Some(version))
+            .await;
     }
 
     fn requested(&self, request: Requested) {

@@ -15,7 +15,7 @@ use crate::delta_fifo::Scope;
 use crate::error::{Error, Problem};
 use crate::form::Packer;
 use crate::kind::Kind;
-use crate::planted::{self, Bug};
+use crate::panics::drop_logged;
 use crate::reflector::driver::Driver;
 
 /// Where an informer is in its life.
@@ -95,6 +95,12 @@ impl<K: Kind> SharedInformer<K> {
     /// Stops the informer and waits for its end: the reflector first, then the queue, and the handlers last, with what
     /// was queued delivered. A handler that never returns is waited for; put a timeout around this if you have one.
     ///
+    /// Inside one of the informer's own handlers it stops the informer and does not wait, because the informer ends
+    /// after its handlers.
+    ///
+    /// At its end the informer drops its handlers, the watch-error handler, the transform and the index functions, so
+    /// these may refer to the informer. The transform of a [packed](crate::Form) cache is kept for reading it.
+    ///
     /// # Cancel safety
     /// The informer stops even if the wait is dropped.
     pub async fn shutdown(&self) {
@@ -109,9 +115,14 @@ impl<K: Kind> SharedInformer<K> {
         };
         if never_started {
             self.shared.processor.close();
+            self.shared.drop_hooks();
+            let functions = self.shared.writer.lock().close();
+            drop_logged("index functions", functions);
             self.shared.stopped.cancel();
         }
-        self.shared.stopped.cancelled().await;
+        if !self.shared.processor.is_inside() {
+            self.shared.stopped.cancelled().await;
+        }
     }
 
     fn begin(&self) -> Result<Running<K>, Error> {
@@ -124,9 +135,6 @@ impl<K: Kind> SharedInformer<K> {
         }
         let measures = &self.shared.intake.measures;
         measures.started.set_once(&measures.clock, Instant::now());
-        if planted::is(Bug::LeaveTaskBehind) {
-            runtime.spawn(std::future::pending::<()>());
-        }
         self.shared.processor.start(runtime);
         Ok(Running {
             shared: Arc::clone(&self.shared),
@@ -240,6 +248,15 @@ impl<K: Kind> Drop for Running<K> {
         self.shared.queue.close();
         self.shared.lifecycle.lock().0 = State::Stopped;
         self.shared.processor.close();
+        self.shared.drop_hooks();
         self.shared.stopped.cancel();
+    }
+}
+
+impl<K: Kind> Shared<K> {
+    /// Drops the user's functions that are not needed to read the cache.
+    fn drop_hooks(&self) {
+        let hooks = std::mem::take(&mut *self.intake.hooks.lock());
+        drop_logged("the transform or the watch-error handler", hooks);
     }
 }

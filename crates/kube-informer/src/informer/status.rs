@@ -26,7 +26,7 @@ use crate::version::Version;
 ///         println!("  {} has {} to go", handler.name(), handler.backlog());
 ///     }
 ///     if let Some(error) = &status.last_error {
-///         println!("  {error}");
+///         println!("  {error:#}");
 ///     }
 /// }
 /// # }

@@ -5,15 +5,19 @@
 
 mod event;
 mod handler;
+mod inside;
 mod listener;
+mod mailbox;
 mod pending;
 mod queue;
 mod registration;
 mod resync;
+mod runner;
 mod stream;
 #[cfg(test)]
 mod tests;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -21,11 +25,12 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use self::listener::{AnyListener, Listener, Runner};
+use self::inside::Inside;
+use self::listener::{AnyListener, Listener};
 use self::resync::CheckPeriod;
+use self::runner::Runner;
 use crate::error::{Error, Problem};
 use crate::kind::Kind;
-use crate::planted::{self, Bug};
 use crate::store::{Change, Store};
 
 pub use self::event::{Deleted, Event};
@@ -36,6 +41,7 @@ pub use self::stream::Events;
 /// All listeners of an informer.
 #[derive(Debug)]
 pub(crate) struct Processor<K> {
+    id: u64,
     this: Weak<Processor<K>>,
     store: Arc<Store<K>>,
     gate: Mutex<Gate<K>>,
@@ -70,7 +76,9 @@ pub(crate) struct Batch<K> {
 
 impl<K: Kind> Processor<K> {
     pub(crate) fn new(store: Arc<Store<K>>, default_resync: Duration) -> Arc<Processor<K>> {
+        static IDS: AtomicU64 = AtomicU64::new(0);
         Arc::new_cyclic(|this| Processor {
+            id: IDS.fetch_add(1, Ordering::Relaxed),
             this: Weak::clone(this),
             store,
             gate: Mutex::new(Gate {
@@ -93,9 +101,9 @@ impl<K: Kind> Processor<K> {
     ) -> Result<Registration, Error> {
         let name = type_name(&handler);
         let runner = if options.never_blocks || handler.never_blocks() {
-            listener::inline(handler)
+            runner::inline(handler)
         } else {
-            listener::blocking(handler)
+            runner::blocking(handler)
         };
         self.join(options, name, Some(runner)).map(register)
     }
@@ -107,7 +115,7 @@ impl<K: Kind> Processor<K> {
         A: Future<Output = ()> + Send + 'static,
     {
         let name = type_name(&handler);
-        self.join(options, name, Some(listener::asynchronous(handler)))
+        self.join(options, name, Some(runner::asynchronous(handler)))
             .map(register)
     }
 
@@ -138,20 +146,11 @@ impl<K: Kind> Processor<K> {
                 listener.resync.lock().set_check_period(check);
             }
         }
-        let listener = Listener::new(
-            name,
-            options.every_event,
-            joined.times,
-            Weak::clone(&self.this),
-            runner,
-        );
+        let listener = Listener::new(name, options.every_event, joined.times, self, runner);
         if gate.filled {
             listener.begin(&self.store.snapshot());
         }
         Arc::make_mut(&mut gate.listeners).push(Arc::clone(&listener));
-        if planted::is(Bug::LoseLateJoinersEvent) && gate.filled {
-            listener.miss_next();
-        }
         drop(gate);
         if let Some(runtime) = &runtime {
             listener.run(runtime);
@@ -207,9 +206,6 @@ impl<K: Kind> Processor<K> {
         if !batch.changes.is_empty() {
             for listener in &*listeners {
                 listener.push(&batch.changes);
-                if planted::strikes(Bug::TellTwice) {
-                    listener.push(&batch.changes);
-                }
             }
         }
         if batch.listed {
@@ -255,9 +251,6 @@ impl<K: Kind> Processor<K> {
     /// Takes no more handlers, delivers what is left, and waits for every handler's end (contract 11).
     pub(crate) async fn stop(&self) {
         let listeners = self.close();
-        if planted::is(Bug::StopTooSoon) {
-            return;
-        }
         let leaving = std::mem::take(&mut self.gate.lock().leaving);
         let leaving: Vec<_> = leaving.iter().filter_map(Weak::upgrade).collect();
         for listener in listeners.iter().chain(&leaving) {
@@ -267,16 +260,24 @@ impl<K: Kind> Processor<K> {
 
     /// The first half of [`Processor::stop`].
     pub(crate) fn close(&self) -> Arc<Vec<Arc<Listener<K>>>> {
-        let mut gate = self.gate.lock();
-        let never_ran = matches!(gate.state, State::New);
-        gate.state = State::Stopped;
-        for listener in &*gate.listeners {
+        let (listeners, never_ran) = {
+            let mut gate = self.gate.lock();
+            let before = std::mem::replace(&mut gate.state, State::Stopped);
+            (Arc::clone(&gate.listeners), matches!(before, State::New))
+        };
+        for listener in &*listeners {
             listener.close();
             if never_ran {
+                listener.discard_runner();
                 listener.ended();
             }
         }
-        Arc::clone(&gate.listeners)
+        listeners
+    }
+
+    /// Whether this is inside of a call of one of the handlers.
+    pub(crate) fn is_inside(&self) -> bool {
+        Inside::current().is_some_and(|inside| inside.processor == self.id)
     }
 }
 

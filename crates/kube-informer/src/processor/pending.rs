@@ -10,7 +10,6 @@ use hashbrown::HashTable;
 use super::event::{Deleted, Event};
 use super::queue::added;
 use crate::object::{Entry, Object};
-use crate::planted::{self, Bug};
 use crate::store::Change;
 
 /// What a handler does not know yet of one object.
@@ -41,13 +40,7 @@ impl<K> Pending<K> {
     /// Folds a further change into this one.
     fn fold(&mut self, change: &Change<K>) {
         match change {
-            Change::Added { new } => self.present = Some(Arc::clone(new)),
-            Change::Updated { old, new } => {
-                self.present = Some(Arc::clone(new));
-                if planted::is(Bug::WrongOldState) {
-                    self.seen = Some(Arc::clone(old));
-                }
-            }
+            Change::Added { new } | Change::Updated { new, .. } => self.present = Some(Arc::clone(new)),
             Change::Deleted { last, unknown, .. } => {
                 self.present = None;
                 if self.seen.is_some() && self.gone.is_none() {

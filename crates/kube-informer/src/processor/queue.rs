@@ -11,11 +11,19 @@ use hashbrown::hash_table::{self, HashTable};
 use tokio::time::Instant;
 
 use super::event::{Deleted, Event};
+use super::mailbox::Backlog;
 use super::pending::Pendings;
 use crate::key::Key;
+use crate::kind::Kind;
 use crate::object::{Entry, Object};
-use crate::planted::{self, Bug};
 use crate::store::{Change, Snapshot, Walk};
+
+/// An event that was taken from a queue.
+pub(super) struct Popped<K> {
+    pub(super) event: Event<K>,
+    /// The time since which its change has waited, if that is measured for this change.
+    pub(super) waited_since: Option<Instant>,
+}
 
 /// The queue of one handler.
 #[derive(Debug)]
@@ -72,7 +80,7 @@ impl<K> Queue<K> {
     pub(super) fn new(every_event: bool) -> Queue<K> {
         Queue {
             initial: Initial::Expected,
-            changes: if every_event || planted::is(Bug::NeverFold) {
+            changes: if every_event {
                 Changes::Every(VecDeque::new())
             } else {
                 Changes::Coalesced(Pendings::new())
@@ -86,13 +94,13 @@ impl<K> Queue<K> {
 
     /// Everything that is there at the handler's place in the stream.
     pub(super) fn begin(&mut self, snapshot: &Snapshot<K>) {
-        let mut walk = Box::new(snapshot.walk());
-        if planted::strikes(Bug::LoseInitialAdd) {
-            walk.next();
-        }
-        self.initial = Initial::Walking {
-            walk,
-            left: snapshot.len(),
+        self.initial = if snapshot.is_empty() {
+            Initial::Done
+        } else {
+            Initial::Walking {
+                walk: Box::new(snapshot.walk()),
+                left: snapshot.len(),
+            }
         };
     }
 
@@ -118,7 +126,7 @@ impl<K> Queue<K> {
     }
 
     /// Since when the change has waited that is looked after, if it is the one that was popped.
-    pub(super) fn sampled(&mut self, popped: Option<&Event<K>>) -> Option<Instant> {
+    fn sampled(&mut self, popped: Option<&Event<K>>) -> Option<Instant> {
         let sample = self.sample.as_ref()?;
         match popped {
             Some(event) if event.hash() == sample.hash => self.sample.take().map(|sample| sample.since),
@@ -227,11 +235,6 @@ impl<K> Queue<K> {
         }
     }
 
-    /// Whether every object that was there at the beginning has been told of, and the handler has come back for more.
-    pub(super) fn is_past_initial(&self) -> bool {
-        matches!(self.initial, Initial::Done)
-    }
-
     /// How many objects wait to be told of, resyncs not counted.
     pub(super) fn len(&self) -> usize {
         let initial = match &self.initial {
@@ -255,9 +258,30 @@ impl<K> Queue<K> {
     pub(super) fn left_out(&self) -> usize {
         self.resync.as_ref().map_or(0, |resync| resync.changed.0.len())
     }
+}
 
-    /// Forgets everything, and how far it was. What it held is given back, to be dropped where nobody waits.
-    pub(super) fn clear(&mut self) -> Queue<K> {
+impl<K: Kind> Backlog for Queue<K> {
+    type Event = Popped<K>;
+
+    fn pop(&mut self) -> Option<Popped<K>> {
+        let event = Queue::pop(self);
+        let waited_since = self.sampled(event.as_ref());
+        event.map(|event| Popped { event, waited_since })
+    }
+
+    fn is_waiting(&self) -> bool {
+        match self.initial {
+            Initial::Expected => false,
+            Initial::Walking { .. } => true,
+            Initial::Done => self.len() > 0 || self.resync.is_some(),
+        }
+    }
+
+    fn is_past_initial(&self) -> bool {
+        matches!(self.initial, Initial::Done)
+    }
+
+    fn clear(&mut self) -> Queue<K> {
         std::mem::replace(self, Queue::new(false))
     }
 }

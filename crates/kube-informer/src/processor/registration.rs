@@ -129,8 +129,12 @@ impl Registration {
         self.listener.running_for()
     }
 
-    /// Removes the handler: no further event reaches it, though it may be running at this moment. Doing it again
-    /// changes nothing, and a handler may remove itself.
+    /// Removes the handler, or the stream.
+    ///
+    /// When this returns, no further call of the handler begins, whichever way it is called, and the stream gives no
+    /// further event. A call that began before may still be running, or just about to run the first line of the handler:
+    /// use [`Registration::remove_and_wait`] to wait for its end. Doing it again changes nothing, and a handler may remove
+    /// itself.
     #[doc(alias = "RemoveEventHandler")]
     pub fn remove(&self) {
         Arc::clone(&self.listener).remove();

@@ -15,7 +15,7 @@ use crate::error::{Chain, Doing, Error};
 use crate::key::Key;
 use crate::kind::{Kind, ResourceName};
 use crate::object::Unplaced;
-use crate::planted::{self, Bug};
+use crate::panics;
 use crate::version::Version;
 use crate::wire::{
     Item, ListPart, ListRequest, ListWatch, WatchEvent, WatchRequest, Watching, list_exceeded,
@@ -23,8 +23,8 @@ use crate::wire::{
 
 /// What the reflector needs of the rest of the informer.
 pub(crate) trait Intake<K>: Send + Sync + 'static {
-    /// Makes an item ready for the store: transformed, pruned, hashed. In a list, an item that the store has already in
-    /// this version is not even decoded, if versions can be trusted.
+    /// Makes an item of a list ready for the store: transformed, pruned, hashed. If versions can be trusted, an item that the
+    /// store holds with the same uid and version is not even decoded.
     fn listed(&self, item: Item<K>, trusting: bool) -> Result<delta_fifo::Listed<K>, Error>;
 
     /// The same for an item of a watch.
@@ -38,6 +38,9 @@ pub(crate) trait Intake<K>: Send + Sync + 'static {
 
     /// Notes how it goes.
     fn noted(&self, at: Instant, scope: Scope, note: Note);
+
+    /// Waits until the store has reached a version that was handed on.
+    fn applied(&self, scope: Scope, version: &Version) -> impl Future<Output = ()> + Send;
 }
 
 /// A request that was made, for counting.
@@ -87,6 +90,8 @@ struct Collected<K> {
     items: Vec<Came<K>>,
     /// Whether versions were trusted when they came.
     trusting: bool,
+    /// The version of one of them that contradicts the cache.
+    contradiction: Option<Version>,
     /// How many bytes that were, and how many there may be.
     bytes: u64,
     most: u64,
@@ -117,35 +122,55 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
         let (mut machine, mut action) = Machine::new(settings, Instant::now());
         let mut collected = Collected::new(self.largest_list);
         loop {
-            action = match action {
-                Action::Wait(wait) => {
-                    let end = Instant::now() + wait;
-                    self.note(Note::Waiting(end));
-                    tokio::time::sleep_until(end).await;
-                    self.note(Note::Waited);
-                    machine.waited(Instant::now())
-                }
-                Action::List { request, fresh } => {
-                    if fresh && !planted::is(Bug::MixLists) {
-                        collected.clear();
-                    }
-                    let span = tracing::debug_span!("list", at = request.resource_version);
-                    self.list(&mut machine, &mut collected, request)
-                        .instrument(span)
-                        .await
-                }
-                // Waits after failures are not cut short: whoever wants a new beginning waits for the next watch.
-                Action::Watch(request) => {
-                    let span = tracing::debug_span!("watch", from = request.resource_version);
-                    let next = tokio::select! {
-                        biased;
-                        next = self.watch(&mut machine, &mut collected, request).instrument(span) => next,
-                        () = self.start_over.notified() => machine.start_over(Instant::now()),
-                    };
-                    self.note(Note::WatchOver);
-                    next
+            let doing = match &action {
+                Action::Watch(request) if request.initial_events => Doing::StreamingList,
+                Action::Watch(_) => Doing::Watching,
+                Action::List { .. } | Action::Wait(_) => Doing::Listing,
+            };
+            let performed = self.perform(&mut machine, &mut collected, action);
+            // A source is the user's code, and so is the type of its objects.
+            action = match panics::caught_in(performed).await {
+                Ok(next) => next,
+                Err(panic) => {
+                    collected.clear();
+                    let error = Error::user_code(format!("the list-watch panicked: {panic}"));
+                    self.told(machine.panicked(Instant::now(), error), doing)
                 }
             };
+        }
+    }
+
+    async fn perform(&self, machine: &mut Machine, collected: &mut Collected<K>, action: Action) -> Action {
+        match action {
+            Action::Wait(wait) => {
+                let end = Instant::now() + wait;
+                self.note(Note::Waiting(end));
+                tokio::time::sleep_until(end).await;
+                self.note(Note::Waited);
+                machine.waited(Instant::now())
+            }
+            Action::List { request, fresh } => {
+                if fresh {
+                    self.begin_list(machine, collected).await;
+                }
+                let span = tracing::debug_span!("list", at = request.resource_version);
+                self.list(machine, collected, request).instrument(span).await
+            }
+            Action::Watch(request) => {
+                let span = tracing::debug_span!("watch", from = request.resource_version);
+                let next = self.watch(machine, collected, request).instrument(span).await;
+                self.note(Note::WatchOver);
+                next
+            }
+        }
+    }
+
+    /// Drops what was collected. If the new list has to be checked against the cache, the cache first gets everything that was
+    /// handed on.
+    async fn begin_list(&self, machine: &Machine, collected: &mut Collected<K>) {
+        collected.clear();
+        if let Some(version) = machine.doubted() {
+            self.intake.applied(self.scope, version).await;
         }
     }
 
@@ -157,7 +182,13 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
     ) -> Action {
         self.intake.requested(Requested::List);
         match self.page(machine, collected, request).await {
-            Ok(page) => match machine.listed(Instant::now(), page.version, page.continue_token, page.items) {
+            Ok(page) => match machine.listed(
+                Instant::now(),
+                page.version,
+                page.continue_token,
+                page.items,
+                collected.contradiction.as_ref(),
+            ) {
                 Listed::Continue(next) => self.told(next, Doing::Listing),
                 Listed::Whole { version, next } => {
                     let action = self.told(next, Doing::Listing);
@@ -168,9 +199,7 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
             },
             Err(failed) => {
                 // Whatever comes next begins anew, and it may be a while until then.
-                if !planted::is(Bug::MixLists) {
-                    collected.clear();
-                }
+                collected.clear();
                 match failed {
                     PageError::Failed(error) => self.failed(machine, error, Doing::Listing).await,
                     PageError::TimedOut => self.told(machine.timed_out(Instant::now()), Doing::Listing),
@@ -194,7 +223,7 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
                 Some(Ok(ListPart::Item(item))) => {
                     collected.make_room(item.size())?;
                     collected.trusting = machine.is_trusting();
-                    collected.add(self.intake.listed(item, collected.trusting)?);
+                    collected.add(self.listed(item, machine)?, machine);
                     items += 1;
                 }
                 Some(Ok(ListPart::Arriving)) => {}
@@ -223,14 +252,20 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
         request: WatchRequest,
     ) -> Action {
         let mut doing = if request.initial_events {
-            collected.clear();
+            self.begin_list(machine, collected).await;
             self.intake.requested(Requested::StreamingList);
             Doing::StreamingList
         } else {
             self.intake.requested(Requested::Watch);
             Doing::Watching
         };
-        match timeout_at(machine.deadline(Instant::now()), self.source.watch(request)).await {
+        // Only waiting for the server is cut short by a start-over: what arrived is handed on first.
+        let answer = tokio::select! {
+            biased;
+            answer = timeout_at(machine.deadline(Instant::now()), self.source.watch(request)) => answer,
+            () = self.start_over.notified() => return machine.start_over(Instant::now()),
+        };
+        match answer {
             Err(_) => self.told(machine.timed_out(Instant::now()), doing),
             Ok(Err(error)) => self.failed(machine, error, doing).await,
             Ok(Ok(events)) => {
@@ -257,7 +292,12 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
         let mut now = Instant::now();
         loop {
             tokio::task::consume_budget().await;
-            let event = match timeout_at(machine.deadline(now), events.next()).await {
+            let event = tokio::select! {
+                biased;
+                event = timeout_at(machine.deadline(now), events.next()) => event,
+                () = self.start_over.notified() => return Ok(machine.start_over(Instant::now())),
+            };
+            let event = match event {
                 Err(_) => return Ok(self.told(machine.timed_out(Instant::now()), *doing)),
                 Ok(None) => return Ok(self.told(machine.closed(Instant::now()), *doing)),
                 Ok(Some(Err(error))) => return Err(error),
@@ -284,27 +324,24 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
             // An object that cannot be taken in has not been seen: it is asked for again.
             let taken = frame(&event).in_scope(|| self.take_in(event, machine))?;
             now = Instant::now();
-            let verdict = machine.event(now, seen);
+            let verdict = machine.event(now, seen, collected.contradiction.as_ref());
             self.intake.noted(now, self.scope, Note::Heard);
             match verdict {
                 Verdict::Skip => {}
                 Verdict::Leave(next) => return Ok(self.told(next, *doing)),
-                Verdict::Whole { version, complaint } => {
-                    self.complain(complaint, *doing);
+                Verdict::Whole(version) => {
                     *doing = Doing::Watching;
                     self.note(Note::Listed(machine.take_cause()));
                     self.note(Note::WatchOpen);
                     self.replace(collected, version).await;
                 }
                 Verdict::Collect => match taken {
-                    Taken::There(item) => collected.add(item),
+                    Taken::There(item) => collected.add(item, machine),
                     Taken::Gone(item) => collected.remove(item),
                     Taken::Delta(_) => {}
                 },
                 Verdict::Apply => {
-                    if let Taken::Delta(delta) = taken
-                        && !planted::strikes(Bug::DropEvent)
-                    {
+                    if let Taken::Delta(delta) = taken {
                         self.queue.push(delta).await;
                     }
                 }
@@ -317,16 +354,37 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
         let streaming = machine.is_streaming();
         Ok(match event {
             WatchEvent::Added(item) | WatchEvent::Modified(item) if streaming => {
-                Taken::There(self.intake.listed(item, machine.is_trusting())?)
+                Taken::There(self.listed(item, machine)?)
             }
-            WatchEvent::Deleted(item) if streaming => Taken::Gone(self.intake.watched(item)?),
+            WatchEvent::Deleted(item) if streaming => Taken::Gone(self.watched(item)?),
             WatchEvent::Added(item) | WatchEvent::Modified(item) => {
-                Taken::Delta(Delta::Upsert(self.intake.watched(item)?))
+                Taken::Delta(Delta::Upsert(self.watched(item)?))
             }
-            WatchEvent::Deleted(item) => Taken::Delta(Delta::Deleted(self.intake.watched(item)?)),
+            WatchEvent::Deleted(item) => Taken::Delta(Delta::Deleted(self.watched(item)?)),
             WatchEvent::Bookmark { version, .. } => Taken::Delta(Delta::Bookmark(version, self.scope)),
             WatchEvent::Failure(status) => return Err(Error::status(status)),
         })
+    }
+
+    fn listed(&self, item: Item<K>, machine: &Machine) -> Result<delta_fifo::Listed<K>, Error> {
+        self.check_namespace(&item)?;
+        self.intake.listed(item, machine.is_trusting())
+    }
+
+    fn watched(&self, item: Item<K>) -> Result<Unplaced<K>, Error> {
+        self.check_namespace(&item)?;
+        self.intake.watched(item)
+    }
+
+    /// An object of another namespace would overwrite what another reflector is responsible for.
+    fn check_namespace(&self, item: &Item<K>) -> Result<(), Error> {
+        match self.resource.namespace() {
+            Some(namespace) if !item.key().is_in(namespace) => Err(Error::bad_data(format!(
+                "{} is not in namespace {namespace:?}",
+                item.key()
+            ))),
+            _ => Ok(()),
+        }
     }
 
     async fn replace(&self, collected: &mut Collected<K>, version: Version) {
@@ -427,6 +485,7 @@ impl<K> Collected<K> {
         Collected {
             items: Vec::new(),
             trusting: true,
+            contradiction: None,
             bytes: 0,
             most,
         }
@@ -434,6 +493,7 @@ impl<K> Collected<K> {
 
     fn clear(&mut self) {
         self.items = Vec::new();
+        self.contradiction = None;
         self.bytes = 0;
     }
 
@@ -447,7 +507,14 @@ impl<K> Collected<K> {
         Ok(())
     }
 
-    fn add(&mut self, item: delta_fifo::Listed<K>) {
+    fn add(&mut self, item: delta_fifo::Listed<K>, machine: &Machine) {
+        // The cache holds everything as it was at its version, so an older object that it does not hold has no place there.
+        if let delta_fifo::Listed::New(new) = &item
+            && self.contradiction.is_none()
+            && machine.contradicts(&new.version)
+        {
+            self.contradiction = Some(new.version.clone());
+        }
         self.items.push(Came::There(item));
     }
 

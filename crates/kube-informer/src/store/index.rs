@@ -6,7 +6,6 @@ use std::cell::Cell;
 use std::fmt;
 use std::hash::Hash;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::Store;
@@ -16,7 +15,7 @@ use super::tree::{Slot, Tree, touch};
 use crate::error::Error;
 use crate::key::Key;
 use crate::object::{Entry, Object};
-use crate::panics;
+use crate::panics::caught;
 
 /// What an index can be by: anything that can be compared, hashed and printed, as `String`, a number or a [`Key`].
 ///
@@ -192,7 +191,8 @@ pub(super) trait WritableIndex<K>: Send {
 
 pub(super) struct IndexTree<K, V> {
     name: Arc<str>,
-    function: IndexFunction<K, V>,
+    /// None for readers: a snapshot may outlive the informer, and must not keep the user's function.
+    function: Option<IndexFunction<K, V>>,
     postings: Tree<Posting<K, V>>,
     /// Values of the entry that comes next, with their hashes.
     prepared: Vec<(u32, Arc<V>)>,
@@ -230,7 +230,7 @@ impl<K, V: IndexValue> IndexTree<K, V> {
     pub(super) fn new(name: Arc<str>, function: IndexFunction<K, V>, seed: Seed) -> IndexTree<K, V> {
         IndexTree {
             name,
-            function,
+            function: Some(function),
             postings: Tree::new(),
             prepared: Vec::new(),
             seed,
@@ -342,14 +342,15 @@ impl<K: Send + Sync + 'static, V: IndexValue> WritableIndex<K> for IndexTree<K, 
         let count = hashes.len();
         hashes.push(0);
         let kept = asking(|| {
-            catch_unwind(AssertUnwindSafe(|| {
-                for value in (self.function)(object)? {
+            caught(|| {
+                let values = self.function.as_ref().map(|function| function(object));
+                for value in values.transpose()?.into_iter().flatten() {
                     self.keep(value, hashes);
                 }
                 Ok(())
-            }))
+            })
         });
-        match kept.unwrap_or_else(|panic| Err(format!("it panicked: {}", panics::message(&*panic)))) {
+        match kept.unwrap_or_else(|message| Err(format!("it panicked: {message}"))) {
             Ok(()) => {
                 hashes[count] = u32::try_from(self.prepared.len()).unwrap_or(u32::MAX);
                 Ok(())
@@ -386,14 +387,19 @@ impl<K: Send + Sync + 'static, V: IndexValue> WritableIndex<K> for IndexTree<K, 
     }
 
     fn emptied(&self) -> Box<dyn WritableIndex<K>> {
-        let function = Arc::clone(&self.function);
-        Box::new(IndexTree::new(Arc::clone(&self.name), function, self.seed))
+        Box::new(IndexTree {
+            name: Arc::clone(&self.name),
+            function: self.function.clone(),
+            postings: Tree::new(),
+            prepared: Vec::new(),
+            seed: self.seed,
+        })
     }
 
     fn publish(&self, filled: bool) -> Arc<dyn AnyIndex<K>> {
         Arc::new(IndexTree {
             name: Arc::clone(&self.name),
-            function: Arc::clone(&self.function),
+            function: None,
             postings: if filled {
                 self.postings.clone()
             } else {

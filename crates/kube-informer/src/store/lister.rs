@@ -43,7 +43,7 @@ impl<K: Kind> Lister<K> {
     #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Object<K>> {
         self.store
-            .read(|contents| Objects::all(contents).gather(|object| object.matches(selector)))
+            .read(|contents| Objects::all(contents).gather(|entry| entry.matches(selector)))
     }
 
     /// The same within one namespace; the empty one means all, as everywhere in Kubernetes.
@@ -128,7 +128,7 @@ impl<K: Kind> NamespaceLister<'_, K> {
     #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Object<K>> {
         self.store.read(|contents| {
-            Objects::namespace(contents, self.namespace).gather(|object| object.matches(selector))
+            Objects::namespace(contents, self.namespace).gather(|entry| entry.matches(selector))
         })
     }
 

@@ -27,6 +27,7 @@ use tokio::sync::watch;
 use crate::key::Key;
 use crate::kind::ResourceName;
 use crate::object::Entry;
+use crate::uid::Uid;
 use crate::version::Version;
 
 pub(crate) use self::hash::Seed;
@@ -76,13 +77,13 @@ impl<K> Store<K> {
         look(&self.current.load())
     }
 
-    /// The entry of an object, if it is there in just this version.
-    pub(crate) fn known(&self, key: &Key, version: &Version) -> Option<Arc<Entry<K>>> {
+    /// The entry of an object, if it is there with just this version and uid.
+    pub(crate) fn known(&self, key: &Key, version: &Version, uid: Option<Uid>) -> Option<Arc<Entry<K>>> {
         let (namespace, name) = key.parts();
         self.read(|contents| {
             contents
                 .get(namespace, name)
-                .filter(|entry| entry.version() == version)
+                .filter(|entry| entry.version() == version && entry.is_same_object(uid))
                 .cloned()
         })
     }

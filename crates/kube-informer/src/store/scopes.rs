@@ -89,6 +89,14 @@ pub(crate) enum Versions {
 }
 
 impl Versions {
+    /// The version that a scope has reached; none before its first list.
+    pub(crate) fn of(&self, scope: Scope) -> Option<&Version> {
+        match self {
+            Versions::One(version) => version.as_ref(),
+            Versions::Several(several) => several.get(scope.0)?.version.as_ref(),
+        }
+    }
+
     /// The version that everything has reached; none before every scope was listed.
     ///
     /// Where versions cannot be compared it is all of them in one, which compares with nothing.

@@ -12,7 +12,6 @@ use super::index::{AnyIndex, Index, IndexValue};
 use super::scopes::Versions;
 use super::tree::{self, Tree, touch};
 use crate::error::{Doing, Error, Problem};
-use crate::form::Value;
 use crate::key::Key;
 use crate::kind::{Kind, ResourceName};
 use crate::object::{Entry, Object};
@@ -268,7 +267,7 @@ impl<'a, K> Objects<'a, K> {
     }
 
     /// The objects for which `fits` holds.
-    pub(super) fn gather(mut self, fits: impl Fn(&Value<K>) -> bool) -> Vec<Object<K>> {
+    pub(super) fn gather(mut self, fits: impl Fn(&Entry<K>) -> bool) -> Vec<Object<K>> {
         let mut objects = Vec::new();
         while let Some(slots) = self.entries.next_leaf() {
             slots.clone().for_each(|(entry, _)| touch(entry));
@@ -276,7 +275,7 @@ impl<'a, K> Objects<'a, K> {
                 (Some(namespace), Some(name)) => Key::is_text_in(name, namespace),
                 _ => in_namespace(entry, self.namespace),
             });
-            let fitting = here.filter(|(entry, _)| fits(entry.value()));
+            let fitting = here.filter(|(entry, _)| fits(entry));
             objects.extend(fitting.map(|(entry, _)| Object::new(Arc::clone(entry))));
         }
         objects

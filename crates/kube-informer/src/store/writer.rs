@@ -12,7 +12,6 @@ use crate::delta_fifo::{Delta, Listed, Replaced, Scope};
 use crate::error::{Chain, Doing, Error, Problem};
 use crate::kind::{Kind, ResourceName};
 use crate::object::{Entry, Unplaced};
-use crate::planted::{self, Bug};
 
 /// A change of the store, as handlers are told of it.
 #[derive(Debug)]
@@ -73,6 +72,21 @@ pub(crate) struct Writer<K> {
     retired: Vec<Arc<Contents<K>>>,
     /// What index functions got wrong since the last publication.
     errors: Vec<Error>,
+    /// Nothing will be written any more.
+    closed: bool,
+}
+
+/// The functions of a closed writer, to be dropped without a lock.
+pub(crate) struct IndexFunctions<K>(
+    #[expect(dead_code, reason = "they are there to be dropped")] Vec<Box<dyn WritableIndex<K>>>,
+);
+
+impl<K> Writer<K> {
+    /// Ends writing, and returns the user's index functions. What was published stays readable.
+    pub(crate) fn close(&mut self) -> IndexFunctions<K> {
+        self.closed = true;
+        IndexFunctions(std::mem::take(&mut self.indexes))
+    }
 }
 
 impl<K: Kind> Writer<K> {
@@ -85,6 +99,7 @@ impl<K: Kind> Writer<K> {
             seed,
             retired: Vec::new(),
             errors: Vec::new(),
+            closed: false,
         }
     }
 
@@ -96,7 +111,7 @@ impl<K: Kind> Writer<K> {
                 let (old, new) = self.put(item);
                 // An event that came twice is told once.
                 let is_known =
-                    |old: &Arc<Entry<K>>| old.version() == new.version() && old.is_same_object(&new);
+                    |old: &Arc<Entry<K>>| old.version() == new.version() && old.is_same_object(new.uid());
                 if !old.as_ref().is_some_and(is_known) {
                     note(old, new, changes);
                 }
@@ -154,6 +169,9 @@ impl<K: Kind> Writer<K> {
         name: Arc<str>,
         function: IndexFunction<K, V>,
     ) -> Result<(), Error> {
+        if self.closed {
+            return Err(Error::new(Problem::Stopped).during(Doing::Caching, self.store.resource()));
+        }
         if self.indexes.iter().any(|index| **index.name() == *name) {
             let conflict = Error::new(Problem::IndexConflict(name.to_string()));
             return Err(conflict.during(Doing::Caching, self.store.resource()));
@@ -192,7 +210,7 @@ impl<K: Kind> Writer<K> {
         self.displace(&old);
         let last = item.outside();
         // The deletion of another object of that name says only that this one is gone, too.
-        let unknown = !old.is_same_object(&last);
+        let unknown = !old.is_same_object(last.uid());
         changes.push(Change::Deleted {
             last: if unknown { Arc::clone(&old) } else { last },
             old,
@@ -213,16 +231,9 @@ impl<K: Kind> Writer<K> {
             }
             return;
         }
-        let mut gone = self.missing_in(&replaced.items, replaced.scope);
-        if planted::is(Bug::KeepVanished) {
-            gone.clear();
-        }
-        for old in gone {
+        for old in self.missing_in(&replaced.items, replaced.scope) {
             self.objects.remove(old.hash(), |entry| Arc::ptr_eq(entry, &old));
             self.displace(&old);
-            if planted::is(Bug::SkipTombstones) {
-                continue;
-            }
             changes.push(Change::Deleted {
                 last: Arc::clone(&old),
                 old,
@@ -231,8 +242,11 @@ impl<K: Kind> Writer<K> {
         }
         for item in replaced.items {
             let current = self.objects.get(item.hash(), |entry| entry.key() == item.key());
-            // By version, not by entry: an index that was added meanwhile has made new entries for the same objects.
-            if replaced.trusting && current.is_some_and(|current| current.version() == item.version()) {
+            // By version and uid, not by entry: an index that was added in between made new entries for the same objects.
+            let is_unchanged = |current: &Arc<Entry<K>>| {
+                current.version() == item.version() && current.is_same_object(item.uid())
+            };
+            if replaced.trusting && current.is_some_and(is_unchanged) {
                 continue;
             }
             let (old, new) = self.put(item.unplaced());
@@ -328,7 +342,7 @@ fn place<K: Kind>(
 fn note<K: Kind>(old: Option<Arc<Entry<K>>>, new: Arc<Entry<K>>, changes: &mut Vec<Change<K>>) {
     match old {
         None => changes.push(Change::Added { new }),
-        Some(old) if old.is_same_object(&new) => changes.push(Change::Updated { old, new }),
+        Some(old) if old.is_same_object(new.uid()) => changes.push(Change::Updated { old, new }),
         Some(old) => {
             changes.push(Change::Deleted {
                 last: Arc::clone(&old),

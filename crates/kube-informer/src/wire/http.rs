@@ -1,6 +1,7 @@
 //! Lists and watches of an API server, through kube's client.
 
 use std::error::Error as StdError;
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +22,7 @@ use super::pages::{JsonPage, Page, ProtobufPage, Reader};
 use super::status::failure;
 use super::{ExactListRequest, ListRequest, ListWatch, Listing, WatchRequest, Watching};
 use crate::client::Unreachable;
-use crate::error::Error;
+use crate::error::{Error, Problem};
 use crate::kind::Kind;
 
 /// Lists and watches one kind on an API server.
@@ -44,9 +45,10 @@ use crate::kind::Kind;
 pub struct ApiListWatch<K: Kind> {
     pub(super) client: Client,
     path: Arc<str>,
-    selectors: Arc<[(String, String)]>,
+    parameters: Arc<[(String, String)]>,
     expected: Arc<Expected>,
     language: Arc<Language>,
+    wire_format: WireFormat,
     pub(super) listed: Arc<Listed>,
     limits: Limits,
     kind: std::marker::PhantomData<fn() -> K>,
@@ -59,8 +61,9 @@ impl<K: Kind> ApiListWatch<K> {
         ApiListWatch {
             client,
             path: K::url_path(kind, namespace).into(),
-            selectors: Arc::default(),
+            parameters: Arc::default(),
             language: Arc::new(Language::of::<K>(&expected)),
+            wire_format: WireFormat::default(),
             expected: Arc::new(expected),
             listed: Arc::new(Listed::of::<K>(kind)),
             limits: Limits::default(),
@@ -76,22 +79,52 @@ impl<K: Kind> ApiListWatch<K> {
         }
     }
 
-    /// Parameters that every list and watch carries, as in `labelSelector` and `fieldSelector`.
+    /// Only the objects whose labels fit, as the server sees them.
     #[must_use]
+    pub fn labels(self, selector: impl fmt::Display) -> ApiListWatch<K> {
+        self.set_parameters([("labelSelector".to_owned(), selector.to_string())])
+    }
+
+    /// Only the objects whose fields fit, as in `spec.nodeName=node-1`.
+    #[must_use]
+    pub fn fields(self, selector: impl Into<String>) -> ApiListWatch<K> {
+        self.set_parameters([("fieldSelector".to_owned(), selector.into())])
+    }
+
+    /// Sets other parameters, which every list and watch carries. Of several with one name the last counts.
+    ///
+    /// # Errors
+    /// If a parameter is one that informers set themselves; see [`InformerBuilder::parameter`](crate::InformerBuilder::parameter).
     pub fn parameters<N: Into<String>, V: Into<String>>(
-        mut self,
+        self,
         parameters: impl IntoIterator<Item = (N, V)>,
+    ) -> Result<ApiListWatch<K>, Error> {
+        let parameters = parameters.into_iter().map(|(name, value)| {
+            let name = name.into();
+            check_parameter(&name)?;
+            Ok((name, value.into()))
+        });
+        let parameters: Vec<_> = parameters.collect::<Result<_, Error>>()?;
+        Ok(self.set_parameters(parameters))
+    }
+
+    /// The same with parameters that were checked before.
+    pub(crate) fn set_parameters(
+        mut self,
+        more: impl IntoIterator<Item = (String, String)>,
     ) -> ApiListWatch<K> {
-        let more = parameters
-            .into_iter()
-            .map(|(name, value)| (name.into(), value.into()));
-        self.selectors = self.selectors.iter().cloned().chain(more).collect();
+        let mut parameters = self.parameters.to_vec();
+        for (name, value) in more {
+            parameters.retain(|(other, _)| *other != name);
+            parameters.push((name, value));
+        }
+        self.parameters = parameters.into();
         self
     }
 
     fn request(&self, accept: &str, parameters: &[(&str, &str)]) -> Result<Request<Body>, Error> {
         let mut query = form_urlencoded::Serializer::new(String::new());
-        for (name, value) in &*self.selectors {
+        for (name, value) in &*self.parameters {
             query.append_pair(name, value);
         }
         query.extend_pairs(parameters);
@@ -101,10 +134,8 @@ impl<K: Kind> ApiListWatch<K> {
     /// In which format to ask for objects. Without this it is protobuf, where Kubernetes has it and nothing of a `K` could
     /// get lost on the way; otherwise JSON.
     #[must_use]
-    pub fn wire_format(self, format: WireFormat) -> ApiListWatch<K> {
-        if format == WireFormat::Json {
-            self.language.json_only.store(true, Ordering::Relaxed);
-        }
+    pub fn wire_format(mut self, format: WireFormat) -> ApiListWatch<K> {
+        self.wire_format = format;
         self
     }
 
@@ -134,7 +165,11 @@ impl<K: Kind> ApiListWatch<K> {
             Wanted::Metadata { form } => format!(";as={form};g=meta.k8s.io;v=v1"),
         };
         let json = format!("application/json{form}");
-        if let Some(schema) = self.language.protobuf(wanted) {
+        let schema = match self.wire_format {
+            WireFormat::Protobuf => self.language.protobuf(wanted),
+            WireFormat::Json => None,
+        };
+        if let Some(schema) = schema {
             let accept = format!("{}{form},{json}", protobuf::MEDIA_TYPE);
             match good_answer(&self.client, self.request(&accept, parameters)?).await {
                 Ok(response) => match Spoken::of(&response) {
@@ -144,7 +179,7 @@ impl<K: Kind> ApiListWatch<K> {
                 },
                 // A server that does not even want to be asked for it is asked once, and then never again.
                 Err(error) if error.server_status().is_some_and(|status| status.code == 406) => {
-                    self.language.json_only.store(true, Ordering::Relaxed);
+                    self.language.refused.store(true, Ordering::Relaxed);
                 }
                 Err(error) => return Err(error),
             }
@@ -187,14 +222,17 @@ impl Wanted {
     }
 }
 
-/// What is spoken with the server.
+/// What can be spoken with the server.
+///
+/// Clones share this, because they have the same server and type. What one of them is told to ask for is its own.
 #[derive(Debug)]
 struct Language {
     /// What objects look like in protobuf, if a `K` can be read from it and nothing is lost.
     schema: Option<Schema>,
     /// What metadata alone looks like.
     metadata: Option<Schema>,
-    json_only: AtomicBool,
+    /// Whether the server has refused to be asked for protobuf.
+    refused: AtomicBool,
 }
 
 impl Language {
@@ -205,7 +243,7 @@ impl Language {
             // Metadata is the same for all kinds, and all of it is known.
             schema: schema.filter(|schema| K::metadata_api() || schema.covers::<K>()),
             metadata: Schema::of(&metadata.api_version, &metadata.kind),
-            json_only: AtomicBool::new(false),
+            refused: AtomicBool::new(false),
         }
     }
 
@@ -214,7 +252,7 @@ impl Language {
             Wanted::Objects => self.schema,
             Wanted::Metadata { .. } => self.metadata,
         };
-        schema.filter(|_| !self.json_only.load(Ordering::Relaxed))
+        schema.filter(|_| !self.refused.load(Ordering::Relaxed))
     }
 }
 
@@ -318,9 +356,10 @@ impl<K: Kind> Clone for ApiListWatch<K> {
         ApiListWatch {
             client: self.client.clone(),
             path: Arc::clone(&self.path),
-            selectors: Arc::clone(&self.selectors),
+            parameters: Arc::clone(&self.parameters),
             expected: Arc::clone(&self.expected),
             language: Arc::clone(&self.language),
+            wire_format: self.wire_format,
             listed: Arc::clone(&self.listed),
             limits: self.limits,
             kind: std::marker::PhantomData,
@@ -328,10 +367,23 @@ impl<K: Kind> Clone for ApiListWatch<K> {
     }
 }
 
-impl<K: Kind> std::fmt::Debug for ApiListWatch<K> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl<K: Kind> fmt::Debug for ApiListWatch<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ApiListWatch({})", self.path)
     }
+}
+
+/// Refuses a parameter that informers set themselves: the server takes the first of two.
+pub(crate) fn check_parameter(name: &str) -> Result<(), Error> {
+    let setting = match name {
+        "limit" => Some("page_size"),
+        "timeoutSeconds" => Some("watch_timeout"),
+        "sendInitialEvents" => Some("streaming_list"),
+        "allowWatchBookmarks" | "continue" | "resourceVersion" | "resourceVersionMatch" | "watch" => None,
+        _ => return Ok(()),
+    };
+    let name = name.to_owned();
+    Err(Error::new(Problem::ReservedParameter { name, setting }))
 }
 
 pub(super) fn get(path: &str, accept: &str) -> Result<Request<Body>, Error> {

@@ -10,6 +10,7 @@ use super::format::Format;
 use crate::error::Error;
 use crate::key::Key;
 use crate::kind::Kind;
+use crate::panics;
 use crate::uid::Uid;
 use crate::version::Version;
 
@@ -136,8 +137,9 @@ impl Encoded {
 impl Format {
     /// The object that is known by a key, without what is left out.
     pub(crate) fn object<K: Kind>(self, bytes: &[u8], key: &Key, skip: &Skip) -> Result<K, Error> {
-        let object: K = self
-            .decode(bytes, skip)
+        // `Deserialize` may be the user's code.
+        let object: K = panics::caught(|| self.decode(bytes, skip))
+            .map_err(|panic| Error::user_code(format!("decoding {key} panicked: {panic}")))?
             .map_err(|source| Error::bad_data_from(format!("{key} does not fit the type"), source))?;
         // Bytes that say two things of themselves would be stored under a key that is not theirs.
         let meta = object.meta();

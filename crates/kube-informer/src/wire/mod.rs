@@ -26,8 +26,8 @@ use crate::kind::Kind;
 use crate::version::Version;
 
 pub(crate) use self::format::Format;
-pub(crate) use self::http::answer;
 pub use self::http::{ApiListWatch, WireFormat};
+pub(crate) use self::http::{answer, check_parameter};
 pub use self::item::Item;
 pub(crate) use self::item::{Body, Encoded};
 pub(crate) use self::limits::{Limits, list_exceeded};

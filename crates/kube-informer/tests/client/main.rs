@@ -2,6 +2,7 @@
 
 mod asking;
 mod credentials;
+mod ending;
 mod failures;
 mod flow;
 mod hostile;

@@ -113,3 +113,74 @@ async fn next(body: &mut kube::client::Body) -> String {
     let data = frame.expect("one more").expect("no failure").into_data();
     String::from_utf8_lossy(&data.expect("data")).into_owned()
 }
+
+fn new_runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a runtime")
+}
+
+/// A client of a server that accepts connections and never answers.
+fn client_of_silent_server(runtime: &tokio::runtime::Runtime) -> (kube::Client, tokio::net::TcpListener) {
+    let listener = runtime
+        .block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))
+        .expect("a listener");
+    let address = listener.local_addr().expect("an address");
+    let config = kube::Config::new(format!("https://{address}").parse().expect("a URL"));
+    let _inside = runtime.enter();
+    (watching_client(config).expect("a client"), listener)
+}
+
+/// The attempt to connect is a task of the runtime in which the request was made, which may end before the client.
+#[test]
+fn after_an_attempt_was_cancelled_with_its_runtime_the_next_request_connects() {
+    let runtime = new_runtime();
+    let (client, listener) = client_of_silent_server(&runtime);
+    let connects = || async {
+        tokio::select! {
+            answer = client.send(get("/version")) => panic!("no connection was made: {answer:?}"),
+            accepted = listener.accept() => accepted.expect("a connection"),
+        }
+    };
+    let first = new_runtime();
+    let _connection = first.block_on(async { soon("a connection", connects()).await });
+    drop(first);
+    runtime.block_on(async { soon("another connection", connects()).await });
+}
+
+/// A request that waits for the attempt of another makes its own when that is cancelled.
+#[test]
+fn a_request_that_waits_for_an_attempt_in_another_runtime_survives_its_end() {
+    let runtime = new_runtime();
+    let (client, listener) = client_of_silent_server(&runtime);
+    let first = new_runtime();
+    let leading = client.send(get("/version"));
+    let _connection = first.block_on(async {
+        tokio::select! {
+            answer = leading => panic!("no connection was made: {answer:?}"),
+            accepted = soon("a connection", listener.accept()) => accepted.expect("a connection"),
+        }
+    });
+    runtime.block_on(async {
+        let mut waiting = Box::pin(client.send(get("/version")));
+        // Until it waits for the connection, which nothing else shows, it has been polled often enough.
+        tokio::select! {
+            biased;
+            answer = &mut waiting => panic!("nothing answers: {answer:?}"),
+            () = yielding(100) => {}
+        }
+        first.shutdown_background();
+        tokio::select! {
+            answer = waiting => panic!("no connection was made: {answer:?}"),
+            accepted = soon("another connection", listener.accept()) => drop(accepted.expect("a connection")),
+        }
+    });
+}
+
+async fn yielding(times: usize) {
+    for _ in 0..times {
+        tokio::task::yield_now().await;
+    }
+}

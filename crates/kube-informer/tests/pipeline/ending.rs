@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::{HandlerOptions, SharedInformer};
+use kube_informer::{Event, HandlerOptions, SharedInformer};
 use parking_lot::Mutex;
 use tokio::time::timeout;
 
@@ -207,4 +207,93 @@ async fn contract_11_whole_lives_leave_nothing() {
         life.await.unwrap();
     }
     no_task_is_left().await;
+}
+
+/// It stops the informer and does not wait for itself.
+#[tokio::test]
+async fn an_async_handler_may_shut_down_its_informer() {
+    let server = Server::with(&["a/n0", "a/n1"]);
+    let informer = server.informer();
+    let inside = informer.clone();
+    let (through, mut passed) = tokio::sync::mpsc::unbounded_channel();
+    let handler = move |_: Event<ConfigMap>| {
+        let (inside, through) = (inside.clone(), through.clone());
+        async move {
+            inside.shutdown().await;
+            let _ = through.send(());
+        }
+    };
+    informer.add_async_handler(handler).unwrap();
+    informer.start().unwrap();
+    timeout(LONG, passed.recv())
+        .await
+        .expect("it does not wait for itself")
+        .unwrap();
+    // What had come is delivered all the same.
+    timeout(LONG, passed.recv()).await.unwrap().unwrap();
+    timeout(LONG, informer.shutdown()).await.unwrap();
+    assert!(passed.recv().await.is_none(), "the handler has ended");
+}
+
+#[tokio::test]
+async fn a_blocking_handler_may_shut_down_its_informer() {
+    let server = Server::with(&["a/n0"]);
+    let informer = server.informer();
+    let inside = informer.clone();
+    let runtime = tokio::runtime::Handle::current();
+    let (through, mut passed) = tokio::sync::mpsc::unbounded_channel();
+    let handler = move |_: Event<ConfigMap>| {
+        runtime.block_on(inside.shutdown());
+        let _ = through.send(());
+    };
+    informer.add_handler(handler).unwrap();
+    informer.start().unwrap();
+    timeout(LONG, passed.recv())
+        .await
+        .expect("it does not wait for itself")
+        .unwrap();
+    timeout(LONG, informer.shutdown()).await.unwrap();
+    assert!(passed.recv().await.is_none(), "the handler has ended");
+}
+
+/// Only its own informer is not waited for.
+#[tokio::test]
+async fn a_handler_that_shuts_down_another_informer_waits_for_it() {
+    let (stopping, stopped) = (
+        Server::with(&["a/n0"]).informer(),
+        Server::with(&["a/n0"]).informer(),
+    );
+    let (release, gate) = tokio::sync::oneshot::channel::<()>();
+    let mut gate = Some(gate);
+    let handler = move |_: Event<ConfigMap>| {
+        let gate = gate.take();
+        async move {
+            if let Some(gate) = gate {
+                let _ = gate.await;
+            }
+        }
+    };
+    stopped.add_async_handler(handler).unwrap();
+    stopped.start().unwrap();
+    stopped.wait_for_sync(LONG).await.unwrap();
+    let (says, mut said) = tokio::sync::mpsc::unbounded_channel();
+    let other = stopped.clone();
+    let handler = move |_: Event<ConfigMap>| {
+        let (other, says) = (other.clone(), says.clone());
+        async move {
+            let mut end = Box::pin(other.shutdown());
+            let _ = says.send(futures::poll!(&mut end).is_ready());
+            end.await;
+            let _ = says.send(true);
+        }
+    };
+    stopping.add_async_handler(handler).unwrap();
+    stopping.start().unwrap();
+    assert!(
+        !timeout(LONG, said.recv()).await.unwrap().unwrap(),
+        "its handler still runs"
+    );
+    drop(release);
+    assert!(timeout(LONG, said.recv()).await.unwrap().unwrap());
+    stopping.shutdown().await;
 }

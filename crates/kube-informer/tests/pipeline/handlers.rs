@@ -398,3 +398,47 @@ async fn one_handler_twice_is_two() {
     informer.shutdown().await;
     assert_eq!(count.0.load(Ordering::Relaxed), 4);
 }
+
+/// A panic payload that panics itself when it is dropped.
+pub(crate) struct PanicOnDrop;
+
+impl Drop for PanicOnDrop {
+    fn drop(&mut self) {
+        // A second panic during the first would abort the process.
+        assert!(std::thread::panicking(), "dropped");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_payload_that_panics_on_drop_ends_no_handler() {
+    let server = Server::with(&["a/n0", "a/n1"]);
+    let informer = server.informer();
+    let (sender, mut calls) = tokio::sync::mpsc::unbounded_channel();
+    let handler = |sender: tokio::sync::mpsc::UnboundedSender<()>| {
+        move |_: Event<ConfigMap>| {
+            let _ = sender.send(());
+            std::panic::panic_any(PanicOnDrop)
+        }
+    };
+    let options = HandlerOptions::new;
+    let blocking = informer.add_handler(handler(sender.clone())).unwrap();
+    let inline = informer
+        .add_handler_with(handler(sender.clone()), options().never_blocks())
+        .unwrap();
+    let panicking = handler(sender.clone());
+    let asynchronous = informer
+        .add_async_handler(move |event| {
+            panicking(event);
+            std::future::ready(())
+        })
+        .unwrap();
+    informer.start().unwrap();
+    for _ in 0..6 {
+        tokio::time::timeout(LONG, calls.recv()).await.unwrap().unwrap();
+    }
+    for registration in [&blocking, &inline, &asynchronous] {
+        registration.wait_for_sync(LONG).await.unwrap();
+        assert_eq!(registration.panics(), 2, "{}", registration.name());
+    }
+    informer.shutdown().await;
+}

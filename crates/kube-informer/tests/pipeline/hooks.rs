@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::{Event, HandlerOptions, State};
+use kube_informer::{Error, Event, HandlerOptions, State, StatusError};
+use tokio::time::timeout;
 
+use crate::handlers::PanicOnDrop;
 use crate::removing::{AtLast, returns};
 use crate::scripted::{Server, text};
 use crate::told::{LONG, recorder};
@@ -79,6 +81,37 @@ async fn a_transform_may_drop_the_metadata() {
     server.delete("a/n");
     assert_eq!(told.next().await, "- a/n@4");
     informer.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_error_of_a_list_reaches_the_error_handler() {
+    let server = Server::with(&["a/n"]);
+    let forbidden = StatusError {
+        code: 403,
+        reason: "Forbidden".to_owned(),
+        message: "no such luck".to_owned(),
+        ..StatusError::default()
+    };
+    server.fail_lists(Some(Error::status(forbidden)));
+    let informer = server.informer();
+    let (sender, mut errors) = tokio::sync::mpsc::unbounded_channel();
+    informer
+        .set_watch_error_handler(move |error| drop(sender.send(error.clone())))
+        .unwrap();
+    informer.start().unwrap();
+    let error = timeout(LONG, errors.recv()).await.unwrap().unwrap();
+    assert!(error.is_forbidden(), "{error}");
+    let text = error.to_string();
+    for part in ["configmaps", "403", "no such luck"] {
+        assert!(text.contains(part), "{text}");
+    }
+
+    server.fail_lists(None);
+    informer.wait_for_sync(LONG).await.unwrap();
+    informer.shutdown().await;
+    while let Ok(error) = errors.try_recv() {
+        assert!(error.is_forbidden(), "{error}");
+    }
 }
 
 /// A failing index function is reported with the object's name, and harms nobody.
@@ -232,4 +265,36 @@ async fn an_index_function_that_adds_an_index_is_told_that_it_cannot() {
         .index("inner", |_: &ConfigMap| [1_u8])
         .expect("outside of it there is no hindrance");
     informer.shutdown().await;
+}
+
+/// Whatever a panic carries, the cache is filled and the errors are reported.
+#[tokio::test(start_paused = true)]
+async fn a_panic_payload_that_panics_on_drop_stops_no_informer() {
+    let server = Server::with(&["a/n0", "a/n1"]);
+    let informer = server.informer();
+    let reports = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&reports);
+    informer
+        .set_watch_error_handler(move |_| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            std::panic::panic_any(PanicOnDrop);
+        })
+        .unwrap();
+    let first = AtomicUsize::new(0);
+    informer
+        .set_transform(move |_: &mut ConfigMap| {
+            if first.fetch_add(1, Ordering::Relaxed) == 0 {
+                std::panic::panic_any(PanicOnDrop);
+            }
+        })
+        .unwrap();
+    let never = |_: &ConfigMap| -> [String; 1] { std::panic::panic_any(PanicOnDrop) };
+    let index = informer.index("never", never).unwrap();
+    informer.start().unwrap();
+    informer.wait_for_sync(LONG).await.unwrap();
+    assert_eq!(informer.lister().len(), 2);
+    assert!(index.values().is_empty());
+    informer.shutdown().await;
+    // One by the transform and two by the index.
+    assert_eq!(reports.load(Ordering::Relaxed), 3);
 }

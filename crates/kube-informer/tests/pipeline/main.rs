@@ -2,13 +2,17 @@
 
 mod dynamic;
 mod ending;
+mod enqueueing;
 mod filtering;
 mod handlers;
 mod hooks;
 mod joining;
+mod lagging;
 mod lifecycle;
 mod logged;
 mod measured;
+mod panicking;
+mod releasing;
 mod removing;
 mod resyncing;
 mod scripted;

@@ -38,6 +38,27 @@ impl<F: FnMut()> Drop for AtLast<F> {
     }
 }
 
+#[tokio::test]
+async fn when_a_handler_is_removed_the_others_go_on() {
+    let server = Server::with(&["a/n"]);
+    let informer = server.informer();
+    let (handler, mut removed) = recorder();
+    let registration = informer.add_handler(handler).unwrap();
+    let (handler, mut stays) = recorder();
+    informer.add_handler(handler).unwrap();
+    informer.start().unwrap();
+    for told in [&mut removed, &mut stays] {
+        assert_eq!(told.next().await, "* a/n@2");
+    }
+    registration.remove_and_wait().await;
+    server.put("a/n", "changed");
+    assert_eq!(stays.next().await, "~ a/n@2>3");
+    server.delete("a/n");
+    assert_eq!(stays.next().await, "- a/n@4");
+    informer.shutdown().await;
+    assert!(removed.rest().await.is_empty());
+}
+
 /// It hears of the event in which it removes itself, and of none after it.
 #[tokio::test]
 async fn a_handler_may_remove_itself() {
@@ -55,11 +76,11 @@ async fn a_handler_may_remove_itself() {
         let registration = informer.add_handler_with(handler, options).unwrap();
         *slot.lock() = Some(registration.clone());
         informer.start().unwrap();
-        informer.wait_for_sync(LONG).await.unwrap();
+        let removed = timeout(LONG, registration.synced()).await.unwrap();
+        assert!(removed.unwrap_err().is_stopped());
         timeout(LONG, registration.remove_and_wait()).await.unwrap();
         assert_eq!(calls.load(Ordering::Relaxed), 1);
         assert!(!registration.has_synced());
-        assert!(registration.synced().await.unwrap_err().is_stopped());
         server.put("a/n0", "changed");
         reach(&informer, &server).await;
         informer.shutdown().await;
@@ -280,4 +301,38 @@ async fn removing_is_possible_at_any_time_and_any_number_of_times() {
     timeout(LONG, last.remove_and_wait())
         .await
         .expect("after the informer is gone");
+}
+
+/// All threads for blocking handlers are busy while the handler is removed.
+#[test]
+fn a_handler_that_waits_for_a_thread_is_not_called_after_its_removal() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .max_blocking_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let (release, gate) = std::sync::mpsc::channel::<()>();
+        let busy = tokio::task::spawn_blocking(move || gate.recv());
+        let server = Server::with(&["a/n0"]);
+        let informer = server.informer();
+        let (handler, mut told) = recorder();
+        let waiting = informer.add_handler(handler).unwrap();
+        // Its task runs after that of the first, because it was added after it.
+        let (handler, mut next) = recorder();
+        let never_blocks = HandlerOptions::new().never_blocks();
+        informer.add_handler_with(handler, never_blocks).unwrap();
+        informer.start().unwrap();
+        next.event().await;
+        waiting.remove();
+        drop(release);
+        timeout(LONG, waiting.remove_and_wait()).await.unwrap();
+        assert!(
+            told.rest().await.is_empty(),
+            "the handler was called after `remove` returned"
+        );
+        assert_eq!(waiting.told(), 0);
+        drop(busy.await);
+        informer.shutdown().await;
+    });
 }

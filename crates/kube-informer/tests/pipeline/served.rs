@@ -38,7 +38,7 @@ async fn contract_8_a_kind_that_comes_late_is_waited_for() {
     informer.start().unwrap();
     let error = informer.wait_for_sync(LONG).await.unwrap_err();
     assert!(error.is_timeout() && error.is_not_served() && error.is_not_found());
-    let text = error.to_string();
+    let text = format!("{error:#}");
     assert!(text.contains("does not serve v1 ConfigMap (404)"), "{text}");
     assert!(!informer.has_synced() && !informer.is_stopped());
     assert!(informer.lister().is_empty() && informer.resource_version().is_none());

@@ -32,7 +32,7 @@ async fn contract_8_a_sync_that_does_not_come_says_why() {
     let error = informer.wait_for_sync(10 * SECOND).await.unwrap_err();
     assert_eq!(start.elapsed().as_secs(), 10);
     assert!(error.is_timeout() && error.is_forbidden() && !error.is_stopped());
-    let text = error.to_string();
+    let text = format!("{error:#}");
     for part in ["configmaps", "10s", "403", "no such luck"] {
         assert!(text.contains(part), "{text}");
     }

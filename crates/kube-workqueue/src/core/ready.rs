@@ -1,5 +1,6 @@
 //! The line: by priority, and in each priority in the order of coming.
 
+use std::collections::BTreeMap;
 use std::hash::Hash;
 
 use super::slots::{NONE, SlotId, Slots};
@@ -8,19 +9,18 @@ use super::slots::{NONE, SlotId, Slots};
 /// late, but its turn comes: with `n` before it in line, after at most so many times `n` turns.
 pub(super) const SHARE: u32 = 8;
 
-/// Where numbers of coming begin: so near to their end that every test that is long goes past it.
-const FIRST: u32 = u32::MAX - 100;
-
 pub(super) struct Ready {
-    /// The highest first. One is empty only if there is no other.
-    levels: Vec<Level>,
+    /// By priority. One is empty only if there is no other.
+    levels: BTreeMap<i32, Level>,
+    /// All items in the order of coming.
+    oldest: u32,
+    newest: u32,
     len: usize,
-    order: u32,
     turn: u32,
 }
 
+/// The items of one priority in the order of coming.
 struct Level {
-    priority: i32,
     head: u32,
     tail: u32,
 }
@@ -28,9 +28,10 @@ struct Level {
 impl Ready {
     pub(super) fn new() -> Ready {
         Ready {
-            levels: Vec::new(),
+            levels: BTreeMap::new(),
+            oldest: NONE,
+            newest: NONE,
             len: 0,
-            order: FIRST,
             turn: 0,
         }
     }
@@ -41,39 +42,37 @@ impl Ready {
 
     /// The first of each priority.
     pub(super) fn heads(&self) -> impl Iterator<Item = SlotId> {
-        let heads = self.levels.iter().map(|level| level.head);
+        let heads = self.levels.values().map(|level| level.head);
         heads.filter(|head| *head != NONE).map(SlotId)
     }
 
     /// Puts an item at the end of its priority's line.
     pub(super) fn push<T: Eq + Hash>(&mut self, slots: &mut Slots<T>, id: SlotId, priority: i32) {
-        if self.len == 0
-            && let Some(only) = self.levels.first_mut()
-        {
-            only.priority = priority;
+        if self.len == 0 && !self.levels.contains_key(&priority) {
+            self.levels.clear();
         }
-        let at = self.levels.partition_point(|level| level.priority > priority);
-        if self.levels.get(at).is_none_or(|level| level.priority != priority) {
-            let level = Level {
-                priority,
-                head: NONE,
-                tail: NONE,
-            };
-            self.levels.insert(at, level);
-        }
-        let level = &mut self.levels[at];
+        let empty = Level {
+            head: NONE,
+            tail: NONE,
+        };
+        let level = self.levels.entry(priority).or_insert(empty);
         let slot = slots.get_mut(id);
         slot.is_ready = true;
         slot.priority = priority;
-        slot.order = self.order;
         slot.before = level.tail;
         slot.after = NONE;
+        slot.older = self.newest;
+        slot.newer = NONE;
         match level.tail {
             NONE => level.head = id.0,
             tail => slots.get_mut(SlotId(tail)).after = id.0,
         }
         level.tail = id.0;
-        self.order = self.order.wrapping_add(1);
+        match self.newest {
+            NONE => self.oldest = id.0,
+            newest => slots.get_mut(SlotId(newest)).newer = id.0,
+        }
+        self.newest = id.0;
         self.len += 1;
     }
 
@@ -82,19 +81,38 @@ impl Ready {
         let slot = slots.get_mut(id);
         slot.is_ready = false;
         let (before, after, priority) = (slot.before, slot.after, slot.priority);
-        let at = self.levels.partition_point(|level| level.priority > priority);
-        match before {
-            NONE => self.levels[at].head = after,
-            before => slots.get_mut(SlotId(before)).after = after,
+        let (older, newer) = (slot.older, slot.newer);
+        match older {
+            NONE => self.oldest = newer,
+            older => slots.get_mut(SlotId(older)).newer = newer,
         }
-        match after {
-            NONE => self.levels[at].tail = before,
-            after => slots.get_mut(SlotId(after)).before = before,
+        match newer {
+            NONE => self.newest = older,
+            newer => slots.get_mut(SlotId(newer)).older = older,
         }
-        if self.levels[at].head == NONE && self.levels.len() > 1 {
-            self.levels.remove(at);
+        if before != NONE {
+            slots.get_mut(SlotId(before)).after = after;
+        }
+        if after != NONE {
+            slots.get_mut(SlotId(after)).before = before;
         }
         self.len -= 1;
+        // In the middle of its level nothing else changes.
+        if before != NONE && after != NONE {
+            return;
+        }
+        if before == NONE && after == NONE && self.levels.len() > 1 {
+            self.levels.remove(&priority);
+            return;
+        }
+        if let Some(level) = self.levels.get_mut(&priority) {
+            if before == NONE {
+                level.head = after;
+            }
+            if after == NONE {
+                level.tail = before;
+            }
+        }
     }
 
     /// Takes the item whose turn it is.
@@ -102,21 +120,15 @@ impl Ready {
         if self.len == 0 {
             return None;
         }
-        let mut head = self.levels.first()?.head;
+        let (_, highest) = self.levels.last_key_value()?;
+        let mut next = highest.head;
         if self.levels.len() > 1 {
             self.turn = (self.turn + 1) % SHARE;
             if self.turn == 0 {
-                let heads = self.levels.iter().map(|level| level.head);
-                head = heads.max_by_key(|head| self.age(slots.get(SlotId(*head)).order))?;
+                next = self.oldest;
             }
         }
-        self.remove(slots, SlotId(head));
-        Some(SlotId(head))
-    }
-
-    /// How many came in line since. It is right while the number of those who came may begin anew, because nobody stays in
-    /// line for longer than so many turns: no more than [`SHARE`] for each that is in line.
-    fn age(&self, order: u32) -> u32 {
-        self.order.wrapping_sub(order)
+        self.remove(slots, SlotId(next));
+        Some(SlotId(next))
     }
 }

@@ -23,11 +23,12 @@ pub(super) struct Slot<T> {
     /// None if the slot is free.
     item: Option<T>,
     hash: u32,
-    /// When it came in line, as a number that only grows, and begins anew when it cannot.
-    pub(super) order: u32,
-    /// Neighbours in line; `after` also links the free slots.
+    /// Neighbours in the line of its priority; `after` also links the free slots.
     pub(super) before: u32,
     pub(super) after: u32,
+    /// Neighbours among all in line.
+    pub(super) older: u32,
+    pub(super) newer: u32,
     /// In line; while it is worked on, the one that it will have in line.
     pub(super) priority: i32,
     /// Its place among those that wait.
@@ -49,9 +50,10 @@ impl<T> Slot<T> {
         Slot {
             item: Some(item),
             hash,
-            order: 0,
             before: NONE,
             after: NONE,
+            older: NONE,
+            newer: NONE,
             priority: 0,
             place: NONE,
             is_ready: false,

@@ -43,6 +43,11 @@ impl Waiting {
         self.heap.len()
     }
 
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.heap.capacity()
+    }
+
     /// When the first is due.
     pub(super) fn next(&self) -> Option<Nanos> {
         self.heap.first().map(|place| place.due)

@@ -94,18 +94,16 @@ impl<S: Shape> Cache<S> {
     ) -> Cache<S> {
         let kind = asked.resource.api_resource();
         let namespace = namespace(client, &asked.resource, selection);
-        let mut parameters = Vec::new();
+        let mut api = ApiListWatch::<Whole<S>>::new(client.clone(), kind, namespace.as_deref());
         if let Some(selector) = &selection.selector {
-            parameters.push(("labelSelector", selector.to_string()));
+            api = api.labels(selector);
         }
         let by_name = asked.name.iter().map(|name| format!("metadata.name={name}"));
         let fields: Vec<_> = selection.field_selector.iter().cloned().chain(by_name).collect();
         if !fields.is_empty() {
-            parameters.push(("fieldSelector", fields.join(",")));
+            api = api.fields(fields.join(","));
         }
         let tally = Arc::new(Tally::default());
-        let api =
-            ApiListWatch::<Whole<S>>::new(client.clone(), kind, namespace.as_deref()).parameters(parameters);
         let name = asked.resource.to_string();
         let source = Watched::new(api, &name, Arc::clone(&tally), Arc::clone(contact));
         let failures = Arc::clone(contact);

@@ -4,8 +4,9 @@ mod labour;
 mod show;
 mod town;
 
+use std::io;
 use std::net::Ipv4Addr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kube::api::DynamicObject;
@@ -14,7 +15,8 @@ use kube_embedded::Server;
 use kube_informer::dashboard::Dashboard;
 use kube_informer::{SharedInformer, SharedInformerFactory};
 
-use crate::stop;
+use crate::failure::Failure;
+use crate::stop::{self, Signal};
 use labour::{Caches, Labour};
 use show::Show;
 use town::Town;
@@ -27,8 +29,12 @@ pub(crate) struct Options {
     /// End after this many seconds instead of waiting for Ctrl-C.
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
-    /// Where to write the kubeconfig with which kubectl joins in.
+    /// Write the kubeconfig for kubectl to this file, and delete it at the end. An existing file that this program did not
+    /// write is not overwritten.
     #[arg(long, value_name = "FILE")]
+    write_kubeconfig: Option<PathBuf>,
+    // Elsewhere it names a file to read; here it once named the file to write.
+    #[arg(long, hide = true)]
     kubeconfig: Option<PathBuf>,
     /// Loopback port to listen on; 0 takes a free one.
     #[arg(long, default_value_t = 0)]
@@ -45,17 +51,40 @@ pub(crate) struct Options {
 }
 
 /// Runs the demo until Ctrl-C or its time is up.
-pub(crate) async fn run(options: Options) -> Outcome {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
+    if options.kubeconfig.is_some() {
+        return Err(
+            Failure::usage("--kubeconfig is not supported: the demo reads no kubeconfig")
+                .advise("hint: use --write-kubeconfig FILE to write one"),
+        );
+    }
     let server = Server::builder()
         .port(options.port)
         .seed(options.seed)
         .start()
         .await?;
-    let kubeconfig = options.kubeconfig.unwrap_or_else(|| {
+    let path = options.write_kubeconfig.clone().unwrap_or_else(|| {
         std::env::temp_dir().join(format!("kube-informer-demo-{}.kubeconfig", std::process::id()))
     });
-    server.write_kubeconfig(&kubeconfig)?;
+    // Before the kubeconfig is written, so that a signal never leaves it behind.
+    let stop = stop::signalled()?;
+    let kubeconfig = server.write_kubeconfig(path)?;
+    let ended = play(&options, &server, kubeconfig.path(), stop).await;
+    // A file that was changed is kept. That is worth a message, and no failure.
+    if let Err(error) = kubeconfig.remove() {
+        eprintln!("kubectl-informer: {}", Failure::from(error));
+    }
+    server.stop().await;
+    Ok(ended?)
+}
 
+/// Everything between the start of the server and its end.
+async fn play(
+    options: &Options,
+    server: &Server,
+    kubeconfig: &Path,
+    stop: impl Future<Output = io::Result<Signal>>,
+) -> Outcome {
     let client = server.direct_client();
     let mut town = Town::found(client.clone(), options.seed).await?;
     let factory = SharedInformerFactory::new(client);
@@ -76,7 +105,7 @@ pub(crate) async fn run(options: Options) -> Outcome {
         .serve((Ipv4Addr::LOCALHOST, options.dashboard_port))
         .await?;
     let show = Show::open();
-    show.welcome(&server, &dashboard, &kubeconfig);
+    show.welcome(server, &dashboard, kubeconfig);
     factory.start();
 
     let pace = Duration::from_millis(options.pace.max(1));
@@ -88,16 +117,13 @@ pub(crate) async fn run(options: Options) -> Outcome {
             ("Deployment", &caches.deployments),
             ("Backup", &caches.backups),
         ]) => ended,
-        interrupted = stop::signalled() => interrupted.map(drop).map_err(Into::into),
+        interrupted = stop => interrupted.map(drop).map_err(Into::into),
         () = until(options.seconds) => Ok(()),
     };
     dashboard.stop().await;
     labour.end().await;
     factory.shutdown().await;
-    show.farewell(&server);
-    // Its server is gone; a leftover would only mislead.
-    let _ = std::fs::remove_file(&kubeconfig);
-    server.stop().await;
+    show.farewell(server);
     ended
 }
 

@@ -292,7 +292,7 @@ async fn a_group_version_that_fails_does_not_fail_the_rest() {
     let discovery = Discovery::ask(&client).await.expect("a discovery");
     let failures: Vec<_> = discovery
         .failures()
-        .map(|(place, error)| (place, error.to_string()))
+        .map(|(place, error)| (place, format!("{error:#}")))
         .collect();
     let words = "asking the server at /apis/apps/v1 what it serves: the server answered 503: no backend";
     assert_eq!(failures, [("apps/v1".to_owned(), words.to_owned())]);
@@ -369,10 +369,10 @@ async fn a_server_that_tells_no_groups_is_an_error() {
     let error = failed(&server, forbidden.clone(), missing.clone()).await;
     assert!(error.is_forbidden(), "{error}");
     assert_eq!(
-        error.to_string(),
+        format!("{error:#}"),
         "asking the server at /api what it serves: the server answered 403: not for you"
     );
-    assert_eq!(format!("{error:?}"), format!("Error({error})"));
+    assert_eq!(format!("{error:?}"), format!("Error({error:#})"));
     let error = failed(&server, missing, broken.clone()).await;
     assert_eq!(error.server_status().map(|status| status.code), Some(500));
     let error = failed(&server, core.clone(), broken).await;
@@ -403,5 +403,5 @@ async fn a_server_that_does_not_answer_is_not_waited_for_for_ever() {
         .await
         .expect_err("no answer");
     assert!(error.is_connection(), "{error}");
-    assert!(error.to_string().contains("no answer within 32s"), "{error}");
+    assert!(format!("{error:#}").contains("no answer within 32s"), "{error}");
 }

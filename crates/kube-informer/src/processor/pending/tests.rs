@@ -44,6 +44,21 @@ fn memory_is_given_back() {
     }
 }
 
+/// A short queue keeps its memory, because it will be needed again.
+#[test]
+fn memory_for_a_thousand_changes_is_kept() {
+    let mut cache = Cache::new(Seed::new(1));
+    let mut pendings = Pendings::new();
+    for n in 0..KEPT {
+        pushed(
+            &mut pendings,
+            &cache.upsert(tagged(&key(&format!("n{n}")), 1, 1, &[])),
+        );
+    }
+    while pendings.take().is_some() {}
+    assert!(pendings.slots.capacity() >= KEPT);
+}
+
 /// Slots are used again, so churn that is cancelled takes no room either.
 #[test]
 fn what_comes_and_goes_takes_one_slot() {

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use fastrand::Rng;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::key::Key;
 use crate::processor::event::Event;
+use crate::processor::mailbox::Backlog;
 use crate::processor::queue::Queue;
 use crate::store::tests::{Cache, key, tagged, tags_of};
 use crate::store::{Change, Seed};
@@ -398,4 +400,36 @@ fn resyncs_and_changes_take_turns() {
     }
     assert_eq!(resyncs.len(), 40);
     assert!(resyncs.chunks(2).all(|pair| pair[0] != pair[1]), "{resyncs:?}");
+}
+
+/// The wait is measured for one change at a time, and ends with the event of its object.
+#[tokio::test(start_paused = true)]
+async fn the_wait_of_a_sampled_change_is_measured() {
+    let mut cache = Cache::new(Seed::new(1));
+    let mut queue = Queue::new(false);
+    queue.begin(&cache.store.snapshot());
+    let mut push = |queue: &mut Queue<ConfigMap>, name: &str, version| {
+        for change in cache.upsert(tagged(&key(name), version, 1, &[])) {
+            queue.push(&change);
+            queue.sample(&change);
+        }
+    };
+    let waited = |queue: &mut Queue<ConfigMap>| {
+        let popped = Backlog::pop(queue).expect("a change waits");
+        popped.waited_since.map(|since| since.elapsed().as_secs())
+    };
+    push(&mut queue, "a", 1);
+    tokio::time::advance(Duration::from_secs(3)).await;
+    // The sample is that of `a`, which waits for longer.
+    push(&mut queue, "b", 2);
+    tokio::time::advance(Duration::from_secs(4)).await;
+    assert_eq!(waited(&mut queue), Some(7));
+    assert_eq!(waited(&mut queue), None);
+
+    push(&mut queue, "c", 3);
+    push(&mut queue, "d", 4);
+    for change in cache.delete(tagged(&key("c"), 5, 1, &[])) {
+        queue.push(&change);
+    }
+    assert_eq!(waited(&mut queue), None, "the sampled change came to nothing");
 }

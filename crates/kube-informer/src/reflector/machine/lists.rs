@@ -21,6 +21,7 @@ impl Machine {
             return self.wait(now, Then::Cycle, Some(complaint), None);
         }
         self.paged |= listing.at == At::Any;
+        listing.requested = now;
         let request = ListRequest {
             resource_version: None,
             limit: listing.limit,
@@ -49,7 +50,9 @@ impl Machine {
         let expired = status.is_some_and(StatusError::is_expired);
         if expired && !listing.tokens.is_empty() && !listing.at_once {
             let at = listing.at;
-            return self.fall_back(now, None, status, |machine, _| machine.list_at(at, None, true));
+            return self.fall_back(now, None, status, |machine, now| {
+                machine.list_at(now, at, None, true)
+            });
         }
         // A server that refuses to list at the last version may not know what that is: it was never its own.
         let refused = listing.at == At::Last && status.is_some_and(|status| matches!(status.code, 400 | 422));
@@ -57,38 +60,47 @@ impl Machine {
         if (expired || ahead || refused) && listing.at != At::Newest {
             self.last_unusable = true;
             if ahead || refused {
-                self.doubt();
+                self.lags();
             }
             return self.fall_back(now, None, status, Machine::list);
         }
         self.wait(now, Then::Cycle, None, status)
     }
 
-    pub(super) fn list(&mut self, _now: Instant) -> Action {
-        let at = match &self.last {
+    pub(super) fn list(&mut self, now: Instant) -> Action {
+        let at = self.list_version();
+        self.list_from(now, at)
+    }
+
+    pub(super) fn list_version(&self) -> At {
+        match &self.last {
             _ if self.last_unusable => At::Newest,
             Some(_) => At::Last,
             None => At::Any,
-        };
+        }
+    }
+
+    pub(super) fn list_from(&mut self, now: Instant, at: At) -> Action {
         // A list at a version comes from the server's watch cache, which knows no pages.
         let limit = match self.settings.page_size {
             Some(size) => Some(size),
             None if at == At::Last && !self.paged => None,
             None => Some(PAGE_SIZE),
         };
-        self.list_at(at, limit, false)
+        self.list_at(now, at, limit, false)
     }
 
-    /// What was handed on is not what the server has: the newest of everything is asked for, and replaces it.
+    /// The cache was found to differ from the server: lists the newest version, which replaces what differs.
     pub(crate) fn start_over(&mut self, now: Instant) -> Action {
-        self.doubt();
+        self.last_unusable = true;
         self.list_because(Cause::Inconsistent);
         self.cycle(now)
     }
 
-    pub(super) fn list_at(&mut self, at: At, limit: Option<u32>, at_once: bool) -> Action {
+    pub(super) fn list_at(&mut self, now: Instant, at: At, limit: Option<u32>, at_once: bool) -> Action {
         self.phase = Phase::Listing(Listing {
             at,
+            requested: now,
             limit,
             tokens: HashSet::new(),
             sparse: 0,

@@ -18,7 +18,6 @@ use tokio::time::Instant;
 use super::backoff::{Backoff, Waits};
 use super::cause::Cause;
 use crate::error::{Error, Problem, StatusError};
-use crate::planted::{self, Bug};
 use crate::version::Version;
 use crate::wire::{ListRequest, WatchRequest};
 
@@ -40,11 +39,13 @@ const WATCH_CLOSE_GRACE: Duration = Duration::from_secs(10);
 const BOOKMARK_SILENCE: Duration = Duration::from_secs(210);
 /// After this time without any word of its version the server is asked for a list.
 const QUIET: Duration = Duration::from_mins(10);
-/// After so many watches in a row that were answered and brought nothing, the server is asked for a list: then what
-/// stands in the way of watches does not stand in the way of news.
+/// Relist after this many watches in a row that failed without an event, so that a broken watch path cannot hide changes.
 const FRUITLESS: u32 = 5;
 /// How long a page of a list may be silent.
 pub(crate) const LIST_SILENCE: Duration = Duration::from_mins(1);
+/// How long one page of a list may take in all. kube-apiserver itself ends a list after one minute, so only a connection that
+/// trickles gets here.
+const LIST_LIMIT: Duration = Duration::from_mins(30);
 /// A page may be empty where a selector fits nothing in it. The next is not asked for at once, since a list of empty pages
 /// need never end.
 pub(crate) const EMPTY_PAGE_PAUSE: Duration = Duration::from_secs(1);
@@ -122,10 +123,7 @@ pub(crate) enum Verdict {
     /// It is one of the initial events: collect it.
     Collect,
     /// The initial events are whole: replace everything by what was collected. The watch goes on.
-    Whole {
-        version: Version,
-        complaint: Option<Error>,
-    },
+    Whole(Version),
     /// It says nothing new.
     Skip,
     /// Drop the watch and go on with this.
@@ -180,7 +178,7 @@ pub(crate) struct Machine {
     has_bookmarks: bool,
     /// Watches in a row that stayed silent.
     silent_watches: u32,
-    /// Watches in a row that were answered, broke, and brought nothing.
+    /// Watches in a row that failed without an event.
     fruitless_watches: u32,
     /// When the server last told its version: by a list, an event or a bookmark.
     heard: Instant,
@@ -192,14 +190,15 @@ pub(crate) struct Machine {
     cause: Option<Cause>,
 }
 
-/// Whether what was handed on is what the server has of the same version. One that was restored to an older version gives
-/// out versions again.
+/// Whether an object of a list is the cached one if uid and version are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trust {
     Versions,
+    /// The server showed a version older than `last`. Most likely a replica lags, and versions stay trusted. But a server that
+    /// was restored from a backup looks the same, and gives out versions again: see [`Machine::contradicts`].
+    Doubted,
+    /// The server went back, and this was reported: every object of the next list replaces the cached one.
     Nothing,
-    /// It was told that the server went back.
-    NothingAndSaidSo,
 }
 
 #[derive(Debug)]
@@ -223,6 +222,8 @@ struct Streaming {
 #[derive(Debug)]
 struct Listing {
     at: At,
+    /// When the current page was requested.
+    requested: Instant,
     limit: Option<u32>,
     /// The continue tokens so far, one per page: one that comes again means that the list would never end.
     tokens: HashSet<String>,
@@ -253,6 +254,8 @@ struct Watching {
 enum Then {
     Cycle,
     Watch,
+    /// List at this version, without trying a streaming list.
+    List(At),
     /// Go on with a list.
     Page(Listing, ListRequest),
 }
@@ -287,10 +290,14 @@ impl Machine {
         let done = Phase::Waiting { then: Then::Cycle };
         match std::mem::replace(&mut self.phase, done) {
             Phase::Waiting { then: Then::Watch } => self.watch(now),
+            Phase::Waiting { then: Then::List(at) } => self.list_from(now, at),
             Phase::Waiting {
                 then: Then::Page(listing, request),
             } => {
-                self.phase = Phase::Listing(listing);
+                self.phase = Phase::Listing(Listing {
+                    requested: now,
+                    ..listing
+                });
                 Action::List {
                     request,
                     fresh: false,
@@ -300,42 +307,39 @@ impl Machine {
         }
     }
 
-    /// A page of a list came to its end, after so many items.
+    /// A page of a list ended after this many items. The contradiction is the version of an item that contradicts the cache.
     pub(crate) fn listed(
         &mut self,
         now: Instant,
         version: Version,
         continue_token: Option<String>,
         items: usize,
+        contradiction: Option<&Version>,
     ) -> Listed {
         let Phase::Listing(listing) = &mut self.phase else {
             return Listed::Continue(self.cycle(now).into());
         };
-        self.waits.succeeded(now);
         self.absence = None;
         if let Some(token) = continue_token {
             return Listed::Continue(self.next_page(now, token, items));
         }
         let newest = listing.at == At::Newest;
-        match self.accept(now, &version, newest) {
-            Ok(complaint) => {
-                let action = self.watch(now);
-                Listed::Whole {
-                    version,
-                    next: Next { action, complaint },
-                }
-            }
+        match self.accept(now, &version, newest, contradiction) {
+            Ok(()) => Listed::Whole {
+                version,
+                next: self.watch(now).into(),
+            },
             Err(complaint) => Listed::Continue(self.fall_back(now, Some(complaint), None, Machine::list)),
         }
     }
 
     /// A watch was answered.
     pub(crate) fn opened(&mut self, now: Instant) {
-        self.waits.succeeded(now);
         self.absence = None;
         match &mut self.phase {
             Phase::Streaming(streaming) => streaming.last_event = Some(now),
             Phase::Watching(watching) => {
+                self.waits.succeeded(now);
                 watching.opened = Some(now);
                 watching.last_event = now;
             }
@@ -343,8 +347,8 @@ impl Machine {
         }
     }
 
-    /// An event of a watch came.
-    pub(crate) fn event(&mut self, now: Instant, seen: Seen) -> Verdict {
+    /// An event of a watch arrived. The contradiction is the version of an initial event that contradicts the cache.
+    pub(crate) fn event(&mut self, now: Instant, seen: Seen, contradiction: Option<&Version>) -> Verdict {
         match &mut self.phase {
             Phase::Streaming(streaming) => {
                 streaming.last_event = Some(now);
@@ -357,7 +361,7 @@ impl Machine {
                     Seen::Bookmark {
                         version,
                         initial_events_end: true,
-                    } => self.streamed(now, version),
+                    } => self.streamed(now, version, contradiction),
                 }
             }
             Phase::Watching(watching) => {
@@ -373,9 +377,21 @@ impl Machine {
         }
     }
 
-    /// Whether an object of a list that has the version of a known one can be taken for that.
+    /// Whether an object of a list that has uid and version of a cached one can be taken for that.
     pub(crate) fn is_trusting(&self) -> bool {
-        self.trust == Trust::Versions
+        self.trust != Trust::Nothing
+    }
+
+    /// The version that the cache must have reached before a list can contradict it; none if the list need not be checked.
+    pub(crate) fn doubted(&self) -> Option<&Version> {
+        self.last.as_ref().filter(|_| self.trust == Trust::Doubted)
+    }
+
+    /// Whether an object that is not in the cache in this version contradicts it: the cache holds every object as it was at
+    /// `last`, so one with an older version belongs to another history. Then the server was restored from a backup.
+    pub(crate) fn contradicts(&self, version: &Version) -> bool {
+        self.doubted()
+            .is_some_and(|last| version == last || version.is_before(last))
     }
 
     /// Whether what comes is part of a list.
@@ -429,7 +445,8 @@ impl Machine {
                     }
                 }
             },
-            Phase::Listing(_) | Phase::Waiting { .. } => now + LIST_SILENCE,
+            Phase::Listing(listing) => (now + LIST_SILENCE).min(listing.requested + LIST_LIMIT),
+            Phase::Waiting { .. } => now + LIST_SILENCE,
         }
     }
 
@@ -444,8 +461,9 @@ impl Machine {
             }) => {
                 let complaint = Error::new(Problem::StalledWatch(now.duration_since(*last_event)));
                 self.silent_watches += 1;
-                if self.silent_watches > 1 && self.has_bookmarks {
-                    // A server that was restored to an older version answers a watch from a newer one with silence.
+                let is_quiet = self.has_bookmarks || now.duration_since(self.heard) > QUIET;
+                if self.silent_watches > 1 && is_quiet {
+                    // Something swallows events, or the server was restored to an older version and has none after ours.
                     self.list_because(Cause::Silent);
                     return self.wait(now, Then::Cycle, Some(complaint), None);
                 }
@@ -459,6 +477,11 @@ impl Machine {
                 self.after(now, error)
             }
         }
+    }
+
+    /// The source of lists and watches panicked, or the type of its objects did.
+    pub(crate) fn panicked(&mut self, now: Instant, error: Error) -> Next {
+        self.after(now, error)
     }
 
     /// What follows a failure.
@@ -502,12 +525,6 @@ impl Machine {
         let asked = status.and_then(|status| status.retry_after).unwrap_or_default();
         self.phase = Phase::Waiting { then };
         self.fallbacks = 0;
-        if planted::is(Bug::HotLoop) {
-            return Next {
-                action: Action::Wait(Duration::from_millis(1)),
-                complaint,
-            };
-        }
         Next {
             action: Action::Wait(wait.max(asked.min(LONGEST_RETRY_AFTER))),
             complaint,
@@ -530,39 +547,38 @@ impl Machine {
         Next { action, complaint }
     }
 
-    /// Whether the objects at a version may replace what is there (contract 2). An older version is accepted only if the
-    /// server was asked for its newest: then it is the server itself that went back, and the complaint says so. If only
-    /// then it is found out, objects were taken for known by their versions, and are asked for once more.
-    fn accept(&mut self, now: Instant, version: &Version, newest: bool) -> Result<Option<Error>, Error> {
-        let complaint = match &self.last {
-            Some(last) if version.is_before(last) && !newest && !planted::is(Bug::AcceptStaleList) => {
-                let complaint = behind(last, version);
-                self.doubt();
-                return Err(complaint);
+    /// Accepts the objects at a version in place of the cached ones, or says why not (contract 2).
+    ///
+    /// An older version is accepted only if the server was asked for its newest: then the server itself went back. This is
+    /// reported, and as objects of that list were taken for known by their versions, it is requested once more.
+    fn accept(
+        &mut self,
+        now: Instant,
+        version: &Version,
+        newest: bool,
+        contradiction: Option<&Version>,
+    ) -> Result<(), Error> {
+        if let Some(last) = self.last.clone() {
+            let is_older = version.is_before(&last);
+            if is_older && !newest {
+                self.lags();
+                return Err(behind(&last, version));
             }
-            Some(last) if version.is_before(last) => {
-                let complaint = Error::new(Problem::WentBack {
-                    from: last.clone(),
-                    to: version.clone(),
-                });
-                match self.trust {
-                    Trust::Versions => {
-                        self.last_unusable = true;
-                        self.trust = Trust::NothingAndSaidSo;
-                        return Err(complaint);
-                    }
-                    Trust::Nothing => Some(complaint),
-                    Trust::NothingAndSaidSo => None,
-                }
+            let evidence = if is_older { Some(version) } else { contradiction };
+            if let Some(to) = evidence.filter(|_| self.is_trusting()) {
+                self.last_unusable = true;
+                self.trust = Trust::Nothing;
+                let to = to.clone();
+                return Err(Error::new(Problem::WentBack { from: last, to }));
             }
-            _ => None,
-        };
+        }
+        self.waits.succeeded(now);
         self.heard = now;
         self.silent_watches = 0;
         self.last = Some(version.clone());
         self.last_unusable = false;
         self.trust = Trust::Versions;
-        Ok(complaint)
+        Ok(())
     }
 
     /// Notes why the next list is made. If it fails, the reason is the same for those that take its place.
@@ -577,12 +593,11 @@ impl Machine {
         self.cause.take()
     }
 
-    /// The server does not have the last version, and maybe never had: its newest is asked for, and nothing is taken for
-    /// known until then.
-    fn doubt(&mut self) {
+    /// The server does not have the last version: its newest is requested instead.
+    fn lags(&mut self) {
         self.last_unusable = true;
         if self.trust == Trust::Versions {
-            self.trust = Trust::Nothing;
+            self.trust = Trust::Doubted;
         }
     }
 

@@ -2,7 +2,9 @@
 
 use tokio::time::Instant;
 
-use super::{Action, Machine, Next, Phase, STREAMING_PAUSE, Streaming, Then, Verdict, Watching, status_of};
+use super::{
+    Action, At, Machine, Next, Phase, STREAMING_PAUSE, Streaming, Then, Verdict, Watching, status_of,
+};
 use crate::error::{Error, Problem, StatusError};
 use crate::version::Version;
 use crate::wire::WatchRequest;
@@ -17,21 +19,29 @@ impl Machine {
         if (ahead || status.is_some_and(StatusError::is_expired)) && !newest {
             self.last_unusable = true;
             if ahead {
-                self.doubt();
+                self.lags();
             }
             return self.fall_back(now, None, status, Machine::stream);
         }
+        let throttled = status.is_some_and(StatusError::is_too_many_requests);
+        if throttled && newest {
+            // While its watch cache lags behind etcd, a server answers every streaming list at the newest version like this.
+            // A list from that cache does not wait for etcd.
+            let at = if self.last.is_some() { At::Last } else { At::Any };
+            return self.wait(now, Then::List(at), None, status);
+        }
         // None of these says anything about streams, and a list would fare no better.
         let is_not_found = status.is_some_and(|status| status.code == 404);
-        if matches!(error.problem(), Problem::Connect)
-            || is_not_found
-            || status.is_some_and(StatusError::is_too_many_requests)
-        {
+        if matches!(error.problem(), Problem::Connect) || is_not_found || throttled {
             return self.wait(now, Then::Cycle, None, status);
         }
         self.broken_streams += 1;
         if refuses_streaming(error) || self.broken_streams > 1 {
             self.no_streaming_before = Some(now + STREAMING_PAUSE);
+        }
+        if status.is_some_and(|status| status.retry_after.is_some()) {
+            let at = self.list_version();
+            return self.wait(now, Then::List(at), None, status);
         }
         self.fall_back(now, None, status, Machine::list)
     }
@@ -59,7 +69,12 @@ impl Machine {
         self.fall_back(now, Some(complaint), None, Machine::list)
     }
 
-    pub(super) fn streamed(&mut self, now: Instant, version: Version) -> Verdict {
+    pub(super) fn streamed(
+        &mut self,
+        now: Instant,
+        version: Version,
+        contradiction: Option<&Version>,
+    ) -> Verdict {
         let Phase::Streaming(Streaming {
             newest,
             timeout,
@@ -69,8 +84,8 @@ impl Machine {
         else {
             return Verdict::Skip;
         };
-        match self.accept(now, &version, newest) {
-            Ok(complaint) => {
+        match self.accept(now, &version, newest, contradiction) {
+            Ok(()) => {
                 self.broken_streams = 0;
                 self.phase = Phase::Watching(Watching {
                     asked: since,
@@ -79,7 +94,7 @@ impl Machine {
                     events: 1,
                     timeout,
                 });
-                Verdict::Whole { version, complaint }
+                Verdict::Whole(version)
             }
             Err(complaint) => Verdict::Leave(self.fall_back(now, Some(complaint), None, Machine::stream)),
         }

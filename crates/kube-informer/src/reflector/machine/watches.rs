@@ -8,7 +8,6 @@ use super::{
     Action, FRUITLESS, LONGEST_WATCH, Machine, Next, Phase, Seen, Then, Verdict, Watching, behind, status_of,
 };
 use crate::error::{Error, Problem, StatusError};
-use crate::planted::{self, Bug};
 use crate::reflector::cause::Cause;
 use crate::wire::WatchRequest;
 
@@ -28,14 +27,15 @@ impl Machine {
             }
             _ => false,
         };
-        // A server that asks for fewer requests is not asked for a list.
+        // A server that asks for fewer requests, or cannot be reached, gets no list instead.
         let throttled = status.is_some_and(StatusError::is_too_many_requests);
-        let answered = watching.opened.is_some() || status.is_some() && !throttled;
+        let unreachable = matches!(error.problem(), Problem::Connect);
+        let may_list = watching.opened.is_some() || !(throttled || unreachable);
         let ahead = status.is_some_and(StatusError::is_too_large_version);
         if ahead {
-            self.doubt();
+            self.lags();
         }
-        let then = match (again, answered) {
+        let then = match (again, may_list) {
             (true, true) => self.after_fruitless_watch(),
             (true, false) => Then::Watch,
             (false, _) => {
@@ -50,7 +50,7 @@ impl Machine {
         self.wait(now, then, None, status)
     }
 
-    /// What comes after a watch that was answered and broke: another one, unless none of them brings anything.
+    /// After a watch that failed without an event: another one, or a list after several of them.
     pub(super) fn after_fruitless_watch(&mut self) -> Then {
         self.fruitless_watches += 1;
         if self.fruitless_watches < FRUITLESS {
@@ -70,15 +70,6 @@ impl Machine {
             events: 0,
             timeout,
         });
-        if planted::is(Bug::ReuseOldVersion) {
-            let last = self
-                .last
-                .as_ref()
-                .and_then(|last| last.to_string().parse::<u64>().ok());
-            self.last = last
-                .map(|last| last.saturating_sub(3).into())
-                .or(self.last.take());
-        }
         Action::Watch(WatchRequest {
             resource_version: self.last.as_ref().map(ToString::to_string),
             timeout,
@@ -92,9 +83,9 @@ impl Machine {
         match &self.last {
             Some(last) if version == *last && is_bookmark => Verdict::Skip,
             // A server that lags or was restored. Its newest version tells which.
-            Some(last) if version.is_before(last) && !planted::is(Bug::ReuseOldVersion) => {
+            Some(last) if version.is_before(last) => {
                 let complaint = behind(last, &version);
-                self.doubt();
+                self.lags();
                 self.list_because(Cause::Behind);
                 Verdict::Leave(self.wait(now, Then::Cycle, Some(complaint), None))
             }

@@ -6,11 +6,11 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::scripted::{
-    Script, Stage, Told, added, at, bookmark, deleted, initial_end, item, listed, modified, more, pause,
+    Script, Stage, Told, added, at, bookmark, deleted, initial_end, item, listed, modified, more, object,
+    pause,
 };
 use super::table::{plain, steady};
-use crate::delta_fifo::Delta;
-use crate::delta_fifo::FULL;
+use crate::delta_fifo::{Delta, FULL, Scope};
 use crate::error::{Error, StatusError};
 use crate::reflector::driver::Requested;
 use crate::reflector::machine::Settings;
@@ -174,6 +174,72 @@ async fn a_new_beginning_does_not_cut_a_wait_short() {
     assert_eq!(stage.reports().len(), 2);
 }
 
+/// The queue is full while the cache is to be emptied: a new beginning must not cancel that.
+#[tokio::test(start_paused = true)]
+async fn a_new_beginning_waits_until_what_was_decided_is_handed_on() {
+    let gone = || Error::status(failure(404, "NotFound"));
+    let script = Script::new()
+        .sends(vec![added("a@1"), initial_end("10"), Told::Error(gone())])
+        .discovers(false)
+        .fails(gone())
+        .discovers(false)
+        .fails(gone())
+        .discovers(false)
+        .fails(gone())
+        .discovers(false);
+    let stage = Stage::with(streaming(), script);
+    let driver = tokio::spawn(stage.drive());
+    tokio::time::sleep(SOON).await;
+    assert_eq!(stage.queue.len(), 1, "the first list");
+    while stage.queue.len() < FULL {
+        stage.queue.push(Delta::Bookmark("10".into(), Scope::ONLY)).await;
+    }
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    stage.start_over.notify_one();
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    let mut deltas = stage.deltas().await;
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    deltas.extend(stage.deltas().await);
+    deltas.retain(|delta| delta.starts_with("replaced"));
+    assert_eq!(deltas, ["replaced at 10: a@1", "replaced at 10: "]);
+    driver.abort();
+}
+
+/// A server or proxy that mixes up namespaces must not move objects that another reflector is responsible for.
+#[tokio::test(start_paused = true)]
+async fn an_object_of_another_namespace_is_bad_data() {
+    let foreign = || {
+        let mut foreign = object("b@11");
+        foreign.metadata.namespace = Some("other".to_owned());
+        Item::decoded(foreign).expect("it has a name and a version")
+    };
+    let script = Script::new()
+        .lists_parts(vec![listed("a@1"), Told::Part(ListPart::Item(foreign()))])
+        .lists(&["a@1"], at("10"))
+        .sends(vec![Told::Part(WatchEvent::Added(foreign())), added("c@12")])
+        .lists(&["a@1"], at("13"))
+        .sends(vec![Told::Part(WatchEvent::Deleted(foreign())), added("c@12")])
+        .lists(&["a@1"], at("14"));
+    let stage = Stage::with(plain(), script);
+    stage.run_for(Duration::from_secs(20)).await;
+    assert_eq!(
+        stage.deltas().await,
+        [
+            "replaced at 10: a@1",
+            "replaced at 13: a@1",
+            "replaced at 14: a@1"
+        ]
+    );
+    let reports = stage.reports();
+    assert_eq!(reports.len(), 3, "{reports:?}");
+    for report in reports {
+        assert!(
+            report.contains("other/b is not in namespace \"default\""),
+            "{report}"
+        );
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_empty_list_is_a_list() {
     let script = Script::new().lists(&[], at("10"));
@@ -224,13 +290,19 @@ async fn what_a_refused_older_stream_left_behind_is_dropped() {
     let script = Script::new()
         .sends(vec![initial_end("20"), Told::Error(Error::bad_data("rubbish"))])
         .sends(vec![added("ghost@1"), initial_end("15")])
+        .sends(vec![added("ghost@2"), initial_end("15")])
         .sends(vec![added("a@14"), initial_end("15"), Told::Silence]);
     let stage = Stage::with(streaming(), script);
     stage.run_for(Duration::from_secs(5)).await;
     assert_eq!(stage.deltas().await, ["replaced at 20: ", "replaced at 15: a@14"]);
     assert_eq!(
         stage.requests(),
-        ["0s stream newest", "0s stream 20", "0s stream newest"]
+        [
+            "0s stream newest",
+            "0s stream 20",
+            "0s stream newest",
+            "0s stream newest"
+        ]
     );
     assert_eq!(stage.reports().len(), 3, "{:?}", stage.reports());
 }

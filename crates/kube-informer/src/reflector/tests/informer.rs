@@ -4,11 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
+use tokio::time::timeout;
 
-use super::scripted::{Script, Shared, Told, added, at, deleted, initial_end, modified};
+use super::scripted::{Script, Shared, Told, added, at, bookmark, deleted, initial_end, modified, object};
+use crate::error::Error;
 use crate::informer::SharedInformer;
+use crate::object::Object;
+use crate::processor::Event;
+use crate::wire::{Item, ListPart, WatchEvent};
 
 /// An informer that reads a script, and what it tells its watch-error handler.
 fn informer(
@@ -163,4 +169,130 @@ async fn less_than_five_minutes_of_watching_count_as_five() {
         let least = Duration::from_secs(least);
         assert!((least..=2 * least).contains(&timeouts[0]), "{timeouts:?}");
     }
+}
+
+/// An informer of `a@1` and `b@9` at version 10 whose watch then sends something older.
+fn sent_something_older(older: Told<WatchEvent<ConfigMap>>) -> Script {
+    Script::new().lists(&["a@1", "b@9"], at("10")).sends(vec![older])
+}
+
+/// What a handler got after the initial objects.
+fn changes(informer: &SharedInformer<ConfigMap>) -> Arc<Mutex<Vec<String>>> {
+    let changes: Arc<Mutex<Vec<String>>> = Arc::default();
+    let noted = Arc::clone(&changes);
+    let handler = move |event: Event<ConfigMap>| match &event {
+        Event::Added {
+            is_in_initial_list: true,
+            ..
+        } => {}
+        _ => noted
+            .lock()
+            .push(format!("{}@{}", event.key().name(), event.object().version())),
+    };
+    informer.add_handler(handler).expect("it is not stopped");
+    changes
+}
+
+#[tokio::test(start_paused = true)]
+async fn contract_10_something_older_in_a_watch_delivers_nothing_again() {
+    for older in [bookmark("5"), modified("b@5")] {
+        let script = sent_something_older(older).lists(&["a@1", "b@9"], at("12"));
+        let (informer, _script, errors) = informer(script, false);
+        let changes = changes(&informer);
+        informer.start().expect("the first start");
+        informer
+            .wait_for_sync(Duration::from_secs(10))
+            .await
+            .expect("the first list");
+        let before = informer.snapshot();
+        informer
+            .wait_for_version("12", Duration::from_secs(10))
+            .await
+            .expect("the second list");
+        for object in &informer.snapshot() {
+            let kept = before.get(object.key()).expect("it was there");
+            assert!(Object::ptr_eq(&object, &kept), "{object:?} was replaced");
+        }
+        informer.shutdown().await;
+        assert!(changes.lock().is_empty(), "{changes:?}");
+        assert_eq!(errors.lock().len(), 1, "{errors:?}");
+    }
+}
+
+/// A server that was restored from a backup and has passed the informer's version shows itself by objects with versions that
+/// the cache should have held.
+#[tokio::test(start_paused = true)]
+async fn contract_2_a_restored_server_that_has_passed_the_version_is_reported_and_followed() {
+    for older in [bookmark("5"), modified("b@5")] {
+        let script = sent_something_older(older)
+            .lists(&["a@1", "b@7"], at("12"))
+            .lists(&["a@1", "b@7"], at("12"));
+        let (informer, _script, errors) = informer(script, false);
+        let changes = changes(&informer);
+        informer.start().expect("the first start");
+        informer
+            .wait_for_version("12", Duration::from_secs(10))
+            .await
+            .expect("the second list");
+        assert_eq!(names(&informer), ["a@1", "b@7"]);
+        assert_eq!(informer.status().went_back, 1);
+        informer.shutdown().await;
+        // Nothing of another history is known by its version.
+        let mut changes = changes.lock().clone();
+        changes.sort();
+        assert_eq!(changes, ["a@1", "b@7"], "{errors:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn contract_3_another_uid_at_the_same_version_is_another_object() {
+    let another = |version: &str| {
+        let mut object = object("a@1");
+        object.metadata.uid = Some(version.to_owned());
+        Told::Part(ListPart::Item(
+            Item::decoded(object).expect("it has a name and a version"),
+        ))
+    };
+    let end = |version: &str| {
+        Told::Part(ListPart::End {
+            version: version.into(),
+            continue_token: None,
+        })
+    };
+    let script = Script::new()
+        .lists_parts(vec![another("first"), end("10")])
+        .sends(vec![Told::Error(Error::bad_data("rubbish"))])
+        .lists_parts(vec![another("second"), end("12")]);
+    let (informer, _script, _errors) = informer(script, false);
+    let mut events = informer.events().expect("it is not stopped");
+    informer.start().expect("the first start");
+    informer
+        .wait_for_version("12", Duration::from_secs(10))
+        .await
+        .expect("the second list");
+    let mut next = async || {
+        let event = timeout(Duration::from_secs(10), events.next()).await;
+        event.expect("an event in time").expect("the informer runs")
+    };
+    assert!(matches!(next().await, Event::Added { .. }));
+    let Event::Deleted(deleted) = next().await else {
+        panic!("the first object is gone");
+    };
+    assert_eq!(deleted.metadata.uid.as_deref(), Some("first"));
+    let Event::Added { object, .. } = next().await else {
+        panic!("the second object is new");
+    };
+    assert_eq!(object.metadata.uid.as_deref(), Some("second"));
+    assert_eq!(
+        informer
+            .snapshot()
+            .iter()
+            .next()
+            .expect("one")
+            .metadata
+            .uid
+            .as_deref(),
+        Some("second")
+    );
+    informer.shutdown().await;
 }

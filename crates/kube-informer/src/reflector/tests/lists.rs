@@ -1,8 +1,8 @@
 //! C1: which list is asked for, and what comes after it.
 
 use super::table::{
-    Did::{EmptyPage, Failed, Listed, Nothing, Opened, Page, Waited},
-    answers, answers_later, bad_data, broke, expired, plain, play, refused, seconds, too_large,
+    Did::{EmptyPage, Failed, Listed, ListedAnother, Nothing, Opened, Page, Waited},
+    answers, answers_later, bad_data, broke, describe, expired, plain, play, refused, seconds, too_large,
 };
 use crate::error::Error;
 use crate::reflector::machine::Settings;
@@ -281,7 +281,8 @@ fn contract_2_an_older_list_is_never_taken_unless_the_server_itself_went_back() 
             (bad_data(), "wait 800ms"),
             (Waited, "list 20"),
             (Listed("15"), "list newest by 500 !behind"),
-            (Listed("15"), "whole at 15, watch 15 !went back"),
+            (Listed("15"), "list newest by 500 !went back"),
+            (Listed("15"), "whole at 15, watch 15"),
             (Opened, "good"),
             (bad_data(), "wait 1.6s"),
             (Waited, "list 15"),
@@ -321,6 +322,41 @@ fn contract_2_a_server_that_only_lagged_is_no_reason_to_go_back() {
             (Listed("22"), "whole at 22, watch 22"),
         ],
     );
+}
+
+/// A server that was restored from a backup may have passed the cached version when it is listed.
+#[test]
+fn contract_2_a_list_of_another_history_is_requested_once_more() {
+    let [ahead, ..] = too_large();
+    for older in [Listed("15"), ahead] {
+        let mut play = play(
+            plain(),
+            "list 0 by 500",
+            &[
+                (Listed("20"), "whole at 20, watch 20"),
+                (bad_data(), "wait 800ms"),
+                (Waited, "list 20"),
+            ],
+        );
+        play.tell(older);
+        assert_eq!(describe(&play.action), "list newest by 500");
+        play.go_on(&[
+            (ListedAnother("22"), "list newest by 500 !went back"),
+            (Listed("22"), "whole at 22, watch 22"),
+        ]);
+    }
+}
+
+#[test]
+fn contract_5_a_list_that_trickles_ends_after_half_an_hour() {
+    let mut play = play(plain(), "list 0 by 500", &[]);
+    play.go_on(&[(seconds(1_750), "good"), (Nothing, "50s: wait 800ms !transport")]);
+    play.go_on(&[
+        (Waited, "list 0 by 500"),
+        (seconds(1_799), "good"),
+        (Page("10", "t1"), "page t1 by 500"),
+        (Nothing, "60s: wait 1.6s !transport"),
+    ]);
 }
 
 #[test]

@@ -326,11 +326,13 @@ pub(super) struct Plain {
 
 impl Plain {
     fn unplaced(item: Item<ConfigMap>) -> Result<Unplaced<ConfigMap>, Error> {
+        let uid = item.uid();
         let (key, version, object) = item.into_parts()?;
         Ok(Unplaced {
             hash: Seed::new(7).key(&key),
             key,
             version,
+            uid,
             value: Value::Typed(Arc::new(object)),
         })
     }
@@ -354,6 +356,8 @@ impl Intake<ConfigMap> for Plain {
     }
 
     fn noted(&self, _at: Instant, _scope: Scope, _note: Note) {}
+
+    async fn applied(&self, _scope: Scope, _version: &Version) {}
 }
 
 /// A driver, its script, and everything it leaves behind.

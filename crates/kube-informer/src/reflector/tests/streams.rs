@@ -1,7 +1,10 @@
 //! C2: the streaming list, and what follows when a server does it badly.
 
 use super::table::{
-    Did::{self, Bookmark, Changed, Closed, Failed, InitialEnd, Listed, Nothing, Opened, Page, Waited},
+    Did::{
+        self, Bookmark, Changed, Closed, Failed, InitialEnd, InitialEndOfAnother, Listed, Nothing, Opened,
+        Page, Waited,
+    },
     Play, answers, answers_later, bad_data, broke, expired, millis, play, refused, seconds, steady,
     too_large,
 };
@@ -212,31 +215,69 @@ fn c2_a_version_the_server_does_not_have_is_dropped_at_once() {
 }
 
 #[test]
-fn c2_a_busy_or_absent_server_is_asked_for_a_stream_again() {
-    for failure in [answers(429), refused()] {
-        let mut play = play(
-            steady(),
-            "stream newest",
-            &[
-                (failure.clone(), "wait 800ms"),
-                (Waited, "stream newest"),
-                (failure.clone(), "wait 1.6s"),
-                (Waited, "stream newest"),
-                (failure, "wait 3.2s"),
-                (Waited, "stream newest"),
-            ],
-        );
-        play.go_on(&[(Opened, "good"), (InitialEnd("10"), "whole at 10")]);
-    }
+fn c2_an_absent_server_is_asked_for_a_stream_again() {
+    let mut play = play(
+        steady(),
+        "stream newest",
+        &[
+            (refused(), "wait 800ms"),
+            (Waited, "stream newest"),
+            (refused(), "wait 1.6s"),
+            (Waited, "stream newest"),
+            (refused(), "wait 3.2s"),
+            (Waited, "stream newest"),
+        ],
+    );
+    play.go_on(&[(Opened, "good"), (InitialEnd("10"), "whole at 10")]);
 }
 
 #[test]
-fn c2_a_busy_servers_wish_is_honoured() {
+fn c2_a_busy_server_is_asked_for_a_stream_at_the_last_version_again() {
+    let mut play = streamed();
+    play.go_on(&[
+        (bad_data(), "wait 800ms"),
+        (Waited, "stream 10"),
+        (answers(429), "wait 1.6s"),
+        (Waited, "stream 10"),
+        (answers_later(429, 9), "wait 9s"),
+        (Waited, "stream 10"),
+        (Opened, "good"),
+        (InitialEnd("10"), "whole at 10"),
+    ]);
+}
+
+/// A server whose watch cache lags answers every streaming list at the newest version with 429, for as long as it lags.
+#[test]
+fn contract_5_a_stream_at_the_newest_version_that_is_throttled_becomes_a_list_from_the_watch_cache() {
     play(
         steady(),
         "stream newest",
-        &[(answers_later(429, 9), "wait 9s"), (Waited, "stream newest")],
+        &[
+            (answers_later(429, 9), "wait 9s"),
+            (Waited, "list 0 by 500"),
+            (Listed("10"), "whole at 10, watch 10"),
+        ],
     );
+    let mut play = streamed();
+    play.go_on(&[
+        (bad_data(), "wait 800ms"),
+        (Waited, "stream 10"),
+        (expired(), "stream newest"),
+        (answers(429), "wait 1.6s"),
+        (Waited, "list 10"),
+        (Listed("12"), "whole at 12, watch 12"),
+    ]);
+}
+
+#[test]
+fn contract_9_retry_after_of_a_stream_that_fails_is_honoured() {
+    let mut play = streamed();
+    play.go_on(&[
+        (bad_data(), "wait 800ms"),
+        (Waited, "stream 10"),
+        (answers_later(503, 20), "wait 20s"),
+        (Waited, "list 10"),
+    ]);
 }
 
 #[test]
@@ -249,8 +290,25 @@ fn contract_2_an_older_stream_is_never_taken_unless_the_server_itself_went_back(
         (Changed("3"), "collect"),
         (InitialEnd("8"), "leave, stream newest !behind"),
         (Opened, "good"),
-        (InitialEnd("8"), "whole at 8 !went back"),
+        (InitialEnd("8"), "leave, stream newest !went back"),
+        (Opened, "good"),
+        (InitialEnd("8"), "whole at 8"),
         (Changed("9"), "apply"),
+    ]);
+}
+
+#[test]
+fn contract_2_a_stream_of_another_history_is_requested_once_more() {
+    let mut play = streamed();
+    play.go_on(&[
+        (bad_data(), "wait 800ms"),
+        (Waited, "stream 10"),
+        (Opened, "good"),
+        (InitialEnd("8"), "leave, stream newest !behind"),
+        (Opened, "good"),
+        (InitialEndOfAnother("12"), "leave, stream newest !went back"),
+        (Opened, "good"),
+        (InitialEndOfAnother("12"), "whole at 12"),
     ]);
 }
 

@@ -25,6 +25,8 @@ pub(super) enum Did {
     EmptyPage(&'static str, &'static str),
     /// The last page of a list, or the only one.
     Listed(&'static str),
+    /// The same, of a list with an object that the cache should have had.
+    ListedAnother(&'static str),
     /// The watch is answered.
     Opened,
     /// An object changed.
@@ -32,6 +34,8 @@ pub(super) enum Did {
     Bookmark(&'static str),
     /// The bookmark that ends the initial events.
     InitialEnd(&'static str),
+    /// The same, after an object that the cache should have had.
+    InitialEndOfAnother(&'static str),
     /// The watch ends without an error.
     Closed,
     /// The request fails, or the watch ends with an error.
@@ -102,9 +106,10 @@ impl Play {
 
     pub(super) fn tell(&mut self, did: Did) -> String {
         match did {
-            Did::Page(version, token) => self.page(version, Some(token), 1),
-            Did::EmptyPage(version, token) => self.page(version, Some(token), 0),
-            Did::Listed(version) => self.page(version, None, 1),
+            Did::Page(version, token) => self.page(version, Some(token), 1, false),
+            Did::EmptyPage(version, token) => self.page(version, Some(token), 0, false),
+            Did::Listed(version) => self.page(version, None, 1, false),
+            Did::ListedAnother(version) => self.page(version, None, 1, true),
             Did::Opened => {
                 self.machine.opened(self.now);
                 "good".to_owned()
@@ -112,6 +117,7 @@ impl Play {
             Did::Changed(version) => self.event(Seen::Change(version.into())),
             Did::Bookmark(version) => self.event(bookmark(version, false)),
             Did::InitialEnd(version) => self.event(bookmark(version, true)),
+            Did::InitialEndOfAnother(version) => self.event_after(bookmark(version, true), true),
             Did::Closed => {
                 let next = self.machine.closed(self.now);
                 self.take(next)
@@ -153,25 +159,33 @@ impl Play {
         }
     }
 
-    fn page(&mut self, version: &str, token: Option<&str>, items: usize) -> String {
+    fn page(&mut self, version: &str, token: Option<&str>, items: usize, contradicted: bool) -> String {
         let version = Version::from(version);
-        match self
-            .machine
-            .listed(self.now, version, token.map(str::to_owned), items)
-        {
+        match self.machine.listed(
+            self.now,
+            version,
+            token.map(str::to_owned),
+            items,
+            contradiction(contradicted).as_ref(),
+        ) {
             Listed::Continue(next) => self.take(next),
             Listed::Whole { version, next } => format!("whole at {version}, {}", self.take(next)),
         }
     }
 
     fn event(&mut self, seen: Seen) -> String {
-        match self.machine.event(self.now, seen) {
+        self.event_after(seen, false)
+    }
+
+    fn event_after(&mut self, seen: Seen, contradicted: bool) -> String {
+        match self
+            .machine
+            .event(self.now, seen, contradiction(contradicted).as_ref())
+        {
             Verdict::Apply => "apply".to_owned(),
             Verdict::Collect => "collect".to_owned(),
             Verdict::Skip => "skip".to_owned(),
-            Verdict::Whole { version, complaint } => {
-                format!("whole at {version}{}", complained(complaint.as_ref()))
-            }
+            Verdict::Whole(version) => format!("whole at {version}"),
             Verdict::Leave(next) => format!("leave, {}", self.take(next)),
         }
     }
@@ -191,6 +205,11 @@ impl Play {
             complained(next.complaint.as_ref())
         )
     }
+}
+
+/// An object of any version.
+fn contradiction(is_there: bool) -> Option<Version> {
+    is_there.then(|| Version::from("1"))
 }
 
 fn bookmark(version: &str, initial_events_end: bool) -> Seen {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::table::{
-    Did::{self, Bookmark, Changed, Closed, InitialEnd, Nothing, Opened, Waited},
+    Did::{self, Bookmark, Changed, Closed, InitialEnd, Nothing, Opened, Page, Waited},
     Play, answers, answers_later, bad_data, broke, describe, expired, millis, plain, play, refused, seconds,
     steady, too_large,
 };
@@ -206,7 +206,7 @@ fn c3_watches_are_asked_for_between_the_least_time_and_twice_as_much() {
     let mut times = Vec::new();
     for seed in 0..200 {
         let (mut machine, _) = Machine::new(Settings { seed, ..plain() }, Instant::now());
-        let Listed::Whole { next, .. } = machine.listed(Instant::now(), "10".into(), None, 1) else {
+        let Listed::Whole { next, .. } = machine.listed(Instant::now(), "10".into(), None, 1, None) else {
             panic!("the list is whole");
         };
         let Action::Watch(request) = next.action else {
@@ -241,6 +241,24 @@ fn c6_a_watch_that_is_not_answered_is_asked_for_again() {
         (Waited, "watch 10"),
         (Nothing, "30s: wait 1.6s !transport"),
     ]);
+}
+
+/// A gateway may swallow watches, or reset them before it answers, while it lets lists pass.
+#[test]
+fn contract_5_the_fifth_watch_without_an_answer_leads_to_a_list() {
+    let mut play = asked();
+    for wait in ["800ms", "1.6s", "3.2s", "6.4s"] {
+        let waits = format!("30s: wait {wait} !transport");
+        play.go_on(&[(Nothing, &waits), (Waited, "watch 10")]);
+    }
+    play.go_on(&[(Nothing, "30s: wait 12.8s !transport"), (Waited, "list 10")]);
+
+    let mut play = asked();
+    for wait in ["800ms", "1.6s", "3.2s", "6.4s"] {
+        let waits = format!("wait {wait}");
+        play.go_on(&[(broke(), &waits), (Waited, "watch 10")]);
+    }
+    play.go_on(&[(broke(), "wait 12.8s"), (Waited, "list 10")]);
 }
 
 #[test]
@@ -284,6 +302,18 @@ fn c6_the_second_silent_watch_in_a_row_leads_to_a_new_cycle() {
     ]);
 }
 
+/// Something may answer watches and then swallow their events, from a server that sends no bookmarks.
+#[test]
+fn contract_5_the_second_watch_that_outlives_its_timeout_leads_to_a_list() {
+    let mut play = watching();
+    let renewed = play.tell(Nothing);
+    assert!(renewed.ends_with(": watch 10 !stalled"), "{renewed}");
+    play.go_on(&[(Opened, "good")]);
+    let ended = play.tell(Nothing);
+    assert!(ended.ends_with(": wait 800ms !stalled"), "{ended}");
+    play.go_on(&[(Waited, "list 10")]);
+}
+
 /// Kubernetes has no watch cache for events: the bookmark that ends the initial ones is the only one.
 #[test]
 fn c6_a_server_that_sends_no_bookmarks_may_be_silent() {
@@ -320,7 +350,8 @@ fn contract_2_an_older_event_or_bookmark_is_never_applied() {
         play.go_on(&[
             (old, "leave, wait 800ms !behind"),
             (Waited, "list newest by 500"),
-            (Did::Listed("9"), "whole at 9, watch 9 !went back"),
+            (Did::Listed("9"), "list newest by 500 !went back"),
+            (Did::Listed("9"), "whole at 9, watch 9"),
         ]);
     }
 }
@@ -336,7 +367,7 @@ fn c4_the_waits_grow_through_an_outage_of_every_kind_and_stay_at_their_cap() {
         (answers(500), "wait 12.8s"),
         (refused(), "wait 25.6s"),
         (broke(), "wait 30s"),
-        (answers(502), "wait 30s"),
+        (answers(429), "wait 30s"),
     ] {
         play.go_on(&[(failure, wait), (Waited, "watch 10")]);
     }
@@ -362,6 +393,37 @@ fn c4_only_two_minutes_of_health_bring_the_waits_back() {
         (seconds(60), "good"),
         (broke(), "wait 800ms"),
     ]);
+}
+
+/// Otherwise a list that is large and slow would be repeated without a pause.
+#[test]
+fn contract_9_time_spent_on_lists_that_fail_is_not_health() {
+    let mut play = play(
+        plain(),
+        "list 0 by 500",
+        &[
+            (Page("10", "t1"), "page t1 by 500"),
+            (seconds(130), "good"),
+            (broke(), "wait 800ms"),
+        ],
+    );
+    for (token, wait) in [("t2", "wait 1.6s"), ("t3", "wait 3.2s"), ("t4", "wait 6.4s")] {
+        play.go_on(&[
+            (Waited, "list 0 by 500"),
+            (Page("10", token), &format!("page {token} by 500")),
+            (seconds(130), "good"),
+            (broke(), wait),
+        ]);
+    }
+}
+
+#[test]
+fn contract_9_time_spent_on_streaming_lists_that_fail_is_not_health() {
+    let mut play = play(steady(), "stream newest", &[]);
+    for wait in ["wait 800ms", "wait 1.6s", "wait 3.2s"] {
+        play.go_on(&[(Opened, "good"), (seconds(130), "good"), (refused(), wait)]);
+        play.go_on(&[(Waited, "stream newest")]);
+    }
 }
 
 #[test]

@@ -21,6 +21,7 @@ use crate::form::Value;
 use crate::key::Key;
 use crate::kind::{Kind, ResourceName};
 use crate::object::Unplaced;
+use crate::uid::Uid;
 use crate::version::Version;
 
 /// A store and its writer, which is told what to do without a queue.
@@ -73,7 +74,7 @@ impl<K: Kind<DynamicType = ()>> Cache<K> {
 
     pub(crate) fn listed(&self, object: K) -> Listed<K> {
         let new = self.unplaced(object);
-        match self.store.known(&new.key, &new.version) {
+        match self.store.known(&new.key, &new.version, new.uid) {
             Some(known) => Listed::Known(known),
             None => Listed::New(new),
         }
@@ -133,6 +134,7 @@ pub(crate) fn unplaced<K: Kind>(object: K, seed: Seed) -> Unplaced<K> {
     Unplaced {
         hash: seed.key(&key),
         version: Version::from(meta.resource_version.as_deref().unwrap()),
+        uid: Uid::of(meta.uid.as_deref().unwrap_or_default()),
         key,
         value: Value::Typed(Arc::new(object)),
     }

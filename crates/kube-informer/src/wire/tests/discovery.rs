@@ -65,8 +65,7 @@ const GROUPS_WITHOUT_IT: Answer = (
 async fn is_served(answers: Vec<(&'static str, Answer)>) -> (Result<bool, Error>, Vec<String>) {
     let (client, asked) = server(answers);
     let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1", "Widget"));
-    let source = ApiListWatch::<DynamicObject>::new(client, &kind, Some("shop"))
-        .parameters([("labelSelector", "not=for-discovery")]);
+    let source = ApiListWatch::<DynamicObject>::new(client, &kind, Some("shop")).labels("not=for-discovery");
     let served = source.is_served().await;
     let asked = asked.lock().clone();
     (served, asked)

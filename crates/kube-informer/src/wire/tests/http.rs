@@ -19,7 +19,9 @@ use serde_json::json;
 
 use crate::error::{Chain, Error};
 use crate::kind::Kind;
-use crate::wire::{ApiListWatch, ListPart, ListRequest, ListWatch, WatchEvent, WatchRequest};
+use crate::wire::{
+    ApiListWatch, ListPart, ListRequest, ListWatch, WatchEvent, WatchRequest, check_parameter,
+};
 
 type AnyBody = BoxBody<Bytes, std::io::Error>;
 
@@ -119,10 +121,9 @@ async fn a_list_request_says_what_is_wanted() {
     let server = server(json_answer(
         &json!({"metadata": {"resourceVersion": "1"}, "items": []}),
     ));
-    let source = source::<Pod>(&server, Some("shop")).parameters([
-        ("labelSelector", "app in (a, b)"),
-        ("fieldSelector", "spec.nodeName=n&1"),
-    ]);
+    let source = source::<Pod>(&server, Some("shop"))
+        .labels("app in (a, b)")
+        .fields("spec.nodeName=n&1");
     let request = ListRequest {
         resource_version: Some("0".to_owned()),
         limit: Some(500),
@@ -141,6 +142,45 @@ async fn a_list_request_says_what_is_wanted() {
         "application/vnd.kubernetes.protobuf,application/json"
     );
     assert_eq!(asked.headers()["accept-encoding"], "identity");
+}
+
+#[tokio::test]
+async fn other_parameters_are_sent_once_and_the_last_value_counts() {
+    let server = server(answer(200, "application/json", ""));
+    let source = source::<Pod>(&server, None)
+        .labels("app=a")
+        .parameters([("pretty", "true"), ("labelSelector", "app=b")])
+        .and_then(|source| source.parameters([("pretty", "false")]))
+        .expect("parameters that are not the informer's");
+    drop(source.watch(watch_request()).await.expect("the answer is good"));
+    let asked = server.asked.lock().pop().expect("it was asked");
+    let query = asked.uri().query().unwrap_or_default();
+    assert!(
+        query.starts_with("labelSelector=app%3Db&pretty=false&watch=true&"),
+        "{query}"
+    );
+}
+
+#[test]
+fn a_parameter_that_informers_set_themselves_is_refused() {
+    for (name, setting) in [
+        ("limit", Some("page_size()")),
+        ("timeoutSeconds", Some("watch_timeout()")),
+        ("sendInitialEvents", Some("streaming_list()")),
+        ("resourceVersion", None),
+        ("resourceVersionMatch", None),
+        ("continue", None),
+        ("watch", None),
+        ("allowWatchBookmarks", None),
+    ] {
+        let error = check_parameter(name).expect_err("a refusal");
+        assert!(error.is_reserved_parameter());
+        let hint = setting.map_or_else(String::new, |setting| {
+            format!("; use {setting} of the builder instead")
+        });
+        let text = format!("invalid parameter {name:?}: informers set it themselves{hint}");
+        assert_eq!(error.to_string(), text);
+    }
 }
 
 #[tokio::test]

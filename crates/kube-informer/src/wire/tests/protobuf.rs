@@ -144,10 +144,27 @@ async fn a_server_that_will_not_be_asked_for_it_is_asked_once() {
     let answers = vec![refusal, (200, JSON, json.clone()), (200, JSON, json)];
     let (client, asked) = server(answers, 1_000);
     let source = source::<ConfigMap>(client);
-    for _ in 0..2 {
+    // Clones have the same server, so what one of them learns of it counts for all.
+    let clone = source.clone().wire_format(WireFormat::Protobuf);
+    for source in [source, clone] {
         assert_eq!(list(&source).await.expect("good").len(), 3);
     }
     assert_eq!(*asked.lock(), [&format!("{PROTOBUF},{JSON}"), JSON, JSON]);
+}
+
+#[tokio::test]
+async fn the_wire_format_belongs_to_each_clone_and_can_be_set_back() {
+    let json = page().to_string().into_bytes();
+    let (client, asked) = server(vec![(200, JSON, json); 4], 1_000);
+    let original = source::<ConfigMap>(client);
+    let changed = original.clone().wire_format(WireFormat::Json);
+    let inherited = changed.clone();
+    let changed_back = changed.clone().wire_format(WireFormat::Protobuf);
+    for source in [original, changed, inherited, changed_back] {
+        list(&source).await.expect("good");
+    }
+    let both = format!("{PROTOBUF},{JSON}");
+    assert_eq!(*asked.lock(), [&both, JSON, JSON, &both]);
 }
 
 #[tokio::test]

@@ -1,0 +1,44 @@
+//! Each rule of the checkers: what it reports and what it accepts.
+
+mod cache;
+mod handler;
+
+use std::sync::Arc;
+
+use kube_informer::{Key, Version};
+use parking_lot::Mutex;
+
+use crate::{CachedObject, Findings, HistoryView, ObjectState, ServerHistory};
+
+fn key(name: &str) -> Key {
+    Key::namespaced("east", name)
+}
+
+/// A state whose content is the number of the write.
+fn state(version: u64, uid: &str, content: u64) -> ObjectState {
+    ObjectState {
+        version: Version::from(version.to_string()),
+        uid: Some(uid.to_owned()),
+        content,
+    }
+}
+
+fn cached(version: u64, state: Option<&ObjectState>) -> CachedObject {
+    CachedObject {
+        version: Some(Version::from(version.to_string())),
+        state: state.cloned(),
+        relists: Some(0),
+    }
+}
+
+fn everything(history: ServerHistory) -> HistoryView {
+    HistoryView {
+        history: Arc::new(Mutex::new(history)),
+        selects: Arc::new(|_, _| true),
+    }
+}
+
+/// The contract lines that were reported.
+fn reported(findings: &Findings) -> Vec<u8> {
+    findings.all().iter().map(|finding| finding.contract).collect()
+}

@@ -1,0 +1,147 @@
+use std::error::Error as StdError;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Pod;
+
+use super::{Chain, Error, NotChecked, NotSynced, Problem, StatusError};
+use crate::error::{DiscoveryProblem, Doing};
+use crate::kind::ResourceName;
+
+fn pods() -> ResourceName {
+    ResourceName::of::<Pod>(&(), ["shop"])
+}
+
+fn refused() -> Error {
+    let io = std::io::Error::new(std::io::ErrorKind::ConnectionRefused, "connection refused");
+    Error::connect(io).during(Doing::Listing, &pods())
+}
+
+fn forbidden() -> Error {
+    let status = StatusError {
+        code: 403,
+        reason: "Forbidden".to_owned(),
+        ..StatusError::default()
+    };
+    Error::status(status).during(Doing::Watching, &pods())
+}
+
+fn not_synced(last: Error) -> Error {
+    let why = NotSynced::TimedOut(Duration::from_secs(5));
+    let last = Some(last);
+    Error::new(Problem::NotSynced { why, last }).during(Doing::Caching, &pods())
+}
+
+fn not_all_synced(errors: Vec<Error>, of: usize) -> Error {
+    Error::new(Problem::NotAllSynced { errors, of })
+}
+
+/// Every error that has causes, and what its chain of causes must tell.
+fn errors_with_causes() -> Vec<(Error, &'static [&'static str])> {
+    const LISTING: &[&str] = &[
+        "listing pods",
+        "shop",
+        "cannot reach the server",
+        "connection refused",
+    ];
+    let discovery = DiscoveryProblem::NotTold {
+        path: "/apis".to_owned(),
+        cause: refused(),
+    };
+    // Its cause is known to another error, too.
+    let shared = Error::connect("connection refused");
+    let clone = shared.clone();
+    let checked =
+        Error::new(Problem::NotChecked(NotChecked::Failed(refused()))).during(Doing::Checking, &pods());
+    let errors = vec![
+        (refused(), LISTING),
+        (clone.during(Doing::Listing, &pods()), LISTING),
+        (
+            Error::transport("the watch broke", "connection reset").during(Doing::Watching, &pods()),
+            &["watching pods", "shop", "the watch broke", "connection reset"][..],
+        ),
+        (
+            Error::bad_data_from("an object that cannot be read", "expected a string")
+                .during(Doing::StreamingList, &pods()),
+            &[
+                "listing pods",
+                "shop",
+                "as a stream",
+                "cannot be read",
+                "expected a string",
+            ],
+        ),
+        (
+            Error::no_client_because("the kubeconfig cannot be used", "no such context"),
+            &["the kubeconfig cannot be used", "no such context"],
+        ),
+        (
+            Error::new(Problem::Discovery(discovery)),
+            &["/apis", "connection refused"],
+        ),
+        (
+            checked,
+            &["checking the cache of pods", "shop", "connection refused"],
+        ),
+        (
+            not_synced(refused()),
+            &["did not sync within 5s", "listing pods", "connection refused"],
+        ),
+        (
+            not_all_synced(vec![not_synced(refused())], 1),
+            &["did not sync within 5s", "listing pods", "connection refused"],
+        ),
+        (
+            not_all_synced(vec![not_synced(refused())], 40),
+            &[
+                "1 of 40 caches",
+                "pods in namespace",
+                "did not sync within 5s",
+                "connection refused",
+            ],
+        ),
+        (
+            not_all_synced(vec![not_synced(refused()), not_synced(forbidden())], 40),
+            &["2 of 40 caches", "connection refused", "watching pods", "403"],
+        ),
+    ];
+    drop(shared);
+    errors
+}
+
+/// What a printer prints that takes each error of the chain by itself, as anyhow does.
+fn levels(error: &Error) -> Vec<String> {
+    let mut levels = vec![error.to_string()];
+    let mut next = error.source();
+    while let Some(cause) = next {
+        levels.push(cause.to_string());
+        next = cause.source();
+    }
+    levels
+}
+
+#[test]
+fn each_error_of_a_chain_prints_itself_and_no_cause() {
+    for (error, told) in errors_with_causes() {
+        let levels = levels(&error);
+        for (at, level) in levels.iter().enumerate() {
+            for cause in &levels[at + 1..] {
+                assert!(!level.contains(cause.as_str()), "{level:?} repeats {cause:?}");
+                assert!(!cause.contains(level.as_str()), "{cause:?} repeats {level:?}");
+            }
+        }
+        let whole = levels.join(": ");
+        for text in told {
+            assert!(whole.contains(text), "{whole:?} does not tell {text:?}");
+        }
+    }
+}
+
+#[test]
+fn the_alternate_form_logs_and_debug_output_print_the_whole_chain() {
+    for (error, _) in errors_with_causes() {
+        let whole = levels(&error).join(": ");
+        assert_eq!(Chain(&error).to_string(), whole);
+        assert_eq!(format!("{error:#}"), whole);
+        assert_eq!(format!("{error:?}"), format!("Error({whole})"));
+    }
+}

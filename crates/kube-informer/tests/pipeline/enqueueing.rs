@@ -1,0 +1,37 @@
+//! Handlers that fill work queues.
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_informer::prelude::{Key, Object, WorkQueue, enqueue_mapped};
+use kube_informer::{EventHandler, HandlerOptions};
+
+use crate::scripted::Server;
+use crate::told::LONG;
+
+/// The thread on which the map function of such a handler is called.
+async fn thread_of_the_map(options: HandlerOptions) -> std::thread::ThreadId {
+    let informer = Server::with(&["a/n0"]).informer();
+    let queue = WorkQueue::<Key>::new("test");
+    let (called, mut thread) = tokio::sync::mpsc::unbounded_channel();
+    let handler = enqueue_mapped(&queue, move |object: &Object<ConfigMap>| {
+        let _ = called.send(std::thread::current().id());
+        [object.key().clone()]
+    });
+    assert!(!handler.never_blocks());
+    informer.add_handler_with(handler, options).unwrap();
+    informer.start().unwrap();
+    let thread = tokio::time::timeout(LONG, thread.recv()).await.unwrap().unwrap();
+    informer.shutdown().await;
+    assert_eq!(queue.len(), 1);
+    thread
+}
+
+/// This runtime has one thread besides those for blocking.
+#[tokio::test]
+async fn a_map_function_that_blocks_does_not_block_the_runtime() {
+    let here = std::thread::current().id();
+    assert_ne!(thread_of_the_map(HandlerOptions::new()).await, here);
+    assert_eq!(
+        thread_of_the_map(HandlerOptions::new().never_blocks()).await,
+        here
+    );
+}

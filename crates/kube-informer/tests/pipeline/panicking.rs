@@ -1,0 +1,169 @@
+//! Code of the user's that panics in the reflector: it is reported, and the informer goes on (contract 12).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures::future::BoxFuture;
+use futures::{StreamExt, stream};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::ObjectMeta;
+use kube::core::DynamicObject;
+use kube_embedded::Server as EmbeddedServer;
+use kube_informer::{Error, Form, ListRequest, ListWatch, Listing, SharedInformer, WatchRequest, Watching};
+use parking_lot::Mutex;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::scripted::Server;
+use crate::told::LONG;
+
+/// Where a source panics, once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    List,
+    ListPart,
+    Watch,
+    WatchEvent,
+}
+
+struct Panicking {
+    server: Server,
+    place: Place,
+    panicked: AtomicBool,
+}
+
+impl Panicking {
+    fn panics_at(&self, place: Place) -> bool {
+        self.place == place && !self.panicked.swap(true, Ordering::Relaxed)
+    }
+}
+
+impl ListWatch<ConfigMap> for Panicking {
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<ConfigMap>, Error>> {
+        if self.panics_at(Place::ListPart) {
+            return Box::pin(async { Ok(stream::poll_fn(|_| panic!("in a part")).boxed()) });
+        }
+        Box::pin(async move {
+            assert!(!self.panics_at(Place::List), "in the list");
+            self.server.list(request).await
+        })
+    }
+
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<ConfigMap>, Error>> {
+        if self.panics_at(Place::WatchEvent) {
+            return Box::pin(async { Ok(stream::poll_fn(|_| panic!("in an event")).boxed()) });
+        }
+        assert!(!self.panics_at(Place::Watch), "in the watch");
+        self.server.watch(request)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn contract_12_a_source_that_panics_is_reported_and_asked_again() {
+    for place in [Place::List, Place::ListPart, Place::Watch, Place::WatchEvent] {
+        let server = Server::with(&["a/x"]);
+        let source = Panicking {
+            server: server.clone(),
+            place,
+            panicked: AtomicBool::new(false),
+        };
+        let errors: Arc<Mutex<Vec<Error>>> = Arc::default();
+        let reported = Arc::clone(&errors);
+        let informer = SharedInformer::builder_from(source, ())
+            .streaming_list(false)
+            .seed(1)
+            .watch_error_handler(move |error| reported.lock().push(error.clone()))
+            .build();
+        informer.start().unwrap();
+        informer.wait_for_sync(LONG).await.unwrap();
+        let version = server.put("a/y", "later");
+        informer.wait_for_version(version, LONG).await.unwrap();
+        assert_eq!(informer.lister().len(), 2, "{place:?}");
+        let errors = errors.lock();
+        let [error] = &errors[..] else {
+            panic!("{place:?}: {errors:?}");
+        };
+        assert!(error.is_user_code(), "{place:?}: {error}");
+        assert!(error.to_string().contains("panicked: in "), "{place:?}: {error}");
+    }
+}
+
+/// A kind whose `Deserialize` panics for one object.
+#[derive(Clone, Debug)]
+struct Brittle(DynamicObject);
+
+impl<'de> Deserialize<'de> for Brittle {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let object = DynamicObject::deserialize(deserializer)?;
+        assert!(object.data["data"]["breaks"].is_null(), "it breaks");
+        Ok(Brittle(object))
+    }
+}
+
+impl kube::Resource for Brittle {
+    type DynamicType = ();
+    type Scope = kube::core::NamespaceResourceScope;
+
+    fn kind((): &()) -> std::borrow::Cow<'_, str> {
+        "ConfigMap".into()
+    }
+    fn group((): &()) -> std::borrow::Cow<'_, str> {
+        "".into()
+    }
+    fn version((): &()) -> std::borrow::Cow<'_, str> {
+        "v1".into()
+    }
+    fn plural((): &()) -> std::borrow::Cow<'_, str> {
+        "configmaps".into()
+    }
+    fn meta(&self) -> &ObjectMeta {
+        &self.0.metadata
+    }
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.0.metadata
+    }
+}
+
+fn map(name: &str, breaks: bool) -> serde_json::Value {
+    let mut map = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name, "namespace": "default" },
+    });
+    if breaks {
+        map["data"] = json!({ "breaks": "yes" });
+    }
+    map
+}
+
+#[tokio::test(start_paused = true)]
+async fn contract_12_a_type_whose_deserialize_panics_does_not_stop_the_informer() {
+    for form in [Form::Typed, Form::Packed] {
+        let server = EmbeddedServer::builder().without_port().start().await.unwrap();
+        server.load([map("good", false)]).unwrap();
+        let errors: Arc<Mutex<Vec<Error>>> = Arc::default();
+        let reported = Arc::clone(&errors);
+        let informer = SharedInformer::<Brittle>::builder(server.direct_client())
+            .form(form)
+            .seed(1)
+            .watch_error_handler(move |error| reported.lock().push(error.clone()))
+            .build();
+        informer.start().unwrap();
+        informer.wait_for_sync(LONG).await.unwrap();
+
+        server.load([map("bad", true)]).unwrap();
+        tokio::time::sleep(10 * LONG).await;
+        assert!(!informer.is_stopped());
+        assert!(errors.lock().len() > 3, "{:?}", errors.lock());
+        for error in &*errors.lock() {
+            assert!(error.is_user_code() || error.is_no_streaming_list(), "{error}");
+            assert!(error.to_string().contains("default/bad"), "{error}");
+        }
+
+        server.load([map("bad", false)]).unwrap();
+        informer
+            .wait_for_version(server.resource_version(), 10 * LONG)
+            .await
+            .unwrap();
+        assert_eq!(informer.lister().len(), 2);
+        informer.shutdown().await;
+    }
+}

@@ -1,0 +1,143 @@
+//! What has to hold for an informer at any time.
+
+use contract_checker::CacheContents;
+use kube_informer::Status;
+
+use super::erased::HeldSnapshot;
+use super::waits::Wait;
+use super::{CheckedInformer, selects};
+use crate::cluster::Cluster;
+
+/// At each check one of the first held snapshots is compared, if the one whose turn it is exists.
+const HELD_SHARE: usize = 16;
+
+/// What the last check of the cache saw.
+pub(super) struct LastLook {
+    pub(super) contents: CacheContents,
+    status: Status,
+    /// How many changes the history had, and how often the server had gone back.
+    recorded: u64,
+    restarts: usize,
+    is_current: bool,
+}
+
+impl LastLook {
+    /// Whether the cache has not been written since.
+    fn is_same(&self, status: &Status) -> bool {
+        self.status.version == status.version && self.status.processing.count == status.processing.count
+    }
+}
+
+impl CheckedInformer {
+    /// Checks everything that has to hold at any time.
+    pub(crate) fn check(&mut self, cluster: &Cluster) {
+        self.context.counts.lock().checks += 1;
+        self.looks += 1;
+        self.check_waits();
+        let status = self.informer.status();
+        if let Some(last) = self.last.as_ref().filter(|last| last.is_same(&status)) {
+            return self.check_handlers(&last.contents);
+        }
+        let contents = self.informer.contents();
+        self.cache.check(&contents, status.went_back);
+        if status.has_synced != contents.version.is_some() {
+            self.found(
+                8,
+                &format!("has_synced is {}, with {contents:?}", status.has_synced),
+            );
+        }
+        if contents.version.is_none() && !contents.objects.is_empty() {
+            self.found(8, "the cache is not empty before the first list");
+        }
+        if let Some(problem) = self.informer.check_reads(&contents, self.looks) {
+            self.found(1, &problem);
+        }
+        self.check_handlers(&contents);
+        // All of them are checked when they are dropped.
+        if let Some(held) = self.held.get(self.looks % HELD_SHARE)
+            && held.has_changed()
+        {
+            self.found(1, "a snapshot that is held has changed");
+        }
+        self.check_unchanged(contents, status, cluster);
+    }
+
+    /// Contract 10: unchanged objects are kept and not decoded again.
+    fn check_unchanged(&mut self, contents: CacheContents, status: Status, cluster: &Cluster) {
+        let history = self.context.history.lock();
+        let (recorded, restarts) = (history.recorded(), history.restarts());
+        // Changes that cancel each other may still be on their way.
+        let version = contents
+            .version
+            .as_ref()
+            .and_then(|version| version.to_string().parse().ok());
+        let is_current = version >= Some(history.last_version())
+            && history.is(&*selects(&self.plan, false), &contents.objects);
+        let has_lost_event = history.has_lost_event();
+        drop(history);
+        let replaced = self.informer.check_identity();
+        // When the server went back, its versions say nothing, and everything is decoded again.
+        let is_same_era =
+            self.last.as_ref().is_none_or(|last| last.restarts == restarts) && status.went_back == 0;
+        if let Some(key) = replaced
+            && is_same_era
+            && !cluster.has_repeated_events
+            && !has_lost_event
+        {
+            self.found(
+                10,
+                &format!("{key} was replaced by an object of the same version and uid"),
+            );
+        }
+        if let Some(last) = &self.last {
+            let relists = status.relists.total() - last.status.relists.total();
+            self.context.counts.lock().relists += relists;
+            let decoded = status.decoded_objects - last.status.decoded_objects;
+            let is_quiet = last.recorded == recorded && last.is_current && is_current && !has_lost_event;
+            if is_quiet && is_same_era && decoded > 0 && !cluster.is_lagging && !cluster.has_repeated_events {
+                self.found(
+                    10,
+                    &format!("{decoded} objects were decoded although nothing changed"),
+                );
+            }
+        }
+        self.last = Some(LastLook {
+            contents,
+            status,
+            recorded,
+            restarts,
+            is_current,
+        });
+    }
+
+    fn check_handlers(&self, contents: &CacheContents) {
+        let most = 2 * self.context.history.lock().keys() + 1;
+        for handler in &self.handlers {
+            let name = handler.checker.name();
+            let backlog = handler.registration.backlog();
+            if !handler.plan.every_event && backlog > most {
+                self.found(6, &format!("{backlog} events are queued for {name}"));
+            }
+            if !handler.registration.has_synced() {
+                continue;
+            }
+            if contents.version.is_none() {
+                self.found(8, &format!("{name} has synced before the first list"));
+            }
+            handler.checker.check_synced(contents);
+        }
+    }
+
+    fn check_waits(&mut self) {
+        if self.waits.iter().any(Wait::is_late) {
+            self.found(8, "a call waits for longer than its timeout");
+        }
+        self.waits.retain(|wait| !wait.is_over());
+    }
+
+    pub(super) fn check_held(&self) {
+        if self.held.iter().any(HeldSnapshot::has_changed) {
+            self.found(1, "a snapshot that is held has changed");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Faults of a plan.
+
+use kube_embedded::{Fault, On, Request};
+
+/// A fault, and the requests that it affects.
+#[derive(Debug, Clone)]
+pub struct FaultPlan {
+    pub(super) target: Target,
+    pub(super) fault: Fault,
+    /// How many requests it affects; none for all.
+    pub(super) times: Option<usize>,
+    /// How many requests pass before.
+    pub(super) after: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Target {
+    Lists,
+    LaterPages,
+    Watches,
+    Streams,
+    ListsAndWatches,
+    Everything,
+}
+
+impl FaultPlan {
+    pub(super) fn new(target: Target, fault: Fault, times: Option<usize>) -> FaultPlan {
+        FaultPlan {
+            target,
+            fault,
+            times,
+            after: 0,
+        }
+    }
+
+    /// Whether objects in answers can be older than before.
+    pub(crate) fn is_lagging(&self) -> bool {
+        matches!(self.fault, Fault::StaleList(_))
+    }
+
+    /// Whether watches repeat events.
+    pub(crate) fn repeats_events(&self) -> bool {
+        matches!(self.fault, Fault::DuplicateEvents)
+    }
+
+    /// Whether watches leave out events.
+    pub(crate) fn loses_events(&self) -> bool {
+        matches!(self.fault, Fault::LoseEvent(_))
+    }
+
+    /// Whether lists and watches show the objects of another namespace.
+    pub(crate) fn misroutes(&self) -> bool {
+        matches!(self.fault, Fault::OtherNamespace(_))
+    }
+
+    /// The rule for the server.
+    #[must_use]
+    pub fn rule(&self, resource: &str) -> (On, Fault) {
+        let on = match self.target {
+            Target::Lists => On::list(resource),
+            Target::LaterPages if self.is_lagging() => On::list(resource),
+            Target::LaterPages => On::list(resource).when(|request| request.param("continue").is_some()),
+            Target::Watches => On::watch(resource),
+            Target::Streams if self.is_lagging() => On::watch(resource),
+            Target::Streams => On::streaming_list(resource),
+            Target::ListsAndWatches => On::list_or_watch(resource),
+            Target::Everything => On::any(),
+        };
+        let on = if self.is_lagging() {
+            // The newest version comes from etcd, which never lags behind itself.
+            on.when(|request| !asks_for_newest(request))
+        } else {
+            on
+        };
+        let on = on.after(self.after);
+        let on = match self.times {
+            Some(times) => on.times(times),
+            None => on,
+        };
+        (on, self.fault.clone())
+    }
+}
+
+fn asks_for_newest(request: &Request) -> bool {
+    request.param("resourceVersion").is_none_or(str::is_empty)
+}
+
+/// A fault that lasts for a whole run. The cache has to follow the server in spite of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LastingFault {
+    /// Every watch is refused, and lists work.
+    WatchesFail,
+    /// Every watch ends at once, and lists work.
+    WatchesClose,
+    /// Every watch stays silent, and lists work.
+    WatchesSilent,
+    /// No watch is ever answered, and lists work.
+    WatchesUnanswered,
+    /// Streaming lists are refused.
+    StreamsRefused,
+    /// Streaming lists never end.
+    StreamsSilent,
+    /// Streaming lists are never answered.
+    StreamsUnanswered,
+    /// Streaming lists of the most recent version are answered with 429, as by a server whose watch cache lags.
+    StreamsThrottled,
+}
+
+impl LastingFault {
+    /// All of them.
+    pub const ALL: [LastingFault; 8] = [
+        LastingFault::WatchesFail,
+        LastingFault::WatchesClose,
+        LastingFault::WatchesSilent,
+        LastingFault::WatchesUnanswered,
+        LastingFault::StreamsRefused,
+        LastingFault::StreamsSilent,
+        LastingFault::StreamsUnanswered,
+        LastingFault::StreamsThrottled,
+    ];
+
+    /// The rule for the server.
+    #[must_use]
+    pub fn rule(self, resource: &str) -> (On, Fault) {
+        let (watches, streams) = (On::watch(resource), On::streaming_list(resource));
+        match self {
+            LastingFault::WatchesFail => (watches, Fault::internal_error()),
+            LastingFault::WatchesClose => (watches, Fault::CloseAfterEvents(0)),
+            LastingFault::WatchesSilent => (watches, Fault::SilenceAfterEvents(0)),
+            LastingFault::WatchesUnanswered => (watches, Fault::NoAnswer),
+            LastingFault::StreamsRefused => (streams, Fault::NoStreamingList),
+            LastingFault::StreamsSilent => (streams, Fault::SilenceAfterEvents(0)),
+            LastingFault::StreamsUnanswered => (streams, Fault::NoAnswer),
+            LastingFault::StreamsThrottled => {
+                let newest = |request: &Request| request.is_streaming_list() && asks_for_newest(request);
+                (watches.when(newest), Fault::too_many_requests(1))
+            }
+        }
+    }
+}

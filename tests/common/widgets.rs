@@ -1,0 +1,177 @@
+//! Custom resources whose definition is created, deleted and created again.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use http::Request;
+use kube::Client;
+use kube::api::{Api, DynamicObject, PostParams};
+use kube::client::Body;
+use kube::core::{ApiResource, GroupVersionKind};
+use kube_informer::{Backoff, Error, SharedInformer};
+use mission::{Raw, TestServer};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::informers::{Heard, caught_up, hearing, soon, version_of};
+
+pub(crate) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+/// Widgets of a group of the test's own, and what is asked for them.
+pub(crate) struct Widgets {
+    pub(crate) server: TestServer,
+    pub(crate) raw: Raw,
+    pub(crate) group: String,
+    pub(crate) api: Api<DynamicObject>,
+    pub(crate) informer: SharedInformer<DynamicObject>,
+    pub(crate) errors: mpsc::UnboundedReceiver<Error>,
+    pub(crate) heard: Heard<DynamicObject>,
+    pub(crate) asked: Asked,
+}
+
+impl Widgets {
+    pub(crate) async fn new(backoff: Backoff) -> Widgets {
+        Widgets::on(TestServer::start().await, backoff)
+    }
+
+    /// An informer of them that is not started, on a server that does not have them.
+    pub(crate) fn on(server: TestServer, backoff: Backoff) -> Widgets {
+        let group = format!("{}.example.com", server.namespace);
+        let kind = ApiResource::from_gvk(&GroupVersionKind::gvk(&group, "v1", "Widget"));
+        let (client, asked) = Asked::through(server.client.clone());
+        let informer = SharedInformer::<DynamicObject>::builder_with(client, kind.clone())
+            .backoff(backoff)
+            .seed(1)
+            .build();
+        let (tell, errors) = mpsc::unbounded_channel();
+        informer
+            .set_watch_error_handler(move |error| drop(tell.send(error.clone())))
+            .expect("a handler");
+        let (handler, heard) = hearing();
+        informer.add_handler(handler).expect("a handler");
+        Widgets {
+            raw: server.raw(),
+            api: Api::namespaced_with(server.client.clone(), &server.namespace, &kind),
+            server,
+            group,
+            informer,
+            errors,
+            heard,
+            asked,
+        }
+    }
+
+    pub(crate) fn definition(&self, serves_v1: bool) -> Value {
+        let schema = json!({ "openAPIV3Schema": { "type": "object" } });
+        json!({
+            "metadata": { "name": self.definition_name() },
+            "spec": {
+                "group": self.group,
+                "scope": "Namespaced",
+                "names": { "plural": "widgets", "singular": "widget", "kind": "Widget" },
+                "versions": [
+                    { "name": "v1", "served": serves_v1, "storage": true, "schema": schema },
+                    { "name": "v2", "served": true, "storage": false, "schema": schema },
+                ],
+            },
+        })
+    }
+
+    pub(crate) fn definition_name(&self) -> String {
+        format!("widgets.{}", self.group)
+    }
+
+    pub(crate) fn definition_path(&self) -> String {
+        format!("{DEFINITIONS}/{}", self.definition_name())
+    }
+
+    /// Defines them, and waits until they are served.
+    pub(crate) async fn define(&self) {
+        let made = self.raw.post(DEFINITIONS, &self.definition(true)).await;
+        assert_eq!(made.code, 201, "{}", made.body);
+        soon(self.answers(200)).await;
+    }
+
+    /// Deletes their definition, and waits until it is gone and they are no longer served.
+    pub(crate) async fn undefine(&self) {
+        let deleted = self.raw.delete(&self.definition_path(), &Value::Null).await;
+        assert_eq!(deleted.code, 200, "{}", deleted.body);
+        soon(self.answers(404)).await;
+        soon(async {
+            while self.raw.get(&self.definition_path()).await.code != 404 {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+    }
+
+    pub(crate) async fn serve_v1(&self, served: bool) {
+        let versions = &self.definition(served)["spec"]["versions"];
+        let patch = json!({ "spec": { "versions": versions } });
+        let patched = self.raw.patch(&self.definition_path(), "merge", &patch).await;
+        assert_eq!(patched.code, 200, "{}", patched.body);
+        soon(self.answers(if served { 200 } else { 404 })).await;
+    }
+
+    /// Waits until lists are answered like this. The real server follows a definition a moment later.
+    pub(crate) async fn answers(&self, code: u16) {
+        let path = format!("/apis/{}/v1/namespaces/{{ns}}/widgets", self.group);
+        while self.raw.get(&path).await.code != code {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    pub(crate) async fn make(&self, name: &str) {
+        let widget: DynamicObject = serde_json::from_value(json!({
+            "apiVersion": format!("{}/v1", self.group),
+            "kind": "Widget",
+            "metadata": { "name": name },
+        }))
+        .expect("an object");
+        let made = self.api.create(&PostParams::default(), &widget).await;
+        let made = made.expect("an object");
+        if self.informer.has_synced() {
+            caught_up(&self.informer, version_of(&made)).await;
+        }
+    }
+
+    /// The next error in which these words are; those before it must be of a kind that is not served.
+    pub(crate) async fn complaint(&mut self, words: &str) -> Error {
+        loop {
+            let error = soon(self.errors.recv()).await.expect("an error");
+            if error.to_string().contains(words) {
+                return error;
+            }
+            assert!(error.is_not_served(), "{error}");
+        }
+    }
+
+    pub(crate) fn told(&mut self) -> Vec<Error> {
+        std::iter::from_fn(|| self.errors.try_recv().ok()).collect()
+    }
+}
+
+/// What an informer asks for.
+#[derive(Clone, Default)]
+pub(crate) struct Asked(Arc<Mutex<Vec<String>>>);
+
+impl Asked {
+    pub(crate) fn through(client: Client) -> (Client, Asked) {
+        let asked = Asked::default();
+        let log = asked.clone();
+        let service = tower::service_fn(move |request: Request<Body>| {
+            log.all().push(request.uri().to_string());
+            let client = client.clone();
+            async move { client.send(request).await }
+        });
+        (Client::new(service, "default"), asked)
+    }
+
+    pub(crate) fn all(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was asked since the last time.
+    pub(crate) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.all())
+    }
+}

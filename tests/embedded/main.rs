@@ -1,0 +1,17 @@
+//! Tests that need what only the embedded server has: faults on demand, or a paused clock on which hours pass at once.
+//!
+//! `cargo xtask test --real` does not run this suite. Tests that can run on both servers belong in the suite `mission`,
+//! which has no access to [`paused`].
+
+mod beyond;
+mod factory;
+mod faults_of_others;
+mod paused;
+mod reflector;
+mod shared_informer;
+mod store;
+
+#[path = "../common/mod.rs"]
+mod common;
+
+use common::{factories, informers, kinds, scene, tap, widgets};

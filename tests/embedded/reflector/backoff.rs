@@ -1,0 +1,171 @@
+//! How long an informer waits after failures: request times over virtual hours.
+
+use std::time::Duration;
+
+use kube_embedded::{Fault, On};
+use kube_informer::Backoff;
+use tokio::time::Instant;
+
+use crate::scene::Scene;
+
+/// The times between requests, in seconds.
+fn gaps(scene: &Scene) -> Vec<f64> {
+    let all = scene.tap.all();
+    all.windows(2)
+        .map(|pair| (pair[1].at - pair[0].at).as_secs_f64())
+        .collect()
+}
+
+/// Each wait is at least its base and less than twice that.
+fn assert_waits(gaps: &[f64], bases: impl IntoIterator<Item = f64>) {
+    for (at, (gap, base)) in gaps.iter().zip(bases).enumerate() {
+        // Virtual time has the resolution of a timer, a millisecond.
+        assert!(
+            (base..2.0 * base + 0.002).contains(gap),
+            "wait {at} is {gap} s, and should be {base} s or up to twice that: {gaps:?}"
+        );
+    }
+}
+
+fn growing() -> impl Iterator<Item = f64> {
+    [0.8, 1.6, 3.2, 6.4, 12.8, 25.6]
+        .into_iter()
+        .chain(std::iter::repeat(30.0))
+}
+
+#[tokio::test(start_paused = true)]
+async fn c4_an_hour_without_a_server_never_brings_the_waits_back_to_their_start() {
+    let (server, scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
+    scene.make("a").await;
+    scene.start().await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let before = scene.tap.all().len();
+    server.go_down().await;
+    let begin = Instant::now();
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    let gaps = gaps(&scene);
+    assert_waits(&gaps[before..], growing().skip(1));
+    let first = scene.tap.all()[before].at - begin;
+    assert!((800..1602).contains(&first.as_millis()), "{first:?}");
+    assert!(
+        (60..=120).contains(&(gaps.len() - before)),
+        "{} requests in an hour",
+        gaps.len()
+    );
+    server.come_back().await.expect("the same port");
+    scene.catches_up().await;
+    assert_eq!(scene.tap.count("list"), 1, "an outage is no reason to list");
+}
+
+#[tokio::test(start_paused = true)]
+async fn c4_an_hour_of_failing_lists_is_waited_out_the_same_way() {
+    for fault in [
+        Fault::unavailable(),
+        Fault::forbidden(),
+        Fault::internal_error(),
+        Fault::Drop,
+    ] {
+        let (server, scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
+        scene.make("a").await;
+        server.faults().add(On::list("configmaps"), fault.clone());
+        scene.informer.start().expect("a first start");
+        tokio::time::sleep(Duration::from_hours(1)).await;
+        let gaps = gaps(&scene);
+        assert_waits(&gaps, growing());
+        assert!(
+            (60..=120).contains(&gaps.len()),
+            "{fault:?}: {} requests",
+            gaps.len()
+        );
+        server.faults().clear();
+        scene.synced().await;
+        scene.catches_up().await;
+    }
+}
+
+/// A stream that fails is followed by a list at once, and only then by a wait; so there are at most two requests a wait.
+#[tokio::test(start_paused = true)]
+async fn c4_streams_and_lists_that_both_fail_wait_together() {
+    let (server, scene) = Scene::paused(|informer| informer).await;
+    scene.make("a").await;
+    server
+        .faults()
+        .add(On::list_or_watch("configmaps"), Fault::unavailable());
+    scene.informer.start().expect("a first start");
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    let waits: Vec<_> = gaps(&scene).into_iter().filter(|gap| *gap > 0.0).collect();
+    assert_waits(&waits, growing());
+    assert!(
+        scene.tap.all().len() <= 140,
+        "{} requests in an hour",
+        scene.tap.all().len()
+    );
+    server.faults().clear();
+    scene.synced().await;
+    scene.catches_up().await;
+}
+
+/// A server that is well for a minute and a half at a time is not well.
+#[tokio::test(start_paused = true)]
+async fn c4_short_times_of_health_do_not_bring_the_waits_back() {
+    let (server, scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
+    scene.start().await;
+    let mut waits = Vec::new();
+    for _ in 0..10 {
+        tokio::time::sleep(Duration::from_secs(90)).await;
+        let (before, begin) = (scene.tap.all().len(), Instant::now());
+        server.cut_connections();
+        scene.requests(before + 1).await;
+        waits.push(begin.elapsed().as_secs_f64());
+    }
+    assert_waits(&waits, growing());
+}
+
+#[tokio::test(start_paused = true)]
+async fn c4_two_minutes_of_health_bring_the_waits_back() {
+    let (server, scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
+    scene.start().await;
+    let mut waits = Vec::new();
+    for _ in 0..10 {
+        tokio::time::sleep(Duration::from_secs(121)).await;
+        let (before, begin) = (scene.tap.all().len(), Instant::now());
+        server.cut_connections();
+        scene.requests(before + 1).await;
+        waits.push(begin.elapsed().as_secs_f64());
+    }
+    assert_waits(&waits, std::iter::repeat(0.8));
+}
+
+#[tokio::test(start_paused = true)]
+async fn c4_the_waits_are_the_users_to_choose() {
+    let waits = Backoff {
+        initial: Duration::from_secs(5),
+        factor: 3.0,
+        cap: Duration::from_mins(1),
+        jitter: 0.0,
+        ..Backoff::default()
+    };
+    let (server, scene) = Scene::paused(|informer| informer.streaming_list(false).backoff(waits)).await;
+    server.faults().add(On::list("configmaps"), Fault::unavailable());
+    scene.informer.start().expect("a first start");
+    scene.requests(6).await;
+    let gaps: Vec<_> = gaps(&scene).into_iter().map(f64::round).collect();
+    assert_eq!(gaps, [5.0, 15.0, 45.0, 60.0, 60.0]);
+}
+
+/// A hundred informers that lost the same server do not come back in one moment.
+#[tokio::test(start_paused = true)]
+async fn c4_chance_keeps_informers_apart() {
+    let mut firsts = Vec::new();
+    for seed in 0..20 {
+        let (server, scene) = Scene::paused(|informer| informer.streaming_list(false).seed(seed)).await;
+        server
+            .faults()
+            .add(On::list("configmaps").once(), Fault::unavailable());
+        scene.start().await;
+        firsts.push((gaps(&scene)[0] * 1000.0).round());
+    }
+    firsts.sort_by(f64::total_cmp);
+    firsts.dedup();
+    assert!(firsts.len() > 15, "{firsts:?}");
+}

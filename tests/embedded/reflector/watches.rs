@@ -1,0 +1,173 @@
+//! Watches: where they continue, and what leads to a relist.
+
+use std::time::Duration;
+
+use kube_embedded::{Fault, On};
+use kube_informer::HandlerOptions;
+use tokio::time::Instant;
+
+use crate::scene::Scene;
+use crate::tap::Asked;
+
+/// Servers close watches at the time that was asked for. That is no reason to list, nor to wait.
+#[tokio::test(start_paused = true)]
+async fn c3_hours_of_closing_watches_need_no_list() {
+    let (server, mut scene) = Scene::paused(|informer| informer).await;
+    scene.make("a").await;
+    scene.start().await;
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_hours(6) {
+        tokio::time::sleep(Duration::from_mins(7)).await;
+        server.advance_resource_version(10);
+        let written = scene.change("a", &begin.elapsed().as_secs().to_string()).await;
+        scene.reach(written).await;
+    }
+    let words = scene.tap.words();
+    assert_eq!(words[0], "stream newest");
+    assert!(words[1..].iter().all(|word| word == "watch last"), "{words:?}");
+    assert!(
+        (6 * 6..=6 * 12 + 1).contains(&words.len()),
+        "{} watches",
+        words.len()
+    );
+    let versions: Vec<_> = scene.tap.all()[1..].iter().map(Asked::version).collect();
+    assert!(versions.is_sorted(), "{versions:?}");
+    assert_eq!(scene.errors(), [""; 0]);
+    scene.equals_server().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c3_a_clean_close_is_followed_by_the_next_watch_at_once() {
+    let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
+    scene.make("a").await;
+    server
+        .faults()
+        .add(On::watch("configmaps").once(), Fault::CloseAfterEvents(1));
+    scene.start().await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let closed = Instant::now();
+    let written = scene.change("a", "2").await;
+    scene.requests(3).await;
+    assert_eq!(closed.elapsed(), Duration::ZERO);
+    assert_eq!(scene.tap.words(), ["list any 500", "watch last", "watch last"]);
+    assert_eq!(scene.tap.all()[2].version(), Some(written));
+    assert_eq!(scene.errors(), [""; 0]);
+    scene.catches_up().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c3_a_refused_connection_needs_no_list() {
+    let (server, mut scene) = Scene::paused(|informer| informer).await;
+    scene.make("a").await;
+    scene.start().await;
+    server.go_down().await;
+    assert!(scene.error().await.is_connection(), "the watch breaks");
+    for _ in 0..5 {
+        let refused = scene.error().await;
+        assert!(
+            refused.is_connection() && refused.to_string().contains("configmaps"),
+            "{refused}"
+        );
+    }
+    server.come_back().await.expect("the same port");
+    scene.catches_up().await;
+    let words = scene.tap.words();
+    assert!(words[1..].iter().all(|word| word == "watch last"), "{words:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn c3_the_server_says_how_long_to_wait_and_is_believed_within_reason() {
+    for (said, least, most) in [(20, 20, 21), (1_000_000, 120, 121)] {
+        let (server, scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
+        server
+            .faults()
+            .add(On::watch("configmaps").once(), Fault::too_many_requests(said));
+        scene.start().await;
+        scene.requests(3).await;
+        let all = scene.tap.all();
+        let waited = all[2].at - all[1].at;
+        assert!((least..most).contains(&waited.as_secs()), "{said} s: {waited:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn c3_an_expired_version_in_the_stream_is_followed_by_a_list() {
+    let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
+    scene.make("a").await;
+    server
+        .faults()
+        .add(On::watch("configmaps").once(), Fault::ExpireAfterEvents(1));
+    scene.start().await;
+    let written = scene.change("a", "2").await;
+    assert!(scene.error().await.is_expired());
+    scene.catches_up().await;
+    let words = scene.tap.words();
+    assert_eq!(words, ["list any 500", "watch last", "list last", "watch last"]);
+    assert_eq!(
+        scene.tap.all()[2].version(),
+        Some(written),
+        "what came before the error counts"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn c3_a_watch_that_breaks_in_the_middle_of_an_event_goes_on_without_a_list() {
+    let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
+    scene.make("a").await;
+    server
+        .faults()
+        .add(On::watch("configmaps").once(), Fault::CutAfterEvents(1));
+    scene.start().await;
+    let mut told = scene.events_with(HandlerOptions::new().every_event());
+    assert_eq!(told.next().await, "+a");
+    let whole = scene.change("a", "2").await;
+    scene.change("a", "3").await;
+    assert!(scene.error().await.is_connection());
+    scene.catches_up().await;
+    let words = scene.tap.words();
+    assert_eq!(words, ["list any 500", "watch last", "watch last"]);
+    assert_eq!(
+        scene.tap.all()[2].version(),
+        Some(whole),
+        "half an event counts for nothing"
+    );
+    assert_eq!(told.until("+marker-0").await, ["~a", "~a", "+marker-0"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c3_an_error_event_is_followed_by_a_list() {
+    let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
+    scene.make("a").await;
+    server
+        .faults()
+        .add(On::watch("configmaps").once(), Fault::ErrorAfterEvents(1));
+    scene.start().await;
+    scene.change("a", "2").await;
+    let error = scene.error().await;
+    assert_eq!(
+        error.server_status().map(|status| status.code),
+        Some(500),
+        "{error}"
+    );
+    scene.catches_up().await;
+    let words = scene.tap.words();
+    assert_eq!(words, ["list any 500", "watch last", "list last", "watch last"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c3_events_that_come_twice_are_told_once() {
+    let (server, mut scene) = Scene::paused(|informer| informer).await;
+    scene.make("a").await;
+    server
+        .faults()
+        .add(On::watch("configmaps"), Fault::DuplicateEvents);
+    scene.start().await;
+    let mut told = scene.events_with(HandlerOptions::new().every_event());
+    assert_eq!(told.next().await, "+a");
+    scene.change("a", "2").await;
+    scene.delete("a").await;
+    scene.catches_up().await;
+    let words = told.until("+marker-0").await;
+    assert_eq!(words, ["~a", "-a", "+marker-0"]);
+    assert_eq!(scene.errors(), [""; 0]);
+}

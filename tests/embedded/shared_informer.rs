@@ -1,0 +1,3 @@
+//! The shared informer: what is left after the stop.
+
+mod stop;

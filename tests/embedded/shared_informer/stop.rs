@@ -1,0 +1,55 @@
+//! What is left after an informer has stopped.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use kube_informer::HandlerOptions;
+use tokio::runtime::Handle;
+
+use crate::informers::{Maps, hearing, started, stopped};
+
+#[tokio::test(start_paused = true)]
+async fn b12_after_the_stop_nothing_runs_and_nothing_is_asked() {
+    let maps = Maps::paused(["a"]).await;
+    let embedded = maps.server.embedded().expect("an embedded server");
+    let tasks = Handle::current().metrics().num_alive_tasks();
+    let informer = maps.builder().resync(Duration::from_secs(1)).build();
+    let (handler, mut heard) = hearing();
+    informer.add_handler(handler).expect("a handler");
+    let (handler, _other) = hearing();
+    let options = HandlerOptions::new().never_blocks();
+    informer.add_handler_with(handler, options).expect("a handler");
+    let _stream = informer.events().expect("a stream");
+    started(&informer).await;
+    assert_eq!(heard.word().await, "*a");
+    assert!(Handle::current().metrics().num_alive_tasks() > tasks);
+
+    stopped(&informer).await;
+    assert_eq!(Handle::current().metrics().num_alive_tasks(), tasks);
+    drop(heard.rest());
+    embedded.forget_requests();
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    assert!(embedded.requests().is_empty(), "{:?}", embedded.requests());
+    assert_eq!(heard.rest(), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn b12_a_run_that_is_dropped_stops_as_well() {
+    let maps = Maps::paused(["a"]).await;
+    let tasks = Handle::current().metrics().num_alive_tasks();
+    let informer = maps.informer();
+    let (handler, mut heard) = hearing();
+    informer.add_handler(handler).expect("a handler");
+    {
+        let mut run = pin!(informer.run(tokio_util::sync::CancellationToken::new()));
+        tokio::select! {
+            _ = &mut run => panic!("it ran to its end"),
+            word = heard.word() => assert_eq!(word, "*a"),
+        }
+    }
+    assert!(informer.is_stopped());
+    stopped(&informer).await;
+    // Its tasks are told to end and not waited for: any time that passes is enough for them.
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert_eq!(Handle::current().metrics().num_alive_tasks(), tasks);
+}

@@ -1,0 +1,23 @@
+//! The version of the store.
+
+use std::time::Duration;
+
+use crate::informers::{Maps, started, stopped};
+
+#[tokio::test(start_paused = true)]
+async fn e5_bookmarks_move_the_version_past_what_others_write() {
+    let maps = Maps::paused(["a"]).await;
+    let informer = maps.builder().fields("metadata.name=a").build();
+    started(&informer).await;
+    let other = maps.create("other", "1").await;
+    assert!(
+        informer
+            .resource_version()
+            .is_some_and(|now| now.is_before(&other))
+    );
+    // Only a bookmark can tell, and one comes each minute.
+    let reached = informer.wait_for_version(other, Duration::from_mins(2)).await;
+    reached.expect("a bookmark");
+    assert_eq!(informer.lister().len(), 1);
+    stopped(&informer).await;
+}

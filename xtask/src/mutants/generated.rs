@@ -1,0 +1,227 @@
+//! Bugs that cargo-mutants generates: function bodies, operators, match arms.
+//!
+//! cargo-mutants only lists them. They are applied and tested here, one at a time in one tree with incremental builds,
+//! because later detectors run only on what earlier ones missed.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::tree::Tree;
+use crate::{Outcome, pins, process, tools};
+
+/// Modules whose mistakes would make a cache or a queue wrong without an error.
+pub(crate) const MODULES: &[&str] = &[
+    "crates/kube-informer/src/reflector/machine",
+    "crates/kube-informer/src/reflector/driver.rs",
+    "crates/kube-informer/src/reflector/backoff.rs",
+    "crates/kube-informer/src/delta_fifo.rs",
+    "crates/kube-informer/src/delta_fifo",
+    "crates/kube-informer/src/controller.rs",
+    "crates/kube-informer/src/store/writer.rs",
+    "crates/kube-informer/src/store/scopes.rs",
+    "crates/kube-informer/src/store/index.rs",
+    "crates/kube-informer/src/store/tree",
+    "crates/kube-informer/src/processor/pending.rs",
+    "crates/kube-informer/src/processor/queue.rs",
+    "crates/kube-informer/src/processor/mailbox.rs",
+    "crates/kube-informer/src/processor/listener.rs",
+    "crates/kube-informer/src/processor/runner.rs",
+    "crates/kube-informer/src/form/packed.rs",
+    "crates/kube-informer/src/form/packer.rs",
+    "crates/kube-informer/src/form/packing.rs",
+    "crates/kube-informer/src/form/compress.rs",
+    "crates/kube-informer/src/form/decoded.rs",
+    "crates/kube-informer/src/version.rs",
+    "crates/kube-workqueue/src/core",
+];
+
+/// A bug that cargo-mutants generates.
+#[derive(Debug, Clone)]
+pub(crate) struct Mutant {
+    pub(crate) file: String,
+    pub(crate) package: String,
+    /// What is changed in which function. A number tells equal changes of one function apart.
+    pub(crate) mutation: String,
+    /// Identifies the mutant until its function changes.
+    pub(crate) fingerprint: String,
+    /// First and last line of the function.
+    pub(crate) lines: (usize, usize),
+    start: (usize, usize),
+    end: (usize, usize),
+    replacement: String,
+}
+
+impl Mutant {
+    pub(crate) fn line(&self) -> usize {
+        self.start.0
+    }
+
+    /// The path of its module in the crate.
+    pub(crate) fn module(&self) -> impl Iterator<Item = &str> {
+        let path = self.file.split_once("/src/").map_or("", |(_, path)| path);
+        let path = path.trim_end_matches(".rs").split('/');
+        path.filter(|name| !matches!(*name, "" | "mod" | "lib"))
+    }
+
+    /// The source with the bug in it.
+    pub(crate) fn planted_in(&self, source: &str) -> Outcome<String> {
+        let place = |at| offset(source, at).ok_or_else(|| format!("{}: no such place", self.file));
+        let (start, end) = (place(self.start)?, place(self.end)?);
+        let mut text = source.to_owned();
+        text.replace_range(start..end, &self.replacement);
+        Ok(text)
+    }
+}
+
+#[cfg(test)]
+impl Mutant {
+    pub(crate) fn for_test(
+        file: &str,
+        lines: (usize, usize),
+        start: (usize, usize),
+        end: (usize, usize),
+        replacement: &str,
+    ) -> Mutant {
+        Mutant {
+            file: file.to_owned(),
+            package: "a".to_owned(),
+            mutation: "replace it".to_owned(),
+            fingerprint: "replace it".to_owned(),
+            lines,
+            start,
+            end,
+            replacement: replacement.to_owned(),
+        }
+    }
+}
+
+/// All mutants of the modules, in the order of the sources.
+pub(crate) fn list(root: &Path, tree: &Tree) -> Outcome<Vec<Mutant>> {
+    let program = tools::installed(root, "cargo-mutants", pins::CARGO_MUTANTS)?;
+    let mut list = Command::new(program);
+    list.current_dir(tree.folder())
+        .args(["mutants", "--list", "--json", "--no-config", "--workspace"]);
+    for module in MODULES {
+        if !root.join(module).exists() {
+            return Err(format!(
+                "{module} does not exist: correct MODULES in xtask/src/mutants/generated.rs"
+            )
+            .into());
+        }
+        let glob = if root.join(module).is_dir() {
+            format!("{module}/**/*.rs")
+        } else {
+            (*module).to_owned()
+        };
+        list.args(["--file", &glob]);
+    }
+    let listed: Value = serde_json::from_str(&process::read(&mut list)?)?;
+    let mut sources = HashMap::new();
+    let mut seen = HashMap::new();
+    let mut mutants = Vec::new();
+    for value in listed.as_array().into_iter().flatten() {
+        let file = text(value, "file")?;
+        if !sources.contains_key(file) {
+            sources.insert(file.to_owned(), tree.read(file)?);
+        }
+        let mut mutant = read(value, &sources[file])?;
+        // What `Debug` prints is no behaviour.
+        if mutant.mutation.contains("Debug for ") {
+            continue;
+        }
+        let count = seen
+            .entry((mutant.file.clone(), mutant.mutation.clone()))
+            .and_modify(|count| *count += 1)
+            .or_insert(1);
+        if *count > 1 {
+            mutant.mutation = format!("{} #{count}", mutant.mutation);
+        }
+        mutant.fingerprint = format!("{} {}", mutant.fingerprint, mutant.mutation);
+        mutants.push(mutant);
+    }
+    Ok(mutants)
+}
+
+fn read(value: &Value, source: &str) -> Outcome<Mutant> {
+    let text = |field: &str| text(value, field);
+    let span = &value["span"];
+    let function = match &value["function"]["span"] {
+        Value::Null => span,
+        function => function,
+    };
+    let lines = (position(&function["start"])?.0, position(&function["end"])?.0);
+    // A name is `FILE:LINE:COLUMN: MUTATION`.
+    let name = text("name")?;
+    let mutation = name.splitn(4, ':').nth(3).unwrap_or(name).trim();
+    let function: Vec<&str> = source
+        .lines()
+        .skip(lines.0.saturating_sub(1))
+        .take((lines.1 + 1).saturating_sub(lines.0))
+        .collect();
+    Ok(Mutant {
+        file: text("file")?.to_owned(),
+        package: text("package")?.to_owned(),
+        mutation: mutation.to_owned(),
+        fingerprint: format!("{:016x}", hash(&function.join("\n"))),
+        lines,
+        start: position(&span["start"])?,
+        end: position(&span["end"])?,
+        replacement: text("replacement")?.to_owned(),
+    })
+}
+
+fn text<'v>(value: &'v Value, field: &str) -> Outcome<&'v str> {
+    let text = value[field].as_str();
+    text.ok_or_else(|| format!("a mutant without {field}").into())
+}
+
+/// A line and a column, both beginning at 1.
+fn position(value: &Value) -> Outcome<(usize, usize)> {
+    let number = |field: &str| {
+        let number = value[field].as_u64().ok_or(format!("a place without {field}"))?;
+        Ok::<_, Box<dyn std::error::Error>>(usize::try_from(number)?)
+    };
+    Ok((number("line")?, number("column")?))
+}
+
+/// Where a line and a column are in a text. Columns count characters.
+fn offset(text: &str, (line, column): (usize, usize)) -> Option<usize> {
+    let before: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
+    let rest = &text[before..];
+    let mut within = rest.char_indices().map(|(at, _)| at).chain([rest.len()]);
+    Some(before + within.nth(column - 1)?)
+}
+
+/// FNV-1a: the same on every machine and with every compiler.
+pub(crate) fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_counted_in_characters() {
+        let text = "é = 1;\nlet ü = 2;\n";
+        assert_eq!(offset(text, (1, 1)), Some(0));
+        assert_eq!(&text[offset(text, (2, 9)).unwrap_or(0)..], "2;\n");
+        assert_eq!(offset(text, (9, 9)), None);
+    }
+
+    #[test]
+    fn a_mutant_replaces_its_place() -> Outcome {
+        let mutant = Mutant::for_test("crates/a/src/store/tree/mod.rs", (1, 3), (2, 7), (2, 8), ">");
+        assert_eq!(mutant.module().collect::<Vec<_>>(), ["store", "tree"]);
+        assert_eq!(
+            mutant.planted_in("fn f() {\n    1 < 2\n}\n")?,
+            "fn f() {\n    1 > 2\n}\n"
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,133 @@
+//! Results of earlier runs, kept in the cache folder so that a run can go on where it stopped.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::generated::Mutant;
+use crate::Outcome;
+
+/// The result for one mutant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// It does not compile.
+    Unviable,
+    /// The detector of this stage found it.
+    Caught { stage: String, how: String },
+    /// So many stages did not find it.
+    Missed { stages: usize },
+}
+
+/// The statuses of all mutants that were tested, by file and by fingerprint.
+#[derive(Debug, Default)]
+pub(crate) struct Results {
+    folder: PathBuf,
+    files: BTreeMap<String, BTreeMap<String, Status>>,
+}
+
+impl Results {
+    pub(crate) fn read(folder: &Path) -> Outcome<Results> {
+        fs::create_dir_all(folder)?;
+        let mut files = BTreeMap::new();
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            let value: Value = serde_json::from_str(&fs::read_to_string(&path)?)
+                .map_err(|error| format!("{}: {error}", path.display()))?;
+            let statuses = value["mutants"].as_object().into_iter().flatten();
+            let statuses = statuses.filter_map(|(name, status)| Some((name.clone(), status_from(status)?)));
+            if let Some(file) = value["file"].as_str() {
+                files.insert(file.to_owned(), statuses.collect());
+            }
+        }
+        Ok(Results {
+            folder: folder.to_path_buf(),
+            files,
+        })
+    }
+
+    pub(crate) fn get(&self, mutant: &Mutant) -> Option<&Status> {
+        self.files.get(&mutant.file)?.get(&mutant.fingerprint)
+    }
+
+    /// All statuses with the files of their mutants.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Status)> {
+        let files = self.files.iter();
+        files.flat_map(|(file, statuses)| statuses.values().map(move |status| (file.as_str(), status)))
+    }
+
+    /// Notes a status, and writes it down.
+    pub(crate) fn set(&mut self, mutant: &Mutant, status: Status) -> Outcome {
+        let statuses = self.files.entry(mutant.file.clone()).or_default();
+        statuses.insert(mutant.fingerprint.clone(), status);
+        self.write(&mutant.file)
+    }
+
+    /// Forgets everything about mutants that are not among these.
+    pub(crate) fn retain(&mut self, mutants: &[Mutant]) {
+        for (file, statuses) in &mut self.files {
+            statuses.retain(|name, _| {
+                mutants
+                    .iter()
+                    .any(|mutant| mutant.file == *file && mutant.fingerprint == *name)
+            });
+        }
+    }
+
+    fn write(&self, file: &str) -> Outcome {
+        let statuses = self.files.get(file).into_iter().flatten();
+        let statuses: serde_json::Map<_, _> = statuses
+            .map(|(name, status)| (name.clone(), status_to_json(status)))
+            .collect();
+        let text = serde_json::to_string_pretty(&json!({"file": file, "mutants": statuses}))?;
+        // First beside it, so that a run that is ended here leaves no half of a file.
+        let path = self.folder.join(format!("{}.json", file.replace('/', "+")));
+        let beside = self.folder.with_extension("new");
+        fs::write(&beside, text)?;
+        fs::rename(&beside, &path)?;
+        Ok(())
+    }
+}
+
+fn status_from(value: &Value) -> Option<Status> {
+    Some(match value["status"].as_str()? {
+        "unviable" => Status::Unviable,
+        "caught" => Status::Caught {
+            stage: value["stage"].as_str()?.to_owned(),
+            how: value["how"].as_str()?.to_owned(),
+        },
+        "missed" => Status::Missed {
+            stages: usize::try_from(value["stages"].as_u64()?).ok()?,
+        },
+        _ => return None,
+    })
+}
+
+fn status_to_json(status: &Status) -> Value {
+    match status {
+        Status::Unviable => json!({"status": "unviable"}),
+        Status::Caught { stage, how } => json!({"status": "caught", "stage": stage, "how": how}),
+        Status::Missed { stages } => json!({"status": "missed", "stages": stages}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fates_are_read_as_they_were_written() {
+        let statuses = [
+            Status::Unviable,
+            Status::Caught {
+                stage: "unit tests".to_owned(),
+                how: "test a".to_owned(),
+            },
+            Status::Missed { stages: 2 },
+        ];
+        for status in statuses {
+            assert_eq!(status_from(&status_to_json(&status)), Some(status));
+        }
+    }
+}
