@@ -30,6 +30,9 @@ const KEEPALIVE_AFTER: Duration = Duration::from_secs(30);
 const KEEPALIVE_EVERY: Duration = Duration::from_secs(15);
 const KEEPALIVE_TRIES: u32 = 3;
 
+/// Limit of an attempt if the configuration has none: all requests that need a connection wait for one attempt, so it must end.
+const LONGEST_ATTEMPT: Duration = Duration::from_mins(2);
+
 /// Makes connections to one server.
 pub(super) struct Connector {
     /// The server in words.
@@ -37,7 +40,8 @@ pub(super) struct Connector {
     address: Uri,
     tcp: HttpConnector,
     tls: Option<Tls>,
-    patience: Option<Duration>,
+    /// Limit of one attempt, from TCP to the first words of HTTP.
+    timeout: Duration,
 }
 
 struct Tls {
@@ -85,7 +89,7 @@ impl Connector {
             address,
             tcp,
             tls,
-            patience: config.connect_timeout,
+            timeout: config.connect_timeout.unwrap_or(LONGEST_ATTEMPT),
         })
     }
 
@@ -95,11 +99,8 @@ impl Connector {
     }
 
     pub(super) async fn connect(&self, offer: Offer) -> Result<Connected, Unreachable> {
-        let Some(patience) = self.patience else {
-            return self.connect_in_time(offer).await;
-        };
-        let late = |_| self.failed(Step::TimedOut(patience));
-        tokio::time::timeout(patience, self.connect_in_time(offer))
+        let late = |_| self.failed(Step::TimedOut(self.timeout));
+        tokio::time::timeout(self.timeout, self.connect_in_time(offer))
             .await
             .map_err(late)?
     }

@@ -180,8 +180,8 @@ impl SharedInformerFactory {
 
     /// Stops every informer and waits for their ends: afterwards nothing of them runs. Doing it twice changes nothing.
     ///
-    /// A handler that never returns is waited for; put a timeout around this if you have one. Inside a handler, the
-    /// handler's own informer stops and is not waited for.
+    /// A handler that never returns is waited for; put a timeout around this if you have one. Inside a
+    /// handler, informers that cannot end before it returns stop and are not waited for.
     ///
     /// # Cancel safety
     /// The informers stop even if the wait is dropped.

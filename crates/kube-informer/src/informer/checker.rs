@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Consistency, Shared};
 use crate::error::{Chain, Doing, Error, Problem, StatusError};
 use crate::kind::Kind;
+use crate::panics;
 
 /// The shortest time between two checks: each costs the server a list.
 const SHORTEST: Duration = Duration::from_mins(1);
@@ -62,7 +63,14 @@ impl<K: Kind> Checker<K> {
         loop {
             let every = self.every;
             sleep(every + self.chance(every / 4)).await;
-            match self.look_twice().await {
+            // The source is the user's code, and so is the type of its objects.
+            let found = panics::caught_in(self.look_twice())
+                .await
+                .unwrap_or_else(|panic| {
+                    let error = Error::user_code(format!("the consistency check panicked: {panic}"));
+                    Err(error.during(Doing::Checking, &self.shared.resource))
+                });
+            match found {
                 Ok(found) => {
                     self.told = false;
                     if !found.is_consistent() {

@@ -95,8 +95,8 @@ impl<K: Kind> SharedInformer<K> {
     /// Stops the informer and waits for its end: the reflector first, then the queue, and the handlers last, with what
     /// was queued delivered. A handler that never returns is waited for; put a timeout around this if you have one.
     ///
-    /// Inside one of the informer's own handlers it stops the informer and does not wait, because the informer ends
-    /// after its handlers.
+    /// Inside a handler it does not wait where the informer cannot end before that handler returns: if the handler is one of
+    /// this informer, or of one whose end a handler of this informer waits for.
     ///
     /// At its end the informer drops its handlers, the watch-error handler, the transform and the index functions, so
     /// these may refer to the informer. The transform of a [packed](crate::Form) cache is kept for reading it.
@@ -120,9 +120,8 @@ impl<K: Kind> SharedInformer<K> {
             drop_logged("index functions", functions);
             self.shared.stopped.cancel();
         }
-        if !self.shared.processor.is_inside() {
-            self.shared.stopped.cancelled().await;
-        }
+        let stopped = self.shared.stopped.cancelled();
+        self.shared.processor.wait_for_end(stopped).await;
     }
 
     fn begin(&self) -> Result<Running<K>, Error> {

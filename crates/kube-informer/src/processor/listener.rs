@@ -13,7 +13,7 @@ use tracing::Span;
 
 use super::Processor;
 use super::event::Event;
-use super::inside::Inside;
+use super::inside::{End, Inside};
 use super::mailbox::Mailbox;
 use super::queue::{Popped, Queue};
 use super::resync::ResyncTimes;
@@ -222,8 +222,7 @@ pub(super) trait AnyListener: Send + Sync {
     fn removed(&self) -> &CancellationToken;
     fn done(&self) -> &CancellationToken;
     fn remove(self: Arc<Self>);
-    /// Whether this is inside of a call of the handler.
-    fn is_inside(&self) -> bool;
+    fn end(&self) -> End;
 }
 
 impl<K: Kind> AnyListener for Listener<K> {
@@ -274,8 +273,8 @@ impl<K: Kind> AnyListener for Listener<K> {
         }
     }
 
-    fn is_inside(&self) -> bool {
-        Inside::current().is_some_and(|inside| inside.listener == self.id)
+    fn end(&self) -> End {
+        End::Listener(self.id)
     }
 }
 

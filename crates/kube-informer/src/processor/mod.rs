@@ -25,7 +25,7 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use self::inside::Inside;
+use self::inside::End;
 use self::listener::{AnyListener, Listener};
 use self::resync::CheckPeriod;
 use self::runner::Runner;
@@ -275,9 +275,9 @@ impl<K: Kind> Processor<K> {
         listeners
     }
 
-    /// Whether this is inside of a call of one of the handlers.
-    pub(crate) fn is_inside(&self) -> bool {
-        Inside::current().is_some_and(|inside| inside.processor == self.id)
+    /// Waits with this future for the end of the informer, unless a handler that has to return first waits here.
+    pub(crate) async fn wait_for_end(&self, ended: impl Future<Output = ()>) {
+        inside::wait_for(End::Processor(self.id), ended).await;
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::inside;
 use super::listener::AnyListener;
 use crate::error::{Error, NotSynced, Problem};
 use crate::measure::Durations;
@@ -140,16 +141,16 @@ impl Registration {
         Arc::clone(&self.listener).remove();
     }
 
-    /// Removes the handler and waits until it will run no more. Inside the handler itself it does not wait.
+    /// Removes the handler and waits until it will run no more.
+    ///
+    /// Inside a handler that has to return first, such as the handler itself, it does not wait.
     ///
     /// # Cancel safety
     /// The handler is removed even if the wait is dropped.
     #[doc(alias = "ShutDownEventHandler")]
     pub async fn remove_and_wait(&self) {
         self.remove();
-        if !self.listener.is_inside() {
-            self.listener.done().cancelled().await;
-        }
+        inside::wait_for(self.listener.end(), self.listener.done().cancelled()).await;
     }
 }
 

@@ -133,6 +133,7 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
                 Ok(next) => next,
                 Err(panic) => {
                     collected.clear();
+                    self.note(Note::WatchOver);
                     let error = Error::user_code(format!("the list-watch panicked: {panic}"));
                     self.told(machine.panicked(Instant::now(), error), doing)
                 }

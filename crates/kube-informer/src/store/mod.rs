@@ -77,12 +77,12 @@ impl<K> Store<K> {
         look(&self.current.load())
     }
 
-    /// The entry of an object, if it is there with just this version and uid.
+    /// The entry of an object, if a list or watch brought it with just this version and uid.
     pub(crate) fn known(&self, key: &Key, version: &Version, uid: Option<Uid>) -> Option<Arc<Entry<K>>> {
         let (namespace, name) = key.parts();
         self.read(|contents| {
             contents
-                .get(namespace, name)
+                .get_listed(namespace, name)
                 .filter(|entry| entry.version() == version && entry.is_same_object(uid))
                 .cloned()
         })

@@ -143,8 +143,14 @@ impl<K: Kind> Writer<K> {
     pub(crate) fn publish(&mut self) -> Vec<Error> {
         let filled = self.is_filled();
         let versions = self.scopes.versions();
+        let (objects, incomplete) = if filled {
+            (self.objects.clone(), Tree::new())
+        } else {
+            (Tree::new(), self.objects.clone())
+        };
         let contents = Contents {
-            objects: if filled { self.objects.clone() } else { Tree::new() },
+            objects,
+            incomplete,
             indexes: self.indexes.iter().map(|index| index.publish(filled)).collect(),
             version: versions.least(),
             versions: versions.clone(),

@@ -100,6 +100,7 @@ impl Machine {
     pub(super) fn list_at(&mut self, now: Instant, at: At, limit: Option<u32>, at_once: bool) -> Action {
         self.phase = Phase::Listing(Listing {
             at,
+            began: now,
             requested: now,
             limit,
             tokens: HashSet::new(),

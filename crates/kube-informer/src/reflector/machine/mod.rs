@@ -45,7 +45,9 @@ const FRUITLESS: u32 = 5;
 pub(crate) const LIST_SILENCE: Duration = Duration::from_mins(1);
 /// How long one page of a list may take in all. kube-apiserver itself ends a list after one minute, so only a connection that
 /// trickles gets here.
-const LIST_LIMIT: Duration = Duration::from_mins(30);
+const PAGE_LIMIT: Duration = Duration::from_mins(30);
+/// How long all pages of a list may take together.
+const LIST_LIMIT: Duration = Duration::from_hours(2);
 /// A page may be empty where a selector fits nothing in it. The next is not asked for at once, since a list of empty pages
 /// need never end.
 pub(crate) const EMPTY_PAGE_PAUSE: Duration = Duration::from_secs(1);
@@ -222,6 +224,8 @@ struct Streaming {
 #[derive(Debug)]
 struct Listing {
     at: At,
+    /// When the first page was requested.
+    began: Instant,
     /// When the current page was requested.
     requested: Instant,
     limit: Option<u32>,
@@ -445,7 +449,9 @@ impl Machine {
                     }
                 }
             },
-            Phase::Listing(listing) => (now + LIST_SILENCE).min(listing.requested + LIST_LIMIT),
+            Phase::Listing(listing) => (now + LIST_SILENCE)
+                .min(listing.requested + PAGE_LIMIT)
+                .min(listing.began + LIST_LIMIT),
             Phase::Waiting { .. } => now + LIST_SILENCE,
         }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Machine, Next, Then, status_of};
+use super::{Machine, Next, Then, Trust, status_of};
 use crate::error::{Absent, Error, Problem, StatusError};
 use crate::reflector::cause::Cause;
 use crate::version::Version;
@@ -75,6 +75,8 @@ impl Machine {
             absence.settled = true;
             // Whatever comes back is another collection, and what is new in it may be older than a watch can tell.
             self.last_unusable = true;
+            // An empty cache cannot be contradicted.
+            self.trust = Trust::Versions;
             gone.clone_from(&self.last);
         }
         let absent = match (is_new, &gone) {

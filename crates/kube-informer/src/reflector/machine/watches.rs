@@ -5,7 +5,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::{
-    Action, FRUITLESS, LONGEST_WATCH, Machine, Next, Phase, Seen, Then, Verdict, Watching, behind, status_of,
+    Action, FRUITLESS, LONGEST_WATCH, Machine, Next, Phase, QUIET, Seen, Then, Verdict, Watching, behind,
+    status_of,
 };
 use crate::error::{Error, Problem, StatusError};
 use crate::reflector::cause::Cause;
@@ -27,15 +28,21 @@ impl Machine {
             }
             _ => false,
         };
-        // A server that asks for fewer requests, or cannot be reached, gets no list instead.
+        // A server that asks for fewer requests, or cannot be reached, gets no list instead, unless it has throttled watches
+        // for so long that the cache may be far behind.
         let throttled = status.is_some_and(StatusError::is_too_many_requests);
         let unreachable = matches!(error.problem(), Problem::Connect);
         let may_list = watching.opened.is_some() || !(throttled || unreachable);
+        let too_long = throttled && now.duration_since(self.heard) > QUIET;
         let ahead = status.is_some_and(StatusError::is_too_large_version);
         if ahead {
             self.lags();
         }
         let then = match (again, may_list) {
+            _ if too_long => {
+                self.list_because(Cause::Silent);
+                Then::Cycle
+            }
             (true, true) => self.after_fruitless_watch(),
             (true, false) => Then::Watch,
             (false, _) => {

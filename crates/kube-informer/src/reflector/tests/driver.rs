@@ -728,3 +728,35 @@ async fn a_full_queue_makes_the_driver_wait_and_loses_nothing() {
     assert_eq!(versions, expected);
     assert!(!driver.is_finished());
 }
+
+/// A list can contradict only a cache that contains everything before it.
+#[tokio::test(start_paused = true)]
+async fn contract_2_a_list_is_compared_with_a_store_that_has_everything_before_it() {
+    let script = Script::new()
+        .lists(&["a@1"], at("10"))
+        .sends(vec![bookmark("5")])
+        .lists(&["a@11"], at("12"));
+    let stage = Stage::with(plain(), script);
+    let behind = stage.intake.behind.lock().await;
+    let mut driving = std::pin::pin!(stage.drive());
+    let some_time = Duration::from_secs(20);
+    assert!(tokio::time::timeout(some_time, &mut driving).await.is_err());
+    assert_eq!(stage.requests(), ["0s list 0 by 500", "0s watch 10"]);
+    drop(behind);
+    assert!(tokio::time::timeout(some_time, &mut driving).await.is_err());
+    assert_eq!(stage.requests()[2..], ["20s list newest by 500", "20s watch 12"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn contract_2_a_list_that_failed_contradicts_nothing() {
+    let script = Script::new()
+        .lists(&["a@1"], at("10"))
+        .sends(vec![bookmark("5")])
+        .lists_parts(vec![listed("b@3"), Told::Error(status(500))])
+        .lists(&["a@11"], at("12"));
+    let stage = Stage::with(plain(), script);
+    stage.run_for(Duration::from_secs(20)).await;
+    assert_eq!(stage.requests().last().map(String::as_str), Some("2s watch 12"));
+    let reports = stage.reports();
+    assert_eq!(reports.len(), 2, "the bookmark and the status: {reports:#?}");
+}

@@ -1,5 +1,6 @@
 //! The reflector in a whole informer: what users set reaches it, and what it brings reaches the store.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -13,11 +14,11 @@ use super::scripted::{Script, Shared, Told, added, at, bookmark, deleted, initia
 use crate::error::Error;
 use crate::informer::SharedInformer;
 use crate::object::Object;
-use crate::processor::Event;
+use crate::processor::{Event, HandlerOptions};
 use crate::wire::{Item, ListPart, WatchEvent};
 
 /// An informer that reads a script, and what it tells its watch-error handler.
-fn informer(
+pub(super) fn informer(
     script: Script,
     streaming: bool,
 ) -> (SharedInformer<ConfigMap>, Arc<Script>, Arc<Mutex<Vec<String>>>) {
@@ -295,4 +296,49 @@ async fn contract_3_another_uid_at_the_same_version_is_another_object() {
         Some("second")
     );
     informer.shutdown().await;
+}
+
+/// The same by a watch: an event is not a repetition if its object is another one.
+#[tokio::test(start_paused = true)]
+async fn contract_3_an_event_of_another_uid_at_the_same_version_is_another_object() {
+    let event = |uid: &str| {
+        let mut object = object("a@11");
+        object.metadata.uid = Some(uid.to_owned());
+        Told::Part(WatchEvent::Modified(
+            Item::decoded(object).expect("it has a name and a version"),
+        ))
+    };
+    let script = Script::new().lists(&[], at("10")).sends(vec![
+        Told::Pause(Duration::from_secs(1)),
+        event("one"),
+        event("one"),
+        event("other"),
+        bookmark("12"),
+        Told::Silence,
+    ]);
+    let (informer, _script, errors) = informer(script, false);
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&events);
+    informer
+        .add_handler_with(
+            move |event: Event<ConfigMap>| {
+                let uid = event.object().uid().map(Cow::into_owned);
+                told.lock()
+                    .push((matches!(event, Event::Deleted(_)), uid.unwrap_or_default()));
+            },
+            HandlerOptions::default().every_event(),
+        )
+        .expect("a handler");
+    informer.start().expect("the first start");
+    informer
+        .wait_for_version("12", Duration::from_secs(10))
+        .await
+        .expect("the bookmark");
+    informer.shutdown().await;
+    let [one, other] = ["one", "other"].map(str::to_owned);
+    assert_eq!(
+        *events.lock(),
+        [(false, one.clone()), (true, one), (false, other)],
+        "{errors:?}"
+    );
 }

@@ -1,7 +1,7 @@
 //! C1: which list is asked for, and what comes after it.
 
 use super::table::{
-    Did::{EmptyPage, Failed, Listed, ListedAnother, Nothing, Opened, Page, Waited},
+    Did::{Bookmark, Changed, EmptyPage, Failed, Listed, ListedAnother, Nothing, Opened, Page, Waited},
     answers, answers_later, bad_data, broke, describe, expired, plain, play, refused, seconds, too_large,
 };
 use crate::error::Error;
@@ -357,6 +357,44 @@ fn contract_5_a_list_that_trickles_ends_after_half_an_hour() {
         (Page("10", "t1"), "page t1 by 500"),
         (Nothing, "60s: wait 1.6s !transport"),
     ]);
+}
+
+#[test]
+fn contract_5_a_list_whose_pages_trickle_ends_after_two_hours() {
+    let mut play = play(plain(), "list 0 by 500", &[]);
+    for token in ["t1", "t2", "t3", "t4"] {
+        play.go_on(&[(seconds(1_790), "good")]);
+        play.tell(Page("10", token));
+    }
+    play.go_on(&[(Nothing, "40s: wait 800ms !transport")]);
+}
+
+/// Whatever shows that a server is behind, or another one, makes the next list subject to a comparison with the cache.
+#[test]
+fn contract_2_what_is_older_than_the_cache_is_remembered_until_the_next_list() {
+    let [ahead, ..] = too_large();
+    let relist = [
+        (Listed("20"), "whole at 20, watch 20"),
+        (bad_data(), "wait 800ms"),
+        (Waited, "list 20"),
+    ];
+    let watch = [(Listed("20"), "whole at 20, watch 20"), (Opened, "good")];
+    for (rows, older) in [
+        (&relist[..], Listed("15")),
+        (&relist, ahead.clone()),
+        (&relist, answers(422)),
+        (&watch, ahead.clone()),
+        (&watch, Changed("15")),
+        (&watch, Bookmark("15")),
+    ] {
+        let mut play = play(plain(), "list 0 by 500", rows);
+        assert!(!play.machine.contradicts(&"15".into()), "{older:?}");
+        play.tell(older.clone());
+        for (version, contradicts) in [("15", true), ("20", true), ("21", false), ("x", false)] {
+            let found = play.machine.contradicts(&version.into());
+            assert_eq!(found, contradicts, "{version} after {older:?}");
+        }
+    }
 }
 
 #[test]

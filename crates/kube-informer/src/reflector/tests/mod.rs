@@ -5,6 +5,7 @@ mod causes;
 mod driver;
 mod informer;
 mod lists;
+mod neighbours;
 mod polite;
 mod scripted;
 mod served;

@@ -33,6 +33,16 @@ pub(super) struct Script {
     open: Arc<Open>,
     timeouts: Mutex<Vec<Duration>>,
     began: Mutex<Option<Instant>>,
+    /// Requests that the script has another answer for. A panic would not do: the driver catches those of a source.
+    unexpected: Mutex<Vec<String>>,
+}
+
+impl Drop for Script {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.check();
+        }
+    }
 }
 
 enum Answer {
@@ -121,6 +131,21 @@ impl Script {
         self.answers.lock().pop_front()
     }
 
+    /// Notes a request that the script has another answer for, and never answers it.
+    async fn unexpected<T>(&self, request: String) -> T {
+        self.unexpected.lock().push(request);
+        std::future::pending().await
+    }
+
+    /// Fails if there was a request that the script has another answer for.
+    fn check(&self) {
+        let unexpected = self.unexpected.lock();
+        assert!(
+            unexpected.is_empty(),
+            "requests with an answer of another kind: {unexpected:?}"
+        );
+    }
+
     /// How many requests are open.
     pub(super) fn open(&self) -> usize {
         self.open.now.load(Ordering::SeqCst)
@@ -133,6 +158,7 @@ impl Script {
 
     /// What was asked, each with the second in which it was.
     pub(super) fn requests(&self) -> Vec<String> {
+        self.check();
         self.requests.lock().clone()
     }
 
@@ -206,9 +232,7 @@ impl ListWatch<ConfigMap> for Script {
                     let _held = held;
                     std::future::pending().await
                 }
-                Some(Answer::Watch(_) | Answer::Served(_)) => {
-                    panic!("the script has another answer where the driver asks {text}")
-                }
+                Some(Answer::Watch(_) | Answer::Served(_)) => self.unexpected(text).await,
             }
         })
     }
@@ -228,9 +252,7 @@ impl ListWatch<ConfigMap> for Script {
                     let _held = held;
                     std::future::pending().await
                 }
-                Some(Answer::List(_) | Answer::Served(_)) => {
-                    panic!("the script has another answer where the driver asks {text}")
-                }
+                Some(Answer::List(_) | Answer::Served(_)) => self.unexpected(text).await,
             }
         })
     }
@@ -246,7 +268,7 @@ impl ListWatch<ConfigMap> for Script {
                     let _held = held;
                     std::future::pending().await
                 }
-                Some(_) => panic!("the script has another answer where the driver asks whether it is served"),
+                Some(_) => self.unexpected("served?".to_owned()).await,
             }
         })
     }
@@ -322,6 +344,8 @@ pub(super) fn pause<T>(seconds: u64) -> Told<T> {
 pub(super) struct Plain {
     reports: Mutex<Vec<String>>,
     counted: Mutex<Vec<Requested>>,
+    /// While this is locked, the store has not reached what was handed on.
+    pub(super) behind: tokio::sync::Mutex<()>,
 }
 
 impl Plain {
@@ -357,7 +381,9 @@ impl Intake<ConfigMap> for Plain {
 
     fn noted(&self, _at: Instant, _scope: Scope, _note: Note) {}
 
-    async fn applied(&self, _scope: Scope, _version: &Version) {}
+    async fn applied(&self, _scope: Scope, _version: &Version) {
+        let _ = self.behind.lock().await;
+    }
 }
 
 /// A driver, its script, and everything it leaves behind.
@@ -400,6 +426,7 @@ impl Stage {
     pub(super) async fn run_for(&self, time: Duration) {
         let ended = tokio::time::timeout(time, self.drive()).await;
         assert!(ended.is_err(), "a driver ends only when it is told to");
+        self.script.check();
         let most = self.script.open.most.load(Ordering::SeqCst);
         assert_eq!(most, 1, "an answer is dropped before the next request");
     }

@@ -313,6 +313,17 @@ fn contract_2_a_stream_of_another_history_is_requested_once_more() {
 }
 
 #[test]
+fn contract_2_a_stream_ahead_of_the_server_is_remembered_until_the_next() {
+    for ahead in too_large() {
+        let mut play = streamed();
+        play.go_on(&[(bad_data(), "wait 800ms"), (Waited, "stream 10")]);
+        assert!(!play.machine.contradicts(&"8".into()));
+        play.tell(ahead);
+        assert!(play.machine.contradicts(&"8".into()));
+    }
+}
+
+#[test]
 fn a_stream_that_closes_right_after_its_end_is_a_short_watch() {
     let mut play = streamed();
     play.go_on(&[

@@ -63,7 +63,27 @@ fn c6_a_server_of_which_nothing_is_heard_for_ten_minutes_is_asked_for_a_list() {
     play.go_on(&[(Opened, "good"), (seconds(101), "good"), (Closed, "watch 11")]);
 }
 
-/// What stands in the way of watches does not stand in the way of news.
+/// Lists may pass where watches do not: the cache must not fall behind without a bound.
+#[test]
+fn contract_5_watches_that_are_throttled_for_ten_minutes_lead_to_a_list() {
+    let mut play = asked();
+    play.go_on(&[
+        (answers(429), "wait 800ms"),
+        (Waited, "watch 10"),
+        (seconds(599), "good"),
+        (answers(429), "wait 1.6s"),
+        (Waited, "watch 10"),
+        (answers(429), "wait 3.2s"),
+        (Waited, "list 10"),
+        (answers(429), "wait 6.4s"),
+        (Waited, "list 10"),
+        (Did::Listed("12"), "whole at 12, watch 12"),
+        (answers(429), "wait 12.8s"),
+        (Waited, "watch 12"),
+    ]);
+}
+
+/// A broken watch path cannot hide changes.
 #[test]
 fn c3_the_fifth_watch_that_breaks_without_an_event_leads_to_a_new_cycle() {
     let mut play = watching();
