@@ -1,22 +1,13 @@
 //! Tests and simulator runs that are expected to fail when there is a bug.
 
-use std::io::{BufRead, BufReader};
-use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
+use super::program::{self, Limits, Program};
 use super::tree::Tree;
-use crate::{Outcome, process};
+use crate::Outcome;
 
-/// Memory limit of a detector, in KiB: a mutant that allocates without end must not take the machine down.
-const MEMORY: u64 = 8 << 20;
-/// Shortest limit of processor time, in seconds, and of time on the clock.
-const LEAST_CPU: u64 = 20;
+/// Shortest limit of processor time, and of time on the clock.
+const LEAST_CPU: Duration = Duration::from_secs(20);
 const LEAST_TIME: Duration = Duration::from_mins(1);
 
 /// Something that finds bugs: tests, or the simulator.
@@ -111,7 +102,7 @@ impl Detector {
 
     /// Builds and runs the detector. `baseline` is how long it runs without a bug.
     pub(crate) fn detect(&self, tree: &Tree, baseline: Duration) -> Outcome<Verdict> {
-        let programs = match self.build(tree)? {
+        let programs = match program::build(tree, &self.build, self.is_test)? {
             Ok(programs) => programs,
             Err(message) => return Ok(Verdict::Unviable(message)),
         };
@@ -124,8 +115,7 @@ impl Detector {
     /// Runs the detector on a tree without bugs and returns how long it ran, without the build.
     pub(crate) fn baseline(&self, tree: &Tree) -> Outcome<Duration> {
         let shown = self.shown();
-        let programs = self
-            .build(tree)?
+        let programs = program::build(tree, &self.build, self.is_test)?
             .map_err(|message| format!("the tree does not compile: `{shown}`\n{message}"))?;
         let began = Instant::now();
         match self.run_all(&programs, Duration::from_mins(1))? {
@@ -149,150 +139,19 @@ impl Detector {
     }
 
     fn run_all(&self, programs: &[Program], baseline: Duration) -> Outcome<Option<String>> {
+        let limits = Limits {
+            cpu: (8 * baseline).max(LEAST_CPU),
+            time: (5 * baseline).max(LEAST_TIME),
+        };
         for run in &self.runs {
             for program in programs {
-                if let Some(failure) = program.run(run, baseline)? {
+                if let Some(failure) = program.run(run, &[], limits)? {
                     return Ok(Some(failure));
                 }
             }
         }
         Ok(None)
     }
-
-    fn build(&self, tree: &Tree) -> Outcome<Result<Vec<Program>, String>> {
-        let mut cargo = tree.cargo();
-        if self.is_test {
-            cargo.args(["test", "--no-run"]);
-        } else {
-            cargo.arg("build");
-        }
-        cargo
-            .args(["--quiet", "--message-format", "json"])
-            .args(&self.build)
-            .stdin(Stdio::null());
-        let output = cargo
-            .output()
-            .map_err(|error| format!("cannot run `{}`: {error}", process::shown(&cargo)))?;
-        let messages = String::from_utf8_lossy(&output.stdout);
-        let messages = messages
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        if output.status.success() {
-            return Ok(Ok(messages
-                .filter_map(|message| Program::of(&message, self.is_test))
-                .collect()));
-        }
-        let errors: String = messages
-            .filter(|message| message["message"]["level"] == "error")
-            .filter_map(|message| Some(message["message"]["rendered"].as_str()?.to_owned()))
-            .collect();
-        if errors.is_empty() {
-            // Cargo itself failed: this says nothing about the mutant.
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("`{}` failed: {}", process::shown(&cargo), said.trim_end()).into());
-        }
-        Ok(Err(errors))
-    }
-}
-
-/// A program that cargo built.
-struct Program {
-    path: PathBuf,
-    /// Where cargo would run it.
-    folder: PathBuf,
-}
-
-impl Program {
-    fn of(message: &Value, is_test: bool) -> Option<Program> {
-        let is_wanted = message["profile"]["test"].as_bool()? == is_test;
-        let path = message["executable"].as_str().filter(|_| is_wanted)?;
-        let manifest = PathBuf::from(message["manifest_path"].as_str()?);
-        Some(Program {
-            path: path.into(),
-            folder: manifest.parent()?.to_path_buf(),
-        })
-    }
-
-    /// Why the program failed, if it did. Ends it at the first failure.
-    fn run(&self, arguments: &[String], baseline: Duration) -> Outcome<Option<String>> {
-        let cpu = (8 * baseline.as_secs()).max(LEAST_CPU);
-        let limits = format!("ulimit -v {MEMORY}; ulimit -t {cpu}; exec \"$0\" \"$@\" 2>&1");
-        let mut command = Command::new("sh");
-        command
-            .args(["-c", &limits])
-            .arg(&self.path)
-            .args(arguments)
-            .current_dir(&self.folder)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .process_group(0);
-        let mut child = command.spawn()?;
-        let failure = watch(&mut child, Instant::now() + (5 * baseline).max(LEAST_TIME))?;
-        if failure.is_some() {
-            kill_group(&child);
-        }
-        let status = child.wait()?;
-        Ok(failure.or_else(|| (!status.success()).then(|| format!("ended with {status}"))))
-    }
-}
-
-/// Reads the output until it ends, reports a failure, or takes too long.
-fn watch(child: &mut Child, deadline: Instant) -> Outcome<Option<String>> {
-    let output = child.stdout.take().ok_or("the output is not piped")?;
-    let (sender, lines) = channel();
-    thread::spawn(move || {
-        for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
-            if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
-                return;
-            }
-        }
-    });
-    first_failure(&lines, deadline)
-}
-
-fn first_failure(lines: &Receiver<String>, deadline: Instant) -> Outcome<Option<String>> {
-    let mut failed_seed = None;
-    loop {
-        let line = match lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(line) => line,
-            Err(RecvTimeoutError::Timeout) => return Ok(Some("took too long".to_owned())),
-            Err(RecvTimeoutError::Disconnected) => return Ok(failed_seed),
-        };
-        if let Some(test) = failed_test(&line) {
-            return Ok(Some(format!("test {test}")));
-        }
-        match &failed_seed {
-            None => failed_seed = seed(&line).map(|seed| format!("seed {seed}")),
-            Some(seed) => {
-                if let Some(contract) = violated(&line) {
-                    return Ok(Some(format!("{seed}, {contract}")));
-                }
-            }
-        }
-    }
-}
-
-fn failed_test(line: &str) -> Option<&str> {
-    line.strip_prefix("test ")?.strip_suffix(" ... FAILED")
-}
-
-/// The seed that the simulator says has failed.
-fn seed(line: &str) -> Option<&str> {
-    let (seed, _) = line.strip_prefix("seed ")?.split_once(" fails")?;
-    Some(seed)
-}
-
-/// The line of the contract that the simulator says was violated, as in `contract 2 (forward only)`.
-fn violated(line: &str) -> Option<&str> {
-    let (_, rest) = line.split_once("VIOLATION of ")?;
-    Some(rest.split_once(':').map_or(rest, |(contract, _)| contract))
-}
-
-fn kill_group(child: &Child) {
-    let _ = Command::new("kill")
-        .args(["-KILL", "--", &format!("-{}", child.id())])
-        .stderr(Stdio::null())
-        .status();
 }
 
 fn owned(words: &[&str]) -> Vec<String> {
@@ -329,28 +188,5 @@ mod tests {
         ];
         assert_eq!(detector.runs, expected);
         assert_eq!(detector.shown(), "cargo test --package p --lib");
-    }
-
-    #[test]
-    fn failures_are_read_from_the_output() -> Outcome {
-        let read = |lines: &[&str]| {
-            let (sender, receiver) = channel();
-            for line in lines {
-                let _ = sender.send((*line).to_owned());
-            }
-            drop(sender);
-            first_failure(&receiver, Instant::now() + Duration::from_mins(1))
-        };
-        let failed = read(&["test a::b ... ok", "test a::c ... FAILED", "test a::d ... FAILED"])?;
-        assert_eq!(failed.as_deref(), Some("test a::c"));
-        let seed = "seed 12 fails; after 0.1 s";
-        let violation = "  360.000s  VIOLATION of contract 2 (forward only): informer 0: went back";
-        assert_eq!(read(&[seed])?.as_deref(), Some("seed 12"));
-        assert_eq!(
-            read(&[seed, violation])?.as_deref(),
-            Some("seed 12, contract 2 (forward only)")
-        );
-        assert_eq!(read(&["40 seeds from 1: the contract held"])?, None);
-        Ok(())
     }
 }

@@ -1,9 +1,9 @@
 //! Bugs that cargo-mutants generates: function bodies, operators, match arms.
 //!
-//! cargo-mutants only lists them. They are applied and tested here, one at a time in one tree with incremental builds,
-//! because later detectors run only on what earlier ones missed.
+//! cargo-mutants only lists them. They are applied and tested here, because cargo-mutants builds each of them alone.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
 
@@ -49,9 +49,21 @@ pub(crate) struct Mutant {
     pub(crate) fingerprint: String,
     /// First and last line of the function.
     pub(crate) lines: (usize, usize),
+    pub(crate) genre: Genre,
     start: (usize, usize),
     end: (usize, usize),
-    replacement: String,
+    pub(crate) replacement: String,
+}
+
+/// The kinds of mutants that cargo-mutants generates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Genre {
+    FnValue,
+    BinaryOperator,
+    UnaryOperator,
+    MatchArm,
+    MatchArmGuard,
+    StructField,
 }
 
 impl Mutant {
@@ -66,12 +78,16 @@ impl Mutant {
         path.filter(|name| !matches!(*name, "" | "mod" | "lib"))
     }
 
+    /// The bytes of the source that the mutant replaces.
+    pub(crate) fn range_in(&self, source: &str) -> Outcome<Range<usize>> {
+        let place = |at| offset(source, at).ok_or_else(|| format!("{}: no such place", self.file));
+        Ok(place(self.start)?..place(self.end)?)
+    }
+
     /// The source with the bug in it.
     pub(crate) fn planted_in(&self, source: &str) -> Outcome<String> {
-        let place = |at| offset(source, at).ok_or_else(|| format!("{}: no such place", self.file));
-        let (start, end) = (place(self.start)?, place(self.end)?);
         let mut text = source.to_owned();
-        text.replace_range(start..end, &self.replacement);
+        text.replace_range(self.range_in(source)?, &self.replacement);
         Ok(text)
     }
 }
@@ -91,6 +107,7 @@ impl Mutant {
             mutation: "replace it".to_owned(),
             fingerprint: "replace it".to_owned(),
             lines,
+            genre: Genre::BinaryOperator,
             start,
             end,
             replacement: replacement.to_owned(),
@@ -167,6 +184,7 @@ fn read(value: &Value, source: &str) -> Outcome<Mutant> {
         mutation: mutation.to_owned(),
         fingerprint: format!("{:016x}", hash(&function.join("\n"))),
         lines,
+        genre: genre(text("genre")?)?,
         start: position(&span["start"])?,
         end: position(&span["end"])?,
         replacement: text("replacement")?.to_owned(),
@@ -176,6 +194,18 @@ fn read(value: &Value, source: &str) -> Outcome<Mutant> {
 fn text<'v>(value: &'v Value, field: &str) -> Outcome<&'v str> {
     let text = value[field].as_str();
     text.ok_or_else(|| format!("a mutant without {field}").into())
+}
+
+fn genre(name: &str) -> Outcome<Genre> {
+    Ok(match name {
+        "FnValue" => Genre::FnValue,
+        "BinaryOperator" => Genre::BinaryOperator,
+        "UnaryOperator" => Genre::UnaryOperator,
+        "MatchArm" => Genre::MatchArm,
+        "MatchArmGuard" => Genre::MatchArmGuard,
+        "StructField" => Genre::StructField,
+        _ => return Err(format!("unknown genre of mutants \"{name}\"").into()),
+    })
 }
 
 /// A line and a column, both beginning at 1.

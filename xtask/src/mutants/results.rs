@@ -23,7 +23,8 @@ pub(crate) enum Status {
 /// The statuses of all mutants that were tested, by file and by fingerprint.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
-    folder: PathBuf,
+    /// Where they are kept, if they are.
+    folder: Option<PathBuf>,
     files: BTreeMap<String, BTreeMap<String, Status>>,
 }
 
@@ -42,7 +43,7 @@ impl Results {
             }
         }
         Ok(Results {
-            folder: folder.to_path_buf(),
+            folder: Some(folder.to_path_buf()),
             files,
         })
     }
@@ -51,10 +52,20 @@ impl Results {
         self.files.get(&mutant.file)?.get(&mutant.fingerprint)
     }
 
-    /// All statuses with the files of their mutants.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Status)> {
-        let files = self.files.iter();
-        files.flat_map(|(file, statuses)| statuses.values().map(move |status| (file.as_str(), status)))
+    /// How many stages need not be run for a mutant.
+    pub(crate) fn stages_of(&self, mutant: &Mutant) -> usize {
+        match self.get(mutant) {
+            None => 0,
+            Some(Status::Missed { stages }) => *stages,
+            Some(Status::Caught { .. } | Status::Unviable) => usize::MAX,
+        }
+    }
+
+    /// Forgets a status until the next one is noted.
+    pub(crate) fn remove(&mut self, mutant: &Mutant) {
+        if let Some(statuses) = self.files.get_mut(&mutant.file) {
+            statuses.remove(&mutant.fingerprint);
+        }
     }
 
     /// Notes a status, and writes it down.
@@ -76,14 +87,17 @@ impl Results {
     }
 
     fn write(&self, file: &str) -> Outcome {
+        let Some(folder) = &self.folder else {
+            return Ok(());
+        };
         let statuses = self.files.get(file).into_iter().flatten();
         let statuses: serde_json::Map<_, _> = statuses
             .map(|(name, status)| (name.clone(), status_to_json(status)))
             .collect();
         let text = serde_json::to_string_pretty(&json!({"file": file, "mutants": statuses}))?;
         // First beside it, so that a run that is ended here leaves no half of a file.
-        let path = self.folder.join(format!("{}.json", file.replace('/', "+")));
-        let beside = self.folder.with_extension("new");
+        let path = folder.join(format!("{}.json", file.replace('/', "+")));
+        let beside = folder.with_extension("new");
         fs::write(&beside, text)?;
         fs::rename(&beside, &path)?;
         Ok(())

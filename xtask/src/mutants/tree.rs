@@ -15,11 +15,11 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Brings the copy in `folder` up to date.
-    pub(crate) fn update(original: &Path, folder: &Path) -> Outcome<Tree> {
+    /// Brings the copy with this name up to date. All copies in a folder share a build folder.
+    pub(crate) fn update(original: &Path, folder: &Path, name: &str) -> Outcome<Tree> {
         let tree = Tree {
             original: original.to_path_buf(),
-            copy: folder.join("tree"),
+            copy: folder.join(name),
             target: folder.join("target"),
         };
         fs::create_dir_all(&tree.copy)?;

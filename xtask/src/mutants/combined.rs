@@ -1,0 +1,192 @@
+//! A copy of the tree with all mutants in it, each behind a switch.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use super::generated::Mutant;
+use super::suite::Suite;
+use super::switch::{self, Id, Switched};
+use super::tree::Tree;
+use crate::{Outcome, process};
+
+/// How often the tree is compiled without the mutants that failed before: type errors hide errors of the borrow checker.
+const MOST_CHECKS: usize = 20;
+
+/// The crate roots that declare the module with the switches: libraries, and models that compile their sources again.
+const ROOTS: &[(&str, &str)] = &[
+    ("crates/kube-informer/src/lib.rs", "src"),
+    ("crates/kube-informer/tests/model/main.rs", "model"),
+    ("crates/kube-workqueue/src/lib.rs", "src"),
+    ("crates/kube-workqueue/tests/model/main.rs", "model"),
+];
+
+/// The mutants in one build.
+pub(crate) struct Combined {
+    pub(crate) tree: Tree,
+    /// Mutants that the build cannot switch to. Some of them compile alone.
+    pub(crate) left_out: BTreeSet<Id>,
+    /// The number that a switch reports when it is reached, by mutant.
+    switches: HashMap<Id, Id>,
+}
+
+impl Combined {
+    /// Puts all of these mutants into a copy of the tree and removes those that do not compile.
+    pub(crate) fn prepare(root: &Path, folder: &Path, mutants: &[&Mutant]) -> Outcome<Combined> {
+        let tree = Tree::update(root, folder, "combined")?;
+        let mut sources: BTreeMap<&str, (String, Vec<Id>)> = BTreeMap::new();
+        for (id, mutant) in mutants.iter().enumerate() {
+            if !sources.contains_key(mutant.file.as_str()) {
+                sources.insert(&mutant.file, (tree.read(&mutant.file)?, Vec::new()));
+            }
+            if let Some((_, ids)) = sources.get_mut(mutant.file.as_str()) {
+                ids.push(id);
+            }
+        }
+        declare_switches(&tree)?;
+        let mut left_out: BTreeSet<Id> = mutants
+            .iter()
+            .enumerate()
+            // Two values of a hidden type do not fit together.
+            .filter(|(_, mutant)| returns_hidden_type(mutant))
+            .map(|(id, _)| id)
+            .collect();
+        for _ in 0..MOST_CHECKS {
+            let mut files = HashMap::new();
+            for (file, (source, ids)) in &sources {
+                let ids = ids.iter().filter(|id| !left_out.contains(id));
+                let chosen: Vec<(Id, &Mutant)> = ids.map(|id| (*id, mutants[*id])).collect();
+                let switched = switch::rewrite(source, &chosen)?;
+                tree.write(file, &switched.text)?;
+                files.insert((*file).to_owned(), switched);
+            }
+            left_out.extend(files.values().flat_map(|file| &file.left_out));
+            let failed = failed(&tree, &files)?;
+            if failed.is_empty() {
+                let switches = files.values().flat_map(Switched::switch_numbers).collect();
+                return Ok(Combined {
+                    tree,
+                    left_out,
+                    switches,
+                });
+            }
+            left_out.extend(failed);
+            eprintln!("{} of {} mutants left out", left_out.len(), mutants.len());
+        }
+        Err(format!("the mutants do not compile together after {MOST_CHECKS} rounds").into())
+    }
+}
+
+impl Combined {
+    /// How one of the suites catches a mutant, if it does.
+    pub(crate) fn caught_by(&self, mutant: Id, suites: &[Suite]) -> Outcome<Option<String>> {
+        let switch = self.switches.get(&mutant).ok_or("a mutant without a switch")?;
+        for suite in suites {
+            if let Some(how) = suite.catches(mutant, *switch)? {
+                return Ok(Some(how));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn returns_hidden_type(mutant: &Mutant) -> bool {
+    let returned = mutant.mutation.split_once(" -> ");
+    returned.is_some_and(|(_, returned)| returned.contains("impl "))
+}
+
+fn declare_switches(tree: &Tree) -> Outcome {
+    for (root, kind) in ROOTS {
+        let (package, _) = root.split_once(&format!("/{kind}")).unwrap_or((root, ""));
+        let package = package.trim_end_matches("/tests");
+        let name = switch::MODULE_NAME;
+        let path = if *kind == "model" {
+            format!("#[path = \"../../src/{name}.rs\"]\n")
+        } else {
+            String::new()
+        };
+        tree.write(&format!("{package}/src/{name}.rs"), switch::MODULE)?;
+        let source = tree.read(root)?;
+        tree.write(root, &format!("{source}\n{path}mod {name};\n"))?;
+    }
+    Ok(())
+}
+
+/// Compiles the tree and returns the mutants that errors are about.
+fn failed(tree: &Tree, files: &HashMap<String, Switched>) -> Outcome<BTreeSet<Id>> {
+    let mut cargo = tree.cargo();
+    cargo
+        .args(["check", "--quiet", "--keep-going", "--message-format", "json"])
+        .args(["--package", "kube-informer", "--package", "kube-workqueue"])
+        // Models compile some sources again, with other types.
+        .args(["--lib", "--test", "model"])
+        .stdin(Stdio::null());
+    let output = cargo
+        .output()
+        .map_err(|error| format!("cannot run `{}`: {error}", process::shown(&cargo)))?;
+    let mut failed = BTreeSet::new();
+    let mut unexplained = String::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let Ok(message) = serde_json::from_str::<Value>(line) else {
+            continue;
+        };
+        let message = &message["message"];
+        if message["level"] != "error" {
+            continue;
+        }
+        let about = mutants_of(message, files);
+        if about.is_empty() {
+            unexplained.push_str(message["rendered"].as_str().unwrap_or_default());
+        }
+        failed.extend(about);
+    }
+    if failed.is_empty() && !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("the tree with all mutants does not compile\n{unexplained}{said}").into());
+    }
+    Ok(failed)
+}
+
+/// `a/b/../c` as `a/c`.
+fn without_parents(path: &str) -> String {
+    let mut parts = Vec::new();
+    for part in path.split('/') {
+        if part == ".." {
+            parts.pop();
+        } else {
+            parts.push(part);
+        }
+    }
+    parts.join("/")
+}
+
+fn mutants_of(message: &Value, files: &HashMap<String, Switched>) -> Vec<Id> {
+    let spans = message["spans"].as_array().into_iter().flatten();
+    let mut about: Vec<Id> = Vec::new();
+    for mut span in spans.filter(|span| span["is_primary"] == true) {
+        // An error inside a macro is about the place where the macro is used.
+        while let Some(used) = span["expansion"].get("span") {
+            span = used;
+        }
+        let (Some(file), Some(byte)) = (span["file_name"].as_str(), span["byte_start"].as_u64()) else {
+            continue;
+        };
+        let byte = usize::try_from(byte).unwrap_or(usize::MAX);
+        let file = files.get(&without_parents(file));
+        about.extend(file.map(|file| file.at(byte)).unwrap_or_default());
+    }
+    about
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_of_models_are_those_of_the_library() {
+        let path = "crates/a/tests/model/../../src/processor/mailbox.rs";
+        assert_eq!(without_parents(path), "crates/a/src/processor/mailbox.rs");
+    }
+}
