@@ -1,3 +1,4 @@
-//! The shared informer: what is left after the stop.
+//! The shared informer: when resyncs are due, and what is left after the stop.
 
+mod resync;
 mod stop;
