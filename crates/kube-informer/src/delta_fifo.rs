@@ -44,6 +44,8 @@ pub(crate) struct Replaced<K> {
     pub(crate) scope: Scope,
     /// Whether an object of the same version is the same object.
     pub(crate) trusting: bool,
+    /// The kind is not served any more, so there are no items. They were removed at an unknown version after `version`.
+    pub(crate) kind_removed: bool,
 }
 
 /// The part of a store that one reflector looks after: everything, or one of several namespaces. A number in the order

@@ -73,6 +73,7 @@ impl Rig {
             version,
             scope: Scope::ONLY,
             trusting: true,
+            kind_removed: false,
         }))
         .await;
     }
@@ -195,6 +196,7 @@ async fn nobody_waits_while_an_old_cache_is_freed() {
             version,
             scope: Scope::ONLY,
             trusting: true,
+            kind_removed: false,
         })]
     };
     controller.handle(list(1));

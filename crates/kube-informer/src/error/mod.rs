@@ -172,6 +172,8 @@ pub(crate) enum NotReached {
 pub(crate) enum NotChecked {
     /// There is nothing in it yet.
     NotListed,
+    /// The kind is not served any more, and the version at which its objects were removed is unknown.
+    KindRemoved,
     /// The source has no lists at an exact version.
     NoExactLists,
     /// The server listed another version than it was asked for.
@@ -404,7 +406,7 @@ impl Error {
     #[must_use]
     pub fn is_not_served(&self) -> bool {
         match self.problem() {
-            Problem::NotServed { .. } => true,
+            Problem::NotServed { .. } | Problem::NotChecked(NotChecked::KindRemoved) => true,
             _ => self.cause().is_some_and(Error::is_not_served),
         }
     }

@@ -225,6 +225,9 @@ fn not_checked(f: &mut fmt::Formatter<'_>, why: &NotChecked) -> fmt::Result {
     f.write_str("it was not compared with the server")?;
     match why {
         NotChecked::NotListed => f.write_str(", as there is nothing in it before the first list"),
+        NotChecked::KindRemoved => {
+            f.write_str(", because the server stopped serving the kind and no list has succeeded since")
+        }
         NotChecked::NoExactLists => {
             f.write_str(", as its source has no lists at an exact version; see ListWatch::list_exactly")
         }

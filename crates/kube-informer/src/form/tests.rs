@@ -96,6 +96,7 @@ impl Cache {
             version: Version::from(1_000_000),
             scope: Scope::ONLY,
             trusting: true,
+            kind_removed: false,
         }));
     }
 

@@ -108,7 +108,8 @@ impl<K: Kind> Checker<K> {
     /// What passes by itself, and what lists and watches tell of anyway, is worth no word. The rest is worth one.
     fn not_checked(&mut self, error: &Error) {
         let passes = |status: &StatusError| matches!(status.code, 404 | 410 | 429 | 500..);
-        if error.is_connection() || error.server_status().is_some_and(passes) || self.told {
+        let is_known = error.is_connection() || error.is_not_served();
+        if is_known || error.server_status().is_some_and(passes) || self.told {
             tracing::debug!("{}", Chain(error));
             return;
         }

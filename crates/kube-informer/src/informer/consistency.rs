@@ -157,9 +157,9 @@ impl<K: Kind> SharedInformer<K> {
     /// for it from time to time.
     ///
     /// # Errors
-    /// If they could not be compared ([`Error::is_not_checked`]): before the first list, if the server does not answer,
-    /// has forgotten the version ([`Error::is_expired`]), has not reached it yet, or has no lists at an exact version. And if the
-    /// informer has stopped.
+    /// If they could not be compared ([`Error::is_not_checked`]): before the first list, while the kind is not served
+    /// ([`Error::is_not_served`]), if the server does not answer, has forgotten the version ([`Error::is_expired`]), has not reached
+    /// it yet, or has no lists at an exact version. And if the informer has stopped.
     ///
     /// # Cancel safety
     /// A check that is dropped has changed nothing.
@@ -233,6 +233,10 @@ impl<K: Kind> Comparison<'_, K> {
             .snapshot
             .version_in(self.namespace)
             .ok_or(NotChecked::NotListed)?;
+        // At this version the server still had the objects.
+        if self.snapshot.is_kind_removed_in(self.namespace) {
+            return Err(NotChecked::KindRemoved);
+        }
         let mut request = ExactListRequest {
             version: version.to_string(),
             limit,

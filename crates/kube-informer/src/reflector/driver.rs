@@ -398,6 +398,21 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
                 version,
                 scope,
                 trusting,
+                kind_removed: false,
+            }))
+            .await;
+    }
+
+    /// Empties the cache because the kind is not served any more.
+    async fn remove_kind(&self, version: Version) {
+        let scope = self.scope;
+        self.queue
+            .push(Delta::Replaced(Replaced {
+                items: Vec::new(),
+                version,
+                scope,
+                trusting: true,
+                kind_removed: true,
             }))
             .await;
     }
@@ -410,7 +425,7 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
                 let Checked { gone, next } = machine.checked(Instant::now(), failure, served);
                 let action = self.told(next, doing);
                 if let Some(version) = gone {
-                    self.replace(&mut Collected::new(0), version).await;
+                    self.remove_kind(version).await;
                 }
                 action
             }

@@ -58,7 +58,7 @@ impl<K> Store<K> {
     pub(crate) fn new(resource: ResourceName, seed: Seed) -> Store<K> {
         Store {
             current: ArcSwap::from_pointee(Contents::empty(resource.clone(), seed)),
-            versions: watch::Sender::new(Versions::One(None)),
+            versions: watch::Sender::new(Versions::none()),
             resource,
         }
     }

@@ -20,6 +20,8 @@ pub(crate) struct Reached {
     namespace: Option<Arc<str>>,
     /// None before its first list.
     version: Option<Version>,
+    /// The kind is not served any more. The objects were removed at an unknown version after `version`.
+    kind_removed: bool,
 }
 
 impl Scopes {
@@ -37,6 +39,7 @@ impl Scopes {
         let reached = |namespace| Reached {
             namespace,
             version: None,
+            kind_removed: false,
         };
         Scopes {
             scopes: namespaces.into_iter().map(reached).collect(),
@@ -64,6 +67,14 @@ impl Scopes {
     pub(super) fn reach(&mut self, scope: Scope, version: Version) {
         if let Some(reached) = self.scopes.get_mut(scope.0) {
             reached.version = Some(version);
+            reached.kind_removed = false;
+        }
+    }
+
+    /// Notes that the kind of a scope is not served any more. The next list ends that.
+    pub(super) fn remove_kind(&mut self, scope: Scope) {
+        if let Some(reached) = self.scopes.get_mut(scope.0) {
+            reached.kind_removed = true;
         }
     }
 
@@ -75,7 +86,7 @@ impl Scopes {
     /// How far all scopes have come.
     pub(super) fn versions(&self) -> Versions {
         match &self.scopes[..] {
-            [only] => Versions::One(only.version.clone()),
+            [only] => Versions::One(only.clone()),
             several => Versions::Several(several.into()),
         }
     }
@@ -84,15 +95,20 @@ impl Scopes {
 /// The versions of a store's scopes at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Versions {
-    One(Option<Version>),
+    One(Reached),
     Several(Arc<[Reached]>),
 }
 
 impl Versions {
+    /// The versions of a store with one scope before its first list.
+    pub(crate) fn none() -> Versions {
+        Scopes::one().versions()
+    }
+
     /// The version that a scope has reached; none before its first list.
     pub(crate) fn of(&self, scope: Scope) -> Option<&Version> {
         match self {
-            Versions::One(version) => version.as_ref(),
+            Versions::One(only) => only.version.as_ref(),
             Versions::Several(several) => several.get(scope.0)?.version.as_ref(),
         }
     }
@@ -102,7 +118,7 @@ impl Versions {
     /// Where versions cannot be compared it is all of them in one, which compares with nothing.
     pub(crate) fn least(&self) -> Option<Version> {
         let several = match self {
-            Versions::One(version) => return version.clone(),
+            Versions::One(only) => return only.version.clone(),
             Versions::Several(several) => several,
         };
         let versions: Option<Vec<&Version>> =
@@ -126,7 +142,7 @@ impl Versions {
     /// nothing until then.
     pub(crate) fn in_namespace(&self, namespace: Option<&str>) -> Option<Version> {
         let several = match self {
-            Versions::One(version) => return version.clone(),
+            Versions::One(only) => return only.version.clone(),
             Versions::Several(several) => several,
         };
         if several.iter().any(|reached| reached.version.is_none()) {
@@ -136,6 +152,21 @@ impl Versions {
             .iter()
             .find(|reached| reached.namespace.as_deref() == namespace)
             .map_or_else(|| self.least(), |reached| reached.version.clone())
+    }
+
+    /// Whether the kind was removed in a namespace, or in any of them if the namespace has no scope of its own.
+    pub(crate) fn is_kind_removed_in(&self, namespace: Option<&str>) -> bool {
+        let scopes = match self {
+            Versions::One(only) => std::slice::from_ref(only),
+            Versions::Several(several) => several,
+        };
+        let own = scopes
+            .iter()
+            .find(|reached| reached.namespace.as_deref() == namespace);
+        own.map_or_else(
+            || scopes.iter().any(|reached| reached.kind_removed),
+            |reached| reached.kind_removed,
+        )
     }
 
     /// The namespaces that were not listed yet.

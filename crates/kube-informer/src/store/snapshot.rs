@@ -56,7 +56,7 @@ impl<K> Contents<K> {
             incomplete: Tree::new(),
             indexes: Vec::new(),
             version: None,
-            versions: Versions::One(None),
+            versions: Versions::none(),
             seed,
             resource,
         }
@@ -120,6 +120,8 @@ impl<K> Snapshot<K> {
     }
 
     /// The resource version of this moment; none before the first list.
+    ///
+    /// If the kind is not served any more, the snapshot is empty, and this is the last version before the kind was removed.
     #[must_use]
     pub fn version(&self) -> Option<&Version> {
         self.contents.version.as_ref()
@@ -128,6 +130,11 @@ impl<K> Snapshot<K> {
     /// The version of what is in a namespace: of several that are looked at, each is at its own.
     pub(crate) fn version_in(&self, namespace: Option<&str>) -> Option<Version> {
         self.contents.versions.in_namespace(namespace)
+    }
+
+    /// Whether the kind was removed, so that the objects vanished at an unknown version after [`Snapshot::version_in`].
+    pub(crate) fn is_kind_removed_in(&self, namespace: Option<&str>) -> bool {
+        self.contents.versions.is_kind_removed_in(namespace)
     }
 
     /// How many objects there are.

@@ -229,6 +229,9 @@ impl<K: Kind> Writer<K> {
     fn replace(&mut self, replaced: Replaced<K>, changes: &mut Vec<Change<K>>) {
         let first = !self.is_filled();
         self.scopes.reach(replaced.scope, replaced.version);
+        if replaced.kind_removed {
+            self.scopes.remove_kind(replaced.scope);
+        }
         if self.objects.is_empty() {
             let added = self.fill(replaced.items);
             // Of the first list handlers learn from the snapshot.

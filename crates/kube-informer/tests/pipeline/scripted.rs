@@ -9,8 +9,8 @@ use futures::{FutureExt, StreamExt, stream};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::ObjectMeta;
 use kube_informer::{
-    Error, InformerBuilder, Item, Key, ListPart, ListRequest, ListWatch, Listing, SharedInformer,
-    StatusError, Version, WatchEvent, WatchRequest, Watching,
+    Error, ExactListRequest, InformerBuilder, Item, Key, ListPart, ListRequest, ListWatch, Listing,
+    SharedInformer, StatusError, Version, WatchEvent, WatchRequest, Watching,
 };
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -214,6 +214,23 @@ impl State {
         }))
     }
 
+    /// The objects at an earlier version, as etcd still has them.
+    fn objects_at(&self, version: u64) -> Vec<ConfigMap> {
+        let mut objects = BTreeMap::new();
+        let changes = self.history.iter().take_while(|(at, _)| *at <= version);
+        let key = |object: &ConfigMap| (object.metadata.namespace.clone(), object.metadata.name.clone());
+        for (_, change) in changes {
+            match change {
+                Change::Added(object) | Change::Modified(object) => {
+                    objects.insert(key(object), object.clone());
+                }
+                Change::Deleted(object) => drop(objects.remove(&key(object))),
+                Change::Bookmark => {}
+            }
+        }
+        objects.into_values().collect()
+    }
+
     fn tell(&mut self, change: Change) -> Version {
         let version = self.version;
         self.watches
@@ -286,6 +303,26 @@ impl ListWatch<ConfigMap> for Server {
             }
             state.watches.push(sender);
             Ok(receiver.boxed())
+        }
+        .boxed()
+    }
+
+    fn list_exactly(
+        &self,
+        request: ExactListRequest,
+    ) -> BoxFuture<'_, Result<Option<Listing<ConfigMap>>, Error>> {
+        async move {
+            let mut state = self.state.lock();
+            state.asked()?;
+            let version: u64 = request.version.parse().expect("the version is a number");
+            let objects = state.objects_at(version).into_iter();
+            let end = ListPart::End {
+                version: version.into(),
+                continue_token: None,
+            };
+            let items = objects.map(|object| ListPart::Item(item(object)));
+            let parts: Vec<_> = items.chain([end]).map(Ok).collect();
+            Ok(Some(stream::iter(parts).boxed()))
         }
         .boxed()
     }

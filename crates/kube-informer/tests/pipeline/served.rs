@@ -167,3 +167,33 @@ async fn the_log_says_once_what_stays_the_same() {
     assert!(lines[2].contains("no longer serves"), "{lines:?}");
     informer.shutdown().await;
 }
+
+/// Contract 1: the server removed the objects at a version that it does not report. Until the next list, the version of an
+/// emptied cache is that of the objects before, so there is nothing to compare.
+#[tokio::test(start_paused = true)]
+async fn contract_1_an_emptied_cache_is_not_compared_with_the_server() {
+    let server = Server::with(&["a/n0", "a/n1"]);
+    let informer = server.builder().check_consistency(LONG).build();
+    let mut errors = errors(&informer);
+    informer.start().unwrap();
+    informer.wait_for_sync(LONG).await.unwrap();
+    let found = informer.check_consistency().await.unwrap();
+    assert!(found.is_consistent(), "{found}");
+
+    server.serve(false);
+    sleep(Duration::from_mins(20)).await;
+    assert!(informer.lister().is_empty());
+    server.serve(true);
+    let error = informer.check_consistency().await.unwrap_err();
+    assert!(error.is_not_checked() && error.is_not_served(), "{error}");
+
+    sleep(LONG).await;
+    assert_eq!(informer.lister().len(), 2);
+    let found = informer.check_consistency().await.unwrap();
+    assert!(found.is_consistent(), "{found}");
+    informer.shutdown().await;
+    assert_eq!(informer.status().inconsistencies, 0);
+    while let Ok(error) = errors.try_recv() {
+        assert!(!error.is_not_checked(), "{error}");
+    }
+}

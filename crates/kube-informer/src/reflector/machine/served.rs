@@ -31,7 +31,8 @@ pub(crate) enum Failed {
 /// What to do after it was asked whether the kind is served.
 #[derive(Debug)]
 pub(crate) struct Checked {
-    /// The kind is gone, and with it everything that was there: replace it by nothing, at the version there was.
+    /// The kind and all its objects are gone: empty the cache. The server does not report at which version it removed them, so
+    /// the cache keeps this one, the last before.
     pub(crate) gone: Option<Version>,
     pub(crate) next: Next,
 }

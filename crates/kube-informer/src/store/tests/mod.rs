@@ -100,6 +100,7 @@ impl<K: Kind<DynamicType = ()>> Cache<K> {
             version,
             scope,
             trusting: true,
+            kind_removed: false,
         }))
     }
 
