@@ -75,10 +75,13 @@ pub enum Fault {
     /// A watch sends every event twice.
     DuplicateEvents,
     /// A watch leaves out one change after this many events, as if it had not happened, and goes on with the next. No
-    /// client can notice that by watching.
+    /// client can notice that by watching. The initial events of a streaming list are complete.
     LoseEvent(usize),
     /// A list or watch of one namespace is answered with the objects of this other namespace, as by a proxy that
     /// confuses two requests. Requests for all namespaces are answered as usual.
+    ///
+    /// A client can always notice this fault: a list or streaming list without any object of the other namespace is answered as
+    /// usual, and other watches send no bookmarks.
     OtherNamespace(String),
     /// Objects are of a kind that was not asked for.
     WrongKind,
@@ -178,7 +181,7 @@ pub(crate) struct Twist {
     /// After how many events one is left out.
     pub(crate) lose: Option<usize>,
     pub(crate) object: ObjectTwist,
-    /// The namespace whose objects are shown.
+    /// The namespace whose objects are shown in place of those of the requested one.
     pub(crate) namespace: Option<String>,
     /// Where a watch ends, and how.
     pub(crate) ending: Option<(usize, Ending)>,
@@ -207,6 +210,12 @@ pub(crate) enum Ending {
 }
 
 impl Twist {
+    /// The other namespace whose objects answer a request for this one.
+    pub(crate) fn other_namespace(&self, requested: Option<&str>) -> Option<&str> {
+        let requested = requested?;
+        self.namespace.as_deref().filter(|other| *other != requested)
+    }
+
     /// Takes in a fault that concerns how the answer is made; others are not its business.
     pub(crate) fn add(&mut self, fault: &Fault) {
         match fault {

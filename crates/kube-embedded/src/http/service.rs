@@ -161,14 +161,11 @@ where
     B: http_body::Body<Data = Bytes> + Send + Unpin,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let mut path = match target {
+    let path = match target {
         Target::Object(path) => path,
         document => return static_document(cluster, registry, head, &document),
     };
     let verb = path.verb(&head.method, wants_watch(&head.query))?;
-    if matches!(verb, Verb::List | Verb::Watch) && path.namespace.is_some() && twist.namespace.is_some() {
-        path.namespace.clone_from(&twist.namespace);
-    }
     path.check_name()?;
     let representation =
         Representation::negotiate(&head.headers, head.pretty(), |form| in_protobuf(&path, form))?;

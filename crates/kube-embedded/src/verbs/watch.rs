@@ -18,7 +18,7 @@ use crate::faults::{Ending, Twist};
 use crate::http::{Body, ObjectPath, broken_off};
 use crate::select::Selection;
 use crate::status::{FieldError, Result, Status};
-use crate::store::{Change, EventKind, Forgotten, Key, Listening, Stored};
+use crate::store::{Change, EventKind, Forgotten, Key, Listed, Listening, Stored};
 
 impl Cluster {
     /// Opens a watch. Errors are those that are answered instead of a stream.
@@ -41,13 +41,18 @@ impl Cluster {
             .timeout_seconds
             .unwrap_or_else(|| 1800 + self.random_below(1800));
         let now = Instant::now();
+        let requested = path.namespace.as_deref();
+        let other = twist.other_namespace(requested);
+        let is_list = options.send_initial_events == Some(true);
         let watcher = Watcher {
             changed: self.store.subscribe(&path.resource.collection),
             connections: self.connections(),
             registry: path.resource.custom().map(|_| self.follow_registry()),
             cluster: self.clone(),
-            namespace: path.namespace.clone(),
-            bookmarks: options.bookmarks && !twist.no_bookmarks,
+            namespace: other.or(requested).map(str::to_owned),
+            requested_namespace: path.namespace.clone(),
+            // A bookmark of another namespace would hide changes of the requested one.
+            bookmarks: options.bookmarks && !twist.no_bookmarks && (is_list || other.is_none()),
             selection: options.selection,
             view,
             twist,
@@ -79,7 +84,9 @@ struct Watcher {
     changed: Listening,
     /// Of a custom kind: what is served.
     registry: Option<watch::Receiver<Arc<Registry>>>,
+    /// The namespace whose objects are sent: the requested one, or another because of a fault.
     namespace: Option<String>,
+    requested_namespace: Option<String>,
     selection: Selection,
     view: View,
     twist: Twist,
@@ -192,14 +199,26 @@ impl Watcher {
                 return;
             }
         }
-        let range = Key::range(self.namespace.as_deref());
-        let listed = self.cluster.store.list(&self.view.resource.collection, range);
+        let listed = self.initial_objects();
         self.cursor = listed.revision;
         let bookmark = send_initial_events == Some(true) && self.bookmarks;
         self.phase = Phase::Initial {
             objects: listed.objects.into_iter(),
             bookmark,
         };
+    }
+
+    /// Lists the objects that the watch begins with.
+    fn initial_objects(&mut self) -> Listed {
+        let (store, collection) = (&self.cluster.store, &self.view.resource.collection);
+        let listed = store.list(collection, Key::range(self.namespace.as_deref()));
+        let is_empty = !listed.objects.iter().any(|object| self.selection.matches(object));
+        if !is_empty || self.namespace == self.requested_namespace {
+            return listed;
+        }
+        // A client cannot tell an empty list of one namespace from that of another.
+        self.namespace.clone_from(&self.requested_namespace);
+        store.list(collection, Key::range(self.namespace.as_deref()))
     }
 
     /// Sends some of the objects that are there already.
@@ -293,6 +312,10 @@ impl Watcher {
             .as_ref()
             .is_some_and(|p| self.selection.matches(p));
         let is = change.kind != EventKind::Deleted && self.selection.matches(&change.object);
+        let is_seen = was || is;
+        if is_seen && self.twist.lose.take_if(|after| self.sent >= *after).is_some() {
+            return true;
+        }
         match (was, is) {
             (false, false) => true,
             (false, true) => self.emit(EventKind::Added, &change.object),
@@ -315,9 +338,6 @@ impl Watcher {
     }
 
     fn emit(&mut self, kind: EventKind, object: &Stored) -> bool {
-        if self.twist.lose.take_if(|after| self.sent >= *after).is_some() {
-            return true;
-        }
         let (prefix, line) = match self.view.event(kind, object, self.sent == 0) {
             Ok(event) => event,
             Err(status) => {

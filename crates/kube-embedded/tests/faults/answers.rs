@@ -488,6 +488,21 @@ async fn a_list_and_a_watch_show_the_objects_of_another_namespace() {
     rule.end();
 }
 
+/// No client could notice the fault in these.
+#[tokio::test]
+async fn an_empty_list_of_another_namespace_is_not_shown() {
+    let server = furnished().await;
+    let fault = Fault::OtherNamespace("kube-system".into());
+    let rule = server.faults().add(On::list_or_watch("configmaps"), fault);
+    let mut wire = Wire::connect(&server, Way::Http1).await;
+    assert_eq!(wire.get(MAPS).await.names(), ["a", "b", "c"]);
+    let mut events = wire.watch(crate::wire::STREAMING_LIST).await;
+    for expected in ["ADDED a", "ADDED b", "ADDED c"] {
+        assert_eq!(events.expect().await, expected);
+    }
+    assert_eq!(rule.hits(), 2);
+}
+
 #[tokio::test]
 async fn loading_a_custom_resource_again_replaces_it() {
     let server = furnished().await;
