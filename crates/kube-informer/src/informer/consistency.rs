@@ -12,6 +12,7 @@ use super::{Shared, SharedInformer, Source};
 use crate::error::{Doing, Error, NotChecked, Problem};
 use crate::key::Key;
 use crate::kind::Kind;
+use crate::reflector::driver::check_namespace;
 use crate::reflector::machine::{EMPTY_PAGE_PAUSE, LIST_SILENCE, PAGE_SIZE};
 use crate::store::Snapshot;
 use crate::version::Version;
@@ -269,7 +270,10 @@ impl<K: Kind> Comparison<'_, K> {
         while let Some(part) = in_time(listing.next()).await? {
             tokio::task::consume_budget().await;
             match part? {
-                ListPart::Item(item) => self.item(&item),
+                ListPart::Item(item) => {
+                    check_namespace(&source.resource, item.key())?;
+                    self.item(&item);
+                }
                 ListPart::Arriving => {}
                 ListPart::End {
                     version: listed,

@@ -368,24 +368,13 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
     }
 
     fn listed(&self, item: Item<K>, machine: &Machine) -> Result<delta_fifo::Listed<K>, Error> {
-        self.check_namespace(&item)?;
+        check_namespace(&self.resource, item.key())?;
         self.intake.listed(item, machine.is_trusting())
     }
 
     fn watched(&self, item: Item<K>) -> Result<Unplaced<K>, Error> {
-        self.check_namespace(&item)?;
+        check_namespace(&self.resource, item.key())?;
         self.intake.watched(item)
-    }
-
-    /// An object of another namespace would overwrite what another reflector is responsible for.
-    fn check_namespace(&self, item: &Item<K>) -> Result<(), Error> {
-        match self.resource.namespace() {
-            Some(namespace) if !item.key().is_in(namespace) => Err(Error::bad_data(format!(
-                "{} is not in namespace {namespace:?}",
-                item.key()
-            ))),
-            _ => Ok(()),
-        }
     }
 
     async fn replace(&self, collected: &mut Collected<K>, version: Version) {
@@ -458,6 +447,17 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
         if let Some(complaint) = complaint {
             self.intake.report(&complaint.during(doing, &self.resource));
         }
+    }
+}
+
+/// Refuses an object of another namespace than the requested one. In the cache, it would overwrite an object that another
+/// reflector is responsible for.
+pub(crate) fn check_namespace(resource: &ResourceName, key: &Key) -> Result<(), Error> {
+    match resource.namespace() {
+        Some(namespace) if !key.is_in(namespace) => Err(Error::bad_data(format!(
+            "{key} is not in namespace {namespace:?}"
+        ))),
+        _ => Ok(()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The informer from its source to its handlers, through the public API and without a server.
 
+mod comparing;
 mod dynamic;
 mod ending;
 mod enqueueing;
