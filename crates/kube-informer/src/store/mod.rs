@@ -77,12 +77,13 @@ impl<K> Store<K> {
         look(&self.current.load())
     }
 
-    /// The entry of an object, if a list or watch brought it with just this version and uid.
+    /// The entry of an object, if the store has it with just this version and uid, also if readers do not see it yet.
     pub(crate) fn known(&self, key: &Key, version: &Version, uid: Option<Uid>) -> Option<Arc<Entry<K>>> {
         let (namespace, name) = key.parts();
         self.read(|contents| {
             contents
-                .get_listed(namespace, name)
+                .get(namespace, name)
+                .or_else(|| contents.get_hidden(namespace, name))
                 .filter(|entry| entry.version() == version && entry.is_same_object(uid))
                 .cloned()
         })

@@ -39,8 +39,8 @@ pub struct Snapshot<K> {
 /// What a snapshot holds.
 pub(super) struct Contents<K> {
     pub(super) objects: Tree<Arc<Entry<K>>>,
-    /// Objects of some namespaces while others were not listed yet. Reflectors compare lists with them; readers see nothing.
-    pub(super) incomplete: Tree<Arc<Entry<K>>>,
+    /// Objects that readers do not see before every namespace was listed.
+    pub(super) hidden: Tree<Arc<Entry<K>>>,
     pub(super) indexes: Vec<Arc<dyn AnyIndex<K>>>,
     pub(super) version: Option<Version>,
     /// How far each part has come.
@@ -53,7 +53,7 @@ impl<K> Contents<K> {
     pub(super) fn empty(resource: ResourceName, seed: Seed) -> Contents<K> {
         Contents {
             objects: Tree::new(),
-            incomplete: Tree::new(),
+            hidden: Tree::new(),
             indexes: Vec::new(),
             version: None,
             versions: Versions::none(),
@@ -63,35 +63,34 @@ impl<K> Contents<K> {
     }
 
     pub(super) fn get(&self, namespace: Option<&str>, name: &str) -> Option<&Arc<Entry<K>>> {
-        find(&self.objects, self.seed, namespace, name)
+        self.find(&self.objects, namespace, name)
     }
 
-    /// The same for reflectors, which know objects before readers see them.
-    pub(super) fn get_listed(&self, namespace: Option<&str>, name: &str) -> Option<&Arc<Entry<K>>> {
-        let found = self.get(namespace, name);
-        found.or_else(|| find(&self.incomplete, self.seed, namespace, name))
+    /// Looks up an object that readers may not see yet.
+    pub(super) fn get_hidden(&self, namespace: Option<&str>, name: &str) -> Option<&Arc<Entry<K>>> {
+        self.find(&self.hidden, namespace, name)
+    }
+
+    fn find<'a>(
+        &self,
+        objects: &'a Tree<Arc<Entry<K>>>,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> Option<&'a Arc<Entry<K>>> {
+        let hash = self.seed.object(namespace, name);
+        objects.find(hash, |entry, text| match text {
+            // The entry is asked for before the name is compared, so that both are waited for together.
+            Some(text) => {
+                touch(entry);
+                Key::is_text_of(text, namespace, name)
+            }
+            None => entry.key().is(namespace, name),
+        })
     }
 
     pub(super) fn index(&self, name: &str) -> Option<&Arc<dyn AnyIndex<K>>> {
         self.indexes.iter().find(|index| &**index.name() == name)
     }
-}
-
-fn find<'a, K>(
-    objects: &'a Tree<Arc<Entry<K>>>,
-    seed: Seed,
-    namespace: Option<&str>,
-    name: &str,
-) -> Option<&'a Arc<Entry<K>>> {
-    let hash = seed.object(namespace, name);
-    objects.find(hash, |entry, text| match text {
-        // Both are loaded from memory at the same time.
-        Some(text) => {
-            touch(entry);
-            Key::is_text_of(text, namespace, name)
-        }
-        None => entry.key().is(namespace, name),
-    })
 }
 
 impl<K> Snapshot<K> {

@@ -143,14 +143,9 @@ impl<K: Kind> Writer<K> {
     pub(crate) fn publish(&mut self) -> Vec<Error> {
         let filled = self.is_filled();
         let versions = self.scopes.versions();
-        let (objects, incomplete) = if filled {
-            (self.objects.clone(), Tree::new())
-        } else {
-            (Tree::new(), self.objects.clone())
-        };
         let contents = Contents {
-            objects,
-            incomplete,
+            objects: if filled { self.objects.clone() } else { Tree::new() },
+            hidden: if filled { Tree::new() } else { self.objects.clone() },
             indexes: self.indexes.iter().map(|index| index.publish(filled)).collect(),
             version: versions.least(),
             versions: versions.clone(),

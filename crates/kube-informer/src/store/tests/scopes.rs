@@ -45,6 +45,11 @@ fn check(cache: &Cache<ConfigMap>, model: &Model) {
         let reached = reached.map(|version| Version::from(*version));
         assert_eq!(versions.in_namespace(Some(namespace)), reached, "{namespace}");
     }
+    for (key, version) in &model.objects {
+        // Lists find what they have brought before, also if readers do not see it yet.
+        let known = cache.store.known(key, &Version::from(*version), None);
+        assert!(known.is_some(), "{key}@{version}");
+    }
     assert_eq!(versions.unlisted().len(), NAMESPACES.len() - model.versions.len());
     let found: BTreeMap<Key, u64> = snapshot
         .iter()
