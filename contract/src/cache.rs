@@ -97,8 +97,7 @@ impl CacheChecker {
         if self.namespaces.is_empty() && last.is_some_and(|last| version.is_before(&last)) {
             self.era = (self.era + 1).min(history.restarts());
         }
-        let scopes = self.namespaces.len().max(1) as u64;
-        if went_back > history.restores() as u64 * scopes {
+        if went_back > self.noticeable_restores(&history, &view) as u64 {
             let message = "the informer reports that the server went back, but it did not";
             self.findings.add(2, &self.name, message);
         }
@@ -119,6 +118,19 @@ impl CacheChecker {
                 format!("the cache at version {version} differs from the server's collection: {wrong}");
             self.findings.add(1, &self.name, message);
         }
+    }
+
+    /// How many reports of a restored server are justified: each namespace of several reports for itself.
+    fn noticeable_restores(&self, history: &ServerHistory, view: &HistoryView) -> usize {
+        if self.namespaces.is_empty() {
+            return history.noticeable_restores(&*view.selects);
+        }
+        let in_namespace = |namespace: &String| {
+            history.noticeable_restores(&|key, state| {
+                key.namespace() == Some(namespace.as_str()) && (view.selects)(key, state)
+            })
+        };
+        self.namespaces.iter().map(in_namespace).sum()
     }
 
     fn difference(

@@ -51,7 +51,7 @@ struct State {
     last_in_order: BTreeMap<Option<String>, Version>,
     delivered_initial: BTreeSet<Key>,
     /// How often each object was delivered unchanged because the server went back.
-    repeated: BTreeMap<Key, usize>,
+    repeated: BTreeMap<Key, u64>,
     events: u64,
     /// Why the handler must not be called any more.
     ended: Option<&'static str>,
@@ -141,7 +141,7 @@ impl HandlerChecker {
                     self.found(3, format_args!("{event}, but the uids differ"));
                 }
                 if old == new {
-                    self.check_unchanged(state, event);
+                    self.check_unchanged(state, event, cached);
                 } else {
                     self.check_change(state, event, new, cached);
                 }
@@ -170,18 +170,18 @@ impl HandlerChecker {
     }
 
     /// Contract 10: an unchanged object is delivered only as a resync, and only to a handler that asked for resyncs.
-    fn check_unchanged(&self, state: &mut State, event: &ObservedEvent) {
+    fn check_unchanged(&self, state: &mut State, event: &ObservedEvent, cached: &CachedObject) {
         if self.rules.server_may_go_back {
             return;
         }
-        let restarts = self.restarts();
         let is_resync = matches!(event, ObservedEvent::Updated { is_resync: true, .. });
         if is_resync && self.rules.resyncs {
             return;
         }
-        // When the server went back, its versions say nothing, so each object may be delivered once more.
+        // An informer that reports a restored server does not trust versions in its next list, and delivers each object once more.
+        let reports = cached.went_back.unwrap_or_else(|| self.noticeable_restores());
         let repeated = state.repeated.entry(event.key().clone()).or_default();
-        if *repeated < restarts {
+        if *repeated < reports {
             *repeated += 1;
             return;
         }
@@ -408,9 +408,12 @@ impl HandlerChecker {
         }
     }
 
-    fn restarts(&self) -> usize {
+    /// How often an informer may have noticed that the server was restored. It may select more than this handler receives.
+    fn noticeable_restores(&self) -> u64 {
         let history = self.rules.history.as_ref();
-        history.map_or(0, |view| view.history.lock().restores())
+        history.map_or(0, |view| {
+            view.history.lock().noticeable_restores(&|_, _| true) as u64
+        })
     }
 
     fn found(&self, contract: u8, message: impl fmt::Display) {

@@ -26,13 +26,22 @@ pub type Position = usize;
 pub struct ServerHistory {
     changes: BTreeMap<Key, Vec<Change>>,
     era: usize,
-    restores: usize,
+    restores: Vec<Restore>,
     /// Versions at which the kind ceased to be served.
     removals: Vec<u64>,
     /// The server has left out an event, so that caches may miss a change.
     has_lost_event: bool,
     recorded: u64,
     last_version: u64,
+}
+
+/// The server was restored from a backup.
+#[derive(Debug)]
+struct Restore {
+    /// Versions went back as well.
+    goes_back: bool,
+    /// The objects that the backup brought back in an earlier state.
+    returned: Collection,
 }
 
 #[derive(Debug, Clone)]
@@ -58,16 +67,19 @@ impl ServerHistory {
 
     /// Records that the server was restored to these objects at this version.
     pub fn restored(&mut self, version: u64, to: &Collection, bumps_versions: bool) {
-        self.restores += 1;
         if !bumps_versions {
             self.era += 1;
         }
         let current = self.current(&|_, _| true);
-        for (key, state) in to {
-            if current.get(key) != Some(state) {
-                self.record(version, key, Some(state.clone()));
-            }
+        let mut returned = to.clone();
+        returned.retain(|key, state| current.get(key) != Some(state));
+        for (key, state) in &returned {
+            self.record(version, key, Some(state.clone()));
         }
+        self.restores.push(Restore {
+            goes_back: !bumps_versions,
+            returned,
+        });
         for key in current.keys().filter(|key| !to.contains_key(*key)) {
             self.record(version, key, None);
         }
@@ -93,10 +105,15 @@ impl ServerHistory {
         self.era
     }
 
-    /// How often the server was restored from a backup, to older versions or with newer ones. Both bring back objects with versions
-    /// that an informer has passed.
-    pub fn restores(&self) -> usize {
-        self.restores
+    /// How often an informer of the selected objects may notice that the server was restored from a backup: it sees an older
+    /// version, or an object in a state that it has passed. A restore with newer versions that only removes objects looks like
+    /// deletions.
+    pub fn noticeable_restores(&self, selects: &dyn Fn(&Key, &ObjectState) -> bool) -> usize {
+        let is_noticeable = |restore: &&Restore| {
+            let mut returned = restore.returned.iter();
+            restore.goes_back || returned.any(|(key, state)| selects(key, state))
+        };
+        self.restores.iter().filter(is_noticeable).count()
     }
 
     /// How many changes were recorded.

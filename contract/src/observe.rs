@@ -166,6 +166,9 @@ pub struct CachedObject {
     pub state: Option<ObjectState>,
     /// How often the informer has relisted, if known. Without a relist, events arrive in the server's order.
     pub relists: Option<u64>,
+    /// How often the informer has reported that the server went back, if known. Without a report, unchanged objects are not
+    /// delivered again.
+    pub went_back: Option<u64>,
 }
 
 impl CachedObject {
@@ -180,6 +183,7 @@ impl CachedObject {
             version: snapshot.version().cloned(),
             state: snapshot.get(key).as_ref().map(state_of),
             relists: None,
+            went_back: None,
         }
     }
 }

@@ -67,6 +67,24 @@ fn contract_2_a_report_of_a_server_that_did_not_go_back_is_reported() {
 }
 
 #[test]
+fn contract_2_a_restore_with_newer_versions_is_noticed_only_by_a_selected_object_that_returns() {
+    let (x, y) = (state(3, "a", 3), state(2, "b", 2));
+    let reported_after = |backup: Collection, namespaces: &[&str]| {
+        let view = everything(history());
+        let (mut checker, findings) = checker(Some(&view), namespaces);
+        view.history.lock().restored(1_000, &backup, true);
+        checker.check(&contents(1_000, backup), 1);
+        reported(&findings)
+    };
+    let unchanged: Collection = [(key("x"), x.clone())].into();
+    let returned: Collection = [(key("x"), x), (key("y"), y)].into();
+    assert_eq!(reported_after(unchanged, &[]), [2]);
+    assert_eq!(reported_after(Collection::new(), &[]), [2]);
+    assert_eq!(reported_after(returned.clone(), &[]), [0; 0]);
+    assert_eq!(reported_after(returned, &["east", "west"]), [0; 0]);
+}
+
+#[test]
 fn contract_1_after_a_restore_both_eras_are_known() {
     let view = everything(history());
     let (mut checker, findings) = checker(Some(&view), &[]);

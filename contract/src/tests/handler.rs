@@ -172,6 +172,30 @@ fn contract_2_a_server_that_went_back_delivers_unchanged_objects_once() {
 }
 
 #[test]
+fn contract_10_an_informer_without_a_report_delivers_no_unchanged_object_after_a_restore() {
+    let one = state(1, "a", 1);
+    let mut history = ServerHistory::default();
+    history.record(1, &key("x"), Some(one.clone()));
+    history.restored(1, &[(key("x"), one.clone())].into(), false);
+    let rules = HandlerRules {
+        history: Some(everything(history)),
+        ..HandlerRules::default()
+    };
+    let events = |went_back| {
+        let cache = CachedObject {
+            went_back: Some(went_back),
+            ..cached(1, Some(&one))
+        };
+        [
+            (added("x", &one, false), cache.clone()),
+            (updated("x", &one, &one, false), cache),
+        ]
+    };
+    assert_eq!(check(rules.clone(), &events(1)), [0; 0]);
+    assert_eq!(check(rules, &events(0)), [10]);
+}
+
+#[test]
 fn contract_7_an_initial_add_comes_once_and_only_for_what_was_cached() {
     let one = state(1, "a", 1);
     let rules = HandlerRules {

@@ -28,6 +28,7 @@ fn cached(version: u64, state: Option<&ObjectState>) -> CachedObject {
         version: Some(Version::from(version.to_string())),
         state: state.cloned(),
         relists: Some(0),
+        went_back: None,
     }
 }
 

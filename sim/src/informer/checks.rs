@@ -19,6 +19,10 @@ pub(super) struct LastLook {
     recorded: u64,
     restarts: usize,
     is_current: bool,
+    /// The informer has reported that the server went back, and may still replace unchanged objects.
+    is_rebuilding: bool,
+    /// A list may have shown older objects, or may still do so.
+    is_lagging: bool,
 }
 
 impl LastLook {
@@ -35,6 +39,9 @@ impl CheckedInformer {
         self.looks += 1;
         self.check_waits();
         let status = self.informer.status();
+        if let Some(last) = &mut self.last {
+            last.is_lagging |= cluster.is_lagging;
+        }
         if let Some(last) = self.last.as_ref().filter(|last| last.is_same(&status)) {
             return self.check_handlers(&last.contents);
         }
@@ -76,9 +83,8 @@ impl CheckedInformer {
         let has_lost_event = history.has_lost_event();
         drop(history);
         let replaced = self.informer.check_identity();
-        // When the server went back, its versions say nothing, and everything is decoded again.
-        let is_same_era =
-            self.last.as_ref().is_none_or(|last| last.restarts == restarts) && status.went_back == 0;
+        let is_rebuilding = self.is_rebuilding(&status);
+        let is_same_era = self.last.as_ref().is_none_or(|last| last.restarts == restarts) && !is_rebuilding;
         if let Some(key) = replaced
             && is_same_era
             && !cluster.has_repeated_events
@@ -94,20 +100,35 @@ impl CheckedInformer {
             self.context.counts.lock().relists += relists;
             let decoded = status.decoded_objects - last.status.decoded_objects;
             let is_quiet = last.recorded == recorded && last.is_current && is_current && !has_lost_event;
-            if is_quiet && is_same_era && decoded > 0 && !cluster.is_lagging && !cluster.has_repeated_events {
+            if is_quiet && is_same_era && decoded > 0 && !last.is_lagging && !cluster.has_repeated_events {
                 self.found(
                     10,
                     &format!("{decoded} objects were decoded although nothing changed"),
                 );
             }
         }
+        // While watches are open, no list is in progress. With a lasting fault of watches that may never be seen, and then
+        // unchanged objects are not checked any more after a restore or a list that lagged.
+        let may_list = status.watched_for.is_none() || status.queued > 0;
+        let was_lagging = self.last.as_ref().is_some_and(|last| last.is_lagging);
         self.last = Some(LastLook {
             contents,
+            is_rebuilding: is_rebuilding && may_list,
+            is_lagging: cluster.is_lagging || was_lagging && may_list,
             status,
             recorded,
             restarts,
             is_current,
         });
+    }
+
+    /// Whether everything may be decoded again: the informer reported that the server went back, so that versions say nothing,
+    /// and the list that follows was not complete at the last check.
+    fn is_rebuilding(&self, status: &Status) -> bool {
+        let Some(last) = &self.last else {
+            return status.went_back > 0;
+        };
+        last.is_rebuilding || status.went_back > last.status.went_back
     }
 
     fn check_handlers(&self, contents: &CacheContents) {

@@ -59,8 +59,10 @@ pub(super) fn join<K: Kind>(
                 .log
                 .line(|| format!("{} receives: {observed}", checker.name()));
             let mut cached = CachedObject::of(&informer.snapshot(), event.key(), state_of);
+            let status = informer.status();
+            cached.went_back = Some(status.went_back);
             if plan.every_event {
-                cached.relists = Some(informer.status().relists.total());
+                cached.relists = Some(status.relists.total());
             }
             checker.check(&observed, &cached);
             let events = checker.events();
