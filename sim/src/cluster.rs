@@ -32,8 +32,6 @@ pub(crate) struct Cluster {
     pub(crate) is_lagging: bool,
     /// Watches have repeated events.
     pub(crate) has_repeated_events: bool,
-    /// Requests may be answered with objects of another namespace.
-    pub(crate) is_misrouting: bool,
 }
 
 struct SavedState {
@@ -76,7 +74,6 @@ impl Cluster {
             writes: 0,
             is_lagging: false,
             has_repeated_events: false,
-            is_misrouting: false,
         };
         cluster.end_faults();
         for number in 0..plan.objects {
@@ -157,7 +154,6 @@ impl Cluster {
     pub(crate) fn add_fault(&mut self, plan: &FaultPlan) {
         self.is_lagging |= plan.is_lagging();
         self.has_repeated_events |= plan.repeats_events();
-        self.is_misrouting |= plan.misroutes();
         if plan.loses_events() {
             self.context.history.lock().set_lost_event(true);
         }
@@ -169,19 +165,16 @@ impl Cluster {
     pub(crate) fn end_faults(&mut self) {
         self.server.faults().clear();
         self.is_lagging = false;
-        self.is_misrouting = false;
         if let Some(lasting) = self.lasting {
             let (on, fault) = lasting.rule(self.plural());
             self.server.faults().add(on, fault);
         }
     }
 
-    /// The next watches are told that their version is too old, so that informers list.
-    pub(crate) fn expire_next_watches(&self, count: usize) {
+    /// From now on watches are told that their version is too old, so that informers list.
+    pub(crate) fn expire_watches(&self) {
         let watches = On::watch(self.plural()).when(|request| !request.is_streaming_list());
-        self.server
-            .faults()
-            .add(watches.times(count), Fault::ExpireAfterEvents(0));
+        self.server.faults().add(watches, Fault::ExpireAfterEvents(0));
     }
 
     fn plural(&self) -> &'static str {

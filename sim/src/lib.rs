@@ -19,8 +19,8 @@ mod workers;
 
 pub use context::Counts;
 pub use plan::{
-    CacheFormat, Draw, FaultPlan, HandlerKind, HandlerPlan, InformerPlan, KnownFault, LastingFault, Pace,
-    Plan, Selection, Step, TransformPlan,
+    CacheFormat, FaultPlan, HandlerKind, HandlerPlan, InformerPlan, LastingFault, Pace, Plan, Selection,
+    Step, TransformPlan,
 };
 pub use run::{Outcome, play};
 pub use shrink::shrink;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use parking_lot::Mutex;
-use sim::{Counts, Draw, KnownFault, Plan, play, shrink};
+use sim::{Counts, Plan, play, shrink};
 
 /// Play seeded plans of writes and faults against the library, and check its contract
 #[derive(Debug, Parser)]
@@ -31,23 +31,12 @@ struct Cli {
     /// Print a failure without making its plan shorter
     #[arg(long)]
     no_shrink: bool,
-    /// Also draw what shows these faults of the library, which are not fixed yet
-    #[arg(long, value_name = "FAULT", value_delimiter = ',')]
-    with_known_faults: Vec<KnownFault>,
-}
-
-impl Cli {
-    fn plan(&self, seed: u64) -> Plan {
-        let mut options = Draw::default();
-        options.faults.extend(&self.with_known_faults);
-        Plan::draw_with(seed, &options)
-    }
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     if let Some(seed) = cli.replay {
-        return print_run(&cli.plan(seed));
+        return print_run(&Plan::draw(seed));
     }
     if cli.twice {
         return play_twice(&cli);
@@ -60,7 +49,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     };
     println!("seed {seed} fails after {:.1} s", took.as_secs_f64());
-    let plan = cli.plan(seed);
+    let plan = Plan::draw(seed);
     let plan = if cli.no_shrink { plan } else { shrink(&plan) };
     println!("plan with {} steps:\n", plan.steps.len());
     print_run(&plan);
@@ -71,7 +60,7 @@ fn main() -> ExitCode {
 fn play_twice(cli: &Cli) -> ExitCode {
     let mut different = 0;
     for seed in cli.from..cli.from + cli.seeds {
-        let [one, other] = [(); 2].map(|()| play(&cli.plan(seed), true).log);
+        let [one, other] = [(); 2].map(|()| play(&Plan::draw(seed), true).log);
         if let Some(at) = (0..one.len().max(other.len())).find(|at| one.get(*at) != other.get(*at)) {
             different += 1;
             let line = |log: &[String]| log.get(at).cloned().unwrap_or_else(|| "(end)".to_owned());
@@ -101,7 +90,7 @@ fn play_all(cli: &Cli) -> (Option<u64>, Counts) {
                     if seed >= end || failed.lock().is_some() {
                         return;
                     }
-                    let outcome = play(&cli.plan(seed), false);
+                    let outcome = play(&Plan::draw(seed), false);
                     counts.lock().add(outcome.counts);
                     if let Some(finding) = outcome.finding {
                         if cli.keep_going {

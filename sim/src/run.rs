@@ -217,9 +217,7 @@ impl<'a> Run<'a> {
                 }
             }
             Step::WaitForSync { informer, timeout } => self.informers[*informer].wait_for_sync(*timeout),
-            Step::CheckConsistency { informer } => {
-                self.informers[*informer].check_consistency(&self.cluster);
-            }
+            Step::CheckConsistency { informer } => self.informers[*informer].check_consistency(),
             _ => {}
         }
     }
@@ -286,10 +284,11 @@ impl<'a> Run<'a> {
             return;
         }
         self.cluster.write(key, true, false);
-        // Watches have nothing to report, so informers have to list.
-        self.cluster.expire_next_watches(self.informers.len() * 3);
+        // Watches cannot show this, so they expire until every informer has listed.
+        self.cluster.expire_watches();
         self.cluster.server.cut_connections();
-        self.settle_with(false).await;
+        self.wait_until_current().await;
+        self.settle().await;
         self.skip_versions(newest);
     }
 
@@ -310,13 +309,7 @@ impl<'a> Run<'a> {
 
     /// Ends all faults and waits until every cache, handler and worker is up to date.
     async fn settle(&mut self) {
-        self.settle_with(true).await;
-    }
-
-    async fn settle_with(&mut self, ends_faults: bool) {
-        if ends_faults {
-            self.cluster.end_faults();
-        }
+        self.cluster.end_faults();
         // Open watches may still leave out an event.
         if self.context.history.lock().has_lost_event() {
             self.cluster.server.cut_connections();
@@ -334,9 +327,16 @@ impl<'a> Run<'a> {
         }
     }
 
-    async fn wait_until_settled(&mut self) {
+    async fn wait_until_current(&mut self) {
         if let Some(stale) = self.until(CURRENT, CheckedInformer::is_current).await {
-            return self.informers[stale].report_stale();
+            self.informers[stale].report_stale();
+        }
+    }
+
+    async fn wait_until_settled(&mut self) {
+        self.wait_until_current().await;
+        if self.context.has_failed() {
+            return;
         }
         if let Some(busy) = self.until(IDLE, CheckedInformer::is_idle).await {
             return self.informers[busy].report_busy();

@@ -162,9 +162,8 @@ impl CheckedInformer {
         self.waits.push(self.caller().wait_for_sync(timeout));
     }
 
-    pub(crate) fn check_consistency(&mut self, cluster: &Cluster) {
-        self.waits
-            .push(self.caller().check_consistency(cluster.is_misrouting));
+    pub(crate) fn check_consistency(&mut self) {
+        self.waits.push(self.caller().check_consistency());
     }
 
     fn caller(&self) -> Caller {

@@ -99,9 +99,12 @@ impl Caller {
         let this = self.clone();
         self.spawn(timeout, async move {
             let (result, took) = timed(call).await;
-            if this.context.history.lock().restarts() != restarts {
+            let history = this.context.history.lock();
+            // The cache may have passed the version of a write whose event was lost.
+            if history.restarts() != restarts || history.has_lost_event() {
                 return;
             }
+            drop(history);
             let cached = this.informer.get(&key);
             let history = this.context.history.lock();
             let has_write = history.was_after(&key, position, &*this.selects, cached.as_ref());
@@ -141,14 +144,14 @@ impl Caller {
     }
 
     /// Compares the cache with the server.
-    pub(super) fn check_consistency(self, is_misrouting: bool) -> Wait {
+    pub(super) fn check_consistency(self) -> Wait {
         let call: BoxFuture<'static, Result<Consistency, Error>> = self.informer.check_consistency();
         let restarts = self.context.history.lock().restarts();
         let this = self.clone();
         self.spawn(LONGEST_CHECK, async move {
             let result = call.await;
             let history = this.context.history.lock();
-            let is_excused = is_misrouting || history.has_lost_event() || history.restarts() != restarts;
+            let is_excused = history.has_lost_event() || history.restarts() != restarts;
             drop(history);
             match result {
                 Ok(found) if found.is_consistent() || is_excused => {}

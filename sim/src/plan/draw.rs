@@ -5,42 +5,20 @@ use std::time::Duration;
 use fastrand::Rng;
 
 use super::{
-    CacheFormat, HandlerKind, HandlerPlan, InformerPlan, KnownFault, LastingFault, Pace, Plan, Selection,
-    Step, TransformPlan,
+    CacheFormat, HandlerKind, HandlerPlan, InformerPlan, LastingFault, Pace, Plan, Selection, Step,
+    TransformPlan,
 };
 use crate::objects::{FEW, NAMESPACES};
 
 /// One run in so many has many objects.
 const LARGE: u32 = 150;
 
-/// Options for drawing plans.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Draw {
-    /// Faults of the library that plans show.
-    pub faults: Vec<KnownFault>,
-}
-
-impl Default for Draw {
-    fn default() -> Draw {
-        Draw {
-            faults: KnownFault::FIXED.to_vec(),
-        }
-    }
-}
-
 impl Plan {
     /// Draws a plan.
     #[must_use]
     pub fn draw(seed: u64) -> Plan {
-        Plan::draw_with(seed, &Draw::default())
-    }
-
-    /// Draws a plan with options.
-    #[must_use]
-    pub fn draw_with(seed: u64, options: &Draw) -> Plan {
         let mut drawer = Drawer {
             random: Rng::with_seed(seed),
-            faults: &options.faults,
             weights: Weights::default(),
             informers: 0,
             is_custom: false,
@@ -63,10 +41,8 @@ struct Weights {
     disasters: u32,
 }
 
-pub(super) struct Drawer<'a> {
+pub(super) struct Drawer {
     pub(super) random: Rng,
-    /// Faults of the library that the plan shows.
-    faults: &'a [KnownFault],
     weights: Weights,
     pub(super) informers: usize,
     pub(super) is_custom: bool,
@@ -75,11 +51,11 @@ pub(super) struct Drawer<'a> {
     is_large: bool,
 }
 
-impl Drawer<'_> {
+impl Drawer {
     fn plan(&mut self, seed: u64) -> Plan {
         self.is_large = self.one_in(LARGE);
         self.is_custom = self.one_in(6);
-        self.is_checked = self.one_in(8) && self.can_compare();
+        self.is_checked = self.one_in(8);
         self.informers = if self.is_large {
             1
         } else {
@@ -142,15 +118,6 @@ impl Drawer<'_> {
         }
     }
 
-    pub(super) fn shows(&self, fault: KnownFault) -> bool {
-        self.faults.contains(&fault)
-    }
-
-    /// Whether caches are compared with the server.
-    fn can_compare(&self) -> bool {
-        !self.is_custom || self.shows(KnownFault::ChecksOfRemovedKinds)
-    }
-
     pub(super) fn one_in(&mut self, count: u32) -> bool {
         self.random.u32(..count) == 0
     }
@@ -164,18 +131,7 @@ impl Drawer<'_> {
     }
 
     fn lasting(&mut self) -> LastingFault {
-        loop {
-            let drawn = LastingFault::ALL[self.random.usize(..LastingFault::ALL.len())];
-            let shown = match drawn {
-                LastingFault::WatchesSilent => Some(KnownFault::SilentWatches),
-                LastingFault::WatchesUnanswered => Some(KnownFault::UnansweredWatches),
-                LastingFault::StreamsThrottled => Some(KnownFault::ThrottledStreams),
-                _ => None,
-            };
-            if shown.is_none_or(|fault| self.shows(fault)) {
-                return drawn;
-            }
-        }
+        LastingFault::ALL[self.random.usize(..LastingFault::ALL.len())]
     }
 
     fn step(&mut self) -> Step {
@@ -239,8 +195,7 @@ impl Drawer<'_> {
                 informer,
                 timeout: self.millis(1..=60_000),
             },
-            _ if self.can_compare() => Step::CheckConsistency { informer },
-            _ => Step::HoldSnapshot { informer },
+            _ => Step::CheckConsistency { informer },
         }
     }
 
@@ -284,15 +239,12 @@ impl Drawer<'_> {
             _ => CacheFormat::Dynamic,
         };
         let transform = match self.random.u8(..8) {
-            _ if format == CacheFormat::Packed && !self.shows(KnownFault::PackedTransforms) => {
-                TransformPlan::None
-            }
             0 => TransformPlan::Changes,
             1 => TransformPlan::Fails,
             2 => TransformPlan::Panics,
             _ => TransformPlan::None,
         };
-        let is_checked = self.is_checked || self.one_in(12) && self.can_compare();
+        let is_checked = self.is_checked || self.one_in(12);
         InformerPlan {
             format,
             selection,

@@ -6,10 +6,10 @@ use kube_embedded::Fault;
 
 use super::draw::Drawer;
 use super::faults::Target;
-use super::{FaultPlan, KnownFault, Step};
+use super::{FaultPlan, Step};
 use crate::objects::{FEW, NAMESPACES};
 
-impl Drawer<'_> {
+impl Drawer {
     pub(super) fn fault_step(&mut self) -> Step {
         match self.random.u8(..22) {
             0..10 => Step::Fault(self.fault()),
@@ -39,7 +39,7 @@ impl Drawer<'_> {
         let informer = self.random.usize(..self.informers);
         let mut steps = match self.random.u8(..11) {
             // The watch breaks, and the list that follows is answered by a server that lags.
-            0 if self.shows(KnownFault::StaleLists) => vec![
+            0 => vec![
                 fault(Target::Lists, Fault::StaleList(self.random.u64(1..=12)), few),
                 fault(Target::Streams, Fault::NoStreamingList, None),
                 fault(Target::Watches, Fault::ErrorAfterEvents(0), few),
@@ -77,9 +77,9 @@ impl Drawer<'_> {
                 Step::GoBack { writes: key },
             ],
             // A version is repeated by another object.
-            5 if self.shows(KnownFault::RepeatedVersions) => vec![Step::RepeatVersion { key }],
+            5 => vec![Step::RepeatVersion { key }],
             // Lists are slow and fail near their end.
-            6 if self.shows(KnownFault::SlowLists) => vec![
+            6 => vec![
                 fault(Target::Streams, Fault::NoStreamingList, None),
                 fault(Target::LaterPages, Fault::Drip(20, Duration::from_secs(20)), None),
                 fault(Target::LaterPages, Fault::CutAfterBytes(400), None),
@@ -95,7 +95,7 @@ impl Drawer<'_> {
                 self.write(),
             ],
             // Requests reach the wrong namespace.
-            8 if self.shows(KnownFault::OtherNamespaces) => {
+            8 => {
                 let namespace = NAMESPACES[self.random.usize(..NAMESPACES.len())].to_owned();
                 vec![
                     fault(Target::ListsAndWatches, Fault::OtherNamespace(namespace), few),
@@ -104,7 +104,7 @@ impl Drawer<'_> {
                 ]
             }
             // An event is lost, and only a comparison can find it.
-            9 if self.is_checked && self.shows(KnownFault::LostEvents) => vec![
+            9 if self.is_checked => vec![
                 fault(Target::Watches, Fault::LoseEvent(0), few),
                 Step::Cut,
                 self.write(),
@@ -132,7 +132,7 @@ impl Drawer<'_> {
             6 => Fault::too_many_requests(self.random.u32(..5)),
             7 => Fault::internal_error(),
             8 => Fault::unavailable(),
-            9 if self.shows(KnownFault::StaleLists) => Fault::TooLargeVersion,
+            9 => Fault::TooLargeVersion,
             10 | 29 => Fault::CutAfterBytes(self.random.usize(..4_000)),
             11 => Fault::Drip(self.random.usize(50..1_000), self.millis(1..=300)),
             12 | 13 => Fault::CutAfterEvents(events),
@@ -143,7 +143,7 @@ impl Drawer<'_> {
             19 => Fault::NoBookmarks,
             20 => Fault::NoStreamingList,
             21 => Fault::IgnoreStreamingList,
-            22 | 23 if self.shows(KnownFault::StaleLists) => Fault::StaleList(self.random.u64(1..=12)),
+            22 | 23 => Fault::StaleList(self.random.u64(1..=12)),
             24 => Fault::DuplicateEvents,
             25 => match self.random.u8(..3) {
                 0 => Fault::WrongKind,

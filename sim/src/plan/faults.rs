@@ -48,11 +48,6 @@ impl FaultPlan {
         matches!(self.fault, Fault::LoseEvent(_))
     }
 
-    /// Whether lists and watches show the objects of another namespace.
-    pub(crate) fn misroutes(&self) -> bool {
-        matches!(self.fault, Fault::OtherNamespace(_))
-    }
-
     /// The rule for the server.
     #[must_use]
     pub fn rule(&self, resource: &str) -> (On, Fault) {

@@ -7,16 +7,12 @@ mod draw_faults;
 mod faults;
 mod handlers;
 mod informers;
-mod known;
-
-pub use draw::Draw;
 
 use std::time::Duration;
 
 pub use faults::{FaultPlan, LastingFault};
 pub use handlers::{HandlerKind, HandlerPlan, Pace};
 pub use informers::{CacheFormat, InformerPlan, Selection, TransformPlan};
-pub use known::KnownFault;
 
 /// A run.
 #[derive(Debug, Clone)]
