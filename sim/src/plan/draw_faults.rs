@@ -92,6 +92,8 @@ impl Drawer {
                 Step::RemoveKind,
                 Step::Pause(self.seconds(1..=120)),
                 Step::ServeKind,
+                // The cache may have been emptied, and was not listed again yet.
+                Step::CheckConsistency { informer },
                 self.write(),
             ],
             // Requests reach the wrong namespace.
@@ -99,6 +101,8 @@ impl Drawer {
                 let namespace = NAMESPACES[self.random.usize(..NAMESPACES.len())].to_owned();
                 vec![
                     fault(Target::ListsAndWatches, Fault::OtherNamespace(namespace), few),
+                    Step::CheckConsistency { informer },
+                    Step::Turns(20),
                     Step::Compact,
                     Step::Cut,
                 ]
