@@ -462,9 +462,11 @@ impl<K: Kind> InformerBuilder<K> {
 
     /// One for each of these: a namespace, or everything.
     fn sources<'a>(&self, namespaces: impl IntoIterator<Item = Option<&'a str>>) -> Vec<Source<K>> {
-        let named = |namespace, list_watch| Source {
+        let is_requested = matches!(self.from, From::Client(_));
+        let named = |namespace: Option<&str>, list_watch| Source {
             list_watch,
             resource: ResourceName::of::<K>(&self.kind, namespace),
+            namespace: namespace.filter(|_| is_requested).map(Into::into),
             start_over: Arc::new(Notify::new()),
         };
         let namespaces = namespaces.into_iter();

@@ -271,7 +271,7 @@ impl<K: Kind> Comparison<'_, K> {
             tokio::task::consume_budget().await;
             match part? {
                 ListPart::Item(item) => {
-                    check_namespace(&source.resource, item.key())?;
+                    check_namespace(source.namespace.as_deref(), item.key())?;
                     self.item(&item);
                 }
                 ListPart::Arriving => {}

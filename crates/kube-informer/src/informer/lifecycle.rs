@@ -227,6 +227,7 @@ impl<K: Kind> Running<K> {
                 queue: Arc::clone(&self.shared.queue),
                 intake: Arc::clone(&self.shared.intake),
                 resource: source.resource.clone(),
+                namespace: source.namespace.clone(),
                 scope: Scope(at),
                 largest_list: self.shared.limits.list,
                 start_over: Arc::clone(&source.start_over),

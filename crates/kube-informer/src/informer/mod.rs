@@ -111,6 +111,8 @@ pub(crate) struct Shared<K> {
 pub(crate) struct Source<K> {
     list_watch: Arc<dyn ListWatch<K>>,
     resource: ResourceName,
+    /// The namespace that is requested of an API server. A source of the user's own chooses its objects itself.
+    namespace: Option<Arc<str>>,
     /// Tells the reflector that the cache is not what the server has.
     start_over: Arc<Notify>,
 }

@@ -74,6 +74,8 @@ pub(crate) struct Driver<K, I> {
     pub(crate) queue: Arc<DeltaFifo<K>>,
     pub(crate) intake: Arc<I>,
     pub(crate) resource: ResourceName,
+    /// The namespace that every object has to be in, if the source was asked for one.
+    pub(crate) namespace: Option<Arc<str>>,
     /// What it looks after.
     pub(crate) scope: Scope,
     /// How many bytes a list may have.
@@ -368,12 +370,12 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
     }
 
     fn listed(&self, item: Item<K>, machine: &Machine) -> Result<delta_fifo::Listed<K>, Error> {
-        check_namespace(&self.resource, item.key())?;
+        check_namespace(self.namespace.as_deref(), item.key())?;
         self.intake.listed(item, machine.is_trusting())
     }
 
     fn watched(&self, item: Item<K>) -> Result<Unplaced<K>, Error> {
-        check_namespace(&self.resource, item.key())?;
+        check_namespace(self.namespace.as_deref(), item.key())?;
         self.intake.watched(item)
     }
 
@@ -452,8 +454,8 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
 
 /// Refuses an object of another namespace than the requested one. In the cache, it would overwrite an object that another
 /// reflector is responsible for.
-pub(crate) fn check_namespace(resource: &ResourceName, key: &Key) -> Result<(), Error> {
-    match resource.namespace() {
+pub(crate) fn check_namespace(namespace: Option<&str>, key: &Key) -> Result<(), Error> {
+    match namespace {
         Some(namespace) if !key.is_in(namespace) => Err(Error::bad_data(format!(
             "{key} is not in namespace {namespace:?}"
         ))),

@@ -1,6 +1,5 @@
 //! The informer from its source to its handlers, through the public API and without a server.
 
-mod comparing;
 mod dynamic;
 mod ending;
 mod enqueueing;
@@ -12,6 +11,7 @@ mod lagging;
 mod lifecycle;
 mod logged;
 mod measured;
+mod other_namespaces;
 mod panicking;
 mod releasing;
 mod removing;

@@ -415,6 +415,7 @@ impl Stage {
             queue: Arc::clone(&self.queue),
             intake: Arc::clone(&self.intake),
             resource: ResourceName::of::<ConfigMap>(&(), Some("default")),
+            namespace: Some("default".into()),
             scope: Scope::ONLY,
             largest_list: 1 << 20,
             start_over: Arc::clone(&self.start_over),

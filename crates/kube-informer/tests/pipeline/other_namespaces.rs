@@ -1,10 +1,11 @@
-//! Comparing the cache of one namespace with the server.
+//! Objects of another namespace than the requested one.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_embedded::{Fault, On, Server};
 use kube_informer::SharedInformer;
 use serde_json::json;
 
+use crate::scripted;
 use crate::told::LONG;
 
 /// A proxy that confuses two namespaces says nothing about the cache.
@@ -40,4 +41,20 @@ async fn objects_of_another_namespace_are_not_compared() {
     assert!(found.is_consistent(), "{found}");
     assert_eq!(informer.status().inconsistencies, 0);
     informer.shutdown().await;
+}
+
+/// A source of the user's own is not asked for a namespace, so each of its objects is a right one.
+#[tokio::test(start_paused = true)]
+async fn a_source_of_ones_own_chooses_its_namespaces() {
+    for namespaces in [&["a"][..], &["a", "b"]] {
+        let server = scripted::Server::with(&["a/n", "b/n"]);
+        let builder = server.builder().namespaces(namespaces.iter().copied());
+        let informer = builder.build();
+        informer.start().unwrap();
+        informer.wait_for_sync(LONG).await.unwrap();
+        assert_eq!(informer.lister().len(), 2);
+        let found = informer.check_consistency().await.unwrap();
+        assert!(found.is_consistent(), "{found}");
+        informer.shutdown().await;
+    }
 }
