@@ -360,6 +360,32 @@ fn contract_5_a_list_that_trickles_ends_after_half_an_hour() {
 }
 
 #[test]
+fn contract_5_the_time_of_a_page_begins_after_the_pause_before_it() {
+    let mut play = play(plain(), "list 0 by 500", &[]);
+    play.go_on(&[
+        (EmptyPage("10", "t1"), "wait 1s"),
+        (Waited, "page t1 by 500"),
+        (seconds(1_750), "good"),
+        (Nothing, "50s: wait 800ms !transport"),
+    ]);
+}
+
+/// A server that makes many requests of few objects gets them slowly.
+#[test]
+fn contract_9_after_twenty_pages_with_few_objects_there_is_a_pause_before_each() {
+    let mut play = play(plain(), "list 0 by 500", &[]);
+    let mut page = |number: u32, items| play.page("10", Some(&format!("t{number}")), items, false);
+    for number in 0..100 {
+        assert_eq!(page(number, 50), format!("page t{number} by 500"));
+    }
+    for number in 100..120 {
+        assert_eq!(page(number, 49), format!("page t{number} by 500"));
+    }
+    assert_eq!(page(120, 49), "wait 1s");
+    play.go_on(&[(Waited, "page t120 by 500"), (Page("10", "t121"), "wait 1s")]);
+}
+
+#[test]
 fn contract_5_a_list_whose_pages_trickle_ends_after_two_hours() {
     let mut play = play(plain(), "list 0 by 500", &[]);
     for token in ["t1", "t2", "t3", "t4"] {

@@ -159,7 +159,13 @@ impl Play {
         }
     }
 
-    fn page(&mut self, version: &str, token: Option<&str>, items: usize, contradicted: bool) -> String {
+    pub(super) fn page(
+        &mut self,
+        version: &str,
+        token: Option<&str>,
+        items: usize,
+        contradicted: bool,
+    ) -> String {
         let version = Version::from(version);
         match self.machine.listed(
             self.now,

@@ -63,6 +63,32 @@ fn c6_a_server_of_which_nothing_is_heard_for_ten_minutes_is_asked_for_a_list() {
     play.go_on(&[(Opened, "good"), (seconds(101), "good"), (Closed, "watch 11")]);
 }
 
+#[test]
+fn no_watch_is_asked_for_more_than_a_day() {
+    for asked in [Duration::from_hours(12), Duration::from_hours(13), Duration::MAX] {
+        let settings = Settings {
+            watch_timeout: asked,
+            ..plain()
+        };
+        for seed in 0..50 {
+            let settings = Settings {
+                seed,
+                ..settings.clone()
+            };
+            let play = play(
+                settings,
+                "list 0 by 500",
+                &[(Did::Listed("10"), "whole at 10, watch 10")],
+            );
+            let Action::Watch(watch) = &play.action else {
+                panic!("{:?}", play.action);
+            };
+            assert!(watch.timeout >= Duration::from_hours(12), "{:?}", watch.timeout);
+            assert!(watch.timeout <= Duration::from_hours(24), "{:?}", watch.timeout);
+        }
+    }
+}
+
 /// Lists may pass where watches do not: the cache must not fall behind without a bound.
 #[test]
 fn contract_5_watches_that_are_throttled_for_ten_minutes_lead_to_a_list() {
