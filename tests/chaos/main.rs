@@ -34,6 +34,8 @@ use writers::Writers;
 
 /// How many disturbances there are between two quiet points.
 const HAND: usize = 6;
+/// Runs of at least this length begin with a server that is behind for minutes.
+const LONG_RUN: Duration = Duration::from_mins(5);
 /// How often versions and backlogs are looked at.
 const LOOK: Duration = Duration::from_millis(5);
 /// The markers, and what API servers keep for themselves.
@@ -69,6 +71,9 @@ async fn bad_times() -> Outcome {
 
     let began = Instant::now();
     let mut disturbances = 0;
+    if lasts >= LONG_RUN {
+        run.suffer(&[Disturbance::LongLag]).await?;
+    }
     while disturbances == 0 || began.elapsed() < lasts {
         let deck = Disturbance::shuffled(&mut run.random);
         for hand in deck.chunks(HAND) {

@@ -11,6 +11,10 @@ use crate::cluster::{Cluster, Outcome, until};
 /// How long something stays wrong, in milliseconds.
 const LASTS: std::ops::Range<u64> = 500..2_500;
 
+/// A long lag takes three minutes, with this time between two broken connections.
+const LONG_LAG_CUT: Duration = Duration::from_secs(15);
+const LONG_LAG_CUTS: u32 = 12;
+
 /// Something that happens to a cluster. All of it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Disturbance {
@@ -46,6 +50,8 @@ pub(crate) enum Disturbance {
     Switch,
     /// Informers are led to an API server that is behind.
     Lag,
+    /// The same for minutes, while connections break again and again. Only long runs have it.
+    LongLag,
 }
 
 impl Disturbance {
@@ -150,17 +156,26 @@ impl Disturbance {
                 cluster.guest_may_read(true).await;
             }
             Disturbance::Switch => cluster.switch(),
-            Disturbance::Lag => {
-                cluster.lead_to(false);
-                cluster.etcd_proxy.set(Weather::Silent);
-                sleep(lasts).await;
-                cluster.lead_to(true);
-                sleep(lasts).await;
-                cluster.etcd_proxy.set(Weather::Fair);
-            }
+            Disturbance::Lag => lag(cluster, lasts, 1).await,
+            Disturbance::LongLag => lag(cluster, LONG_LAG_CUT, LONG_LAG_CUTS).await,
         }
         Ok(())
     }
+}
+
+/// Leads informers to a server that is behind, and breaks their connections this many times while they are there.
+async fn lag(cluster: &Cluster, between_cuts: Duration, cuts: u32) {
+    cluster.lead_to(false);
+    cluster.etcd_proxy.set(Weather::Silent);
+    sleep(between_cuts).await;
+    cluster.lead_to(true);
+    for cut in 0..cuts {
+        if cut > 0 {
+            cluster.proxy.cut();
+        }
+        sleep(between_cuts).await;
+    }
+    cluster.etcd_proxy.set(Weather::Fair);
 }
 
 async fn weather(cluster: &Cluster, weather: Weather, lasts: Duration) {
