@@ -309,6 +309,7 @@ impl HandlerChecker {
             key,
             last_seen,
             last_state,
+            ..
         } = event
         else {
             return;
@@ -367,7 +368,11 @@ impl HandlerChecker {
         let is_change = match event {
             ObservedEvent::Added { is_initial, .. } => !is_initial,
             ObservedEvent::Updated { old, new, .. } => old != new,
-            ObservedEvent::Deleted { .. } => true,
+            // A deletion that was not observed has the version of the last known state, not its own.
+            ObservedEvent::Deleted {
+                is_final_state_unknown,
+                ..
+            } => !is_final_state_unknown,
         };
         if !self.rules.is_ordered || cached.relists != Some(0) || !is_change {
             return;

@@ -80,6 +80,8 @@ pub enum ObservedEvent {
         last_seen: ObjectState,
         /// The last known state.
         last_state: ObjectState,
+        /// The answer of `Deleted::is_final_state_unknown`.
+        is_final_state_unknown: bool,
     },
 }
 
@@ -107,6 +109,7 @@ impl ObservedEvent {
                 key,
                 last_seen: state_of(deleted.last_seen()),
                 last_state: state_of(deleted.last_state()),
+                is_final_state_unknown: deleted.is_final_state_unknown(),
             },
         }
     }

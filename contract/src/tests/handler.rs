@@ -28,6 +28,7 @@ fn deleted(name: &str, last: &ObjectState) -> ObservedEvent {
         key: key(name),
         last_seen: last.clone(),
         last_state: last.clone(),
+        is_final_state_unknown: false,
     }
 }
 
@@ -285,4 +286,32 @@ fn contract_3_events_out_of_the_servers_order_are_reported_until_a_relist() {
     assert_eq!(check(rules.clone(), &events(Some(1))), [0; 0]);
     assert_eq!(check(rules, &events(None)), [0; 0]);
     assert_eq!(check(HandlerRules::default(), &events(Some(0))), [0; 0]);
+}
+
+/// A deletion that no event reported has the version of the last known state.
+#[test]
+fn contract_3_deletions_are_in_the_servers_order_if_they_were_observed() {
+    let (one, two) = (state(1, "a", 1), state(2, "b", 2));
+    let rules = HandlerRules {
+        is_ordered: true,
+        ..HandlerRules::default()
+    };
+    let deletion = |is_final_state_unknown| ObservedEvent::Deleted {
+        key: key("x"),
+        last_seen: one.clone(),
+        last_state: one.clone(),
+        is_final_state_unknown,
+    };
+    for (is_unknown, findings) in [(false, &[3][..]), (true, &[])] {
+        let cache = |state| CachedObject {
+            relists: Some(0),
+            ..cached(3, state)
+        };
+        let events = [
+            (added("x", &one, false), cache(Some(&one))),
+            (added("y", &two, false), cache(Some(&two))),
+            (deletion(is_unknown), cache(None)),
+        ];
+        assert_eq!(check(rules.clone(), &events), findings, "{is_unknown}");
+    }
 }
