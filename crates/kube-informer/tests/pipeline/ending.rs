@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio::time::timeout;
 
 use crate::lifecycle::no_task_is_left;
-use crate::logged::Log;
+use crate::logged::{Log, subscribe};
 use crate::scripted::Server;
 use crate::told::{LONG, agrees, recorder};
 
@@ -44,7 +44,7 @@ impl std::fmt::Display for Hopeless {
 async fn contract_12_an_informer_whose_cache_cannot_be_written_stops() {
     for objects in [2, 2_500] {
         let log = Log::default();
-        let _guard = tracing::subscriber::set_default(log.clone());
+        let _guard = subscribe(log.clone());
         let server = Server::new();
         for n in 0..objects {
             server.put(&format!("a/n{n}"), "");
@@ -75,7 +75,7 @@ async fn contract_12_the_next_check_may_be_as_far_away_as_users_like() {
     let log = Log::default();
     // A second subscriber keeps tracing from remembering the answer of another test's thread for this one.
     let _second = tracing::Dispatch::new(Log::default());
-    let _logging = tracing::subscriber::set_default(log.clone());
+    let _logging = subscribe(log.clone());
     let server = Server::with(&["a/n"]);
     let informer = server.builder().check_consistency(Duration::MAX).build();
     informer.start().unwrap();

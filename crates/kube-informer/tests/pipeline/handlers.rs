@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{Event, EventHandler, HandlerOptions, Object, Registration, SharedInformer, callbacks};
 use tokio::sync::Semaphore;
 
-use crate::logged::Log;
+use crate::logged::{Log, subscribe};
 use crate::scripted::{Server, text};
 use crate::told::{LONG, agrees, recorder, short, told};
 
@@ -181,7 +181,7 @@ fn panicking(calls: &Arc<AtomicUsize>) -> Panicking {
 #[tokio::test]
 async fn contract_6_a_panic_costs_one_event() {
     let log = Log::default();
-    let _guard = tracing::subscriber::set_default(log.clone());
+    let _guard = subscribe(log.clone());
     let server = Server::with(&["a/n0", "a/n1"]);
     let informer = server.informer();
     let calls = Arc::new(AtomicUsize::new(0));

@@ -1,12 +1,23 @@
 //! What is logged.
 
 use std::fmt::Write;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use parking_lot::Mutex;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Level, Metadata, Subscriber};
+use tracing::subscriber::{DefaultGuard, NoSubscriber};
+use tracing::{Dispatch, Event, Level, Metadata, Subscriber};
+
+/// Makes a subscriber the default of this thread.
+///
+/// While a process has just one subscriber, tracing asks only the thread that reaches a log statement first whether the
+/// statement is enabled. A thread without the subscriber would disable it for all, so there is always a second one.
+pub(crate) fn subscribe(subscriber: impl Subscriber + Send + Sync) -> DefaultGuard {
+    static SECOND: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::new()));
+    LazyLock::force(&SECOND);
+    tracing::subscriber::set_default(subscriber)
+}
 
 /// Every warning and error of this thread, in words.
 #[derive(Clone, Default)]

@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 use tracing::Level;
 
-use crate::logged::Spans;
+use crate::logged::{Spans, subscribe};
 use crate::scripted::Server;
 use crate::told::{LONG, recorder};
 
@@ -223,7 +223,7 @@ async fn a_change_that_comes_to_nothing_does_not_stop_the_noting() {
 #[tokio::test(start_paused = true)]
 async fn spans_lead_from_the_frame_to_the_handler() {
     let spans = Spans::of(Level::TRACE);
-    let _here = tracing::subscriber::set_default(spans.clone());
+    let _here = subscribe(spans.clone());
     let server = Server::new();
     let informer = server.informer();
     let seen = Arc::<Mutex<Vec<String>>>::default();

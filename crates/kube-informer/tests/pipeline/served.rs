@@ -7,7 +7,7 @@ use kube_informer::{Error, SharedInformer, Version};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::{Instant, sleep};
 
-use crate::logged::Log;
+use crate::logged::{Log, subscribe};
 use crate::scripted::Server;
 use crate::told::{LONG, agrees, recorder};
 
@@ -147,7 +147,7 @@ async fn the_log_says_once_what_stays_the_same() {
     let log = Log::default();
     // A second subscriber keeps tracing from remembering the answer of another test's thread for this one.
     let _second = tracing::Dispatch::new(Log::default());
-    let _logging = tracing::subscriber::set_default(log.clone());
+    let _logging = subscribe(log.clone());
     let server = without_the_kind(&["a/n0"]);
     let informer = server.informer();
     informer.start().unwrap();
