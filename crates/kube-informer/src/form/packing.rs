@@ -61,7 +61,7 @@ pub(crate) struct TransformedMetadata {
 }
 
 impl TransformedMetadata {
-    fn between(before: &ObjectMeta, after: &ObjectMeta) -> TransformedMetadata {
+    pub(super) fn between(before: &ObjectMeta, after: &ObjectMeta) -> TransformedMetadata {
         TransformedMetadata {
             labels: before.labels != after.labels,
             annotations: before.annotations != after.annotations,
@@ -87,7 +87,7 @@ pub(super) struct Trained {
 
 /// Objects of a list lie side by side until they are compressed. Then this much memory goes back at once, and not in
 /// pieces between which others live on.
-const BLOCK: usize = 1 << 20;
+pub(super) const BLOCK: usize = 1 << 20;
 
 /// Where an object's bytes are put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,18 +1,20 @@
 //! Packed objects by themselves; what informers make of them is tested with informers.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube_wire::Skip;
 use kube_wire::selector::Selector;
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
+use super::compress::Compressor;
 use super::decoded::{FEW, MANY};
-use super::packing::Trained;
-use super::{Packed, Packer, Packing, Place, Value};
+use super::packing::{BLOCK, Trained};
+use super::{Packed, Packer, Packing, Place, TransformedMetadata, Value};
 use crate::delta_fifo::{Delta, Listed, Replaced, Scope};
 use crate::key::Key;
 use crate::kind::ResourceName;
@@ -396,6 +398,72 @@ fn a_dictionary_that_does_much_worse_than_at_first_is_made_anew() {
     assert_eq!(*cache.get(7), expected(7));
 }
 
+/// A config map with this much text, which compresses well.
+fn packed_text(cache: &Cache, size: usize, place: Place) -> Arc<Packed<ConfigMap>> {
+    let text = serde_json::to_vec(&json!({
+        "metadata": {"name": "map-0", "namespace": "shop", "resourceVersion": "1"},
+        "data": {"text": "x".repeat(size)}
+    }));
+    let encoded = Encoded {
+        format: Format::Json,
+        bytes: text.unwrap().into(),
+    };
+    let packed = cache
+        .packing
+        .pack(&key(0), &encoded, &Skip::managed_fields(), place);
+    packed.unwrap()
+}
+
+#[test]
+fn objects_are_compressed_again_only_with_another_dictionary() {
+    let mut cache = Cache::new();
+    let dictionaries = [100, 900].map(|objects| {
+        cache.list(0);
+        cache.list(objects);
+        cache.round(true);
+        cache.packing.dictionary.lock().clone().unwrap().dictionary
+    });
+    let choices = [None, Some(&dictionaries[0]), Some(&dictionaries[1])];
+    for (number, dictionary) in choices.into_iter().enumerate() {
+        let packed = packed_text(&cache, 10_000, Place::Block);
+        let plain = packed
+            .to_compress(true, dictionary)
+            .expect("it is not compressed");
+        let mut compressor = Compressor::new(dictionary.map(AsRef::as_ref)).unwrap();
+        assert!(packed.compress(&plain, &mut compressor, dictionary) < 1_000);
+        for (other, another) in choices.into_iter().enumerate() {
+            assert!(packed.to_compress(false, another).is_none());
+            let again = packed.to_compress(true, another);
+            assert_eq!(
+                again,
+                (number != other).then(|| plain.clone()),
+                "{number} {other}"
+            );
+        }
+    }
+}
+
+#[test]
+fn small_objects_of_a_list_share_memory_and_others_do_not() {
+    let cache = Cache::new();
+    let packed = |place, size| {
+        let packed = packed_text(&cache, size, place);
+        let bytes = packed.to_compress(true, None).unwrap().as_ptr_range();
+        (packed, bytes.start.addr()..bytes.end.addr())
+    };
+    let neighbours = |place, size| {
+        let packed: Vec<_> = (0..2 * BLOCK / size).map(|_| packed(place, size)).collect();
+        let pairs = packed.windows(2);
+        pairs.filter(|pair| pair[0].1.end == pair[1].1.start).count()
+    };
+    // Two blocks, or three, are full of them.
+    assert!(neighbours(Place::Block, 10_000) >= 2 * BLOCK / 10_000 - 3);
+    assert_eq!(neighbours(Place::Alone, 10_000), 0);
+    // They would leave large holes at the ends of blocks.
+    assert!(neighbours(Place::Block, BLOCK / 4 - 1_000) > 0);
+    assert_eq!(neighbours(Place::Block, BLOCK / 4), 0);
+}
+
 /// Objects that change often may compress worse than the others, whatever the dictionary.
 #[test]
 fn changed_objects_that_compress_badly_bring_one_new_dictionary() {
@@ -455,6 +523,34 @@ fn metadata_that_a_transform_changes_is_read_from_the_transformed_object() {
         assert_eq!(map.owner_references()[0].name, "owner");
         assert!(map.is_terminating());
         assert_eq!(Lister::new(Arc::clone(&cache.store)).list(&selector).len(), 50);
+    }
+}
+
+#[test]
+fn each_part_of_metadata_is_compared_alone() {
+    let changed = |change: fn(&mut ObjectMeta)| {
+        let mut after = ObjectMeta::default();
+        change(&mut after);
+        let changed = TransformedMetadata::between(&ObjectMeta::default(), &after);
+        [changed.labels, changed.annotations, changed.identity]
+    };
+    assert_eq!(changed(|_| {}), [false; 3]);
+    assert_eq!(changed(|meta| meta.name = Some("a".to_owned())), [false; 3]);
+    assert_eq!(
+        changed(|meta| meta.labels = Some(BTreeMap::new())),
+        [true, false, false]
+    );
+    assert_eq!(
+        changed(|meta| meta.annotations = Some(BTreeMap::new())),
+        [false, true, false]
+    );
+    let identity: [fn(&mut ObjectMeta); 3] = [
+        |meta| meta.uid = Some("a".to_owned()),
+        |meta| meta.owner_references = Some(Vec::new()),
+        |meta| meta.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).ok(),
+    ];
+    for change in identity {
+        assert_eq!(changed(change), [false, false, true]);
     }
 }
 
