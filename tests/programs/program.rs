@@ -96,6 +96,7 @@ impl Program {
     /// Ctrl-C; it has to end well.
     pub(crate) async fn stop(mut self) {
         let id = self.child.id().expect("it runs");
+        handles_interrupts(id).await;
         // Every shell has it; not every machine has it as a program.
         let sent = Command::new("sh")
             .args(["-c", &format!("kill -INT {id}")])
@@ -106,6 +107,22 @@ impl Program {
         let status: ExitStatus = ended.expect("an end in time").expect("its status");
         assert!(status.success(), "{status}");
     }
+}
+
+/// Waits until a process handles Ctrl-C, which may be after its last line. Where this cannot be seen, it does not wait.
+async fn handles_interrupts(process: u32) {
+    const INTERRUPT: u64 = 1 << (2 - 1);
+    let handles = || {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
+        Some(u64::from_str_radix(caught.trim(), 16).ok()? & INTERRUPT != 0)
+    };
+    let handled = async {
+        while handles() == Some(false) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    timeout(PATIENCE, handled).await.expect("a handler of Ctrl-C");
 }
 
 /// The program as `cargo test` has built it beside this test; built now where only this test was asked for.
