@@ -2,26 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
-use std::process::Stdio;
 
 use serde_json::Value;
 
 use super::generated::Mutant;
+use super::program::Compiled;
 use super::suite::Suite;
 use super::switch::{self, Id, Switched};
 use super::tree::Tree;
-use crate::{Outcome, process};
+use crate::Outcome;
 
 /// How often the tree is compiled without the mutants that failed before: type errors hide errors of the borrow checker.
 const MOST_CHECKS: usize = 20;
 
-/// The crate roots that declare the module with the switches: libraries, and models that compile their sources again.
-const ROOTS: &[(&str, &str)] = &[
-    ("crates/kube-informer/src/lib.rs", "src"),
-    ("crates/kube-informer/tests/model/main.rs", "model"),
-    ("crates/kube-workqueue/src/lib.rs", "src"),
-    ("crates/kube-workqueue/tests/model/main.rs", "model"),
-];
+/// The packages that have mutants.
+const PACKAGES: [&str; 2] = ["crates/kube-informer", "crates/kube-workqueue"];
 
 /// The mutants in one build.
 pub(crate) struct Combined {
@@ -98,18 +93,21 @@ fn returns_hidden_type(mutant: &Mutant) -> bool {
 }
 
 fn declare_switches(tree: &Tree) -> Outcome {
-    for (root, kind) in ROOTS {
-        let (package, _) = root.split_once(&format!("/{kind}")).unwrap_or((root, ""));
-        let package = package.trim_end_matches("/tests");
-        let name = switch::MODULE_NAME;
-        let path = if *kind == "model" {
-            format!("#[path = \"../../src/{name}.rs\"]\n")
-        } else {
-            String::new()
-        };
+    let name = switch::MODULE_NAME;
+    for package in PACKAGES {
         tree.write(&format!("{package}/src/{name}.rs"), switch::MODULE)?;
-        let source = tree.read(root)?;
-        tree.write(root, &format!("{source}\n{path}mod {name};\n"))?;
+        for (root, attribute) in [
+            ("src/lib.rs", String::new()),
+            // Models compile some sources of the library again.
+            (
+                "tests/model/main.rs",
+                format!("#[path = \"../../src/{name}.rs\"]\n"),
+            ),
+        ] {
+            let root = format!("{package}/{root}");
+            let source = tree.read(&root)?;
+            tree.write(&root, &format!("{source}\n{attribute}mod {name};\n"))?;
+        }
     }
     Ok(())
 }
@@ -118,32 +116,22 @@ fn declare_switches(tree: &Tree) -> Outcome {
 fn failed(tree: &Tree, files: &HashMap<String, Switched>) -> Outcome<BTreeSet<Id>> {
     let mut cargo = tree.cargo();
     cargo
-        .args(["check", "--quiet", "--keep-going", "--message-format", "json"])
+        .args(["check", "--keep-going"])
         .args(["--package", "kube-informer", "--package", "kube-workqueue"])
         // Models compile some sources again, with other types.
-        .args(["--lib", "--test", "model"])
-        .stdin(Stdio::null());
-    let output = cargo
-        .output()
-        .map_err(|error| format!("cannot run `{}`: {error}", process::shown(&cargo)))?;
+        .args(["--lib", "--test", "model"]);
+    let compiled = Compiled::by(&mut cargo)?;
     let mut failed = BTreeSet::new();
     let mut unexplained = String::new();
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
-        let Ok(message) = serde_json::from_str::<Value>(line) else {
-            continue;
-        };
-        let message = &message["message"];
-        if message["level"] != "error" {
-            continue;
-        }
-        let about = mutants_of(message, files);
+    for error in compiled.errors() {
+        let about = mutants_of(error, files);
         if about.is_empty() {
-            unexplained.push_str(message["rendered"].as_str().unwrap_or_default());
+            unexplained.push_str(error["rendered"].as_str().unwrap_or_default());
         }
         failed.extend(about);
     }
-    if failed.is_empty() && !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
+    if failed.is_empty() && !compiled.is_success {
+        let said = compiled.stderr;
         return Err(format!("the tree with all mutants does not compile\n{unexplained}{said}").into());
     }
     Ok(failed)

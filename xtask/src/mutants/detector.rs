@@ -40,18 +40,9 @@ impl Detector {
         }
     }
 
-    /// The unit tests of a package: first those named, then those closest to a module, then the others.
-    pub(crate) fn unit_tests(package: &str, module: &[&str], first: &[&str]) -> Detector {
+    /// The unit tests of a package: first those closest to a module, then the others.
+    pub(crate) fn unit_tests(package: &str, module: &[&str]) -> Detector {
         let mut runs = Vec::new();
-        if !first.is_empty() {
-            runs.push(
-                [&["--exact"], first]
-                    .concat()
-                    .iter()
-                    .map(ToString::to_string)
-                    .collect(),
-            );
-        }
         let mut skip = Vec::new();
         for depth in (1..=module.len()).rev() {
             for tests in ["tests::", ""] {
@@ -179,9 +170,8 @@ mod tests {
 
     #[test]
     fn unit_tests_of_the_module_run_before_others() {
-        let detector = Detector::unit_tests("p", &["tree"], &["other::it_works"]);
+        let detector = Detector::unit_tests("p", &["tree"]);
         let expected = [
-            vec!["--exact", "other::it_works"],
             vec!["tree::tests::"],
             vec!["tree::", "--skip", "tree::tests::"],
             vec!["--skip", "tree::tests::", "--skip", "tree::"],

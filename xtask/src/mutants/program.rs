@@ -43,32 +43,56 @@ pub(crate) fn build(
     } else {
         cargo.arg("build");
     }
-    cargo
-        .args(["--quiet", "--message-format", "json"])
-        .args(arguments.iter().map(AsRef::as_ref))
-        .stdin(Stdio::null());
-    let output = cargo
-        .output()
-        .map_err(|error| format!("cannot run `{}`: {error}", process::shown(&cargo)))?;
-    let messages = String::from_utf8_lossy(&output.stdout);
-    let messages = messages
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    if output.status.success() {
+    cargo.args(arguments.iter().map(AsRef::as_ref));
+    let compiled = Compiled::by(&mut cargo)?;
+    if compiled.is_success {
+        let messages = compiled.messages.iter();
         return Ok(Ok(messages
-            .filter_map(|message| Program::of(&message, is_test))
+            .filter_map(|message| Program::of(message, is_test))
             .collect()));
     }
-    let errors: String = messages
-        .filter(|message| message["message"]["level"] == "error")
-        .filter_map(|message| Some(message["message"]["rendered"].as_str()?.to_owned()))
+    let errors: String = compiled
+        .errors()
+        .filter_map(|error| error["rendered"].as_str())
         .collect();
     if errors.is_empty() {
         // Cargo itself failed: this says nothing about the mutant.
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("`{}` failed: {}", process::shown(&cargo), said.trim_end()).into());
+        let said = compiled.stderr.trim_end();
+        return Err(format!("`{}` failed: {said}", process::shown(&cargo)).into());
     }
     Ok(Err(errors))
+}
+
+/// The result of a cargo command that compiles.
+pub(crate) struct Compiled {
+    pub(crate) is_success: bool,
+    messages: Vec<Value>,
+    pub(crate) stderr: String,
+}
+
+impl Compiled {
+    /// Runs cargo and reads its messages.
+    pub(crate) fn by(cargo: &mut Command) -> Outcome<Compiled> {
+        cargo
+            .args(["--quiet", "--message-format", "json"])
+            .stdin(Stdio::null());
+        let output = cargo
+            .output()
+            .map_err(|error| format!("cannot run `{}`: {error}", process::shown(cargo)))?;
+        let lines = String::from_utf8_lossy(&output.stdout);
+        let messages = lines.lines().filter_map(|line| serde_json::from_str(line).ok());
+        Ok(Compiled {
+            is_success: output.status.success(),
+            messages: messages.collect(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
+
+    /// The errors of the compiler.
+    pub(crate) fn errors(&self) -> impl Iterator<Item = &Value> {
+        let messages = self.messages.iter().map(|message| &message["message"]);
+        messages.filter(|message| message["level"] == "error")
+    }
 }
 
 impl Program {

@@ -64,7 +64,7 @@ pub(crate) fn test_alone(tree: &Tree, mutant: &Mutant, until: usize) -> Outcome<
 fn detect(tree: &Tree, mutant: &Mutant, until: usize) -> Outcome<Status> {
     let module: Vec<&str> = mutant.module().collect();
     let detectors = [
-        Detector::unit_tests(&mutant.package, &module, &[]),
+        Detector::unit_tests(&mutant.package, &module),
         Detector::simulator(SEEDS_ALONE, &[]),
         Detector::tests(INTEGRATION_TESTS, &[]),
     ];

@@ -5,13 +5,11 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::RangeInclusive;
-use std::process::Stdio;
-
-use serde_json::Value;
 
 use super::generated::Mutant;
+use super::program::Compiled;
 use super::tree::Tree;
-use crate::{Outcome, process};
+use crate::Outcome;
 
 /// How often the mutants of one round are checked again without those that failed: some errors hide others.
 const CHECKS: usize = 3;
@@ -121,29 +119,10 @@ fn plant_all(source: &str, mutants: &[&Mutant], chosen: &[usize]) -> Outcome<(St
 /// Files and lines of compile errors.
 fn errors(tree: &Tree, package: &str) -> Outcome<Vec<(String, usize)>> {
     let mut cargo = tree.cargo();
-    cargo
-        .args([
-            "check",
-            "--quiet",
-            "--message-format",
-            "json",
-            "--lib",
-            "--package",
-            package,
-        ])
-        .stdin(Stdio::null());
-    let output = cargo
-        .output()
-        .map_err(|error| format!("cannot run `{}`: {error}", process::shown(&cargo)))?;
+    cargo.args(["check", "--lib", "--package", package]);
     let mut errors = Vec::new();
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
-        let Ok(message) = serde_json::from_str::<Value>(line) else {
-            continue;
-        };
-        if message["message"]["level"] != "error" {
-            continue;
-        }
-        for span in message["message"]["spans"].as_array().into_iter().flatten() {
+    for error in Compiled::by(&mut cargo)?.errors() {
+        for span in error["spans"].as_array().into_iter().flatten() {
             if let (Some(file), Some(line), Some(true)) = (
                 span["file_name"].as_str(),
                 span["line_start"].as_u64(),
