@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{Outcome, process};
 
-pub(crate) const PATH: &str = "crates/kube-informer/src/factory/groups/table.rs";
+pub(crate) const PATH: &str = "crates/kube-informer/src/object/built_in/table.rs";
 
 /// A minor version of Kubernetes 1.
 type Minor = u32;
@@ -121,9 +121,9 @@ fn table(kinds: &Kinds, minors: &BTreeSet<Minor>) -> Outcome<String> {
          //!\n\
          //! A kind, version or group that not every version of Kubernetes has is followed by the macros of k8s-openapi that\n\
          //! say which ones have it.\n\n\
-         use super::{BuiltIn, groups, kind_type, only_if};\n\
-         use crate::factory::SharedInformerFactory;\n\n\
-         groups! {\n",
+         macro_rules! built_in_kinds {\n\
+         \x20   ($callback:ident) => {\n\
+         \x20       $callback! {\n",
     );
     for (method, versions) in &groups {
         let all = || versions.values().flatten();
@@ -136,7 +136,7 @@ fn table(kinds: &Kinds, minors: &BTreeSet<Minor>) -> Outcome<String> {
         } else {
             &kind.group
         };
-        writeln!(out, "    {method} {type_name} {group:?} {guard}{{")?;
+        writeln!(out, "            {method} {type_name} {group:?} {guard}{{")?;
         for (version, kinds) in versions {
             let (kind, _) = kinds.first().ok_or("a version without kinds")?;
             let in_version = together(kinds.iter().map(|(_, present)| *present));
@@ -144,7 +144,7 @@ fn table(kinds: &Kinds, minors: &BTreeSet<Minor>) -> Outcome<String> {
             let version_type = format!("{type_name}{}", capitalized(version));
             writeln!(
                 out,
-                "        {version} {version_type} ({}) {guard}{{",
+                "                {version} {version_type} ({}) {guard}{{",
                 kind.module
             )?;
             for (kind, present) in kinds {
@@ -152,15 +152,15 @@ fn table(kinds: &Kinds, minors: &BTreeSet<Minor>) -> Outcome<String> {
                 let method = kind_method(kind)?;
                 writeln!(
                     out,
-                    "            {method} {} {:?} {guard};",
+                    "                    {method} {} {:?} {guard};",
                     kind.name, kind.plural
                 )?;
             }
-            out.push_str("        }\n");
+            out.push_str("                }\n");
         }
-        out.push_str("    }\n");
+        out.push_str("            }\n");
     }
-    out.push_str("}\n");
+    out.push_str("        }\n    };\n}\n\npub(crate) use built_in_kinds;\n");
     Ok(out.replace(" ;\n", ";\n"))
 }
 

@@ -74,62 +74,50 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+// What users see.
 mod client;
-mod controller;
 #[cfg(feature = "dashboard")]
 pub mod dashboard;
-mod delta_fifo;
-mod enqueue;
+mod discovery;
 mod error;
 mod factory;
 #[cfg(feature = "dashboard")]
 pub mod fields;
-mod form;
+mod handler;
 mod informer;
-mod key;
-mod kind;
-mod measure;
+mod lister;
 #[cfg(feature = "metrics")]
 pub mod metrics;
 mod object;
-mod panics;
-mod processor;
-mod reflector;
-mod selector;
-mod store;
-mod sync;
-mod transform;
-mod uid;
-mod version;
-mod wire;
+mod status;
+
+// How it works.
+mod pipeline;
+mod util;
 
 pub use client::{default_client, kubeconfig_error, watching_client};
-pub use enqueue::{Enqueue, enqueue_controllers, enqueue_keys, enqueue_mapped, enqueue_owners};
+pub use discovery::{DiscoveredResource, Discovery};
 pub use error::{Doing, Error, StatusError};
-pub use factory::{
-    DiscoveredResource, Discovery, DynamicKind, FactoryBuilder, Readiness, SharedInformerFactory, groups,
+pub use factory::{DynamicKind, FactoryBuilder, Readiness, SharedInformerFactory, groups};
+pub use handler::enqueue::{Enqueue, enqueue_controllers, enqueue_keys, enqueue_mapped, enqueue_owners};
+pub use handler::{
+    Callbacks, Deleted, Event, EventHandler, Filtered, HandlerOptions, Registration, callbacks, filtered,
 };
-pub use form::Form;
 pub use informer::{Consistency, Differing, InformerBuilder, Relists, SharedInformer, State, Status};
-pub use key::Key;
-pub use kind::{Kind, ResourceName};
 pub use kube_wire::selector::{ParseSelectorError, Selector};
 pub use kube_wire::{BadPath, Skip};
-pub use measure::Durations;
-pub use object::Object;
-pub use processor::{
-    Callbacks, Deleted, Event, EventHandler, Events, Filtered, HandlerOptions, Registration, callbacks,
-    filtered,
-};
-pub use reflector::Backoff;
-pub use selector::selector_of;
-pub use store::{Index, IndexValue, Lister, NamespaceLister, Objects, Snapshot, Together, together};
-pub use tokio_util::sync::CancellationToken;
-pub use version::Version;
-pub use wire::{
+pub use lister::{Lister, NamespaceLister, Together, together};
+pub use object::format::Form;
+pub use object::{Key, Kind, Object, ResourceName, Version, selector_of};
+pub use pipeline::processor::Events;
+pub use pipeline::reflector::Backoff;
+pub use pipeline::store::{Index, IndexValue, Objects, Snapshot};
+pub use pipeline::wire::{
     ApiListWatch, ExactListRequest, Item, ListPart, ListRequest, ListWatch, Listing, WatchEvent,
     WatchRequest, Watching, WireFormat,
 };
+pub use status::Durations;
+pub use tokio_util::sync::CancellationToken;
 
 /// What a first program needs, the work queue included: `use kube_informer::prelude::*;`
 pub mod prelude {

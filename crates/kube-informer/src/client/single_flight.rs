@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::sync::{CancellationToken, Mutex};
+use crate::util::sync::{CancellationToken, Mutex};
 
 /// State that many requests share, with at most one attempt to extend it. An attempt ends with an `R`.
 pub(super) struct SingleFlight<S, R> {

@@ -4,7 +4,7 @@ use kube_wire::selector::Selector;
 use serde_json::Value;
 
 use crate::fields::{FieldPath, printed};
-use crate::key::Key;
+use crate::object::Key;
 
 /// How many objects a page may have.
 const MOST: usize = 500;

@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 use parking_lot::Mutex;
 
+use crate::handler::{Event, EventHandler};
 use crate::object::Object;
-use crate::processor::{Event, EventHandler};
 
 /// The last changes, never more than so many. They hold the cache's own objects, so that a change costs two counters; what
 /// is different is worked out when someone asks.

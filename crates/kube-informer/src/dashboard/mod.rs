@@ -34,7 +34,7 @@ use self::queue::QueueView;
 pub(crate) use self::view::{View, metadata_of};
 use crate::factory::SharedInformerFactory;
 use crate::informer::SharedInformer;
-use crate::kind::Kind;
+use crate::object::Kind;
 
 /// How many changes of each informer are remembered, unless told otherwise.
 const REMEMBERED: usize = 256;

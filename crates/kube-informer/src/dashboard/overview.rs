@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use super::house::Named;
 use super::queue::QueueView;
 use super::view::millis;
+use crate::handler::Registration;
 use crate::informer::{State, Status};
-use crate::processor::Registration;
 
 /// How an informer is, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use super::guard::{Hosts, guard};
 use super::house::House;
 use super::overview::overview;
 use super::view::{Told, View, millis};
-use crate::key::Key;
+use crate::object::Key;
 
 const PAGE: &str = include_str!("page/index.html");
 const SCRIPT: &str = include_str!("page/dashboard.js");

@@ -16,12 +16,10 @@ use super::filter::Filter;
 use super::history::{History, Scribe};
 use crate::error::Chain;
 use crate::fields::{Difference, differences_in_shown, is_secret, redact};
+use crate::handler::{HandlerOptions, Registration};
 use crate::informer::{SharedInformer, Status};
-use crate::key::Key;
-use crate::kind::{Kind, ResourceName};
-use crate::object::Object;
-use crate::processor::{HandlerOptions, Registration};
-use crate::store::Snapshot;
+use crate::object::{Key, Kind, Object, ResourceName};
+use crate::pipeline::store::Snapshot;
 
 /// The name of the handler that writes the history.
 pub(super) const HANDLER: &str = "dashboard";

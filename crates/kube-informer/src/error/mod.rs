@@ -8,9 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::informer::Consistency;
-use crate::key::Key;
-use crate::kind::ResourceName;
-use crate::version::Version;
+use crate::object::{Key, ResourceName, Version};
 
 pub(crate) use self::discovery::DiscoveryProblem;
 pub(crate) use self::words::Chain;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::{Absent, Doing, Error, NotChecked, NotReached, NotSynced, Problem, StatusError};
-use crate::kind::ResourceName;
+use crate::object::ResourceName;
 
 /// `{}` prints this error without its causes, which [`source`](StdError::source) returns; `{:#}` prints them all on one line.
 impl fmt::Display for Error {

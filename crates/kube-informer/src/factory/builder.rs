@@ -13,12 +13,12 @@ use kube_wire::Skip;
 use super::SharedInformerFactory;
 use super::registry::KindId;
 use crate::error::Error;
-use crate::form::Form;
 use crate::informer::{Checking, InformerBuilder};
-use crate::kind::Kind;
-use crate::reflector::Backoff;
-use crate::reflector::machine::Settings;
-use crate::wire::{Limits, WireFormat, check_parameter};
+use crate::object::Kind;
+use crate::object::format::Form;
+use crate::pipeline::reflector::Backoff;
+use crate::pipeline::reflector::machine::Settings;
+use crate::pipeline::wire::{Limits, WireFormat, check_parameter};
 
 /// Everything that can be chosen about a factory. Made by [`SharedInformerFactory::builder`].
 ///

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kube::core::{ApiResource, DynamicObject, GroupVersionResource, PartialObjectMeta};
 
 use super::SharedInformerFactory;
-use super::discovery::{DiscoveredResource, Discovery};
+use crate::discovery::{DiscoveredResource, Discovery};
 use crate::error::Error;
 use crate::informer::SharedInformer;
 

@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 
 use crate::error::Error;
 use crate::informer::{SharedInformer, State, Status};
-use crate::kind::{Kind, ResourceName};
+use crate::object::{Kind, ResourceName};
 
 pub(super) trait Member: Send + Sync {
     fn as_any(&self) -> &dyn Any;

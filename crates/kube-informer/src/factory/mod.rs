@@ -1,7 +1,6 @@
 //! The factory: informers of many kinds, on one client.
 
 mod builder;
-mod discovery;
 mod dynamic;
 pub mod groups;
 mod member;
@@ -20,14 +19,14 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::builder::FactoryBuilder;
 use self::builder::Plan;
-pub use self::discovery::{DiscoveredResource, Discovery};
 pub use self::dynamic::DynamicKind;
 use self::member::Member;
 pub use self::readiness::Readiness;
 use self::registry::{KindId, Registry};
+use crate::discovery::Discovery;
 use crate::error::{Error, Problem};
 use crate::informer::{SharedInformer, State, Status};
-use crate::kind::Kind;
+use crate::object::Kind;
 
 /// Informers of any number of kinds, made from one client and with one set of options: one informer for each kind,
 /// however often and by whomever it is asked for.

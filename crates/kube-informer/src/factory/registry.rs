@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::member::Member;
 use crate::informer::SharedInformer;
-use crate::kind::Kind;
+use crate::object::Kind;
 
 /// What makes an informer another one: the type of its objects and what the server calls them. One resource may be held
 /// as typed objects, as dynamic ones and as metadata.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::hidden::Place;
 use super::path::write_field;
 use super::printed;
-use crate::kind::ResourceName;
+use crate::object::ResourceName;
 
 /// Fields that change with every change, or tell what others tell.
 const LEFT_OUT: [&str; 3] = [
@@ -230,7 +230,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Difference, differences, differences_in_shown};
-    use crate::kind::ResourceName;
+    use crate::object::ResourceName;
 
     fn lines(found: &[Difference]) -> Vec<String> {
         let side = |value: &Option<Value>| value.as_ref().map_or("-".to_owned(), ToString::to_string);

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::kind::ResourceName;
+use crate::object::ResourceName;
 
 /// `kubectl apply` keeps the whole object in it, values included.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";

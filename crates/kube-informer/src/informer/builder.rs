@@ -15,16 +15,16 @@ use tokio_util::sync::CancellationToken;
 use super::intake::{Hooks, Intake};
 use super::lifecycle::Lifecycle;
 use super::{Checking, Shared, SharedInformer, Source};
-use crate::delta_fifo::DeltaFifo;
 use crate::error::Error;
-use crate::form::{Form, Packing};
-use crate::kind::{Kind, ResourceName, is_cluster_scoped};
-use crate::measure::Measures;
-use crate::processor::Processor;
-use crate::reflector::Backoff;
-use crate::reflector::machine::Settings;
-use crate::store::{IndexValue, Scopes, Seed, Store, Writer};
-use crate::wire::{ApiListWatch, Limits, ListWatch, WireFormat, check_parameter};
+use crate::object::format::{Form, Packing};
+use crate::object::{Kind, ResourceName, is_cluster_scoped};
+use crate::pipeline::processor::Processor;
+use crate::pipeline::queue::DeltaFifo;
+use crate::pipeline::reflector::Backoff;
+use crate::pipeline::reflector::machine::Settings;
+use crate::pipeline::store::{IndexValue, Scopes, Seed, Store, Writer};
+use crate::pipeline::wire::{ApiListWatch, Limits, ListWatch, WireFormat, check_parameter};
+use crate::status::Measures;
 
 /// Everything that can be chosen about an informer. Made by [`SharedInformer::builder`].
 ///

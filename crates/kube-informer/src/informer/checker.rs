@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Consistency, Shared};
 use crate::error::{Chain, Doing, Error, Problem, StatusError};
-use crate::kind::Kind;
-use crate::panics;
+use crate::object::Kind;
+use crate::util::panics;
 
 /// The shortest time between two checks: each costs the server a list.
 const SHORTEST: Duration = Duration::from_mins(1);

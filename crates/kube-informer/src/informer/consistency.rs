@@ -10,13 +10,11 @@ use tokio::time::{sleep, timeout};
 
 use super::{Shared, SharedInformer, Source};
 use crate::error::{Doing, Error, NotChecked, Problem};
-use crate::key::Key;
-use crate::kind::Kind;
-use crate::reflector::driver::check_namespace;
-use crate::reflector::machine::{EMPTY_PAGE_PAUSE, LIST_SILENCE, PAGE_SIZE};
-use crate::store::Snapshot;
-use crate::version::Version;
-use crate::wire::{ExactListRequest, Item, ListPart};
+use crate::object::{Key, Kind, Version};
+use crate::pipeline::reflector::driver::check_namespace;
+use crate::pipeline::reflector::machine::{EMPTY_PAGE_PAUSE, LIST_SILENCE, PAGE_SIZE};
+use crate::pipeline::store::Snapshot;
+use crate::pipeline::wire::{ExactListRequest, Item, ListPart};
 
 /// How many keys of each difference are kept.
 const KEPT: usize = 100;

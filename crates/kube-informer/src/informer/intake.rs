@@ -7,19 +7,15 @@ use kube_wire::Skip;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::delta_fifo::{Listed, Scope};
 use crate::error::{Chain, Doing, Error};
-use crate::form::{Packing, Place, Value};
-use crate::key::Key;
-use crate::kind::{Kind, ResourceName, complete};
-use crate::measure::Measures;
-use crate::object::Unplaced;
-use crate::panics::caught;
-use crate::reflector::driver::{self, Note, Requested};
-use crate::store::{Seed, Store};
-use crate::transform::Transform;
-use crate::version::Version;
-use crate::wire::{Body, Item};
+use crate::object::format::{Packing, Place, Value};
+use crate::object::{Key, Kind, ResourceName, Transform, Unplaced, Version, complete};
+use crate::pipeline::queue::{Listed, Scope};
+use crate::pipeline::reflector::driver::{self, Note, Requested};
+use crate::pipeline::store::{Seed, Store};
+use crate::pipeline::wire::{Body, Item};
+use crate::status::Measures;
+use crate::util::panics::caught;
 
 /// What users hook in before the start.
 pub(super) struct Hooks<K> {

@@ -10,13 +10,13 @@ use tracing::Instrument;
 
 use super::checker::Checker;
 use super::{Shared, SharedInformer};
-use crate::controller::Controller;
-use crate::delta_fifo::Scope;
 use crate::error::{Error, Problem};
-use crate::form::Packer;
-use crate::kind::Kind;
-use crate::panics::drop_logged;
-use crate::reflector::driver::Driver;
+use crate::object::Kind;
+use crate::object::format::Packer;
+use crate::pipeline::controller::Controller;
+use crate::pipeline::queue::Scope;
+use crate::pipeline::reflector::driver::Driver;
+use crate::util::panics::drop_logged;
 
 /// Where an informer is in its life.
 ///
@@ -161,9 +161,11 @@ impl<K: Kind> Running<K> {
         };
         let stop_reflector = self.abandon.child_token();
         let packer = shared.intake.packing().map(|packing| {
+            let store = Arc::clone(&shared.store);
             let packer = Packer {
-                store: Arc::clone(&shared.store),
                 packing: Arc::clone(packing),
+                resource: shared.resource.clone(),
+                objects: Box::new(move || store.snapshot().packed_objects()),
             };
             tokio::spawn(packer.run(self.abandon.child_token()))
         });

@@ -17,14 +17,15 @@ use tokio_util::sync::CancellationToken;
 
 use self::intake::{Hooks, Intake};
 use self::lifecycle::Lifecycle;
-use crate::delta_fifo::DeltaFifo;
 use crate::error::{Doing, Error, Problem};
-use crate::kind::{Kind, ResourceName};
-use crate::processor::{Event, EventHandler, Events, HandlerOptions, Processor, Registration};
-use crate::reflector::machine::Settings;
-use crate::store::{self, Index, IndexValue, Lister, Snapshot, Store, Writer};
-use crate::version::Version;
-use crate::wire::{Limits, ListWatch};
+use crate::handler::{Event, EventHandler, HandlerOptions, Registration};
+use crate::lister::Lister;
+use crate::object::{Kind, ResourceName, Version};
+use crate::pipeline::processor::{Events, Processor};
+use crate::pipeline::queue::DeltaFifo;
+use crate::pipeline::reflector::machine::Settings;
+use crate::pipeline::store::{self, Index, IndexValue, Snapshot, Store, Writer};
+use crate::pipeline::wire::{Limits, ListWatch};
 
 pub use self::builder::InformerBuilder;
 pub(crate) use self::checker::Checking;

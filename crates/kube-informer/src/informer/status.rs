@@ -8,11 +8,10 @@ use tokio::time::Instant;
 use super::SharedInformer;
 use super::lifecycle::State;
 use crate::error::Error;
-use crate::kind::{Kind, ResourceName};
-use crate::measure::{Durations, Measures};
-use crate::processor::Registration;
-use crate::reflector::Cause;
-use crate::version::Version;
+use crate::handler::Registration;
+use crate::object::{Kind, ResourceName, Version};
+use crate::pipeline::reflector::Cause;
+use crate::status::{Durations, Measures};
 
 /// How an informer is at one moment, for logs, tests and dashboards.
 ///

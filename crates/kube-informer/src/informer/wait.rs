@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use super::SharedInformer;
 use crate::error::{Error, NotReached, NotSynced, Problem};
-use crate::kind::Kind;
-use crate::store::Versions;
-use crate::version::Version;
+use crate::object::{Kind, Version};
+use crate::pipeline::store::Versions;
 
 impl<K: Kind> SharedInformer<K> {
     /// Whether a full list is in the cache. It says nothing about handlers; each [`Registration`] has its own answer.

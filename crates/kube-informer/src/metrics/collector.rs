@@ -11,10 +11,10 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Unit;
 
 use super::{Sources, prometheus_client};
+use crate::handler::Registration;
 use crate::informer::Status;
-use crate::measure::Durations;
-use crate::processor::Registration;
-use crate::version::Version;
+use crate::object::Version;
+use crate::status::Durations;
 
 pub(super) struct Collector {
     sources: Arc<Sources>,

@@ -78,7 +78,7 @@ pub use kube_workqueue::metrics::{Metrics, prometheus_client};
 use self::collector::Collector;
 use crate::factory::{SharedInformerFactory, WeakFactory};
 use crate::informer::{SharedInformer, State, Status, WeakInformer};
-use crate::kind::Kind;
+use crate::object::Kind;
 
 /// Metrics on a registry, for informers to be shown on. Clones are the same.
 ///

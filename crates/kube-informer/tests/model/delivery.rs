@@ -9,7 +9,7 @@ use loom::thread::{JoinHandle, ThreadId, current, spawn};
 
 use crate::in_all_orders;
 use crate::mailbox::{Backlog, BlockingReceiver, Mailbox, deliver_on_blocking_threads};
-use crate::sync::Mutex;
+use crate::util::sync::Mutex;
 
 /// Numbers in place of events.
 struct Numbers {

@@ -1,6 +1,6 @@
 //! The synchronisation of the pipeline and of the client, in every order that threads can be in.
 //!
-//! The sources are compiled here once more, with loom's primitives and with models of tokio's in place of `src/sync.rs`.
+//! The sources are compiled here once more, with loom's primitives and with models of tokio's in place of `src/util/sync.rs`.
 //! Loom runs each scenario in all orders of its steps, up to a number of preemptions. A lost wake-up is reported as a
 //! deadlock.
 
@@ -10,13 +10,17 @@
     reason = "the sources belong to a library, and the models use a part of them"
 )]
 
-#[path = "../../src/delta_fifo/bounded.rs"]
+#[path = "../../src/pipeline/queue/bounded.rs"]
 mod bounded;
-#[path = "../../src/processor/mailbox.rs"]
+#[path = "../../src/pipeline/processor/mailbox.rs"]
 mod mailbox;
 #[path = "../../src/client/single_flight.rs"]
 mod single_flight;
 mod sync;
+/// The sources import their primitives from here.
+mod util {
+    pub(crate) use crate::sync;
+}
 
 mod connecting;
 mod delivery;

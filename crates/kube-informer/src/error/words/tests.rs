@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::Pod;
 
 use super::{Chain, Error, NotChecked, NotSynced, Problem, StatusError};
 use crate::error::{DiscoveryProblem, Doing};
-use crate::kind::ResourceName;
+use crate::object::ResourceName;
 
 fn pods() -> ResourceName {
     ResourceName::of::<Pod>(&(), ["shop"])

@@ -17,7 +17,6 @@
 //! One kind is here only because client-go has it: `component_statuses` can be listed but not watched, so that its
 //! informer syncs and then complains of each watch that is refused.
 
-mod table;
 #[cfg(test)]
 mod tests;
 
@@ -26,10 +25,9 @@ use std::marker::PhantomData;
 
 use crate::factory::SharedInformerFactory;
 use crate::informer::SharedInformer;
-use crate::kind::Kind;
-use crate::store::Lister;
-
-pub use self::table::*;
+use crate::lister::Lister;
+use crate::object::Kind;
+use crate::object::built_in::{built_in_kinds, kind_type, only_if};
 
 /// A built-in kind in a factory: its informer and its lister.
 ///
@@ -161,26 +159,9 @@ macro_rules! groups {
             }
         )*
 
-        /// Whether a type is k8s-openapi's own for a built-in kind in a version that is neither alpha nor beta.
-        pub(crate) fn is_kubernetes_own<K: 'static>() -> bool {
-            let this = std::any::TypeId::of::<K>();
-            let mut found = false;
-            $(only_if! { [$($($group_if)*)?]
-                $(only_if! { [$($($version_if)*)?]
-                    let version = stringify!($version);
-                    if !version.contains("alpha") && !version.contains("beta") {
-                        $(only_if! { [$($($kind_if)*)?]
-                            found |= this == std::any::TypeId::of::<kind_type!($module $Kind)>();
-                        })*
-                    }
-                })*
-            })*
-            found
-        }
-
         /// Visits every built-in kind by its accessor.
         #[cfg(test)]
-        pub(crate) fn each_kind(factory: &SharedInformerFactory, visitor: &mut impl super::EachKind) {
+        pub(crate) fn each_kind(factory: &SharedInformerFactory, visitor: &mut impl EachKind) {
             $(only_if! { [$($($group_if)*)?]
                 $(only_if! { [$($($version_if)*)?]
                     $(only_if! { [$($($kind_if)*)?]
@@ -197,17 +178,4 @@ macro_rules! groups {
     };
 }
 
-/// A type of k8s-openapi, by its module and name.
-macro_rules! kind_type {
-    (($($module:ident)::*) $Kind:ident) => { k8s_openapi::$($module)::*::$Kind };
-}
-
-/// Code that is there only if each of these macros of k8s-openapi lets it through.
-macro_rules! only_if {
-    ([] $($code:tt)*) => { $($code)* };
-    ([$first:ident $($more:ident)*] $($code:tt)*) => {
-        k8s_openapi::$first! { only_if! { [$($more)*] $($code)* } }
-    };
-}
-
-use {groups, kind_type, only_if};
+built_in_kinds!(groups);

@@ -1,0 +1,88 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use k8s_openapi::api::apps::v1::ReplicaSet;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube_wire::Skip;
+use kube_workqueue::WorkQueue;
+use serde_json::json;
+
+use super::{enqueue_controllers, enqueue_keys, enqueue_mapped, enqueue_owners};
+use crate::handler::EventHandler;
+use crate::object::format::{Packing, Place, Value};
+use crate::object::{Encoded, Format, Key, Object, ResourceName, Transform, Unplaced, Version};
+use crate::pipeline::store::Seed;
+
+/// A packed pod with three owners, and the number of times that it was decoded.
+fn packed_pod() -> (Object<Pod>, Arc<AtomicUsize>) {
+    let packing = Packing::new(ResourceName::of::<Pod>(&(), None));
+    let decoded = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&decoded);
+    packing.set_transform(Some(Transform::new(move |_: &mut Pod| {
+        count.fetch_add(1, Ordering::Relaxed);
+        Ok::<_, String>(())
+    })));
+    let pod = json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "web-1",
+            "namespace": "shop",
+            "uid": "1",
+            "resourceVersion": "5",
+            "ownerReferences": [
+                {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "2", "controller": true},
+                {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "other", "uid": "3"},
+                {"apiVersion": "v1", "kind": "Node", "name": "node-1", "uid": "4"},
+            ],
+        },
+    });
+    let encoded = Encoded {
+        format: Format::Json,
+        bytes: serde_json::to_vec(&pod).unwrap().into(),
+    };
+    let key: Key = "shop/web-1".parse().unwrap();
+    let packed = packing.pack(&key, &encoded, &Skip::nothing(), Place::Block);
+    let entry = Unplaced {
+        hash: Seed::new(1).key(&key),
+        key,
+        version: Version::from(5),
+        uid: None,
+        value: Value::Packed(packed.unwrap()),
+    };
+    decoded.store(0, Ordering::Relaxed);
+    (Object::new(entry.outside()), decoded)
+}
+
+fn queued(queue: &WorkQueue<Key>) -> Vec<String> {
+    let mut keys: Vec<String> = std::iter::from_fn(|| queue.try_get())
+        .map(|item| item.to_string())
+        .collect();
+    keys.sort();
+    keys
+}
+
+#[test]
+fn owners_of_packed_objects_are_enqueued_without_decoding() {
+    let (pod, decoded) = packed_pod();
+    let queue = WorkQueue::new("test");
+    enqueue_owners::<Pod, ReplicaSet>(&queue).on_add(&pod, false);
+    assert_eq!(queued(&queue), ["shop/other", "shop/web"]);
+    enqueue_controllers::<Pod, ReplicaSet>(&queue).on_update(&pod, &pod);
+    assert_eq!(queued(&queue), ["shop/web"]);
+    enqueue_owners::<Pod, Node>(&queue).on_add(&pod, true);
+    assert_eq!(queued(&queue), ["node-1"], "an owner without a namespace");
+    enqueue_keys::<Pod>(&queue).on_add(&pod, true);
+    assert_eq!(queued(&queue), ["shop/web-1"]);
+    assert_eq!(decoded.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn only_handlers_without_user_code_never_block() {
+    let queue = WorkQueue::new("test");
+    assert!(enqueue_keys::<Pod>(&queue).never_blocks());
+    assert!(enqueue_owners::<Pod, ReplicaSet>(&queue).never_blocks());
+    assert!(enqueue_controllers::<Pod, ReplicaSet>(&queue).never_blocks());
+    let mapped = enqueue_mapped(&queue, |pod: &Object<Pod>| [pod.key().clone()]);
+    assert!(!mapped.never_blocks());
+}

@@ -1,0 +1,161 @@
+//! Reading the cache the way client-go's listers do.
+
+mod snapshot_all;
+
+use std::fmt;
+use std::sync::Arc;
+
+use kube_wire::selector::Selector;
+
+use crate::error::{Doing, Error, Problem};
+use crate::object::{Key, Kind, Object};
+use crate::pipeline::store::{Contents, Objects, Snapshot, Store};
+
+pub use self::snapshot_all::{Together, together};
+
+/// Reads an informer's cache: lists by labels and namespace, and gets single objects.
+///
+/// Everything it gives is shared with the cache, never copied. Each call looks at the cache as it is then; take a
+/// [`Lister::snapshot`] for several looks at one moment, or to go through objects without collecting them.
+///
+/// ```no_run
+/// # use k8s_openapi::api::core::v1::Pod;
+/// # fn example(pods: kube_informer::SharedInformer<Pod>) -> Result<(), Box<dyn std::error::Error>> {
+/// let lister = pods.lister();
+/// let web = lister.list(&"app=web, tier notin (test)".parse()?);
+/// match lister.namespace("shop").get("cart") {
+///     Ok(pod) => println!("{} at {}", pod.key(), pod.version()),
+///     Err(error) => println!("{error}"),
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias("GenericLister", "PodLister", "reflector::Store"))]
+pub struct Lister<K> {
+    store: Arc<Store<K>>,
+}
+
+impl<K: Kind> Lister<K> {
+    pub(crate) fn new(store: Arc<Store<K>>) -> Lister<K> {
+        Lister { store }
+    }
+
+    /// The objects whose labels fit, of all namespaces.
+    #[must_use]
+    pub fn list(&self, selector: &Selector) -> Vec<Object<K>> {
+        self.store
+            .read(|contents| Objects::all(contents).gather(|entry| entry.matches(selector)))
+    }
+
+    /// The same within one namespace; the empty one means all, as everywhere in Kubernetes.
+    #[doc(alias("NamespaceIndex", "MetaNamespaceIndexFunc"))]
+    #[must_use]
+    pub fn namespace<'a>(&'a self, namespace: &'a str) -> NamespaceLister<'a, K> {
+        NamespaceLister {
+            store: &self.store,
+            namespace,
+        }
+    }
+
+    /// An object by its name: of a cluster-scoped kind, or in the namespace that the informer looks at. Where it looks
+    /// at all of them, ask [`Lister::namespace`].
+    ///
+    /// # Errors
+    /// If it is not in the cache; the error names the resource.
+    pub fn get(&self, name: &str) -> Result<Object<K>, Error> {
+        get(&self.store, self.store.resource().namespace(), name)
+    }
+
+    /// An object by its key.
+    ///
+    /// # Errors
+    /// If it is not in the cache; the error names the resource.
+    #[doc(alias = "GetByKey")]
+    pub fn get_key(&self, key: &Key) -> Result<Object<K>, Error> {
+        let (namespace, name) = key.parts();
+        get(&self.store, namespace, name)
+    }
+
+    /// How many objects there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.store.read(Contents::len)
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Everything as it is now.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot<K> {
+        self.store.snapshot()
+    }
+}
+
+impl<K> Lister<K> {
+    fn store(&self) -> &Arc<Store<K>> {
+        &self.store
+    }
+}
+
+impl<K> Clone for Lister<K> {
+    fn clone(&self) -> Self {
+        Lister {
+            store: Arc::clone(&self.store),
+        }
+    }
+}
+
+impl<K> fmt::Debug for Lister<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Lister({})", self.store.resource())
+    }
+}
+
+/// A [`Lister`] of one namespace.
+///
+/// Made by [`Lister::namespace`].
+#[doc(alias("GenericNamespaceLister", "PodNamespaceLister"))]
+pub struct NamespaceLister<'a, K> {
+    store: &'a Store<K>,
+    namespace: &'a str,
+}
+
+impl<K: Kind> NamespaceLister<'_, K> {
+    /// The objects of the namespace whose labels fit.
+    #[must_use]
+    pub fn list(&self, selector: &Selector) -> Vec<Object<K>> {
+        self.store.read(|contents| {
+            Objects::namespace(contents, self.namespace).gather(|entry| entry.matches(selector))
+        })
+    }
+
+    /// An object by its name.
+    ///
+    /// # Errors
+    /// If it is not in the cache; the error names the resource.
+    pub fn get(&self, name: &str) -> Result<Object<K>, Error> {
+        get(self.store, Some(self.namespace), name)
+    }
+}
+
+impl<K> fmt::Debug for NamespaceLister<'_, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "NamespaceLister({}, {})",
+            self.store.resource(),
+            self.namespace
+        )
+    }
+}
+
+fn get<K: Kind>(store: &Store<K>, namespace: Option<&str>, name: &str) -> Result<Object<K>, Error> {
+    let found = store.read(|contents| contents.get(namespace, name).cloned());
+    found.map(Object::new).ok_or_else(|| {
+        Error::new(Problem::NotFound(Key::new(namespace, name))).during(Doing::Caching, store.resource())
+    })
+}

@@ -1,0 +1,79 @@
+//! Snapshots of several informers at one moment.
+
+use super::Lister;
+use crate::pipeline::store::Snapshot;
+
+/// Snapshots of several informers, all of one moment: between the first and the last of them nothing was published in
+/// any. Give a tuple of two to six [`Lister`]s.
+///
+/// The moment is one of this process. Each cache follows the server at its own pace, so their versions may differ; each
+/// snapshot says its own.
+///
+/// ```no_run
+/// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
+/// # fn example(deployments: kube_informer::Lister<Deployment>, pods: kube_informer::Lister<Pod>) {
+/// use kube_informer::together;
+///
+/// let (deployments, pods) = together((&deployments, &pods));
+/// println!("{} deployments, {} pods", deployments.len(), pods.len());
+/// # }
+/// ```
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "a tuple of references reads best as it is"
+)]
+pub fn together<T: Together>(listers: T) -> T::Snapshots {
+    loop {
+        let snapshots = listers.take();
+        // Taking them all costs some nanoseconds, and publishing takes longer: this hardly ever happens twice.
+        if listers.are_current(&snapshots) {
+            return snapshots;
+        }
+    }
+}
+
+/// Listers whose snapshots can be taken together: tuples of two to six.
+pub trait Together: sealed::Sealed {
+    /// Their snapshots, in the same order.
+    type Snapshots;
+
+    #[doc(hidden)]
+    fn take(&self) -> Self::Snapshots;
+
+    #[doc(hidden)]
+    fn are_current(&self, snapshots: &Self::Snapshots) -> bool;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+impl<K> Lister<K> {
+    fn is_current(&self, snapshot: &Snapshot<K>) -> bool {
+        self.store().is_current(snapshot)
+    }
+}
+
+macro_rules! tuples {
+    ($($kind:ident $at:tt),+) => {
+        impl<$($kind),+> sealed::Sealed for ($(&Lister<$kind>,)+) {}
+
+        impl<$($kind),+> Together for ($(&Lister<$kind>,)+) {
+            type Snapshots = ($(Snapshot<$kind>,)+);
+
+            fn take(&self) -> Self::Snapshots {
+                ($(self.$at.store().snapshot(),)+)
+            }
+
+            fn are_current(&self, snapshots: &Self::Snapshots) -> bool {
+                $(self.$at.is_current(&snapshots.$at))&&+
+            }
+        }
+    };
+}
+
+tuples!(A 0, B 1);
+tuples!(A 0, B 1, C 2);
+tuples!(A 0, B 1, C 2, D 3);
+tuples!(A 0, B 1, C 2, D 3, E 4);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5);

@@ -1,0 +1,140 @@
+//! Objects as bytes: what can be known of them, and how a `K` is made of them.
+
+use std::borrow::Cow;
+use std::error::Error as StdError;
+
+use bytes::Bytes;
+use kube_wire::selector::Selector;
+use kube_wire::{Identity, Skip, json, protobuf};
+use serde::de::DeserializeOwned;
+
+use super::{Key, Kind};
+use crate::error::Error;
+use crate::util::panics;
+
+/// How one object is written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Format {
+    /// JSON text.
+    Json,
+    /// A message of this kind, without an envelope.
+    Protobuf(protobuf::Schema),
+}
+
+impl Format {
+    /// Who the object is.
+    pub(crate) fn identity(self, bytes: &[u8]) -> Result<Identity<'_>, Error> {
+        match self {
+            Format::Json => json::identity(bytes).map_err(no_object),
+            Format::Protobuf(schema) => schema.identity(bytes).map_err(no_object),
+        }
+    }
+
+    /// The object itself, without what is left out.
+    pub(crate) fn decode<K: DeserializeOwned>(
+        self,
+        bytes: &[u8],
+        skip: &Skip,
+    ) -> Result<K, Box<dyn StdError + Send + Sync>> {
+        match self {
+            Format::Json => json::decode(bytes, skip).map_err(Into::into),
+            Format::Protobuf(schema) => schema.decode(bytes, skip).map_err(Into::into),
+        }
+    }
+
+    /// Copies the object without what is left out.
+    pub(crate) fn prune(self, bytes: &[u8], skip: &Skip, out: &mut Vec<u8>) -> Result<(), Error> {
+        match self {
+            Format::Json => json::prune(bytes, skip, out).map_err(no_object),
+            Format::Protobuf(schema) => schema.prune(bytes, skip, out).map_err(no_object),
+        }
+    }
+
+    /// Writes an object that has nothing but some metadata of this one: labels, uid, owners, finalizers, times. Name and
+    /// version are known to whoever holds it, and annotations may be as large as all the rest.
+    pub(crate) fn outline(self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+        match self {
+            Format::Json => json::outline(bytes, out).map_err(no_object),
+            Format::Protobuf(schema) => schema.outline(bytes, out).map_err(no_object),
+        }
+    }
+
+    /// Some of the object's metadata.
+    pub(crate) fn metadata<T: DeserializeOwned>(self, bytes: &[u8]) -> Result<T, Error> {
+        match self {
+            Format::Json => json::metadata(bytes, &Skip::nothing()).map_err(no_object),
+            Format::Protobuf(schema) => schema.metadata(bytes, &Skip::nothing()).map_err(no_object),
+        }
+    }
+
+    /// Whether the object's labels fit.
+    pub(crate) fn matches(self, bytes: &[u8], selector: &Selector) -> Result<bool, Error> {
+        match self {
+            Format::Json => json::matches(bytes, selector).map_err(no_object),
+            Format::Protobuf(schema) => schema.matches(bytes, selector).map_err(no_object),
+        }
+    }
+
+    /// A label of the object.
+    pub(crate) fn label<'a>(self, bytes: &'a [u8], name: &str) -> Result<Option<Cow<'a, str>>, Error> {
+        match self {
+            Format::Json => json::label(bytes, name).map_err(no_object),
+            Format::Protobuf(schema) => schema.label(bytes, name).map_err(no_object),
+        }
+    }
+
+    /// An annotation of the object.
+    pub(crate) fn annotation<'a>(self, bytes: &'a [u8], name: &str) -> Result<Option<Cow<'a, str>>, Error> {
+        match self {
+            Format::Json => json::annotation(bytes, name).map_err(no_object),
+            Format::Protobuf(schema) => schema.annotation(bytes, name).map_err(no_object),
+        }
+    }
+}
+
+/// An object as its bytes.
+#[derive(Debug, Clone)]
+pub(crate) struct Encoded {
+    pub(crate) format: Format,
+    pub(crate) bytes: Bytes,
+}
+
+impl Encoded {
+    pub(crate) fn json(text: &Bytes) -> Encoded {
+        Encoded {
+            format: Format::Json,
+            bytes: text.clone(),
+        }
+    }
+
+    /// The object itself, without what is left out.
+    pub(crate) fn decode<K: Kind>(&self, key: &Key, skip: &Skip) -> Result<K, Error> {
+        self.format.object(&self.bytes, key, skip)
+    }
+}
+
+impl Format {
+    /// The object that is known by a key, without what is left out.
+    pub(crate) fn object<K: Kind>(self, bytes: &[u8], key: &Key, skip: &Skip) -> Result<K, Error> {
+        // `Deserialize` may be the user's code.
+        let object: K = panics::caught(|| self.decode(bytes, skip))
+            .map_err(|panic| Error::user_code(format!("decoding {key} panicked: {panic}")))?
+            .map_err(|source| Error::bad_data_from(format!("{key} does not fit the type"), source))?;
+        // Bytes that say two things of themselves would be stored under a key that is not theirs.
+        let meta = object.meta();
+        let namespace = meta
+            .namespace
+            .as_deref()
+            .filter(|namespace| !namespace.is_empty());
+        if !key.is(namespace, meta.name.as_deref().unwrap_or_default()) {
+            return Err(Error::bad_data(format!(
+                "{key} says that it has another name, too"
+            )));
+        }
+        Ok(object)
+    }
+}
+
+fn no_object(error: impl StdError + Send + Sync + 'static) -> Error {
+    Error::bad_data_from("an object that is not an object of Kubernetes", error)
+}

@@ -1,0 +1,675 @@
+//! Packed objects by themselves; what informers make of them is tested with informers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use kube_wire::Skip;
+use kube_wire::selector::Selector;
+use serde_json::{Value as Json, json};
+use tokio_util::sync::CancellationToken;
+
+use super::compress::Compressor;
+use super::decoded::{FEW, MANY};
+use super::packing::{BLOCK, Trained};
+use super::{Packed, Packer, Packing, Place, TransformedMetadata, Value};
+use crate::lister::Lister;
+use crate::object::{Encoded, Format, Key, Object, ResourceName, Transform, Uid, Unplaced, Version};
+use crate::pipeline::queue::{Delta, Listed, Replaced, Scope};
+use crate::pipeline::store::{Scopes, Seed, Store, Writer};
+
+/// A cache of config maps, with what is needed to fill and to compress it.
+struct Cache {
+    packing: Arc<Packing<ConfigMap>>,
+    store: Arc<Store<ConfigMap>>,
+    writer: Writer<ConfigMap>,
+    packer: Packer<ConfigMap>,
+    decoded: Arc<AtomicUsize>,
+}
+
+impl Cache {
+    /// An empty one, which counts how often an object is decoded.
+    fn new() -> Cache {
+        Cache::with(|_, _| Ok(()))
+    }
+
+    /// An empty one whose objects are transformed so; the function is told how often that was done before.
+    fn with(
+        transform: impl Fn(&mut ConfigMap, usize) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Cache {
+        let resource = ResourceName::of::<ConfigMap>(&(), None);
+        let packing = Packing::new(resource.clone());
+        let decoded = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&decoded);
+        packing.set_transform(Some(Transform::new(move |map: &mut ConfigMap| {
+            transform(map, count.fetch_add(1, Ordering::Relaxed))
+        })));
+        let seed = Seed::new(1);
+        let store = Arc::new(Store::new(resource.clone(), seed));
+        Cache {
+            writer: Writer::new(Arc::clone(&store), seed, Scopes::one()),
+            packer: Packer {
+                packing: Arc::clone(&packing),
+                resource: resource.clone(),
+                objects: {
+                    let store = Arc::clone(&store);
+                    Box::new(move || store.snapshot().packed_objects())
+                },
+            },
+            packing,
+            store,
+            decoded,
+        }
+    }
+
+    fn packed(&self, number: usize, place: Place) -> Arc<Packed<ConfigMap>> {
+        let json = config_map(number);
+        let encoded = Encoded {
+            format: Format::Json,
+            bytes: serde_json::to_vec(&json).unwrap().into(),
+        };
+        self.packing
+            .pack(&key(number), &encoded, &Skip::managed_fields(), place)
+            .unwrap()
+    }
+
+    fn unplaced(&self, number: usize, place: Place) -> Unplaced<ConfigMap> {
+        let key = key(number);
+        Unplaced {
+            hash: Seed::new(1).key(&key),
+            version: Version::from(number as u64 + 1),
+            uid: Uid::of(config_map(number)["metadata"]["uid"].as_str().unwrap()),
+            value: Value::Packed(self.packed(number, place)),
+            key,
+        }
+    }
+
+    /// Fills it with so many.
+    fn list(&mut self, objects: usize) {
+        let mut items: Vec<_> = (0..objects)
+            .map(|number| Listed::New(self.unplaced(number, Place::Block)))
+            .collect();
+        items.sort_by_key(Listed::hash);
+        self.apply(Delta::Replaced(Replaced {
+            items,
+            version: Version::from(1_000_000),
+            scope: Scope::ONLY,
+            trusting: true,
+            kind_removed: false,
+        }));
+    }
+
+    fn apply(&mut self, delta: Delta<ConfigMap>) {
+        self.writer.apply(delta, &mut Vec::new());
+        self.writer.publish();
+        self.writer.clear_away();
+    }
+
+    fn get(&self, number: usize) -> Object<ConfigMap> {
+        self.store
+            .snapshot()
+            .get(&key(number))
+            .expect("it is in the cache")
+    }
+
+    fn round(&self, all: bool) {
+        self.packer.round(all, &CancellationToken::new());
+    }
+
+    /// How many bytes all objects take.
+    fn size(&self) -> usize {
+        let sizes = self.store.snapshot().walk().map(|entry| match entry.value() {
+            Value::Packed(packed) => packed.size(),
+            Value::Typed(_) => panic!("it is not packed"),
+        });
+        sizes.sum()
+    }
+
+    fn decoded(&self) -> usize {
+        self.decoded.load(Ordering::Relaxed)
+    }
+}
+
+fn key(number: usize) -> Key {
+    Key::namespaced("shop", &format!("map-{number}"))
+}
+
+/// One that has much in common with the others, and enough of its own.
+fn config_map(number: usize) -> Json {
+    let mut random = fastrand::Rng::with_seed(number as u64);
+    let mut word = |len: usize| -> String { (0..len).map(|_| random.alphanumeric()).collect() };
+    json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": format!("map-{number}"),
+            "namespace": "shop",
+            "uid": format!("uid-{number}-{}", word(16)),
+            "resourceVersion": (number + 1).to_string(),
+            "labels": {"app": format!("app-{}", number % 10), "tier": "backend"},
+            "annotations": {"example.org/checksum": word(32)},
+            "managedFields": [{"manager": "kubectl", "operation": "Update"}],
+        },
+        "data": {
+            "settings.yaml": format!(
+                "listen: 0.0.0.0:8080\nlogLevel: info\nmetrics:\n  enabled: true\n  port: 9090\n\
+                 database:\n  host: db-{}.internal.example.org\n  pool: {}\ntoken: {}\n",
+                number % 7, number % 50, word(24),
+            ),
+        },
+    })
+}
+
+/// What a cache without `managedFields` has to give for it.
+fn expected(number: usize) -> ConfigMap {
+    let mut expected: ConfigMap = serde_json::from_value(config_map(number)).unwrap();
+    expected.metadata.managed_fields = None;
+    expected
+}
+
+#[test]
+fn an_object_comes_back_as_it_was_without_what_is_left_out() {
+    let mut cache = Cache::new();
+    cache.list(200);
+    for number in 0..200 {
+        assert_eq!(*cache.get(number), expected(number));
+    }
+    cache.round(true);
+    for number in 0..200 {
+        assert_eq!(*cache.get(number), expected(number), "compressed");
+    }
+}
+
+#[test]
+fn compressing_makes_small_what_is_alike() {
+    let mut cache = Cache::new();
+    cache.list(500);
+    let before = cache.size();
+    assert_eq!(cache.packing.waiting(), 500);
+    cache.round(true);
+    assert_eq!(cache.packing.waiting(), 0);
+    // A quarter of it are heads, which stay readable.
+    assert!(
+        cache.size() * 2 < before,
+        "{} of {before} bytes are left",
+        cache.size()
+    );
+}
+
+#[test]
+fn labels_and_uid_are_read_without_decoding() {
+    let mut cache = Cache::new();
+    cache.list(100);
+    let before = cache.decoded();
+    for compressed in [false, true] {
+        let map = cache.get(17);
+        assert_eq!(map.label("app").as_deref(), Some("app-7"), "{compressed}");
+        assert_eq!(map.label("none"), None);
+        let annotations = expected(17).metadata.annotations.expect("there is one");
+        let name = "example.org/checksum";
+        assert_eq!(map.annotation(name).as_deref(), Some(annotations[name].as_str()));
+        assert_eq!(map.annotation("none"), None);
+        assert_eq!(map.uid().as_deref(), expected(17).metadata.uid.as_deref());
+        let selector: Selector = "app in (app-7, app-8), tier".parse().unwrap();
+        assert_eq!(cache.store.snapshot().select(&selector).count(), 20);
+        cache.round(true);
+    }
+    assert_eq!(cache.decoded(), before);
+}
+
+#[test]
+fn an_object_that_someone_holds_is_not_decoded_twice() {
+    let mut cache = Cache::new();
+    cache.list(200);
+    cache.round(true);
+    let before = cache.decoded();
+    let held = cache.get(3).arc();
+    // More than are held for a while after they were read.
+    for number in 50..200 {
+        let _name = &cache.get(number).metadata.name;
+    }
+    assert!(Arc::ptr_eq(&held, &cache.get(3).arc()));
+    assert_eq!(cache.decoded(), before + 151);
+    drop(held);
+    let _name = &cache.get(3).metadata.name;
+    assert_eq!(cache.decoded(), before + 152, "nobody held it any more");
+}
+
+#[test]
+fn what_was_read_last_is_not_decoded_again() {
+    let mut cache = Cache::new();
+    cache.list(10);
+    let read_often = |numbers: std::ops::Range<usize>| {
+        let before = cache.decoded();
+        for _ in 0..20 {
+            for number in numbers.clone() {
+                let _name = &cache.get(number).metadata.name;
+            }
+        }
+        cache.decoded() - before
+    };
+    let few = FEW as usize;
+    assert_eq!(read_often(0..few), few);
+    // Of more, the last few are still held when it becomes known that more are of use.
+    assert_eq!(read_often(few..few + 5), 5 + 5 - few);
+    assert_eq!(read_often(few..few + 5), 0);
+}
+
+#[test]
+fn those_who_read_the_same_one_after_the_other_decode_once_soon() {
+    let mut cache = Cache::new();
+    cache.list(3_000);
+    let read = |cache: &Cache, numbers: std::ops::Range<usize>| {
+        let before = cache.decoded();
+        for number in numbers {
+            let _name = &cache.get(number).metadata.name;
+        }
+        cache.decoded() - before
+    };
+    let recent = |cache: &Cache| cache.packing.decoded.lock().recent();
+    assert_eq!(read(&cache, 0..100), 100);
+    assert_eq!(recent(&cache), FEW as usize, "nobody has come late");
+    let again = 100 - FEW as usize;
+    assert_eq!(
+        read(&cache, 0..100),
+        again,
+        "now it is known that more are of use"
+    );
+    assert_eq!(read(&cache, 0..100), 0);
+    assert_eq!(recent(&cache), 100);
+    // Those who read everything are no reason to hold more.
+    assert_eq!(read(&cache, 200..500), 300);
+    assert_eq!(recent(&cache), 100);
+    assert_eq!(read(&cache, 500..3_000), 2_500);
+    assert_eq!(recent(&cache), FEW as usize, "it was of no use for long");
+    assert_eq!(read(&cache, 0..3_000), 3_000);
+    assert_eq!(recent(&cache), FEW as usize);
+    const { assert!(MANY > 100) };
+}
+
+#[test]
+fn what_is_let_go_is_forgotten_at_once() {
+    let mut cache = Cache::new();
+    cache.list(50);
+    for number in 0..50 {
+        let _name = &cache.get(number).metadata.name;
+    }
+    assert_eq!(cache.packing.decoded.lock().len(), FEW as usize);
+}
+
+#[test]
+fn what_was_read_last_is_let_go_when_nothing_happens() {
+    let mut cache = Cache::new();
+    cache.list(10);
+    let read = Arc::downgrade(&cache.get(1).arc());
+    assert!(read.upgrade().is_some());
+    cache.packing.forget_recent();
+    assert!(read.upgrade().is_none());
+}
+
+#[test]
+fn what_came_alone_is_decoded_once_for_all_who_look_at_once() {
+    let mut cache = Cache::new();
+    cache.list(0);
+    let changed = cache.unplaced(1, Place::Alone);
+    cache.apply(Delta::Upsert(changed));
+    let _name = &cache.get(1).metadata.name;
+    assert_eq!(cache.decoded(), 1);
+}
+
+#[test]
+fn notes_of_decoded_objects_go_with_them() {
+    let mut cache = Cache::new();
+    cache.list(1_000);
+    for number in 0..1_000 {
+        let _name = &cache.get(number).metadata.name;
+    }
+    assert!(cache.packing.decoded.lock().len() < 300, "dead notes are swept");
+    let held: Vec<_> = (0..500).map(|number| cache.get(number).arc()).collect();
+    assert!(cache.packing.decoded.lock().len() >= 500);
+    cache.list(0);
+    assert_eq!(
+        cache.packing.decoded.lock().len(),
+        0,
+        "they go with the packed object"
+    );
+    assert_eq!(held[499].metadata.name.as_deref(), Some("map-499"));
+    assert_eq!(cache.packing.waiting(), 0);
+}
+
+#[test]
+fn what_changes_is_left_alone_until_it_rests() {
+    let mut cache = Cache::new();
+    cache.list(100);
+    cache.round(true);
+    let changed = cache.unplaced(5, Place::Alone);
+    cache.apply(Delta::Upsert(changed));
+    cache.round(false);
+    assert_eq!(cache.packing.waiting(), 1, "it may change again at once");
+    cache.round(false);
+    assert_eq!(cache.packing.waiting(), 0);
+    assert_eq!(*cache.get(5), expected(5));
+}
+
+#[test]
+fn a_dictionary_is_made_when_there_is_enough_to_learn_from_and_anew_when_there_is_much_more() {
+    let mut cache = Cache::new();
+    cache.list(20);
+    cache.round(true);
+    assert!(cache.packing.dictionary.lock().is_none());
+    assert_eq!(cache.packing.waiting(), 0, "it goes without one, too");
+    let trained_on = |cache: &Cache| cache.packing.dictionary.lock().as_ref().unwrap().objects;
+    cache.list(100);
+    cache.round(true);
+    assert_eq!(trained_on(&cache), 100);
+    cache.list(700);
+    cache.round(true);
+    assert_eq!(trained_on(&cache), 100);
+    cache.list(800);
+    cache.round(true);
+    assert_eq!(trained_on(&cache), 800);
+    for number in [0, 50, 400, 799] {
+        assert_eq!(*cache.get(number), expected(number));
+    }
+}
+
+#[test]
+fn a_dictionary_that_does_much_worse_than_at_first_is_made_anew() {
+    let mut cache = Cache::new();
+    cache.list(400);
+    cache.round(true);
+    let first = cache.packing.dictionary.lock().clone().unwrap();
+    assert!(first.percent.is_some());
+    let mut other = cache.packing.dictionary.lock().clone();
+    other.as_mut().unwrap().percent = Some(1);
+    *cache.packing.dictionary.lock() = other;
+    cache.list(0);
+    cache.list(400);
+    cache.round(true);
+    assert!(cache.packing.dictionary.lock().is_none());
+    cache.list(0);
+    cache.list(400);
+    cache.round(true);
+    let second = cache.packing.dictionary.lock().clone().unwrap();
+    assert!(!Arc::ptr_eq(&first.dictionary, &second.dictionary));
+    assert_eq!(*cache.get(7), expected(7));
+}
+
+/// A config map with this much text, which compresses well.
+fn packed_text(cache: &Cache, size: usize, place: Place) -> Arc<Packed<ConfigMap>> {
+    let text = serde_json::to_vec(&json!({
+        "metadata": {"name": "map-0", "namespace": "shop", "resourceVersion": "1"},
+        "data": {"text": "x".repeat(size)}
+    }));
+    let encoded = Encoded {
+        format: Format::Json,
+        bytes: text.unwrap().into(),
+    };
+    let packed = cache
+        .packing
+        .pack(&key(0), &encoded, &Skip::managed_fields(), place);
+    packed.unwrap()
+}
+
+#[test]
+fn objects_are_compressed_again_only_with_another_dictionary() {
+    let mut cache = Cache::new();
+    let dictionaries = [100, 900].map(|objects| {
+        cache.list(0);
+        cache.list(objects);
+        cache.round(true);
+        cache.packing.dictionary.lock().clone().unwrap().dictionary
+    });
+    let choices = [None, Some(&dictionaries[0]), Some(&dictionaries[1])];
+    for (number, dictionary) in choices.into_iter().enumerate() {
+        let packed = packed_text(&cache, 10_000, Place::Block);
+        let plain = packed
+            .to_compress(true, dictionary)
+            .expect("it is not compressed");
+        let mut compressor = Compressor::new(dictionary.map(AsRef::as_ref)).unwrap();
+        assert!(packed.compress(&plain, &mut compressor, dictionary) < 1_000);
+        for (other, another) in choices.into_iter().enumerate() {
+            assert!(packed.to_compress(false, another).is_none());
+            let again = packed.to_compress(true, another);
+            assert_eq!(
+                again,
+                (number != other).then(|| plain.clone()),
+                "{number} {other}"
+            );
+        }
+    }
+}
+
+#[test]
+fn small_objects_of_a_list_share_memory_and_others_do_not() {
+    let cache = Cache::new();
+    let packed = |place, size| {
+        let packed = packed_text(&cache, size, place);
+        let bytes = packed.to_compress(true, None).unwrap().as_ptr_range();
+        (packed, bytes.start.addr()..bytes.end.addr())
+    };
+    let neighbours = |place, size| {
+        let packed: Vec<_> = (0..2 * BLOCK / size).map(|_| packed(place, size)).collect();
+        let pairs = packed.windows(2);
+        pairs.filter(|pair| pair[0].1.end == pair[1].1.start).count()
+    };
+    // Two blocks, or three, are full of them.
+    assert!(neighbours(Place::Block, 10_000) >= 2 * BLOCK / 10_000 - 3);
+    assert_eq!(neighbours(Place::Alone, 10_000), 0);
+    // They would leave large holes at the ends of blocks.
+    assert!(neighbours(Place::Block, BLOCK / 4 - 1_000) > 0);
+    assert_eq!(neighbours(Place::Block, BLOCK / 4), 0);
+}
+
+/// Objects that change often may compress worse than the others, whatever the dictionary.
+#[test]
+fn changed_objects_that_compress_badly_bring_one_new_dictionary() {
+    let mut cache = Cache::new();
+    cache.list(400);
+    cache.round(true);
+    let trained = |percent| Trained {
+        percent,
+        ..cache.packing.dictionary.lock().clone().expect("it was trained")
+    };
+    let (first, second) = (trained(Some(40)), trained(None));
+    *cache.packing.dictionary.lock() = Some(first);
+    cache.packer.note(70);
+    assert!(cache.packing.dictionary.lock().is_none(), "it is given up");
+    *cache.packing.dictionary.lock() = Some(second);
+    // All objects together, then the same that compressed badly before.
+    for percent in [42, 70, 71, 70] {
+        cache.packer.note(percent);
+        assert!(cache.packing.dictionary.lock().is_some(), "the second one stays");
+    }
+    cache.packer.note(107);
+    assert!(
+        cache.packing.dictionary.lock().is_none(),
+        "it became much worse again"
+    );
+}
+
+/// Both formats answer from the transformed object.
+#[test]
+fn metadata_that_a_transform_changes_is_read_from_the_transformed_object() {
+    let mut cache = Cache::with(|map, _| {
+        let meta = &mut map.metadata;
+        meta.labels
+            .get_or_insert_default()
+            .insert("app".to_owned(), "changed".to_owned());
+        meta.annotations = None;
+        meta.uid = None;
+        meta.owner_references = Some(vec![OwnerReference {
+            name: "owner".to_owned(),
+            ..OwnerReference::default()
+        }]);
+        meta.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
+        Ok(())
+    });
+    cache.list(50);
+    let selector: Selector = "app=changed".parse().unwrap();
+    for compressed in [false, true] {
+        if compressed {
+            cache.round(true);
+        }
+        let map = cache.get(3);
+        assert!(map.matches(&selector));
+        assert_eq!(map.label("app").as_deref(), Some("changed"));
+        assert_eq!(map.label("tier").as_deref(), Some("backend"));
+        assert_eq!(map.annotation("example.org/checksum"), None);
+        assert_eq!(map.uid(), None);
+        assert_eq!(map.owner_references()[0].name, "owner");
+        assert!(map.is_terminating());
+        assert_eq!(Lister::new(Arc::clone(&cache.store)).list(&selector).len(), 50);
+    }
+}
+
+#[test]
+fn each_part_of_metadata_is_compared_alone() {
+    let changed = |change: fn(&mut ObjectMeta)| {
+        let mut after = ObjectMeta::default();
+        change(&mut after);
+        let changed = TransformedMetadata::between(&ObjectMeta::default(), &after);
+        [changed.labels, changed.annotations, changed.identity]
+    };
+    assert_eq!(changed(|_| {}), [false; 3]);
+    assert_eq!(changed(|meta| meta.name = Some("a".to_owned())), [false; 3]);
+    assert_eq!(
+        changed(|meta| meta.labels = Some(BTreeMap::new())),
+        [true, false, false]
+    );
+    assert_eq!(
+        changed(|meta| meta.annotations = Some(BTreeMap::new())),
+        [false, true, false]
+    );
+    let identity: [fn(&mut ObjectMeta); 3] = [
+        |meta| meta.uid = Some("a".to_owned()),
+        |meta| meta.owner_references = Some(Vec::new()),
+        |meta| meta.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).ok(),
+    ];
+    for change in identity {
+        assert_eq!(changed(change), [false, false, true]);
+    }
+}
+
+#[test]
+fn metadata_that_a_transform_leaves_alone_is_read_without_decoding() {
+    let mut cache = Cache::with(|map, _| {
+        map.data = None;
+        map.metadata.annotations = None;
+        Ok(())
+    });
+    cache.list(50);
+    cache.round(true);
+    let decoded = cache.decoded();
+    let selector: Selector = "app=app-3".parse().unwrap();
+    let map = cache.get(3);
+    assert!(map.matches(&selector) && !map.is_terminating());
+    assert_eq!(map.label("app").as_deref(), Some("app-3"));
+    assert!(map.uid().is_some() && map.owner_references().is_empty());
+    assert_eq!(cache.decoded(), decoded);
+    assert_eq!(map.annotation("example.org/checksum"), None);
+    assert_eq!(cache.decoded(), decoded + 1);
+}
+
+#[test]
+fn what_does_not_become_smaller_stays_as_it_is() {
+    let cache = Cache::new();
+    let mut random = fastrand::Rng::with_seed(3);
+    let noise: String = (0..400).map(|_| random.char('\u{4e00}'..'\u{9000}')).collect();
+    let mut json = config_map(1);
+    json["data"] = json!({"noise": noise});
+    let encoded = Encoded {
+        format: Format::Json,
+        bytes: serde_json::to_vec(&json).unwrap().into(),
+    };
+    let packed = cache
+        .packing
+        .pack(&key(1), &encoded, &Skip::nothing(), Place::Block)
+        .unwrap();
+    let size = packed.size();
+    let mut compressor = super::compress::Compressor::new(None).unwrap();
+    let plain = packed.to_compress(true, None).unwrap();
+    assert_eq!(packed.compress(&plain, &mut compressor, None), size);
+    assert_eq!(cache.packing.waiting(), 0);
+    assert!(
+        packed.to_compress(true, None).is_none(),
+        "it is not tried again and again"
+    );
+    assert_eq!(packed.object(&key(1)).data.as_ref().unwrap()["noise"], noise);
+}
+
+#[test]
+fn bytes_that_are_no_object_of_the_kind_are_refused_with_their_name() {
+    let cache = Cache::new();
+    let mut json = config_map(1);
+    json["data"] = json!(["not", "a", "map"]);
+    let encoded = Encoded {
+        format: Format::Json,
+        bytes: serde_json::to_vec(&json).unwrap().into(),
+    };
+    let error = cache
+        .packing
+        .pack(&key(1), &encoded, &Skip::nothing(), Place::Block)
+        .err()
+        .expect("it is no config map");
+    assert!(error.is_bad_data());
+    assert!(
+        error.to_string().contains("shop/map-1 does not fit the type"),
+        "{error}"
+    );
+    assert_eq!(cache.packing.waiting(), 0);
+}
+
+/// A transform is to do the same each time. One that does not costs its objects their places in the indexes, and nothing
+/// else.
+#[test]
+fn contract_12_an_object_that_cannot_be_decoded_again_is_in_no_index() {
+    let moody = |map: &mut ConfigMap, before: usize| match map.metadata.name.as_deref() {
+        Some("map-1") if before >= 3 => Err("not today".to_owned()),
+        _ => Ok(()),
+    };
+    let mut cache = Cache::with(moody);
+    cache.list(3);
+    let names = |map: &ConfigMap| Ok(map.metadata.name.clone().into_iter().collect::<Vec<String>>());
+    cache.writer.add_index("names".into(), Arc::new(names)).unwrap();
+    let errors = cache.writer.publish();
+    assert!(errors[0].is_user_code() && errors.len() == 1, "{errors:?}");
+    let text = errors[0].to_string();
+    assert!(
+        text.contains("no index finds shop/map-1 now") && text.contains("not today"),
+        "{text}"
+    );
+    let snapshot = cache.store.snapshot();
+    assert_eq!(snapshot.len(), 3);
+    assert_eq!(snapshot.index_values("names").unwrap(), ["map-0", "map-2"]);
+
+    cache.apply(Delta::Deleted(cache.unplaced(2, Place::Block)));
+    let snapshot = cache.store.snapshot();
+    assert_eq!(
+        (snapshot.len(), snapshot.index_values("names").unwrap().len()),
+        (2, 1)
+    );
+}
+
+#[test]
+fn readers_and_the_packer_do_not_disturb_each_other() {
+    let mut cache = Cache::new();
+    cache.list(300);
+    let (store, packer) = (&cache.store, &cache.packer);
+    std::thread::scope(|threads| {
+        for reader in 0..3 {
+            threads.spawn(move || {
+                let mut random = fastrand::Rng::with_seed(reader);
+                for _ in 0..600 {
+                    let number = random.usize(0..300);
+                    let map = store.snapshot().get(&key(number)).expect("it is in the cache");
+                    assert_eq!(*map, expected(number));
+                }
+            });
+        }
+        threads.spawn(|| packer.round(true, &CancellationToken::new()));
+    });
+    assert_eq!(cache.packing.waiting(), 0);
+}

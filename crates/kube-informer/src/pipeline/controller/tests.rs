@@ -1,0 +1,291 @@
+use std::cell::Cell;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Wake, Waker};
+use std::time::Duration;
+
+use futures::{FutureExt, StreamExt, poll};
+use k8s_openapi::api::core::v1::ConfigMap;
+use parking_lot::Mutex;
+use tokio::time::{Instant, advance, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::{Checks, Controller};
+use crate::handler::{Event, HandlerOptions};
+use crate::object::{Unplaced, Version};
+use crate::pipeline::processor::Processor;
+use crate::pipeline::queue::{Delta, DeltaFifo, Listed, Replaced, Scope};
+use crate::pipeline::store::tests::retired::{Probe, probes};
+use crate::pipeline::store::tests::{Cache, key, tagged, unplaced};
+use crate::pipeline::store::{Seed, Store};
+use crate::status::Measures;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+struct Rig {
+    queue: Arc<DeltaFifo<ConfigMap>>,
+    processor: Arc<Processor<ConfigMap>>,
+    store: Arc<Store<ConfigMap>>,
+    seed: Seed,
+    synced: CancellationToken,
+}
+
+/// A controller between a queue and a processor, not running yet.
+fn rig(resync: Duration) -> (Rig, Controller<ConfigMap>) {
+    let seed = Seed::new(1);
+    let cache = Cache::new(seed);
+    let rig = Rig {
+        queue: Arc::new(DeltaFifo::new()),
+        processor: Processor::new(Arc::clone(&cache.store), resync),
+        synced: CancellationToken::new(),
+        store: cache.store,
+        seed,
+    };
+    rig.processor.start(tokio::runtime::Handle::current());
+    let controller = Controller {
+        queue: Arc::clone(&rig.queue),
+        writer: Arc::new(Mutex::new(cache.writer)),
+        processor: Arc::clone(&rig.processor),
+        synced: rig.synced.clone(),
+        packing: None,
+        measures: Arc::new(Measures::new(1)),
+    };
+    (rig, controller)
+}
+
+impl Rig {
+    fn item(&self, name: &str, version: u64) -> Unplaced<ConfigMap> {
+        unplaced(tagged(&key(name), version, 1, &[]), self.seed)
+    }
+
+    async fn push(&self, delta: Delta<ConfigMap>) {
+        self.queue.push(delta).await;
+    }
+
+    async fn list(&self, names: &[&str], version: u64) {
+        let mut items: Vec<_> = names.iter().map(|name| self.item(name, 1)).collect();
+        items.sort_by_key(|item| item.hash);
+        let items = items.into_iter().map(Listed::New).collect();
+        let version = Version::from(version);
+        self.push(Delta::Replaced(Replaced {
+            items,
+            version,
+            scope: Scope::ONLY,
+            trusting: true,
+            kind_removed: false,
+        }))
+        .await;
+    }
+}
+
+/// Reads the store's version at the moment in which a stream of events is notified.
+struct AtNotification {
+    store: Arc<Store<ConfigMap>>,
+    seen: Mutex<Vec<Option<Version>>>,
+}
+
+impl Wake for AtNotification {
+    fn wake(self: Arc<Self>) {
+        self.seen.lock().push(self.store.version());
+    }
+}
+
+/// Contract 4. A handler runs later than it is notified, so a test inside of one would miss a notification that comes first.
+#[tokio::test]
+async fn contract_4_the_store_is_written_before_anyone_is_notified() {
+    let (rig, controller) = rig(Duration::ZERO);
+    let mut events = rig.processor.stream(HandlerOptions::new().every_event()).unwrap();
+    let look = Arc::new(AtNotification {
+        store: Arc::clone(&rig.store),
+        seen: Mutex::default(),
+    });
+    let waker = Waker::from(Arc::clone(&look));
+    let mut running = pin!(controller.run(|error| panic!("{error}")));
+    rig.list(&["a"], 1).await;
+    for version in 2..20 {
+        assert!(poll!(&mut running).is_pending());
+        // Takes the events that came before, and registers the waker for the next.
+        let mut context = Context::from_waker(&waker);
+        while events.poll_next_unpin(&mut context).is_ready() {}
+        let delta = match version % 3 {
+            0 => Delta::Deleted(rig.item("b", version)),
+            _ => Delta::Upsert(rig.item("b", version)),
+        };
+        rig.push(delta).await;
+        look.seen.lock().clear();
+        assert!(poll!(&mut running).is_pending());
+        assert_eq!(*look.seen.lock(), [Some(Version::from(version))]);
+    }
+}
+
+/// Changes that wait together are published in one step.
+#[tokio::test]
+async fn one_batch_is_one_snapshot() {
+    let (rig, controller) = rig(Duration::ZERO);
+    let mut events = rig.processor.stream(HandlerOptions::new().every_event()).unwrap();
+    rig.list(&["a"], 1).await;
+    for version in 2..50 {
+        rig.push(Delta::Upsert(rig.item("b", version))).await;
+        rig.push(Delta::Deleted(rig.item("b", version + 100))).await;
+    }
+    rig.push(Delta::Bookmark(Version::from(900), Scope::ONLY)).await;
+    assert!(!rig.synced.is_cancelled());
+    let running = tokio::spawn(controller.run(|error| panic!("{error}")));
+    rig.synced.cancelled().await;
+    rig.queue.close();
+    running.await.unwrap();
+    assert_eq!(rig.store.version(), Some(Version::from(900)));
+    let first = events.next().await.unwrap();
+    assert!(matches!(
+        first,
+        Event::Added {
+            is_in_initial_list: true,
+            ..
+        }
+    ));
+    assert!(
+        events.next().now_or_never().is_none(),
+        "an object that was added and deleted in one batch is not delivered"
+    );
+}
+
+#[tokio::test]
+async fn what_is_queued_when_it_closes_is_still_handled() {
+    let (rig, controller) = rig(Duration::ZERO);
+    rig.list(&["a"], 1).await;
+    for version in 2..500 {
+        rig.push(Delta::Upsert(rig.item("b", version))).await;
+    }
+    rig.queue.close();
+    controller.run(|error| panic!("{error}")).await;
+    assert_eq!(rig.store.version(), Some(Version::from(499)));
+    assert_eq!(rig.store.snapshot().len(), 2);
+}
+
+/// Freeing an old cache may take long. Meanwhile whoever wants to join may join.
+#[tokio::test]
+async fn nobody_waits_while_an_old_cache_is_freed() {
+    let seed = Seed::new(1);
+    let cache = Cache::<Probe>::new(seed);
+    let processor = Processor::new(Arc::clone(&cache.store), Duration::ZERO);
+    let freed = Arc::new(AtomicUsize::new(0));
+    let (gate, count) = (Arc::downgrade(&processor), Arc::clone(&freed));
+    let note: Arc<dyn Fn() + Send + Sync> = Arc::new(move || {
+        if let Some(processor) = gate.upgrade() {
+            assert!(processor.is_open());
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    let controller = Controller {
+        queue: Arc::new(DeltaFifo::new()),
+        writer: Arc::new(Mutex::new(cache.writer)),
+        processor,
+        synced: CancellationToken::new(),
+        packing: None,
+        measures: Arc::new(Measures::new(1)),
+    };
+    let list = |version: u64| {
+        let probes = probes(version, &note).into_iter();
+        let mut items: Vec<_> = probes.map(|probe| unplaced(probe, seed)).collect();
+        items.sort_by_key(|item| item.hash);
+        let items = items.into_iter().map(Listed::New).collect();
+        let version = Version::from(version);
+        vec![Delta::Replaced(Replaced {
+            items,
+            version,
+            scope: Scope::ONLY,
+            trusting: true,
+            kind_removed: false,
+        })]
+    };
+    controller.handle(list(1));
+    let held = cache.store.snapshot();
+    controller.handle(list(2));
+    drop(held);
+    assert_eq!(freed.load(Ordering::Relaxed), 0, "the writer has it still");
+    controller.handle(vec![Delta::Bookmark(Version::from(3), Scope::ONLY)]);
+    assert_eq!(freed.load(Ordering::Relaxed), 100);
+}
+
+/// Nobody can be synced by a watch event.
+#[tokio::test]
+async fn contract_8_only_a_list_syncs() {
+    let (rig, controller) = rig(Duration::ZERO);
+    rig.push(Delta::Upsert(rig.item("b", 1))).await;
+    rig.push(Delta::Bookmark(Version::from(2), Scope::ONLY)).await;
+    rig.queue.close();
+    controller.run(|error| panic!("{error}")).await;
+    assert!(!rig.synced.is_cancelled());
+}
+
+/// Real clocks wake late, and not always equally late. A check that comes a little late must not make the next one too
+/// early for a handler whose period equals the checks': it would be served every other time.
+#[tokio::test(start_paused = true)]
+async fn a_late_check_does_not_spoil_the_next() {
+    let (rig, controller) = rig(10 * SECOND);
+    let mut events = rig.processor.stream(HandlerOptions::new()).unwrap();
+    rig.list(&["a"], 1).await;
+    let start = Instant::now();
+    tokio::spawn(controller.run(|error| panic!("{error}")));
+    assert!(!events.next().await.unwrap().is_resync());
+    assert!(events.next().now_or_never().is_none());
+
+    advance(10 * SECOND + Duration::from_millis(4)).await;
+    assert!(events.next().await.unwrap().is_resync());
+    for _ in 0..5 {
+        let before = Instant::now();
+        assert!(events.next().await.unwrap().is_resync());
+        assert!(before.elapsed() <= 10 * SECOND, "after {:?}", before.elapsed());
+    }
+    assert!(start.elapsed() < 61 * SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_for_a_check_that_is_given_up_goes_on_where_it_was() {
+    let mut checks = Checks::new(10 * SECOND);
+    let start = Instant::now();
+    for tick in 1..4 {
+        tokio::select! {
+            _ = checks.next() => panic!("too early"),
+            () = sleep_until(start + tick * SECOND) => {}
+        }
+    }
+    assert_eq!(checks.next().await - start, 10 * SECOND);
+    assert_eq!(checks.next().await - start, 20 * SECOND);
+    let mut never = Checks::new(Duration::ZERO);
+    assert!(never.next().now_or_never().is_none());
+}
+
+/// A resync that is due comes also while the queue is never empty: here every batch brings another one.
+#[tokio::test(start_paused = true)]
+async fn a_busy_queue_does_not_put_off_resyncs() {
+    let (rig, controller) = rig(10 * SECOND);
+    let failing = Arc::new(|_: &ConfigMap| Err::<Vec<u8>, _>("so that each batch has an error".to_owned()));
+    controller
+        .writer
+        .lock()
+        .add_index("failing".into(), failing)
+        .unwrap();
+    let events = Mutex::new(rig.processor.stream(HandlerOptions::new()).unwrap());
+    rig.list(&["a"], 1).await;
+    let (batches, resynced_in) = (Cell::new(0), Cell::new(None));
+    let mut running = Box::pin(controller.run(|_| {
+        batches.set(batches.get() + 1);
+        while let Some(Some(event)) = events.lock().next().now_or_never() {
+            if event.is_resync() {
+                resynced_in.set(Some(batches.get()));
+            }
+        }
+        if batches.get() > 1 && batches.get() < 100 {
+            let more = Delta::Upsert(rig.item("b", 10 + batches.get()));
+            rig.queue.push(more).now_or_never().expect("there is room");
+        }
+    }));
+    assert!(running.as_mut().now_or_never().is_none());
+    advance(11 * SECOND).await;
+    rig.push(Delta::Upsert(rig.item("b", 10))).await;
+    assert!(running.as_mut().now_or_never().is_none());
+    assert_eq!(batches.get(), 100);
+    assert_eq!(resynced_in.get(), Some(2), "of 100 batches");
+}

@@ -1,0 +1,271 @@
+//! One handler or stream of an informer: its mailbox, its task, its measurements.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tracing::Span;
+
+use super::Processor;
+use super::mailbox::Mailbox;
+use super::queue::{Popped, Queue};
+use super::resync::ResyncTimes;
+use super::runner::Runner;
+use crate::handler::inside::{End, Inside};
+use crate::handler::{AnyListener, Event};
+use crate::object::Kind;
+use crate::pipeline::store::{Change, Snapshot};
+use crate::status::{Clock, Durations, Histogram, Moment, add_alone};
+
+/// One handler or stream of an informer.
+pub(crate) struct Listener<K> {
+    id: u64,
+    name: String,
+    mailbox: Mailbox<Queue<K>>,
+    /// The handler will never be called again.
+    done: CancellationToken,
+    panics: AtomicU64,
+    clock: Clock,
+    /// Number of events that were taken.
+    told: AtomicU64,
+    /// Durations of calls.
+    calls: Histogram,
+    /// The beginning of the call that is running.
+    called: Moment,
+    /// How long changes waited; of those that waited together, of some.
+    waits: Histogram,
+    pub(super) resync: Mutex<ResyncTimes>,
+    /// The task that is spawned when the informer runs. A stream has none.
+    runner: Mutex<Option<Runner<K>>>,
+    is_stream: bool,
+    processor: Weak<Processor<K>>,
+    processor_id: u64,
+}
+
+/// Marks a listener's task as ended when it is dropped.
+struct TaskEnd<K: Kind>(Arc<Listener<K>>);
+
+impl<K: Kind> Drop for TaskEnd<K> {
+    fn drop(&mut self) {
+        self.0.ended();
+    }
+}
+
+impl<K: Kind> Listener<K> {
+    pub(super) fn new(
+        name: String,
+        every_event: bool,
+        resync: ResyncTimes,
+        processor: &Processor<K>,
+        runner: Option<Runner<K>>,
+    ) -> Arc<Listener<K>> {
+        static IDS: AtomicU64 = AtomicU64::new(0);
+        Arc::new(Listener {
+            id: IDS.fetch_add(1, Ordering::Relaxed),
+            name,
+            mailbox: Mailbox::new(Queue::new(every_event)),
+            done: CancellationToken::new(),
+            panics: AtomicU64::new(0),
+            clock: Clock::start(),
+            told: AtomicU64::new(0),
+            calls: Histogram::default(),
+            called: Moment::default(),
+            waits: Histogram::default(),
+            resync: Mutex::new(resync),
+            is_stream: runner.is_none(),
+            runner: Mutex::new(runner),
+            processor: Weak::clone(&processor.this),
+            processor_id: processor.id,
+        })
+    }
+
+    pub(super) fn mailbox(&self) -> &Mailbox<Queue<K>> {
+        &self.mailbox
+    }
+
+    /// Starts the task that calls the handler. A runtime that is being shut down drops it instead, so the caller holds no
+    /// lock.
+    pub(super) fn run(self: &Arc<Self>, runtime: &Handle) {
+        let Some(runner) = self.runner.lock().take() else {
+            return;
+        };
+        let listener = Arc::clone(self);
+        // However the task ends, also with its runtime, nothing waits for it in vain.
+        let end = TaskEnd(Arc::clone(self));
+        runtime.spawn(async move {
+            let _end = end;
+            runner(listener).await;
+        });
+    }
+
+    /// Waits until the handler will not be called again. Streams have no task; their owner drains them.
+    pub(super) async fn finished(&self) {
+        if !self.is_stream {
+            self.done.cancelled().await;
+        }
+    }
+
+    pub(super) fn begin(&self, snapshot: &Snapshot<K>) {
+        self.mailbox.add(|queue| queue.begin(snapshot));
+    }
+
+    pub(super) fn push(&self, changes: &[Change<K>]) {
+        self.mailbox.add(|queue| {
+            for change in changes {
+                queue.push(change);
+            }
+            if let Some(first) = changes.first() {
+                queue.sample(first);
+            }
+        });
+    }
+
+    pub(super) fn begin_resync(&self, snapshot: &Snapshot<K>) {
+        self.mailbox.add(|queue| queue.resync(snapshot));
+    }
+
+    /// Ends the listener once everything is delivered.
+    pub(super) fn close(&self) {
+        self.mailbox.close();
+    }
+
+    /// Ends the listener at once: no call begins afterwards.
+    pub(super) fn leave(&self) {
+        self.mailbox.remove();
+        // A task that was spawned ends by itself.
+        if self.discard_runner() || self.is_stream {
+            self.ended();
+        }
+    }
+
+    /// Drops a handler whose task was never spawned, and returns whether there was one. The caller holds no lock: user
+    /// code is dropped here.
+    pub(super) fn discard_runner(&self) -> bool {
+        let never_ran = self.runner.lock().take();
+        never_ran.is_some()
+    }
+
+    /// There is no task, or it has ended.
+    pub(super) fn ended(&self) {
+        self.done.cancel();
+    }
+
+    /// Takes the next event as soon as there is one; none at the end.
+    pub(super) fn poll_take(&self, context: &mut Context<'_>) -> Poll<Option<Event<K>>> {
+        let popped = self.mailbox.poll_take(context);
+        popped.map(|popped| popped.map(|popped| self.taken(popped)))
+    }
+
+    /// Counts an event that was taken.
+    pub(super) fn taken(&self, popped: Popped<K>) -> Event<K> {
+        if let Some(since) = popped.waited_since {
+            self.waits.note(since.elapsed());
+        }
+        add_alone(&self.told, 1);
+        popped.event
+    }
+
+    pub(super) fn call_began(&self, at: Instant) {
+        self.called.set(&self.clock, at);
+    }
+
+    /// Notes the duration of a call and returns the time of its end.
+    pub(super) fn call_ended(&self, began: Instant) -> Instant {
+        let now = Instant::now();
+        self.calls.note(now.duration_since(began));
+        now
+    }
+
+    /// Notes that no call is running.
+    pub(super) fn no_call(&self) {
+        self.called.clear();
+    }
+
+    pub(super) fn panicked(&self, message: &str) {
+        self.panics.fetch_add(1, Ordering::Relaxed);
+        tracing::error!(handler = %self.name, panic = message, "an event handler panicked");
+    }
+
+    pub(super) fn span(&self, event: &Event<K>) -> Span {
+        tracing::debug_span!(
+            "handle",
+            handler = %self.name,
+            event = event.word(),
+            key = %event.key(),
+            version = %event.object().version(),
+        )
+    }
+
+    pub(super) fn inside(&self) -> Inside {
+        Inside {
+            listener: self.id,
+            processor: self.processor_id,
+        }
+    }
+}
+
+impl<K: Kind> AnyListener for Listener<K> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn backlog(&self) -> usize {
+        self.mailbox.read(Queue::len)
+    }
+
+    fn panics(&self) -> u64 {
+        self.panics.load(Ordering::Relaxed)
+    }
+
+    fn told(&self) -> u64 {
+        self.told.load(Ordering::Relaxed)
+    }
+
+    fn calls(&self) -> Durations {
+        self.calls.read()
+    }
+
+    fn waits(&self) -> Durations {
+        self.waits.read()
+    }
+
+    fn running_for(&self) -> Option<Duration> {
+        self.called.ago(&self.clock, Instant::now())
+    }
+
+    fn synced(&self) -> &CancellationToken {
+        self.mailbox.synced()
+    }
+
+    fn removed(&self) -> &CancellationToken {
+        self.mailbox.removed()
+    }
+
+    fn done(&self) -> &CancellationToken {
+        &self.done
+    }
+
+    fn remove(self: Arc<Self>) {
+        match self.processor.upgrade() {
+            Some(processor) => processor.remove(&self),
+            None => self.leave(),
+        }
+    }
+
+    fn end(&self) -> End {
+        End::Listener(self.id)
+    }
+}
+
+impl<K> std::fmt::Debug for Listener<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Listener")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}

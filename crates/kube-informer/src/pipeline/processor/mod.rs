@@ -1,0 +1,284 @@
+//! Fans changes out to listeners, each with its own queue and its own task.
+//!
+//! The controller puts changes into every listener's queue and goes on: it waits for none of them. A listener joins by
+//! taking a snapshot and its place in the stream in one step (contract 7).
+
+mod listener;
+mod mailbox;
+mod pending;
+mod queue;
+mod resync;
+mod runner;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+
+use self::listener::Listener;
+use self::resync::CheckPeriod;
+use self::runner::Runner;
+use crate::error::{Error, Problem};
+use crate::handler::inside::{self, End};
+use crate::handler::{AnyListener, Event, EventHandler, HandlerOptions, Registration};
+use crate::object::Kind;
+use crate::pipeline::store::{Change, Store};
+
+pub use self::stream::Events;
+
+/// All listeners of an informer.
+#[derive(Debug)]
+pub(crate) struct Processor<K> {
+    id: u64,
+    this: Weak<Processor<K>>,
+    store: Arc<Store<K>>,
+    gate: Mutex<Gate<K>>,
+}
+
+/// Held for joining, leaving and publishing, each of which takes a moment whatever the number of objects.
+#[derive(Debug)]
+struct Gate<K> {
+    /// Replaced, not changed, so that the controller goes through it without holding the gate.
+    listeners: Arc<Vec<Arc<Listener<K>>>>,
+    /// Those that were removed while they ran. Their tasks hold them, and let go of them at their end.
+    leaving: Vec<Weak<Listener<K>>>,
+    state: State,
+    check_period: CheckPeriod,
+    /// The store has been filled for the first time.
+    filled: bool,
+}
+
+#[derive(Debug, Clone)]
+enum State {
+    New,
+    Running(Handle),
+    Stopped,
+}
+
+/// What the controller has to tell of a batch.
+pub(crate) struct Batch<K> {
+    pub(crate) changes: Vec<Change<K>>,
+    /// A list was in it.
+    pub(crate) listed: bool,
+}
+
+impl<K: Kind> Processor<K> {
+    pub(crate) fn new(store: Arc<Store<K>>, default_resync: Duration) -> Arc<Processor<K>> {
+        static IDS: AtomicU64 = AtomicU64::new(0);
+        Arc::new_cyclic(|this| Processor {
+            id: IDS.fetch_add(1, Ordering::Relaxed),
+            this: Weak::clone(this),
+            store,
+            gate: Mutex::new(Gate {
+                listeners: Arc::default(),
+                leaving: Vec::new(),
+                state: State::New,
+                check_period: CheckPeriod::new(default_resync),
+                filled: false,
+            }),
+        })
+    }
+}
+
+impl<K: Kind> Processor<K> {
+    /// Adds a handler that is called.
+    pub(crate) fn add(
+        &self,
+        handler: impl EventHandler<K>,
+        options: HandlerOptions,
+    ) -> Result<Registration, Error> {
+        let name = type_name(&handler);
+        let runner = if options.never_blocks || handler.never_blocks() {
+            runner::inline(handler)
+        } else {
+            runner::blocking(handler)
+        };
+        self.join(options, name, Some(runner)).map(register)
+    }
+
+    /// Adds a handler that works asynchronously.
+    pub(crate) fn add_async<F, A>(&self, handler: F, options: HandlerOptions) -> Result<Registration, Error>
+    where
+        F: FnMut(Event<K>) -> A + Send + 'static,
+        A: Future<Output = ()> + Send + 'static,
+    {
+        let name = type_name(&handler);
+        self.join(options, name, Some(runner::asynchronous(handler)))
+            .map(register)
+    }
+
+    /// Adds a stream of events.
+    pub(crate) fn stream(&self, options: HandlerOptions) -> Result<Events<K>, Error> {
+        self.join(options, "stream", None).map(Events::new)
+    }
+
+    /// Takes a snapshot and a place in the stream in one step (contract 7).
+    fn join(
+        &self,
+        options: HandlerOptions,
+        type_name: &str,
+        runner: Option<Runner<K>>,
+    ) -> Result<Arc<Listener<K>>, Error> {
+        let name = options.name.unwrap_or_else(|| type_name.to_owned());
+        let mut gate = self.gate.lock();
+        let runtime = match &gate.state {
+            State::Stopped => return Err(Error::new(Problem::Stopped)),
+            State::Running(runtime) => Some(runtime.clone()),
+            State::New => None,
+        };
+        let joined = gate
+            .check_period
+            .join(options.resync, runtime.is_some(), Instant::now(), &name);
+        if let Some(check) = joined.lowered {
+            for listener in &*gate.listeners {
+                listener.resync.lock().set_check_period(check);
+            }
+        }
+        let listener = Listener::new(name, options.every_event, joined.times, self, runner);
+        if gate.filled {
+            listener.begin(&self.store.snapshot());
+        }
+        Arc::make_mut(&mut gate.listeners).push(Arc::clone(&listener));
+        drop(gate);
+        if let Some(runtime) = &runtime {
+            listener.run(runtime);
+        }
+        Ok(listener)
+    }
+
+    /// Takes a listener out of the stream. Doing it twice changes nothing.
+    fn remove(&self, listener: &Arc<Listener<K>>) {
+        {
+            let mut gate = self.gate.lock();
+            if gate.listeners.iter().any(|other| Arc::ptr_eq(other, listener)) {
+                Arc::make_mut(&mut gate.listeners).retain(|other| !Arc::ptr_eq(other, listener));
+                gate.leaving.retain(|other| other.strong_count() > 0);
+                gate.leaving.push(Arc::downgrade(listener));
+            }
+        }
+        listener.leave();
+    }
+
+    /// Begins to call handlers.
+    pub(crate) fn start(&self, runtime: Handle) {
+        let here = runtime.clone();
+        let listeners = {
+            let mut gate = self.gate.lock();
+            gate.state = State::Running(runtime);
+            Arc::clone(&gate.listeners)
+        };
+        for listener in &*listeners {
+            listener.run(&here);
+        }
+    }
+
+    /// Publishes a batch and tells every listener of it (contract 4: the store is first).
+    pub(crate) fn tell(&self, batch: &Batch<K>, publish: impl FnOnce()) {
+        let (listeners, first) = {
+            let mut gate = self.gate.lock();
+            publish();
+            let first = batch.listed && !gate.filled;
+            if first {
+                gate.filled = true;
+                let snapshot = self.store.snapshot();
+                for listener in &*gate.listeners {
+                    listener.begin(&snapshot);
+                }
+            }
+            (Arc::clone(&gate.listeners), first)
+        };
+        // Before the first list there was nothing, so the snapshot has told it all.
+        if first {
+            return;
+        }
+        if !batch.changes.is_empty() {
+            for listener in &*listeners {
+                listener.push(&batch.changes);
+            }
+        }
+        if batch.listed {
+            // What a list finds unchanged is a resync for those who want any, and nothing for the others.
+            self.resync_if(&listeners, |listener| listener.resync.lock().wants());
+        }
+    }
+
+    /// Resyncs the handlers whose time has come.
+    pub(crate) fn resync(&self, now: Instant) {
+        let listeners = Arc::clone(&self.gate.lock().listeners);
+        self.resync_if(&listeners, |listener| listener.resync.lock().is_due(now));
+    }
+
+    fn resync_if(&self, listeners: &[Arc<Listener<K>>], due: impl Fn(&Listener<K>) -> bool) {
+        let mut snapshot = None;
+        for listener in listeners {
+            if due(listener) {
+                listener.begin_resync(snapshot.get_or_insert_with(|| self.store.snapshot()));
+            }
+        }
+    }
+
+    /// How often to look for handlers that are due; zero for never.
+    pub(crate) fn check_period(&self) -> Duration {
+        self.gate.lock().check_period.get()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_open(&self) -> bool {
+        self.gate.try_lock().is_some()
+    }
+
+    /// All handlers.
+    pub(crate) fn registrations(&self) -> Vec<Registration> {
+        let listeners = Arc::clone(&self.gate.lock().listeners);
+        listeners
+            .iter()
+            .map(|listener| register(Arc::clone(listener)))
+            .collect()
+    }
+
+    /// Takes no more handlers, delivers what is left, and waits for every handler's end (contract 11).
+    pub(crate) async fn stop(&self) {
+        let listeners = self.close();
+        let leaving = std::mem::take(&mut self.gate.lock().leaving);
+        let leaving: Vec<_> = leaving.iter().filter_map(Weak::upgrade).collect();
+        for listener in listeners.iter().chain(&leaving) {
+            listener.finished().await;
+        }
+    }
+
+    /// The first half of [`Processor::stop`].
+    pub(crate) fn close(&self) -> Arc<Vec<Arc<Listener<K>>>> {
+        let (listeners, never_ran) = {
+            let mut gate = self.gate.lock();
+            let before = std::mem::replace(&mut gate.state, State::Stopped);
+            (Arc::clone(&gate.listeners), matches!(before, State::New))
+        };
+        for listener in &*listeners {
+            listener.close();
+            if never_ran {
+                listener.discard_runner();
+                listener.ended();
+            }
+        }
+        listeners
+    }
+
+    /// Waits with this future for the end of the informer, unless a handler that has to return first waits here.
+    pub(crate) async fn wait_for_end(&self, ended: impl Future<Output = ()>) {
+        inside::wait_for(End::Processor(self.id), ended).await;
+    }
+}
+
+fn register<K: Kind>(listener: Arc<Listener<K>>) -> Registration {
+    Registration::new(listener as Arc<dyn AnyListener>)
+}
+
+fn type_name<T>(_: &T) -> &'static str {
+    std::any::type_name::<T>()
+}

@@ -1,0 +1,135 @@
+//! Nobody sleeps through an event: the writer and a listener on two threads.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::ConfigMap;
+use tokio::sync::mpsc::unbounded_channel;
+
+use crate::pipeline::processor::{Batch, HandlerOptions, Processor};
+use crate::pipeline::store::Seed;
+use crate::pipeline::store::tests::{Cache, key, tagged};
+
+struct Rig {
+    cache: Cache<ConfigMap>,
+    processor: Arc<Processor<ConfigMap>>,
+    version: u64,
+}
+
+impl Rig {
+    fn new() -> Rig {
+        let mut cache = Cache::new(Seed::new(1));
+        let processor = Processor::new(Arc::clone(&cache.store), Duration::ZERO);
+        let changes = cache.replace(Vec::new(), 1);
+        let batch = Batch {
+            changes,
+            listed: true,
+        };
+        processor.tell(&batch, || drop(cache.publish()));
+        processor.start(tokio::runtime::Handle::current());
+        Rig {
+            cache,
+            processor,
+            version: 1,
+        }
+    }
+
+    fn change(&mut self) {
+        self.version += 1;
+        let changes = self.cache.upsert(tagged(&key("a/n"), self.version, 1, &[]));
+        let batch = Batch {
+            changes,
+            listed: false,
+        };
+        self.processor.tell(&batch, || drop(self.cache.publish()));
+    }
+}
+
+/// Each change is pushed just when the one before was taken, so when the listener is about to sleep. A wake-up that is
+/// lost hangs this.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_that_comes_as_the_listener_falls_asleep_wakes_it() {
+    let mut rig = Rig::new();
+    let mut events = rig.processor.stream(HandlerOptions::new()).unwrap();
+    let (taken, mut was_taken) = unbounded_channel();
+    let taker = tokio::spawn(async move {
+        while let Some(event) = events.next().await {
+            taken.send(event.object().version().clone()).unwrap();
+        }
+    });
+    for _ in 0..5_000 {
+        rig.change();
+        assert_eq!(
+            was_taken.recv().await.unwrap().to_string(),
+            rig.version.to_string()
+        );
+    }
+    rig.processor.close();
+    taker.await.unwrap();
+}
+
+/// The same for handlers of each kind.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn handlers_of_each_kind_are_woken() {
+    let mut rig = Rig::new();
+    let (taken, mut was_taken) = unbounded_channel();
+    let [blocking, inline, asynchronous] = [(); 3].map(|()| taken.clone());
+    let options = HandlerOptions::new;
+    rig.processor
+        .add(move |_| assert!(blocking.send(()).is_ok()), options())
+        .unwrap();
+    rig.processor
+        .add(
+            move |_| assert!(inline.send(()).is_ok()),
+            options().never_blocks(),
+        )
+        .unwrap();
+    let handler = move |_| {
+        assert!(asynchronous.send(()).is_ok());
+        std::future::ready(())
+    };
+    rig.processor.add_async(handler, options()).unwrap();
+    for _ in 0..1_000 {
+        rig.change();
+        for _ in 0..3 {
+            was_taken.recv().await.unwrap();
+        }
+    }
+    rig.processor.stop().await;
+}
+
+/// The end comes at any moment: before, while and after the listener falls asleep, with or without something to tell.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_end_that_comes_as_the_listener_falls_asleep_wakes_it() {
+    for round in 0..1_000 {
+        let mut rig = Rig::new();
+        let mut events = rig.processor.stream(HandlerOptions::new()).unwrap();
+        let registration = events.registration();
+        let taker = tokio::spawn(async move {
+            let mut taken = 0;
+            while events.next().await.is_some() {
+                taken += 1;
+            }
+            taken
+        });
+        if round % 3 == 0 {
+            tokio::task::yield_now().await;
+        }
+        let told = round % 2 == 0;
+        if told {
+            rig.change();
+        }
+        if round % 5 == 0 {
+            registration.remove();
+            assert!(taker.await.unwrap() <= 1);
+        } else {
+            rig.processor.close();
+            assert_eq!(
+                taker.await.unwrap(),
+                u32::from(told),
+                "what was pushed before the end is given out"
+            );
+        }
+    }
+}

@@ -1,0 +1,762 @@
+//! The driver against a scripted source, in paused time.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+
+use super::scripted::{
+    Script, Stage, Told, added, at, bookmark, deleted, initial_end, item, listed, modified, more, object,
+    pause,
+};
+use super::table::{plain, steady};
+use crate::error::{Error, StatusError};
+use crate::pipeline::queue::{Delta, FULL, Scope};
+use crate::pipeline::reflector::driver::Requested;
+use crate::pipeline::reflector::machine::Settings;
+use crate::pipeline::wire::{Item, ListPart, WatchEvent};
+
+fn streaming() -> Settings {
+    steady()
+}
+
+const SOON: Duration = Duration::from_millis(500);
+
+fn failure(code: u16, reason: &str) -> StatusError {
+    StatusError {
+        code,
+        reason: reason.to_owned(),
+        ..StatusError::default()
+    }
+}
+
+fn status(code: u16) -> Error {
+    Error::status(failure(code, ""))
+}
+
+#[tokio::test(start_paused = true)]
+async fn initial_events_become_one_replace_and_the_stream_goes_on() {
+    let script = Script::new().sends(vec![
+        added("a@1"),
+        added("b@2"),
+        added("c@3"),
+        modified("a@7"),
+        deleted("b@8"),
+        added("d@9"),
+        deleted("d@10"),
+        added("d@11"),
+        initial_end("12"),
+        added("e@13"),
+        modified("a@14"),
+        deleted("c@15"),
+        bookmark("20"),
+        Told::Silence,
+    ]);
+    let stage = Stage::with(streaming(), script);
+    stage.run_for(SOON).await;
+    assert_eq!(
+        stage.deltas().await,
+        [
+            "replaced at 12: a@7 c@3 d@11",
+            "upsert e@13",
+            "upsert a@14",
+            "deleted c@15",
+            "bookmark 20",
+        ]
+    );
+    assert_eq!(stage.requests(), ["0s stream newest"]);
+    assert_eq!(stage.counted(), [Requested::StreamingList]);
+    assert!(stage.reports().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_told_before_the_bookmark_that_ends_the_objects() {
+    let script = Script::new().sends(vec![added("a@1"), bookmark("5"), modified("a@2"), Told::Silence]);
+    let stage = Stage::with(streaming(), script);
+    stage.run_for(Duration::from_secs(9)).await;
+    assert!(stage.deltas().await.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn pages_become_one_replace_and_the_watch_follows() {
+    let script = Script::new()
+        .lists(&["a@1", "b@2"], more("10", "t1"))
+        .lists(&["c@3"], more("10", "t2"))
+        .lists(&["d@4"], at("10"))
+        .sends(vec![added("e@11"), Told::Silence]);
+    let stage = Stage::with(plain(), script);
+    stage.run_for(SOON).await;
+    assert_eq!(
+        stage.deltas().await,
+        ["replaced at 10: a@1 b@2 c@3 d@4", "upsert e@11"]
+    );
+    assert_eq!(
+        stage.requests(),
+        [
+            "0s list 0 by 500",
+            "0s page t1 by 500",
+            "0s page t2 by 500",
+            "0s watch 10"
+        ]
+    );
+    assert_eq!(
+        stage.counted(),
+        [
+            Requested::List,
+            Requested::List,
+            Requested::List,
+            Requested::Watch
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_beginning_takes_the_place_of_a_watch_and_asks_for_the_newest() {
+    for (settings, asked) in [
+        (plain(), "0s list newest by 500"),
+        (streaming(), "0s stream newest"),
+    ] {
+        let script = Script::new();
+        let script = if settings.streaming {
+            script
+                .sends(vec![
+                    added("a@1"),
+                    initial_end("10"),
+                    added("b@11"),
+                    Told::Silence,
+                ])
+                .sends(vec![added("a@1"), initial_end("11"), Told::Silence])
+        } else {
+            script
+                .lists(&["a@1"], at("10"))
+                .sends(vec![added("b@11"), Told::Silence])
+                .lists(&["a@1"], at("11"))
+        };
+        let stage = Stage::with(settings, script);
+        let told = async {
+            while stage
+                .deltas()
+                .await
+                .last()
+                .is_none_or(|delta| delta != "upsert b@11")
+            {
+                tokio::task::yield_now().await;
+            }
+            stage.start_over.notify_one();
+        };
+        futures::join!(stage.run_for(SOON), told);
+        assert_eq!(stage.deltas().await, ["replaced at 11: a@1"]);
+        let requests = stage.requests();
+        assert!(
+            requests.iter().skip(1).any(|request| request == asked),
+            "{requests:?}"
+        );
+        assert!(stage.reports().is_empty());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_beginning_does_not_cut_a_wait_short() {
+    let script = Script::new()
+        .lists(&["a@1"], at("10"))
+        .fails(status(500))
+        .fails(status(500))
+        .sends(vec![Told::Silence])
+        .lists(&["a@1"], at("10"));
+    let stage = Stage::with(plain(), script);
+    stage.start_over.notify_one();
+    stage.run_for(Duration::from_secs(5)).await;
+    let requests = stage.requests();
+    let list = requests
+        .iter()
+        .find(|request| request.ends_with("list newest by 500"));
+    assert!(list.is_some_and(|list| !list.starts_with("0s ")), "{requests:?}");
+    assert_eq!(stage.reports().len(), 2);
+}
+
+/// The queue is full while the cache is to be emptied: a new beginning must not cancel that.
+#[tokio::test(start_paused = true)]
+async fn a_new_beginning_waits_until_what_was_decided_is_handed_on() {
+    let gone = || Error::status(failure(404, "NotFound"));
+    let script = Script::new()
+        .sends(vec![added("a@1"), initial_end("10"), Told::Error(gone())])
+        .discovers(false)
+        .fails(gone())
+        .discovers(false)
+        .fails(gone())
+        .discovers(false)
+        .fails(gone())
+        .discovers(false);
+    let stage = Stage::with(streaming(), script);
+    let driver = tokio::spawn(stage.drive());
+    tokio::time::sleep(SOON).await;
+    assert_eq!(stage.queue.len(), 1, "the first list");
+    while stage.queue.len() < FULL {
+        stage.queue.push(Delta::Bookmark("10".into(), Scope::ONLY)).await;
+    }
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    stage.start_over.notify_one();
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    let mut deltas = stage.deltas().await;
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    deltas.extend(stage.deltas().await);
+    deltas.retain(|delta| delta.starts_with("replaced"));
+    assert_eq!(deltas, ["replaced at 10: a@1", "replaced at 10: "]);
+    driver.abort();
+}
+
+/// A server or proxy that mixes up namespaces must not move objects that another reflector is responsible for.
+#[tokio::test(start_paused = true)]
+async fn an_object_of_another_namespace_is_bad_data() {
+    let foreign = || {
+        let mut foreign = object("b@11");
+        foreign.metadata.namespace = Some("other".to_owned());
+        Item::decoded(foreign).expect("it has a name and a version")
+    };
+    let script = Script::new()
+        .lists_parts(vec![listed("a@1"), Told::Part(ListPart::Item(foreign()))])
+        .lists(&["a@1"], at("10"))
+        .sends(vec![Told::Part(WatchEvent::Added(foreign())), added("c@12")])
+        .lists(&["a@1"], at("13"))
+        .sends(vec![Told::Part(WatchEvent::Deleted(foreign())), added("c@12")])
+        .lists(&["a@1"], at("14"));
+    let stage = Stage::with(plain(), script);
+    stage.run_for(Duration::from_secs(20)).await;
+    assert_eq!(
+        stage.deltas().await,
+        [
+            "replaced at 10: a@1",
+            "replaced at 13: a@1",
+            "replaced at 14: a@1"
+        ]
+    );
+    let reports = stage.reports();
+    assert_eq!(reports.len(), 3, "{reports:?}");
+    for report in reports {
+        assert!(
+            report.contains("other/b is not in namespace \"default\""),
+            "{report}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_empty_list_is_a_list() {
+    let script = Script::new().lists(&[], at("10"));
+    let stage = Stage::with(plain(), script);
+    stage.run_for(SOON).await;
+    assert_eq!(stage.deltas().await, ["replaced at 10: "]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_expired_page_left_behind_is_dropped() {
+    let script = Script::new()
+        .lists(&["old@1", "b@2"], more("10", "t1"))
+        .fails(Error::status(failure(410, "Expired")))
+        .lists(&["b@2", "c@12"], at("12"));
+    let stage = Stage::with(plain(), script);
+    stage.run_for(SOON).await;
+    assert_eq!(stage.deltas().await, ["replaced at 12: b@2 c@12"]);
+    assert_eq!(
+        stage.requests(),
+        [
+            "0s list 0 by 500",
+            "0s page t1 by 500",
+            "0s list 0",
+            "0s watch 12"
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_broken_stream_left_behind_is_dropped() {
+    let script = Script::new()
+        .sends(vec![added("ghost@1")])
+        .lists(&["a@9"], at("10"));
+    let stage = Stage::with(streaming(), script);
+    stage.run_for(SOON).await;
+    assert_eq!(stage.deltas().await, ["replaced at 10: a@9"]);
+    assert_eq!(
+        stage.reports(),
+        [
+            "listing configmaps in namespace default as a stream: the server closed the stream before the end of \
+          the objects; a plain list is used instead"
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_refused_older_stream_left_behind_is_dropped() {
+    let script = Script::new()
+        .sends(vec![initial_end("20"), Told::Error(Error::bad_data("rubbish"))])
+        .sends(vec![added("ghost@1"), initial_end("15")])
+        .sends(vec![added("ghost@2"), initial_end("15")])
+        .sends(vec![added("a@14"), initial_end("15"), Told::Silence]);
+    let stage = Stage::with(streaming(), script);
+    stage.run_for(Duration::from_secs(5)).await;
+    assert_eq!(stage.deltas().await, ["replaced at 20: ", "replaced at 15: a@14"]);
+    assert_eq!(
+        stage.requests(),
+        [
+            "0s stream newest",
+            "0s stream 20",
+            "0s stream newest",
+            "0s stream newest"
+        ]
+    );
+    assert_eq!(stage.reports().len(), 3, "{:?}", stage.reports());
+}
+
+#[tokio::test(start_paused = true)]
+async fn c5_bad_data_in_a_list_fails_the_list_as_a_whole() {
+    let script = Script::new()
+        .lists_parts(vec![
+            listed("a@1"),
+            Told::Error(Error::bad_data("b does not fit the type")),
+            listed("c@1"),
+        ])
+        .lists(&["a@1", "b@2"], at("10"));
+    let stage = Stage::with(plain(), script);
+    stage.run_for(Duration::from_secs(2)).await;
+    assert_eq!(
+        stage.reports(),
+        [
+            "listing configmaps in namespace default: the server sent what cannot be used: b does not fit the type"
+        ]
+    );
+    assert_eq!(stage.deltas().await, ["replaced at 10: a@1 b@2"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c5_bad_data_in_a_later_page_fails_the_list_as_a_whole() {
+    let script = Script::new()
+        .lists(&["a@1"], more("10", "t1"))
+        .lists_parts(vec![Told::Error(Error::bad_data("rubbish"))])
+        .lists(&["z@2"], at("10"));
+    let stage = Stage::with(plain(), script);
+    stage.run_for(Duration::from_secs(2)).await;
+    assert_eq!(stage.deltas().await, ["replaced at 10: z@2"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c5_a_list_that_ends_without_its_end_fails() {
+    let script = Script::new()
+        .lists_parts(vec![listed("a@1")])
+        .lists(&["a@1"], at("10"));
+    let stage = Stage::with(plain(), script);
+    stage.run_for(Duration::from_secs(2)).await;
+    assert_eq!(stage.deltas().await, ["replaced at 10: a@1"]);
+    assert!(
+        stage.reports()[0].ends_with("a list without its end"),
+        "{:?}",
+        stage.reports()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn c5_bad_data_in_a_watch_ends_it_after_what_came_before() {
+    let script = Script::new()
+        .lists(&["a@1"], at("10"))
+        .sends(vec![
+            added("b@11"),
+            Told::Error(Error::bad_data("rubbish")),
+            added("never@12"),
+        ])
+        .lists(&["a@1", "b@11", "c@12"], at("12"));
+    let stage = Stage::with(plain(), script);
+    stage.run_for(Duration::from_secs(2)).await;
+    assert_eq!(
+        stage.deltas().await,
+        [
+            "replaced at 10: a@1",
+            "upsert b@11",
+            "replaced at 12: a@1 b@11 c@12"
+        ]
+    );
+    assert_eq!(
+        stage.requests(),
+        ["0s list 0 by 500", "0s watch 10", "0s list 11", "0s watch 12"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn c5_bad_data_among_initial_events_applies_none_of_them() {
+    let script = Script::new()
+        .sends(vec![added("a@1"), Told::Error(Error::bad_data("rubbish"))])
+        .lists(&["z@2"], at("10"));
+    let stage = Stage::with(streaming(), script);
+    stage.run_for(SOON).await;
+    assert_eq!(stage.deltas().await, ["replaced at 10: z@2"]);
+    assert_eq!(
+        stage.reports(),
+        ["listing configmaps in namespace default as a stream: the server sent what cannot be used: rubbish"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn c3_an_unexpected_end_goes_on_from_the_last_event() {
+    let eof = Error::transport(
+        "the watch ended in the middle of an event",
+        std::io::Error::from(std::io::ErrorKind::UnexpectedEof),
+    );
+    let script = Script::new()
+        .lists(&[], at("10"))
+        .sends(vec![added("a@11"), Told::Error(eof)])
+        .sends(vec![added("b@12"), Told::Silence]);
+    let stage = Stage::with(plain(), script);
+    stage.run_for(Duration::from_secs(2)).await;
+    assert_eq!(
+        stage.requests(),
+        ["0s list 0 by 500", "0s watch 10", "0s watch 11"]
+    );
+    assert_eq!(
+        stage.deltas().await,
+        ["replaced at 10: ", "upsert a@11", "upsert b@12"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn c3_an_error_event_is_told_and_ends_the_watch() {
+    let read_error = StatusError {
+        message: "an object cannot be read".to_owned(),
+        ..failure(500, "StorageReadError")
+    };
+    let script = Script::new()
+        .lists(&["a@1", "b@2"], at("10"))
+        .sends(vec![
+            Told::Part(WatchEvent::Failure(read_error)),
+            added("never@12"),
+        ])
+        .lists(&["b@2"], at("14"));
+    let stage = Stage::with(plain(), script);
+    stage.run_for(Duration::from_secs(2)).await;
+    assert_eq!(
+        stage.deltas().await,
+        ["replaced at 10: a@1 b@2", "replaced at 14: b@2"]
+    );
+    assert_eq!(
+        stage.reports(),
+        [
+            "watching configmaps in namespace default: the server answered 500 StorageReadError: an object cannot \
+          be read"
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn c3_throttled_watches_never_list() {
+    let mut script = Script::new().lists(&[], at("10"));
+    for _ in 0..2 {
+        script = script
+            .fails(status(429))
+            .sends(vec![Told::Part(WatchEvent::Failure(failure(
+                429,
+                "TooManyRequests",
+            )))]);
+    }
+    let stage = Stage::with(plain(), script.sends(vec![Told::Silence]));
+    stage.run_for(Duration::from_mins(1)).await;
+    assert_eq!(
+        stage.requests(),
+        [
+            "0s list 0 by 500",
+            "0s watch 10",
+            "0s watch 10",
+            "2s watch 10",
+            "5s watch 10",
+            "12s watch 10"
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn c1_expired_while_listing_and_watching() {
+    let script = Script::new()
+        .lists(&["a@1"], at("10"))
+        .fails(Error::status(failure(410, "Gone")))
+        .fails(Error::status(failure(410, "Expired")))
+        .lists(&["b@30"], at("30"));
+    let stage = Stage::with(plain(), script);
+    stage.run_for(Duration::from_secs(2)).await;
+    assert_eq!(
+        stage.requests(),
+        [
+            "0s list 0 by 500",
+            "0s watch 10",
+            "0s list 10",
+            "0s list newest by 500",
+            "0s watch 30"
+        ]
+    );
+    assert_eq!(
+        stage.deltas().await,
+        ["replaced at 10: a@1", "replaced at 30: b@30"]
+    );
+    assert_eq!(
+        stage.reports(),
+        [
+            "watching configmaps in namespace default: the server answered 410 Gone",
+            "listing configmaps in namespace default: the server answered 410 Expired",
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_stops_midway_is_left_after_a_minute() {
+    let script = Script::new()
+        .lists_parts(vec![listed("a@1"), pause(59), listed("b@2"), Told::Silence])
+        .lists(&["c@3"], at("10"));
+    let stage = Stage::with(plain(), script);
+    stage.run_for(Duration::from_mins(3)).await;
+    assert_eq!(
+        stage.requests(),
+        [
+            "0s list 0 by 500",
+            "119s list 0 by 500",
+            "119s watch 10",
+            "151s watch 10"
+        ]
+    );
+    assert_eq!(stage.deltas().await, ["replaced at 10: c@3"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_never_answers_is_left_after_a_minute() {
+    let stage = Stage::with(plain(), Script::new().never_answers().lists(&["c@3"], at("10")));
+    stage.run_for(Duration::from_secs(80)).await;
+    assert_eq!(
+        stage.requests(),
+        ["0s list 0 by 500", "60s list 0 by 500", "60s watch 10"]
+    );
+    assert_eq!(
+        stage.reports(),
+        ["listing configmaps in namespace default: the server did not answer in time"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_large_list_may_take_its_time_as_long_as_it_arrives() {
+    let arriving = || [pause(50), Told::Part(ListPart::Arriving)];
+    let end = Told::Part(ListPart::End {
+        version: "10".into(),
+        continue_token: None,
+    });
+    let parts = (0..20).flat_map(|_| arriving()).chain([listed("a@1"), end]);
+    let stage = Stage::with(plain(), Script::new().lists_parts(parts.collect()));
+    stage.run_for(Duration::from_secs(1_001)).await;
+    assert_eq!(stage.requests(), ["0s list 0 by 500", "1000s watch 10"]);
+    assert_eq!(stage.deltas().await, ["replaced at 10: a@1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c6_a_watch_that_never_answers_is_asked_for_again() {
+    let script = Script::new()
+        .lists(&[], at("10"))
+        .never_answers()
+        .sends(vec![added("a@11"), Told::Silence]);
+    let stage = Stage::with(plain(), script);
+    stage.run_for(Duration::from_secs(40)).await;
+    assert_eq!(
+        stage.requests(),
+        ["0s list 0 by 500", "0s watch 10", "30s watch 10"]
+    );
+    assert_eq!(stage.deltas().await, ["replaced at 10: ", "upsert a@11"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c6_a_watch_that_falls_silent_is_dropped_and_renewed() {
+    let script = Script::new()
+        .sends(vec![
+            initial_end("10"),
+            bookmark("10"),
+            pause(100),
+            added("a@11"),
+            Told::Silence,
+        ])
+        .sends(vec![added("b@12"), Told::Silence]);
+    let stage = Stage::with(streaming(), script);
+    stage.run_for(Duration::from_secs(320)).await;
+    assert_eq!(stage.requests(), ["0s stream newest", "310s watch 11"]);
+    assert_eq!(
+        stage.reports(),
+        ["watching configmaps in namespace default: nothing came for 210s, the watch is renewed"]
+    );
+    assert_eq!(
+        stage.deltas().await,
+        ["replaced at 10: ", "upsert a@11", "upsert b@12"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn c2_a_stream_without_its_bookmark_does_not_hang() {
+    let endless = (0..200).flat_map(|_| [added("a@1"), pause(5)]).collect();
+    let script = Script::new().sends(endless).lists(&["a@1"], at("10"));
+    let stage = Stage::with(streaming(), script);
+    stage.run_for(Duration::from_secs(301)).await;
+    assert_eq!(
+        stage.requests(),
+        ["0s stream newest", "300s list 0 by 500", "300s watch 10"]
+    );
+    assert_eq!(stage.deltas().await, ["replaced at 10: a@1"]);
+}
+
+/// Cancels the driver after some time and sees that nothing is left of it.
+async fn ends_when_cancelled(settings: Settings, script: Script, after: Duration) -> Stage {
+    let stage = Stage::with(settings, script);
+    let driver = tokio::spawn(stage.drive());
+    tokio::time::sleep(after).await;
+    assert!(!driver.is_finished());
+    let before = tokio::time::Instant::now();
+    stage.stop.cancel();
+    driver.await.expect("the driver does not panic");
+    assert_eq!(before.elapsed(), Duration::ZERO, "it ends at once");
+    assert_eq!(stage.script.open(), 0, "every answer was dropped");
+    let failures = stage.reports().into_iter().filter(|text| !text.contains("503"));
+    assert_eq!(failures.count(), 0, "a stop is no error");
+    stage
+}
+
+#[tokio::test(start_paused = true)]
+async fn contract_11_cancelled_before_the_start_it_asks_nothing() {
+    let stage = Stage::with(streaming(), Script::new());
+    stage.stop.cancel();
+    stage.drive().await;
+    assert!(stage.requests().is_empty());
+    assert!(stage.counted().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn contract_11_cancelled_in_a_list() {
+    let unanswered = ends_when_cancelled(plain(), Script::new(), SOON).await;
+    assert_eq!(unanswered.requests(), ["0s list 0 by 500"]);
+    let midway = Script::new().lists_parts(vec![listed("a@1"), Told::Silence]);
+    let midway = ends_when_cancelled(plain(), midway, SOON).await;
+    assert!(midway.deltas().await.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn contract_11_cancelled_in_a_stream() {
+    let unanswered = ends_when_cancelled(streaming(), Script::new(), SOON).await;
+    assert_eq!(unanswered.requests(), ["0s stream newest"]);
+    let midway = Script::new().sends(vec![added("a@1"), Told::Silence]);
+    let midway = ends_when_cancelled(streaming(), midway, SOON).await;
+    assert!(midway.deltas().await.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn contract_11_cancelled_in_a_watch() {
+    let unanswered = Script::new().lists(&[], at("10"));
+    let unanswered = ends_when_cancelled(plain(), unanswered, SOON).await;
+    assert_eq!(
+        unanswered.requests().last().map(String::as_str),
+        Some("0s watch 10")
+    );
+    let midway = Script::new()
+        .lists(&[], at("10"))
+        .sends(vec![added("a@11"), Told::Silence]);
+    let midway = ends_when_cancelled(plain(), midway, SOON).await;
+    assert_eq!(midway.deltas().await, ["replaced at 10: ", "upsert a@11"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn contract_11_cancelled_in_a_wait() {
+    let stage = ends_when_cancelled(plain(), Script::new().fails(status(503)), SOON).await;
+    assert_eq!(stage.requests(), ["0s list 0 by 500"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn contract_11_cancelled_while_the_queue_is_full() {
+    let mut version = 10;
+    let endless = (0..5_000).map(|_| {
+        version += 1;
+        modified(&format!("a@{version}"))
+    });
+    let script = Script::new().lists(&[], at("10")).sends(endless.collect());
+    let stage = ends_when_cancelled(plain(), script, SOON).await;
+    assert_eq!(stage.queue.len(), FULL, "the driver waited for room");
+}
+
+#[tokio::test(start_paused = true)]
+async fn contract_11_cancelled_in_answers_that_never_pause() {
+    const MANY: usize = 10_000;
+    static MADE: AtomicUsize = AtomicUsize::new(0);
+    fn made() -> Item<ConfigMap> {
+        MADE.fetch_add(1, Ordering::SeqCst);
+        item("a@1")
+    }
+    let stream = Script::new().sends(vec![
+        Told::Many(MANY, || WatchEvent::Added(made())),
+        Told::Silence,
+    ]);
+    let list = Script::new().lists_parts(vec![Told::Many(MANY, || ListPart::Item(made())), Told::Silence]);
+    for (settings, script) in [(streaming(), stream), (plain(), list)] {
+        let stage = Stage::with(settings, script);
+        MADE.store(0, Ordering::SeqCst);
+        let driver = tokio::spawn(stage.drive());
+        tokio::task::yield_now().await;
+        stage.stop.cancel();
+        driver.await.expect("the driver does not panic");
+        assert_eq!(stage.script.open(), 0);
+        let made = MADE.load(Ordering::SeqCst);
+        assert!((1..MANY).contains(&made), "it was cancelled after {made}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_queue_makes_the_driver_wait_and_loses_nothing() {
+    let changes = (11..=4_010)
+        .map(|version| modified(&format!("a@{version}")))
+        .chain([Told::Silence]);
+    let script = Script::new().lists(&[], at("10")).sends(changes.collect());
+    let stage = Stage::with(plain(), script);
+    let _stops = stage.stop.clone().drop_guard();
+    let driver = tokio::spawn(stage.drive());
+    let mut seen = Vec::new();
+    while seen.len() < 4_001 {
+        let batch = stage.queue.pop().await.expect("the queue is open");
+        assert!(batch.len() <= FULL);
+        seen.extend(batch);
+    }
+    let versions: Vec<String> = seen
+        .iter()
+        .filter_map(|delta| match delta {
+            Delta::Upsert(object) => Some(object.version.to_string()),
+            _ => None,
+        })
+        .collect();
+    let expected: Vec<String> = (11..=4_010).map(|version| version.to_string()).collect();
+    assert_eq!(versions, expected);
+    assert!(!driver.is_finished());
+}
+
+/// A list can contradict only a cache that contains everything before it.
+#[tokio::test(start_paused = true)]
+async fn contract_2_a_list_is_compared_with_a_store_that_has_everything_before_it() {
+    let script = Script::new()
+        .lists(&["a@1"], at("10"))
+        .sends(vec![bookmark("5")])
+        .lists(&["a@11"], at("12"));
+    let stage = Stage::with(plain(), script);
+    let behind = stage.intake.behind.lock().await;
+    let mut driving = std::pin::pin!(stage.drive());
+    let some_time = Duration::from_secs(20);
+    assert!(tokio::time::timeout(some_time, &mut driving).await.is_err());
+    assert_eq!(stage.requests(), ["0s list 0 by 500", "0s watch 10"]);
+    drop(behind);
+    assert!(tokio::time::timeout(some_time, &mut driving).await.is_err());
+    assert_eq!(stage.requests()[2..], ["20s list newest by 500", "20s watch 12"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn contract_2_a_list_that_failed_contradicts_nothing() {
+    let script = Script::new()
+        .lists(&["a@1"], at("10"))
+        .sends(vec![bookmark("5")])
+        .lists_parts(vec![listed("b@3"), Told::Error(status(500))])
+        .lists(&["a@11"], at("12"));
+    let stage = Stage::with(plain(), script);
+    stage.run_for(Duration::from_secs(20)).await;
+    assert_eq!(stage.requests().last().map(String::as_str), Some("2s watch 12"));
+    let reports = stage.reports();
+    assert_eq!(reports.len(), 2, "the bookmark and the status: {reports:#?}");
+}

@@ -1,0 +1,344 @@
+//! The reflector in a whole informer: what users set reaches it, and what it brings reaches the store.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::ConfigMap;
+use parking_lot::Mutex;
+use tokio::time::timeout;
+
+use super::scripted::{Script, Shared, Told, added, at, bookmark, deleted, initial_end, modified, object};
+use crate::error::Error;
+use crate::handler::{Event, HandlerOptions};
+use crate::informer::SharedInformer;
+use crate::object::Object;
+use crate::pipeline::wire::{Item, ListPart, WatchEvent};
+
+/// An informer that reads a script, and what it tells its watch-error handler.
+pub(super) fn informer(
+    script: Script,
+    streaming: bool,
+) -> (SharedInformer<ConfigMap>, Arc<Script>, Arc<Mutex<Vec<String>>>) {
+    let script = Arc::new(script);
+    let informer = SharedInformer::builder_from(Shared(Arc::clone(&script)), ())
+        .streaming_list(streaming)
+        .seed(1)
+        .build();
+    let errors = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&errors);
+    informer
+        .set_watch_error_handler(move |error| told.lock().push(error.to_string()))
+        .expect("it is not started");
+    (informer, script, errors)
+}
+
+fn names(informer: &SharedInformer<ConfigMap>) -> Vec<String> {
+    let mut names: Vec<_> = informer
+        .snapshot()
+        .iter()
+        .map(|object| format!("{}@{}", object.key().name(), object.version()))
+        .collect();
+    names.sort();
+    names
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_transform_fails_the_list_as_a_whole_and_is_told() {
+    let script = Script::new()
+        .lists(&["a@1", "b@2", "c@3"], at("10"))
+        .lists(&["a@1", "c@3"], at("11"));
+    let (informer, script, errors) = informer(script, false);
+    informer
+        .set_try_transform(|object: &mut ConfigMap| match object.metadata.name.as_deref() {
+            Some("b") => Err("b is not wanted"),
+            _ => Ok(()),
+        })
+        .expect("it is not started");
+    informer.start().expect("the first start");
+    informer
+        .wait_for_sync(Duration::from_secs(10))
+        .await
+        .expect("the second list is good");
+    assert_eq!(names(&informer), ["a@1", "c@3"]);
+    assert_eq!(
+        *errors.lock(),
+        ["the cache of configmaps: the transform failed for default/b: b is not wanted"]
+    );
+    let requests: Vec<_> = script.requests();
+    let requests: Vec<_> = requests.iter().filter_map(|text| text.split_once(' ')).collect();
+    assert_eq!(requests[0], ("0s", "list 0 by 500"));
+    assert_eq!(requests[1].1, "list 0 by 500");
+    informer.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_transform_that_panics_in_a_watch_ends_it_and_a_list_follows() {
+    let script = Script::new()
+        .lists(&["a@1"], at("10"))
+        .sends(vec![added("b@11"), modified("bad@12"), added("never@13")])
+        .lists(&["a@1", "b@11"], at("14"));
+    let (informer, script, errors) = informer(script, false);
+    informer
+        .set_transform(|object: &mut ConfigMap| {
+            assert_ne!(object.metadata.name.as_deref(), Some("bad"), "it is bad");
+        })
+        .expect("it is not started");
+    informer.start().expect("the first start");
+    informer
+        .wait_for_version("14", Duration::from_secs(10))
+        .await
+        .expect("the second list is good");
+    assert_eq!(names(&informer), ["a@1", "b@11"]);
+    let errors = errors.lock().clone();
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert!(
+        errors[0].starts_with("the cache of configmaps: the transform failed for default/bad: it panicked"),
+        "{errors:?}"
+    );
+    assert_eq!(script.requests()[1], "0s watch 10");
+    informer.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn initial_objects_are_transformed_once_each() {
+    let script = Script::new().sends(vec![
+        added("a@1"),
+        added("b@2"),
+        added("c@3"),
+        initial_end("10"),
+        Told::Silence,
+    ]);
+    let (informer, _script, errors) = informer(script, true);
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    informer
+        .set_transform(move |_: &mut ConfigMap| {
+            counted.fetch_add(1, Ordering::SeqCst);
+        })
+        .expect("it is not started");
+    informer.start().expect("the first start");
+    informer
+        .wait_for_sync(Duration::from_secs(5))
+        .await
+        .expect("the stream is whole");
+    assert_eq!(calls.load(Ordering::SeqCst), 3);
+    assert!(errors.lock().is_empty());
+    informer.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_store_follows_objects_bookmarks_and_lists() {
+    let script = Script::new().sends(vec![
+        added("a@1"),
+        initial_end("10"),
+        added("b@20"),
+        super::scripted::bookmark("30"),
+        deleted("a@40"),
+        Told::Silence,
+    ]);
+    let (informer, _script, _errors) = informer(script, true);
+    assert_eq!(informer.resource_version(), None);
+    informer.start().expect("the first start");
+    informer
+        .wait_for_version("40", Duration::from_secs(5))
+        .await
+        .expect("everything comes at once");
+    assert_eq!(names(&informer), ["b@20"]);
+    assert_eq!(informer.resource_version(), Some("40".into()));
+    informer.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn less_than_five_minutes_of_watching_count_as_five() {
+    for (asked, least) in [(1, 300), (300, 300), (1_200, 1_200)] {
+        let script = Arc::new(Script::new().lists(&[], at("10")));
+        let informer = SharedInformer::<ConfigMap>::builder_from(Shared(Arc::clone(&script)), ())
+            .streaming_list(false)
+            .watch_timeout(Duration::from_secs(asked))
+            .build();
+        informer.start().expect("the first start");
+        informer
+            .wait_for_sync(Duration::from_secs(5))
+            .await
+            .expect("the list is good");
+        informer.shutdown().await;
+        let timeouts = script.timeouts();
+        assert_eq!(timeouts.len(), 1);
+        let least = Duration::from_secs(least);
+        assert!((least..=2 * least).contains(&timeouts[0]), "{timeouts:?}");
+    }
+}
+
+/// An informer of `a@1` and `b@9` at version 10 whose watch then sends something older.
+fn sent_something_older(older: Told<WatchEvent<ConfigMap>>) -> Script {
+    Script::new().lists(&["a@1", "b@9"], at("10")).sends(vec![older])
+}
+
+/// What a handler got after the initial objects.
+fn changes(informer: &SharedInformer<ConfigMap>) -> Arc<Mutex<Vec<String>>> {
+    let changes: Arc<Mutex<Vec<String>>> = Arc::default();
+    let noted = Arc::clone(&changes);
+    let handler = move |event: Event<ConfigMap>| match &event {
+        Event::Added {
+            is_in_initial_list: true,
+            ..
+        } => {}
+        _ => noted
+            .lock()
+            .push(format!("{}@{}", event.key().name(), event.object().version())),
+    };
+    informer.add_handler(handler).expect("it is not stopped");
+    changes
+}
+
+#[tokio::test(start_paused = true)]
+async fn contract_10_something_older_in_a_watch_delivers_nothing_again() {
+    for older in [bookmark("5"), modified("b@5")] {
+        let script = sent_something_older(older).lists(&["a@1", "b@9"], at("12"));
+        let (informer, _script, errors) = informer(script, false);
+        let changes = changes(&informer);
+        informer.start().expect("the first start");
+        informer
+            .wait_for_sync(Duration::from_secs(10))
+            .await
+            .expect("the first list");
+        let before = informer.snapshot();
+        informer
+            .wait_for_version("12", Duration::from_secs(10))
+            .await
+            .expect("the second list");
+        for object in &informer.snapshot() {
+            let kept = before.get(object.key()).expect("it was there");
+            assert!(Object::ptr_eq(&object, &kept), "{object:?} was replaced");
+        }
+        informer.shutdown().await;
+        assert!(changes.lock().is_empty(), "{changes:?}");
+        assert_eq!(errors.lock().len(), 1, "{errors:?}");
+    }
+}
+
+/// A server that was restored from a backup and has passed the informer's version shows itself by objects with versions that
+/// the cache should have held.
+#[tokio::test(start_paused = true)]
+async fn contract_2_a_restored_server_that_has_passed_the_version_is_reported_and_followed() {
+    for older in [bookmark("5"), modified("b@5")] {
+        let script = sent_something_older(older)
+            .lists(&["a@1", "b@7"], at("12"))
+            .lists(&["a@1", "b@7"], at("12"));
+        let (informer, _script, errors) = informer(script, false);
+        let changes = changes(&informer);
+        informer.start().expect("the first start");
+        informer
+            .wait_for_version("12", Duration::from_secs(10))
+            .await
+            .expect("the second list");
+        assert_eq!(names(&informer), ["a@1", "b@7"]);
+        assert_eq!(informer.status().went_back, 1);
+        informer.shutdown().await;
+        // Nothing of another history is known by its version.
+        let mut changes = changes.lock().clone();
+        changes.sort();
+        assert_eq!(changes, ["a@1", "b@7"], "{errors:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn contract_3_another_uid_at_the_same_version_is_another_object() {
+    let another = |version: &str| {
+        let mut object = object("a@1");
+        object.metadata.uid = Some(version.to_owned());
+        Told::Part(ListPart::Item(
+            Item::decoded(object).expect("it has a name and a version"),
+        ))
+    };
+    let end = |version: &str| {
+        Told::Part(ListPart::End {
+            version: version.into(),
+            continue_token: None,
+        })
+    };
+    let script = Script::new()
+        .lists_parts(vec![another("first"), end("10")])
+        .sends(vec![Told::Error(Error::bad_data("rubbish"))])
+        .lists_parts(vec![another("second"), end("12")]);
+    let (informer, _script, _errors) = informer(script, false);
+    let mut events = informer.events().expect("it is not stopped");
+    informer.start().expect("the first start");
+    informer
+        .wait_for_version("12", Duration::from_secs(10))
+        .await
+        .expect("the second list");
+    let mut next = async || {
+        let event = timeout(Duration::from_secs(10), events.next()).await;
+        event.expect("an event in time").expect("the informer runs")
+    };
+    assert!(matches!(next().await, Event::Added { .. }));
+    let Event::Deleted(deleted) = next().await else {
+        panic!("the first object is gone");
+    };
+    assert_eq!(deleted.metadata.uid.as_deref(), Some("first"));
+    let Event::Added { object, .. } = next().await else {
+        panic!("the second object is new");
+    };
+    assert_eq!(object.metadata.uid.as_deref(), Some("second"));
+    assert_eq!(
+        informer
+            .snapshot()
+            .iter()
+            .next()
+            .expect("one")
+            .metadata
+            .uid
+            .as_deref(),
+        Some("second")
+    );
+    informer.shutdown().await;
+}
+
+/// The same by a watch: an event is not a repetition if its object is another one.
+#[tokio::test(start_paused = true)]
+async fn contract_3_an_event_of_another_uid_at_the_same_version_is_another_object() {
+    let event = |uid: &str| {
+        let mut object = object("a@11");
+        object.metadata.uid = Some(uid.to_owned());
+        Told::Part(WatchEvent::Modified(
+            Item::decoded(object).expect("it has a name and a version"),
+        ))
+    };
+    let script = Script::new().lists(&[], at("10")).sends(vec![
+        Told::Pause(Duration::from_secs(1)),
+        event("one"),
+        event("one"),
+        event("other"),
+        bookmark("12"),
+        Told::Silence,
+    ]);
+    let (informer, _script, errors) = informer(script, false);
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&events);
+    informer
+        .add_handler_with(
+            move |event: Event<ConfigMap>| {
+                let uid = event.object().uid().map(Cow::into_owned);
+                told.lock()
+                    .push((matches!(event, Event::Deleted(_)), uid.unwrap_or_default()));
+            },
+            HandlerOptions::default().every_event(),
+        )
+        .expect("a handler");
+    informer.start().expect("the first start");
+    informer
+        .wait_for_version("12", Duration::from_secs(10))
+        .await
+        .expect("the bookmark");
+    informer.shutdown().await;
+    let [one, other] = ["one", "other"].map(str::to_owned);
+    assert_eq!(
+        *events.lock(),
+        [(false, one.clone()), (true, one), (false, other)],
+        "{errors:?}"
+    );
+}

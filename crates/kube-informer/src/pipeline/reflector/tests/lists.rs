@@ -1,0 +1,438 @@
+//! C1: which list is asked for, and what comes after it.
+
+use super::table::{
+    Did::{Bookmark, Changed, EmptyPage, Failed, Listed, ListedAnother, Nothing, Opened, Page, Waited},
+    answers, answers_later, bad_data, broke, describe, expired, plain, play, refused, seconds, too_large,
+};
+use crate::error::Error;
+use crate::pipeline::reflector::machine::Settings;
+
+#[test]
+fn c1_the_first_list_is_at_any_version_and_the_next_at_the_last() {
+    play(
+        plain(),
+        "list 0 by 500",
+        &[
+            (Listed("10"), "whole at 10, watch 10"),
+            (bad_data(), "wait 800ms"),
+            (Waited, "list 10"),
+            (Listed("10"), "whole at 10, watch 10"),
+        ],
+    );
+}
+
+#[test]
+fn c1_after_an_expired_version_the_newest_is_asked_for() {
+    play(
+        plain(),
+        "list 0 by 500",
+        &[
+            (Listed("10"), "whole at 10, watch 10"),
+            (expired(), "wait 800ms"),
+            (Waited, "list 10"),
+            (expired(), "list newest by 500"),
+            (Listed("30"), "whole at 30, watch 30"),
+            (bad_data(), "wait 1.6s"),
+            (Waited, "list 30"),
+        ],
+    );
+}
+
+#[test]
+fn c1_after_a_version_ahead_of_the_server_the_newest_is_asked_for() {
+    for ahead in too_large() {
+        play(
+            plain(),
+            "list 0 by 500",
+            &[
+                (Listed("20"), "whole at 20, watch 20"),
+                (bad_data(), "wait 800ms"),
+                (Waited, "list 20"),
+                (ahead.clone(), "list newest by 500"),
+                (ahead, "wait 1.6s"),
+                (Waited, "list newest by 500"),
+                (Listed("21"), "whole at 21, watch 21"),
+            ],
+        );
+    }
+}
+
+#[test]
+fn contract_5_after_a_version_that_the_server_does_not_understand_the_newest_is_asked_for() {
+    for code in [400, 422] {
+        play(
+            plain(),
+            "list 0 by 500",
+            &[
+                (Listed("abc"), "whole at abc, watch abc"),
+                (bad_data(), "wait 800ms"),
+                (Waited, "list abc"),
+                (answers(code), "list newest by 500"),
+                (Listed("21"), "whole at 21, watch 21"),
+            ],
+        );
+    }
+}
+
+#[test]
+fn c1_a_list_in_pages_is_whole_at_its_end() {
+    play(
+        plain(),
+        "list 0 by 500",
+        &[
+            (Page("10", "t1"), "page t1 by 500"),
+            (Page("10", "t2"), "page t2 by 500"),
+            (Listed("10"), "whole at 10, watch 10"),
+        ],
+    );
+}
+
+#[test]
+fn c1_a_server_that_pages_at_any_version_is_asked_for_pages_ever_after() {
+    play(
+        plain(),
+        "list 0 by 500",
+        &[
+            (Page("10", "t1"), "page t1 by 500"),
+            (Listed("10"), "whole at 10, watch 10"),
+            (bad_data(), "wait 800ms"),
+            (Waited, "list 10 by 500"),
+            (Listed("11"), "whole at 11, watch 11"),
+        ],
+    );
+}
+
+#[test]
+fn c1_pages_of_the_newest_version_say_nothing_about_a_watch_cache() {
+    play(
+        plain(),
+        "list 0 by 500",
+        &[
+            (Listed("10"), "whole at 10, watch 10"),
+            (expired(), "wait 800ms"),
+            (Waited, "list 10"),
+            (expired(), "list newest by 500"),
+            (Page("30", "t1"), "page t1 by 500"),
+            (Listed("30"), "whole at 30, watch 30"),
+            (bad_data(), "wait 1.6s"),
+            (Waited, "list 30"),
+        ],
+    );
+}
+
+#[test]
+fn c1_an_expired_page_leads_to_one_full_list_at_the_same_version() {
+    play(
+        plain(),
+        "list 0 by 500",
+        &[
+            (Page("10", "t1"), "page t1 by 500"),
+            (expired(), "list 0"),
+            (Listed("12"), "whole at 12, watch 12"),
+            (bad_data(), "wait 800ms"),
+            (Waited, "list 12 by 500"),
+            (Page("13", "t1"), "page t1 by 500"),
+            (expired(), "list 12"),
+            (expired(), "list newest by 500"),
+            (Page("15", "t1"), "page t1 by 500"),
+            (expired(), "wait 1.6s"),
+            (Waited, "list newest by 500"),
+            (Page("15", "t1"), "page t1 by 500"),
+            (expired(), "list newest"),
+            (expired(), "wait 3.2s"),
+            (Waited, "list newest by 500"),
+        ],
+    );
+}
+
+#[test]
+fn c1_the_users_page_size_holds_for_every_list() {
+    let by_four = Settings {
+        page_size: Some(4),
+        ..plain()
+    };
+    play(
+        by_four,
+        "list 0 by 4",
+        &[
+            (Page("10", "t1"), "page t1 by 4"),
+            (Listed("10"), "whole at 10, watch 10"),
+            (bad_data(), "wait 800ms"),
+            (Waited, "list 10 by 4"),
+            (expired(), "list newest by 4"),
+        ],
+    );
+}
+
+#[test]
+fn contract_9_a_continue_token_that_comes_again_ends_the_list() {
+    play(
+        plain(),
+        "list 0 by 500",
+        &[
+            (Page("10", "t1"), "page t1 by 500"),
+            (Page("10", "t1"), "wait 800ms !bad data"),
+            (Waited, "list 0 by 500"),
+            (Page("10", "t1"), "page t1 by 500"),
+            (Page("10", "t2"), "page t2 by 500"),
+            (Page("10", "t1"), "wait 1.6s !bad data"),
+        ],
+    );
+}
+
+#[test]
+fn contract_9_pages_without_objects_are_asked_for_slowly() {
+    play(
+        plain(),
+        "list 0 by 500",
+        &[
+            (EmptyPage("10", "t1"), "wait 1s"),
+            (Waited, "page t1 by 500"),
+            (EmptyPage("10", "t2"), "wait 1s"),
+            (Waited, "page t2 by 500"),
+            (Page("10", "t3"), "page t3 by 500"),
+            (Listed("10"), "whole at 10, watch 10"),
+        ],
+    );
+}
+
+#[test]
+fn contract_9_a_slow_page_that_expires_is_still_a_page() {
+    play(
+        plain(),
+        "list 0 by 500",
+        &[
+            (EmptyPage("10", "t1"), "wait 1s"),
+            (Waited, "page t1 by 500"),
+            (expired(), "list 0"),
+        ],
+    );
+}
+
+#[test]
+fn a_list_that_fails_is_waited_for_and_begun_again() {
+    let failures = [
+        answers(400),
+        answers(401),
+        answers(403),
+        answers(429),
+        answers(500),
+        answers(503),
+        refused(),
+        broke(),
+        bad_data(),
+        Failed(Error::user_code("the transform failed")),
+    ];
+    for failure in failures {
+        play(
+            plain(),
+            "list 0 by 500",
+            &[
+                (failure.clone(), "wait 800ms"),
+                (Waited, "list 0 by 500"),
+                (Page("10", "t1"), "page t1 by 500"),
+                (failure.clone(), "wait 1.6s"),
+                (Waited, "list 0 by 500"),
+                (failure, "wait 3.2s"),
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_list_that_does_not_answer_for_a_minute_is_begun_again() {
+    play(
+        plain(),
+        "list 0 by 500",
+        &[
+            (Nothing, "60s: wait 800ms !transport"),
+            (Waited, "list 0 by 500"),
+            (Page("10", "t1"), "page t1 by 500"),
+            (seconds(59), "good"),
+            (Nothing, "60s: wait 1.6s !transport"),
+        ],
+    );
+}
+
+#[test]
+fn retry_after_is_honoured_up_to_two_minutes() {
+    play(
+        plain(),
+        "list 0 by 500",
+        &[
+            (answers_later(429, 7), "wait 7s"),
+            (Waited, "list 0 by 500"),
+            (answers_later(503, 1), "wait 1.6s"),
+            (Waited, "list 0 by 500"),
+            (answers_later(429, 86_400), "wait 120s"),
+            (Waited, "list 0 by 500"),
+            (answers_later(429, u64::MAX), "wait 120s"),
+        ],
+    );
+}
+
+#[test]
+fn contract_2_an_older_list_is_never_taken_unless_the_server_itself_went_back() {
+    play(
+        plain(),
+        "list 0 by 500",
+        &[
+            (Listed("20"), "whole at 20, watch 20"),
+            (bad_data(), "wait 800ms"),
+            (Waited, "list 20"),
+            (Listed("15"), "list newest by 500 !behind"),
+            (Listed("15"), "list newest by 500 !went back"),
+            (Listed("15"), "whole at 15, watch 15"),
+            (Opened, "good"),
+            (bad_data(), "wait 1.6s"),
+            (Waited, "list 15"),
+        ],
+    );
+}
+
+/// It gives out versions again, so that one that is known may be of something else.
+#[test]
+fn contract_2_a_server_that_is_found_to_have_gone_back_is_asked_once_more() {
+    play(
+        plain(),
+        "list 0 by 500",
+        &[
+            (Listed("20"), "whole at 20, watch 20"),
+            (expired(), "wait 800ms"),
+            (Waited, "list 20"),
+            (expired(), "list newest by 500"),
+            (Listed("15"), "list newest by 500 !went back"),
+            (bad_data(), "wait 1.6s"),
+            (Waited, "list newest by 500"),
+            (Listed("16"), "whole at 16, watch 16"),
+        ],
+    );
+}
+
+#[test]
+fn contract_2_a_server_that_only_lagged_is_no_reason_to_go_back() {
+    play(
+        plain(),
+        "list 0 by 500",
+        &[
+            (Listed("20"), "whole at 20, watch 20"),
+            (bad_data(), "wait 800ms"),
+            (Waited, "list 20"),
+            (Listed("15"), "list newest by 500 !behind"),
+            (Listed("22"), "whole at 22, watch 22"),
+        ],
+    );
+}
+
+/// A server that was restored from a backup may have passed the cached version when it is listed.
+#[test]
+fn contract_2_a_list_of_another_history_is_requested_once_more() {
+    let [ahead, ..] = too_large();
+    for older in [Listed("15"), ahead] {
+        let mut play = play(
+            plain(),
+            "list 0 by 500",
+            &[
+                (Listed("20"), "whole at 20, watch 20"),
+                (bad_data(), "wait 800ms"),
+                (Waited, "list 20"),
+            ],
+        );
+        play.tell(older);
+        assert_eq!(describe(&play.action), "list newest by 500");
+        play.go_on(&[
+            (ListedAnother("22"), "list newest by 500 !went back"),
+            (Listed("22"), "whole at 22, watch 22"),
+        ]);
+    }
+}
+
+#[test]
+fn contract_5_a_list_that_trickles_ends_after_half_an_hour() {
+    let mut play = play(plain(), "list 0 by 500", &[]);
+    play.go_on(&[(seconds(1_750), "good"), (Nothing, "50s: wait 800ms !transport")]);
+    play.go_on(&[
+        (Waited, "list 0 by 500"),
+        (seconds(1_799), "good"),
+        (Page("10", "t1"), "page t1 by 500"),
+        (Nothing, "60s: wait 1.6s !transport"),
+    ]);
+}
+
+#[test]
+fn contract_5_the_time_of_a_page_begins_after_the_pause_before_it() {
+    let mut play = play(plain(), "list 0 by 500", &[]);
+    play.go_on(&[
+        (EmptyPage("10", "t1"), "wait 1s"),
+        (Waited, "page t1 by 500"),
+        (seconds(1_750), "good"),
+        (Nothing, "50s: wait 800ms !transport"),
+    ]);
+}
+
+/// A server that makes many requests of few objects gets them slowly.
+#[test]
+fn contract_9_after_twenty_pages_with_few_objects_there_is_a_pause_before_each() {
+    let mut play = play(plain(), "list 0 by 500", &[]);
+    let mut page = |number: u32, items| play.page("10", Some(&format!("t{number}")), items, false);
+    for number in 0..100 {
+        assert_eq!(page(number, 50), format!("page t{number} by 500"));
+    }
+    for number in 100..120 {
+        assert_eq!(page(number, 49), format!("page t{number} by 500"));
+    }
+    assert_eq!(page(120, 49), "wait 1s");
+    play.go_on(&[(Waited, "page t120 by 500"), (Page("10", "t121"), "wait 1s")]);
+}
+
+#[test]
+fn contract_5_a_list_whose_pages_trickle_ends_after_two_hours() {
+    let mut play = play(plain(), "list 0 by 500", &[]);
+    for token in ["t1", "t2", "t3", "t4"] {
+        play.go_on(&[(seconds(1_790), "good")]);
+        play.tell(Page("10", token));
+    }
+    play.go_on(&[(Nothing, "40s: wait 800ms !transport")]);
+}
+
+/// Whatever shows that a server is behind, or another one, makes the next list subject to a comparison with the cache.
+#[test]
+fn contract_2_what_is_older_than_the_cache_is_remembered_until_the_next_list() {
+    let [ahead, ..] = too_large();
+    let relist = [
+        (Listed("20"), "whole at 20, watch 20"),
+        (bad_data(), "wait 800ms"),
+        (Waited, "list 20"),
+    ];
+    let watch = [(Listed("20"), "whole at 20, watch 20"), (Opened, "good")];
+    for (rows, older) in [
+        (&relist[..], Listed("15")),
+        (&relist, ahead.clone()),
+        (&relist, answers(422)),
+        (&watch, ahead.clone()),
+        (&watch, Changed("15")),
+        (&watch, Bookmark("15")),
+    ] {
+        let mut play = play(plain(), "list 0 by 500", rows);
+        assert!(!play.machine.contradicts(&"15".into()), "{older:?}");
+        play.tell(older.clone());
+        for (version, contradicts) in [("15", true), ("20", true), ("21", false), ("x", false)] {
+            let found = play.machine.contradicts(&version.into());
+            assert_eq!(found, contradicts, "{version} after {older:?}");
+        }
+    }
+}
+
+#[test]
+fn versions_without_an_order_are_taken_as_they_come() {
+    play(
+        plain(),
+        "list 0 by 500",
+        &[
+            (Listed("b7"), "whole at b7, watch b7"),
+            (bad_data(), "wait 800ms"),
+            (Waited, "list b7"),
+            (Listed("a1"), "whole at a1, watch a1"),
+        ],
+    );
+}

@@ -1,0 +1,347 @@
+//! The cache at one moment.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use kube_wire::selector::Selector;
+
+use super::hash::Seed;
+use super::index::{AnyIndex, Index, IndexValue};
+use super::scopes::Versions;
+use super::tree::{self, Tree, touch};
+use crate::error::{Doing, Error, Problem};
+use crate::object::format::{PackedObjects, Value};
+use crate::object::{Entry, Key, Kind, Object, ResourceName, Version};
+
+/// Everything an informer knows, at one moment: objects, indexes and version.
+///
+/// Taking a snapshot costs a counter, whatever the size, and it stays as it is for as long as it is held; what has
+/// changed since is then kept in both states. All reads of one snapshot are of one moment.
+///
+/// ```no_run
+/// # use k8s_openapi::api::core::v1::Pod;
+/// # fn example(pods: kube_informer::SharedInformer<Pod>) {
+/// let snapshot = pods.snapshot();
+/// println!("{} pods at {:?}", snapshot.len(), snapshot.version());
+/// let waiting = snapshot.iter().filter(|pod| pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_none()));
+/// println!("{} of them have no node", waiting.count());
+/// # }
+/// ```
+#[doc(alias("cache.Store", "ThreadSafeStore"))]
+pub struct Snapshot<K> {
+    contents: Arc<Contents<K>>,
+}
+
+/// What a snapshot holds.
+pub(crate) struct Contents<K> {
+    pub(super) objects: Tree<Arc<Entry<K>>>,
+    /// Objects that readers do not see before every namespace was listed.
+    pub(super) hidden: Tree<Arc<Entry<K>>>,
+    pub(super) indexes: Vec<Arc<dyn AnyIndex<K>>>,
+    pub(super) version: Option<Version>,
+    /// How far each part has come.
+    pub(super) versions: Versions,
+    pub(super) seed: Seed,
+    pub(super) resource: ResourceName,
+}
+
+impl<K> Contents<K> {
+    pub(super) fn empty(resource: ResourceName, seed: Seed) -> Contents<K> {
+        Contents {
+            objects: Tree::new(),
+            hidden: Tree::new(),
+            indexes: Vec::new(),
+            version: None,
+            versions: Versions::none(),
+            seed,
+            resource,
+        }
+    }
+
+    pub(crate) fn get(&self, namespace: Option<&str>, name: &str) -> Option<&Arc<Entry<K>>> {
+        self.find(&self.objects, namespace, name)
+    }
+
+    /// Looks up an object that readers may not see yet.
+    pub(super) fn get_hidden(&self, namespace: Option<&str>, name: &str) -> Option<&Arc<Entry<K>>> {
+        self.find(&self.hidden, namespace, name)
+    }
+
+    fn find<'a>(
+        &self,
+        objects: &'a Tree<Arc<Entry<K>>>,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> Option<&'a Arc<Entry<K>>> {
+        let hash = self.seed.object(namespace, name);
+        objects.find(hash, |entry, text| match text {
+            // The entry is asked for before the name is compared, so that both are waited for together.
+            Some(text) => {
+                touch(entry);
+                Key::is_text_of(text, namespace, name)
+            }
+            None => entry.key().is(namespace, name),
+        })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    pub(super) fn index(&self, name: &str) -> Option<&Arc<dyn AnyIndex<K>>> {
+        self.indexes.iter().find(|index| &**index.name() == name)
+    }
+}
+
+impl<K> Snapshot<K> {
+    pub(super) fn new(contents: Arc<Contents<K>>) -> Snapshot<K> {
+        Snapshot { contents }
+    }
+
+    pub(super) fn is_of(&self, current: &Arc<Contents<K>>) -> bool {
+        Arc::ptr_eq(&self.contents, current)
+    }
+
+    /// Another for every state of the cache that is still held somewhere.
+    #[cfg(feature = "dashboard")]
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.contents).addr()
+    }
+
+    pub(crate) fn get_entry(&self, key: &Key) -> Option<&Arc<Entry<K>>> {
+        let (namespace, name) = key.parts();
+        self.contents.get(namespace, name)
+    }
+
+    /// All entries, for one who goes through them at his own pace.
+    pub(crate) fn walk(&self) -> tree::Walk<Arc<Entry<K>>> {
+        self.contents.objects.walk()
+    }
+
+    /// The number of objects, and those of them that are packed.
+    pub(crate) fn packed_objects(&self) -> (usize, PackedObjects<K>)
+    where
+        K: 'static,
+    {
+        let packed = self.walk().filter_map(|entry| match entry.value() {
+            Value::Packed(packed) => Some(Arc::clone(packed)),
+            Value::Typed(_) => None,
+        });
+        (self.len(), Box::new(packed))
+    }
+
+    /// The resource version of this moment; none before the first list.
+    ///
+    /// If the kind is not served any more, the snapshot is empty, and this is the last version before the kind was removed.
+    #[must_use]
+    pub fn version(&self) -> Option<&Version> {
+        self.contents.version.as_ref()
+    }
+
+    /// The version of what is in a namespace: of several that are looked at, each is at its own.
+    pub(crate) fn version_in(&self, namespace: Option<&str>) -> Option<Version> {
+        self.contents.versions.in_namespace(namespace)
+    }
+
+    /// Whether the kind was removed, so that the objects vanished at an unknown version after [`Snapshot::version_in`].
+    pub(crate) fn is_kind_removed_in(&self, namespace: Option<&str>) -> bool {
+        self.contents.versions.is_kind_removed_in(namespace)
+    }
+
+    /// How many objects there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.contents.objects.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// An object by its key.
+    #[must_use]
+    pub fn get(&self, key: &Key) -> Option<Object<K>> {
+        self.get_entry(key).cloned().map(Object::new)
+    }
+
+    /// All objects, one after the other, in no order that means anything; see [`Snapshot::sorted`].
+    #[must_use]
+    pub fn iter(&self) -> Objects<'_, K> {
+        Objects::all(&self.contents)
+    }
+
+    /// All objects, in the order of their keys.
+    #[doc(alias = "ListKeys")]
+    pub fn sorted(&self) -> Vec<Object<K>> {
+        let mut objects: Vec<_> = self.iter().collect();
+        objects.sort_unstable_by(|a, b| a.key().cmp(b.key()));
+        objects
+    }
+
+    /// All objects of a namespace.
+    #[must_use]
+    pub fn namespace<'a>(&'a self, namespace: &'a str) -> Objects<'a, K> {
+        Objects::namespace(&self.contents, namespace)
+    }
+
+    /// The objects that an index holds under a value. Of an index that was added after this snapshot there is nothing.
+    pub fn by<V, Q>(&self, index: &Index<K, V>, value: &Q) -> Vec<Object<K>>
+    where
+        K: 'static,
+        V: IndexValue + Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        index.find_in(&self.contents, value)
+    }
+
+    /// The objects that an index holds under a value, both by their printed names.
+    ///
+    /// # Errors
+    /// If there is no index of that name.
+    pub fn by_name(&self, index: &str, value: &str) -> Result<Vec<Object<K>>, Error> {
+        Ok(self.index(index)?.find_text(value))
+    }
+
+    /// The keys of the objects that an index holds under a value, sorted.
+    ///
+    /// # Errors
+    /// If there is no index of that name.
+    pub fn keys_by_name(&self, index: &str, value: &str) -> Result<Vec<Key>, Error> {
+        let mut keys = self.index(index)?.find_keys(value);
+        keys.sort();
+        Ok(keys)
+    }
+
+    /// The values that an index holds something under, printed and sorted.
+    ///
+    /// # Errors
+    /// If there is no index of that name.
+    pub fn index_values(&self, index: &str) -> Result<Vec<String>, Error> {
+        let mut values = self.index(index)?.texts();
+        values.sort();
+        values.dedup();
+        Ok(values)
+    }
+
+    /// The names of all indexes.
+    pub fn index_names(&self) -> impl Iterator<Item = &str> {
+        self.contents.indexes.iter().map(|index| &**index.name())
+    }
+
+    fn index(&self, name: &str) -> Result<&Arc<dyn AnyIndex<K>>, Error> {
+        self.contents.index(name).ok_or_else(|| {
+            Error::new(Problem::UnknownIndex(name.to_owned())).during(Doing::Caching, &self.contents.resource)
+        })
+    }
+}
+
+impl<K: Kind> Snapshot<K> {
+    /// The objects whose labels fit.
+    pub fn select<'a>(&'a self, selector: &'a Selector) -> impl Iterator<Item = Object<K>> + 'a {
+        self.iter().filter(|object| object.matches(selector))
+    }
+}
+
+impl<K> Clone for Snapshot<K> {
+    fn clone(&self) -> Self {
+        Snapshot::new(Arc::clone(&self.contents))
+    }
+}
+
+impl<'a, K> IntoIterator for &'a Snapshot<K> {
+    type Item = Object<K>;
+    type IntoIter = Objects<'a, K>;
+
+    fn into_iter(self) -> Objects<'a, K> {
+        self.iter()
+    }
+}
+
+impl<K> fmt::Debug for Snapshot<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.contents, f)
+    }
+}
+
+impl<K> fmt::Debug for Contents<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot")
+            .field("resource", &self.resource)
+            .field("objects", &self.objects.len())
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Objects of a snapshot, one after the other.
+///
+/// Made by [`Snapshot::iter`] and [`Snapshot::namespace`].
+pub struct Objects<'a, K> {
+    entries: tree::Range<'a, Arc<Entry<K>>>,
+    namespace: Option<&'a str>,
+}
+
+impl<'a, K> Objects<'a, K> {
+    pub(crate) fn all(contents: &'a Contents<K>) -> Objects<'a, K> {
+        Objects {
+            entries: contents.objects.range(0..=u64::MAX),
+            namespace: None,
+        }
+    }
+
+    pub(crate) fn namespace(contents: &'a Contents<K>, namespace: &'a str) -> Objects<'a, K> {
+        // As everywhere in Kubernetes, the empty namespace means all of them.
+        if namespace.is_empty() {
+            return Objects::all(contents);
+        }
+        Objects {
+            entries: contents.objects.range(contents.seed.namespace(Some(namespace))),
+            namespace: Some(namespace),
+        }
+    }
+
+    /// The objects for which `fits` holds.
+    pub(crate) fn gather(mut self, fits: impl Fn(&Entry<K>) -> bool) -> Vec<Object<K>> {
+        let mut objects = Vec::new();
+        while let Some(slots) = self.entries.next_leaf() {
+            slots.clone().for_each(|(entry, _)| touch(entry));
+            let here = slots.filter(|(entry, name)| match (self.namespace, name) {
+                (Some(namespace), Some(name)) => Key::is_text_in(name, namespace),
+                _ => in_namespace(entry, self.namespace),
+            });
+            let fitting = here.filter(|(entry, _)| fits(entry));
+            objects.extend(fitting.map(|(entry, _)| Object::new(Arc::clone(entry))));
+        }
+        objects
+    }
+}
+
+/// The range of a namespace may hold others that collide with it.
+fn in_namespace<K>(entry: &Entry<K>, namespace: Option<&str>) -> bool {
+    namespace.is_none_or(|namespace| entry.key().is_in(namespace))
+}
+
+impl<K> Iterator for Objects<'_, K> {
+    type Item = Object<K>;
+
+    fn next(&mut self) -> Option<Object<K>> {
+        loop {
+            let entry = self.entries.next()?;
+            if in_namespace(entry, self.namespace) {
+                return Some(Object::new(Arc::clone(entry)));
+            }
+        }
+    }
+}
+
+impl<K> fmt::Debug for Objects<'_, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Objects")
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
+    }
+}

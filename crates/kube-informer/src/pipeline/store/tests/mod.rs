@@ -1,0 +1,172 @@
+//! What the cache promises to those who read it.
+
+mod changes;
+mod indexes;
+mod model;
+mod readers;
+pub(crate) mod retired;
+mod scopes;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::ObjectMeta;
+
+use super::index::{Index, IndexValue};
+use super::{Change, Scopes, Seed, Store, Writer};
+use crate::error::Error;
+use crate::object::format::Value;
+use crate::object::{Key, Kind, ResourceName, Uid, Unplaced, Version};
+use crate::pipeline::queue::{Delta, Listed, Replaced, Scope};
+
+/// A store and its writer, which is told what to do without a queue.
+pub(crate) struct Cache<K> {
+    pub(crate) store: Arc<Store<K>>,
+    pub(crate) writer: Writer<K>,
+    seed: Seed,
+}
+
+impl<K: Kind<DynamicType = ()>> Cache<K> {
+    pub(crate) fn new(seed: Seed) -> Cache<K> {
+        Cache::of_scopes(seed, Scopes::one())
+    }
+
+    pub(crate) fn of_scopes(seed: Seed, scopes: Scopes) -> Cache<K> {
+        let store = Arc::new(Store::new(ResourceName::of::<K>(&(), None), seed));
+        Cache {
+            writer: Writer::new(Arc::clone(&store), seed, scopes),
+            store,
+            seed,
+        }
+    }
+
+    pub(crate) fn unplaced(&self, object: K) -> Unplaced<K> {
+        unplaced(object, self.seed)
+    }
+
+    /// Applies a change without letting anyone see it yet.
+    pub(crate) fn apply(&mut self, delta: Delta<K>) -> Vec<Change<K>> {
+        let mut changes = Vec::new();
+        self.writer.apply(delta, &mut changes);
+        changes
+    }
+
+    pub(crate) fn upsert(&mut self, object: K) -> Vec<Change<K>> {
+        let item = self.unplaced(object);
+        self.apply(Delta::Upsert(item))
+    }
+
+    pub(crate) fn delete(&mut self, object: K) -> Vec<Change<K>> {
+        let item = self.unplaced(object);
+        self.apply(Delta::Deleted(item))
+    }
+
+    /// A list, as the reflector hands it on: what the store has already is taken from there.
+    pub(crate) fn replace(&mut self, objects: Vec<K>, version: u64) -> Vec<Change<K>> {
+        let items = objects.into_iter().map(|object| self.listed(object)).collect();
+        self.replace_with(items, version)
+    }
+
+    pub(crate) fn listed(&self, object: K) -> Listed<K> {
+        let new = self.unplaced(object);
+        match self.store.known(&new.key, &new.version, new.uid) {
+            Some(known) => Listed::Known(known),
+            None => Listed::New(new),
+        }
+    }
+
+    pub(crate) fn replace_with(&mut self, items: Vec<Listed<K>>, version: u64) -> Vec<Change<K>> {
+        self.replace_in(Scope::ONLY, items, version)
+    }
+
+    pub(crate) fn replace_in(
+        &mut self,
+        scope: Scope,
+        mut items: Vec<Listed<K>>,
+        version: u64,
+    ) -> Vec<Change<K>> {
+        items.sort_by_key(|item| match item {
+            Listed::Known(known) => known.hash(),
+            Listed::New(new) => new.hash,
+        });
+        let version = Version::from(version);
+        self.apply(Delta::Replaced(Replaced {
+            items,
+            version,
+            scope,
+            trusting: true,
+            kind_removed: false,
+        }))
+    }
+
+    pub(crate) fn index<V: IndexValue, I: IntoIterator<Item = V>>(
+        &mut self,
+        name: &str,
+        values: impl Fn(&K) -> I + Send + Sync + 'static,
+    ) -> Result<Index<K, V>, Error> {
+        self.try_index(name, move |object| Ok(values(object).into_iter().collect()))
+    }
+
+    pub(crate) fn try_index<V: IndexValue>(
+        &mut self,
+        name: &str,
+        values: impl Fn(&K) -> Result<Vec<V>, String> + Send + Sync + 'static,
+    ) -> Result<Index<K, V>, Error> {
+        let name: Arc<str> = name.into();
+        self.writer.add_index(Arc::clone(&name), Arc::new(values))?;
+        Ok(Index::new(Arc::clone(&self.store), name))
+    }
+
+    pub(crate) fn publish(&mut self) -> Vec<Error> {
+        let errors = self.writer.publish();
+        self.writer.clear_away();
+        errors
+    }
+}
+
+pub(crate) fn unplaced<K: Kind>(object: K, seed: Seed) -> Unplaced<K> {
+    let meta = object.meta();
+    let key = Key::new(meta.namespace.as_deref(), meta.name.as_deref().unwrap());
+    Unplaced {
+        hash: seed.key(&key),
+        version: Version::from(meta.resource_version.as_deref().unwrap()),
+        uid: Uid::of(meta.uid.as_deref().unwrap_or_default()),
+        key,
+        value: Value::Typed(Arc::new(object)),
+    }
+}
+
+/// An object with tags to index it by.
+pub(crate) fn tagged(key: &Key, version: u64, uid: u64, tags: &[&str]) -> ConfigMap {
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(key.name().to_owned()),
+            namespace: key.namespace().map(str::to_owned),
+            resource_version: Some(version.to_string()),
+            uid: Some(uid.to_string()),
+            ..ObjectMeta::default()
+        },
+        data: Some(BTreeMap::from([("tags".to_owned(), tags.join(","))])),
+        ..ConfigMap::default()
+    }
+}
+
+pub(crate) fn key(text: &str) -> Key {
+    text.parse().unwrap()
+}
+
+pub(crate) fn tags_of(object: &ConfigMap) -> Vec<String> {
+    let tags = object.data.as_ref().and_then(|data| data.get("tags"));
+    tags.map(|tags| {
+        tags.split(',')
+            .filter(|tag| !tag.is_empty())
+            .map(str::to_owned)
+            .collect()
+    })
+    .unwrap_or_default()
+}
+
+pub(crate) fn name_of(object: &ConfigMap) -> &str {
+    object.metadata.name.as_deref().unwrap()
+}

@@ -1,0 +1,476 @@
+//! Lists and watches of an API server, through kube's client.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures::future::BoxFuture;
+use futures::stream::{self, StreamExt};
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE};
+use http::{Request, Response};
+use kube::Client;
+use kube::client::Body;
+use kube_wire::protobuf::{self, Schema};
+
+use super::discovery::Listed;
+use super::events::Events;
+use super::expected::Expected;
+use super::limits::Limits;
+use super::pages::{JsonPage, Page, ProtobufPage, Reader};
+use super::status::failure;
+use super::{ExactListRequest, ListRequest, ListWatch, Listing, WatchRequest, Watching};
+use crate::client::Unreachable;
+use crate::error::{Error, Problem};
+use crate::object::Kind;
+
+/// Lists and watches one kind on an API server.
+///
+/// It stands for client-go's `ListWatch` made from a REST client. Objects of `PartialObjectMeta<K>` are asked for as
+/// `PartialObjectMetadata`, so the server sends nothing else.
+///
+/// Informers make their own. It is for sources of your own that change some of what an API server says, or look at it:
+///
+/// ```no_run
+/// # use k8s_openapi::api::core::v1::Pod;
+/// # fn example(client: kube::Client) {
+/// use kube_informer::{ApiListWatch, SharedInformer};
+///
+/// let source = ApiListWatch::<Pod>::new(client, &(), Some("shop"));
+/// let pods = SharedInformer::builder_from(source, ()).build();
+/// # }
+/// ```
+#[doc(alias("NewListWatchFromClient", "cache.ListWatch"))]
+pub struct ApiListWatch<K: Kind> {
+    pub(super) client: Client,
+    path: Arc<str>,
+    parameters: Arc<[(String, String)]>,
+    expected: Arc<Expected>,
+    language: Arc<Language>,
+    wire_format: WireFormat,
+    pub(super) listed: Arc<Listed>,
+    limits: Limits,
+    kind: std::marker::PhantomData<fn() -> K>,
+}
+
+impl<K: Kind> ApiListWatch<K> {
+    /// The objects of one namespace, or of all; of a cluster-scoped kind if there is no namespace.
+    pub fn new(client: Client, kind: &K::DynamicType, namespace: Option<&str>) -> ApiListWatch<K> {
+        let expected = Expected::of::<K>(kind);
+        ApiListWatch {
+            client,
+            path: K::url_path(kind, namespace).into(),
+            parameters: Arc::default(),
+            language: Arc::new(Language::of::<K>(&expected)),
+            wire_format: WireFormat::default(),
+            expected: Arc::new(expected),
+            listed: Arc::new(Listed::of::<K>(kind)),
+            limits: Limits::default(),
+            kind: std::marker::PhantomData,
+        }
+    }
+
+    /// The same in another namespace. What is learned of the server, as that it refuses protobuf, is learned for both.
+    pub(crate) fn in_namespace(&self, kind: &K::DynamicType, namespace: Option<&str>) -> ApiListWatch<K> {
+        ApiListWatch {
+            path: K::url_path(kind, namespace).into(),
+            ..self.clone()
+        }
+    }
+
+    /// Only the objects whose labels fit, as the server sees them.
+    #[must_use]
+    pub fn labels(self, selector: impl fmt::Display) -> ApiListWatch<K> {
+        self.set_parameters([("labelSelector".to_owned(), selector.to_string())])
+    }
+
+    /// Only the objects whose fields fit, as in `spec.nodeName=node-1`.
+    #[must_use]
+    pub fn fields(self, selector: impl Into<String>) -> ApiListWatch<K> {
+        self.set_parameters([("fieldSelector".to_owned(), selector.into())])
+    }
+
+    /// Sets other parameters, which every list and watch carries. Of several with one name the last counts.
+    ///
+    /// # Errors
+    /// If a parameter is one that informers set themselves; see [`InformerBuilder::parameter`](crate::InformerBuilder::parameter).
+    pub fn parameters<N: Into<String>, V: Into<String>>(
+        self,
+        parameters: impl IntoIterator<Item = (N, V)>,
+    ) -> Result<ApiListWatch<K>, Error> {
+        let parameters = parameters.into_iter().map(|(name, value)| {
+            let name = name.into();
+            check_parameter(&name)?;
+            Ok((name, value.into()))
+        });
+        let parameters: Vec<_> = parameters.collect::<Result<_, Error>>()?;
+        Ok(self.set_parameters(parameters))
+    }
+
+    /// The same with parameters that were checked before.
+    pub(crate) fn set_parameters(
+        mut self,
+        more: impl IntoIterator<Item = (String, String)>,
+    ) -> ApiListWatch<K> {
+        let mut parameters = self.parameters.to_vec();
+        for (name, value) in more {
+            parameters.retain(|(other, _)| *other != name);
+            parameters.push((name, value));
+        }
+        self.parameters = parameters.into();
+        self
+    }
+
+    fn request(&self, accept: &str, parameters: &[(&str, &str)]) -> Result<Request<Body>, Error> {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        for (name, value) in &*self.parameters {
+            query.append_pair(name, value);
+        }
+        query.extend_pairs(parameters);
+        get(&format!("{}?{}", self.path, query.finish()), accept)
+    }
+
+    /// In which format to ask for objects. Without this it is protobuf, where Kubernetes has it and nothing of a `K` could
+    /// get lost on the way; otherwise JSON.
+    #[must_use]
+    pub fn wire_format(mut self, format: WireFormat) -> ApiListWatch<K> {
+        self.wire_format = format;
+        self
+    }
+
+    /// The largest object in bytes, as they are sent; without this, 64 MiB. A list or watch with a larger one fails before
+    /// it is read.
+    #[must_use]
+    pub fn largest_object(mut self, bytes: usize) -> ApiListWatch<K> {
+        self.limits.object = bytes;
+        self
+    }
+
+    /// The largest page of a list in bytes, or list without pages; without this, 16 GiB.
+    #[must_use]
+    pub fn largest_list(mut self, bytes: u64) -> ApiListWatch<K> {
+        self.limits.list = bytes;
+        self
+    }
+
+    /// Gets an answer, and says how it is to be read: in protobuf if there is a schema.
+    async fn ask(
+        &self,
+        wanted: Wanted,
+        parameters: &[(&str, &str)],
+    ) -> Result<(Response<Body>, Option<Schema>), Error> {
+        let form = match wanted {
+            Wanted::Objects => String::new(),
+            Wanted::Metadata { form } => format!(";as={form};g=meta.k8s.io;v=v1"),
+        };
+        let json = format!("application/json{form}");
+        let schema = match self.wire_format {
+            WireFormat::Protobuf => self.language.protobuf(wanted),
+            WireFormat::Json => None,
+        };
+        if let Some(schema) = schema {
+            let accept = format!("{}{form},{json}", protobuf::MEDIA_TYPE);
+            match good_answer(&self.client, self.request(&accept, parameters)?).await {
+                Ok(response) => match Spoken::of(&response) {
+                    Some(Spoken::Protobuf) => return Ok((response, Some(schema))),
+                    Some(Spoken::Json) => return Ok((response, None)),
+                    None => return Err(another_format(&response, &accept)),
+                },
+                // A server that does not even want to be asked for it is asked once, and then never again.
+                Err(error) if error.server_status().is_some_and(|status| status.code == 406) => {
+                    self.language.refused.store(true, Ordering::Relaxed);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let response = answer(&self.client, self.request(&json, parameters)?).await?;
+        Ok((response, None))
+    }
+}
+
+/// In which format objects come from the server.
+///
+/// See [`InformerBuilder::wire_format`](crate::InformerBuilder::wire_format).
+#[doc(alias = "ContentType")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WireFormat {
+    /// Protobuf, for the kinds that Kubernetes brings itself: it takes the server a quarter of the time that JSON takes.
+    /// Custom resources, objects of aggregated API servers, and types that could hold fields which this library does not
+    /// know, such as `DynamicObject`, come as JSON all the same.
+    #[default]
+    Protobuf,
+    /// JSON for everything.
+    Json,
+}
+
+/// How much of each object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Objects,
+    Metadata { form: &'static str },
+}
+
+impl Wanted {
+    /// What a `K` needs. `form` is what to ask for where metadata is all.
+    fn of<K: Kind>(form: &'static str) -> Wanted {
+        if K::metadata_api() {
+            Wanted::Metadata { form }
+        } else {
+            Wanted::Objects
+        }
+    }
+}
+
+/// What can be spoken with the server.
+///
+/// Clones share this, because they have the same server and type. What one of them is told to ask for is its own.
+#[derive(Debug)]
+struct Language {
+    /// What objects look like in protobuf, if a `K` can be read from it and nothing is lost.
+    schema: Option<Schema>,
+    /// What metadata alone looks like.
+    metadata: Option<Schema>,
+    /// Whether the server has refused to be asked for protobuf.
+    refused: AtomicBool,
+}
+
+impl Language {
+    fn of<K: Kind>(expected: &Expected) -> Language {
+        let schema = Schema::of(&expected.api_version, &expected.kind);
+        let metadata = Expected::metadata();
+        Language {
+            // Metadata is the same for all kinds, and all of it is known.
+            schema: schema.filter(|schema| K::metadata_api() || schema.covers::<K>()),
+            metadata: Schema::of(&metadata.api_version, &metadata.kind),
+            refused: AtomicBool::new(false),
+        }
+    }
+
+    fn protobuf(&self, wanted: Wanted) -> Option<Schema> {
+        let schema = match wanted {
+            Wanted::Objects => self.schema,
+            Wanted::Metadata { .. } => self.metadata,
+        };
+        schema.filter(|_| !self.refused.load(Ordering::Relaxed))
+    }
+}
+
+impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<K>, Error>> {
+        Box::pin(async move {
+            let limit = request.limit.map(|limit| limit.to_string());
+            let mut parameters: Vec<(&str, &str)> = Vec::new();
+            if let Some(limit) = &limit {
+                parameters.push(("limit", limit));
+            }
+            if let Some(token) = &request.continue_token {
+                parameters.push(("continue", token));
+            }
+            if let Some(version) = &request.resource_version {
+                parameters.push(("resourceVersion", version));
+                // Left to itself, a server takes the version of a list in pages as exactly that one. If its watches have
+                // forgotten it, the next one fails, and the list after that is as old again, for ever.
+                if version != "0" && limit.is_some() && request.continue_token.is_none() {
+                    parameters.push(("resourceVersionMatch", "NotOlderThan"));
+                }
+            }
+            let wanted = Wanted::of::<K>(METADATA_LIST);
+            let answer = self.ask(wanted, &parameters).await?;
+            Ok(listing(answer, Arc::clone(&self.expected), self.limits))
+        })
+    }
+
+    fn list_exactly(&self, request: ExactListRequest) -> BoxFuture<'_, Result<Option<Listing<K>>, Error>> {
+        Box::pin(async move {
+            let limit = request.limit.to_string();
+            let mut parameters = vec![("limit", limit.as_str())];
+            match &request.continue_token {
+                // It says the version, too, and servers refuse to be told it twice.
+                Some(token) => parameters.push(("continue", token)),
+                None => parameters.extend([
+                    ("resourceVersion", request.version.as_str()),
+                    ("resourceVersionMatch", "Exact"),
+                ]),
+            }
+            let wanted = Wanted::Metadata { form: METADATA_LIST };
+            let answer = self.ask(wanted, &parameters).await?;
+            Ok(Some(listing(answer, Arc::new(Expected::metadata()), self.limits)))
+        })
+    }
+
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<K>, Error>> {
+        Box::pin(async move {
+            let timeout = request.timeout.as_secs().to_string();
+            let mut parameters = vec![
+                ("watch", "true"),
+                ("allowWatchBookmarks", "true"),
+                ("timeoutSeconds", timeout.as_str()),
+            ];
+            if let Some(version) = &request.resource_version {
+                parameters.push(("resourceVersion", version));
+            }
+            if request.initial_events {
+                parameters.push(("sendInitialEvents", "true"));
+                parameters.push(("resourceVersionMatch", "NotOlderThan"));
+            }
+            let wanted = Wanted::of::<K>("PartialObjectMetadata");
+            let (response, schema) = self.ask(wanted, &parameters).await?;
+            let expected = Arc::clone(&self.expected);
+            let events = Events::new(response.into_body(), schema, expected, self.limits);
+            Ok(stream::unfold(Some(events), |events| async move {
+                let mut events = events?;
+                let event = events.next().await?;
+                // After an error nothing that follows in the stream means anything.
+                let rest = event.is_ok().then_some(events);
+                Some((event, rest))
+            })
+            .boxed())
+        })
+    }
+
+    fn is_served(&self) -> BoxFuture<'_, Result<bool, Error>> {
+        Box::pin(self.is_listed())
+    }
+}
+
+/// What a list is called that holds nothing but metadata.
+const METADATA_LIST: &str = "PartialObjectMetadataList";
+
+/// Reads a page of a list.
+fn listing<K: Kind>(
+    (response, schema): (Response<Body>, Option<Schema>),
+    expected: Arc<Expected>,
+    limits: Limits,
+) -> Listing<K> {
+    let reader = match schema {
+        Some(schema) => Reader::Protobuf(ProtobufPage::new(expected, schema, limits)),
+        None => Reader::Json(JsonPage::new(expected, limits)),
+    };
+    let page = Page::new(response.into_body(), reader, limits.list);
+    stream::unfold(page, Page::next).boxed()
+}
+
+impl<K: Kind> Clone for ApiListWatch<K> {
+    fn clone(&self) -> Self {
+        ApiListWatch {
+            client: self.client.clone(),
+            path: Arc::clone(&self.path),
+            parameters: Arc::clone(&self.parameters),
+            expected: Arc::clone(&self.expected),
+            language: Arc::clone(&self.language),
+            wire_format: self.wire_format,
+            listed: Arc::clone(&self.listed),
+            limits: self.limits,
+            kind: std::marker::PhantomData,
+        }
+    }
+}
+
+impl<K: Kind> fmt::Debug for ApiListWatch<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ApiListWatch({})", self.path)
+    }
+}
+
+/// Refuses a parameter that informers set themselves: the server takes the first of two.
+pub(crate) fn check_parameter(name: &str) -> Result<(), Error> {
+    let setting = match name {
+        "limit" => Some("page_size"),
+        "timeoutSeconds" => Some("watch_timeout"),
+        "sendInitialEvents" => Some("streaming_list"),
+        "allowWatchBookmarks" | "continue" | "resourceVersion" | "resourceVersionMatch" | "watch" => None,
+        _ => return Ok(()),
+    };
+    let name = name.to_owned();
+    Err(Error::new(Problem::ReservedParameter { name, setting }))
+}
+
+pub(super) fn get(path: &str, accept: &str) -> Result<Request<Body>, Error> {
+    Request::get(path)
+        .header(ACCEPT, accept)
+        // A compressed watch would wait for its block to fill.
+        .header(ACCEPT_ENCODING, "identity")
+        .body(Body::empty())
+        .map_err(|error| Error::bad_data_from("a request that cannot be made", error))
+}
+
+/// Sends a request for JSON, and gets an answer that is some and no failure.
+pub(crate) async fn answer(client: &Client, request: Request<Body>) -> Result<Response<Body>, Error> {
+    let response = good_answer(client, request).await?;
+    match Spoken::of(&response) {
+        Some(Spoken::Json) => Ok(response),
+        _ => Err(another_format(&response, "application/json")),
+    }
+}
+
+/// Sends a request, and gets an answer that is no failure.
+async fn good_answer(client: &Client, request: Request<Body>) -> Result<Response<Body>, Error> {
+    let response = client.send(request).await.map_err(request_error)?;
+    if !response.status().is_success() {
+        return Err(failure(response).await);
+    }
+    Ok(response)
+}
+
+/// In which format an answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spoken {
+    Json,
+    Protobuf,
+}
+
+impl Spoken {
+    fn of(response: &Response<Body>) -> Option<Spoken> {
+        match content_type(response) {
+            None => Some(Spoken::Json),
+            Some(content_type) if content_type.starts_with("application/json") => Some(Spoken::Json),
+            Some(content_type) if content_type.starts_with(protobuf::MEDIA_TYPE) => Some(Spoken::Protobuf),
+            Some(_) => None,
+        }
+    }
+}
+
+fn content_type(response: &Response<Body>) -> Option<&str> {
+    response.headers().get(CONTENT_TYPE)?.to_str().ok()
+}
+
+/// An answer in another format is the answer of something that is not the API server.
+fn another_format(response: &Response<Body>, asked: &str) -> Error {
+    Error::bad_data(format!(
+        "content of the type {:?} instead of {asked}; is this an API server?",
+        content_type(response).unwrap_or_default()
+    ))
+}
+
+/// An error before any answer: the server cannot be reached, or the connection broke before the answer came.
+pub(crate) fn request_error(error: kube::Error) -> Error {
+    if is_connect_error(&error) {
+        Error::connect(cause(error))
+    } else {
+        Error::transport("the request got no answer", cause(error))
+    }
+}
+
+/// What kube's error is about. Its own words only repeat those of its cause.
+pub(super) fn cause(error: kube::Error) -> Box<dyn StdError + Send + Sync> {
+    match error {
+        kube::Error::Service(cause) => cause,
+        kube::Error::HyperError(cause) => cause.into(),
+        error => error.into(),
+    }
+}
+
+fn is_connect_error(error: &kube::Error) -> bool {
+    let mut next: Option<&(dyn StdError + 'static)> = Some(error);
+    while let Some(error) = next {
+        let refused = error
+            .downcast_ref::<io::Error>()
+            .is_some_and(|io| io.kind() == io::ErrorKind::ConnectionRefused);
+        if refused || error.is::<Unreachable>() {
+            return true;
+        }
+        next = error.source();
+    }
+    false
+}

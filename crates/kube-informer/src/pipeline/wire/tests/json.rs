@@ -1,0 +1,419 @@
+//! List pages and watch events in JSON.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use kube::core::{DynamicObject, PartialObjectMeta};
+use serde_json::{Value, json};
+
+use crate::error::{Chain, Error};
+use crate::object::Kind;
+use crate::pipeline::wire::events::json_event;
+use crate::pipeline::wire::expected::Expected;
+use crate::pipeline::wire::pages::JsonPage;
+use crate::pipeline::wire::{Item, Limits, ListPart, WatchEvent};
+
+/// Everything of a page, or the first error. Objects are decoded, as a cache would do it.
+fn parts_of<K: Kind>(body: &[u8], expected: &Arc<Expected>) -> Result<Vec<ListPart<K>>, Error> {
+    let mut page = JsonPage::new(Arc::clone(expected), Limits::default());
+    page.push(Bytes::copy_from_slice(body));
+    let mut parts = Vec::new();
+    while let Some(item) = page.item()? {
+        parts.push(ListPart::Item(decoded(item)?));
+    }
+    parts.push(page.end()?);
+    Ok(parts)
+}
+
+fn decoded<K: Kind>(item: Item<K>) -> Result<Item<K>, Error> {
+    let (_, _, object) = item.into_parts()?;
+    Item::decoded(object)
+}
+
+fn parts<K: Kind<DynamicType = ()>>(body: &[u8]) -> Result<Vec<ListPart<K>>, Error> {
+    parts_of(body, &Arc::new(Expected::of::<K>(&())))
+}
+
+/// A page in words: its objects, then its version and token; or the first error.
+fn page(body: &Value) -> Result<Vec<String>, String> {
+    page_text(body.to_string().as_bytes())
+}
+
+fn page_text(body: &[u8]) -> Result<Vec<String>, String> {
+    let parts = parts::<Pod>(body);
+    let words = |part| match part {
+        ListPart::Item(item) => format!("{}@{}", item.key(), item.version()),
+        ListPart::Arriving => "arriving".to_owned(),
+        ListPart::End {
+            version,
+            continue_token,
+        } => format!("end at {version}, {continue_token:?}"),
+    };
+    match parts {
+        Ok(parts) => Ok(parts.into_iter().map(words).collect()),
+        Err(error) => {
+            assert!(error.is_bad_data());
+            Err(Chain(&error).to_string())
+        }
+    }
+}
+
+fn pods(metadata: &Value, items: &Value) -> Value {
+    json!({"kind": "PodList", "apiVersion": "v1", "metadata": metadata, "items": items})
+}
+
+fn pod(name: &str) -> Value {
+    json!({"metadata": {"namespace": "shop", "name": name, "resourceVersion": "7"}})
+}
+
+#[test]
+fn a_page_is_its_items_and_its_end() {
+    let body = pods(&json!({"resourceVersion": "10"}), &json!([pod("a"), pod("b")]));
+    assert_eq!(
+        page(&body).expect("good"),
+        ["shop/a@7", "shop/b@7", "end at 10, None"]
+    );
+    let more = pods(
+        &json!({"resourceVersion": "10", "continue": "t1"}),
+        &json!([pod("a")]),
+    );
+    assert_eq!(
+        page(&more).expect("good"),
+        ["shop/a@7", "end at 10, Some(\"t1\")"]
+    );
+    let last = pods(&json!({"resourceVersion": "10", "continue": ""}), &json!([]));
+    assert_eq!(page(&last).expect("good"), ["end at 10, None"]);
+}
+
+#[test]
+fn null_items_are_an_empty_list_as_go_writes_it() {
+    let body = pods(&json!({"resourceVersion": "10"}), &Value::Null);
+    assert_eq!(page(&body).expect("good"), ["end at 10, None"]);
+}
+
+#[test]
+fn c5_missing_items_are_no_empty_list() {
+    let body = json!({"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "10"}});
+    assert!(
+        page(&body)
+            .expect_err("it would empty the cache")
+            .contains("a list without items")
+    );
+}
+
+#[test]
+fn c5_a_page_without_its_version_is_refused() {
+    for metadata in [
+        json!({}),
+        json!({"resourceVersion": ""}),
+        json!({"resourceVersion": null}),
+    ] {
+        let error = page(&pods(&metadata, &json!([]))).expect_err("no version");
+        assert!(
+            error.contains("a list without metadata.resourceVersion"),
+            "{error}"
+        );
+    }
+    let no_metadata = json!({"kind": "PodList", "apiVersion": "v1", "items": []});
+    let error = page(&no_metadata).expect_err("no metadata");
+    assert!(
+        error.contains("a list without metadata.resourceVersion"),
+        "{error}"
+    );
+}
+
+#[test]
+fn c5_a_list_of_something_else_is_refused_by_name() {
+    let rows = [
+        ("v1", "ServiceList", "v1 ServiceList instead of v1 PodList"),
+        ("apps/v1", "PodList", "apps/v1 PodList instead of v1 PodList"),
+        ("v1", "Pod", "v1 Pod instead of v1 PodList"),
+        ("v1", "Status", "v1 Status instead of v1 PodList"),
+        ("v1", "List", "v1 List instead of v1 PodList"),
+        (
+            "meta.k8s.io/v1",
+            "Table",
+            "a Table, the form for people, instead of objects",
+        ),
+        (
+            "meta.k8s.io/v1beta1",
+            "Table",
+            "a Table, the form for people, instead of objects",
+        ),
+    ];
+    for (api_version, kind, expected) in rows {
+        let metadata = json!({"resourceVersion": "10"});
+        let with = json!({"kind": kind, "apiVersion": api_version, "metadata": metadata, "items": []});
+        let without = json!({"kind": kind, "apiVersion": api_version, "metadata": metadata, "rows": []});
+        for body in [with, without] {
+            let error = page(&body).expect_err(kind);
+            assert!(error.ends_with(expected), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_page_may_leave_its_type_out() {
+    let body = json!({"metadata": {"resourceVersion": "10"}, "items": [pod("a")]});
+    assert_eq!(page(&body).expect("good"), ["shop/a@7", "end at 10, None"]);
+}
+
+#[test]
+fn c5_an_item_that_cannot_be_used_is_named() {
+    let bad = |metadata: Value| json!({ "metadata": metadata });
+    let rows = [
+        (
+            json!({"metadata": {"namespace": "shop", "name": "cart", "resourceVersion": "7"}, "spec": {"containers": 5}}),
+            "shop/cart does not fit the type",
+        ),
+        (
+            json!({"metadata": {"name": "cart", "resourceVersion": "7", "labels": ["a"]}}),
+            "cart does not fit the type",
+        ),
+        (
+            json!({"kind": "Service", "apiVersion": "v1", "metadata": {"name": "cart"}}),
+            "v1 Service instead of v1 Pod",
+        ),
+        (
+            bad(json!({"resourceVersion": "7"})),
+            "an object without metadata.name",
+        ),
+        (
+            bad(json!({"name": "", "resourceVersion": "7"})),
+            "an object without metadata.name",
+        ),
+        (
+            bad(json!({"namespace": "shop", "name": "cart"})),
+            "shop/cart has no metadata.resourceVersion",
+        ),
+        (json!(null), "an object that is not an object of Kubernetes"),
+        (json!(5), "an object that is not an object of Kubernetes"),
+    ];
+    for (item, expected) in rows {
+        let body = pods(&json!({"resourceVersion": "10"}), &json!([pod("good"), item]));
+        let error = page(&body).expect_err(expected);
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn c5_half_a_page_is_refused_wherever_it_ends() {
+    let body = pods(&json!({"resourceVersion": "10"}), &json!([pod("a"), pod("b")])).to_string();
+    for end in 0..body.len() {
+        let error = page_text(&body.as_bytes()[..end]).expect_err("half a page");
+        assert!(error.contains("not whole JSON"), "{end}: {error}");
+    }
+    for rubbish in ["<html>", "[]", "\"text\"", "{\"items\": 5}", "\u{0}\u{1}"] {
+        page_text(rubbish.as_bytes()).expect_err("rubbish");
+    }
+}
+
+#[test]
+fn metadata_lists_have_their_own_kind() {
+    let list = |kind: &str| {
+        json!({"kind": kind, "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": "10"}, "items": [
+            {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
+             "metadata": {"name": "a", "resourceVersion": "7"}}]})
+        .to_string()
+    };
+    let found = parts::<PartialObjectMeta<ConfigMap>>(list("PartialObjectMetadataList").as_bytes());
+    assert_eq!(found.expect("good").len(), 2);
+    parts::<PartialObjectMeta<ConfigMap>>(list("ConfigMapList").as_bytes()).expect_err("another kind");
+}
+
+/// An event of a watch, its object decoded as a cache would do it.
+fn pod_event(line: &[u8]) -> Result<WatchEvent<Pod>, Error> {
+    let line = Bytes::copy_from_slice(line);
+    Ok(match json_event::<Pod>(&line, &Expected::of::<Pod>(&()))? {
+        WatchEvent::Added(item) => WatchEvent::Added(decoded(item)?),
+        WatchEvent::Modified(item) => WatchEvent::Modified(decoded(item)?),
+        WatchEvent::Deleted(item) => WatchEvent::Deleted(decoded(item)?),
+        other => other,
+    })
+}
+
+/// An event of a watch in words, or its error.
+fn event(body: &Value) -> Result<String, String> {
+    event_text(body.to_string().as_bytes())
+}
+
+fn event_text(line: &[u8]) -> Result<String, String> {
+    match pod_event(line) {
+        Ok(WatchEvent::Added(item)) => Ok(format!("added {}@{}", item.key(), item.version())),
+        Ok(WatchEvent::Modified(item)) => Ok(format!("modified {}@{}", item.key(), item.version())),
+        Ok(WatchEvent::Deleted(item)) => Ok(format!("deleted {}@{}", item.key(), item.version())),
+        Ok(WatchEvent::Bookmark {
+            version,
+            initial_events_end,
+        }) => Ok(format!("bookmark {version} {initial_events_end}")),
+        Ok(WatchEvent::Failure(status)) => Ok(format!("failure {} {}", status.code, status.reason)),
+        Err(error) => {
+            assert!(error.is_bad_data());
+            Err(Chain(&error).to_string())
+        }
+    }
+}
+
+fn whole_pod() -> Value {
+    json!({"kind": "Pod", "apiVersion": "v1",
+           "metadata": {"namespace": "shop", "name": "cart", "resourceVersion": "7"}})
+}
+
+#[test]
+fn events_of_each_kind_are_read() {
+    let of = |kind: &str| json!({"type": kind, "object": whole_pod()});
+    assert_eq!(event(&of("ADDED")).expect("good"), "added shop/cart@7");
+    assert_eq!(event(&of("MODIFIED")).expect("good"), "modified shop/cart@7");
+    assert_eq!(event(&of("DELETED")).expect("good"), "deleted shop/cart@7");
+    let failure = json!({"type": "ERROR", "object": {"kind": "Status", "apiVersion": "v1", "metadata": {},
+        "status": "Failure", "message": "too old", "reason": "Expired", "code": 410}});
+    assert_eq!(event(&failure).expect("good"), "failure 410 Expired");
+}
+
+#[test]
+fn only_the_word_true_ends_the_initial_events() {
+    let of = |metadata: Value| {
+        event(
+            &json!({"type": "BOOKMARK", "object": {"kind": "Pod", "apiVersion": "v1", "metadata": metadata}}),
+        )
+    };
+    assert_eq!(
+        of(json!({"resourceVersion": "9"})).expect("good"),
+        "bookmark 9 false"
+    );
+    for (value, ends) in [
+        ("true", true),
+        ("false", false),
+        ("True", false),
+        ("1", false),
+        ("", false),
+    ] {
+        let annotated = json!({"resourceVersion": "9", "annotations": {"k8s.io/initial-events-end": value}});
+        assert_eq!(of(annotated).expect("good"), format!("bookmark 9 {ends}"));
+    }
+    for missing in [json!({}), json!({"resourceVersion": ""})] {
+        let error = of(missing).expect_err("no version");
+        assert!(
+            error.contains("a bookmark without metadata.resourceVersion"),
+            "{error}"
+        );
+    }
+    let error = event(&json!({"type": "BOOKMARK", "object": {"kind": "Pod"}})).expect_err("no metadata");
+    assert!(error.contains("a bookmark without metadata"), "{error}");
+}
+
+#[test]
+fn c5_events_that_cannot_be_used_say_why() {
+    let with = |object: Value| json!({"type": "ADDED", "object": object});
+    let rows = [
+        (
+            with(
+                json!({"kind": "Service", "apiVersion": "v1", "metadata": {"name": "a", "resourceVersion": "1"}}),
+            ),
+            "v1 Service instead of v1 Pod",
+        ),
+        (
+            with(
+                json!({"kind": "Pod", "apiVersion": "v2", "metadata": {"name": "a", "resourceVersion": "1"}}),
+            ),
+            "v2 Pod instead of v1 Pod",
+        ),
+        (
+            with(json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "rows": []})),
+            "a Table, the form for people",
+        ),
+        (
+            with(json!({"kind": "Pod", "apiVersion": "v1"})),
+            "object has no metadata",
+        ),
+        (
+            with(json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}})),
+            "an object without metadata.name",
+        ),
+        (
+            with(json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a"}})),
+            "a has no metadata.resourceVersion",
+        ),
+        (
+            with(json!({"kind": "Pod", "apiVersion": "v1", "spec": 5,
+                        "metadata": {"namespace": "shop", "name": "a", "resourceVersion": "1"}})),
+            "shop/a does not fit the type",
+        ),
+        (
+            with(json!("text")),
+            "a watch event without an object of Kubernetes",
+        ),
+        (with(Value::Null), "a watch event without an object of Kubernetes"),
+        (
+            json!({"type": "RENAMED", "object": whole_pod()}),
+            "the unknown type \"RENAMED\"",
+        ),
+        (json!({"type": "ADDED"}), "not JSON"),
+        (json!({"object": whole_pod()}), "not JSON"),
+        (
+            json!({"type": "ERROR", "object": "down"}),
+            "a failure in the watch that is not a Status",
+        ),
+    ];
+    for (body, expected) in rows {
+        let error = event(&body).expect_err(expected);
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn c5_half_an_event_is_refused_wherever_it_ends() {
+    let line = json!({"type": "ADDED", "object": whole_pod()}).to_string();
+    for end in 0..line.len() {
+        event_text(&line.as_bytes()[..end]).expect_err("half an event");
+    }
+}
+
+#[test]
+fn dynamic_objects_are_checked_by_the_kind_asked_for() {
+    let gvk = kube::core::GroupVersionKind::gvk("example.com", "v1", "Widget");
+    let resource = kube::core::ApiResource::from_gvk(&gvk);
+    let expected = Expected::of::<DynamicObject>(&resource);
+    let of = |kind: &str| {
+        json!({"type": "ADDED", "object": {"kind": kind, "apiVersion": "example.com/v1",
+               "metadata": {"name": "a", "resourceVersion": "1"}}})
+        .to_string()
+    };
+    json_event::<DynamicObject>(&of("Widget").into(), &expected).expect("good");
+    let error = json_event::<DynamicObject>(&of("Gadget").into(), &expected).expect_err("another kind");
+    assert!(
+        error
+            .to_string()
+            .contains("example.com/v1 Gadget instead of example.com/v1 Widget")
+    );
+}
+
+/// The author of a custom resource may call its lists as he likes; then the items say what they are.
+#[test]
+fn c5_a_list_of_a_custom_kind_may_have_a_name_of_its_own() {
+    let expected = Arc::new(Expected {
+        api_version: "example.com/v1".to_owned(),
+        kind: "Widget".to_owned(),
+    });
+    let read = |kind: &str, item: &str| {
+        let object = json!({"apiVersion": "example.com/v1", "kind": item,
+            "metadata": {"name": "a", "resourceVersion": "1"}});
+        let list = json!({"apiVersion": "example.com/v1", "kind": kind,
+            "metadata": {"resourceVersion": "2"}, "items": [object]});
+        parts_of::<DynamicObject>(list.to_string().as_bytes(), &expected)
+    };
+    assert!(read("WidgetList", "Widget").is_ok_and(|parts| parts.len() == 2));
+    assert!(read("Workshop", "Widget").is_ok_and(|parts| parts.len() == 2));
+    for (kind, item) in [
+        ("Workshop", "Gadget"),
+        ("Workshop", ""),
+        ("Table", "Widget"),
+        ("Widget", "Widget"),
+    ] {
+        assert!(
+            read(kind, item).is_err_and(|error| error.is_bad_data()),
+            "{kind} of {item}"
+        );
+    }
+}

@@ -1,0 +1,151 @@
+//! What one informer notes on the data's way.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::{Clock, Histogram, Moment};
+use crate::pipeline::reflector::Cause;
+
+/// What one informer notes.
+#[derive(Debug)]
+pub(crate) struct Measures {
+    pub(crate) clock: Clock,
+    pub(crate) lists: AtomicU64,
+    pub(crate) watches: AtomicU64,
+    pub(crate) streaming_lists: AtomicU64,
+    pub(crate) errors: AtomicU64,
+    pub(crate) went_back: AtomicU64,
+    pub(crate) checks: AtomicU64,
+    pub(crate) unchecked: AtomicU64,
+    pub(crate) inconsistencies: AtomicU64,
+    relists: [AtomicU64; Cause::ALL.len()],
+    /// Objects that came, in lists and watches, and their bytes.
+    pub(crate) received: Amount,
+    /// Those of them that were made ready for the cache, and how long that took.
+    pub(crate) decoded: Amount,
+    decode_nanos: AtomicU64,
+    pub(crate) added: AtomicU64,
+    pub(crate) updated: AtomicU64,
+    pub(crate) deleted: AtomicU64,
+    /// How long batches of changes took to get into the cache and in line for the handlers.
+    pub(crate) processing: Histogram,
+    pub(crate) started: Moment,
+    pub(crate) synced: Moment,
+    pub(crate) failed: Moment,
+    scopes: Box<[ScopeMeasures]>,
+}
+
+/// Objects and their bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Amount {
+    pub(crate) objects: AtomicU64,
+    pub(crate) bytes: AtomicU64,
+}
+
+/// What one reflector notes.
+#[derive(Debug, Default)]
+pub(crate) struct ScopeMeasures {
+    pub(crate) watch_opened: Moment,
+    pub(crate) heard: Moment,
+    pub(crate) waits_until: Moment,
+}
+
+impl Measures {
+    /// For an informer with so many reflectors.
+    pub(crate) fn new(scopes: usize) -> Measures {
+        Measures {
+            clock: Clock::start(),
+            lists: AtomicU64::new(0),
+            watches: AtomicU64::new(0),
+            streaming_lists: AtomicU64::new(0),
+            errors: AtomicU64::new(0),
+            went_back: AtomicU64::new(0),
+            checks: AtomicU64::new(0),
+            unchecked: AtomicU64::new(0),
+            inconsistencies: AtomicU64::new(0),
+            relists: Default::default(),
+            received: Amount::default(),
+            decoded: Amount::default(),
+            decode_nanos: AtomicU64::new(0),
+            added: AtomicU64::new(0),
+            updated: AtomicU64::new(0),
+            deleted: AtomicU64::new(0),
+            processing: Histogram::default(),
+            started: Moment::default(),
+            synced: Moment::default(),
+            failed: Moment::default(),
+            scopes: (0..scopes).map(|_| ScopeMeasures::default()).collect(),
+        }
+    }
+
+    /// What the reflector of this number notes.
+    pub(crate) fn scope(&self, number: usize) -> Option<&ScopeMeasures> {
+        self.scopes.get(number)
+    }
+
+    pub(crate) fn relisted(&self, cause: Cause) {
+        self.relists[cause as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn relists(&self, cause: Cause) -> u64 {
+        self.relists[cause as usize].load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn decoded(&self, bytes: usize, took: Duration) {
+        self.decoded.add(bytes);
+        let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        self.decode_nanos.fetch_add(nanos, Ordering::Relaxed);
+    }
+
+    pub(crate) fn decode_time(&self) -> Duration {
+        Duration::from_nanos(self.decode_nanos.load(Ordering::Relaxed))
+    }
+
+    /// How many bytes an object has on average, as it comes.
+    pub(crate) fn usual_size(&self) -> u64 {
+        let (objects, bytes) = (self.decoded.objects(), self.decoded.bytes());
+        bytes.checked_div(objects).unwrap_or(0)
+    }
+
+    /// For how long a watch is open in each of the scopes; none if it is not in one of them.
+    pub(crate) fn watch_age(&self, now: Instant) -> Option<Duration> {
+        let ages = self
+            .scopes
+            .iter()
+            .map(|scope| scope.watch_opened.ago(&self.clock, now));
+        // Nothing is less than something: a scope without a watch is the least of all.
+        ages.min().flatten()
+    }
+
+    /// How long the most silent scope has said nothing.
+    pub(crate) fn silence(&self, now: Instant) -> Option<Duration> {
+        let silences = self.scopes.iter().map(|scope| scope.heard.ago(&self.clock, now));
+        silences.max().flatten()
+    }
+
+    /// When the server is asked again, if all that waits for is time.
+    pub(crate) fn next_attempt(&self, now: Instant) -> Option<Duration> {
+        let ends = self
+            .scopes
+            .iter()
+            .filter_map(|scope| scope.waits_until.get(&self.clock));
+        ends.map(|end| end.saturating_duration_since(now)).min()
+    }
+}
+
+impl Amount {
+    pub(crate) fn add(&self, bytes: usize) {
+        self.objects.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn objects(&self) -> u64 {
+        self.objects.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+}

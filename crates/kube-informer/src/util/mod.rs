@@ -1,0 +1,4 @@
+//! Helpers that have nothing to do with Kubernetes.
+
+pub(crate) mod panics;
+pub(crate) mod sync;
