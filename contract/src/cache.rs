@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kube_informer::{Kind, Object, Snapshot, Version};
+use kube_informer::{Kind, Object, ResourceVersion, Snapshot};
 
 use crate::finding::Findings;
 use crate::history::{Collection, HistoryView, ServerHistory, difference};
@@ -12,7 +12,7 @@ use crate::observe::ObjectState;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheContents {
     /// The version of the cache; none before the first list.
-    pub version: Option<Version>,
+    pub version: Option<ResourceVersion>,
     /// All objects.
     pub objects: Collection,
 }
@@ -42,7 +42,7 @@ pub struct CacheChecker {
     history: Option<HistoryView>,
     /// The namespaces of an informer of several: each is at a version of its own.
     namespaces: Vec<String>,
-    last_version: Option<Version>,
+    last_version: Option<ResourceVersion>,
     last_went_back: u64,
     /// The era of the server that the cache was last found in.
     era: usize,
@@ -73,7 +73,7 @@ impl CacheChecker {
     }
 
     /// Checks the version of the cache alone. `went_back` is how often the informer reported that the server went back.
-    pub fn check_version(&mut self, version: Option<&Version>, went_back: u64) {
+    pub fn check_version(&mut self, version: Option<&ResourceVersion>, went_back: u64) {
         let Some(version) = version else { return };
         if let Some(last) = &self.last_version
             && version.is_before(last)

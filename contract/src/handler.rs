@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use kube_informer::{Key, Version};
+use kube_informer::{Key, ResourceVersion};
 use parking_lot::Mutex;
 
 use crate::cache::CacheContents;
@@ -46,9 +46,9 @@ struct State {
     /// Where in its history each object was last seen, deleted ones included.
     last_position: BTreeMap<Key, Position>,
     /// The newest version of each object, deleted ones included.
-    newest: BTreeMap<Key, Version>,
+    newest: BTreeMap<Key, ResourceVersion>,
     /// For each namespace, the version of the last event, for the order across objects.
-    last_in_order: BTreeMap<Option<String>, Version>,
+    last_in_order: BTreeMap<Option<String>, ResourceVersion>,
     delivered_initial: BTreeSet<Key>,
     /// How often each object was delivered unchanged because the server went back.
     repeated: BTreeMap<Key, u64>,

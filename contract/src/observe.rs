@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use kube_informer::{Event, Key, Kind, Object, Snapshot, Version};
+use kube_informer::{Event, Key, Kind, Object, ResourceVersion, Snapshot};
 
 /// One state of one object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectState {
     /// The resource version.
-    pub version: Version,
+    pub version: ResourceVersion,
     /// The uid, if the object has one.
     pub uid: Option<String>,
     /// Anything else that distinguishes states of the same version, for example the number of the write. Zero if unknown.
@@ -164,7 +164,7 @@ impl fmt::Display for ObservedEvent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CachedObject {
     /// The version of the cache.
-    pub version: Option<Version>,
+    pub version: Option<ResourceVersion>,
     /// The object, if the cache held it.
     pub state: Option<ObjectState>,
     /// How often the informer has relisted, if known. Without a relist, events arrive in the server's order.

@@ -17,7 +17,7 @@ use http::{Request, Response};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::client::Body;
-use kube_informer::{Event, Form, Key, Object, SharedInformer, WireFormat};
+use kube_informer::{CacheFormat, Event, Key, Object, SharedInformer, WireFormat};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -44,10 +44,10 @@ pub(crate) fn informer(data: &[u8]) {
     with(async |world| {
         let builder = SharedInformer::<ConfigMap>::builder(answers.before(world.client.clone()))
             .streaming_list(options & 1 != 0)
-            .form(if options & 2 == 0 {
-                Form::Typed
+            .cache_format(if options & 2 == 0 {
+                CacheFormat::Decoded
             } else {
-                Form::Packed
+                CacheFormat::Packed
             })
             .wire_format(if options & 4 == 0 {
                 WireFormat::Protobuf

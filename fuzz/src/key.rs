@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use kube_informer::{Key, Version};
+use kube_informer::{Key, ResourceVersion};
 
 /// How many lines are read.
 const MOST: usize = 4;
@@ -24,7 +24,7 @@ pub(crate) fn key(data: &[u8]) {
             assert_eq!(a == b, a.as_str() == b.as_str());
         }
     }
-    let versions: Vec<Version> = lines.iter().map(|line| Version::from(*line)).collect();
+    let versions: Vec<ResourceVersion> = lines.iter().map(|line| ResourceVersion::from(*line)).collect();
     for (a, a_text) in versions.iter().zip(&lines) {
         assert_eq!(a.to_string(), *a_text);
         for (b, b_text) in versions.iter().zip(&lines) {

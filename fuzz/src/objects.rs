@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kube_wire::{Identity, Skip};
+use kube_wire::{FieldMask, Identity};
 use serde_json::{Value, json};
 
 /// Fields to leave out: some that objects have, and some that they may have.
@@ -28,10 +28,10 @@ pub(crate) const PATHS: [&[&str]; 8] = [
     ],
 ];
 
-pub(crate) fn skip_of(paths: &[&str]) -> Skip {
+pub(crate) fn skip_of(paths: &[&str]) -> FieldMask {
     let all = paths
         .iter()
-        .try_fold(Skip::nothing(), |skip, path| skip.path(path));
+        .try_fold(FieldMask::none(), |mask, path| mask.path(path));
     all.expect("paths that can be left out")
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use contract_checker::{Collection, ObjectState};
 use kube_embedded::{Backup, Fault, On, Server};
-use kube_informer::{Key, Version};
+use kube_informer::{Key, ResourceVersion};
 use serde_json::json;
 
 use crate::context::Context;
@@ -113,7 +113,7 @@ impl Cluster {
             .and_then(|state| state.uid.clone());
         let version = self.server.resource_version();
         let state = ObjectState {
-            version: Version::from(version.to_string()),
+            version: ResourceVersion::from(version.to_string()),
             uid: known.or_else(|| self.uid_of(&key)),
             content: object.content(),
         };

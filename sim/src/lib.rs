@@ -19,7 +19,7 @@ mod workers;
 
 pub use context::Counts;
 pub use plan::{
-    CacheFormat, FaultPlan, HandlerKind, HandlerPlan, InformerPlan, LastingFault, Pace, Plan, Selection,
+    FaultPlan, HandlerKind, HandlerPlan, InformerPlan, LastingFault, ObjectFormat, Pace, Plan, Selection,
     Step, TransformPlan,
 };
 pub use run::{Outcome, play};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use contract_checker::{Collection, ObjectState};
 use fastrand::Rng;
 use kube_informer::Key;
-use kube_workqueue::{Leftover, Outcome, Task, WorkQueue, workers};
+use kube_workqueue::{Outcome, Remaining, Task, WorkQueue, workers};
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -42,7 +42,7 @@ pub(crate) struct Workers {
     queue: WorkQueue<Key>,
     shared: Arc<Shared>,
     stop: CancellationToken,
-    task: JoinHandle<Leftover<Key>>,
+    task: JoinHandle<Remaining<Key>>,
 }
 
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sim::{
-    CacheFormat, HandlerKind, HandlerPlan, InformerPlan, Pace, Plan, Selection, Step, TransformPlan, play,
+    HandlerKind, HandlerPlan, InformerPlan, ObjectFormat, Pace, Plan, Selection, Step, TransformPlan, play,
 };
 
 /// A plan with one informer of everything.
@@ -17,7 +17,7 @@ fn plan(steps: impl IntoIterator<Item = Step>) -> Plan {
         padding: 0,
         lasting: None,
         informers: vec![InformerPlan {
-            format: CacheFormat::Decoded,
+            format: ObjectFormat::Decoded,
             selection: Selection::Everything,
             json: false,
             streams: true,

@@ -12,8 +12,8 @@ use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
 use kube::Client;
 use kube::api::{DynamicObject, PartialObjectMeta};
 use kube_informer::{
-    Backoff, Error, Form, HandlerOptions, InformerBuilder, Kind, Registration, SharedInformer, Version,
-    WireFormat,
+    Backoff, CacheFormat, Error, HandlerOptions, InformerBuilder, Kind, Registration, ResourceVersion,
+    SharedInformer, WireFormat,
 };
 use tokio::time::sleep;
 
@@ -60,7 +60,7 @@ impl View {
 pub(crate) trait Subject: Send + Sync {
     fn view(&self) -> &View;
     fn start(&self);
-    fn version(&self) -> Option<Version>;
+    fn version(&self) -> Option<ResourceVersion>;
     /// What the cache holds, and at which version.
     fn contents(&self) -> CacheContents;
     /// Adds a handler.
@@ -154,7 +154,7 @@ impl<K: Kind> Subject for Watched<K> {
         self.informer.start().expect("it was not started before");
     }
 
-    fn version(&self) -> Option<Version> {
+    fn version(&self) -> Option<ResourceVersion> {
         self.informer.resource_version()
     }
 
@@ -268,7 +268,7 @@ pub(crate) fn all(client: &Client, checks: &Arc<Checks>) -> Vec<Arc<dyn Subject>
                 )
             },
             SharedInformer::<ConfigMap>::builder(client.clone())
-                .form(Form::Packed)
+                .cache_format(CacheFormat::Packed)
                 .streaming_list(false)
                 .page_size(PAGE),
             checks,
@@ -282,7 +282,7 @@ pub(crate) fn all(client: &Client, checks: &Arc<Checks>) -> Vec<Arc<dyn Subject>
                     "typed",
                 )
             },
-            SharedInformer::<Secret>::builder(client.clone()).form(Form::Packed),
+            SharedInformer::<Secret>::builder(client.clone()).cache_format(CacheFormat::Packed),
             checks,
         ),
         Watched::put(

@@ -6,7 +6,7 @@ use contract_checker::{Collection, Findings, difference};
 use futures::future::{join_all, try_join_all};
 use kube::Client;
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, VersionMatch};
-use kube_informer::{Error, Version};
+use kube_informer::{Error, ResourceVersion};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
@@ -58,7 +58,7 @@ async fn mark(client: &Client, sort: Sort, namespace: &str) -> DynamicObject {
 pub(crate) async fn listed(
     client: &Client,
     view: &View,
-    at: Option<&Version>,
+    at: Option<&ResourceVersion>,
 ) -> Result<Collection, kube::Error> {
     let mut params = ListParams::default();
     if view.selected {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use contract_checker::{Collection, Findings};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, PostParams, VersionMatch};
-use kube_informer::{Backoff, Error, SharedInformer, Version, watching_client};
+use kube_informer::{Backoff, Error, ResourceVersion, SharedInformer, watching_client};
 use mission::chaos::Weather;
 use tokio::time::sleep;
 
@@ -168,7 +168,7 @@ fn ignore_absent<T>(deleted: Result<T, kube::Error>) -> Result<(), kube::Error> 
 }
 
 /// The version that an API server has in its memory.
-async fn remembered(maps: &Api<ConfigMap>) -> Outcome<Version> {
+async fn remembered(maps: &Api<ConfigMap>) -> Outcome<ResourceVersion> {
     let any = ListParams::default().at("0").matching(VersionMatch::NotOlderThan);
     let list = maps.list_metadata(&any).await?;
     Ok(list

@@ -12,8 +12,9 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, VersionMatch};
 use kube::{Client, Resource};
 use kube_informer::{
-    ApiListWatch, Backoff, Error, Event, Form, InformerBuilder, Key, Kind, ListRequest, ListWatch, Listing,
-    Object, SharedInformer, StatusError, Version, WatchEvent, WatchRequest, Watching, WireFormat,
+    ApiListWatch, Backoff, CacheFormat, Error, Event, InformerBuilder, Key, Kind, ListRequest, ListStream,
+    ListWatch, Object, ResourceVersion, SharedInformer, StatusError, WatchEvent, WatchRequest, WatchStream,
+    WireFormat,
 };
 use mission::TestServer;
 use serde_json::json;
@@ -35,10 +36,10 @@ pub(crate) const AT_ONCE: Backoff = Backoff {
 };
 
 /// What `KUBE_INFORMER_TEST_FORM` asks for: caches keep objects, or with `packed` their bytes.
-pub(crate) fn form() -> Form {
+pub(crate) fn form() -> CacheFormat {
     match std::env::var("KUBE_INFORMER_TEST_FORM").as_deref() {
-        Ok("packed") => Form::Packed,
-        Ok("typed") | Err(_) => Form::Typed,
+        Ok("packed") => CacheFormat::Packed,
+        Ok("typed") | Err(_) => CacheFormat::Decoded,
         Ok(other) => panic!("KUBE_INFORMER_TEST_FORM is {other:?}; it can be typed or packed"),
     }
 }
@@ -54,7 +55,7 @@ pub(crate) fn wire_format() -> WireFormat {
 
 /// An informer in the form and with the format that this run asks for.
 pub(crate) fn as_asked<K: Kind>(builder: InformerBuilder<K>) -> InformerBuilder<K> {
-    builder.form(form()).wire_format(wire_format())
+    builder.cache_format(form()).wire_format(wire_format())
 }
 
 /// Waits for what must come.
@@ -76,7 +77,7 @@ pub(crate) async fn stopped<K: Kind>(informer: &SharedInformer<K>) {
 }
 
 /// Waits until a write is in the cache.
-pub(crate) async fn caught_up<K: Kind>(informer: &SharedInformer<K>, version: impl Into<Version>) {
+pub(crate) async fn caught_up<K: Kind>(informer: &SharedInformer<K>, version: impl Into<ResourceVersion>) {
     informer
         .wait_for_version(version, PATIENCE)
         .await
@@ -84,9 +85,9 @@ pub(crate) async fn caught_up<K: Kind>(informer: &SharedInformer<K>, version: im
 }
 
 /// The version that a write returned.
-pub(crate) fn version_of<K: Resource>(object: &K) -> Version {
+pub(crate) fn version_of<K: Resource>(object: &K) -> ResourceVersion {
     let version = object.meta().resource_version.as_deref();
-    Version::from(version.expect("a server gives versions"))
+    ResourceVersion::from(version.expect("a server gives versions"))
 }
 
 /// What a ConfigMap of [`Maps`] holds.
@@ -192,11 +193,16 @@ impl Maps {
         Key::namespaced(&self.server.namespace, name)
     }
 
-    pub(crate) async fn create(&self, name: &str, value: &str) -> Version {
+    pub(crate) async fn create(&self, name: &str, value: &str) -> ResourceVersion {
         self.create_labelled(name, value, &[]).await
     }
 
-    pub(crate) async fn create_labelled(&self, name: &str, value: &str, labels: &[(&str, &str)]) -> Version {
+    pub(crate) async fn create_labelled(
+        &self,
+        name: &str,
+        value: &str,
+        labels: &[(&str, &str)],
+    ) -> ResourceVersion {
         let own = [OWN.split_once('=').expect("a label")];
         let labels = labels.iter().chain(&own);
         let map = ConfigMap {
@@ -212,7 +218,7 @@ impl Maps {
         version_of(&made.expect("an object"))
     }
 
-    pub(crate) async fn change(&self, name: &str, value: &str) -> Version {
+    pub(crate) async fn change(&self, name: &str, value: &str) -> ResourceVersion {
         let patch = Patch::Merge(json!({ "data": { "value": value } }));
         let changed = self.api.patch(name, &PatchParams::default(), &patch).await;
         version_of(&changed.expect("an object"))
@@ -342,7 +348,7 @@ struct Gated<K: Kind> {
 }
 
 impl<K: Kind> ListWatch<K> for Gated<K> {
-    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<K>, Error>> {
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<K>, Error>> {
         async move {
             self.gate.opened().await;
             self.inner.list(request).await
@@ -350,7 +356,7 @@ impl<K: Kind> ListWatch<K> for Gated<K> {
         .boxed()
     }
 
-    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<K>, Error>> {
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<K>, Error>> {
         async move {
             let time = self.gate.opened().await;
             let events = self.inner.watch(request).await?;
@@ -374,11 +380,11 @@ struct Held {
 }
 
 impl ListWatch<ConfigMap> for Held {
-    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<ConfigMap>, Error>> {
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<ConfigMap>, Error>> {
         self.inner.list(request)
     }
 
-    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<ConfigMap>, Error>> {
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<ConfigMap>, Error>> {
         async move {
             let go = self.go.clone();
             let events = self.inner.watch(request).await?;

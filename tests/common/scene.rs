@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Client, ResourceExt};
 use kube_informer::{
-    Backoff, Error, Event, Events, HandlerOptions, InformerBuilder, Selector, SharedInformer,
+    Backoff, Error, Event, EventStream, HandlerOptions, InformerBuilder, Selector, SharedInformer,
 };
 use mission::TestServer;
 use mission::chaos::Proxy;
@@ -215,7 +215,7 @@ impl Scene {
 
 /// Events as words.
 pub(crate) struct Told {
-    pub(crate) events: Events<ConfigMap>,
+    pub(crate) events: EventStream<ConfigMap>,
     patience: Duration,
 }
 

@@ -145,7 +145,7 @@ impl Widgets {
         }
     }
 
-    pub(crate) fn told(&mut self) -> Vec<Error> {
+    pub(crate) fn take_errors(&mut self) -> Vec<Error> {
         std::iter::from_fn(|| self.errors.try_recv().ok()).collect()
     }
 }

@@ -13,8 +13,8 @@ use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{
-    ApiListWatch, Doing, Error, Event, HandlerOptions, Item, ListRequest, ListWatch, Listing, Object,
-    SharedInformer, Snapshot, Version, WatchEvent, WatchRequest, Watching,
+    ApiListWatch, Error, Event, HandlerOptions, ListRequest, ListStream, ListWatch, Object, Operation,
+    RawObject, ResourceVersion, SharedInformer, Snapshot, WatchEvent, WatchRequest, WatchStream,
 };
 use tokio::sync::mpsc;
 
@@ -71,9 +71,9 @@ async fn d1_a_list_is_held_against_what_is_known() {
 struct Stutter(ApiListWatch<ConfigMap>);
 
 fn twice(event: WatchEvent<ConfigMap>) -> Result<Vec<WatchEvent<ConfigMap>>, Error> {
-    let again = |item: Item<ConfigMap>| {
+    let again = |item: RawObject<ConfigMap>| {
         let (_, _, object) = item.into_parts()?;
-        Ok::<_, Error>((Item::decoded(object.clone())?, Item::decoded(object)?))
+        Ok::<_, Error>((RawObject::decoded(object.clone())?, RawObject::decoded(object)?))
     };
     Ok(match event {
         WatchEvent::Added(item) => {
@@ -93,11 +93,11 @@ fn twice(event: WatchEvent<ConfigMap>) -> Result<Vec<WatchEvent<ConfigMap>>, Err
 }
 
 impl ListWatch<ConfigMap> for Stutter {
-    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<ConfigMap>, Error>> {
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<ConfigMap>, Error>> {
         self.0.list(request)
     }
 
-    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<ConfigMap>, Error>> {
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<ConfigMap>, Error>> {
         async move {
             let events = self.0.watch(request).await?;
             let doubled = events.flat_map(|event| {
@@ -243,7 +243,7 @@ async fn d2_the_order_of_the_watch_is_kept_across_objects() {
         versions.push(event.object().version().clone());
     }
     assert_eq!(words, wanted);
-    assert!(versions.is_sorted_by(Version::is_before), "{versions:?}");
+    assert!(versions.is_sorted_by(ResourceVersion::is_before), "{versions:?}");
     stopped(&informer).await;
 }
 
@@ -350,12 +350,12 @@ async fn d3_errors_of_every_part_are_reported() {
     let version = maps.change("a", "odd").await;
     caught_up(&informer, version).await;
     let error = soon(told.recv()).await.expect("an error");
-    assert!(error.is_user_code() && error.doing() == Some(Doing::Caching));
+    assert!(error.is_user_code() && error.operation() == Some(Operation::Cache));
     assert!(error.to_string().contains("an odd value"), "{error}");
     // The reflector's: the watch.
     gate.close();
     let error = soon(told.recv()).await.expect("an error");
-    assert!(error.is_expired() && error.doing() == Some(Doing::Watching));
+    assert!(error.is_expired() && error.operation() == Some(Operation::Watch));
     maps.open(&gate).await;
     // In between: a transform. The informer tries again, and the object is there.
     let version = maps.create("b", "unripe").await;

@@ -11,7 +11,7 @@ use kube::ResourceExt;
 use kube::api::ListParams;
 use kube_embedded::Server;
 use kube_informer::{
-    Backoff, Event, Form, Key, Object, SharedInformer, Version, enqueue_keys, watching_client,
+    Backoff, CacheFormat, Event, Key, Object, ResourceVersion, SharedInformer, enqueue_keys, watching_client,
 };
 use kube_workqueue::{WorkQueue, workers};
 use tokio::task::JoinHandle;
@@ -42,7 +42,7 @@ pub(super) struct House {
 #[derive(Debug, Default)]
 struct Shared {
     /// The last word that a handler heard of each object.
-    last_words: Mutex<BTreeMap<Key, Version>>,
+    last_words: Mutex<BTreeMap<Key, ResourceVersion>>,
     /// What is kept of events though nobody needs it.
     leaked: Mutex<Vec<Object<ConfigMap>>>,
     events: AtomicU64,
@@ -59,7 +59,7 @@ impl House {
         let informer = |form| {
             SharedInformer::<ConfigMap>::builder(client.clone())
                 .namespace(NAMESPACE)
-                .form(form)
+                .cache_format(form)
                 .page_size(200)
                 .backoff(SHORT_WAITS)
                 .resync(Duration::from_secs(20))
@@ -69,8 +69,8 @@ impl House {
                 .build()
         };
         let house = House {
-            typed: informer(Form::Typed),
-            packed: informer(Form::Packed),
+            typed: informer(CacheFormat::Decoded),
+            packed: informer(CacheFormat::Packed),
             queue: WorkQueue::new("soak"),
             shared: Arc::default(),
         };
@@ -168,11 +168,11 @@ impl House {
     ) -> Outcome {
         let version = server.resource_version();
         let listed = changes.api().list(&ListParams::default()).await?;
-        let there: BTreeMap<Key, Version> = listed.items.iter().filter_map(known).collect();
+        let there: BTreeMap<Key, ResourceVersion> = listed.items.iter().filter_map(known).collect();
         for (informer, form) in self.informers().into_iter().zip(["typed", "packed"]) {
             informer.wait_for_version(version, patience).await?;
             let cached = informer.snapshot();
-            let cached: BTreeMap<Key, Version> = cached
+            let cached: BTreeMap<Key, ResourceVersion> = cached
                 .iter()
                 .map(|object| (object.key().clone(), object.version().clone()))
                 .collect();
@@ -229,7 +229,7 @@ impl Shared {
         }
     }
 
-    fn last_words(&self) -> std::sync::MutexGuard<'_, BTreeMap<Key, Version>> {
+    fn last_words(&self) -> std::sync::MutexGuard<'_, BTreeMap<Key, ResourceVersion>> {
         self.last_words.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -238,12 +238,19 @@ impl Shared {
     }
 }
 
-fn known(map: &ConfigMap) -> Option<(Key, Version)> {
+fn known(map: &ConfigMap) -> Option<(Key, ResourceVersion)> {
     let key = Key::new(map.metadata.namespace.as_deref(), map.metadata.name.as_deref()?);
-    Some((key, Version::from(map.metadata.resource_version.as_deref()?)))
+    Some((
+        key,
+        ResourceVersion::from(map.metadata.resource_version.as_deref()?),
+    ))
 }
 
-fn same(here: &BTreeMap<Key, Version>, there: &BTreeMap<Key, Version>, what: &str) -> Outcome {
+fn same(
+    here: &BTreeMap<Key, ResourceVersion>,
+    there: &BTreeMap<Key, ResourceVersion>,
+    what: &str,
+) -> Outcome {
     if here == there {
         return Ok(());
     }

@@ -1,13 +1,13 @@
 use std::sync::Arc;
 
-use kube_informer::{Key, Version};
+use kube_informer::{Key, ResourceVersion};
 
 use super::{everything, key, reported, state};
 use crate::{CacheChecker, CacheContents, Collection, Findings, HistoryView, ServerHistory};
 
 fn contents(version: u64, objects: Collection) -> CacheContents {
     CacheContents {
-        version: Some(Version::from(version.to_string())),
+        version: Some(ResourceVersion::from(version.to_string())),
         objects,
     }
 }

@@ -5,7 +5,7 @@ mod handler;
 
 use std::sync::Arc;
 
-use kube_informer::{Key, Version};
+use kube_informer::{Key, ResourceVersion};
 use parking_lot::Mutex;
 
 use crate::{CachedObject, Findings, HistoryView, ObjectState, ServerHistory};
@@ -17,7 +17,7 @@ fn key(name: &str) -> Key {
 /// A state whose content is the number of the write.
 fn state(version: u64, uid: &str, content: u64) -> ObjectState {
     ObjectState {
-        version: Version::from(version.to_string()),
+        version: ResourceVersion::from(version.to_string()),
         uid: Some(uid.to_owned()),
         content,
     }
@@ -25,7 +25,7 @@ fn state(version: u64, uid: &str, content: u64) -> ObjectState {
 
 fn cached(version: u64, state: Option<&ObjectState>) -> CachedObject {
     CachedObject {
-        version: Some(Version::from(version.to_string())),
+        version: Some(ResourceVersion::from(version.to_string())),
         state: state.cloned(),
         relists: Some(0),
         went_back: None,

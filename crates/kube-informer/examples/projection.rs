@@ -8,7 +8,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Resource;
 use kube::api::ObjectMeta;
-use kube_informer::{SharedInformer, Skip, default_client};
+use kube_informer::{FieldMask, SharedInformer, default_client};
 use serde::Deserialize;
 
 /// A pod, as far as this program is concerned. It is listed and watched as the kind that it inherits from.
@@ -34,7 +34,7 @@ struct Image {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The metadata is Kubernetes' own type, and nobody here reads this part of it.
-    let unread = Skip::nothing().path("metadata.annotations")?;
+    let unread = FieldMask::none().path("metadata.annotations")?;
     let pods = SharedInformer::<PlacedPod>::builder(default_client().await?)
         .prune(&unread)
         .build();

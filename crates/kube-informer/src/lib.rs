@@ -36,11 +36,11 @@
 //! | one informer, and what it promises | [`SharedInformer`], [`InformerBuilder`] |
 //! | types that can be watched | [`Kind`]: any of kube's, or a small struct of your own |
 //! | kinds that are known only at run time | [`SharedInformerFactory::dynamic`], [`Discovery`] |
-//! | reading the cache | [`Lister`], [`Index`], [`Snapshot`], [`Selector`], [`together`]; they give [`Object`] |
-//! | hearing of changes | [`Event`], [`EventHandler`], [`callbacks`], [`filtered`], [`Events`]; [`Registration`] |
+//! | reading the cache | [`Lister`], [`Index`], [`Snapshot`], [`Selector`], [`snapshot_all`]; they give [`Object`] |
+//! | hearing of changes | [`Event`], [`EventHandler`], [`callbacks`], [`filtered`], [`EventStream`]; [`Registration`] |
 //! | working on what changed | [`enqueue_keys`], [`enqueue_owners`], [`enqueue_mapped`]; `WorkQueue` and `workers` in the [`prelude`] |
 //! | reading your own writes | [`SharedInformer::wait_for_write`] |
-//! | a cache that takes a tenth of the memory | [`Form`], [`Skip`] |
+//! | a cache that takes a tenth of the memory | [`CacheFormat`], [`FieldMask`] |
 //! | how it is | [`Readiness`], [`Status`], [`SharedInformer::check_consistency`], `metrics`, `dashboard` |
 //! | reading objects of any kind: fields by path, and what changed | `fields` |
 //! | what went wrong | [`Error`] |
@@ -97,24 +97,27 @@ mod util;
 
 pub use client::{default_client, kubeconfig_error, watching_client};
 pub use discovery::{DiscoveredResource, Discovery};
-pub use error::{Doing, Error, StatusError};
+pub use error::{Error, Operation, StatusError};
 pub use factory::{DynamicKind, FactoryBuilder, Readiness, SharedInformerFactory, groups};
 pub use handler::enqueue::{Enqueue, enqueue_controllers, enqueue_keys, enqueue_mapped, enqueue_owners};
 pub use handler::{
-    Callbacks, Deleted, Event, EventHandler, Filtered, HandlerOptions, Registration, callbacks, filtered,
+    Callbacks, DeletedObject, Event, EventHandler, FilteredHandler, HandlerOptions, Registration, callbacks,
+    filtered,
 };
-pub use informer::{Consistency, Differing, InformerBuilder, Relists, SharedInformer, State, Status};
+pub use informer::{
+    ConsistencyReport, Difference, InformerBuilder, InformerState, Relists, SharedInformer, Status,
+};
 pub use kube_wire::selector::{ParseSelectorError, Selector};
-pub use kube_wire::{BadPath, Skip};
-pub use lister::{Lister, NamespaceLister, Together, together};
-pub use object::format::Form;
-pub use object::{Key, Kind, Object, ResourceName, Version, selector_of};
-pub use pipeline::processor::Events;
+pub use kube_wire::{FieldMask, ParsePathError};
+pub use lister::{Lister, NamespaceLister, SnapshotAll, snapshot_all};
+pub use object::format::CacheFormat;
+pub use object::{Key, Kind, Object, ResourceVersion, WatchedResource, selector_of};
+pub use pipeline::processor::EventStream;
 pub use pipeline::reflector::Backoff;
 pub use pipeline::store::{Index, IndexValue, Objects, Snapshot};
 pub use pipeline::wire::{
-    ApiListWatch, ExactListRequest, Item, ListPart, ListRequest, ListWatch, Listing, WatchEvent,
-    WatchRequest, Watching, WireFormat,
+    ApiListWatch, ExactListRequest, ListPart, ListRequest, ListStream, ListWatch, RawObject, WatchEvent,
+    WatchRequest, WatchStream, WireFormat,
 };
 pub use status::Durations;
 pub use tokio_util::sync::CancellationToken;

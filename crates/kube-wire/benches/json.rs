@@ -7,7 +7,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use k8s_openapi::api::core::v1::Pod;
 use kube_wire::json::{self, ListReader};
-use kube_wire::{Skip, selector::Selector};
+use kube_wire::{FieldMask, selector::Selector};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -47,8 +47,8 @@ struct SmallStatus {
 fn main() {
     let pod = pod().into_bytes();
     println!("a pod of {} bytes", pod.len());
-    let skip = Skip::managed_fields();
-    let everything = Skip::nothing();
+    let mask = FieldMask::managed_fields();
+    let everything = FieldMask::none();
     let selector: Selector = "app=web,tier in (front,back)".parse().expect("a selector");
     let mut out = Vec::with_capacity(pod.len());
 
@@ -59,25 +59,25 @@ fn main() {
         json::decode::<Pod>(&pod, &everything).is_ok()
     });
     measure("decode, Pod without managedFields", pod.len(), || {
-        json::decode::<Pod>(&pod, &skip).is_ok()
+        json::decode::<Pod>(&pod, &mask).is_ok()
     });
     measure("serde_json, small struct", pod.len(), || {
         serde_json::from_slice::<Small>(&pod).is_ok()
     });
     measure("decode, small struct without managedFields", pod.len(), || {
-        json::decode::<Small>(&pod, &skip).is_ok()
+        json::decode::<Small>(&pod, &mask).is_ok()
     });
     measure("identity", pod.len(), || json::identity(&pod).is_ok());
     measure("head (of an item, so to its end)", pod.len(), || {
         json::head(&pod).is_ok()
     });
     measure("metadata, small struct", pod.len(), || {
-        json::metadata::<SmallMeta>(&pod, &skip).is_ok()
+        json::metadata::<SmallMeta>(&pod, &mask).is_ok()
     });
     measure("matches", pod.len(), || json::matches(&pod, &selector).is_ok());
     measure("prune", pod.len(), || {
         out.clear();
-        json::prune(&pod, &skip, &mut out).is_ok()
+        json::prune(&pod, &mask, &mut out).is_ok()
     });
     println!("pruned to {} bytes", out.len());
     let pruned = out.clone();

@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_wire::protobuf::{Envelope, ListEncoder, ListEvent, ListReader, Schema, decode, encode};
 use kube_wire::selector::Selector;
-use kube_wire::{Identity, Skip};
+use kube_wire::{FieldMask, Identity};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ fn main() {
     let message = Envelope::parse(&bytes).expect("it was made here").raw;
     let json = pod.to_string();
     let schema = Schema::of("v1", "Pod").expect("Kubernetes has pods");
-    let (all, pruned) = (Skip::nothing(), Skip::managed_fields());
+    let (all, pruned) = (FieldMask::none(), FieldMask::managed_fields());
     let mut out = Vec::new();
     schema.prune(message, &pruned, &mut out).expect("it is a pod");
     println!(
@@ -128,7 +128,7 @@ fn main() {
 
 /// The same when the processor's caches hold nothing of it.
 fn cold(schema: Schema, message: &[u8], short: &[u8]) {
-    let pruned = Skip::managed_fields();
+    let pruned = FieldMask::managed_fields();
     let mut out = Vec::new();
     measure_cold("check, without managedFields, cold", || {
         schema.check(black_box(short)).expect("it is a pod");

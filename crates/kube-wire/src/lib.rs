@@ -30,12 +30,13 @@
 //! | lists and watches as they arrive, in protobuf | [`protobuf::ListReader`], [`protobuf::FrameReader`] |
 //! | the same in JSON | [`json::ListReader`], [`json::Lines`], [`json::watch_event`] |
 //! | who an object is, without reading the rest | [`Identity`], [`json::identity`](json::identity()), [`json::head`](json::head()) |
-//! | leaving fields out while reading | [`Skip`] |
+//! | leaving fields out while reading | [`FieldMask`] |
 //! | label selectors | [`selector::Selector`] |
 //! | what is a valid name | [`names`] |
 //!
 //! It has no features and no Kubernetes version: the types are yours.
 
+mod field_mask;
 mod identity;
 pub mod json;
 mod key;
@@ -44,8 +45,7 @@ pub mod names;
 pub mod protobuf;
 mod refusal;
 pub mod selector;
-mod skip;
 mod table;
 
+pub use self::field_mask::{FieldMask, ParsePathError};
 pub use self::identity::Identity;
-pub use self::skip::{BadPath, Skip};

@@ -8,7 +8,7 @@ use std::{env, fs};
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Node, Pod, Secret, Service};
-use kube_wire::Skip;
+use kube_wire::FieldMask;
 use kube_wire::protobuf::{Envelope, Error, Schema, decode, decode_message, encode, encode_message};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ fn published_objects_are_read_into_types() {
             return Ok(());
         };
         let found: Value = schema
-            .decode(envelope.raw, &Skip::nothing())
+            .decode(envelope.raw, &FieldMask::none())
             .map_err(|error| error.to_string())?;
         equal(&found, &object.json)?;
         match schema.kind() {
@@ -59,7 +59,7 @@ fn same_type<K: DeserializeOwned + PartialEq>(
     json: &Value,
 ) -> Result<(), String> {
     let found: K = schema
-        .decode(message, &Skip::nothing())
+        .decode(message, &FieldMask::none())
         .map_err(|error| error.to_string())?;
     let wanted: K = serde_json::from_value(json.clone()).map_err(|error| error.to_string())?;
     if found == wanted {

@@ -41,7 +41,7 @@
 //! | workers, and what their function says | [`workers`], [`Workers`], [`Task`], [`Outcome`] |
 //! | taking items by hand | [`WorkQueue::get`], which gives an [`Item`] |
 //! | how long failures wait | [`RateLimiter`], [`default_limiter`], [`Exponential`], [`Bucket`], [`MaxOf`] and others |
-//! | what was left at the end | [`Leftover`] |
+//! | what was left at the end | [`Remaining`] |
 //!
 //! # Features
 //! None is on unless you say so.
@@ -71,7 +71,7 @@ mod workers;
 pub use builder::QueueBuilder;
 pub use item::Item;
 pub use limit::{Bucket, Exponential, FastSlow, Jittered, MaxOf, MaxWait, RateLimiter, default_limiter};
-pub use queue::{AddOptions, Leftover, Work, WorkQueue};
+pub use queue::{AddOptions, Remaining, Work, WorkQueue};
 pub use stats::QueueStats;
 pub use tokio_util::sync::CancellationToken;
 pub use workers::{IntoOutcome, Outcome, Task, Workers, workers};

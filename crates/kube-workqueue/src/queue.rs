@@ -137,7 +137,7 @@ impl AddOptions {
 ///
 /// What [`WorkQueue::drain`] and [`Workers::run`](crate::Workers::run) give.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Leftover<T> {
+pub struct Remaining<T> {
     /// In line.
     pub queued: Vec<T>,
     /// Worked on, and not done in time.
@@ -147,7 +147,7 @@ pub struct Leftover<T> {
     pub delayed: Vec<T>,
 }
 
-impl<T> Leftover<T> {
+impl<T> Remaining<T> {
     /// Whether everything was worked on, except for what was delayed.
     #[must_use]
     pub fn is_drained(&self) -> bool {
@@ -367,7 +367,7 @@ impl<T: Work> WorkQueue<T> {
     /// # Cancel safety
     /// The queue is shut down even if the wait is dropped.
     #[doc(alias = "ShutDownWithDrain")]
-    pub async fn drain(&self, patience: Duration) -> Leftover<T> {
+    pub async fn drain(&self, patience: Duration) -> Remaining<T> {
         let (shutdowns, called) = {
             let mut state = self.shared.state.lock();
             state.core.close();
@@ -377,7 +377,7 @@ impl<T: Work> WorkQueue<T> {
         // Time is up, or it is empty: what is left says which.
         let _ = timeout(patience, self.drained(shutdowns)).await;
         let [queued, running, delayed] = self.shared.state.lock().core.left();
-        Leftover {
+        Remaining {
             queued,
             running,
             delayed,

@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::panics::{caught, words};
-use crate::queue::{Leftover, Work, WorkQueue};
+use crate::queue::{Remaining, Work, WorkQueue};
 use crate::worker::Worker;
 
 /// How long a stop waits for what is in line and worked on, unless told otherwise.
@@ -137,7 +137,7 @@ pub struct Workers<T, F> {
 ///
 /// No panic ends the workers: if one dies of something else, as of a key that panics when it is cloned, that is logged as an
 /// error and another takes its place a second later. What it died of then counts as worked on, and is
-/// [left](Leftover::running) in the end.
+/// [left](Remaining::running) in the end.
 ///
 /// Each attempt runs in a `tracing` span `reconcile` with the queue, the key, the attempt and the priority, so whatever the
 /// function logs says what it was at. What came of it and how long it took is one event in that span: at debug, at warn if it
@@ -212,7 +212,7 @@ where
     ///
     /// # Cancel safety
     /// If this is dropped, the workers end at once, and what they worked on is in the queue no more.
-    pub async fn run(self, stop: CancellationToken) -> Leftover<T> {
+    pub async fn run(self, stop: CancellationToken) -> Remaining<T> {
         let Workers {
             queue,
             count,

@@ -14,7 +14,7 @@ use kube_informer::dashboard::axum::routing::get;
 use kube_informer::metrics::InformerMetrics;
 use kube_informer::metrics::prometheus_client::encoding::text;
 use kube_informer::metrics::prometheus_client::registry::Registry;
-use kube_informer::{Form, SharedInformerFactory};
+use kube_informer::{CacheFormat, SharedInformerFactory};
 use parking_lot::Mutex;
 
 use crate::cache::{Selection, resolve};
@@ -93,7 +93,7 @@ fn factory(client: Client, options: &Options) -> SharedInformerFactory {
     let said = Mutex::new(String::new());
     // Whole objects of whatever size are kept for a look now and then, so they are kept small.
     let mut factory = SharedInformerFactory::builder(client)
-        .form(Form::Packed)
+        .cache_format(CacheFormat::Packed)
         .watch_error_handler(move |error| {
             let words = chain(error);
             let mut said = said.lock();

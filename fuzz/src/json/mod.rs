@@ -1,13 +1,13 @@
 //! Kubernetes' JSON.
 
+mod field_mask;
 mod list;
 mod object;
-mod skip;
 mod watch;
 
+pub(crate) use self::field_mask::skip;
 pub(crate) use self::list::list;
 pub(crate) use self::object::object;
-pub(crate) use self::skip::skip;
 pub(crate) use self::watch::watch;
 
 use crate::memory::Bound;

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Pod;
 use kube_wire::json::{decode, head, identity, label, matches, metadata, outline, prune};
-use kube_wire::{Skip, json};
+use kube_wire::{FieldMask, json};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
@@ -13,18 +13,18 @@ use crate::objects::{PATHS, assert_identity, labels, skip_of};
 /// Every way of reading an object says the same of it.
 pub(crate) fn object(data: &[u8]) {
     let mut choices = Choices::of(data);
-    let skip = skip_of(choices.pick(&PATHS));
+    let mask = skip_of(choices.pick(&PATHS));
     let text = choices.rest();
 
     let reference = serde_json::from_slice::<Value>(text);
-    let decoded = decode::<Value>(text, &Skip::nothing());
+    let decoded = decode::<Value>(text, &FieldMask::none());
     match (&reference, &decoded) {
         (Ok(reference), Ok(decoded)) => assert_eq!(decoded, reference),
         (Err(error), Ok(decoded)) => panic!("{decoded} in spite of: {error}"),
         (Ok(_), Err(error)) => assert!(error.is_data(), "{error}"),
         (Err(_), Err(_)) => {}
     }
-    assert_pruned(text, &skip, decoded.as_ref().ok());
+    assert_pruned(text, &mask, decoded.as_ref().ok());
     if let Ok(object) = &decoded {
         assert_metadata(text, object);
         assert_typed(text);
@@ -36,9 +36,9 @@ pub(crate) fn object(data: &[u8]) {
     }
 }
 
-fn assert_pruned(text: &[u8], skip: &Skip, decoded: Option<&Value>) {
+fn assert_pruned(text: &[u8], mask: &FieldMask, decoded: Option<&Value>) {
     let mut pruned = b"before".to_vec();
-    let done = CUTTING.keep(text.len(), || prune(text, skip, &mut pruned));
+    let done = CUTTING.keep(text.len(), || prune(text, mask, &mut pruned));
     let rest = pruned.strip_prefix(b"before").expect("what was there");
     if done.is_err() {
         assert_eq!(rest, b"", "nothing is added by an error");
@@ -46,14 +46,14 @@ fn assert_pruned(text: &[u8], skip: &Skip, decoded: Option<&Value>) {
         return;
     }
     let mut again = Vec::new();
-    prune(rest, skip, &mut again).expect("what was pruned is JSON");
+    prune(rest, mask, &mut again).expect("what was pruned is JSON");
     assert_eq!(again, rest, "there is nothing more to leave out");
     serde_json::from_slice::<IgnoredAny>(rest).expect("what was pruned is JSON");
     if let Some(decoded) = decoded {
         let read = serde_json::from_slice::<Value>(rest).expect("the whole was read");
-        let skipped: Value = decode(text, skip).expect("the whole was read");
+        let skipped: Value = decode(text, mask).expect("the whole was read");
         assert_eq!(read, skipped);
-        if skip.is_nothing() {
+        if mask.is_empty() {
             assert_eq!(read, *decoded);
         }
     }
@@ -75,7 +75,7 @@ fn assert_metadata(text: &[u8], object: &Value) {
         }
     }
     if object["metadata"].is_object() {
-        let metadata: Value = metadata(text, &Skip::nothing()).expect("it is there");
+        let metadata: Value = metadata(text, &FieldMask::none()).expect("it is there");
         assert_eq!(metadata, object["metadata"]);
     }
     let mut outlined = Vec::new();
@@ -109,7 +109,7 @@ fn assert_metadata(text: &[u8], object: &Value) {
 fn assert_typed(text: &[u8]) {
     match (
         serde_json::from_slice::<Pod>(text),
-        decode::<Pod>(text, &Skip::nothing()),
+        decode::<Pod>(text, &FieldMask::none()),
     ) {
         (Ok(wanted), Ok(found)) => assert_eq!(found, wanted),
         (Err(_), Err(_)) => {}

@@ -8,7 +8,7 @@ use k8s_openapi::api::{
     resource,
 };
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions;
-use kube_wire::Skip;
+use kube_wire::FieldMask;
 use kube_wire::protobuf::{Error, Schema};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -97,5 +97,5 @@ impl Kind {
 }
 
 fn read<K: DeserializeOwned>(schema: Schema, message: &[u8]) -> Result<K, Error> {
-    TYPED.keep(message.len(), || schema.decode(message, &Skip::nothing()))
+    TYPED.keep(message.len(), || schema.decode(message, &FieldMask::none()))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kube_wire::Skip;
+use kube_wire::FieldMask;
 use kube_wire::protobuf::{Envelope, Error, Schema, decode, encode};
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ pub(crate) fn object(data: &[u8]) {
 
     let printed = AS_JSON.keep(message.len(), || printed(schema, message));
     let value = AS_JSON.keep(message.len(), || {
-        schema.decode::<Value>(message, &Skip::nothing())
+        schema.decode::<Value>(message, &FieldMask::none())
     });
     match (&printed, &value) {
         (Ok(printed), Ok(value)) => assert_eq!(value, printed),
@@ -72,7 +72,7 @@ fn assert_metadata(schema: Schema, message: &[u8], value: &Value) {
     let identity = schema.identity(message).expect("the object was read");
     assert_identity(&identity, value);
     let metadata: Value = schema
-        .metadata(message, &Skip::nothing())
+        .metadata(message, &FieldMask::none())
         .expect("the object was read");
     assert_eq!(metadata, value["metadata"]);
 
@@ -111,22 +111,22 @@ fn assert_metadata(schema: Schema, message: &[u8], value: &Value) {
 
 /// Leaving out while reading, leaving out before, and taking out afterwards come to the same.
 fn assert_pruned(schema: Schema, message: &[u8], value: &Value, paths: &[&str]) {
-    let skip = skip_of(paths);
+    let mask = skip_of(paths);
     let mut wanted = value.clone();
     for path in paths {
         let steps: Vec<&str> = path.split_inclusive(']').flat_map(steps).collect();
         remove(&mut wanted, &steps);
     }
-    let skipped: Value = schema.decode(message, &skip).expect("the whole was read");
+    let skipped: Value = schema.decode(message, &mask).expect("the whole was read");
     assert_eq!(skipped, wanted);
 
     let mut pruned = b"before".to_vec();
     schema
-        .prune(message, &skip, &mut pruned)
+        .prune(message, &mask, &mut pruned)
         .expect("the whole was read");
     let pruned = pruned.strip_prefix(b"before").expect("what was there");
     assert_identity(&schema.identity(pruned).expect("the whole was read"), value);
-    match schema.decode::<Value>(pruned, &skip) {
+    match schema.decode::<Value>(pruned, &mask) {
         Ok(left) => assert_eq!(without_empty(left), without_empty(wanted)),
         // Fewer bytes may stand for fewer values, but not for less than the identity.
         Err(error) => assert!(error.is_over_limit(), "{error}: {}", json!(value)),

@@ -7,14 +7,16 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Client;
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind, GroupVersionResource, PartialObjectMeta};
-use kube_informer::{Form, InformerBuilder, Kind, SharedInformer, SharedInformerFactory, Skip, WireFormat};
+use kube_informer::{
+    CacheFormat, FieldMask, InformerBuilder, Kind, SharedInformer, SharedInformerFactory, WireFormat,
+};
 use serde::Serialize;
 
 use super::erased::{AnyInformer, TypedInformer};
 use super::reads;
 use crate::PlannedPanic;
 use crate::objects::{CHOSEN, GROUP, NOISE, POISON, TRANSFORMED};
-use crate::plan::{CacheFormat, InformerPlan, Selection, TransformPlan};
+use crate::plan::{InformerPlan, ObjectFormat, Selection, TransformPlan};
 
 /// Makes an informer. Some ask the server what the resource is.
 pub(super) async fn build(
@@ -29,15 +31,15 @@ pub(super) async fn build(
         ApiResource::erase::<ConfigMap>(&())
     };
     match plan.format {
-        CacheFormat::Decoded | CacheFormat::Packed if !is_custom => {
+        ObjectFormat::Decoded | ObjectFormat::Packed if !is_custom => {
             build_as::<ConfigMap>(client, (), plan, seed)
         }
-        CacheFormat::Metadata if !is_custom => {
+        ObjectFormat::Metadata if !is_custom => {
             build_as::<PartialObjectMeta<ConfigMap>>(client, (), plan, seed)
         }
-        CacheFormat::Metadata => build_as::<PartialObjectMeta<DynamicObject>>(client, resource, plan, seed),
-        CacheFormat::Dynamic if plan.from_factory => build_discovered(client, resource, plan, seed).await,
-        CacheFormat::Decoded | CacheFormat::Packed | CacheFormat::Dynamic => {
+        ObjectFormat::Metadata => build_as::<PartialObjectMeta<DynamicObject>>(client, resource, plan, seed),
+        ObjectFormat::Dynamic if plan.from_factory => build_discovered(client, resource, plan, seed).await,
+        ObjectFormat::Decoded | ObjectFormat::Packed | ObjectFormat::Dynamic => {
             build_as::<DynamicObject>(client, resource, plan, seed)
         }
     }
@@ -126,14 +128,14 @@ fn configure<K: Kind>(builder: InformerBuilder<K>, plan: &InformerPlan, seed: u6
         Selection::Namespaces(namespaces) => builder.namespaces(namespaces.iter().cloned()),
         Selection::Chosen => builder.labels(CHOSEN),
     };
-    if plan.format == CacheFormat::Packed {
-        builder = builder.form(Form::Packed);
+    if plan.format == ObjectFormat::Packed {
+        builder = builder.cache_format(CacheFormat::Packed);
     }
     if plan.has_index {
         builder = builder.index::<String, _>(reads::IS_CHOSEN, reads::is_chosen::<K>);
     }
     if plan.prunes_data {
-        let fields = Skip::nothing().path("data").expect("the path is valid");
+        let fields = FieldMask::none().path("data").expect("the path is valid");
         builder = builder.prune(&fields);
     }
     if plan.keeps_managed_fields {

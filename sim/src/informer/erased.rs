@@ -7,8 +7,8 @@ use contract_checker::{CacheContents, HandlerChecker, ObjectState};
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{
-    Consistency, Error, Key, Kind, Object, SharedInformer, SharedInformerFactory, Snapshot, Status, Version,
-    enqueue_keys,
+    ConsistencyReport, Error, Key, Kind, Object, ResourceVersion, SharedInformer, SharedInformerFactory,
+    Snapshot, Status, enqueue_keys,
 };
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -27,7 +27,7 @@ pub(super) trait AnyInformer: Send + Sync {
     fn shutdown(&self) -> BoxFuture<'_, ()>;
     fn has_synced(&self) -> bool;
     fn is_stopped(&self) -> bool;
-    fn version(&self) -> Option<Version>;
+    fn version(&self) -> Option<ResourceVersion>;
     fn contents(&self) -> CacheContents;
     fn get(&self, key: &Key) -> Option<ObjectState>;
     fn status(&self) -> Status;
@@ -53,7 +53,7 @@ pub(super) trait AnyInformer: Send + Sync {
         version: u64,
         timeout: Duration,
     ) -> BoxFuture<'static, Result<(), Error>>;
-    fn check_consistency(&self) -> BoxFuture<'static, Result<Consistency, Error>>;
+    fn check_consistency(&self) -> BoxFuture<'static, Result<ConsistencyReport, Error>>;
 }
 
 /// A snapshot that is held, and how it looked at first.
@@ -116,7 +116,7 @@ impl<K: Kind + Serialize> AnyInformer for TypedInformer<K> {
         self.informer.is_stopped()
     }
 
-    fn version(&self) -> Option<Version> {
+    fn version(&self) -> Option<ResourceVersion> {
         self.informer.resource_version()
     }
 
@@ -209,7 +209,7 @@ impl<K: Kind + Serialize> AnyInformer for TypedInformer<K> {
         Box::pin(async move { informer.wait_for_write(&written, timeout).await })
     }
 
-    fn check_consistency(&self) -> BoxFuture<'static, Result<Consistency, Error>> {
+    fn check_consistency(&self) -> BoxFuture<'static, Result<ConsistencyReport, Error>> {
         let informer = self.informer.clone();
         Box::pin(async move { informer.check_consistency().await })
     }

@@ -7,7 +7,7 @@ use kube_informer::{Key, Kind, Object, Selector, Snapshot};
 use serde::Serialize;
 
 use crate::objects::{self, CHOSEN, NOISE, TRANSFORMED, VALUE, value_of};
-use crate::plan::{CacheFormat, InformerPlan, TransformPlan};
+use crate::plan::{InformerPlan, ObjectFormat, TransformPlan};
 
 /// The index that informers have from the start.
 pub(super) const IS_CHOSEN: &str = "is-chosen";
@@ -140,7 +140,7 @@ fn check_object<K: Kind + Serialize>(object: &Object<K>, plan: &InformerPlan) ->
 }
 
 fn check_data<K: Kind + Serialize>(object: &Object<K>, plan: &InformerPlan, value: &str) -> Option<String> {
-    if plan.format == CacheFormat::Metadata {
+    if plan.format == ObjectFormat::Metadata {
         return None;
     }
     let json = serde_json::to_value(&**object).ok()?;

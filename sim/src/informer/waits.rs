@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use contract_checker::Selects;
 use futures::future::BoxFuture;
-use kube_informer::{Consistency, Error, Key};
+use kube_informer::{ConsistencyReport, Error, Key};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -145,7 +145,7 @@ impl Caller {
 
     /// Compares the cache with the server.
     pub(super) fn check_consistency(self) -> Wait {
-        let call: BoxFuture<'static, Result<Consistency, Error>> = self.informer.check_consistency();
+        let call: BoxFuture<'static, Result<ConsistencyReport, Error>> = self.informer.check_consistency();
         let restarts = self.context.history.lock().restarts();
         let this = self.clone();
         self.spawn(LONGEST_CHECK, async move {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fastrand::Rng;
 
 use super::{
-    CacheFormat, HandlerKind, HandlerPlan, InformerPlan, LastingFault, Pace, Plan, Selection, Step,
+    HandlerKind, HandlerPlan, InformerPlan, LastingFault, ObjectFormat, Pace, Plan, Selection, Step,
     TransformPlan,
 };
 use crate::objects::{FEW, NAMESPACES};
@@ -233,10 +233,10 @@ impl Drawer {
             _ => Selection::Chosen,
         };
         let format = match self.random.u8(..6) {
-            0 | 1 => CacheFormat::Decoded,
-            2 | 3 => CacheFormat::Packed,
-            4 => CacheFormat::Metadata,
-            _ => CacheFormat::Dynamic,
+            0 | 1 => ObjectFormat::Decoded,
+            2 | 3 => ObjectFormat::Packed,
+            4 => ObjectFormat::Metadata,
+            _ => ObjectFormat::Dynamic,
         };
         let transform = match self.random.u8(..8) {
             0 => TransformPlan::Changes,

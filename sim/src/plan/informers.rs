@@ -9,7 +9,7 @@ use crate::objects::is_chosen;
 
 /// What an informer keeps of objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CacheFormat {
+pub enum ObjectFormat {
     /// Decoded objects of the kind's type.
     Decoded,
     /// Encoded objects.
@@ -70,7 +70,7 @@ pub enum TransformPlan {
 #[expect(clippy::struct_excessive_bools, reason = "independent options of an informer")]
 pub struct InformerPlan {
     /// What it keeps of objects.
-    pub format: CacheFormat,
+    pub format: ObjectFormat,
     /// Which objects it selects.
     pub selection: Selection,
     /// Whether it asks for JSON.

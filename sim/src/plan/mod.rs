@@ -12,7 +12,7 @@ use std::time::Duration;
 
 pub use faults::{FaultPlan, LastingFault};
 pub use handlers::{HandlerKind, HandlerPlan, Pace};
-pub use informers::{CacheFormat, InformerPlan, Selection, TransformPlan};
+pub use informers::{InformerPlan, ObjectFormat, Selection, TransformPlan};
 
 /// A run.
 #[derive(Debug, Clone)]
@@ -73,7 +73,7 @@ impl Plan {
             push(&|plan| plan.informers[at].resync = Duration::ZERO);
             push(&|plan| plan.informers[at].page = 0);
             push(&|plan| plan.informers[at].selection = Selection::Everything);
-            push(&|plan| plan.informers[at].format = CacheFormat::Decoded);
+            push(&|plan| plan.informers[at].format = ObjectFormat::Decoded);
         }
         plans
     }

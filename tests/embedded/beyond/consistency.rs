@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_embedded::{Fault, On};
-use kube_informer::{ApiListWatch, Differing, Key, ListRequest, ListWatch, Listing, SharedInformer};
-use kube_informer::{Error, WatchRequest, Watching};
+use kube_informer::{ApiListWatch, Difference, Key, ListRequest, ListStream, ListWatch, SharedInformer};
+use kube_informer::{Error, WatchRequest, WatchStream};
 use tokio::time::{Instant, advance};
 
 use crate::scene::Scene;
 
 const HOUR: Duration = Duration::from_hours(1);
 
-fn names(differing: &Differing) -> Vec<&str> {
+fn names(differing: &Difference) -> Vec<&str> {
     assert_eq!(differing.count(), differing.keys().len());
     differing.keys().iter().map(Key::name).collect()
 }
@@ -186,14 +186,14 @@ impl ListWatch<ConfigMap> for Plain {
     fn list(
         &self,
         request: ListRequest,
-    ) -> futures::future::BoxFuture<'_, Result<Listing<ConfigMap>, Error>> {
+    ) -> futures::future::BoxFuture<'_, Result<ListStream<ConfigMap>, Error>> {
         self.0.list(request)
     }
 
     fn watch(
         &self,
         request: WatchRequest,
-    ) -> futures::future::BoxFuture<'_, Result<Watching<ConfigMap>, Error>> {
+    ) -> futures::future::BoxFuture<'_, Result<WatchStream<ConfigMap>, Error>> {
         self.0.watch(request)
     }
 }

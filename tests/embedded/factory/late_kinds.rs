@@ -69,7 +69,7 @@ async fn a10_a_404_of_a_proxy_empties_nothing() {
         server.faults().clear();
         widgets.make("b").await;
         assert_eq!(widgets.heard.word().await, "+b");
-        let told = widgets.told();
+        let told = widgets.take_errors();
         assert!(told.len() > 50, "{faults:?}: {} errors", told.len());
         let misled = told.iter().find(|error| error.is_not_served());
         assert!(misled.is_none(), "{faults:?}: {misled:?}");

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt;
-use kube_informer::Form;
+use kube_informer::CacheFormat;
 
 use crate::informers::form;
 use crate::scene::Scene;
@@ -63,7 +63,10 @@ async fn transform_twice() {
         states.dedup();
         assert_eq!(states.len(), 5, "{states:?}");
         // A packed object is transformed whenever it is decoded.
-        assert!(count == 5 || form() == Form::Packed && count > 5, "{count}");
+        assert!(
+            count == 5 || form() == CacheFormat::Packed && count > 5,
+            "{count}"
+        );
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::{Event, Events, HandlerOptions, SharedInformer};
+use kube_informer::{Event, EventStream, HandlerOptions, SharedInformer};
 use tokio::time::Instant;
 
 use crate::informers::{Maps, said, started, stopped};
@@ -13,18 +13,18 @@ const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_mins(1);
 const HOUR: Duration = Duration::from_hours(1);
 
-fn events(informer: &SharedInformer<ConfigMap>, period: Duration) -> Events<ConfigMap> {
+fn events(informer: &SharedInformer<ConfigMap>, period: Duration) -> EventStream<ConfigMap> {
     let options = HandlerOptions::new().resync(period);
     informer.events_with(options).expect("a stream")
 }
 
-async fn next(events: &mut Events<ConfigMap>) -> Event<ConfigMap> {
+async fn next(events: &mut EventStream<ConfigMap>) -> Event<ConfigMap> {
     let event = tokio::time::timeout(2 * HOUR, events.next()).await;
     event.expect("an event within two hours").expect("no end")
 }
 
 /// The times of the next resyncs, in seconds since `start`. The initial object is skipped.
-async fn resyncs(events: &mut Events<ConfigMap>, start: Instant, count: usize) -> Vec<u64> {
+async fn resyncs(events: &mut EventStream<ConfigMap>, start: Instant, count: usize) -> Vec<u64> {
     let mut times = Vec::new();
     while times.len() < count {
         match said(&next(events).await).as_str() {
@@ -37,7 +37,7 @@ async fn resyncs(events: &mut Events<ConfigMap>, start: Instant, count: usize) -
 }
 
 /// The events of an hour, and of a write after it.
-async fn within_an_hour(maps: &Maps, events: &mut Events<ConfigMap>) -> Vec<String> {
+async fn within_an_hour(maps: &Maps, events: &mut EventStream<ConfigMap>) -> Vec<String> {
     let later = async {
         tokio::time::sleep(HOUR).await;
         maps.create("end", "1").await;

@@ -37,7 +37,7 @@ async fn a10_a_custom_kind_comes_late_goes_and_comes_again() {
     }
     assert_eq!(widgets.heard.listed(2).await, ["+a", "+b"]);
     let version = widgets.informer.resource_version().expect("a version");
-    widgets.told();
+    widgets.take_errors();
 
     widgets.asked.take();
     widgets.undefine().await;

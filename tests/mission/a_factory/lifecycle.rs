@@ -1,7 +1,7 @@
 //! A4 and A5: start, again and late; shutdown, twice, and with nothing left behind.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube_informer::{CancellationToken, State};
+use kube_informer::{CancellationToken, InformerState};
 use tokio::runtime::Handle;
 
 use super::{factory, started, stopped};
@@ -18,7 +18,7 @@ async fn a4_a_second_start_starts_only_what_is_new() {
     let requests = first.status().streaming_lists + first.status().lists;
 
     let late = factory.informer::<Secret>();
-    assert_eq!(late.state(), State::New, "nothing starts by itself");
+    assert_eq!(late.state(), InformerState::New, "nothing starts by itself");
     assert!(!factory.has_synced());
     factory
         .wait_for_sync(PATIENCE)
@@ -57,7 +57,10 @@ async fn a4_after_the_shutdown_nothing_starts() {
     stopped(&factory).await;
     let late = factory.informer::<Secret>();
     factory.start();
-    assert_eq!((informer.state(), late.state()), (State::Stopped, State::New));
+    assert_eq!(
+        (informer.state(), late.state()),
+        (InformerState::Stopped, InformerState::New)
+    );
     assert_eq!(informer.lister().len(), 1, "what was cached can still be read");
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::ResourceExt as _;
 use kube::api::{Api, ObjectMeta, PostParams};
-use kube_informer::{ApiListWatch, Backoff, Form, SharedInformer, SharedInformerFactory};
+use kube_informer::{ApiListWatch, Backoff, CacheFormat, SharedInformer, SharedInformerFactory};
 use tokio::sync::mpsc;
 use tokio::time::{pause, resume};
 
@@ -273,17 +273,20 @@ async fn the_error_handler_may_be_chosen_for_one_kind() {
 #[tokio::test]
 async fn the_cache_format_may_be_chosen_for_all_kinds_and_for_one() {
     let maps = Maps::holding(["a"]).await;
-    for (for_all, for_one) in [(Form::Packed, Form::Typed), (Form::Typed, Form::Packed)] {
+    for (for_all, for_one) in [
+        (CacheFormat::Packed, CacheFormat::Decoded),
+        (CacheFormat::Decoded, CacheFormat::Packed),
+    ] {
         let counters = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
         let [of_all, of_one] = counters.clone();
         let factory = factory(&maps)
-            .form(for_all)
+            .cache_format(for_all)
             .transform(move |_| {
                 of_all.fetch_add(1, Ordering::SeqCst);
             })
             .kind::<ConfigMap>(move |maps| {
                 let of_one = Arc::clone(&of_one);
-                maps.form(for_one).transform(move |_| {
+                maps.cache_format(for_one).transform(move |_| {
                     of_one.fetch_add(1, Ordering::SeqCst);
                 })
             })
@@ -314,7 +317,7 @@ async fn the_cache_format_may_be_chosen_for_all_kinds_and_for_one() {
             let decoded = after[at] - before[at];
             assert_eq!(
                 decoded > 0,
-                form == Form::Packed,
+                form == CacheFormat::Packed,
                 "{form:?} is transformed {decoded} times"
             );
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::{Deleted, Event, EventHandler, HandlerOptions, Object, callbacks, filtered};
+use kube_informer::{DeletedObject, Event, EventHandler, HandlerOptions, Object, callbacks, filtered};
 use tokio::sync::mpsc;
 
 use crate::informers::{Maps, caught_up, hearing, said, soon, sorted, started, stopped, value};
@@ -166,7 +166,7 @@ impl EventHandler<ConfigMap> for Counting {
         drop(self.tell.send(said));
     }
 
-    fn on_delete(&mut self, deleted: &Deleted<ConfigMap>) {
+    fn on_delete(&mut self, deleted: &DeletedObject<ConfigMap>) {
         self.seen += 1;
         let said = format!("{} delete {}", self.seen, deleted.key().name());
         drop(self.tell.send(said));

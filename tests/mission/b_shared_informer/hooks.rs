@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::DynamicObject;
 use kube::core::{ApiResource, GroupVersionKind};
-use kube_informer::{Doing, Error, Event, Form, SharedInformer};
+use kube_informer::{CacheFormat, Error, Event, Operation, SharedInformer};
 use mission::TestServer;
 use tokio::sync::mpsc;
 use tracing::field::{Field, Visit};
@@ -34,7 +34,7 @@ async fn b9_the_last_watch_error_handler_counts() {
     informer.start().expect("a start");
     let error = soon(told.recv()).await.expect("an error");
     assert!(error.is_not_found());
-    assert_eq!(error.doing(), Some(Doing::StreamingList));
+    assert_eq!(error.operation(), Some(Operation::StreamingList));
     assert_eq!(
         error.resource().map(|r| r.kind().to_owned()).as_deref(),
         Some("Ghost")
@@ -115,7 +115,10 @@ async fn b9_a_transform_changes_every_object_once() {
     // Two that were there, one change, one last state. A packed object is transformed whenever it is decoded, and never
     // what was transformed before.
     let calls = calls.load(Ordering::SeqCst);
-    assert!(calls == 4 || form() == Form::Packed && calls > 4, "{calls}");
+    assert!(
+        calls == 4 || form() == CacheFormat::Packed && calls > 4,
+        "{calls}"
+    );
     stopped(&informer).await;
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::{Event, Events, HandlerOptions, SharedInformer};
+use kube_informer::{Event, EventStream, HandlerOptions, SharedInformer};
 use tokio::time::{Instant, pause, resume};
 
 use crate::informers::{Maps, said, soon, started, stopped};
@@ -16,7 +16,10 @@ use crate::tap::Tap;
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_hours(1);
 
-fn events(informer: &SharedInformer<ConfigMap>, period: impl Into<Option<Duration>>) -> Events<ConfigMap> {
+fn events(
+    informer: &SharedInformer<ConfigMap>,
+    period: impl Into<Option<Duration>>,
+) -> EventStream<ConfigMap> {
     let options = match period.into() {
         Some(period) => HandlerOptions::new().resync(period),
         None => HandlerOptions::new(),
@@ -25,7 +28,7 @@ fn events(informer: &SharedInformer<ConfigMap>, period: impl Into<Option<Duratio
 }
 
 /// The seconds between resyncs. The first resync is dropped: it may be due before the clock is paused.
-async fn gaps(events: &mut Events<ConfigMap>, count: usize) -> Vec<u64> {
+async fn gaps(events: &mut EventStream<ConfigMap>, count: usize) -> Vec<u64> {
     let mut times = Vec::new();
     while times.len() <= count {
         let event = soon(events.next()).await.expect("no end");
@@ -43,7 +46,7 @@ async fn gaps(events: &mut Events<ConfigMap>, count: usize) -> Vec<u64> {
 }
 
 /// The events of two and a half minutes, which are skipped, and of a write after them.
-async fn within_minutes(maps: &Maps, events: &mut Events<ConfigMap>) -> Vec<String> {
+async fn within_minutes(maps: &Maps, events: &mut EventStream<ConfigMap>) -> Vec<String> {
     pause();
     tokio::time::sleep(150 * SECOND).await;
     resume();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::DynamicObject;
 use kube::core::{ApiResource, GroupVersionKind};
-use kube_informer::{Error, Event, SharedInformer, State};
+use kube_informer::{Error, Event, InformerState, SharedInformer};
 use mission::TestServer;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -18,12 +18,12 @@ async fn b8_new_then_running_then_stopped() {
     let maps = Maps::holding([]).await;
     let made = maps.create("a", "1").await;
     let informer = maps.informer();
-    assert_eq!(informer.state(), State::New);
+    assert_eq!(informer.state(), InformerState::New);
     assert!(!informer.has_synced() && !informer.is_stopped());
     assert_eq!(informer.resource_version(), None);
 
     started(&informer).await;
-    assert_eq!(informer.state(), State::Running);
+    assert_eq!(informer.state(), InformerState::Running);
     assert!(informer.has_synced());
     let listed = informer.resource_version().expect("a version");
     assert!(!listed.is_before(&made));
@@ -36,7 +36,7 @@ async fn b8_new_then_running_then_stopped() {
     );
 
     stopped(&informer).await;
-    assert_eq!(informer.state(), State::Stopped);
+    assert_eq!(informer.state(), InformerState::Stopped);
     // What it knew can still be read, also whether it had synced.
     assert!(informer.is_stopped() && informer.has_synced());
     assert_eq!(informer.lister().len(), 1);

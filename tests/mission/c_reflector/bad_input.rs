@@ -2,7 +2,7 @@
 
 use http::Response;
 use kube::client::Body;
-use kube_informer::Version;
+use kube_informer::ResourceVersion;
 use mission::TestServer;
 
 use crate::scene::Scene;
@@ -134,7 +134,7 @@ fn in_namespace(text: &str, namespace: &str) -> String {
     text.replace(r#"{"name":"#, &format!(r#"{{"namespace":"{namespace}","name":"#))
 }
 
-fn went_back(from: Option<&Version>, to: Option<&Version>) -> bool {
+fn went_back(from: Option<&ResourceVersion>, to: Option<&ResourceVersion>) -> bool {
     matches!((from, to), (Some(from), Some(to)) if to.is_before(from))
 }
 

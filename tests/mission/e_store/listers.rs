@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Namespace;
-use kube_informer::{Object, ResourceName, Selector, SharedInformer};
+use kube_informer::{Object, Selector, SharedInformer, WatchedResource};
 use mission::TestServer;
 
 use crate::informers::{Maps, caught_up, names, started, stopped};
@@ -76,7 +76,7 @@ async fn e3_not_found_names_the_resource() {
         error.to_string(),
         "deployments.apps \"shop/web\" not found in the cache"
     );
-    assert_eq!(error.resource().map(ResourceName::kind), Some("Deployment"));
+    assert_eq!(error.resource().map(WatchedResource::kind), Some("Deployment"));
     stopped(&deployments).await;
 }
 

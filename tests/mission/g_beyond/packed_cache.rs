@@ -2,15 +2,15 @@
 
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::{Form, SharedInformer};
+use kube_informer::{CacheFormat, SharedInformer};
 
 use crate::informers::{Maps, caught_up, said, soon, started, stopped};
 
-fn informer(maps: &Maps, form: Form) -> SharedInformer<ConfigMap> {
+fn informer(maps: &Maps, form: CacheFormat) -> SharedInformer<ConfigMap> {
     SharedInformer::<ConfigMap>::builder(maps.server.client.clone())
         .namespace(&maps.server.namespace)
         .labels("kept-by=mission")
-        .form(form)
+        .cache_format(form)
         .index("value", |map: &ConfigMap| {
             crate::informers::value(map).len().checked_rem(10)
         })
@@ -26,7 +26,10 @@ fn objects(informer: &SharedInformer<ConfigMap>) -> Vec<ConfigMap> {
 #[tokio::test]
 async fn a_packed_cache_gives_the_same_objects_as_a_typed_one() {
     let maps = Maps::holding(["a", "b", "c"]).await;
-    let (typed, packed) = (informer(&maps, Form::Typed), informer(&maps, Form::Packed));
+    let (typed, packed) = (
+        informer(&maps, CacheFormat::Decoded),
+        informer(&maps, CacheFormat::Packed),
+    );
     let mut events = packed.events().expect("a stream");
     started(&typed).await;
     started(&packed).await;
@@ -62,7 +65,7 @@ async fn a_packed_cache_holds_fewer_bytes_than_it_received() {
         maps.create(&format!("map-{number}"), &format!("{number}\n{text}"))
             .await;
     }
-    let packed = informer(&maps, Form::Packed);
+    let packed = informer(&maps, CacheFormat::Packed);
     started(&packed).await;
     assert_eq!(packed.status().objects, 40);
     // Objects are compressed beside the informer, after the list.

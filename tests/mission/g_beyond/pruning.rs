@@ -1,15 +1,15 @@
 //! Fields that are left out while objects are decoded, in every cache format and wire format.
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::{Form, InformerBuilder, SharedInformer, Skip, WireFormat};
+use kube_informer::{CacheFormat, FieldMask, InformerBuilder, SharedInformer, WireFormat};
 
 use crate::informers::{Maps, caught_up, hearing, started, stopped};
 
-const FORMATS: [(Form, WireFormat); 4] = [
-    (Form::Typed, WireFormat::Protobuf),
-    (Form::Typed, WireFormat::Json),
-    (Form::Packed, WireFormat::Protobuf),
-    (Form::Packed, WireFormat::Json),
+const FORMATS: [(CacheFormat, WireFormat); 4] = [
+    (CacheFormat::Decoded, WireFormat::Protobuf),
+    (CacheFormat::Decoded, WireFormat::Json),
+    (CacheFormat::Packed, WireFormat::Protobuf),
+    (CacheFormat::Packed, WireFormat::Json),
 ];
 
 /// Runs an informer of a ConfigMap in all formats, by a streaming list and by lists. Compares what the handler gets and what
@@ -25,7 +25,7 @@ async fn in_all_formats(
                 .namespace(&maps.server.namespace)
                 .labels("kept-by=mission")
                 .streaming_list(streaming);
-            let informer = choose(builder).form(form).wire_format(wire).build();
+            let informer = choose(builder).cache_format(form).wire_format(wire).build();
             let (handler, mut heard) = hearing();
             informer.add_handler(handler).expect("a handler");
             started(&informer).await;
@@ -75,7 +75,7 @@ async fn managed_fields_are_kept_on_request() {
 
 #[tokio::test]
 async fn fields_are_pruned_by_path() {
-    let fields = Skip::nothing()
+    let fields = FieldMask::none()
         .path("data")
         .and_then(|fields| fields.path("metadata.labels[kept-by]"))
         .expect("paths");

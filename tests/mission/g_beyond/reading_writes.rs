@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, DeleteParams, PostParams};
-use kube_informer::{Key, Selector, SharedInformer, Version};
+use kube_informer::{Key, ResourceVersion, Selector, SharedInformer};
 use mission::TestServer;
 use serde_json::json;
 
@@ -134,7 +134,7 @@ async fn g1_a_wait_ends_at_its_deadline_or_with_the_informer() {
     let informer = maps.informer();
     started(&informer).await;
     let at = informer.resource_version().expect("a version");
-    let never = Version::from("9223372036854775807");
+    let never = ResourceVersion::from("9223372036854775807");
     let error = informer.wait_for_version(never.clone(), Duration::ZERO).await;
     let error = error.expect_err("too far ahead");
     assert!(error.is_timeout());

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::{Api, ObjectMeta, PostParams};
-use kube_informer::{Object, Selector, SharedInformer, together};
+use kube_informer::{Object, Selector, SharedInformer, snapshot_all};
 
 use crate::informers::{Maps, PATIENCE, caught_up, names, started, stopped, value, version_of};
 
@@ -88,7 +88,7 @@ async fn g3_several_informers_at_one_moment() {
         std::thread::spawn(move || {
             let (mut seen_maps, mut seen_secrets) = (0, 0);
             while !done.load(Ordering::Acquire) {
-                let (maps, secrets) = together((&maps, &secrets));
+                let (maps, secrets) = snapshot_all((&maps, &secrets));
                 // A map is made only once the secret before it is in its cache, and the other way round: at no moment
                 // is there more than one of the one without the other.
                 let (maps, secrets) = (maps.len(), secrets.len());
@@ -120,7 +120,7 @@ async fn g3_several_informers_at_one_moment() {
     done.store(true, Ordering::Release);
     reader.join().expect("one moment each");
     outcome.expect("the versions of writes");
-    let (maps_now, secrets_now) = together((&map_lister, &secret_lister));
+    let (maps_now, secrets_now) = snapshot_all((&map_lister, &secret_lister));
     assert_eq!((maps_now.len(), secrets_now.len()), (31, 30));
     // Each says its own version.
     assert_eq!(maps_now.version(), of_maps.resource_version().as_ref());

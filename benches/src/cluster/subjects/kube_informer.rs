@@ -7,7 +7,7 @@ use kube_informer::{
     HandlerOptions, Key, Kind, Registration, SharedInformer, WireFormat, callbacks, default_client,
 };
 
-use super::{Form, Wire};
+use super::{ObjectFormat, Wire};
 use crate::Outcome;
 use crate::clock::Stopwatch;
 use crate::cluster::arrivals::Arrivals;
@@ -32,17 +32,17 @@ pub(super) struct Informer<K: Kind> {
 }
 
 impl<K: Kind + Resource<DynamicType = ()>> Informer<K> {
-    pub(super) async fn new(arrivals: Arrivals, form: Form, wire: Wire) -> Outcome<Informer<K>> {
+    pub(super) async fn new(arrivals: Arrivals, form: ObjectFormat, wire: Wire) -> Outcome<Informer<K>> {
         let form = match form {
-            Form::Typed | Form::Projection => kube_informer::Form::Typed,
-            Form::Packed | Form::PackedProjection => kube_informer::Form::Packed,
+            ObjectFormat::Typed | ObjectFormat::Projection => kube_informer::CacheFormat::Decoded,
+            ObjectFormat::Packed | ObjectFormat::PackedProjection => kube_informer::CacheFormat::Packed,
         };
         let wire = match wire {
             Wire::Protobuf => WireFormat::Protobuf,
             Wire::Json => WireFormat::Json,
         };
         let builder = SharedInformer::builder(default_client().await?);
-        let informer = builder.form(form).wire_format(wire).build();
+        let informer = builder.cache_format(form).wire_format(wire).build();
         let handler = callbacks::<K>().on_update(move |_, pod| {
             arrivals.came_with(pod.annotation(STAMP).as_deref());
         });

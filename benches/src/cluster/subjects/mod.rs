@@ -21,7 +21,7 @@ pub enum Choice {
     /// This project's informer with one handler.
     KubeInformer {
         /// How objects are kept.
-        form: Form,
+        form: ObjectFormat,
         /// How they come.
         wire: Wire,
     },
@@ -39,7 +39,7 @@ pub enum Choice {
 
 /// How this project's informer keeps objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Form {
+pub enum ObjectFormat {
     /// An object of k8s-openapi's type for each.
     Typed,
     /// The bytes of each.
@@ -71,12 +71,12 @@ pub enum Manner {
 pub(super) async fn run(choice: Choice, arrivals: Arrivals, conversation: Conversation) -> Outcome {
     match choice {
         Choice::KubeInformer { form, wire } => match form {
-            Form::Typed | Form::Packed => {
+            ObjectFormat::Typed | ObjectFormat::Packed => {
                 conversation
                     .with(Informer::<Pod>::new(arrivals, form, wire).await?)
                     .await
             }
-            Form::Projection | Form::PackedProjection => {
+            ObjectFormat::Projection | ObjectFormat::PackedProjection => {
                 conversation
                     .with(Informer::<PodSummary>::new(arrivals, form, wire).await?)
                     .await

@@ -8,7 +8,7 @@ use super::house::Named;
 use super::queue::QueueView;
 use super::view::millis;
 use crate::handler::Registration;
-use crate::informer::{State, Status};
+use crate::informer::{InformerState, Status};
 
 /// How an informer is, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +29,9 @@ enum Health {
 impl Health {
     fn of(status: &Status) -> Health {
         match status.state {
-            State::New => return Health::New,
-            State::Stopped => return Health::Stopped,
-            State::Running => {}
+            InformerState::New => return Health::New,
+            InformerState::Stopped => return Health::Stopped,
+            InformerState::Running => {}
         }
         if status.watched_for.is_some() {
             return Health::Live;
@@ -121,7 +121,7 @@ fn handler(handler: &Registration) -> Value {
         "name": handler.name(),
         "synced": handler.has_synced(),
         "backlog": handler.backlog(),
-        "told": handler.told(),
+        "told": handler.delivered(),
         "timeSpent": seconds(handler.calls().sum),
         "runningFor": handler.running_for().map(seconds),
         "panics": handler.panics(),

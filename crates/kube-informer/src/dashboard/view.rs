@@ -18,7 +18,7 @@ use crate::error::Chain;
 use crate::fields::{Difference, differences_in_shown, is_secret, redact};
 use crate::handler::{HandlerOptions, Registration};
 use crate::informer::{SharedInformer, Status};
-use crate::object::{Key, Kind, Object, ResourceName};
+use crate::object::{Key, Kind, Object, WatchedResource};
 use crate::pipeline::store::Snapshot;
 
 /// The name of the handler that writes the history.
@@ -37,7 +37,7 @@ const PROPOSED: usize = 200;
 pub(crate) trait View: Send + Sync {
     /// The same for all that show one informer.
     fn identity(&self) -> usize;
-    fn resource(&self) -> &ResourceName;
+    fn resource(&self) -> &WatchedResource;
     fn status(&self) -> Status;
     /// What went wrong, in words that may be shown.
     fn words(&self, status: &Status) -> Option<String>;
@@ -187,7 +187,7 @@ impl<K: Kind> View for Shown<K> {
         self.informer.identity()
     }
 
-    fn resource(&self) -> &ResourceName {
+    fn resource(&self) -> &WatchedResource {
         self.informer.resource()
     }
 

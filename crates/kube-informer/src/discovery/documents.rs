@@ -142,9 +142,12 @@ struct PlainResource {
 
 impl RootDocument {
     /// The versions of all groups, in the order of preference.
-    pub(super) fn told(self) -> Vec<Told> {
+    pub(super) fn group_versions(self) -> Vec<Told> {
         match self {
-            RootDocument::Aggregated { items } => items.into_iter().flat_map(AggregatedGroup::told).collect(),
+            RootDocument::Aggregated { items } => items
+                .into_iter()
+                .flat_map(AggregatedGroup::group_versions)
+                .collect(),
             RootDocument::Core { versions } => versions
                 .into_iter()
                 .map(|version| {
@@ -154,14 +157,16 @@ impl RootDocument {
                     })
                 })
                 .collect(),
-            RootDocument::Named { groups } => groups.into_iter().flat_map(PlainGroup::told).collect(),
+            RootDocument::Named { groups } => {
+                groups.into_iter().flat_map(PlainGroup::group_versions).collect()
+            }
         }
     }
 }
 
 impl AggregatedGroup {
     /// The first version of an aggregated group is the preferred one.
-    fn told(self) -> impl Iterator<Item = Told> {
+    fn group_versions(self) -> impl Iterator<Item = Told> {
         let group = self.metadata.name;
         self.versions.into_iter().map(move |version| {
             let place = GroupVersion {
@@ -190,7 +195,7 @@ impl AggregatedResource {
 }
 
 impl PlainGroup {
-    fn told(self) -> impl Iterator<Item = Told> {
+    fn group_versions(self) -> impl Iterator<Item = Told> {
         let preferred = self.preferred_version.map(|version| version.version);
         let mut versions: Vec<String> = self.versions.into_iter().map(|version| version.version).collect();
         // The sort is stable: the others stay as the server has them.

@@ -30,7 +30,7 @@ impl Told {
     /// The versions of all groups of a root, in the order of preference.
     pub(super) async fn by(client: &Client, root: Root) -> Result<Vec<Told>, Error> {
         let document: RootDocument = get(client, root.path(), AGGREGATED).await?;
-        Ok(document.told())
+        Ok(document.group_versions())
     }
 
     /// The resources, asked for if need be.

@@ -7,8 +7,8 @@ use std::error::Error as StdError;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::informer::Consistency;
-use crate::object::{Key, ResourceName, Version};
+use crate::informer::ConsistencyReport;
+use crate::object::{Key, ResourceVersion, WatchedResource};
 
 pub(crate) use self::discovery::DiscoveryProblem;
 pub(crate) use self::words::Chain;
@@ -39,7 +39,7 @@ pub struct Error {
 
 struct Inner {
     problem: Problem,
-    place: Option<(Doing, ResourceName)>,
+    place: Option<(Operation, WatchedResource)>,
     source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
@@ -48,17 +48,17 @@ struct Inner {
 /// See [`Error::doing`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Doing {
+pub enum Operation {
     /// A list request, or one page of it.
-    Listing,
+    List,
     /// A watch that also sends the initial objects.
     StreamingList,
     /// A watch.
-    Watching,
+    Watch,
     /// Work on the cache: transforms and indexes.
-    Caching,
+    Cache,
     /// A check of the cache against the server.
-    Checking,
+    ConsistencyCheck,
 }
 
 /// The finite set of things that go wrong.
@@ -80,13 +80,13 @@ pub(crate) enum Problem {
     NoStreamingList(String),
     /// The server is at an older version than the informer.
     WentBack {
-        from: Version,
-        to: Version,
+        from: ResourceVersion,
+        to: ResourceVersion,
     },
     /// What came is older than what was seen before, and may be a replica's that lags.
     Behind {
-        seen: Version,
-        at: Version,
+        seen: ResourceVersion,
+        at: ResourceVersion,
     },
     /// The server does not serve the kind, and says so in discovery, too.
     NotServed {
@@ -128,13 +128,13 @@ pub(crate) enum Problem {
     /// Of discovery, and of names that are looked for in it.
     Discovery(DiscoveryProblem),
     NotReached {
-        version: Version,
-        at: Option<Version>,
+        version: ResourceVersion,
+        at: Option<ResourceVersion>,
         why: NotReached,
     },
     /// The cache is not what the server has.
     Inconsistent {
-        found: Arc<Consistency>,
+        found: Arc<ConsistencyReport>,
         relist: bool,
     },
     /// The cache could not be compared with the server.
@@ -176,8 +176,8 @@ pub(crate) enum NotChecked {
     NoExactLists,
     /// The server listed another version than it was asked for.
     OtherVersion {
-        asked: Version,
-        listed: Version,
+        asked: ResourceVersion,
+        listed: ResourceVersion,
     },
     /// It took longer than a version is remembered.
     TooLong(Duration),
@@ -239,7 +239,7 @@ impl Error {
 
     fn whole(
         problem: Problem,
-        place: Option<(Doing, ResourceName)>,
+        place: Option<(Operation, WatchedResource)>,
         source: Option<Arc<dyn StdError + Send + Sync>>,
     ) -> Error {
         Error {
@@ -308,7 +308,7 @@ impl Error {
     }
 
     /// The same error, said of a place. The first place that is told stays.
-    pub(crate) fn during(self, doing: Doing, resource: &ResourceName) -> Error {
+    pub(crate) fn with_context(self, doing: Operation, resource: &WatchedResource) -> Error {
         if self.inner.place.is_some() {
             return self;
         }
@@ -325,13 +325,13 @@ impl Error {
 
     /// What was being done, if the error came up in the informer's own work.
     #[must_use]
-    pub fn doing(&self) -> Option<Doing> {
+    pub fn operation(&self) -> Option<Operation> {
         self.inner.place.as_ref().map(|(doing, _)| *doing)
     }
 
     /// The kind and namespace in question, if there is one.
     #[must_use]
-    pub fn resource(&self) -> Option<&ResourceName> {
+    pub fn resource(&self) -> Option<&WatchedResource> {
         self.inner.place.as_ref().map(|(_, resource)| resource)
     }
 
@@ -464,7 +464,7 @@ impl Error {
 
     /// How the cache differs from what the server has, if that is what is wrong.
     #[must_use]
-    pub fn consistency(&self) -> Option<&Consistency> {
+    pub fn consistency(&self) -> Option<&ConsistencyReport> {
         match self.problem() {
             Problem::Inconsistent { found, .. } => Some(found),
             _ => None,

@@ -4,8 +4,8 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
-use super::{Absent, Doing, Error, NotChecked, NotReached, NotSynced, Problem, StatusError};
-use crate::object::ResourceName;
+use super::{Absent, Error, NotChecked, NotReached, NotSynced, Operation, Problem, StatusError};
+use crate::object::WatchedResource;
 
 /// `{}` prints this error without its causes, which [`source`](StdError::source) returns; `{:#}` prints them all on one line.
 impl fmt::Display for Error {
@@ -22,11 +22,11 @@ impl Error {
     /// What was being done.
     fn place(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.inner.place {
-            Some((Doing::Listing, resource)) => write!(f, "listing {resource}: ")?,
-            Some((Doing::StreamingList, resource)) => write!(f, "listing {resource} as a stream: ")?,
-            Some((Doing::Watching, resource)) => write!(f, "watching {resource}: ")?,
-            Some((Doing::Checking, resource)) => write!(f, "checking the cache of {resource}: ")?,
-            Some((Doing::Caching, resource))
+            Some((Operation::List, resource)) => write!(f, "listing {resource}: ")?,
+            Some((Operation::StreamingList, resource)) => write!(f, "listing {resource} as a stream: ")?,
+            Some((Operation::Watch, resource)) => write!(f, "watching {resource}: ")?,
+            Some((Operation::ConsistencyCheck, resource)) => write!(f, "checking the cache of {resource}: ")?,
+            Some((Operation::Cache, resource))
                 if !matches!(
                     self.problem(),
                     Problem::NotFound(_) | Problem::NotSynced { .. } | Problem::NotReached { .. }
@@ -190,7 +190,7 @@ impl Error {
 }
 
 impl StatusError {
-    fn describe(&self, f: &mut fmt::Formatter<'_>, resource: Option<&ResourceName>) -> fmt::Result {
+    fn describe(&self, f: &mut fmt::Formatter<'_>, resource: Option<&WatchedResource>) -> fmt::Result {
         f.write_str("the server answered")?;
         if self.code != 0 {
             write!(f, " {}", self.code)?;
@@ -245,7 +245,7 @@ fn not_served(
     f: &mut fmt::Formatter<'_>,
     absent: Absent,
     status: &StatusError,
-    resource: Option<&ResourceName>,
+    resource: Option<&WatchedResource>,
 ) -> fmt::Result {
     f.write_str(match absent {
         Absent::Found | Absent::Still => "the server does not serve ",

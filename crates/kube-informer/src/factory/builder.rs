@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use kube::Client;
 use kube::api::ObjectMeta;
-use kube_wire::Skip;
+use kube_wire::FieldMask;
 
 use super::SharedInformerFactory;
 use super::registry::KindId;
 use crate::error::Error;
 use crate::informer::{Checking, InformerBuilder};
 use crate::object::Kind;
-use crate::object::format::Form;
+use crate::object::format::CacheFormat;
 use crate::pipeline::reflector::Backoff;
 use crate::pipeline::reflector::machine::Settings;
 use crate::pipeline::wire::{Limits, WireFormat, check_parameter};
@@ -27,7 +27,7 @@ use crate::pipeline::wire::{Limits, WireFormat, check_parameter};
 /// ```no_run
 /// # async fn example(client: kube::Client) {
 /// use k8s_openapi::api::core::v1::Pod;
-/// use kube_informer::{Form, SharedInformerFactory};
+/// use kube_informer::{CacheFormat, SharedInformerFactory};
 /// use std::time::Duration;
 ///
 /// let factory = SharedInformerFactory::builder(client)
@@ -35,7 +35,7 @@ use crate::pipeline::wire::{Limits, WireFormat, check_parameter};
 ///     .namespaces(["shop", "bank"])
 ///     .resync(Duration::from_secs(600))
 ///     .watch_error_handler(|error| eprintln!("{error:#}"))
-///     .kind::<Pod>(|pods| pods.labels("app=web").form(Form::Packed))
+///     .kind::<Pod>(|pods| pods.labels("app=web").cache_format(CacheFormat::Packed))
 ///     .build();
 /// # }
 /// ```
@@ -57,8 +57,8 @@ pub(super) struct Plan {
     checking: Checking,
     limits: Limits,
     keep_managed_fields: bool,
-    pruned: Skip,
-    form: Form,
+    pruned: FieldMask,
+    cache_format: CacheFormat,
     wire_format: WireFormat,
     transform: Option<MetadataTransform>,
     error_handler: Option<ErrorHandler>,
@@ -160,14 +160,14 @@ impl FactoryBuilder {
         self
     }
 
-    /// The largest object in bytes; see [`InformerBuilder::largest_object`].
-    pub fn largest_object(mut self, bytes: usize) -> Self {
+    /// The largest object in bytes; see [`InformerBuilder::max_object_bytes`].
+    pub fn max_object_bytes(mut self, bytes: usize) -> Self {
         self.plan.limits.object = bytes;
         self
     }
 
-    /// The largest list in bytes; see [`InformerBuilder::largest_list`].
-    pub fn largest_list(mut self, bytes: u64) -> Self {
+    /// The largest list in bytes; see [`InformerBuilder::max_list_bytes`].
+    pub fn max_list_bytes(mut self, bytes: u64) -> Self {
         self.plan.limits.list = bytes;
         self
     }
@@ -191,14 +191,14 @@ impl FactoryBuilder {
     }
 
     /// Leaves out more fields while objects are read, whatever their kind; see [`InformerBuilder::prune`].
-    pub fn prune(mut self, fields: &Skip) -> Self {
-        self.plan.pruned = std::mem::take(&mut self.plan.pruned).and(fields);
+    pub fn prune(mut self, fields: &FieldMask) -> Self {
+        self.plan.pruned = std::mem::take(&mut self.plan.pruned).union(fields);
         self
     }
 
     /// What caches keep of each object; see [`InformerBuilder::form`].
-    pub fn form(mut self, form: Form) -> Self {
-        self.plan.form = form;
+    pub fn cache_format(mut self, format: CacheFormat) -> Self {
+        self.plan.cache_format = format;
         self
     }
 
@@ -273,7 +273,7 @@ impl Plan {
             .namespaces(self.namespaces.iter().cloned())
             .resync(self.resync)
             .prune(&self.pruned)
-            .form(self.form)
+            .cache_format(self.cache_format)
             .wire_format(self.wire_format)
             .settings(&self.settings)
             .checking(self.checking)

@@ -6,13 +6,13 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 
 use crate::error::Error;
-use crate::informer::{SharedInformer, State, Status};
-use crate::object::{Kind, ResourceName};
+use crate::informer::{InformerState, SharedInformer, Status};
+use crate::object::{Kind, WatchedResource};
 
 pub(super) trait Member: Send + Sync {
     fn as_any(&self) -> &dyn Any;
-    fn resource(&self) -> &ResourceName;
-    fn state(&self) -> State;
+    fn resource(&self) -> &WatchedResource;
+    fn state(&self) -> InformerState;
     fn status(&self) -> Status;
     fn start(&self);
     fn has_synced(&self) -> bool;
@@ -28,11 +28,11 @@ impl<K: Kind> Member for SharedInformer<K> {
         self
     }
 
-    fn resource(&self) -> &ResourceName {
+    fn resource(&self) -> &WatchedResource {
         SharedInformer::resource(self)
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> InformerState {
         SharedInformer::state(self)
     }
 

@@ -25,7 +25,7 @@ pub use self::readiness::Readiness;
 use self::registry::{KindId, Registry};
 use crate::discovery::Discovery;
 use crate::error::{Error, Problem};
-use crate::informer::{SharedInformer, State, Status};
+use crate::informer::{InformerState, SharedInformer, Status};
 use crate::object::Kind;
 
 /// Informers of any number of kinds, made from one client and with one set of options: one informer for each kind,
@@ -164,7 +164,7 @@ impl SharedInformerFactory {
     pub fn start(&self) {
         let members: Vec<_> = self.shared.registry.lock().open_members().cloned().collect();
         for member in members {
-            if member.state() == State::New {
+            if member.state() == InformerState::New {
                 member.start();
             }
         }
@@ -177,7 +177,7 @@ impl SharedInformerFactory {
         self.shutdown().await;
     }
 
-    /// Stops every informer and waits for their ends: afterwards nothing of them runs. Doing it twice changes nothing.
+    /// Stops every informer and waits for their ends: afterwards nothing of them runs. Operation it twice changes nothing.
     ///
     /// A handler that never returns is waited for; put a timeout around this if you have one. Inside a
     /// handler, informers that cannot end before it returns stop and are not waited for.
@@ -253,7 +253,7 @@ impl SharedInformerFactory {
         let registry = self.shared.registry.lock();
         let started: Vec<_> = registry
             .members()
-            .filter(|member| member.state() != State::New)
+            .filter(|member| member.state() != InformerState::New)
             .cloned()
             .collect();
         if started.is_empty() && registry.members().next().is_some() {

@@ -7,7 +7,7 @@ use http::{HeaderValue, Response, StatusCode};
 
 use super::SharedInformerFactory;
 use crate::error::{Chain, Error};
-use crate::informer::{State, Status};
+use crate::informer::{InformerState, Status};
 
 /// Whether a factory's caches are filled: a value to await, and a health check for an HTTP server.
 ///
@@ -79,16 +79,16 @@ impl Readiness {
 }
 
 fn is_ready(status: &Status) -> bool {
-    status.has_synced && status.state == State::Running
+    status.has_synced && status.state == InformerState::Running
 }
 
 fn line(status: &Status) -> String {
     let resource = &status.resource;
     match status.state {
-        State::New => format!("[-] {resource}: not started"),
-        State::Stopped => format!("[-] {resource}: stopped"),
-        State::Running if status.has_synced => format!("[+] {resource}: {} objects", status.objects),
-        State::Running => match &status.last_error {
+        InformerState::New => format!("[-] {resource}: not started"),
+        InformerState::Stopped => format!("[-] {resource}: stopped"),
+        InformerState::Running if status.has_synced => format!("[+] {resource}: {} objects", status.objects),
+        InformerState::Running => match &status.last_error {
             Some(error) => format!("[-] {resource}: not synced: {}", Chain(error)),
             None => format!("[-] {resource}: not synced yet"),
         },

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::hidden::Place;
 use super::path::write_field;
 use super::printed;
-use crate::object::ResourceName;
+use crate::object::WatchedResource;
 
 /// Fields that change with every change, or tell what others tell.
 const LEFT_OUT: [&str; 3] = [
@@ -55,18 +55,18 @@ pub struct Difference {
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
-/// use kube_informer::ResourceName;
+/// use kube_informer::WatchedResource;
 /// use kube_informer::fields::differences;
 /// use serde_json::json;
 ///
 /// let old = json!({ "status": { "conditions": [{ "type": "Ready", "status": "False" }] } });
 /// let new = json!({ "status": { "conditions": [{ "type": "Ready", "status": "True" }] } });
-/// let found = differences(&ResourceName::of::<Pod>(&(), []), &old, &new);
+/// let found = differences(&WatchedResource::of::<Pod>(&(), []), &old, &new);
 /// assert_eq!(found[0].path, ".status.conditions[Ready].status");
 /// assert_eq!(found[0].new, Some("True".into()));
 /// ```
 #[must_use]
-pub fn differences(resource: &ResourceName, old: &Value, new: &Value) -> Vec<Difference> {
+pub fn differences(resource: &WatchedResource, old: &Value, new: &Value) -> Vec<Difference> {
     Finder::find(Place::of(resource), old, new)
 }
 
@@ -230,7 +230,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Difference, differences, differences_in_shown};
-    use crate::object::ResourceName;
+    use crate::object::WatchedResource;
 
     fn lines(found: &[Difference]) -> Vec<String> {
         let side = |value: &Option<Value>| value.as_ref().map_or("-".to_owned(), ToString::to_string);
@@ -242,11 +242,11 @@ mod tests {
     }
 
     fn told(old: &Value, new: &Value) -> Vec<String> {
-        lines(&differences(&ResourceName::of::<Pod>(&(), []), old, new))
+        lines(&differences(&WatchedResource::of::<Pod>(&(), []), old, new))
     }
 
     fn told_of_secret(old: &Value, new: &Value) -> Vec<String> {
-        lines(&differences(&ResourceName::of::<Secret>(&(), []), old, new))
+        lines(&differences(&WatchedResource::of::<Secret>(&(), []), old, new))
     }
 
     #[test]

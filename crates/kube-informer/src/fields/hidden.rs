@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::object::ResourceName;
+use crate::object::WatchedResource;
 
 /// `kubectl apply` keeps the whole object in it, values included.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -38,7 +38,7 @@ pub(super) enum Writing {
 
 impl Place {
     /// A whole object of a resource.
-    pub(super) fn of(resource: &ResourceName) -> Place {
+    pub(super) fn of(resource: &WatchedResource) -> Place {
         if is_secret(resource) {
             Place::Secret
         } else {
@@ -145,7 +145,7 @@ impl Place {
 }
 
 /// Whether a resource is the core group's Secret.
-pub(crate) fn is_secret(resource: &ResourceName) -> bool {
+pub(crate) fn is_secret(resource: &WatchedResource) -> bool {
     resource.group().is_empty() && (resource.plural() == "secrets" || resource.kind() == "Secret")
 }
 

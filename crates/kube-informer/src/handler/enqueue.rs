@@ -7,7 +7,7 @@ use std::fmt;
 
 use kube_workqueue::{AddOptions, Work, WorkQueue};
 
-use super::{Deleted, EventHandler};
+use super::{DeletedObject, EventHandler};
 use crate::object::{Key, Kind, Object, is_cluster_scoped};
 
 /// The priority of what was there from the beginning, and of what a resync repeats, unless it is chosen otherwise:
@@ -175,7 +175,7 @@ impl<K: Kind, T: Work> EventHandler<K> for Enqueue<K, T> {
         self.add_both(old, new);
     }
 
-    fn on_delete(&mut self, deleted: &Deleted<K>) {
+    fn on_delete(&mut self, deleted: &DeletedObject<K>) {
         self.add_both(deleted.last_seen(), deleted);
     }
 

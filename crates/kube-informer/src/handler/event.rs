@@ -41,7 +41,7 @@ pub enum Event<K> {
         new: Object<K>,
     },
     /// An object is gone.
-    Deleted(Deleted<K>),
+    Deleted(DeletedObject<K>),
 }
 
 impl<K> Event<K> {
@@ -119,17 +119,17 @@ impl<K> Clone for Event<K> {
 /// })
 /// # }
 /// ```
-#[doc(alias("DeletedFinalStateUnknown", "DeletedObject", "tombstone"))]
+#[doc(alias("DeletedFinalStateUnknown", "tombstone"))]
 #[derive(Debug)]
-pub struct Deleted<K> {
+pub struct DeletedObject<K> {
     last: Object<K>,
     seen: Object<K>,
     unknown: bool,
 }
 
-impl<K> Deleted<K> {
-    pub(crate) fn new(seen: Arc<Entry<K>>, last: Arc<Entry<K>>, unknown: bool) -> Deleted<K> {
-        Deleted {
+impl<K> DeletedObject<K> {
+    pub(crate) fn new(seen: Arc<Entry<K>>, last: Arc<Entry<K>>, unknown: bool) -> DeletedObject<K> {
+        DeletedObject {
             last: Object::new(last),
             seen: Object::new(seen),
             unknown,
@@ -155,9 +155,9 @@ impl<K> Deleted<K> {
     }
 }
 
-impl<K> Clone for Deleted<K> {
+impl<K> Clone for DeletedObject<K> {
     fn clone(&self) -> Self {
-        Deleted {
+        DeletedObject {
             last: self.last.clone(),
             seen: self.seen.clone(),
             unknown: self.unknown,
@@ -165,7 +165,7 @@ impl<K> Clone for Deleted<K> {
     }
 }
 
-impl<K> Deref for Deleted<K> {
+impl<K> Deref for DeletedObject<K> {
     type Target = Object<K>;
 
     fn deref(&self) -> &Object<K> {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::object::Object;
 
-pub use self::event::{Deleted, Event};
+pub use self::event::{DeletedObject, Event};
 pub(crate) use self::registration::AnyListener;
 pub use self::registration::Registration;
 
@@ -25,7 +25,7 @@ pub use self::registration::Registration;
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
-/// use kube_informer::{Deleted, EventHandler, Object};
+/// use kube_informer::{DeletedObject, EventHandler, Object};
 ///
 /// struct Counter(usize);
 ///
@@ -34,7 +34,7 @@ pub use self::registration::Registration;
 ///         self.0 += 1;
 ///     }
 ///
-///     fn on_delete(&mut self, _: &Deleted<Pod>) {
+///     fn on_delete(&mut self, _: &DeletedObject<Pod>) {
 ///         self.0 -= 1;
 ///     }
 /// }
@@ -52,7 +52,7 @@ pub trait EventHandler<K>: Send + 'static {
     }
 
     /// An object is gone.
-    fn on_delete(&mut self, deleted: &Deleted<K>) {
+    fn on_delete(&mut self, deleted: &DeletedObject<K>) {
         let _ = deleted;
     }
 
@@ -105,7 +105,7 @@ pub fn callbacks<K>() -> Callbacks<K> {
 
 type OnAdd<K> = Box<dyn FnMut(&Object<K>, bool) + Send>;
 type OnUpdate<K> = Box<dyn FnMut(&Object<K>, &Object<K>) + Send>;
-type OnDelete<K> = Box<dyn FnMut(&Deleted<K>) + Send>;
+type OnDelete<K> = Box<dyn FnMut(&DeletedObject<K>) + Send>;
 
 /// Made by [`callbacks`]. It stands for client-go's `ResourceEventHandlerDetailedFuncs`.
 #[doc(alias("ResourceEventHandlerFuncs", "ResourceEventHandlerDetailedFuncs"))]
@@ -132,7 +132,7 @@ impl<K> Callbacks<K> {
 
     /// What to do when an object is gone.
     #[must_use]
-    pub fn on_delete(mut self, delete: impl FnMut(&Deleted<K>) + Send + 'static) -> Self {
+    pub fn on_delete(mut self, delete: impl FnMut(&DeletedObject<K>) + Send + 'static) -> Self {
         self.delete = Some(Box::new(delete));
         self
     }
@@ -151,7 +151,7 @@ impl<K: 'static> EventHandler<K> for Callbacks<K> {
         }
     }
 
-    fn on_delete(&mut self, deleted: &Deleted<K>) {
+    fn on_delete(&mut self, deleted: &DeletedObject<K>) {
         if let Some(delete) = &mut self.delete {
             delete(deleted);
         }
@@ -183,23 +183,23 @@ impl<K> fmt::Debug for Callbacks<K> {
 /// # }
 /// ```
 #[doc(alias = "FilteringResourceEventHandler")]
-pub fn filtered<K, F, H>(filter: F, handler: H) -> Filtered<F, H>
+pub fn filtered<K, F, H>(filter: F, handler: H) -> FilteredHandler<F, H>
 where
     F: FnMut(&K) -> bool + Send + 'static,
     H: EventHandler<K>,
 {
-    Filtered { filter, handler }
+    FilteredHandler { filter, handler }
 }
 
 /// Made by [`filtered`].
 #[doc(alias = "FilteringResourceEventHandler")]
 #[derive(Debug)]
-pub struct Filtered<F, H> {
+pub struct FilteredHandler<F, H> {
     filter: F,
     handler: H,
 }
 
-impl<K, F, H> EventHandler<K> for Filtered<F, H>
+impl<K, F, H> EventHandler<K> for FilteredHandler<F, H>
 where
     K: 'static,
     F: FnMut(&K) -> bool + Send + 'static,
@@ -220,8 +220,11 @@ where
                 }),
                 (true, false) => {
                     let seen = old.entry();
-                    self.handler
-                        .handle(Event::Deleted(Deleted::new(seen.clone(), seen.clone(), false)));
+                    self.handler.handle(Event::Deleted(DeletedObject::new(
+                        seen.clone(),
+                        seen.clone(),
+                        false,
+                    )));
                 }
                 (false, false) => {}
             },

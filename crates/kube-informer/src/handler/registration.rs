@@ -108,8 +108,8 @@ impl Registration {
 
     /// How many events the handler, or the holder of the stream, was given.
     #[must_use]
-    pub fn told(&self) -> u64 {
-        self.listener.told()
+    pub fn delivered(&self) -> u64 {
+        self.listener.delivered()
     }
 
     /// How long the calls of the handler took. A stream is not called.
@@ -135,7 +135,7 @@ impl Registration {
     ///
     /// When this returns, no further call of the handler begins, whichever way it is called, and the stream gives no
     /// further event. A call that began before may still be running, or just about to run the first line of the handler:
-    /// use [`Registration::remove_and_wait`] to wait for its end. Doing it again changes nothing, and a handler may remove
+    /// use [`Registration::remove_and_wait`] to wait for its end. Operation it again changes nothing, and a handler may remove
     /// itself.
     #[doc(alias = "RemoveEventHandler")]
     pub fn remove(&self) {
@@ -170,7 +170,7 @@ pub(crate) trait AnyListener: Send + Sync {
     fn name(&self) -> &str;
     fn backlog(&self) -> usize;
     fn panics(&self) -> u64;
-    fn told(&self) -> u64;
+    fn delivered(&self) -> u64;
     fn calls(&self) -> Durations;
     fn waits(&self) -> Durations;
     fn running_for(&self) -> Option<Duration>;

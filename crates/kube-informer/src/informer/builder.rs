@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
-use kube_wire::Skip;
+use kube_wire::FieldMask;
 use kube_wire::protobuf::Schema;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -16,8 +16,8 @@ use super::intake::{Hooks, Intake};
 use super::lifecycle::Lifecycle;
 use super::{Checking, Shared, SharedInformer, Source};
 use crate::error::Error;
-use crate::object::format::{Form, Packing};
-use crate::object::{Kind, ResourceName, is_cluster_scoped};
+use crate::object::format::{CacheFormat, Packing};
+use crate::object::{Kind, WatchedResource, is_cluster_scoped};
 use crate::pipeline::processor::Processor;
 use crate::pipeline::queue::DeltaFifo;
 use crate::pipeline::reflector::Backoff;
@@ -63,8 +63,8 @@ pub struct InformerBuilder<K: Kind> {
     limits: Limits,
     hooks: Hooks<K>,
     keep_managed_fields: bool,
-    pruned: Skip,
-    form: Form,
+    pruned: FieldMask,
+    cache_format: CacheFormat,
     wire_format: WireFormat,
     indexes: BTreeMap<String, NewIndex<K>>,
 }
@@ -115,8 +115,8 @@ impl<K: Kind> InformerBuilder<K> {
             limits: Limits::default(),
             hooks: Hooks::default(),
             keep_managed_fields: false,
-            pruned: Skip::nothing(),
-            form: Form::Typed,
+            pruned: FieldMask::none(),
+            cache_format: CacheFormat::Decoded,
             wire_format: WireFormat::default(),
             indexes: BTreeMap::new(),
         }
@@ -239,7 +239,7 @@ impl<K: Kind> InformerBuilder<K> {
     /// The largest object in bytes, as they are sent: a larger one is of a broken or hostile server, and the list or watch
     /// with it fails before it is read. Without this, 64 MiB.
     #[must_use]
-    pub fn largest_object(mut self, bytes: usize) -> Self {
+    pub fn max_object_bytes(mut self, bytes: usize) -> Self {
         self.limits.object = bytes;
         self
     }
@@ -247,7 +247,7 @@ impl<K: Kind> InformerBuilder<K> {
     /// The largest list in bytes as they are sent, all pages together. A list is collected before it is used, so a server
     /// that never ends it fills the memory up to here; set it where servers are not trusted. Without this, 16 GiB.
     #[must_use]
-    pub fn largest_list(mut self, bytes: u64) -> Self {
+    pub fn max_list_bytes(mut self, bytes: u64) -> Self {
         self.limits.list = bytes;
         self
     }
@@ -315,10 +315,10 @@ impl<K: Kind> InformerBuilder<K> {
     ///
     /// ```no_run
     /// # use k8s_openapi::api::core::v1::Pod;
-    /// # fn example(client: kube::Client) -> Result<(), kube_informer::BadPath> {
-    /// use kube_informer::{SharedInformer, Skip};
+    /// # fn example(client: kube::Client) -> Result<(), kube_informer::ParsePathError> {
+    /// use kube_informer::{SharedInformer, FieldMask};
     ///
-    /// let fields = Skip::nothing()
+    /// let fields = FieldMask::none()
     ///     .path("spec.containers.env")?
     ///     .path("metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]")?;
     /// let pods = SharedInformer::<Pod>::builder(client).prune(&fields).build();
@@ -329,15 +329,15 @@ impl<K: Kind> InformerBuilder<K> {
     /// Objects with fields left out are for looking at: whoever sends one back to the server as an update removes there
     /// what was left out here. A source of your own that gives decoded objects leaves out itself what is not wanted.
     #[must_use]
-    pub fn prune(mut self, fields: &Skip) -> Self {
-        self.pruned = self.pruned.and(fields);
+    pub fn prune(mut self, fields: &FieldMask) -> Self {
+        self.pruned = self.pruned.union(fields);
         self
     }
 
     /// What the cache keeps of each object: the object, or its bytes.
     #[must_use]
-    pub fn form(mut self, form: Form) -> Self {
-        self.form = form;
+    pub fn cache_format(mut self, format: CacheFormat) -> Self {
+        self.cache_format = format;
         self
     }
 
@@ -403,7 +403,7 @@ impl<K: Kind> InformerBuilder<K> {
         } else {
             self.namespaces.iter().map(String::as_str).collect()
         };
-        let resource = ResourceName::of::<K>(&self.kind, namespaces.iter().copied());
+        let resource = WatchedResource::of::<K>(&self.kind, namespaces.iter().copied());
         let several = matches!(self.from, From::Client(_)) && namespaces.len() > 1;
         let (sources, scopes) = if several {
             let namespaces = namespaces.iter().copied();
@@ -415,12 +415,12 @@ impl<K: Kind> InformerBuilder<K> {
             // A source of the user's own knows itself what it lists.
             (self.sources([namespaces.first().copied()]), Scopes::one())
         };
-        let mut skip = self.pruned;
+        let mut mask = self.pruned;
         if !self.keep_managed_fields {
-            skip = skip.and(&Skip::managed_fields());
+            mask = mask.union(&FieldMask::managed_fields());
         }
-        if self.form == Form::Packed {
-            skip = skip.and(&unwanted::<K>(&self.kind));
+        if self.cache_format == CacheFormat::Packed {
+            mask = mask.union(&unwanted::<K>(&self.kind));
         }
         let measures = Arc::new(Measures::new(sources.len()));
         let seed = Seed::new(self.settings.seed);
@@ -445,8 +445,8 @@ impl<K: Kind> InformerBuilder<K> {
                 intake: Arc::new(Intake::new(
                     Arc::clone(&store),
                     seed,
-                    skip,
-                    (self.form == Form::Packed).then(|| Packing::new(resource.clone())),
+                    mask,
+                    (self.cache_format == CacheFormat::Packed).then(|| Packing::new(resource.clone())),
                     self.hooks,
                     measures,
                 )),
@@ -465,7 +465,7 @@ impl<K: Kind> InformerBuilder<K> {
         let is_requested = matches!(self.from, From::Client(_));
         let named = |namespace: Option<&str>, list_watch| Source {
             list_watch,
-            resource: ResourceName::of::<K>(&self.kind, namespace),
+            resource: WatchedResource::of::<K>(&self.kind, namespace),
             namespace: namespace.filter(|_| is_requested).map(Into::into),
             start_over: Arc::new(Notify::new()),
         };
@@ -476,8 +476,8 @@ impl<K: Kind> InformerBuilder<K> {
                 // To find out what a type wants of the wire takes a while, and is the same in all namespaces.
                 let api = ApiListWatch::<K>::new(client.clone(), &self.kind, None)
                     .wire_format(self.wire_format)
-                    .largest_object(self.limits.object)
-                    .largest_list(self.limits.list)
+                    .max_object_bytes(self.limits.object)
+                    .max_list_bytes(self.limits.list)
                     .set_parameters(self.parameters.iter().cloned());
                 namespaces
                     .map(|at| {
@@ -493,9 +493,9 @@ impl<K: Kind> InformerBuilder<K> {
 }
 
 /// The fields that a type never asks for: of packed objects they need not be kept.
-fn unwanted<K: Kind>(kind: &K::DynamicType) -> Skip {
+fn unwanted<K: Kind>(kind: &K::DynamicType) -> FieldMask {
     let schema = Schema::of(&K::api_version(kind), &K::kind(kind));
-    schema.map_or_else(Skip::nothing, |schema| schema.unwanted::<K>())
+    schema.map_or_else(FieldMask::none, |schema| schema.unwanted::<K>())
 }
 
 impl<K: Kind> fmt::Debug for InformerBuilder<K> {

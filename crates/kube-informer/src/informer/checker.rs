@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::{Consistency, Shared};
-use crate::error::{Chain, Doing, Error, Problem, StatusError};
+use super::{ConsistencyReport, Shared};
+use crate::error::{Chain, Error, Operation, Problem, StatusError};
 use crate::object::Kind;
 use crate::util::panics;
 
@@ -68,7 +68,7 @@ impl<K: Kind> Checker<K> {
                 .await
                 .unwrap_or_else(|panic| {
                     let error = Error::user_code(format!("the consistency check panicked: {panic}"));
-                    Err(error.during(Doing::Checking, &self.shared.resource))
+                    Err(error.with_context(Operation::ConsistencyCheck, &self.shared.resource))
                 });
             match found {
                 Ok(found) => {
@@ -83,7 +83,7 @@ impl<K: Kind> Checker<K> {
     }
 
     /// What is told to people has been seen twice.
-    async fn look_twice(&mut self) -> Result<Consistency, Error> {
+    async fn look_twice(&mut self) -> Result<ConsistencyReport, Error> {
         let found = self.shared.check().await?;
         if found.is_consistent() {
             return Ok(found);
@@ -92,11 +92,11 @@ impl<K: Kind> Checker<K> {
         self.shared.check().await
     }
 
-    fn tell(&self, found: Consistency) {
+    fn tell(&self, found: ConsistencyReport) {
         let relist = self.shared.checking.relist;
         let found = Arc::new(found);
         let problem = Problem::Inconsistent { found, relist };
-        let error = Error::new(problem).during(Doing::Checking, &self.shared.resource);
+        let error = Error::new(problem).with_context(Operation::ConsistencyCheck, &self.shared.resource);
         self.shared.intake.report(&error);
         if relist {
             for source in &self.shared.sources {

@@ -9,12 +9,12 @@ use futures::StreamExt;
 use tokio::time::{sleep, timeout};
 
 use super::{Shared, SharedInformer, Source};
-use crate::error::{Doing, Error, NotChecked, Problem};
-use crate::object::{Key, Kind, Version};
+use crate::error::{Error, NotChecked, Operation, Problem};
+use crate::object::{Key, Kind, ResourceVersion};
 use crate::pipeline::reflector::driver::check_namespace;
 use crate::pipeline::reflector::machine::{EMPTY_PAGE_PAUSE, LIST_SILENCE, PAGE_SIZE};
 use crate::pipeline::store::Snapshot;
-use crate::pipeline::wire::{ExactListRequest, Item, ListPart};
+use crate::pipeline::wire::{ExactListRequest, ListPart, RawObject};
 
 /// How many keys of each difference are kept.
 const KEPT: usize = 100;
@@ -30,37 +30,37 @@ const LONGEST: Duration = Duration::from_mins(5);
 #[doc(alias = "WatchListConsistencyDetector")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Consistency {
+pub struct ConsistencyReport {
     /// The version that both were compared at. Of several namespaces, each is compared at its own, and this is that of the
     /// one furthest behind.
-    pub version: Version,
+    pub version: ResourceVersion,
     /// How many objects the server has.
     pub objects: usize,
     /// The server has them, the cache has not.
-    pub missing: Differing,
+    pub missing: Difference,
     /// The cache has them, the server has not.
-    pub unexpected: Differing,
+    pub unexpected: Difference,
     /// Both have them, and not in the same version, or they are two objects of one name.
-    pub different: Differing,
+    pub different: Difference,
 }
 
 /// Objects that are not the same in the cache and on the server.
 ///
-/// Part of a [`Consistency`].
+/// Part of a [`ConsistencyReport`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Differing {
+pub struct Difference {
     count: usize,
     keys: Vec<Key>,
 }
 
-impl Consistency {
-    fn at(version: Version) -> Consistency {
-        Consistency {
+impl ConsistencyReport {
+    fn at(version: ResourceVersion) -> ConsistencyReport {
+        ConsistencyReport {
             version,
             objects: 0,
-            missing: Differing::default(),
-            unexpected: Differing::default(),
-            different: Differing::default(),
+            missing: Difference::default(),
+            unexpected: Difference::default(),
+            different: Difference::default(),
         }
     }
 
@@ -71,7 +71,7 @@ impl Consistency {
     }
 }
 
-impl Differing {
+impl Difference {
     fn add(&mut self, key: &Key) {
         self.count += 1;
         if self.keys.len() < KEPT {
@@ -98,9 +98,9 @@ impl Differing {
     }
 }
 
-impl fmt::Display for Consistency {
+impl fmt::Display for ConsistencyReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Consistency { version, objects, .. } = self;
+        let ConsistencyReport { version, objects, .. } = self;
         if self.is_consistent() {
             return write!(
                 f,
@@ -123,7 +123,7 @@ impl fmt::Display for Consistency {
     }
 }
 
-impl fmt::Display for Differing {
+impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, key) in self.keys.iter().take(PRINTED).enumerate() {
             write!(f, "{}{key}", if at == 0 { "" } else { ", " })?;
@@ -162,13 +162,13 @@ impl<K: Kind> SharedInformer<K> {
     ///
     /// # Cancel safety
     /// A check that is dropped has changed nothing.
-    pub async fn check_consistency(&self) -> Result<Consistency, Error> {
+    pub async fn check_consistency(&self) -> Result<ConsistencyReport, Error> {
         self.shared.check().await
     }
 }
 
 impl<K: Kind> Shared<K> {
-    pub(super) async fn check(&self) -> Result<Consistency, Error> {
+    pub(super) async fn check(&self) -> Result<ConsistencyReport, Error> {
         let compared = async {
             let _one_at_a_time = self.check.lock().await;
             match timeout(LONGEST, self.compare()).await {
@@ -179,7 +179,7 @@ impl<K: Kind> Shared<K> {
         let compared = tokio::select! {
             biased;
             () = self.stopped.cancelled() => {
-                return Err(Error::new(Problem::Stopped).during(Doing::Checking, &self.resource));
+                return Err(Error::new(Problem::Stopped).with_context(Operation::ConsistencyCheck, &self.resource));
             }
             compared = compared => compared,
         };
@@ -192,13 +192,15 @@ impl<K: Kind> Shared<K> {
         if compared.as_ref().is_ok_and(|found| !found.is_consistent()) {
             counts.inconsistencies.fetch_add(1, Ordering::Relaxed);
         }
-        compared.map_err(|why| Error::new(Problem::NotChecked(why)).during(Doing::Checking, &self.resource))
+        compared.map_err(|why| {
+            Error::new(Problem::NotChecked(why)).with_context(Operation::ConsistencyCheck, &self.resource)
+        })
     }
 
-    async fn compare(&self) -> Result<Consistency, NotChecked> {
+    async fn compare(&self) -> Result<ConsistencyReport, NotChecked> {
         let snapshot = self.store.snapshot();
         let version = snapshot.version().cloned().ok_or(NotChecked::NotListed)?;
-        let mut found = Consistency::at(version);
+        let mut found = ConsistencyReport::at(version);
         for source in &self.sources {
             // A source that is the only one is all that is in the cache.
             let namespace = source.resource.namespace().filter(|_| self.sources.len() > 1);
@@ -223,7 +225,7 @@ struct Comparison<'a, K> {
     namespace: Option<&'a str>,
     /// What is in both.
     listed: HashSet<&'a Key>,
-    found: &'a mut Consistency,
+    found: &'a mut ConsistencyReport,
 }
 
 impl<K: Kind> Comparison<'_, K> {
@@ -260,7 +262,7 @@ impl<K: Kind> Comparison<'_, K> {
         &mut self,
         source: &Source<K>,
         request: &ExactListRequest,
-        version: &Version,
+        version: &ResourceVersion,
     ) -> Result<Option<String>, NotChecked> {
         let mut listing = in_time(source.list_watch.list_exactly(request.clone()))
             .await??
@@ -268,11 +270,11 @@ impl<K: Kind> Comparison<'_, K> {
         while let Some(part) = in_time(listing.next()).await? {
             tokio::task::consume_budget().await;
             match part? {
-                ListPart::Item(item) => {
+                ListPart::Object(item) => {
                     check_namespace(source.namespace.as_deref(), item.key())?;
                     self.item(&item);
                 }
-                ListPart::Arriving => {}
+                ListPart::Progress => {}
                 ListPart::End {
                     version: listed,
                     continue_token,
@@ -288,7 +290,7 @@ impl<K: Kind> Comparison<'_, K> {
         Err(Error::bad_data("a list without its end").into())
     }
 
-    fn item(&mut self, item: &Item<K>) {
+    fn item(&mut self, item: &RawObject<K>) {
         self.found.objects += 1;
         let Some(entry) = self.snapshot.get_entry(item.key()) else {
             self.found.missing.add(item.key());

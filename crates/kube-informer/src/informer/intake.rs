@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use kube_wire::Skip;
+use kube_wire::FieldMask;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::error::{Chain, Doing, Error};
+use crate::error::{Chain, Error, Operation};
 use crate::object::format::{Packing, Place, Value};
-use crate::object::{Key, Kind, ResourceName, Transform, Unplaced, Version, complete};
+use crate::object::{Key, Kind, ResourceVersion, Transform, Unplaced, WatchedResource, complete};
 use crate::pipeline::queue::{Listed, Scope};
 use crate::pipeline::reflector::driver::{self, Note, Requested};
 use crate::pipeline::store::{Seed, Store};
-use crate::pipeline::wire::{Body, Item};
+use crate::pipeline::wire::{Body, RawObject};
 use crate::status::Measures;
 use crate::util::panics::caught;
 
@@ -51,7 +51,7 @@ pub(super) struct Intake<K> {
     last_errors: Mutex<Vec<Error>>,
     store: Arc<Store<K>>,
     seed: Seed,
-    skip: Skip,
+    mask: FieldMask,
     /// Where objects are packed, if they are.
     packing: Option<Arc<Packing<K>>>,
 }
@@ -60,7 +60,7 @@ impl<K: Kind> Intake<K> {
     pub(super) fn new(
         store: Arc<Store<K>>,
         seed: Seed,
-        skip: Skip,
+        mask: FieldMask,
         packing: Option<Arc<Packing<K>>>,
         hooks: Hooks<K>,
         measures: Arc<Measures>,
@@ -71,7 +71,7 @@ impl<K: Kind> Intake<K> {
             last_errors: Mutex::default(),
             store,
             seed,
-            skip,
+            mask,
             packing,
         }
     }
@@ -113,7 +113,7 @@ impl<K: Kind> Intake<K> {
     pub(super) fn last_error_in(&self, namespaces: &[&str]) -> Option<Error> {
         let errors = self.last_errors.lock();
         let in_them = |error: &&Error| {
-            let namespace = error.resource().and_then(ResourceName::namespace);
+            let namespace = error.resource().and_then(WatchedResource::namespace);
             namespace.is_some_and(|namespace| namespaces.contains(&namespace))
         };
         errors
@@ -137,29 +137,29 @@ impl<K: Kind> Intake<K> {
     }
 
     /// Makes an object of an item, which takes most of the time that an informer takes.
-    fn unplaced(&self, item: Item<K>, place: Place) -> Result<Unplaced<K>, Error> {
+    fn unplaced(&self, item: RawObject<K>, place: Place) -> Result<Unplaced<K>, Error> {
         let (began, size) = (Instant::now(), item.size());
         let unplaced = self.made_ready(item, place);
         self.measures.decoded(size, began.elapsed());
         unplaced
     }
 
-    fn made_ready(&self, item: Item<K>, place: Place) -> Result<Unplaced<K>, Error> {
+    fn made_ready(&self, item: RawObject<K>, place: Place) -> Result<Unplaced<K>, Error> {
         let uid = item.uid();
         let (key, version, body) = item.into_body();
         let value = match (body, &self.packing) {
             (Body::Encoded { encoded, .. }, Some(packing)) => {
-                packing.pack(&key, &encoded, &self.skip, place).map(Value::Packed)
+                packing.pack(&key, &encoded, &self.mask, place).map(Value::Packed)
             }
             (Body::Encoded { encoded, .. }, None) => {
-                encoded.decode(&key, &self.skip).and_then(|mut object| {
+                encoded.decode(&key, &self.mask).and_then(|mut object| {
                     complete(&mut object, self.store.resource());
                     self.transformed(&key, Arc::new(object))
                 })
             }
             (Body::Decoded(mut object), _) => {
                 let mutable = Arc::get_mut(&mut object).expect("nobody else holds what an item held");
-                if self.skip.skips(&["metadata", "managedFields"]) {
+                if self.mask.contains(&["metadata", "managedFields"]) {
                     mutable.meta_mut().managed_fields = None;
                 }
                 complete(mutable, self.store.resource());
@@ -169,7 +169,7 @@ impl<K: Kind> Intake<K> {
         // What the user's code gets wrong is no fault of the list or watch that it happens in.
         let value = value.map_err(|error| {
             if error.is_user_code() {
-                error.during(Doing::Caching, self.store.resource())
+                error.with_context(Operation::Cache, self.store.resource())
             } else {
                 error
             }
@@ -189,12 +189,12 @@ impl<K: Kind> Intake<K> {
             let mutable = Arc::get_mut(&mut object).expect("nobody else holds it yet");
             transform.apply(key, mutable)?;
         }
-        Ok(Value::Typed(object))
+        Ok(Value::Decoded(object))
     }
 }
 
 impl<K: Kind> driver::Intake<K> for Intake<K> {
-    fn listed(&self, item: Item<K>, trusting: bool) -> Result<Listed<K>, Error> {
+    fn listed(&self, item: RawObject<K>, trusting: bool) -> Result<Listed<K>, Error> {
         self.measures.received.add(item.size());
         let known = trusting.then(|| self.store.known(item.key(), item.version(), item.uid()));
         match known.flatten() {
@@ -203,7 +203,7 @@ impl<K: Kind> driver::Intake<K> for Intake<K> {
         }
     }
 
-    fn watched(&self, item: Item<K>) -> Result<Unplaced<K>, Error> {
+    fn watched(&self, item: RawObject<K>) -> Result<Unplaced<K>, Error> {
         self.measures.received.add(item.size());
         self.unplaced(item, Place::Alone)
     }
@@ -212,7 +212,7 @@ impl<K: Kind> driver::Intake<K> for Intake<K> {
         Intake::report(self, error);
     }
 
-    async fn applied(&self, scope: Scope, version: &Version) {
+    async fn applied(&self, scope: Scope, version: &ResourceVersion) {
         let mut versions = self.store.versions();
         // It ends only with the store, which this keeps.
         let _reached = versions

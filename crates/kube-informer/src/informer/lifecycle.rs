@@ -22,7 +22,7 @@ use crate::util::panics::drop_logged;
 ///
 /// See [`SharedInformer::state`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum InformerState {
     /// It was not started yet.
     New,
     /// It lists and watches.
@@ -32,18 +32,18 @@ pub enum State {
 }
 
 #[derive(Debug)]
-pub(super) struct Lifecycle(State);
+pub(super) struct Lifecycle(InformerState);
 
 impl Lifecycle {
     pub(super) fn new() -> Lifecycle {
-        Lifecycle(State::New)
+        Lifecycle(InformerState::New)
     }
 
     pub(super) fn before_start(&self) -> Result<(), Problem> {
         match self.0 {
-            State::New => Ok(()),
-            State::Running => Err(Problem::AlreadyStarted),
-            State::Stopped => Err(Problem::Stopped),
+            InformerState::New => Ok(()),
+            InformerState::Running => Err(Problem::AlreadyStarted),
+            InformerState::Stopped => Err(Problem::Stopped),
         }
     }
 }
@@ -52,7 +52,7 @@ impl<K: Kind> SharedInformer<K> {
     /// Where the informer is in its life.
     #[doc(alias = "HasStarted")]
     #[must_use]
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> InformerState {
         self.shared.lifecycle.lock().0
     }
 
@@ -60,7 +60,7 @@ impl<K: Kind> SharedInformer<K> {
     #[doc(alias = "IsStopped")]
     #[must_use]
     pub fn is_stopped(&self) -> bool {
-        self.state() == State::Stopped
+        self.state() == InformerState::Stopped
     }
 
     /// Runs the informer in a task of its own until [`SharedInformer::shutdown`]. Dropping the informer does not stop
@@ -107,9 +107,9 @@ impl<K: Kind> SharedInformer<K> {
         self.shared.stop.cancel();
         let never_started = {
             let mut lifecycle = self.shared.lifecycle.lock();
-            let new = lifecycle.0 == State::New;
+            let new = lifecycle.0 == InformerState::New;
             if new {
-                lifecycle.0 = State::Stopped;
+                lifecycle.0 = InformerState::Stopped;
             }
             new
         };
@@ -129,7 +129,7 @@ impl<K: Kind> SharedInformer<K> {
         {
             let mut lifecycle = self.shared.lifecycle.lock();
             lifecycle.before_start().map_err(|problem| self.error(problem))?;
-            lifecycle.0 = State::Running;
+            lifecycle.0 = InformerState::Running;
             self.shared.intake.start();
         }
         let measures = &self.shared.intake.measures;
@@ -208,7 +208,7 @@ impl<K: Kind> Running<K> {
         if let Err(error) = controlled {
             tracing::error!(resource = %shared.resource, %error, "the controller ended; the informer stops");
         }
-        shared.lifecycle.lock().0 = State::Stopped;
+        shared.lifecycle.lock().0 = InformerState::Stopped;
         shared.processor.stop().await;
         self.abandon.cancel();
         if let Some(packer) = packer
@@ -231,7 +231,7 @@ impl<K: Kind> Running<K> {
                 resource: source.resource.clone(),
                 namespace: source.namespace.clone(),
                 scope: Scope(at),
-                largest_list: self.shared.limits.list,
+                max_list_bytes: self.shared.limits.list,
                 start_over: Arc::clone(&source.start_over),
             };
             let mut settings = self.shared.settings.clone();
@@ -248,7 +248,7 @@ impl<K: Kind> Drop for Running<K> {
     fn drop(&mut self) {
         self.abandon.cancel();
         self.shared.queue.close();
-        self.shared.lifecycle.lock().0 = State::Stopped;
+        self.shared.lifecycle.lock().0 = InformerState::Stopped;
         self.shared.processor.close();
         self.shared.drop_hooks();
         self.shared.stopped.cancel();

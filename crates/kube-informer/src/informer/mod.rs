@@ -17,11 +17,11 @@ use tokio_util::sync::CancellationToken;
 
 use self::intake::{Hooks, Intake};
 use self::lifecycle::Lifecycle;
-use crate::error::{Doing, Error, Problem};
+use crate::error::{Error, Operation, Problem};
 use crate::handler::{Event, EventHandler, HandlerOptions, Registration};
 use crate::lister::Lister;
-use crate::object::{Kind, ResourceName, Version};
-use crate::pipeline::processor::{Events, Processor};
+use crate::object::{Kind, ResourceVersion, WatchedResource};
+use crate::pipeline::processor::{EventStream, Processor};
 use crate::pipeline::queue::DeltaFifo;
 use crate::pipeline::reflector::machine::Settings;
 use crate::pipeline::store::{self, Index, IndexValue, Snapshot, Store, Writer};
@@ -29,8 +29,8 @@ use crate::pipeline::wire::{Limits, ListWatch};
 
 pub use self::builder::InformerBuilder;
 pub(crate) use self::checker::Checking;
-pub use self::consistency::{Consistency, Differing};
-pub use self::lifecycle::State;
+pub use self::consistency::{ConsistencyReport, Difference};
+pub use self::lifecycle::InformerState;
 pub use self::status::{Relists, Status};
 
 /// Keeps a copy of one kind's objects in step with the cluster and tells handlers what changed.
@@ -90,7 +90,7 @@ pub struct SharedInformer<K> {
 
 /// What all clones of an informer have in common.
 pub(crate) struct Shared<K> {
-    resource: ResourceName,
+    resource: WatchedResource,
     sources: Vec<Source<K>>,
     settings: Settings,
     checking: Checking,
@@ -111,7 +111,7 @@ pub(crate) struct Shared<K> {
 /// What one reflector looks after.
 pub(crate) struct Source<K> {
     list_watch: Arc<dyn ListWatch<K>>,
-    resource: ResourceName,
+    resource: WatchedResource,
     /// The namespace that is requested of an API server. A source of the user's own chooses its objects itself.
     namespace: Option<Arc<str>>,
     /// Tells the reflector that the cache is not what the server has.
@@ -121,7 +121,7 @@ pub(crate) struct Source<K> {
 impl<K: Kind> SharedInformer<K> {
     /// The kind, and the namespace that is looked at.
     #[must_use]
-    pub fn resource(&self) -> &ResourceName {
+    pub fn resource(&self) -> &WatchedResource {
         &self.shared.resource
     }
 
@@ -143,7 +143,7 @@ impl<K: Kind> SharedInformer<K> {
     /// for client-go's `LastSyncResourceVersion` and `LastStoreSyncResourceVersion`, which are one here.
     #[doc(alias("LastSyncResourceVersion", "LastStoreSyncResourceVersion"))]
     #[must_use]
-    pub fn resource_version(&self) -> Option<Version> {
+    pub fn resource_version(&self) -> Option<ResourceVersion> {
         self.shared.store.version()
     }
 
@@ -276,7 +276,7 @@ impl<K: Kind> SharedInformer<K> {
     /// # Errors
     /// If the informer has stopped.
     #[doc(alias("subscribe", "applied_objects", "touched_objects"))]
-    pub fn events(&self) -> Result<Events<K>, Error> {
+    pub fn events(&self) -> Result<EventStream<K>, Error> {
         self.events_with(HandlerOptions::new())
     }
 
@@ -284,7 +284,7 @@ impl<K: Kind> SharedInformer<K> {
     ///
     /// # Errors
     /// If the informer has stopped.
-    pub fn events_with(&self, options: HandlerOptions) -> Result<Events<K>, Error> {
+    pub fn events_with(&self, options: HandlerOptions) -> Result<EventStream<K>, Error> {
         self.named(self.shared.processor.stream(options))
     }
 
@@ -351,17 +351,17 @@ impl<K: Kind> SharedInformer<K> {
 
     fn not_stopped(&self) -> Result<(), Error> {
         match self.state() {
-            State::Stopped => Err(self.error(Problem::Stopped)),
-            State::New | State::Running => Ok(()),
+            InformerState::Stopped => Err(self.error(Problem::Stopped)),
+            InformerState::New | InformerState::Running => Ok(()),
         }
     }
 
     fn named<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
-        result.map_err(|error| error.during(Doing::Caching, &self.shared.resource))
+        result.map_err(|error| error.with_context(Operation::Cache, &self.shared.resource))
     }
 
     fn error(&self, problem: Problem) -> Error {
-        Error::new(problem).during(Doing::Caching, &self.shared.resource)
+        Error::new(problem).with_context(Operation::Cache, &self.shared.resource)
     }
 }
 
@@ -423,7 +423,7 @@ mod assertions {
         shared::<crate::Index<Pod, String>>();
         shared::<crate::Registration>();
         shared::<crate::Event<Pod>>();
-        shared::<crate::Events<Pod>>();
+        shared::<crate::EventStream<Pod>>();
         shared::<crate::Error>();
     }
 

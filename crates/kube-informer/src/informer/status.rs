@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::SharedInformer;
-use super::lifecycle::State;
+use super::lifecycle::InformerState;
 use crate::error::Error;
 use crate::handler::Registration;
-use crate::object::{Kind, ResourceName, Version};
+use crate::object::{Kind, ResourceVersion, WatchedResource};
 use crate::pipeline::reflector::Cause;
 use crate::status::{Durations, Measures};
 
@@ -34,15 +34,15 @@ use crate::status::{Durations, Measures};
 #[non_exhaustive]
 pub struct Status {
     /// The kind, and the namespaces that are looked at.
-    pub resource: ResourceName,
+    pub resource: WatchedResource,
     /// Where it is in its life.
-    pub state: State,
+    pub state: InformerState,
     /// Whether a full list is in the cache.
     pub has_synced: bool,
     /// How long it took from the start until the first full list was in the cache; none before.
     pub synced_after: Option<Duration>,
     /// The version of the cache.
-    pub version: Option<Version>,
+    pub version: Option<ResourceVersion>,
     /// How many objects are in the cache.
     pub objects: usize,
     /// How many bytes the objects of the cache have: packed ones as they are kept, with those that are in the cache no
@@ -168,7 +168,7 @@ impl<K: Kind> SharedInformer<K> {
         let snapshot = self.snapshot();
         let state = self.state();
         // A watch that was dropped says nothing of its end.
-        let running = |time: Option<Duration>| time.filter(|_| state == State::Running);
+        let running = |time: Option<Duration>| time.filter(|_| state == InformerState::Running);
         let started = measures.started.get(&measures.clock);
         let synced = measures.synced.get(&measures.clock);
         let bytes = match intake.packing() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::SharedInformer;
 use crate::error::{Error, NotReached, NotSynced, Problem};
-use crate::object::{Kind, Version};
+use crate::object::{Kind, ResourceVersion};
 use crate::pipeline::store::Versions;
 
 impl<K: Kind> SharedInformer<K> {
@@ -62,7 +62,7 @@ impl<K: Kind> SharedInformer<K> {
     /// Nothing is lost when the wait is dropped.
     pub async fn wait_for_version(
         &self,
-        version: impl Into<Version>,
+        version: impl Into<ResourceVersion>,
         timeout: Duration,
     ) -> Result<(), Error> {
         let version = version.into();
@@ -85,7 +85,7 @@ impl<K: Kind> SharedInformer<K> {
         timeout: Duration,
     ) -> Result<(), Error> {
         // An empty version compares with none, and the wait says so.
-        let version = Version::from(written.meta().resource_version.as_deref().unwrap_or_default());
+        let version = ResourceVersion::from(written.meta().resource_version.as_deref().unwrap_or_default());
         // The version of the namespace counts: others hear of this one only by bookmarks.
         let namespace = written.meta().namespace.as_deref();
         self.wait(|versions| versions.in_namespace(namespace), &version, timeout)
@@ -94,8 +94,8 @@ impl<K: Kind> SharedInformer<K> {
 
     async fn wait(
         &self,
-        of: impl Fn(&Versions) -> Option<Version>,
-        version: &Version,
+        of: impl Fn(&Versions) -> Option<ResourceVersion>,
+        version: &ResourceVersion,
         timeout: Duration,
     ) -> Result<(), Error> {
         match tokio::time::timeout(timeout, self.reached(of, version)).await {
@@ -106,8 +106,8 @@ impl<K: Kind> SharedInformer<K> {
 
     async fn reached(
         &self,
-        of: impl Fn(&Versions) -> Option<Version>,
-        version: &Version,
+        of: impl Fn(&Versions) -> Option<ResourceVersion>,
+        version: &ResourceVersion,
     ) -> Result<(), Error> {
         let mut versions = self.shared.store.versions();
         loop {
@@ -141,7 +141,7 @@ impl<K: Kind> SharedInformer<K> {
         self.error(Problem::NotSynced { why, last })
     }
 
-    fn not_reached(&self, version: &Version, why: NotReached) -> Error {
+    fn not_reached(&self, version: &ResourceVersion, why: NotReached) -> Error {
         self.error(Problem::NotReached {
             version: version.clone(),
             at: self.resource_version(),

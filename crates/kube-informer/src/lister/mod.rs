@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use kube_wire::selector::Selector;
 
-use crate::error::{Doing, Error, Problem};
+use crate::error::{Error, Operation, Problem};
 use crate::object::{Key, Kind, Object};
 use crate::pipeline::store::{Contents, Objects, Snapshot, Store};
 
-pub use self::snapshot_all::{Together, together};
+pub use self::snapshot_all::{SnapshotAll, snapshot_all};
 
 /// Reads an informer's cache: lists by labels and namespace, and gets single objects.
 ///
@@ -156,6 +156,7 @@ impl<K> fmt::Debug for NamespaceLister<'_, K> {
 fn get<K: Kind>(store: &Store<K>, namespace: Option<&str>, name: &str) -> Result<Object<K>, Error> {
     let found = store.read(|contents| contents.get(namespace, name).cloned());
     found.map(Object::new).ok_or_else(|| {
-        Error::new(Problem::NotFound(Key::new(namespace, name))).during(Doing::Caching, store.resource())
+        Error::new(Problem::NotFound(Key::new(namespace, name)))
+            .with_context(Operation::Cache, store.resource())
     })
 }

@@ -12,9 +12,9 @@ use crate::pipeline::store::Snapshot;
 /// ```no_run
 /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
 /// # fn example(deployments: kube_informer::Lister<Deployment>, pods: kube_informer::Lister<Pod>) {
-/// use kube_informer::together;
+/// use kube_informer::snapshot_all;
 ///
-/// let (deployments, pods) = together((&deployments, &pods));
+/// let (deployments, pods) = snapshot_all((&deployments, &pods));
 /// println!("{} deployments, {} pods", deployments.len(), pods.len());
 /// # }
 /// ```
@@ -22,7 +22,7 @@ use crate::pipeline::store::Snapshot;
     clippy::needless_pass_by_value,
     reason = "a tuple of references reads best as it is"
 )]
-pub fn together<T: Together>(listers: T) -> T::Snapshots {
+pub fn snapshot_all<T: SnapshotAll>(listers: T) -> T::Snapshots {
     loop {
         let snapshots = listers.take();
         // Taking them all costs some nanoseconds, and publishing takes longer: this hardly ever happens twice.
@@ -33,7 +33,7 @@ pub fn together<T: Together>(listers: T) -> T::Snapshots {
 }
 
 /// Listers whose snapshots can be taken together: tuples of two to six.
-pub trait Together: sealed::Sealed {
+pub trait SnapshotAll: sealed::Sealed {
     /// Their snapshots, in the same order.
     type Snapshots;
 
@@ -58,7 +58,7 @@ macro_rules! tuples {
     ($($kind:ident $at:tt),+) => {
         impl<$($kind),+> sealed::Sealed for ($(&Lister<$kind>,)+) {}
 
-        impl<$($kind),+> Together for ($(&Lister<$kind>,)+) {
+        impl<$($kind),+> SnapshotAll for ($(&Lister<$kind>,)+) {
             type Snapshots = ($(Snapshot<$kind>,)+);
 
             fn take(&self) -> Self::Snapshots {

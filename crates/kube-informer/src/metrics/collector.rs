@@ -13,7 +13,7 @@ use prometheus_client::registry::Unit;
 use super::{Sources, prometheus_client};
 use crate::handler::Registration;
 use crate::informer::Status;
-use crate::object::Version;
+use crate::object::ResourceVersion;
 use crate::status::Durations;
 
 pub(super) struct Collector {
@@ -251,7 +251,7 @@ impl Page<'_, '_> {
         let backlog = Head::gauge("informer_handler_backlog", "Events that it has still to be told");
         self.each_handler(&backlog, |handler| Value::Gauge(handler.backlog() as u64))?;
         let events = Head::counter("informer_handler_events", "Events that it was told");
-        self.each_handler(&events, |handler| Value::Count(handler.told()))?;
+        self.each_handler(&events, |handler| Value::Count(handler.delivered()))?;
         let calls = Head::histogram("informer_handler_duration", "How long its calls took");
         self.each_handler(&calls, |handler| Value::Histogram(handler.calls()))?;
         let waits = Head::histogram("informer_handler_latency", "How long changes waited for it");
@@ -410,7 +410,7 @@ impl Value {
 }
 
 /// As many digits as a floating-point number keeps.
-fn last_digits(version: &Version) -> Option<u64> {
+fn last_digits(version: &ResourceVersion) -> Option<u64> {
     let text = version.to_string();
     let digits = text.get(text.len().saturating_sub(15)..)?;
     digits.parse().ok()

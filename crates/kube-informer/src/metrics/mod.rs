@@ -77,7 +77,7 @@ pub use kube_workqueue::metrics::{Metrics, prometheus_client};
 
 use self::collector::Collector;
 use crate::factory::{SharedInformerFactory, WeakFactory};
-use crate::informer::{SharedInformer, State, Status, WeakInformer};
+use crate::informer::{InformerState, SharedInformer, Status, WeakInformer};
 use crate::object::Kind;
 
 /// Metrics on a registry, for informers to be shown on. Clones are the same.
@@ -136,7 +136,7 @@ impl Sources {
             }
             None => false,
         });
-        all.retain(|(_, status)| status.state != State::Stopped);
+        all.retain(|(_, status)| status.state != InformerState::Stopped);
         all
     }
 }

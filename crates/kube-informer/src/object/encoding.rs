@@ -5,7 +5,7 @@ use std::error::Error as StdError;
 
 use bytes::Bytes;
 use kube_wire::selector::Selector;
-use kube_wire::{Identity, Skip, json, protobuf};
+use kube_wire::{FieldMask, Identity, json, protobuf};
 use serde::de::DeserializeOwned;
 
 use super::{Key, Kind};
@@ -34,19 +34,19 @@ impl Format {
     pub(crate) fn decode<K: DeserializeOwned>(
         self,
         bytes: &[u8],
-        skip: &Skip,
+        mask: &FieldMask,
     ) -> Result<K, Box<dyn StdError + Send + Sync>> {
         match self {
-            Format::Json => json::decode(bytes, skip).map_err(Into::into),
-            Format::Protobuf(schema) => schema.decode(bytes, skip).map_err(Into::into),
+            Format::Json => json::decode(bytes, mask).map_err(Into::into),
+            Format::Protobuf(schema) => schema.decode(bytes, mask).map_err(Into::into),
         }
     }
 
     /// Copies the object without what is left out.
-    pub(crate) fn prune(self, bytes: &[u8], skip: &Skip, out: &mut Vec<u8>) -> Result<(), Error> {
+    pub(crate) fn prune(self, bytes: &[u8], mask: &FieldMask, out: &mut Vec<u8>) -> Result<(), Error> {
         match self {
-            Format::Json => json::prune(bytes, skip, out).map_err(no_object),
-            Format::Protobuf(schema) => schema.prune(bytes, skip, out).map_err(no_object),
+            Format::Json => json::prune(bytes, mask, out).map_err(no_object),
+            Format::Protobuf(schema) => schema.prune(bytes, mask, out).map_err(no_object),
         }
     }
 
@@ -62,8 +62,8 @@ impl Format {
     /// Some of the object's metadata.
     pub(crate) fn metadata<T: DeserializeOwned>(self, bytes: &[u8]) -> Result<T, Error> {
         match self {
-            Format::Json => json::metadata(bytes, &Skip::nothing()).map_err(no_object),
-            Format::Protobuf(schema) => schema.metadata(bytes, &Skip::nothing()).map_err(no_object),
+            Format::Json => json::metadata(bytes, &FieldMask::none()).map_err(no_object),
+            Format::Protobuf(schema) => schema.metadata(bytes, &FieldMask::none()).map_err(no_object),
         }
     }
 
@@ -108,16 +108,16 @@ impl Encoded {
     }
 
     /// The object itself, without what is left out.
-    pub(crate) fn decode<K: Kind>(&self, key: &Key, skip: &Skip) -> Result<K, Error> {
-        self.format.object(&self.bytes, key, skip)
+    pub(crate) fn decode<K: Kind>(&self, key: &Key, mask: &FieldMask) -> Result<K, Error> {
+        self.format.object(&self.bytes, key, mask)
     }
 }
 
 impl Format {
     /// The object that is known by a key, without what is left out.
-    pub(crate) fn object<K: Kind>(self, bytes: &[u8], key: &Key, skip: &Skip) -> Result<K, Error> {
+    pub(crate) fn object<K: Kind>(self, bytes: &[u8], key: &Key, mask: &FieldMask) -> Result<K, Error> {
         // `Deserialize` may be the user's code.
-        let object: K = panics::caught(|| self.decode(bytes, skip))
+        let object: K = panics::caught(|| self.decode(bytes, mask))
             .map_err(|panic| Error::user_code(format!("decoding {key} panicked: {panic}")))?
             .map_err(|source| Error::bad_data_from(format!("{key} does not fit the type"), source))?;
         // Bytes that say two things of themselves would be stored under a key that is not theirs.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kube_wire::selector::Selector;
 
 use super::format::Value;
-use super::{Key, Uid, Version};
+use super::{Key, ResourceVersion, Uid};
 
 /// One object in the cache, with all that is known of it without looking into it.
 ///
@@ -15,7 +15,7 @@ use super::{Key, Uid, Version};
 pub(crate) struct Entry<K> {
     key: Key,
     hash: u64,
-    version: Version,
+    version: ResourceVersion,
     uid: Option<Uid>,
     value: Value<K>,
     /// Under which hashes the indexes hold this entry; see [`crate::pipeline::store`].
@@ -34,7 +34,7 @@ impl<K> Entry<K> {
         self.hash
     }
 
-    pub(crate) fn version(&self) -> &Version {
+    pub(crate) fn version(&self) -> &ResourceVersion {
         &self.version
     }
 
@@ -98,7 +98,7 @@ impl<K> fmt::Debug for Entry<K> {
 pub(crate) struct Unplaced<K> {
     pub(crate) key: Key,
     pub(crate) hash: u64,
-    pub(crate) version: Version,
+    pub(crate) version: ResourceVersion,
     pub(crate) uid: Option<Uid>,
     pub(crate) value: Value<K>,
 }

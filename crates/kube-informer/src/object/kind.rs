@@ -51,7 +51,7 @@ pub(crate) fn is_cluster_scoped<K: Kind>() -> bool {
 
 /// Lets a dynamic object say what it is. Items of lists do not, and objects of watches do: nobody should have to care by which way
 /// one came.
-pub(crate) fn complete<K: Kind>(object: &mut K, resource: &ResourceName) {
+pub(crate) fn complete<K: Kind>(object: &mut K, resource: &WatchedResource) {
     let Some(object) = (object as &mut dyn Any).downcast_mut::<DynamicObject>() else {
         return;
     };
@@ -73,14 +73,14 @@ pub(crate) fn complete<K: Kind>(object: &mut K, resource: &ResourceName) {
 ///
 /// ```
 /// use k8s_openapi::api::apps::v1::Deployment;
-/// use kube_informer::ResourceName;
+/// use kube_informer::WatchedResource;
 ///
-/// let name = ResourceName::of::<Deployment>(&(), ["shop"]);
+/// let name = WatchedResource::of::<Deployment>(&(), ["shop"]);
 /// assert_eq!((name.group_resource().as_str(), name.namespace()), ("deployments.apps", Some("shop")));
 /// ```
 #[doc(alias = "GroupVersionResource")]
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct ResourceName {
+pub struct WatchedResource {
     names: Arc<Names>,
 }
 
@@ -94,13 +94,13 @@ struct Names {
     namespaces: Vec<String>,
 }
 
-impl ResourceName {
+impl WatchedResource {
     /// The names of a kind, seen in one namespace or several, or in all of them.
     pub fn of<'a, K: kube::Resource>(
         kind: &K::DynamicType,
         namespaces: impl IntoIterator<Item = &'a str>,
-    ) -> ResourceName {
-        ResourceName {
+    ) -> WatchedResource {
+        WatchedResource {
             names: Arc::new(Names {
                 group: K::group(kind).into_owned(),
                 version: K::version(kind).into_owned(),
@@ -175,7 +175,7 @@ impl ResourceName {
 }
 
 /// `deployments.apps`, and the namespaces unless all are looked at.
-impl fmt::Display for ResourceName {
+impl fmt::Display for WatchedResource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.group_resource())?;
         match self.namespaces() {

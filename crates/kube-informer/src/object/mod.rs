@@ -26,18 +26,18 @@ use self::format::{Packed, TransformedMetadata, Value};
 pub(crate) use self::encoding::{Encoded, Format};
 pub(crate) use self::entry::{Entry, Unplaced};
 pub use self::key::Key;
-pub use self::kind::{Kind, ResourceName};
+pub use self::kind::{Kind, WatchedResource};
 pub(crate) use self::kind::{complete, is_cluster_scoped};
 pub use self::selector::selector_of;
 pub(crate) use self::transform::Transform;
 pub(crate) use self::uid::Uid;
-pub use self::version::Version;
+pub use self::version::ResourceVersion;
 
 /// An object of the cache: what handlers and streams, listers and indexes give.
 ///
 /// It dereferences to `K`, so fields and methods of the kind are at hand, and nothing can be changed: the object is
 /// shared with the cache and with every other reader. It knows its key and its version. Cloning costs a counter. Take
-/// [`Object::arc`] where a plain `Arc<K>` is wanted.
+/// [`Object::to_arc`] where a plain `Arc<K>` is wanted.
 ///
 /// ```
 /// # use kube_informer::Object;
@@ -81,15 +81,15 @@ impl<K> Object<K> {
 
     /// The resource version of this state of the object.
     #[must_use]
-    pub fn version(&self) -> &Version {
+    pub fn version(&self) -> &ResourceVersion {
         self.entry.version()
     }
 
     /// The object itself, to keep.
     #[must_use]
-    pub fn arc(&self) -> Arc<K> {
+    pub fn to_arc(&self) -> Arc<K> {
         match self.entry.value() {
-            Value::Typed(object) => Arc::clone(object),
+            Value::Decoded(object) => Arc::clone(object),
             Value::Packed(_) => Arc::clone(self.unpacked()),
         }
     }
@@ -164,7 +164,7 @@ impl<K: kube::Resource> Object<K> {
         match self.entry.value() {
             Value::Packed(packed) if !is_transformed(packed.transformed()) => Metadata::Packed(packed),
             Value::Packed(_) => Metadata::Object(self.unpacked().meta()),
-            Value::Typed(object) => Metadata::Object(object.meta()),
+            Value::Decoded(object) => Metadata::Object(object.meta()),
         }
     }
 }
@@ -203,7 +203,7 @@ impl<K> Deref for Object<K> {
 
     fn deref(&self) -> &K {
         match self.entry.value() {
-            Value::Typed(object) => object,
+            Value::Decoded(object) => object,
             Value::Packed(_) => self.unpacked(),
         }
     }
@@ -217,7 +217,7 @@ impl<K> AsRef<K> for Object<K> {
 
 impl<K> From<Object<K>> for Arc<K> {
     fn from(object: Object<K>) -> Arc<K> {
-        object.arc()
+        object.to_arc()
     }
 }
 

@@ -7,33 +7,33 @@ use std::sync::Arc;
 /// A resource version: where in the server's history an object or a collection stands.
 ///
 /// Kubernetes promises since 1.35 that versions of one resource compare as whole numbers of any length; before, and for
-/// some extension servers, they are only strings. So versions compare partially: [`Version::compare`] gives `None` where
+/// some extension servers, they are only strings. So versions compare partially: [`ResourceVersion::compare`] gives `None` where
 /// no order is known, and nothing in this crate guesses one.
 ///
 /// ```
-/// use kube_informer::Version;
+/// use kube_informer::ResourceVersion;
 /// use std::cmp::Ordering;
 ///
-/// let (nine, ten) = (Version::from("9"), Version::from("10"));
+/// let (nine, ten) = (ResourceVersion::from("9"), ResourceVersion::from("10"));
 /// assert_eq!(nine.compare(&ten), Some(Ordering::Less));
-/// assert_eq!(nine.compare(&Version::from("a1f")), None);
+/// assert_eq!(nine.compare(&ResourceVersion::from("a1f")), None);
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Version(Form);
+pub struct ResourceVersion(Repr);
 
 /// Equal versions have one form only, so that equality is by form.
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Form {
+enum Repr {
     Number(u64),
     Text(Arc<str>),
 }
 
-impl Version {
+impl ResourceVersion {
     /// How two versions stand in history; `None` where they are not comparable and not equal.
     #[must_use]
-    pub fn compare(&self, other: &Version) -> Option<Ordering> {
+    pub fn compare(&self, other: &ResourceVersion) -> Option<Ordering> {
         match (&self.0, &other.0) {
-            (Form::Number(a), Form::Number(b)) => Some(a.cmp(b)),
+            (Repr::Number(a), Repr::Number(b)) => Some(a.cmp(b)),
             _ if self == other => Some(Ordering::Equal),
             _ => match (self.digits(), other.digits()) {
                 (Some(a), Some(b)) => Some(a.len().cmp(&b.len()).then_with(|| a.cmp(&b))),
@@ -44,7 +44,7 @@ impl Version {
 
     /// Whether this version is known to be older than the other.
     #[must_use]
-    pub fn is_before(&self, other: &Version) -> bool {
+    pub fn is_before(&self, other: &ResourceVersion) -> bool {
         self.compare(other) == Some(Ordering::Less)
     }
 
@@ -55,14 +55,14 @@ impl Version {
     }
 
     /// A version that was told: a server leaves out or empties what it has not.
-    pub(crate) fn told(text: Option<&str>) -> Option<Version> {
-        text.filter(|text| !text.is_empty()).map(Version::from)
+    pub(crate) fn told(text: Option<&str>) -> Option<ResourceVersion> {
+        text.filter(|text| !text.is_empty()).map(ResourceVersion::from)
     }
 
     fn digits(&self) -> Option<String> {
         match &self.0 {
-            Form::Number(number) => Some(number.to_string()),
-            Form::Text(text) => is_whole_number(text).then(|| text.to_string()),
+            Repr::Number(number) => Some(number.to_string()),
+            Repr::Text(text) => is_whole_number(text).then(|| text.to_string()),
         }
     }
 }
@@ -71,55 +71,55 @@ fn is_whole_number(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-impl From<&str> for Version {
-    fn from(text: &str) -> Version {
+impl From<&str> for ResourceVersion {
+    fn from(text: &str) -> ResourceVersion {
         let number = if is_whole_number(text) {
             text.parse().ok()
         } else {
             None
         };
-        Version(number.map_or_else(|| Form::Text(text.into()), Form::Number))
+        ResourceVersion(number.map_or_else(|| Repr::Text(text.into()), Repr::Number))
     }
 }
 
-impl From<String> for Version {
-    fn from(text: String) -> Version {
-        Version::from(text.as_str())
+impl From<String> for ResourceVersion {
+    fn from(text: String) -> ResourceVersion {
+        ResourceVersion::from(text.as_str())
     }
 }
 
-impl From<&String> for Version {
-    fn from(text: &String) -> Version {
-        Version::from(text.as_str())
+impl From<&String> for ResourceVersion {
+    fn from(text: &String) -> ResourceVersion {
+        ResourceVersion::from(text.as_str())
     }
 }
 
-impl From<&Version> for Version {
-    fn from(version: &Version) -> Version {
+impl From<&ResourceVersion> for ResourceVersion {
+    fn from(version: &ResourceVersion) -> ResourceVersion {
         version.clone()
     }
 }
 
-impl From<u64> for Version {
-    fn from(number: u64) -> Version {
-        Version(if number == 0 {
-            Form::Text("0".into())
+impl From<u64> for ResourceVersion {
+    fn from(number: u64) -> ResourceVersion {
+        ResourceVersion(if number == 0 {
+            Repr::Text("0".into())
         } else {
-            Form::Number(number)
+            Repr::Number(number)
         })
     }
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for ResourceVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Form::Number(number) => fmt::Display::fmt(number, f),
-            Form::Text(text) => f.pad(text),
+            Repr::Number(number) => fmt::Display::fmt(number, f),
+            Repr::Text(text) => f.pad(text),
         }
     }
 }
 
-impl fmt::Debug for Version {
+impl fmt::Debug for ResourceVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -127,7 +127,7 @@ impl fmt::Debug for Version {
 
 #[cfg(test)]
 mod tests {
-    use super::Version;
+    use super::ResourceVersion;
     use std::cmp::Ordering::{Equal, Greater, Less};
 
     #[test]
@@ -142,29 +142,39 @@ mod tests {
             (long, long, Equal),
         ] {
             assert_eq!(
-                Version::from(a).compare(&Version::from(b)),
+                ResourceVersion::from(a).compare(&ResourceVersion::from(b)),
                 Some(order),
                 "{a} {b}"
             );
-            assert_eq!(Version::from(a).is_before(&Version::from(b)), order == Less);
+            assert_eq!(
+                ResourceVersion::from(a).is_before(&ResourceVersion::from(b)),
+                order == Less
+            );
         }
     }
 
     #[test]
     fn anything_else_has_no_order() {
         for text in ["", "0", "01", "1.5", "-1", "+1", "abc", "1a", "１"] {
-            assert!(!Version::from(text).is_comparable(), "{text}");
-            assert_eq!(Version::from(text).compare(&Version::from("5")), None, "{text}");
-            assert_eq!(Version::from(text).compare(&Version::from(text)), Some(Equal));
+            assert!(!ResourceVersion::from(text).is_comparable(), "{text}");
+            assert_eq!(
+                ResourceVersion::from(text).compare(&ResourceVersion::from("5")),
+                None,
+                "{text}"
+            );
+            assert_eq!(
+                ResourceVersion::from(text).compare(&ResourceVersion::from(text)),
+                Some(Equal)
+            );
         }
-        assert_eq!(Version::from(0), Version::from("0"));
+        assert_eq!(ResourceVersion::from(0), ResourceVersion::from("0"));
     }
 
     #[test]
     fn prints_what_it_was() {
         for text in ["1", "42", "0", "007", "x-9", "99999999999999999999999"] {
-            assert_eq!(Version::from(text).to_string(), text);
+            assert_eq!(ResourceVersion::from(text).to_string(), text);
         }
-        assert_eq!(size_of::<Version>(), 16);
+        assert_eq!(size_of::<ResourceVersion>(), 16);
     }
 }

@@ -90,7 +90,7 @@ fn answer(code: u16, format: &str, body: Answer) -> Response<Answer> {
 }
 
 fn maps(client: Client) -> ApiListWatch<ConfigMap> {
-    ApiListWatch::new(client, &(), Some("default")).largest_object(MIB)
+    ApiListWatch::new(client, &(), Some("default")).max_object_bytes(MIB)
 }
 
 async fn first_error_of_watch(client: Client) -> Error {
@@ -127,7 +127,7 @@ fn says_what_to_do(error: &Error, taken: &Taken) {
     assert!(error.is_bad_data(), "{error:?}");
     let words = error.to_string();
     assert!(
-        words.contains("1 MiB, which is the limit; largest_object()"),
+        words.contains("1 MiB, which is the limit; max_object_bytes()"),
         "{words}"
     );
     assert!(words.len() < 1_000);
@@ -139,7 +139,7 @@ fn says_what_to_do(error: &Error, taken: &Taken) {
 }
 
 fn says_that_list_is_too_large(error: &Error, mebibytes: usize) {
-    let words = format!("{mebibytes} MiB, which is the limit; largest_list()");
+    let words = format!("{mebibytes} MiB, which is the limit; max_list_bytes()");
     assert!(error.to_string().contains(&words), "{error}");
 }
 
@@ -189,7 +189,7 @@ async fn the_metadata_of_a_list_without_an_end_is_given_up() {
         br#"{"other":""#,
     ] {
         let taken = Taken::default();
-        let source = maps(taken.endless(200, JSON, json, b"a")).largest_list(4 * MIB as u64);
+        let source = maps(taken.endless(200, JSON, json, b"a")).max_list_bytes(4 * MIB as u64);
         let error = first_error_of_list(source).await;
         let words = error.to_string();
         assert!(
@@ -205,7 +205,7 @@ async fn a_page_without_an_end_is_given_up() {
     let begin = br#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":["#;
     let item = br#"{"metadata":{"name":"a","namespace":"default","resourceVersion":"1"}},"#;
     let taken = Taken::default();
-    let source = maps(taken.endless(200, JSON, begin, item)).largest_list(4 * MIB as u64);
+    let source = maps(taken.endless(200, JSON, begin, item)).max_list_bytes(4 * MIB as u64);
     let error = first_error_of_list(source).await;
     says_that_list_is_too_large(&error, 4);
     assert!(taken.bytes() <= 4 * MIB + 2 * PIECE);
@@ -261,7 +261,7 @@ fn informer(client: Client, streaming: bool) -> (SharedInformer<ConfigMap>, mpsc
     let (tell, errors) = mpsc::unbounded_channel();
     let informer = SharedInformer::<ConfigMap>::builder(client)
         .streaming_list(streaming)
-        .largest_list(MIB as u64)
+        .max_list_bytes(MIB as u64)
         .watch_error_handler(move |error| drop(tell.send(error.clone())))
         .seed(1)
         .build();

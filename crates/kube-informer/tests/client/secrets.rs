@@ -17,8 +17,8 @@ use kube::config::{AuthInfo, ExecConfig};
 use kube::{Client, Config};
 use kube_embedded::{Fault, On, Server};
 use kube_informer::{
-    ApiListWatch, Error, Form, ListRequest, ListWatch, Selector, SharedInformer, SharedInformerFactory,
-    WatchRequest, WireFormat, enqueue_keys, watching_client,
+    ApiListWatch, CacheFormat, Error, ListRequest, ListWatch, Selector, SharedInformer,
+    SharedInformerFactory, WatchRequest, WireFormat, enqueue_keys, watching_client,
 };
 use kube_workqueue::WorkQueue;
 use parking_lot::Mutex;
@@ -136,7 +136,7 @@ fn faults() -> [Fault; 9] {
 async fn what_is_in_secrets_is_not_told_by_informers() {
     let said = Said::default();
     let _log = tracing::subscriber::set_default(said.clone());
-    for form in [Form::Typed, Form::Packed] {
+    for form in [CacheFormat::Decoded, CacheFormat::Packed] {
         for wire in [WireFormat::Json, WireFormat::Protobuf] {
             for streaming in [true, false] {
                 life_of_an_informer(&said, form, wire, streaming).await;
@@ -147,7 +147,7 @@ async fn what_is_in_secrets_is_not_told_by_informers() {
 }
 
 /// An informer meets every fault, and everything that can be printed is printed.
-async fn life_of_an_informer(said: &Said, form: Form, wire: WireFormat, streaming: bool) {
+async fn life_of_an_informer(said: &Said, form: CacheFormat, wire: WireFormat, streaming: bool) {
     let server = Server::builder().seed(1).start().await.expect("a server");
     let api: Api<Secret> = Api::namespaced(server.direct_client(), "default");
     for name in ["a", "b"] {
@@ -158,10 +158,10 @@ async fn life_of_an_informer(said: &Said, form: Form, wire: WireFormat, streamin
     let (errors, log) = (said.clone(), said.clone());
     let builder = SharedInformer::<Secret>::builder(server.direct_client())
         .namespace("default")
-        .form(form)
+        .cache_format(form)
         .wire_format(wire)
         .streaming_list(streaming)
-        .largest_object(1 << 19)
+        .max_object_bytes(1 << 19)
         .check_consistency(Duration::from_hours(1))
         .index("password", |secret: &Secret| {
             let data = secret.data.clone().unwrap_or_default();
@@ -281,7 +281,7 @@ async fn read(said: &Said, source: ApiListWatch<Secret>) {
         Ok(parts) => {
             for part in parts.collect::<Vec<_>>().await {
                 match part {
-                    Ok(kube_informer::ListPart::Item(item)) => {
+                    Ok(kube_informer::ListPart::Object(item)) => {
                         said.print(&item);
                         told_by_decoding(said, item);
                     }
@@ -310,7 +310,7 @@ async fn read(said: &Said, source: ApiListWatch<Secret>) {
     }
 }
 
-fn told_by_decoding(said: &Said, item: kube_informer::Item<Secret>) {
+fn told_by_decoding(said: &Said, item: kube_informer::RawObject<Secret>) {
     if let Err(error) = item.into_parts() {
         said.error(&error);
     }

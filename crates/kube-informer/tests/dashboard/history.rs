@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use kube_informer::dashboard::Dashboard;
-use kube_informer::{Form, SharedInformer};
+use kube_informer::{CacheFormat, SharedInformer};
 use serde_json::{Value, json};
 
 use crate::{config_map, get, server, started, told, until};
@@ -35,13 +35,13 @@ fn words(history: &Value) -> Vec<String> {
 
 #[tokio::test]
 async fn changes_are_told_with_what_differs_the_newest_first() {
-    for form in [Form::Typed, Form::Packed] {
+    for form in [CacheFormat::Decoded, CacheFormat::Packed] {
         let (server, client) = server().await;
         server
             .load([config_map("default", "old", "x", &json!({ "a": "1" }))])
             .expect("an object");
         let maps = SharedInformer::<ConfigMap>::builder(client.clone())
-            .form(form)
+            .cache_format(form)
             .build();
         let router = Dashboard::new().browse(&maps).router();
         started(&maps).await;

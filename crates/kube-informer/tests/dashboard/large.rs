@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use kube_informer::dashboard::Dashboard;
-use kube_informer::{Form, SharedInformer};
+use kube_informer::{CacheFormat, SharedInformer};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -32,8 +32,10 @@ fn pod(at: usize) -> Value {
 async fn a_look_into_a_hundred_thousand_pods() {
     let (server, client) = server().await;
     server.load((0..PODS).map(pod)).expect("pods");
-    for form in [Form::Typed, Form::Packed] {
-        let pods = SharedInformer::<Pod>::builder(client.clone()).form(form).build();
+    for form in [CacheFormat::Decoded, CacheFormat::Packed] {
+        let pods = SharedInformer::<Pod>::builder(client.clone())
+            .cache_format(form)
+            .build();
         pods.index("node", |pod: &Pod| {
             pod.spec.as_ref().and_then(|spec| spec.node_name.clone())
         })

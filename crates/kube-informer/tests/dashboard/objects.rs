@@ -5,13 +5,13 @@ use http::StatusCode;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_embedded::Server;
 use kube_informer::dashboard::Dashboard;
-use kube_informer::{Form, SharedInformer};
+use kube_informer::{CacheFormat, SharedInformer};
 use serde_json::{Value, json};
 
 use crate::{config_map, get, keys, server, started, told, until};
 
 /// Six maps in two namespaces, in a cache of either form.
-async fn scene(form: Form) -> (Server, SharedInformer<ConfigMap>, Router) {
+async fn scene(form: CacheFormat) -> (Server, SharedInformer<ConfigMap>, Router) {
     let (server, client) = server().await;
     let objects = [
         config_map("data", "cache", "cache", &json!({ "node": "north" })),
@@ -22,7 +22,9 @@ async fn scene(form: Form) -> (Server, SharedInformer<ConfigMap>, Router) {
         config_map("shop", "till", "till", &json!({})),
     ];
     server.load(objects).expect("objects");
-    let maps = SharedInformer::<ConfigMap>::builder(client).form(form).build();
+    let maps = SharedInformer::<ConfigMap>::builder(client)
+        .cache_format(form)
+        .build();
     maps.index("node", |map: &ConfigMap| {
         map.data.as_ref().and_then(|data| data.get("node").cloned())
     })
@@ -38,7 +40,7 @@ fn question(filter: &str) -> String {
 
 #[tokio::test]
 async fn filters_by_name_namespace_label_field_and_index_work_together() {
-    for form in [Form::Typed, Form::Packed] {
+    for form in [CacheFormat::Decoded, CacheFormat::Packed] {
         let (_server, _maps, router) = scene(form).await;
         for (filter, expected) in [
             (
@@ -84,7 +86,7 @@ async fn filters_by_name_namespace_label_field_and_index_work_together() {
 
 #[tokio::test]
 async fn pages_are_in_the_order_of_keys_and_miss_nothing() {
-    let (server, _maps, router) = scene(Form::Typed).await;
+    let (server, _maps, router) = scene(CacheFormat::Decoded).await;
     let more = (0..200).map(|at| config_map("many", &format!("m{at:03}"), "many", &json!({})));
     server.load(more).expect("objects");
     until(&router, &question("limit=1"), |page| page["total"] == 206).await;
@@ -102,7 +104,7 @@ async fn pages_are_in_the_order_of_keys_and_miss_nothing() {
 
 #[tokio::test]
 async fn a_row_says_what_is_worth_a_word() {
-    let (_server, maps, router) = scene(Form::Packed).await;
+    let (_server, maps, router) = scene(CacheFormat::Packed).await;
     let page = told(&router, &question("name=till")).await;
     let row = &page["objects"][0];
     let till = maps
@@ -120,7 +122,7 @@ async fn a_row_says_what_is_worth_a_word() {
 
 #[tokio::test]
 async fn who_has_seen_it_all_is_told_nothing_until_something_changes() {
-    let (server, _maps, router) = scene(Form::Typed).await;
+    let (server, _maps, router) = scene(CacheFormat::Decoded).await;
     let page = told(&router, &question("")).await;
     let again = question(&format!("seen={}", page["tag"].as_str().expect("a tag")));
     let answer = get(&router, &again).await;
@@ -137,7 +139,7 @@ async fn who_has_seen_it_all_is_told_nothing_until_something_changes() {
 
 #[tokio::test]
 async fn what_cannot_be_answered_is_refused_with_a_reason() {
-    let (_server, _maps, router) = scene(Form::Typed).await;
+    let (_server, _maps, router) = scene(CacheFormat::Decoded).await;
     for (path, reason) in [
         ("/api/objects", "which informer?"),
         ("/api/objects?informer=pods", "no informer \"pods\""),
@@ -163,7 +165,7 @@ async fn what_cannot_be_answered_is_refused_with_a_reason() {
 
 #[tokio::test]
 async fn an_object_is_shown_whole_only_where_it_was_asked_for() {
-    let (_server, maps, router) = scene(Form::Packed).await;
+    let (_server, maps, router) = scene(CacheFormat::Packed).await;
     let path = "/api/object?informer=configmaps&key=shop/cart";
     let object = told(&router, path).await["object"].clone();
     assert_eq!(object["data"], json!({ "node": "north" }));
@@ -185,7 +187,7 @@ async fn an_object_is_shown_whole_only_where_it_was_asked_for() {
 
 #[tokio::test]
 async fn values_of_an_index_are_proposed() {
-    let (_server, _maps, router) = scene(Form::Typed).await;
+    let (_server, _maps, router) = scene(CacheFormat::Decoded).await;
     let values = told(&router, "/api/index-values?informer=configmaps&index=node").await;
     assert_eq!(values, json!(["north", "south"]));
     assert_eq!(

@@ -7,7 +7,7 @@ use kube::core::PartialObjectMeta;
 use kube::{Client, Resource};
 use kube_embedded::Server;
 use kube_informer::dashboard::Dashboard;
-use kube_informer::{Form, Kind, SharedInformer};
+use kube_informer::{CacheFormat, Kind, SharedInformer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -138,11 +138,11 @@ async fn shown<K: Kind + Serialize>(informer: SharedInformer<K>, client: &Client
 
 #[tokio::test]
 async fn values_are_nowhere_whatever_the_type_of_the_informer() {
-    for form in [Form::Typed, Form::Packed] {
+    for form in [CacheFormat::Decoded, CacheFormat::Packed] {
         let (_server, client) = scene().await;
         let object = shown(
             SharedInformer::<Secret>::builder(client.clone())
-                .form(form)
+                .cache_format(form)
                 .build(),
             &client,
         )

@@ -5,8 +5,8 @@ use futures::{FutureExt, StreamExt, stream};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::core::{ApiResource, DynamicObject};
 use kube_informer::{
-    Error, Form, Item, ListPart, ListRequest, ListWatch, Listing, SharedInformer, WatchEvent, WatchRequest,
-    Watching,
+    CacheFormat, Error, ListPart, ListRequest, ListStream, ListWatch, RawObject, SharedInformer, WatchEvent,
+    WatchRequest, WatchStream,
 };
 use serde_json::{Value, json};
 
@@ -19,17 +19,20 @@ struct Two {
 }
 
 impl ListWatch<DynamicObject> for Two {
-    fn list(&self, _: ListRequest) -> BoxFuture<'_, Result<Listing<DynamicObject>, Error>> {
+    fn list(&self, _: ListRequest) -> BoxFuture<'_, Result<ListStream<DynamicObject>, Error>> {
         let end = ListPart::End {
             version: "1".into(),
             continue_token: None,
         };
-        let parts = [Item::json(self.listed.to_string()).map(ListPart::Item), Ok(end)];
+        let parts = [
+            RawObject::json(self.listed.to_string()).map(ListPart::Object),
+            Ok(end),
+        ];
         async { Ok(stream::iter(parts).boxed()) }.boxed()
     }
 
-    fn watch(&self, _: WatchRequest) -> BoxFuture<'_, Result<Watching<DynamicObject>, Error>> {
-        let added = Item::json(self.watched.to_string()).map(WatchEvent::Added);
+    fn watch(&self, _: WatchRequest) -> BoxFuture<'_, Result<WatchStream<DynamicObject>, Error>> {
+        let added = RawObject::json(self.watched.to_string()).map(WatchEvent::Added);
         async { Ok(stream::iter([added]).chain(stream::pending()).boxed()) }.boxed()
     }
 }
@@ -54,7 +57,7 @@ async fn a_dynamic_object_says_what_it_is_however_it_came() {
         json!({ "kind": "ConfigMap" }),
         json!({ "apiVersion": "v1" }),
     ] {
-        for form in [Form::Typed, Form::Packed] {
+        for form in [CacheFormat::Decoded, CacheFormat::Packed] {
             let source = Two {
                 listed: object("listed", "1", &types),
                 watched: object(
@@ -66,7 +69,7 @@ async fn a_dynamic_object_says_what_it_is_however_it_came() {
             let kind = ApiResource::erase::<ConfigMap>(&());
             let informer = SharedInformer::builder_from(source, kind)
                 .streaming_list(false)
-                .form(form)
+                .cache_format(form)
                 .seed(1)
                 .build();
             let mut events = informer.events().unwrap();
@@ -74,7 +77,7 @@ async fn a_dynamic_object_says_what_it_is_however_it_came() {
             for (name, version) in [("listed", "1"), ("watched", "2")] {
                 let event = tokio::time::timeout(LONG, events.next()).await;
                 let event = event.expect("an event in time").expect("an event");
-                let whole = serde_json::to_value(&*event.object().arc()).unwrap();
+                let whole = serde_json::to_value(&*event.object().to_arc()).unwrap();
                 let expected = object(name, version, &json!({ "apiVersion": "v1", "kind": "ConfigMap" }));
                 assert_eq!(whole, expected, "{form:?} {types}");
             }

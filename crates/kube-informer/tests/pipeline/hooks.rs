@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::{Error, Event, HandlerOptions, State, StatusError};
+use kube_informer::{Error, Event, HandlerOptions, InformerState, StatusError};
 use tokio::time::timeout;
 
 use crate::handlers::PanicOnDrop;
@@ -235,7 +235,7 @@ async fn contract_12_an_index_value_that_panics_is_reported() {
     assert_eq!(errors.recv().await.unwrap(), error, "the change, too");
     assert_eq!(informer.lister().len(), 3);
     assert_eq!(names.values().len(), 2);
-    assert_eq!(informer.state(), State::Running);
+    assert_eq!(informer.state(), InformerState::Running);
     informer.shutdown().await;
 }
 

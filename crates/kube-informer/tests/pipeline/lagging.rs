@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_embedded::{Fault, On, Server};
-use kube_informer::{Form, Key, Object, SharedInformer};
+use kube_informer::{CacheFormat, Key, Object, SharedInformer};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -24,7 +24,7 @@ struct Lagging {
 }
 
 impl Lagging {
-    async fn start(objects: usize, form: Form, streaming: bool) -> Lagging {
+    async fn start(objects: usize, form: CacheFormat, streaming: bool) -> Lagging {
         let server = Server::builder().without_port().start().await.unwrap();
         let maps = (0..objects).map(|number| {
             json!({
@@ -35,7 +35,7 @@ impl Lagging {
         });
         server.load(maps).unwrap();
         let informer = SharedInformer::<ConfigMap>::builder(server.direct_client())
-            .form(form)
+            .cache_format(form)
             .streaming_list(streaming)
             .seed(1)
             .watch_error_handler(|_| {})
@@ -114,7 +114,7 @@ fn lag() -> [Fault; 2] {
     [Fault::StaleList(3), Fault::TooLargeVersion]
 }
 
-async fn keeps_unchanged_objects(objects: usize, form: Form, streaming: bool, fault: Fault) {
+async fn keeps_unchanged_objects(objects: usize, form: CacheFormat, streaming: bool, fault: Fault) {
     let lagging = Lagging::start(objects, form, streaming).await;
     let decoded = lagging.informer.status().decoded_objects;
     let at_a_version = On::list_or_watch(RESOURCE).when(move |request| {
@@ -130,7 +130,7 @@ async fn keeps_unchanged_objects(objects: usize, form: Form, streaming: bool, fa
 
 #[tokio::test(start_paused = true)]
 async fn contract_10_a_lagging_server_delivers_nothing_again() {
-    for form in [Form::Typed, Form::Packed] {
+    for form in [CacheFormat::Decoded, CacheFormat::Packed] {
         for streaming in [false, true] {
             for fault in lag() {
                 keeps_unchanged_objects(50, form, streaming, fault).await;
@@ -141,5 +141,5 @@ async fn contract_10_a_lagging_server_delivers_nothing_again() {
 
 #[tokio::test(start_paused = true)]
 async fn contract_10_a_lagging_server_delivers_and_decodes_none_of_30_000_packed_objects() {
-    keeps_unchanged_objects(30_000, Form::Packed, false, Fault::StaleList(3)).await;
+    keeps_unchanged_objects(30_000, CacheFormat::Packed, false, Fault::StaleList(3)).await;
 }

@@ -1,7 +1,7 @@
 //! Start, run, stop, and what is left afterwards: nothing.
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::{Event, HandlerOptions, State};
+use kube_informer::{Event, HandlerOptions, InformerState};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -26,9 +26,9 @@ fn tasks() -> usize {
 #[tokio::test]
 async fn an_informer_starts_once_and_stops_once() {
     let informer = Server::new().informer();
-    assert_eq!(informer.state(), State::New);
+    assert_eq!(informer.state(), InformerState::New);
     informer.start().unwrap();
-    assert_eq!(informer.state(), State::Running);
+    assert_eq!(informer.state(), InformerState::Running);
     assert!(informer.start().unwrap_err().is_already_started());
     assert!(
         informer
@@ -39,7 +39,7 @@ async fn an_informer_starts_once_and_stops_once() {
     );
     informer.wait_for_sync(LONG).await.unwrap();
     informer.shutdown().await;
-    assert_eq!(informer.state(), State::Stopped);
+    assert_eq!(informer.state(), InformerState::Stopped);
     assert!(informer.is_stopped());
     assert!(informer.start().unwrap_err().is_stopped());
     let error = informer.run(CancellationToken::new()).await.unwrap_err();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube_informer::{Event, Form, HandlerOptions, SharedInformer, Status};
+use kube_informer::{CacheFormat, Event, HandlerOptions, SharedInformer, Status};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::sleep;
@@ -97,9 +97,9 @@ async fn the_next_attempt_is_known_while_it_is_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn what_came_and_what_became_of_it_is_counted() {
-    for form in [Form::Typed, Form::Packed] {
+    for form in [CacheFormat::Decoded, CacheFormat::Packed] {
         let server = Server::with(&["a/x", "a/y"]);
-        let informer = server.builder().form(form).build();
+        let informer = server.builder().cache_format(form).build();
         informer.start().unwrap();
         informer.wait_for_sync(LONG).await.unwrap();
         server.put("a/x", "a text that makes it longer");
@@ -148,7 +148,7 @@ async fn a_handler_that_is_stuck_shows_for_how_long() {
     informer.start().unwrap();
     sleep(7 * SECOND).await;
     assert_eq!(stuck.running_for(), Some(7 * SECOND));
-    assert_eq!((stuck.told(), stuck.calls().count), (1, 0));
+    assert_eq!((stuck.delivered(), stuck.calls().count), (1, 0));
 
     server.put("a/y", "");
     sleep(3 * SECOND).await;
@@ -195,11 +195,15 @@ async fn handlers_of_all_kinds_are_timed_and_streams_are_counted() {
     }
     informer.shutdown().await;
     for handler in [&may_block, &inline, &panicking] {
-        assert_eq!((handler.told(), handler.calls().count), (3, 3), "{handler:?}");
+        assert_eq!(
+            (handler.delivered(), handler.calls().count),
+            (3, 3),
+            "{handler:?}"
+        );
         assert_eq!(handler.running_for(), None);
     }
     let stream = events.registration();
-    assert_eq!((stream.told(), stream.calls().count), (3, 0));
+    assert_eq!((stream.delivered(), stream.calls().count), (3, 0));
 }
 
 /// A change that folds into nothing is not waited for.

@@ -9,7 +9,9 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::ObjectMeta;
 use kube::core::DynamicObject;
 use kube_embedded::Server as EmbeddedServer;
-use kube_informer::{Error, Form, ListRequest, ListWatch, Listing, SharedInformer, WatchRequest, Watching};
+use kube_informer::{
+    CacheFormat, Error, ListRequest, ListStream, ListWatch, SharedInformer, WatchRequest, WatchStream,
+};
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::json;
@@ -39,7 +41,7 @@ impl Panicking {
 }
 
 impl ListWatch<ConfigMap> for Panicking {
-    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<ConfigMap>, Error>> {
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<ConfigMap>, Error>> {
         if self.panics_at(Place::ListPart) {
             return Box::pin(async { Ok(stream::poll_fn(|_| panic!("in a part")).boxed()) });
         }
@@ -49,7 +51,7 @@ impl ListWatch<ConfigMap> for Panicking {
         })
     }
 
-    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<ConfigMap>, Error>> {
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<ConfigMap>, Error>> {
         if self.panics_at(Place::WatchEvent) {
             return Box::pin(async { Ok(stream::poll_fn(|_| panic!("in an event")).boxed()) });
         }
@@ -136,13 +138,13 @@ fn map(name: &str, breaks: bool) -> serde_json::Value {
 
 #[tokio::test(start_paused = true)]
 async fn contract_12_a_type_whose_deserialize_panics_does_not_stop_the_informer() {
-    for form in [Form::Typed, Form::Packed] {
+    for form in [CacheFormat::Decoded, CacheFormat::Packed] {
         let server = EmbeddedServer::builder().without_port().start().await.unwrap();
         server.load([map("good", false)]).unwrap();
         let errors: Arc<Mutex<Vec<Error>>> = Arc::default();
         let reported = Arc::clone(&errors);
         let informer = SharedInformer::<Brittle>::builder(server.direct_client())
-            .form(form)
+            .cache_format(form)
             .seed(1)
             .watch_error_handler(move |error| reported.lock().push(error.clone()))
             .build();

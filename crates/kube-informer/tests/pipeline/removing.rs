@@ -331,7 +331,7 @@ fn a_handler_that_waits_for_a_thread_is_not_called_after_its_removal() {
             told.rest().await.is_empty(),
             "the handler was called after `remove` returned"
         );
-        assert_eq!(waiting.told(), 0);
+        assert_eq!(waiting.delivered(), 0);
         drop(busy.await);
         informer.shutdown().await;
     });

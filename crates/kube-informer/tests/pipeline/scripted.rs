@@ -9,8 +9,8 @@ use futures::{FutureExt, StreamExt, stream};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::ObjectMeta;
 use kube_informer::{
-    Error, ExactListRequest, InformerBuilder, Item, Key, ListPart, ListRequest, ListWatch, Listing,
-    SharedInformer, StatusError, Version, WatchEvent, WatchRequest, Watching,
+    Error, ExactListRequest, InformerBuilder, Key, ListPart, ListRequest, ListStream, ListWatch, RawObject,
+    ResourceVersion, SharedInformer, StatusError, WatchEvent, WatchRequest, WatchStream,
 };
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -81,7 +81,7 @@ impl Server {
     }
 
     /// Creates or changes an object and says at which version.
-    pub(crate) fn put(&self, key: &str, text: &str) -> Version {
+    pub(crate) fn put(&self, key: &str, text: &str) -> ResourceVersion {
         let key: Key = key.parse().unwrap();
         let mut state = self.state.lock();
         state.version += 1;
@@ -113,7 +113,7 @@ impl Server {
         })
     }
 
-    pub(crate) fn delete(&self, key: &str) -> Version {
+    pub(crate) fn delete(&self, key: &str) -> ResourceVersion {
         let mut state = self.state.lock();
         let mut object = state.objects.remove(&key.parse().unwrap()).expect("there is one");
         state.version += 1;
@@ -122,13 +122,13 @@ impl Server {
     }
 
     /// Says in the watch how far it is, with nothing having happened to the objects.
-    pub(crate) fn bookmark(&self) -> Version {
+    pub(crate) fn bookmark(&self) -> ResourceVersion {
         let mut state = self.state.lock();
         state.version += 1;
         state.tell(Change::Bookmark)
     }
 
-    pub(crate) fn version(&self) -> Version {
+    pub(crate) fn version(&self) -> ResourceVersion {
         self.state.lock().version.into()
     }
 
@@ -231,7 +231,7 @@ impl State {
         objects.into_values().collect()
     }
 
-    fn tell(&mut self, change: Change) -> Version {
+    fn tell(&mut self, change: Change) -> ResourceVersion {
         let version = self.version;
         self.watches
             .retain(|watch| watch.unbounded_send(Ok(change.event(version))).is_ok());
@@ -254,12 +254,12 @@ impl Change {
     }
 }
 
-fn item(object: ConfigMap) -> Item<ConfigMap> {
-    Item::decoded(object).expect("it has a name and a version")
+fn item(object: ConfigMap) -> RawObject<ConfigMap> {
+    RawObject::decoded(object).expect("it has a name and a version")
 }
 
 impl ListWatch<ConfigMap> for Server {
-    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<ConfigMap>, Error>> {
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<ConfigMap>, Error>> {
         self.state.lock().lists.push(request);
         let mut answering = self.answering.subscribe();
         async move {
@@ -280,14 +280,14 @@ impl ListWatch<ConfigMap> for Server {
                 .objects
                 .values()
                 .cloned()
-                .map(|object| ListPart::Item(item(object)));
+                .map(|object| ListPart::Object(item(object)));
             let parts: Vec<_> = items.chain([end]).map(Ok).collect();
             Ok(stream::iter(parts).boxed())
         }
         .boxed()
     }
 
-    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<ConfigMap>, Error>> {
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<ConfigMap>, Error>> {
         async move {
             let (sender, receiver) = unbounded();
             let after: u64 = request
@@ -310,7 +310,7 @@ impl ListWatch<ConfigMap> for Server {
     fn list_exactly(
         &self,
         request: ExactListRequest,
-    ) -> BoxFuture<'_, Result<Option<Listing<ConfigMap>>, Error>> {
+    ) -> BoxFuture<'_, Result<Option<ListStream<ConfigMap>>, Error>> {
         async move {
             let mut state = self.state.lock();
             state.asked()?;
@@ -320,7 +320,7 @@ impl ListWatch<ConfigMap> for Server {
                 version: version.into(),
                 continue_token: None,
             };
-            let items = objects.map(|object| ListPart::Item(item(object)));
+            let items = objects.map(|object| ListPart::Object(item(object)));
             let parts: Vec<_> = items.chain([end]).map(Ok).collect();
             Ok(Some(stream::iter(parts).boxed()))
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::{Error, SharedInformer, Version};
+use kube_informer::{Error, ResourceVersion, SharedInformer};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::{Instant, sleep};
 
@@ -79,7 +79,7 @@ async fn contract_3_a_kind_that_goes_takes_its_objects_with_it() {
     );
     assert!(informer.lister().is_empty());
     assert!(informer.has_synced() && !informer.is_stopped());
-    assert_eq!(informer.resource_version(), Some(Version::from(4)));
+    assert_eq!(informer.resource_version(), Some(ResourceVersion::from(4)));
     sleep(10 * LONG).await;
     assert!(told.now().is_empty(), "told once");
     let mut texts = Vec::new();
@@ -95,7 +95,7 @@ async fn contract_3_a_kind_that_goes_takes_its_objects_with_it() {
     let mut back = told.some(2).await;
     back.sort();
     assert_eq!(back, ["+ a/n1@3", "+ a/n2@5"]);
-    assert_eq!(informer.resource_version(), Some(Version::from(5)));
+    assert_eq!(informer.resource_version(), Some(ResourceVersion::from(5)));
     informer.shutdown().await;
     agrees(&all.rest().await, &informer);
 }

@@ -99,21 +99,21 @@ pub(crate) fn believe<'a>(
                 assert!(initial || !is_in_initial_list, "{}", short(event));
                 initial = *is_in_initial_list;
                 assert!(
-                    known.insert(key, object.arc()).is_none(),
+                    known.insert(key, object.to_arc()).is_none(),
                     "{} twice",
                     short(event)
                 );
             }
             Event::Updated { old, new } => {
                 initial = false;
-                let before = known.insert(key, new.arc()).expect("it was added");
-                assert!(Arc::ptr_eq(&before, &old.arc()), "{}", short(event));
+                let before = known.insert(key, new.to_arc()).expect("it was added");
+                assert!(Arc::ptr_eq(&before, &old.to_arc()), "{}", short(event));
             }
             Event::Deleted(deleted) => {
                 initial = false;
                 let before = known.remove(&key).expect("it was added");
                 assert!(
-                    Arc::ptr_eq(&before, &deleted.last_seen().arc()),
+                    Arc::ptr_eq(&before, &deleted.last_seen().to_arc()),
                     "{}",
                     short(event)
                 );
@@ -132,6 +132,6 @@ pub(crate) fn agrees<'a>(
     let cache = informer.snapshot();
     assert_eq!(known.len(), cache.len());
     for object in &cache {
-        assert!(Arc::ptr_eq(&known[object.key()], &object.arc()), "{object:?}");
+        assert!(Arc::ptr_eq(&known[object.key()], &object.to_arc()), "{object:?}");
     }
 }

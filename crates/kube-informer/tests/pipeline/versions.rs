@@ -6,8 +6,8 @@ use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{
-    Error, Item, ListPart, ListRequest, ListWatch, Listing, SharedInformer, Version, WatchEvent,
-    WatchRequest, Watching,
+    Error, ListPart, ListRequest, ListStream, ListWatch, RawObject, ResourceVersion, SharedInformer,
+    WatchEvent, WatchRequest, WatchStream,
 };
 use tokio::time::sleep;
 
@@ -30,7 +30,7 @@ async fn contract_2_a_restored_backup_gives_out_versions_again() {
     informer.wait_for_version("24", LONG).await.unwrap();
 
     let before = informer.lister().namespace("a").get("n1").unwrap();
-    assert_eq!(before.version(), &Version::from(5));
+    assert_eq!(before.version(), &ResourceVersion::from(5));
     server.restore(5, &["a/n1"]);
     sleep(Duration::from_mins(10)).await;
     let restored = informer.lister().namespace("a").get("n1").unwrap();
@@ -52,7 +52,7 @@ async fn contract_2_a_restored_backup_gives_out_versions_again() {
 struct Source(&'static [&'static str]);
 
 impl ListWatch<ConfigMap> for Source {
-    fn list(&self, _: ListRequest) -> BoxFuture<'_, Result<Listing<ConfigMap>, Error>> {
+    fn list(&self, _: ListRequest) -> BoxFuture<'_, Result<ListStream<ConfigMap>, Error>> {
         let end = ListPart::End {
             version: "1".into(),
             continue_token: None,
@@ -60,7 +60,7 @@ impl ListWatch<ConfigMap> for Source {
         async { Ok(stream::iter([Ok(end)]).boxed()) }.boxed()
     }
 
-    fn watch(&self, _: WatchRequest) -> BoxFuture<'_, Result<Watching<ConfigMap>, Error>> {
+    fn watch(&self, _: WatchRequest) -> BoxFuture<'_, Result<WatchStream<ConfigMap>, Error>> {
         let events = self.0;
         // The list is in the cache by then.
         let later = stream::once(sleep(Duration::from_secs(1)));
@@ -74,7 +74,7 @@ fn parsed(event: &str) -> WatchEvent<ConfigMap> {
     let (name, version) = object.split_once('@').unwrap();
     let metadata =
         format!(r#"{{"name":"{name}","namespace":"a","uid":"{name}","resourceVersion":"{version}"}}"#);
-    let item = Item::json(format!(r#"{{"metadata":{metadata}}}"#)).unwrap();
+    let item = RawObject::json(format!(r#"{{"metadata":{metadata}}}"#)).unwrap();
     match sign {
         "-" => WatchEvent::Deleted(item),
         _ => WatchEvent::Added(item),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::{Backoff, Error, Event, State, StatusError, Version, together};
+use kube_informer::{Backoff, Error, Event, InformerState, ResourceVersion, StatusError, snapshot_all};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::scripted::Server;
@@ -178,7 +178,7 @@ async fn contract_12_waits_between_requests_may_be_as_long_as_users_like() {
     let informer = builder.backoff(for_ever).build();
     informer.start().unwrap();
     sleep(24 * 3_600 * SECOND).await;
-    assert_eq!((informer.state(), server.lists()), (State::Running, 1));
+    assert_eq!((informer.state(), server.lists()), (InformerState::Running, 1));
     let next = informer.status().next_attempt_in.expect("it waits");
     assert!(next > 300 * 24 * 3_600 * SECOND, "{next:?}");
     timeout(LONG, informer.shutdown()).await.unwrap();
@@ -228,7 +228,7 @@ async fn contract_2_a_restored_backup_is_told_and_followed() {
     let text = went_back.to_string();
     assert!(text.contains("from version 24 to 10"), "{text}");
     sleep(10 * SECOND).await;
-    assert_eq!(informer.resource_version(), Some(Version::from(10)));
+    assert_eq!(informer.resource_version(), Some(ResourceVersion::from(10)));
     assert!(informer.status().went_back > 0);
     let keys: Vec<_> = informer
         .snapshot()
@@ -271,12 +271,12 @@ async fn snapshots_of_two_informers_can_be_taken_together() {
         informer.start().unwrap();
         informer.wait_for_sync(LONG).await.unwrap();
     }
-    let (a, b) = together((&first.lister(), &second.lister()));
+    let (a, b) = snapshot_all((&first.lister(), &second.lister()));
     assert_eq!((a.len(), b.len()), (1, 2));
     some.put("a/n9", "");
     first.wait_for_version(some.version(), LONG).await.unwrap();
     assert_eq!(a.len(), 1, "a snapshot stays as it is");
-    let (a, b, again) = together((&first.lister(), &second.lister(), &first.lister()));
+    let (a, b, again) = snapshot_all((&first.lister(), &second.lister(), &first.lister()));
     assert_eq!((a.len(), b.len(), again.len()), (2, 2, 2));
     for informer in [&first, &second] {
         informer.shutdown().await;

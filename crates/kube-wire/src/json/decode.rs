@@ -6,8 +6,8 @@ use super::Error;
 use super::filtered::Filtered;
 use super::head::metadata_of;
 use super::once::Once;
-use crate::Skip;
-use crate::skip::Within;
+use crate::FieldMask;
+use crate::field_mask::Within;
 
 /// Decodes an object without the fields that are left out: they are passed over and never made.
 ///
@@ -17,17 +17,17 @@ use crate::skip::Within;
 /// the first and no further.
 ///
 /// ```
-/// use kube_wire::{Skip, json};
+/// use kube_wire::{FieldMask, json};
 /// use serde_json::{Value, json};
 ///
 /// let text = br#"{"metadata":{"name":"a","managedFields":[{"manager":"kubectl"}]}}"#;
-/// let object: Value = json::decode(text, &Skip::managed_fields())?;
+/// let object: Value = json::decode(text, &FieldMask::managed_fields())?;
 /// assert_eq!(object, json!({"metadata": {"name": "a"}}));
 /// # Ok::<(), json::Error>(())
 /// ```
-pub fn decode<'de, T: Deserialize<'de>>(text: &'de [u8], skip: &Skip) -> Result<T, Error> {
+pub fn decode<'de, T: Deserialize<'de>>(text: &'de [u8], mask: &FieldMask) -> Result<T, Error> {
     let mut json = serde_json::Deserializer::from_slice(text);
-    T::deserialize(Filtered::new(&mut json, skip.start(), Once::OBJECT))
+    T::deserialize(Filtered::new(&mut json, mask.start(), Once::OBJECT))
         .and_then(|value| json.end().map(|()| value))
         .map_err(|error| Error::decode(text, 0, &error))
 }
@@ -36,7 +36,7 @@ pub fn decode<'de, T: Deserialize<'de>>(text: &'de [u8], skip: &Skip) -> Result<
 ///
 /// # Errors
 /// As [`decode`]; there is no `metadata`.
-pub fn metadata<'de, T: Deserialize<'de>>(text: &'de [u8], skip: &Skip) -> Result<T, Error> {
+pub fn metadata<'de, T: Deserialize<'de>>(text: &'de [u8], mask: &FieldMask) -> Result<T, Error> {
     let find = || {
         let mut cursor = metadata_of(text)?.ok_or_else(|| Error::expected("metadata", text.len()))?;
         cursor.peek()?;
@@ -44,7 +44,7 @@ pub fn metadata<'de, T: Deserialize<'de>>(text: &'de [u8], skip: &Skip) -> Resul
     };
     let start = find().map_err(|error: Error| error.within(text))?;
     // Only what is in it can be left out, never the whole.
-    let within = skip.start().field("metadata").unwrap_or(Within::KEPT);
+    let within = mask.start().field("metadata").unwrap_or(Within::KEPT);
     let mut json = serde_json::Deserializer::from_slice(&text[start..]);
     T::deserialize(Filtered::new(&mut json, within, Once::METADATA))
         .map_err(|error| Error::decode(text, start, &error))

@@ -11,8 +11,8 @@ use serde::de::{
 
 use super::key::KeyText;
 use super::once::{Once, Twice};
+use crate::field_mask::Within;
 use crate::key::Key;
-use crate::skip::Within;
 
 /// Something of serde's, at a place where something may be left out.
 pub(super) struct Filtered<'s, T> {

@@ -6,7 +6,7 @@
 //! [`watch_event`] do so for a watch.
 //!
 //! ```
-//! use kube_wire::{Skip, json};
+//! use kube_wire::{FieldMask, json};
 //!
 //! #[derive(serde::Deserialize)]
 //! struct Meta<'a> {
@@ -15,7 +15,7 @@
 //!
 //! let text = br#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","resourceVersion":"7"}}"#;
 //! assert_eq!(json::identity(text)?.resource_version, "7");
-//! let meta: Meta = json::metadata(text, &Skip::managed_fields())?;
+//! let meta: Meta = json::metadata(text, &FieldMask::managed_fields())?;
 //! assert_eq!(meta.name, "a");
 //! # Ok::<(), json::Error>(())
 //! ```

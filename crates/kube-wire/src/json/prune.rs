@@ -4,8 +4,8 @@ use super::cursor::{Cursor, Str};
 use super::head::metadata_of;
 use super::once::Once;
 use super::{Error, MAX_DEPTH};
-use crate::Skip;
-use crate::skip::Within;
+use crate::FieldMask;
+use crate::field_mask::Within;
 
 /// Appends an object's text to `out`, without the fields that are left out and without white space between what is kept.
 ///
@@ -14,15 +14,15 @@ use crate::skip::Within;
 /// it was.
 ///
 /// ```
-/// use kube_wire::{Skip, json};
+/// use kube_wire::{FieldMask, json};
 ///
 /// let text = br#"{ "metadata": {"managedFields": [{}], "name": "a"}, "spec": [1, 2] }"#;
 /// let mut out = Vec::new();
-/// json::prune(text, &Skip::managed_fields(), &mut out)?;
+/// json::prune(text, &FieldMask::managed_fields(), &mut out)?;
 /// assert_eq!(out, br#"{"metadata":{"name":"a"},"spec":[1,2]}"#);
 /// # Ok::<(), json::Error>(())
 /// ```
-pub fn prune(text: &[u8], skip: &Skip, out: &mut Vec<u8>) -> Result<(), Error> {
+pub fn prune(text: &[u8], mask: &FieldMask, out: &mut Vec<u8>) -> Result<(), Error> {
     let start = out.len();
     let mut pruner = Pruner {
         text,
@@ -31,7 +31,7 @@ pub fn prune(text: &[u8], skip: &Skip, out: &mut Vec<u8>) -> Result<(), Error> {
         out,
     };
     let pruned = pruner
-        .value(skip.start(), Once::OBJECT, 0)
+        .value(mask.start(), Once::OBJECT, 0)
         .and_then(|()| pruner.flush())
         .and_then(|()| pruner.cursor.end());
     pruned.map_err(|error| {
@@ -61,7 +61,7 @@ pub fn outline(text: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
     let mut write = || {
         let mut cursor = metadata_of(text)?.ok_or_else(|| Error::expected("metadata", text.len()))?;
         cursor.peek()?;
-        let within = Skip::all_but_an_outline()
+        let within = FieldMask::all_but_an_outline()
             .start()
             .field("metadata")
             .unwrap_or(Within::KEPT);

@@ -15,7 +15,7 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 
 use super::{Schema, metadata};
-use crate::skip::Skip;
+use crate::field_mask::FieldMask;
 use crate::table::{Container, Field, Kind, MessageId, Shape, Table, table};
 
 impl Schema {
@@ -79,10 +79,10 @@ impl Schema {
     ///
     /// let schema = Schema::of("autoscaling/v1", "Scale").expect("Kubernetes has scales");
     /// let unwanted = schema.unwanted::<Scale>();
-    /// assert!(unwanted.skips(&["status"]) && unwanted.skips(&["metadata", "labels"]));
-    /// assert!(!unwanted.skips(&["spec", "replicas"]) && !unwanted.skips(&["metadata", "name"]));
+    /// assert!(unwanted.contains(&["status"]) && unwanted.contains(&["metadata", "labels"]));
+    /// assert!(!unwanted.contains(&["spec", "replicas"]) && !unwanted.contains(&["metadata", "name"]));
     /// ```
-    pub fn unwanted<T: DeserializeOwned>(&self) -> Skip {
+    pub fn unwanted<T: DeserializeOwned>(&self) -> FieldMask {
         match self.talk::<T>() {
             Some(talk) => {
                 let unwanted = talk.unwanted.into_inner();
@@ -93,9 +93,9 @@ impl Schema {
                     siblings.count() == 1
                 };
                 let is_worth_it = |path: &&Vec<_>| path.len() < DEEP || !is_alone(path);
-                Skip::of(unwanted.iter().filter(is_worth_it).cloned())
+                FieldMask::of(unwanted.iter().filter(is_worth_it).cloned())
             }
-            None => Skip::nothing(),
+            None => FieldMask::none(),
         }
     }
 

@@ -17,7 +17,7 @@ use crate::table::{Container, Kind, table};
 ///
 /// ```
 /// use bytes::Bytes;
-/// use kube_wire::Skip;
+/// use kube_wire::FieldMask;
 /// use kube_wire::protobuf::{ListEvent, ListReader, Schema, encode};
 /// use serde_json::{Value, json};
 ///

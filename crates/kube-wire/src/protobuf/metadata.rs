@@ -11,8 +11,8 @@ use super::read::Fields;
 use super::write::Writer;
 use super::{Error, Schema};
 use crate::Identity;
+use crate::field_mask::FieldMask;
 use crate::selector::{self, Selector};
-use crate::skip::Skip;
 use crate::table::{Kind, MessageId, table};
 
 const OBJECT_META: &str = "k8s.io.apimachinery.pkg.apis.meta.v1.ObjectMeta";
@@ -70,8 +70,12 @@ impl Schema {
     }
 
     /// Reads an object's `metadata` only, which must not be wanted of something that is no object.
-    pub fn metadata<'de, T: Deserialize<'de>>(&self, message: &'de [u8], skip: &Skip) -> Result<T, Error> {
-        deserialize::field(self.id, "metadata", message, skip)?
+    pub fn metadata<'de, T: Deserialize<'de>>(
+        &self,
+        message: &'de [u8],
+        mask: &FieldMask,
+    ) -> Result<T, Error> {
+        deserialize::field(self.id, "metadata", message, mask)?
             .ok_or_else(|| Error::expected("an object with metadata"))
     }
 
@@ -151,7 +155,7 @@ impl Schema {
                 metadata.bytes_field(number, content.bytes()?);
             }
         }
-        self.prune(&metadata.finish(), Skip::all_but_an_outline(), out)
+        self.prune(&metadata.finish(), FieldMask::all_but_an_outline(), out)
     }
 
     fn metadata_pieces(self, message: &[u8]) -> Pieces<'_> {

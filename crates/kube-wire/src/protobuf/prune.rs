@@ -6,7 +6,7 @@ use super::error::Reason;
 use super::forms::{only_field, string};
 use super::read::{Content, Fields};
 use super::{Envelope, Error, MAGIC, MAX_DEPTH, Schema};
-use crate::skip::{Skip, Within};
+use crate::field_mask::{FieldMask, Within};
 use crate::table::{self, Container, Field, Kind, MessageId, Shape, Table, table};
 
 impl Schema {
@@ -16,7 +16,7 @@ impl Schema {
     /// at, so that a message that comes through is not thereby a good one.
     ///
     /// ```
-    /// use kube_wire::Skip;
+    /// use kube_wire::FieldMask;
     /// use kube_wire::protobuf::{Envelope, Schema, encode};
     /// use serde_json::{Value, json};
     ///
@@ -25,16 +25,16 @@ impl Schema {
     /// }))?;
     /// let schema = Schema::of("v1", "ConfigMap").expect("Kubernetes has config maps");
     /// let mut pruned = Vec::new();
-    /// schema.prune(Envelope::parse(&bytes)?.raw, &Skip::nothing().path("data.a")?, &mut pruned)?;
-    /// let left: Value = schema.decode(&pruned, &Skip::nothing())?;
+    /// schema.prune(Envelope::parse(&bytes)?.raw, &FieldMask::none().path("data.a")?, &mut pruned)?;
+    /// let left: Value = schema.decode(&pruned, &FieldMask::none())?;
     /// assert_eq!(left["data"], json!({"b": "2"}));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn prune(&self, message: &[u8], skip: &Skip, out: &mut Vec<u8>) -> Result<(), Error> {
+    pub fn prune(&self, message: &[u8], mask: &FieldMask, out: &mut Vec<u8>) -> Result<(), Error> {
         out.reserve(message.len());
         let start = out.len();
         let mut pruner = Pruner { table: table(), out };
-        let pruned = pruner.message(self.id, message, skip.start(), 0);
+        let pruned = pruner.message(self.id, message, mask.start(), 0);
         if pruned.is_err() {
             out.truncate(start);
         }

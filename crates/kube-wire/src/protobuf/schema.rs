@@ -5,7 +5,7 @@ use std::num::NonZeroU16;
 use serde::Deserialize;
 
 use super::{Error, deserialize, metadata};
-use crate::skip::Skip;
+use crate::field_mask::FieldMask;
 use crate::table::{KindId, MessageId, table};
 
 /// How objects of one kind look in protobuf.
@@ -14,7 +14,7 @@ use crate::table::{KindId, MessageId, table};
 /// list are.
 ///
 /// ```
-/// use kube_wire::Skip;
+/// use kube_wire::FieldMask;
 /// use kube_wire::protobuf::{Envelope, Schema, encode};
 /// use serde::Deserialize;
 ///
@@ -45,7 +45,7 @@ use crate::table::{KindId, MessageId, table};
 /// let envelope = Envelope::parse(&bytes)?;
 /// let schema = Schema::of(envelope.api_version, envelope.kind).expect("Kubernetes has scales");
 ///
-/// let scale: Scale = schema.decode(envelope.raw, &Skip::nothing())?;
+/// let scale: Scale = schema.decode(envelope.raw, &FieldMask::none())?;
 /// assert_eq!((scale.metadata.name, scale.spec.replicas), ("web", 3));
 /// # Ok::<(), kube_wire::protobuf::Error>(())
 /// ```
@@ -86,7 +86,7 @@ impl Schema {
     /// left out, is not looked into. Text can be borrowed from the message.
     ///
     /// What only serde_json itself can read, such as its `RawValue`, cannot be read here.
-    pub fn decode<'de, T: Deserialize<'de>>(&self, message: &'de [u8], skip: &Skip) -> Result<T, Error> {
-        deserialize::object(self.api_version(), self.kind(), self.id, message, skip)
+    pub fn decode<'de, T: Deserialize<'de>>(&self, message: &'de [u8], mask: &FieldMask) -> Result<T, Error> {
+        deserialize::object(self.api_version(), self.kind(), self.id, message, mask)
     }
 }

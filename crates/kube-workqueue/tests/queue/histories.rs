@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use kube_workqueue::{AddOptions, Item, Leftover, WorkQueue};
+use kube_workqueue::{AddOptions, Item, Remaining, WorkQueue};
 
 use crate::LONG;
 
@@ -139,7 +139,7 @@ struct History {
     queue: WorkQueue<u8>,
     model: Model,
     waits: Vec<Wait<Option<Item<u8>>>>,
-    drains: Vec<Wait<Leftover<u8>>>,
+    drains: Vec<Wait<Remaining<u8>>>,
     items: Vec<Item<u8>>,
 }
 

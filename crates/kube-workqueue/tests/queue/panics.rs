@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use kube_workqueue::{
-    CancellationToken, Exponential, Leftover, Outcome, RateLimiter, Task, Work, WorkQueue, workers,
+    CancellationToken, Exponential, Outcome, RateLimiter, Remaining, Task, Work, WorkQueue, workers,
 };
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
@@ -48,7 +48,7 @@ fn queue() -> WorkQueue<&'static str> {
 
 /// Works until a minute has passed, on what is in line and on the item `other`, which comes after half of it. The attempts,
 /// each with when it was, and what is left.
-async fn a_minute_of<T, F, R>(queue: WorkQueue<T>, other: T, work: F) -> (Vec<(T, u32, u64)>, Leftover<T>)
+async fn a_minute_of<T, F, R>(queue: WorkQueue<T>, other: T, work: F) -> (Vec<(T, u32, u64)>, Remaining<T>)
 where
     T: Work + fmt::Debug,
     F: Fn(T, u32) -> R + Send + Sync + 'static,

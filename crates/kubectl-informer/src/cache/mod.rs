@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::Args;
 use kube::Client;
-use kube_informer::{ApiListWatch, DiscoveredResource, Discovery, Form, Selector, SharedInformer};
+use kube_informer::{ApiListWatch, CacheFormat, DiscoveredResource, Discovery, Selector, SharedInformer};
 
 pub(crate) use self::contact::Contact;
 use self::source::Watched;
@@ -110,7 +110,7 @@ impl<S: Shape> Cache<S> {
         let informer = SharedInformer::builder_from(source, kind.clone())
             .namespace(namespace.unwrap_or_default())
             .resync(resync)
-            .form(Form::Packed)
+            .cache_format(CacheFormat::Packed)
             .watch_error_handler(move |error| failures.told(&name, error))
             .build();
         Cache {

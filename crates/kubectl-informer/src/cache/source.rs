@@ -7,7 +7,8 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use futures::stream::StreamExt as _;
 use kube_informer::{
-    ApiListWatch, Error, Item, ListPart, ListRequest, ListWatch, Listing, WatchEvent, WatchRequest, Watching,
+    ApiListWatch, Error, ListPart, ListRequest, ListStream, ListWatch, RawObject, WatchEvent, WatchRequest,
+    WatchStream,
 };
 use tokio::time::{Instant, interval};
 
@@ -27,7 +28,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    fn add<S: Shape>(&self, item: &Item<Whole<S>>) {
+    fn add<S: Shape>(&self, item: &RawObject<Whole<S>>) {
         self.objects.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(item.size() as u64, Ordering::Relaxed);
     }
@@ -118,7 +119,7 @@ impl<S: Shape> Watched<S> {
 }
 
 impl<S: Shape> ListWatch<Whole<S>> for Watched<S> {
-    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<Whole<S>>, Error>> {
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<Whole<S>>, Error>> {
         Box::pin(async move {
             let is_first = request.continue_token.is_none();
             let listing = self.noted(self.api.list(request).await)?;
@@ -127,7 +128,7 @@ impl<S: Shape> ListWatch<Whole<S>> for Watched<S> {
             }
             let tally = Arc::clone(&self.tally);
             let counted = listing.inspect(move |part| {
-                if let Ok(ListPart::Item(item)) = part {
+                if let Ok(ListPart::Object(item)) = part {
                     tally.add(item);
                 }
             });
@@ -135,7 +136,7 @@ impl<S: Shape> ListWatch<Whole<S>> for Watched<S> {
         })
     }
 
-    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<Whole<S>>, Error>> {
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<Whole<S>>, Error>> {
         Box::pin(async move {
             let with_objects = request.initial_events;
             let watching = self.noted(self.api.watch(request).await)?;

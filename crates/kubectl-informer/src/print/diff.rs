@@ -57,17 +57,17 @@ fn short(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::core::v1::{Pod, Secret};
-    use kube_informer::ResourceName;
+    use kube_informer::WatchedResource;
     use kube_informer::fields::differences;
     use serde_json::{Value, json};
 
     use super::{Paint, line};
 
     fn lines(old: &Value, new: &Value) -> Vec<String> {
-        told(&ResourceName::of::<Pod>(&(), []), old, new)
+        told(&WatchedResource::of::<Pod>(&(), []), old, new)
     }
 
-    fn told(resource: &ResourceName, old: &Value, new: &Value) -> Vec<String> {
+    fn told(resource: &WatchedResource, old: &Value, new: &Value) -> Vec<String> {
         let found = differences(resource, old, new);
         found
             .iter()
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn of_a_hidden_value_it_is_told_what_happened_to_it() {
-        let secret = ResourceName::of::<Secret>(&(), []);
+        let secret = WatchedResource::of::<Secret>(&(), []);
         let of = |data: Value| json!({ "data": data });
         let old = of(json!({ "password": "aHVudGVyMg==", "user": "cm9vdA==" }));
         let new = of(json!({ "password": "aHVudGVyMw==", "tls.crt": "aHVudGVyMg==" }));

@@ -11,7 +11,7 @@ use futures::stream::{BoxStream, SelectAll, select_all};
 use futures::{FutureExt as _, StreamExt as _};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
-use kube_informer::{Event, ResourceName};
+use kube_informer::{Event, WatchedResource};
 
 use self::change::changes;
 use self::show::{Show, Shown};
@@ -158,7 +158,7 @@ async fn shown<S: Shape>(
     let with_namespace = options.selection.all_namespaces && resource.is_namespaced();
     Shown {
         table: Table::new(columns, options.output == Output::Wide, prefix, with_namespace),
-        names: ResourceName::of::<Whole<S>>(resource.api_resource(), []),
+        names: WatchedResource::of::<Whole<S>>(resource.api_resource(), []),
         resource,
     }
 }

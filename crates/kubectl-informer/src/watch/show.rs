@@ -3,7 +3,7 @@
 use std::io::IsTerminal as _;
 
 use kube_informer::fields::{Difference, differences};
-use kube_informer::{DiscoveredResource, Event, Object, ResourceName};
+use kube_informer::{DiscoveredResource, Event, Object, WatchedResource};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ const FIELDS: usize = 6;
 /// One kind of the stream.
 pub(super) struct Shown {
     pub(super) resource: DiscoveredResource,
-    pub(super) names: ResourceName,
+    pub(super) names: WatchedResource,
     pub(super) table: Table,
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
-use kube_informer::{Event, HandlerOptions, Version};
+use kube_informer::{Event, HandlerOptions, ResourceVersion};
 use tokio::sync::Notify;
 
 use super::script::Script;
@@ -52,7 +52,7 @@ async fn measure(size: Size, options: HandlerOptions, until: Until) -> Outcome<T
 
     let done = Countdown::of(size.handlers);
     // The updates of the last round: one of each object.
-    let last_round = Version::from((events - keys + 2).to_string().as_str());
+    let last_round = ResourceVersion::from((events - keys + 2).to_string().as_str());
     let mut registrations = Vec::new();
     for _ in 0..size.handlers {
         let (done, last_round) = (done.clone(), last_round.clone());

@@ -9,7 +9,7 @@ mod script;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
-use kube_informer::{InformerBuilder, Item, SharedInformer};
+use kube_informer::{InformerBuilder, RawObject, SharedInformer};
 
 use self::script::Script;
 use crate::Outcome;
@@ -39,8 +39,8 @@ pub async fn filled(objects: usize) -> Outcome<SharedInformer<Pod>> {
 }
 
 /// Updates as they come from a decoder.
-fn updates(keys: usize) -> impl Iterator<Item = Item<Pod>> + Send {
-    pods::updates(keys, 1).filter_map(|pod| Item::decoded(pod).ok())
+fn updates(keys: usize) -> impl Iterator<Item = RawObject<Pod>> + Send {
+    pods::updates(keys, 1).filter_map(|pod| RawObject::decoded(pod).ok())
 }
 
 fn informer(script: &Script) -> InformerBuilder<Pod> {

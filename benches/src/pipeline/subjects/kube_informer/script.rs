@@ -9,8 +9,8 @@ use futures::stream::{self, BoxStream};
 use futures::{FutureExt, Stream, StreamExt};
 use k8s_openapi::api::core::v1::Pod;
 use kube_informer::{
-    Error, Item, ListPart, ListRequest, ListWatch, Listing, StatusError, Version, WatchEvent, WatchRequest,
-    Watching,
+    Error, ListPart, ListRequest, ListStream, ListWatch, RawObject, ResourceVersion, StatusError, WatchEvent,
+    WatchRequest, WatchStream,
 };
 use tokio::sync::Notify;
 
@@ -41,7 +41,7 @@ impl Script {
     pub(super) fn will_watch(
         &self,
         gate: &Arc<Notify>,
-        updates: impl Iterator<Item = Item<Pod>> + Send + 'static,
+        updates: impl Iterator<Item = RawObject<Pod>> + Send + 'static,
     ) {
         self.will_send(gate, stream::iter(updates.map(WatchEvent::Modified)));
     }
@@ -70,23 +70,25 @@ impl Script {
 }
 
 impl ListWatch<Pod> for Script {
-    fn list(&self, _: ListRequest) -> BoxFuture<'_, Result<Listing<Pod>, Error>> {
+    fn list(&self, _: ListRequest) -> BoxFuture<'_, Result<ListStream<Pod>, Error>> {
         self.listing.notify_one();
         let answer = self.with(|answers| answers.lists.pop_front());
         Box::pin(async move {
             let Some((pods, version)) = answer else {
                 return std::future::pending().await;
             };
-            let items = pods.into_iter().map(|pod| Item::decoded(pod).map(ListPart::Item));
+            let items = pods
+                .into_iter()
+                .map(|pod| RawObject::decoded(pod).map(ListPart::Object));
             let end = ListPart::End {
-                version: Version::from(version.to_string().as_str()),
+                version: ResourceVersion::from(version.to_string().as_str()),
                 continue_token: None,
             };
             Ok(stream::iter(items.chain([Ok(end)])).boxed())
         })
     }
 
-    fn watch(&self, _: WatchRequest) -> BoxFuture<'_, Result<Watching<Pod>, Error>> {
+    fn watch(&self, _: WatchRequest) -> BoxFuture<'_, Result<WatchStream<Pod>, Error>> {
         let answer = self.with(|answers| answers.watches.pop_front());
         let watch: Pin<Box<dyn Stream<Item = _> + Send>> =
             answer.unwrap_or_else(|| stream::pending().boxed());

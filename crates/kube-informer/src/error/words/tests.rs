@@ -4,16 +4,16 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Pod;
 
 use super::{Chain, Error, NotChecked, NotSynced, Problem, StatusError};
-use crate::error::{DiscoveryProblem, Doing};
-use crate::object::ResourceName;
+use crate::error::{DiscoveryProblem, Operation};
+use crate::object::WatchedResource;
 
-fn pods() -> ResourceName {
-    ResourceName::of::<Pod>(&(), ["shop"])
+fn pods() -> WatchedResource {
+    WatchedResource::of::<Pod>(&(), ["shop"])
 }
 
 fn refused() -> Error {
     let io = std::io::Error::new(std::io::ErrorKind::ConnectionRefused, "connection refused");
-    Error::connect(io).during(Doing::Listing, &pods())
+    Error::connect(io).with_context(Operation::List, &pods())
 }
 
 fn forbidden() -> Error {
@@ -22,13 +22,13 @@ fn forbidden() -> Error {
         reason: "Forbidden".to_owned(),
         ..StatusError::default()
     };
-    Error::status(status).during(Doing::Watching, &pods())
+    Error::status(status).with_context(Operation::Watch, &pods())
 }
 
 fn not_synced(last: Error) -> Error {
     let why = NotSynced::TimedOut(Duration::from_secs(5));
     let last = Some(last);
-    Error::new(Problem::NotSynced { why, last }).during(Doing::Caching, &pods())
+    Error::new(Problem::NotSynced { why, last }).with_context(Operation::Cache, &pods())
 }
 
 fn not_all_synced(errors: Vec<Error>, of: usize) -> Error {
@@ -50,18 +50,18 @@ fn errors_with_causes() -> Vec<(Error, &'static [&'static str])> {
     // Its cause is known to another error, too.
     let shared = Error::connect("connection refused");
     let clone = shared.clone();
-    let checked =
-        Error::new(Problem::NotChecked(NotChecked::Failed(refused()))).during(Doing::Checking, &pods());
+    let checked = Error::new(Problem::NotChecked(NotChecked::Failed(refused())))
+        .with_context(Operation::ConsistencyCheck, &pods());
     let errors = vec![
         (refused(), LISTING),
-        (clone.during(Doing::Listing, &pods()), LISTING),
+        (clone.with_context(Operation::List, &pods()), LISTING),
         (
-            Error::transport("the watch broke", "connection reset").during(Doing::Watching, &pods()),
+            Error::transport("the watch broke", "connection reset").with_context(Operation::Watch, &pods()),
             &["watching pods", "shop", "the watch broke", "connection reset"][..],
         ),
         (
             Error::bad_data_from("an object that cannot be read", "expected a string")
-                .during(Doing::StreamingList, &pods()),
+                .with_context(Operation::StreamingList, &pods()),
             &[
                 "listing pods",
                 "shop",

@@ -40,17 +40,17 @@ use crate::object::built_in::{built_in_kinds, kind_type, only_if};
 /// # }
 /// ```
 #[doc(alias("DeploymentInformer", "PodInformer", "GenericInformer"))]
-pub struct BuiltIn<'a, K> {
+pub struct BuiltInKind<'a, K> {
     factory: &'a SharedInformerFactory,
     kind: PhantomData<fn() -> K>,
 }
 
-impl<'a, K> BuiltIn<'a, K>
+impl<'a, K> BuiltInKind<'a, K>
 where
     K: Kind<DynamicType: Default>,
 {
-    fn new(factory: &'a SharedInformerFactory) -> BuiltIn<'a, K> {
-        BuiltIn {
+    fn new(factory: &'a SharedInformerFactory) -> BuiltInKind<'a, K> {
+        BuiltInKind {
             factory,
             kind: PhantomData,
         }
@@ -69,21 +69,21 @@ where
     }
 }
 
-impl<K> Clone for BuiltIn<'_, K> {
+impl<K> Clone for BuiltInKind<'_, K> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<K> Copy for BuiltIn<'_, K> {}
+impl<K> Copy for BuiltInKind<'_, K> {}
 
-impl<K> fmt::Debug for BuiltIn<'_, K>
+impl<K> fmt::Debug for BuiltInKind<'_, K>
 where
     K: Kind<DynamicType: Default>,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = K::DynamicType::default();
-        write!(f, "BuiltIn({} {})", K::api_version(&kind), K::kind(&kind))
+        write!(f, "BuiltInKind({} {})", K::api_version(&kind), K::kind(&kind))
     }
 }
 
@@ -91,7 +91,7 @@ where
 #[cfg(test)]
 pub(crate) trait EachKind {
     /// `way` is how the kind was reached: `apps().v1().deployments()`.
-    fn kind<K: Kind<DynamicType: Default>>(&mut self, way: &str, kind: BuiltIn<'_, K>);
+    fn kind<K: Kind<DynamicType: Default>>(&mut self, way: &str, kind: BuiltInKind<'_, K>);
 }
 
 /// Makes the accessors from the table: a method of the factory and a type for each group, a method and a type for each
@@ -148,8 +148,8 @@ macro_rules! groups {
                                         stringify!($version), "."
                                     )]
                                     #[must_use]
-                                    pub fn $kind(&self) -> BuiltIn<'a, kind_type!($module $Kind)> {
-                                        BuiltIn::new(self.factory)
+                                    pub fn $kind(&self) -> BuiltInKind<'a, kind_type!($module $Kind)> {
+                                        BuiltInKind::new(self.factory)
                                     }
                                 }
                             )*

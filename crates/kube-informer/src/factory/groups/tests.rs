@@ -10,7 +10,7 @@ use kube::Resource;
 use kube::api::{ApiResource, DynamicObject};
 use kube_embedded::Server;
 
-use super::{BuiltIn, EachKind, each_kind};
+use super::{BuiltInKind, EachKind, each_kind};
 use crate::factory::SharedInformerFactory;
 use crate::{Discovery, Error, Kind, SharedInformer};
 
@@ -24,7 +24,7 @@ fn path(kind: &ApiResource) -> String {
 struct Ways(BTreeMap<String, String>);
 
 impl EachKind for Ways {
-    fn kind<K: Kind<DynamicType: Default>>(&mut self, way: &str, _: BuiltIn<'_, K>) {
+    fn kind<K: Kind<DynamicType: Default>>(&mut self, way: &str, _: BuiltInKind<'_, K>) {
         let place = path(&ApiResource::erase::<K>(&K::DynamicType::default()));
         let other = self.0.insert(place, way.to_owned());
         assert_eq!(other, None, "{way} is not the only way");
@@ -71,8 +71,8 @@ async fn each_served_kind_has_an_accessor_and_each_accessor_a_served_kind() {
 async fn an_accessor_gives_informer_and_lister() {
     let server = Server::builder().seed(1).start().await.expect("a server");
     let factory = SharedInformerFactory::new(server.direct_client());
-    let services: BuiltIn<'_, Service> = factory.core().v1().services();
-    assert_eq!(format!("{services:?}"), "BuiltIn(v1 Service)");
+    let services: BuiltInKind<'_, Service> = factory.core().v1().services();
+    assert_eq!(format!("{services:?}"), "BuiltInKind(v1 Service)");
     let informer = services.informer();
     assert_eq!(informer.resource().to_string(), "services");
     assert!(services.lister().is_empty());
@@ -83,7 +83,7 @@ async fn an_accessor_gives_informer_and_lister() {
 struct Names(Vec<ApiResource>);
 
 impl EachKind for Names {
-    fn kind<K: Kind<DynamicType: Default>>(&mut self, _: &str, _: BuiltIn<'_, K>) {
+    fn kind<K: Kind<DynamicType: Default>>(&mut self, _: &str, _: BuiltInKind<'_, K>) {
         self.0.push(ApiResource::erase::<K>(&K::DynamicType::default()));
     }
 }

@@ -3,19 +3,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::{Node, Pod};
-use kube_wire::Skip;
+use kube_wire::FieldMask;
 use kube_workqueue::WorkQueue;
 use serde_json::json;
 
 use super::{enqueue_controllers, enqueue_keys, enqueue_mapped, enqueue_owners};
 use crate::handler::EventHandler;
 use crate::object::format::{Packing, Place, Value};
-use crate::object::{Encoded, Format, Key, Object, ResourceName, Transform, Unplaced, Version};
+use crate::object::{Encoded, Format, Key, Object, ResourceVersion, Transform, Unplaced, WatchedResource};
 use crate::pipeline::store::Seed;
 
 /// A packed pod with three owners, and the number of times that it was decoded.
 fn packed_pod() -> (Object<Pod>, Arc<AtomicUsize>) {
-    let packing = Packing::new(ResourceName::of::<Pod>(&(), None));
+    let packing = Packing::new(WatchedResource::of::<Pod>(&(), None));
     let decoded = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&decoded);
     packing.set_transform(Some(Transform::new(move |_: &mut Pod| {
@@ -42,11 +42,11 @@ fn packed_pod() -> (Object<Pod>, Arc<AtomicUsize>) {
         bytes: serde_json::to_vec(&pod).unwrap().into(),
     };
     let key: Key = "shop/web-1".parse().unwrap();
-    let packed = packing.pack(&key, &encoded, &Skip::nothing(), Place::Block);
+    let packed = packing.pack(&key, &encoded, &FieldMask::none(), Place::Block);
     let entry = Unplaced {
         hash: Seed::new(1).key(&key),
         key,
-        version: Version::from(5),
+        version: ResourceVersion::from(5),
         uid: None,
         value: Value::Packed(packed.unwrap()),
     };

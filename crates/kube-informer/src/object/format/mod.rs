@@ -25,22 +25,22 @@ use crate::object::Key;
 ///
 /// For 30,000 pods of a busy cluster the figures are in `docs/benchmarks`. In short: a small struct of your own with the
 /// fields you need, as the informer's kind, is the smallest and the fastest of all. Where whole objects are needed,
-/// `Typed` is right for kinds with some hundred objects or with objects that are read all the time, and `Packed` for
+/// `Decoded` is right for kinds with some hundred objects or with objects that are read all the time, and `Packed` for
 /// those with thousands that are read now and then.
 ///
 /// ```no_run
 /// # fn example(client: kube::Client) {
 /// use k8s_openapi::api::core::v1::Pod;
-/// use kube_informer::{Form, SharedInformer};
+/// use kube_informer::{CacheFormat, SharedInformer};
 ///
-/// let pods = SharedInformer::<Pod>::builder(client).form(Form::Packed).build();
+/// let pods = SharedInformer::<Pod>::builder(client).cache_format(CacheFormat::Packed).build();
 /// # }
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Form {
+pub enum CacheFormat {
     /// Every object as a `K`. Reading costs nothing.
     #[default]
-    Typed,
+    Decoded,
     /// Every object as its bytes, without the fields that are left out, compressed once it has been at rest for a while
     /// with a dictionary of what objects of this kind have in common. It becomes a `K` when it is read, which takes some
     /// ten microseconds for a pod; what someone still holds, and what was read last, is not decoded again. Key, version,
@@ -53,7 +53,7 @@ pub enum Form {
 
 /// An object, in the form that the cache keeps.
 pub(crate) enum Value<K> {
-    Typed(Arc<K>),
+    Decoded(Arc<K>),
     Packed(Arc<Packed<K>>),
 }
 
@@ -61,7 +61,7 @@ impl<K> Value<K> {
     /// Whether both are one object in memory.
     pub(crate) fn ptr_eq(&self, other: &Value<K>) -> bool {
         match (self, other) {
-            (Value::Typed(a), Value::Typed(b)) => Arc::ptr_eq(a, b),
+            (Value::Decoded(a), Value::Decoded(b)) => Arc::ptr_eq(a, b),
             (Value::Packed(a), Value::Packed(b)) => Arc::ptr_eq(a, b),
             _ => false,
         }
@@ -70,7 +70,7 @@ impl<K> Value<K> {
     /// The object itself.
     pub(crate) fn object(&self, key: &Key) -> Arc<K> {
         match self {
-            Value::Typed(object) => Arc::clone(object),
+            Value::Decoded(object) => Arc::clone(object),
             Value::Packed(packed) => packed.object(key),
         }
     }
@@ -79,7 +79,7 @@ impl<K> Value<K> {
     /// did not do before.
     pub(crate) fn try_object(&self, key: &Key) -> Result<Arc<K>, Error> {
         match self {
-            Value::Typed(object) => Ok(Arc::clone(object)),
+            Value::Decoded(object) => Ok(Arc::clone(object)),
             Value::Packed(packed) => packed.try_object(key),
         }
     }
@@ -88,7 +88,7 @@ impl<K> Value<K> {
 impl<K> Clone for Value<K> {
     fn clone(&self) -> Self {
         match self {
-            Value::Typed(object) => Value::Typed(Arc::clone(object)),
+            Value::Decoded(object) => Value::Decoded(Arc::clone(object)),
             Value::Packed(packed) => Value::Packed(Arc::clone(packed)),
         }
     }
@@ -97,7 +97,7 @@ impl<K> Clone for Value<K> {
 impl<K> std::fmt::Debug for Value<K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Value::Typed(_) => "Typed",
+            Value::Decoded(_) => "Decoded",
             Value::Packed(_) => "Packed",
         })
     }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::Packed;
 use super::compress::{Compressor, Dictionary, FEWEST_SAMPLES};
 use super::packing::{Packing, Trained};
-use crate::object::{Kind, ResourceName};
+use crate::object::{Kind, WatchedResource};
 
 /// How long a list is left alone: whoever waited for it comes first.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -30,7 +30,7 @@ const ENOUGH: usize = 256;
 /// The task that compresses.
 pub(crate) struct Packer<K> {
     pub(crate) packing: Arc<Packing<K>>,
-    pub(crate) resource: ResourceName,
+    pub(crate) resource: WatchedResource,
     /// Returns the number of objects in the cache, and those of them that are packed.
     pub(crate) objects: Box<dyn Fn() -> (usize, PackedObjects<K>) + Send + Sync>,
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::{Bytes, BytesMut};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube_wire::Skip;
+use kube_wire::FieldMask;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -14,15 +14,15 @@ use super::decoded::Decoded;
 use super::packed::Packed;
 use crate::error::Error;
 use crate::object::built_in::is_stable_built_in;
-use crate::object::{Encoded, Format, Key, Kind, ResourceName, Transform, complete};
+use crate::object::{Encoded, Format, Key, Kind, Transform, WatchedResource, complete};
 
 /// What all packed objects of one cache share.
 pub(crate) struct Packing<K> {
-    resource: ResourceName,
-    decode: fn(Format, &[u8], &Key, &Skip) -> Result<K, Error>,
-    complete: fn(&mut K, &ResourceName),
+    resource: WatchedResource,
+    decode: fn(Format, &[u8], &Key, &FieldMask) -> Result<K, Error>,
+    complete: fn(&mut K, &WatchedResource),
     /// Whether every message that is good can be read as a `K`.
-    takes_what_is_good: bool,
+    infallible_decode: bool,
     /// Set before the first object comes.
     transform: OnceLock<Option<Transform<K>>>,
     pub(super) decoded: Mutex<Decoded<K>>,
@@ -36,12 +36,12 @@ pub(crate) struct Packing<K> {
     pub(super) bytes: AtomicUsize,
     /// Told when a list has come, so that there is much to compress.
     pub(super) listed: Notify,
-    desk: Mutex<Desk>,
+    buffer: Mutex<PruneBuffer>,
 }
 
 /// Where objects are pruned, one after the other.
 #[derive(Default)]
-struct Desk {
+struct PruneBuffer {
     /// The one before, whose memory is used again.
     pruned: Vec<u8>,
     /// What is left of the block.
@@ -70,7 +70,7 @@ impl TransformedMetadata {
 }
 
 /// How much memory stays for the next object to be pruned.
-const LARGEST_DESK: usize = 64 << 10;
+const MAX_PRUNE_BUFFER: usize = 64 << 10;
 
 /// A dictionary, and what it was like when it was new.
 #[derive(Debug, Clone)]
@@ -96,7 +96,7 @@ pub(crate) enum Place {
 }
 
 impl<K> Packing<K> {
-    pub(crate) fn new(resource: ResourceName) -> Arc<Packing<K>>
+    pub(crate) fn new(resource: WatchedResource) -> Arc<Packing<K>>
     where
         K: Kind,
     {
@@ -104,7 +104,7 @@ impl<K> Packing<K> {
             resource,
             decode: Format::object,
             complete,
-            takes_what_is_good: is_stable_built_in::<K>(),
+            infallible_decode: is_stable_built_in::<K>(),
             transform: OnceLock::new(),
             decoded: Mutex::new(Decoded::new()),
             dictionary: Mutex::new(None),
@@ -112,7 +112,7 @@ impl<K> Packing<K> {
             plain: AtomicUsize::new(0),
             bytes: AtomicUsize::new(0),
             listed: Notify::new(),
-            desk: Mutex::default(),
+            buffer: Mutex::default(),
         })
     }
 
@@ -127,7 +127,7 @@ impl<K> Packing<K> {
         self: &Arc<Self>,
         key: &Key,
         encoded: &Encoded,
-        skip: &Skip,
+        mask: &FieldMask,
         place: Place,
     ) -> Result<Arc<Packed<K>>, Error>
     where
@@ -135,7 +135,7 @@ impl<K> Packing<K> {
     {
         let pruned = Encoded {
             format: encoded.format,
-            bytes: self.prune(encoded, skip, place)?,
+            bytes: self.prune(encoded, mask, place)?,
         };
         let mut transformed = TransformedMetadata::default();
         let object = if self.is_surely_good(&pruned) {
@@ -163,7 +163,7 @@ impl<K> Packing<K> {
         let Format::Protobuf(schema) = pruned.format else {
             return false;
         };
-        self.takes_what_is_good && self.transform().is_none() && schema.check(&pruned.bytes).is_ok()
+        self.infallible_decode && self.transform().is_none() && schema.check(&pruned.bytes).is_ok()
     }
 
     /// Lets go of what was decoded last, when nothing has happened for a while.
@@ -182,7 +182,7 @@ impl<K> Packing<K> {
     }
 
     fn decode(&self, key: &Key, format: Format, plain: &[u8]) -> Result<K, Error> {
-        let mut object = (self.decode)(format, plain, key, &Skip::nothing())?;
+        let mut object = (self.decode)(format, plain, key, &FieldMask::none())?;
         (self.complete)(&mut object, &self.resource);
         Ok(object)
     }
@@ -192,11 +192,11 @@ impl<K> Packing<K> {
     }
 
     /// The bytes of an object without what is left out, in a place that is not larger.
-    fn prune(&self, encoded: &Encoded, skip: &Skip, place: Place) -> Result<Bytes, Error> {
-        let mut desk = self.desk.lock();
-        let Desk { pruned, block } = &mut *desk;
+    fn prune(&self, encoded: &Encoded, mask: &FieldMask, place: Place) -> Result<Bytes, Error> {
+        let mut buffer = self.buffer.lock();
+        let PruneBuffer { pruned, block } = &mut *buffer;
         pruned.clear();
-        encoded.format.prune(&encoded.bytes, skip, pruned)?;
+        encoded.format.prune(&encoded.bytes, mask, pruned)?;
         let bytes = if place == Place::Alone || pruned.len() > BLOCK / 4 {
             Bytes::copy_from_slice(pruned)
         } else {
@@ -206,13 +206,13 @@ impl<K> Packing<K> {
             block.extend_from_slice(pruned);
             block.split().freeze()
         };
-        pruned.shrink_to(LARGEST_DESK);
+        pruned.shrink_to(MAX_PRUNE_BUFFER);
         Ok(bytes)
     }
 
     /// A list has been taken in: what came with it is to be compressed.
-    pub(crate) fn list_has_come(&self) {
-        *self.desk.lock() = Desk::default();
+    pub(crate) fn on_list_applied(&self) {
+        *self.buffer.lock() = PruneBuffer::default();
         self.listed.notify_one();
     }
 

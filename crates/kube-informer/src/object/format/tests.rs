@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use kube_wire::Skip;
+use kube_wire::FieldMask;
 use kube_wire::selector::Selector;
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
@@ -16,7 +16,9 @@ use super::decoded::{FEW, MANY};
 use super::packing::{BLOCK, Trained};
 use super::{Packed, Packer, Packing, Place, TransformedMetadata, Value};
 use crate::lister::Lister;
-use crate::object::{Encoded, Format, Key, Object, ResourceName, Transform, Uid, Unplaced, Version};
+use crate::object::{
+    Encoded, Format, Key, Object, ResourceVersion, Transform, Uid, Unplaced, WatchedResource,
+};
 use crate::pipeline::queue::{Delta, Listed, Replaced, Scope};
 use crate::pipeline::store::{Scopes, Seed, Store, Writer};
 
@@ -39,7 +41,7 @@ impl Cache {
     fn with(
         transform: impl Fn(&mut ConfigMap, usize) -> Result<(), String> + Send + Sync + 'static,
     ) -> Cache {
-        let resource = ResourceName::of::<ConfigMap>(&(), None);
+        let resource = WatchedResource::of::<ConfigMap>(&(), None);
         let packing = Packing::new(resource.clone());
         let decoded = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&decoded);
@@ -71,7 +73,7 @@ impl Cache {
             bytes: serde_json::to_vec(&json).unwrap().into(),
         };
         self.packing
-            .pack(&key(number), &encoded, &Skip::managed_fields(), place)
+            .pack(&key(number), &encoded, &FieldMask::managed_fields(), place)
             .unwrap()
     }
 
@@ -79,7 +81,7 @@ impl Cache {
         let key = key(number);
         Unplaced {
             hash: Seed::new(1).key(&key),
-            version: Version::from(number as u64 + 1),
+            version: ResourceVersion::from(number as u64 + 1),
             uid: Uid::of(config_map(number)["metadata"]["uid"].as_str().unwrap()),
             value: Value::Packed(self.packed(number, place)),
             key,
@@ -94,7 +96,7 @@ impl Cache {
         items.sort_by_key(Listed::hash);
         self.apply(Delta::Replaced(Replaced {
             items,
-            version: Version::from(1_000_000),
+            version: ResourceVersion::from(1_000_000),
             scope: Scope::ONLY,
             trusting: true,
             kind_removed: false,
@@ -122,7 +124,7 @@ impl Cache {
     fn size(&self) -> usize {
         let sizes = self.store.snapshot().walk().map(|entry| match entry.value() {
             Value::Packed(packed) => packed.size(),
-            Value::Typed(_) => panic!("it is not packed"),
+            Value::Decoded(_) => panic!("it is not packed"),
         });
         sizes.sum()
     }
@@ -225,12 +227,12 @@ fn an_object_that_someone_holds_is_not_decoded_twice() {
     cache.list(200);
     cache.round(true);
     let before = cache.decoded();
-    let held = cache.get(3).arc();
+    let held = cache.get(3).to_arc();
     // More than are held for a while after they were read.
     for number in 50..200 {
         let _name = &cache.get(number).metadata.name;
     }
-    assert!(Arc::ptr_eq(&held, &cache.get(3).arc()));
+    assert!(Arc::ptr_eq(&held, &cache.get(3).to_arc()));
     assert_eq!(cache.decoded(), before + 151);
     drop(held);
     let _name = &cache.get(3).metadata.name;
@@ -303,7 +305,7 @@ fn what_is_let_go_is_forgotten_at_once() {
 fn what_was_read_last_is_let_go_when_nothing_happens() {
     let mut cache = Cache::new();
     cache.list(10);
-    let read = Arc::downgrade(&cache.get(1).arc());
+    let read = Arc::downgrade(&cache.get(1).to_arc());
     assert!(read.upgrade().is_some());
     cache.packing.forget_recent();
     assert!(read.upgrade().is_none());
@@ -327,7 +329,7 @@ fn notes_of_decoded_objects_go_with_them() {
         let _name = &cache.get(number).metadata.name;
     }
     assert!(cache.packing.decoded.lock().len() < 300, "dead notes are swept");
-    let held: Vec<_> = (0..500).map(|number| cache.get(number).arc()).collect();
+    let held: Vec<_> = (0..500).map(|number| cache.get(number).to_arc()).collect();
     assert!(cache.packing.decoded.lock().len() >= 500);
     cache.list(0);
     assert_eq!(
@@ -409,7 +411,7 @@ fn packed_text(cache: &Cache, size: usize, place: Place) -> Arc<Packed<ConfigMap
     };
     let packed = cache
         .packing
-        .pack(&key(0), &encoded, &Skip::managed_fields(), place);
+        .pack(&key(0), &encoded, &FieldMask::managed_fields(), place);
     packed.unwrap()
 }
 
@@ -586,7 +588,7 @@ fn what_does_not_become_smaller_stays_as_it_is() {
     };
     let packed = cache
         .packing
-        .pack(&key(1), &encoded, &Skip::nothing(), Place::Block)
+        .pack(&key(1), &encoded, &FieldMask::none(), Place::Block)
         .unwrap();
     let size = packed.size();
     let mut compressor = super::compress::Compressor::new(None).unwrap();
@@ -611,7 +613,7 @@ fn bytes_that_are_no_object_of_the_kind_are_refused_with_their_name() {
     };
     let error = cache
         .packing
-        .pack(&key(1), &encoded, &Skip::nothing(), Place::Block)
+        .pack(&key(1), &encoded, &FieldMask::none(), Place::Block)
         .err()
         .expect("it is no config map");
     assert!(error.is_bad_data());

@@ -127,7 +127,7 @@ impl<K: Kind> Controller<K> {
             self.measures.synced.set_once(&self.measures.clock, now);
             self.synced.cancel();
             if let Some(packing) = &self.packing {
-                packing.list_has_come();
+                packing.on_list_applied();
             }
         }
         errors

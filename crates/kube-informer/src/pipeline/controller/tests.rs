@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Checks, Controller};
 use crate::handler::{Event, HandlerOptions};
-use crate::object::{Unplaced, Version};
+use crate::object::{ResourceVersion, Unplaced};
 use crate::pipeline::processor::Processor;
 use crate::pipeline::queue::{Delta, DeltaFifo, Listed, Replaced, Scope};
 use crate::pipeline::store::tests::retired::{Probe, probes};
@@ -67,7 +67,7 @@ impl Rig {
         let mut items: Vec<_> = names.iter().map(|name| self.item(name, 1)).collect();
         items.sort_by_key(|item| item.hash);
         let items = items.into_iter().map(Listed::New).collect();
-        let version = Version::from(version);
+        let version = ResourceVersion::from(version);
         self.push(Delta::Replaced(Replaced {
             items,
             version,
@@ -82,7 +82,7 @@ impl Rig {
 /// Reads the store's version at the moment in which a stream of events is notified.
 struct AtNotification {
     store: Arc<Store<ConfigMap>>,
-    seen: Mutex<Vec<Option<Version>>>,
+    seen: Mutex<Vec<Option<ResourceVersion>>>,
 }
 
 impl Wake for AtNotification {
@@ -115,7 +115,7 @@ async fn contract_4_the_store_is_written_before_anyone_is_notified() {
         rig.push(delta).await;
         look.seen.lock().clear();
         assert!(poll!(&mut running).is_pending());
-        assert_eq!(*look.seen.lock(), [Some(Version::from(version))]);
+        assert_eq!(*look.seen.lock(), [Some(ResourceVersion::from(version))]);
     }
 }
 
@@ -129,13 +129,14 @@ async fn one_batch_is_one_snapshot() {
         rig.push(Delta::Upsert(rig.item("b", version))).await;
         rig.push(Delta::Deleted(rig.item("b", version + 100))).await;
     }
-    rig.push(Delta::Bookmark(Version::from(900), Scope::ONLY)).await;
+    rig.push(Delta::Bookmark(ResourceVersion::from(900), Scope::ONLY))
+        .await;
     assert!(!rig.synced.is_cancelled());
     let running = tokio::spawn(controller.run(|error| panic!("{error}")));
     rig.synced.cancelled().await;
     rig.queue.close();
     running.await.unwrap();
-    assert_eq!(rig.store.version(), Some(Version::from(900)));
+    assert_eq!(rig.store.version(), Some(ResourceVersion::from(900)));
     let first = events.next().await.unwrap();
     assert!(matches!(
         first,
@@ -159,7 +160,7 @@ async fn what_is_queued_when_it_closes_is_still_handled() {
     }
     rig.queue.close();
     controller.run(|error| panic!("{error}")).await;
-    assert_eq!(rig.store.version(), Some(Version::from(499)));
+    assert_eq!(rig.store.version(), Some(ResourceVersion::from(499)));
     assert_eq!(rig.store.snapshot().len(), 2);
 }
 
@@ -190,7 +191,7 @@ async fn nobody_waits_while_an_old_cache_is_freed() {
         let mut items: Vec<_> = probes.map(|probe| unplaced(probe, seed)).collect();
         items.sort_by_key(|item| item.hash);
         let items = items.into_iter().map(Listed::New).collect();
-        let version = Version::from(version);
+        let version = ResourceVersion::from(version);
         vec![Delta::Replaced(Replaced {
             items,
             version,
@@ -204,7 +205,7 @@ async fn nobody_waits_while_an_old_cache_is_freed() {
     controller.handle(list(2));
     drop(held);
     assert_eq!(freed.load(Ordering::Relaxed), 0, "the writer has it still");
-    controller.handle(vec![Delta::Bookmark(Version::from(3), Scope::ONLY)]);
+    controller.handle(vec![Delta::Bookmark(ResourceVersion::from(3), Scope::ONLY)]);
     assert_eq!(freed.load(Ordering::Relaxed), 100);
 }
 
@@ -213,7 +214,8 @@ async fn nobody_waits_while_an_old_cache_is_freed() {
 async fn contract_8_only_a_list_syncs() {
     let (rig, controller) = rig(Duration::ZERO);
     rig.push(Delta::Upsert(rig.item("b", 1))).await;
-    rig.push(Delta::Bookmark(Version::from(2), Scope::ONLY)).await;
+    rig.push(Delta::Bookmark(ResourceVersion::from(2), Scope::ONLY))
+        .await;
     rig.queue.close();
     controller.run(|error| panic!("{error}")).await;
     assert!(!rig.synced.is_cancelled());

@@ -222,7 +222,7 @@ impl<K: Kind> AnyListener for Listener<K> {
         self.panics.load(Ordering::Relaxed)
     }
 
-    fn told(&self) -> u64 {
+    fn delivered(&self) -> u64 {
         self.told.load(Ordering::Relaxed)
     }
 

@@ -30,7 +30,7 @@ use crate::handler::{AnyListener, Event, EventHandler, HandlerOptions, Registrat
 use crate::object::Kind;
 use crate::pipeline::store::{Change, Store};
 
-pub use self::stream::Events;
+pub use self::stream::EventStream;
 
 /// All listeners of an informer.
 #[derive(Debug)]
@@ -114,8 +114,8 @@ impl<K: Kind> Processor<K> {
     }
 
     /// Adds a stream of events.
-    pub(crate) fn stream(&self, options: HandlerOptions) -> Result<Events<K>, Error> {
-        self.join(options, "stream", None).map(Events::new)
+    pub(crate) fn stream(&self, options: HandlerOptions) -> Result<EventStream<K>, Error> {
+        self.join(options, "stream", None).map(EventStream::new)
     }
 
     /// Takes a snapshot and a place in the stream in one step (contract 7).
@@ -152,7 +152,7 @@ impl<K: Kind> Processor<K> {
         Ok(listener)
     }
 
-    /// Takes a listener out of the stream. Doing it twice changes nothing.
+    /// Takes a listener out of the stream. Operation it twice changes nothing.
     fn remove(&self, listener: &Arc<Listener<K>>) {
         {
             let mut gate = self.gate.lock();

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 
 use super::queue::added;
-use crate::handler::{Deleted, Event};
+use crate::handler::{DeletedObject, Event};
 use crate::object::{Entry, Object};
 use crate::pipeline::store::Change;
 
 /// What a handler does not know yet of one object.
 #[derive(Debug)]
-pub(super) struct Pending<K> {
+pub(super) struct PendingChange<K> {
     /// What the handler saw last, if it knows the object.
     seen: Option<Arc<Entry<K>>>,
     /// That object is gone: its last state, and whether nobody saw it go. Another of its name may be there by now.
@@ -23,14 +23,14 @@ pub(super) struct Pending<K> {
     present: Option<Arc<Entry<K>>>,
 }
 
-impl<K> Pending<K> {
-    fn new(change: &Change<K>) -> Pending<K> {
+impl<K> PendingChange<K> {
+    fn new(change: &Change<K>) -> PendingChange<K> {
         let (seen, gone, present) = match change {
             Change::Added { new } => (None, None, Some(new)),
             Change::Updated { old, new } => (Some(old), None, Some(new)),
             Change::Deleted { old, last, unknown } => (Some(old), Some((Arc::clone(last), *unknown)), None),
         };
-        Pending {
+        PendingChange {
             seen: seen.cloned(),
             gone,
             present: present.cloned(),
@@ -63,7 +63,7 @@ impl<K> Pending<K> {
     pub(super) fn events(self) -> (Option<Event<K>>, Option<Event<K>>) {
         match (self.seen, self.gone, self.present) {
             (Some(seen), Some((last, unknown)), present) => (
-                Some(Event::Deleted(Deleted::new(seen, last, unknown))),
+                Some(Event::Deleted(DeletedObject::new(seen, last, unknown))),
                 present.map(added),
             ),
             (Some(old), None, Some(new)) => {
@@ -81,7 +81,7 @@ impl<K> Pending<K> {
 /// A list through the slots keeps the order, so that a change that came to nothing can be taken out of the middle, and
 /// a table finds the slot of an object.
 #[derive(Debug)]
-pub(super) struct Pendings<K> {
+pub(super) struct PendingChanges<K> {
     slots: Vec<Slot<K>>,
     by_key: HashTable<u32>,
     head: u32,
@@ -91,7 +91,7 @@ pub(super) struct Pendings<K> {
 
 #[derive(Debug)]
 struct Slot<K> {
-    pending: Option<Pending<K>>,
+    pending: Option<PendingChange<K>>,
     hash: u64,
     before: u32,
     after: u32,
@@ -101,9 +101,9 @@ const NONE: u32 = u32::MAX;
 /// A queue that was once longer than this gives its memory back when it is empty.
 const KEPT: usize = 1_024;
 
-impl<K> Pendings<K> {
-    pub(super) fn new() -> Pendings<K> {
-        Pendings {
+impl<K> PendingChanges<K> {
+    pub(super) fn new() -> PendingChanges<K> {
+        PendingChanges {
             slots: Vec::new(),
             by_key: HashTable::new(),
             head: NONE,
@@ -120,7 +120,7 @@ impl<K> Pendings<K> {
     pub(super) fn entries(&self) -> impl Iterator<Item = &Arc<Entry<K>>> {
         self.slots
             .iter()
-            .filter_map(|slot| slot.pending.as_ref().and_then(Pending::entry))
+            .filter_map(|slot| slot.pending.as_ref().and_then(PendingChange::entry))
     }
 
     /// Adds a change, or folds it into the one that waits.
@@ -129,11 +129,11 @@ impl<K> Pendings<K> {
         let hash = entry.hash();
         let is_it = |at: &u32| {
             let slot = &self.slots[*at as usize];
-            let waiting = slot.pending.as_ref().and_then(Pending::entry);
+            let waiting = slot.pending.as_ref().and_then(PendingChange::entry);
             slot.hash == hash && waiting.is_some_and(|waiting| waiting.key() == entry.key())
         };
         let Ok(found) = self.by_key.find_entry(hash, is_it) else {
-            return self.append(hash, Pending::new(change));
+            return self.append(hash, PendingChange::new(change));
         };
         let at = *found.get();
         let Some(pending) = &mut self.slots[at as usize].pending else {
@@ -148,7 +148,7 @@ impl<K> Pendings<K> {
     }
 
     /// Takes the change that waits longest.
-    pub(super) fn take(&mut self) -> Option<Pending<K>> {
+    pub(super) fn take(&mut self) -> Option<PendingChange<K>> {
         let at = self.head;
         if at == NONE {
             return None;
@@ -164,11 +164,11 @@ impl<K> Pendings<K> {
 
     fn give_back(&mut self) {
         if self.by_key.is_empty() && self.slots.len() > KEPT {
-            *self = Pendings::new();
+            *self = PendingChanges::new();
         }
     }
 
-    fn append(&mut self, hash: u64, pending: Pending<K>) {
+    fn append(&mut self, hash: u64, pending: PendingChange<K>) {
         let slot = Slot {
             pending: Some(pending),
             hash,
@@ -196,7 +196,7 @@ impl<K> Pendings<K> {
         self.by_key.insert_unique(hash, at, |at| slots[*at as usize].hash);
     }
 
-    fn unlink(&mut self, at: u32) -> Option<Pending<K>> {
+    fn unlink(&mut self, at: u32) -> Option<PendingChange<K>> {
         let slot = &mut self.slots[at as usize];
         let (before, after) = (slot.before, slot.after);
         let pending = slot.pending.take();

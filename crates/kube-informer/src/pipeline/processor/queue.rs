@@ -11,8 +11,8 @@ use hashbrown::hash_table::{self, HashTable};
 use tokio::time::Instant;
 
 use super::mailbox::Backlog;
-use super::pending::Pendings;
-use crate::handler::{Deleted, Event};
+use super::pending::PendingChanges;
+use crate::handler::{DeletedObject, Event};
 use crate::object::{Entry, Key, Kind, Object};
 use crate::pipeline::store::{Change, Snapshot, Walk};
 
@@ -57,7 +57,7 @@ enum Initial<K> {
 
 #[derive(Debug)]
 enum Changes<K> {
-    Coalesced(Pendings<K>),
+    Coalesced(PendingChanges<K>),
     Every(VecDeque<Change<K>>),
 }
 
@@ -81,7 +81,7 @@ impl<K> Queue<K> {
             changes: if every_event {
                 Changes::Every(VecDeque::new())
             } else {
-                Changes::Coalesced(Pendings::new())
+                Changes::Coalesced(PendingChanges::new())
             },
             resync: None,
             carried: None,
@@ -108,7 +108,7 @@ impl<K> Queue<K> {
             resync.leave_out(change.entry());
         }
         match &mut self.changes {
-            Changes::Coalesced(pendings) => pendings.add(change),
+            Changes::Coalesced(pending_changes) => pending_changes.add(change),
             Changes::Every(changes) => changes.push_back(change.clone()),
         }
     }
@@ -144,9 +144,9 @@ impl<K> Queue<K> {
         }
         let mut changed = Keys::default();
         match &self.changes {
-            Changes::Coalesced(pendings) => {
-                changed.reserve(pendings.len());
-                for entry in pendings.entries() {
+            Changes::Coalesced(pending_changes) => {
+                changed.reserve(pending_changes.len());
+                for entry in pending_changes.entries() {
                     changed.insert(entry);
                 }
             }
@@ -224,8 +224,8 @@ impl<K> Queue<K> {
                 }
                 change.map(event)
             }
-            Changes::Coalesced(pendings) => {
-                let pending = pendings.take()?;
+            Changes::Coalesced(pending_changes) => {
+                let pending = pending_changes.take()?;
                 let (first, second) = pending.events();
                 self.carried = second;
                 first
@@ -240,7 +240,7 @@ impl<K> Queue<K> {
             Initial::Expected | Initial::Done => 0,
         };
         let changes = match &self.changes {
-            Changes::Coalesced(pendings) => pendings.len(),
+            Changes::Coalesced(pending_changes) => pending_changes.len(),
             Changes::Every(changes) => changes.len(),
         };
         initial + changes + usize::from(self.carried.is_some())
@@ -322,7 +322,7 @@ fn event<K>(change: Change<K>) -> Event<K> {
             old: Object::new(old),
             new: Object::new(new),
         },
-        Change::Deleted { old, last, unknown } => Event::Deleted(Deleted::new(old, last, unknown)),
+        Change::Deleted { old, last, unknown } => Event::Deleted(DeletedObject::new(old, last, unknown)),
     }
 }
 

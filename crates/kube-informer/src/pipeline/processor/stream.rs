@@ -1,4 +1,4 @@
-//! Events as a stream.
+//! EventStream as a stream.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -27,13 +27,13 @@ use crate::object::Kind;
 /// # Ok(())
 /// # }
 /// ```
-pub struct Events<K: Kind> {
+pub struct EventStream<K: Kind> {
     listener: Arc<Listener<K>>,
 }
 
-impl<K: Kind> Events<K> {
-    pub(super) fn new(listener: Arc<Listener<K>>) -> Events<K> {
-        Events { listener }
+impl<K: Kind> EventStream<K> {
+    pub(super) fn new(listener: Arc<Listener<K>>) -> EventStream<K> {
+        EventStream { listener }
     }
 
     /// The place in the stream: its backlog, and whether the objects of the beginning are through.
@@ -43,7 +43,7 @@ impl<K: Kind> Events<K> {
     }
 }
 
-impl<K: Kind> Stream for Events<K> {
+impl<K: Kind> Stream for EventStream<K> {
     type Item = Event<K>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event<K>>> {
@@ -55,15 +55,15 @@ impl<K: Kind> Stream for Events<K> {
     }
 }
 
-impl<K: Kind> Drop for Events<K> {
+impl<K: Kind> Drop for EventStream<K> {
     fn drop(&mut self) {
         AnyListener::remove(Arc::clone(&self.listener));
         self.listener.ended();
     }
 }
 
-impl<K: Kind> std::fmt::Debug for Events<K> {
+impl<K: Kind> std::fmt::Debug for EventStream<K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Events").field(&self.registration()).finish()
+        f.debug_tuple("EventStream").field(&self.registration()).finish()
     }
 }

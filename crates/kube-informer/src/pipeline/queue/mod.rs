@@ -11,7 +11,7 @@ mod tests;
 use std::sync::Arc;
 
 use self::bounded::BoundedQueue;
-use crate::object::{Entry, Key, Uid, Unplaced, Version};
+use crate::object::{Entry, Key, ResourceVersion, Uid, Unplaced};
 
 /// How many deltas may wait before the reflector has to. A source that always has something ready keeps its thread until
 /// then, so this is also how long handlers may have to wait for the first of them.
@@ -28,7 +28,7 @@ pub(crate) enum Delta<K> {
     /// A whole list: everything that is there in a scope, and nothing else is.
     Replaced(Replaced<K>),
     /// The watch of a scope has come this far.
-    Bookmark(Version, Scope),
+    Bookmark(ResourceVersion, Scope),
 }
 
 /// A whole list.
@@ -36,7 +36,7 @@ pub(crate) enum Delta<K> {
 pub(crate) struct Replaced<K> {
     /// By hash; keys are unique.
     pub(crate) items: Vec<Listed<K>>,
-    pub(crate) version: Version,
+    pub(crate) version: ResourceVersion,
     /// Nothing outside of it is replaced.
     pub(crate) scope: Scope,
     /// Whether an object of the same version is the same object.
@@ -79,7 +79,7 @@ impl<K> Listed<K> {
         }
     }
 
-    pub(crate) fn version(&self) -> &Version {
+    pub(crate) fn version(&self) -> &ResourceVersion {
         match self {
             Listed::Known(known) => known.version(),
             Listed::New(new) => &new.version,

@@ -4,10 +4,10 @@ use futures::FutureExt;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::{Delta, DeltaFifo, FULL, Scope};
-use crate::object::Version;
+use crate::object::ResourceVersion;
 
 fn bookmark(number: u64) -> Delta<ConfigMap> {
-    Delta::Bookmark(Version::from(number), Scope::ONLY)
+    Delta::Bookmark(ResourceVersion::from(number), Scope::ONLY)
 }
 
 fn numbers(batch: &[Delta<ConfigMap>]) -> Vec<u64> {

@@ -10,11 +10,11 @@ use tracing::{Instrument, Span};
 
 use super::cause::Cause;
 use super::machine::{self, Action, Checked, Failed, Listed, Machine, Next, Seen, Settings, Verdict};
-use crate::error::{Chain, Doing, Error};
-use crate::object::{Key, Kind, ResourceName, Unplaced, Version};
+use crate::error::{Chain, Error, Operation};
+use crate::object::{Key, Kind, ResourceVersion, Unplaced, WatchedResource};
 use crate::pipeline::queue::{self, Delta, DeltaFifo, Replaced, Scope};
 use crate::pipeline::wire::{
-    Item, ListPart, ListRequest, ListWatch, WatchEvent, WatchRequest, Watching, list_exceeded,
+    ListPart, ListRequest, ListWatch, RawObject, WatchEvent, WatchRequest, WatchStream, list_exceeded,
 };
 use crate::util::panics;
 
@@ -22,10 +22,10 @@ use crate::util::panics;
 pub(crate) trait Intake<K>: Send + Sync + 'static {
     /// Makes an item of a list ready for the store: transformed, pruned, hashed. If versions can be trusted, an item that the
     /// store holds with the same uid and version is not even decoded.
-    fn listed(&self, item: Item<K>, trusting: bool) -> Result<queue::Listed<K>, Error>;
+    fn listed(&self, item: RawObject<K>, trusting: bool) -> Result<queue::Listed<K>, Error>;
 
     /// The same for an item of a watch.
-    fn watched(&self, item: Item<K>) -> Result<Unplaced<K>, Error>;
+    fn watched(&self, item: RawObject<K>) -> Result<Unplaced<K>, Error>;
 
     /// Tells an error to whoever is to know.
     fn report(&self, error: &Error);
@@ -37,7 +37,7 @@ pub(crate) trait Intake<K>: Send + Sync + 'static {
     fn noted(&self, at: Instant, scope: Scope, note: Note);
 
     /// Waits until the store has reached a version that was handed on.
-    fn applied(&self, scope: Scope, version: &Version) -> impl Future<Output = ()> + Send;
+    fn applied(&self, scope: Scope, version: &ResourceVersion) -> impl Future<Output = ()> + Send;
 }
 
 /// A request that was made, for counting.
@@ -70,13 +70,13 @@ pub(crate) struct Driver<K, I> {
     pub(crate) source: Arc<dyn ListWatch<K>>,
     pub(crate) queue: Arc<DeltaFifo<K>>,
     pub(crate) intake: Arc<I>,
-    pub(crate) resource: ResourceName,
+    pub(crate) resource: WatchedResource,
     /// The namespace that every object has to be in, if the source was asked for one.
     pub(crate) namespace: Option<Arc<str>>,
     /// What it looks after.
     pub(crate) scope: Scope,
     /// How many bytes a list may have.
-    pub(crate) largest_list: u64,
+    pub(crate) max_list_bytes: u64,
     /// Told when the cache is found not to be what the server has.
     pub(crate) start_over: Arc<Notify>,
 }
@@ -90,7 +90,7 @@ struct Collected<K> {
     /// Whether versions were trusted when they came.
     trusting: bool,
     /// The version of one of them that contradicts the cache.
-    contradiction: Option<Version>,
+    contradiction: Option<ResourceVersion>,
     /// How many bytes that were, and how many there may be.
     bytes: u64,
     most: u64,
@@ -119,12 +119,12 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
 
     async fn work(&self, settings: Settings) {
         let (mut machine, mut action) = Machine::new(settings, Instant::now());
-        let mut collected = Collected::new(self.largest_list);
+        let mut collected = Collected::new(self.max_list_bytes);
         loop {
             let doing = match &action {
-                Action::Watch(request) if request.initial_events => Doing::StreamingList,
-                Action::Watch(_) => Doing::Watching,
-                Action::List { .. } | Action::Wait(_) => Doing::Listing,
+                Action::Watch(request) if request.initial_events => Operation::StreamingList,
+                Action::Watch(_) => Operation::Watch,
+                Action::List { .. } | Action::Wait(_) => Operation::List,
             };
             let performed = self.perform(&mut machine, &mut collected, action);
             // A source is the user's code, and so is the type of its objects.
@@ -189,9 +189,9 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
                 page.items,
                 collected.contradiction.as_ref(),
             ) {
-                Listed::Continue(next) => self.told(next, Doing::Listing),
+                Listed::Continue(next) => self.told(next, Operation::List),
                 Listed::Whole { version, next } => {
-                    let action = self.told(next, Doing::Listing);
+                    let action = self.told(next, Operation::List);
                     self.note(Note::Listed(machine.take_cause()));
                     self.replace(collected, version).await;
                     action
@@ -201,8 +201,8 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
                 // Whatever comes next begins anew, and it may be a while until then.
                 collected.clear();
                 match failed {
-                    PageError::Failed(error) => self.failed(machine, error, Doing::Listing).await,
-                    PageError::TimedOut => self.told(machine.timed_out(Instant::now()), Doing::Listing),
+                    PageError::Failed(error) => self.failed(machine, error, Operation::List).await,
+                    PageError::TimedOut => self.told(machine.timed_out(Instant::now()), Operation::List),
                 }
             }
         }
@@ -220,13 +220,13 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
             // A list that is there already would otherwise be taken in without a pause, and cancelled late.
             tokio::task::consume_budget().await;
             match in_time(machine, listing.next()).await? {
-                Some(Ok(ListPart::Item(item))) => {
+                Some(Ok(ListPart::Object(item))) => {
                     collected.make_room(item.size())?;
                     collected.trusting = machine.is_trusting();
                     collected.add(self.listed(item, machine)?, machine);
                     items += 1;
                 }
-                Some(Ok(ListPart::Arriving)) => {}
+                Some(Ok(ListPart::Progress)) => {}
                 Some(Ok(ListPart::End {
                     version,
                     continue_token,
@@ -254,10 +254,10 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
         let mut doing = if request.initial_events {
             self.begin_list(machine, collected).await;
             self.intake.requested(Requested::StreamingList);
-            Doing::StreamingList
+            Operation::StreamingList
         } else {
             self.intake.requested(Requested::Watch);
-            Doing::Watching
+            Operation::Watch
         };
         // Only waiting for the server is cut short by a start-over: what arrived is handed on first.
         let answer = tokio::select! {
@@ -285,8 +285,8 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
         &self,
         machine: &mut Machine,
         collected: &mut Collected<K>,
-        mut events: Watching<K>,
-        doing: &mut Doing,
+        mut events: WatchStream<K>,
+        doing: &mut Operation,
     ) -> Result<Action, Error> {
         // Clocks are slow: the time of one event does for the wait for the next.
         let mut now = Instant::now();
@@ -330,7 +330,7 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
                 Verdict::Skip => {}
                 Verdict::Leave(next) => return Ok(self.told(next, *doing)),
                 Verdict::Whole(version) => {
-                    *doing = Doing::Watching;
+                    *doing = Operation::Watch;
                     self.note(Note::Listed(machine.take_cause()));
                     self.note(Note::WatchOpen);
                     self.replace(collected, version).await;
@@ -366,17 +366,17 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
         })
     }
 
-    fn listed(&self, item: Item<K>, machine: &Machine) -> Result<queue::Listed<K>, Error> {
+    fn listed(&self, item: RawObject<K>, machine: &Machine) -> Result<queue::Listed<K>, Error> {
         check_namespace(self.namespace.as_deref(), item.key())?;
         self.intake.listed(item, machine.is_trusting())
     }
 
-    fn watched(&self, item: Item<K>) -> Result<Unplaced<K>, Error> {
+    fn watched(&self, item: RawObject<K>) -> Result<Unplaced<K>, Error> {
         check_namespace(self.namespace.as_deref(), item.key())?;
         self.intake.watched(item)
     }
 
-    async fn replace(&self, collected: &mut Collected<K>, version: Version) {
+    async fn replace(&self, collected: &mut Collected<K>, version: ResourceVersion) {
         let items = collected.take();
         let trusting = collected.trusting;
         let scope = self.scope;
@@ -392,7 +392,7 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
     }
 
     /// Empties the cache because the kind is not served any more.
-    async fn remove_kind(&self, version: Version) {
+    async fn remove_kind(&self, version: ResourceVersion) {
         let scope = self.scope;
         self.queue
             .push(Delta::Replaced(Replaced {
@@ -405,7 +405,7 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
             .await;
     }
 
-    async fn failed(&self, machine: &mut Machine, error: Error, doing: Doing) -> Action {
+    async fn failed(&self, machine: &mut Machine, error: Error, doing: Operation) -> Action {
         match machine.failed(Instant::now(), error) {
             Failed::Next(next) => self.told(next, doing),
             Failed::Check(failure) => {
@@ -437,14 +437,14 @@ impl<K: Kind, I: Intake<K>> Driver<K, I> {
         self.intake.noted(Instant::now(), self.scope, note);
     }
 
-    fn told(&self, next: Next, doing: Doing) -> Action {
+    fn told(&self, next: Next, doing: Operation) -> Action {
         self.complain(next.complaint, doing);
         next.action
     }
 
-    fn complain(&self, complaint: Option<Error>, doing: Doing) {
+    fn complain(&self, complaint: Option<Error>, doing: Operation) {
         if let Some(complaint) = complaint {
-            self.intake.report(&complaint.during(doing, &self.resource));
+            self.intake.report(&complaint.with_context(doing, &self.resource));
         }
     }
 }
@@ -473,7 +473,7 @@ fn frame<K: Kind>(event: &WatchEvent<K>) -> Span {
 
 /// The end of a page of a list.
 struct Page {
-    version: Version,
+    version: ResourceVersion,
     continue_token: Option<String>,
     items: usize,
 }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use tokio::sync::watch;
 
-use crate::object::{Entry, Key, ResourceName, Uid, Version};
+use crate::object::{Entry, Key, ResourceVersion, Uid, WatchedResource};
 
 pub(crate) use self::hash::Seed;
 pub(crate) use self::index::is_asked;
@@ -43,11 +43,11 @@ pub(crate) struct Store<K> {
     current: ArcSwap<Contents<K>>,
     /// Moved whenever a version is reached, for those who wait for one.
     versions: watch::Sender<Versions>,
-    resource: ResourceName,
+    resource: WatchedResource,
 }
 
 impl<K> Store<K> {
-    pub(crate) fn new(resource: ResourceName, seed: Seed) -> Store<K> {
+    pub(crate) fn new(resource: WatchedResource, seed: Seed) -> Store<K> {
         Store {
             current: ArcSwap::from_pointee(Contents::empty(resource.clone(), seed)),
             versions: watch::Sender::new(Versions::none()),
@@ -55,7 +55,7 @@ impl<K> Store<K> {
         }
     }
 
-    pub(crate) fn resource(&self) -> &ResourceName {
+    pub(crate) fn resource(&self) -> &WatchedResource {
         &self.resource
     }
 
@@ -75,7 +75,12 @@ impl<K> Store<K> {
     }
 
     /// The entry of an object, if the store has it with just this version and uid, also if readers do not see it yet.
-    pub(crate) fn known(&self, key: &Key, version: &Version, uid: Option<Uid>) -> Option<Arc<Entry<K>>> {
+    pub(crate) fn known(
+        &self,
+        key: &Key,
+        version: &ResourceVersion,
+        uid: Option<Uid>,
+    ) -> Option<Arc<Entry<K>>> {
         let (namespace, name) = key.parts();
         self.read(|contents| {
             contents
@@ -87,7 +92,7 @@ impl<K> Store<K> {
     }
 
     /// The version of the contents; none before the first list.
-    pub(crate) fn version(&self) -> Option<Version> {
+    pub(crate) fn version(&self) -> Option<ResourceVersion> {
         self.read(|contents| contents.version.clone())
     }
 

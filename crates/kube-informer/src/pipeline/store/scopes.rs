@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use crate::object::{Key, Version};
+use crate::object::{Key, ResourceVersion};
 use crate::pipeline::queue::Scope;
 
 /// The scopes of a store, each at its own version: everything, or several namespaces.
@@ -18,7 +18,7 @@ pub(crate) struct Reached {
     /// None for all of them.
     namespace: Option<Arc<str>>,
     /// None before its first list.
-    version: Option<Version>,
+    version: Option<ResourceVersion>,
     /// The kind is not served any more. The objects were removed at an unknown version after `version`.
     kind_removed: bool,
 }
@@ -63,7 +63,7 @@ impl Scopes {
     }
 
     /// Moves a scope to a version.
-    pub(super) fn reach(&mut self, scope: Scope, version: Version) {
+    pub(super) fn reach(&mut self, scope: Scope, version: ResourceVersion) {
         if let Some(reached) = self.scopes.get_mut(scope.0) {
             reached.version = Some(version);
             reached.kind_removed = false;
@@ -105,7 +105,7 @@ impl Versions {
     }
 
     /// The version that a scope has reached; none before its first list.
-    pub(crate) fn of(&self, scope: Scope) -> Option<&Version> {
+    pub(crate) fn of(&self, scope: Scope) -> Option<&ResourceVersion> {
         match self {
             Versions::One(only) => only.version.as_ref(),
             Versions::Several(several) => several.get(scope.0)?.version.as_ref(),
@@ -115,12 +115,12 @@ impl Versions {
     /// The version that everything has reached; none before every scope was listed.
     ///
     /// Where versions cannot be compared it is all of them in one, which compares with nothing.
-    pub(crate) fn least(&self) -> Option<Version> {
+    pub(crate) fn least(&self) -> Option<ResourceVersion> {
         let several = match self {
             Versions::One(only) => return only.version.clone(),
             Versions::Several(several) => several,
         };
-        let versions: Option<Vec<&Version>> =
+        let versions: Option<Vec<&ResourceVersion>> =
             several.iter().map(|reached| reached.version.as_ref()).collect();
         let versions = versions?;
         let mut least = *versions.first()?;
@@ -130,7 +130,7 @@ impl Versions {
                 Some(_) => {}
                 None => {
                     let all: Vec<String> = versions.iter().map(ToString::to_string).collect();
-                    return Some(Version::from(all.join(",")));
+                    return Some(ResourceVersion::from(all.join(",")));
                 }
             }
         }
@@ -139,7 +139,7 @@ impl Versions {
 
     /// The version that a namespace has reached, as readers see it; none before every scope was listed, because they see
     /// nothing until then.
-    pub(crate) fn in_namespace(&self, namespace: Option<&str>) -> Option<Version> {
+    pub(crate) fn in_namespace(&self, namespace: Option<&str>) -> Option<ResourceVersion> {
         let several = match self {
             Versions::One(only) => return only.version.clone(),
             Versions::Several(several) => several,

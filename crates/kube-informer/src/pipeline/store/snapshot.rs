@@ -11,9 +11,9 @@ use super::hash::Seed;
 use super::index::{AnyIndex, Index, IndexValue};
 use super::scopes::Versions;
 use super::tree::{self, Tree, touch};
-use crate::error::{Doing, Error, Problem};
+use crate::error::{Error, Operation, Problem};
 use crate::object::format::{PackedObjects, Value};
-use crate::object::{Entry, Key, Kind, Object, ResourceName, Version};
+use crate::object::{Entry, Key, Kind, Object, ResourceVersion, WatchedResource};
 
 /// Everything an informer knows, at one moment: objects, indexes and version.
 ///
@@ -40,15 +40,15 @@ pub(crate) struct Contents<K> {
     /// Objects that readers do not see before every namespace was listed.
     pub(super) hidden: Tree<Arc<Entry<K>>>,
     pub(super) indexes: Vec<Arc<dyn AnyIndex<K>>>,
-    pub(super) version: Option<Version>,
+    pub(super) version: Option<ResourceVersion>,
     /// How far each part has come.
     pub(super) versions: Versions,
     pub(super) seed: Seed,
-    pub(super) resource: ResourceName,
+    pub(super) resource: WatchedResource,
 }
 
 impl<K> Contents<K> {
-    pub(super) fn empty(resource: ResourceName, seed: Seed) -> Contents<K> {
+    pub(super) fn empty(resource: WatchedResource, seed: Seed) -> Contents<K> {
         Contents {
             objects: Tree::new(),
             hidden: Tree::new(),
@@ -127,7 +127,7 @@ impl<K> Snapshot<K> {
     {
         let packed = self.walk().filter_map(|entry| match entry.value() {
             Value::Packed(packed) => Some(Arc::clone(packed)),
-            Value::Typed(_) => None,
+            Value::Decoded(_) => None,
         });
         (self.len(), Box::new(packed))
     }
@@ -136,12 +136,12 @@ impl<K> Snapshot<K> {
     ///
     /// If the kind is not served any more, the snapshot is empty, and this is the last version before the kind was removed.
     #[must_use]
-    pub fn version(&self) -> Option<&Version> {
+    pub fn version(&self) -> Option<&ResourceVersion> {
         self.contents.version.as_ref()
     }
 
     /// The version of what is in a namespace: of several that are looked at, each is at its own.
-    pub(crate) fn version_in(&self, namespace: Option<&str>) -> Option<Version> {
+    pub(crate) fn version_in(&self, namespace: Option<&str>) -> Option<ResourceVersion> {
         self.contents.versions.in_namespace(namespace)
     }
 
@@ -234,7 +234,8 @@ impl<K> Snapshot<K> {
 
     fn index(&self, name: &str) -> Result<&Arc<dyn AnyIndex<K>>, Error> {
         self.contents.index(name).ok_or_else(|| {
-            Error::new(Problem::UnknownIndex(name.to_owned())).during(Doing::Caching, &self.contents.resource)
+            Error::new(Problem::UnknownIndex(name.to_owned()))
+                .with_context(Operation::Cache, &self.contents.resource)
         })
     }
 }

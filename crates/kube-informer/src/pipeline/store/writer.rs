@@ -8,8 +8,8 @@ use super::index::{IndexFunction, IndexTree, IndexValue, WritableIndex};
 use super::scopes::Scopes;
 use super::snapshot::Contents;
 use super::tree::Tree;
-use crate::error::{Chain, Doing, Error, Problem};
-use crate::object::{Entry, Kind, ResourceName, Unplaced};
+use crate::error::{Chain, Error, Operation, Problem};
+use crate::object::{Entry, Kind, Unplaced, WatchedResource};
 use crate::pipeline::queue::{Delta, Listed, Replaced, Scope};
 
 /// A change of the store, as handlers are told of it.
@@ -170,11 +170,11 @@ impl<K: Kind> Writer<K> {
         function: IndexFunction<K, V>,
     ) -> Result<(), Error> {
         if self.closed {
-            return Err(Error::new(Problem::Stopped).during(Doing::Caching, self.store.resource()));
+            return Err(Error::new(Problem::Stopped).with_context(Operation::Cache, self.store.resource()));
         }
         if self.indexes.iter().any(|index| **index.name() == *name) {
             let conflict = Error::new(Problem::IndexConflict(name.to_string()));
-            return Err(conflict.during(Doing::Caching, self.store.resource()));
+            return Err(conflict.with_context(Operation::Cache, self.store.resource()));
         }
         // Beside what is there, which stays as it is should a type of the user's panic here.
         let mut indexes: Vec<_> = self.indexes.iter().map(|index| index.emptied()).collect();
@@ -315,7 +315,7 @@ fn place<K: Kind>(
     item: Unplaced<K>,
     indexes: &mut [Box<dyn WritableIndex<K>>],
     errors: &mut Vec<Error>,
-    resource: &ResourceName,
+    resource: &WatchedResource,
 ) -> Arc<Entry<K>> {
     if indexes.is_empty() {
         return item.placed(None);
@@ -324,14 +324,14 @@ fn place<K: Kind>(
         Ok(object) => object,
         Err(error) => {
             let what = format!("no index finds {} now: {}", item.key, Chain(&error));
-            errors.push(Error::user_code(what).during(Doing::Caching, resource));
+            errors.push(Error::user_code(what).with_context(Operation::Cache, resource));
             return item.outside();
         }
     };
     let mut hashes = Vec::with_capacity(2 * indexes.len());
     for index in &mut *indexes {
         if let Err(error) = index.prepare(&item.key, &object, &mut hashes) {
-            errors.push(error.during(Doing::Caching, resource));
+            errors.push(error.with_context(Operation::Cache, resource));
         }
     }
     let entry = item.placed(Some(Box::new(hashes)));

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use super::http::{ApiListWatch, answer, get};
 use super::status::failure;
 use crate::error::Error;
-use crate::object::{Kind, ResourceName};
+use crate::object::{Kind, WatchedResource};
 
 /// No server has so many kinds that its documents are larger.
 const LARGEST_DOCUMENT: usize = 64 << 20;
@@ -31,7 +31,7 @@ pub(super) struct Listed {
 
 impl Listed {
     pub(super) fn of<K: Kind>(kind: &K::DynamicType) -> Listed {
-        let names = ResourceName::of::<K>(kind, None);
+        let names = WatchedResource::of::<K>(kind, None);
         let is_core = names.group().is_empty();
         let group_version = names.api_version();
         let root = if is_core { "/api" } else { GROUPS };

@@ -1,4 +1,4 @@
-//! Events of watches, read while they arrive.
+//! EventReader of watches, read while they arrive.
 
 use std::io;
 use std::sync::Arc;
@@ -7,22 +7,22 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use kube::client::Body;
 use kube_wire::protobuf::{self, Envelope, Schema};
-use kube_wire::{Skip, json};
+use kube_wire::{FieldMask, json};
 use serde::Deserialize;
 
 use super::expected::Expected;
 use super::http::cause;
 use super::limits::Limits;
 use super::status::{status_error, status_schema};
-use super::{Item, WatchEvent};
+use super::{RawObject, WatchEvent};
 use crate::error::Error;
-use crate::object::{Encoded, Format, Kind, Version};
+use crate::object::{Encoded, Format, Kind, ResourceVersion};
 
 /// The annotation of the bookmark that ends the initial events of a streaming list.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
 /// The events of a watch's body.
-pub(super) struct Events {
+pub(super) struct EventReader {
     body: Body,
     frames: Frames,
     expected: Arc<Expected>,
@@ -47,9 +47,14 @@ impl Frames {
     }
 }
 
-impl Events {
-    pub(super) fn new(body: Body, schema: Option<Schema>, expected: Arc<Expected>, limits: Limits) -> Events {
-        Events {
+impl EventReader {
+    pub(super) fn new(
+        body: Body,
+        schema: Option<Schema>,
+        expected: Arc<Expected>,
+        limits: Limits,
+    ) -> EventReader {
+        EventReader {
             body,
             frames: Frames::of(schema, limits),
             expected,
@@ -131,7 +136,7 @@ struct BookmarkMeta {
 
 impl BookmarkMeta {
     fn event<K>(self) -> Result<WatchEvent<K>, Error> {
-        let version = Version::told(self.resource_version.as_deref())
+        let version = ResourceVersion::told(self.resource_version.as_deref())
             .ok_or_else(|| Error::bad_data("a bookmark without metadata.resourceVersion"))?;
         let annotations = self.annotations.unwrap_or_default();
         Ok(WatchEvent::Bookmark {
@@ -144,7 +149,7 @@ impl BookmarkMeta {
 }
 
 /// What happened to an object.
-fn changed<K>(event_type: &str, item: Item<K>) -> WatchEvent<K> {
+fn changed<K>(event_type: &str, item: RawObject<K>) -> WatchEvent<K> {
     match event_type {
         "ADDED" => WatchEvent::Added(item),
         "MODIFIED" => WatchEvent::Modified(item),
@@ -173,13 +178,13 @@ pub(super) fn json_event<K: Kind>(line: &Bytes, expected: &Expected) -> Result<W
                 format: Format::Json,
                 bytes: line.slice_ref(event.object),
             };
-            Item::known(&identity, encoded).map(|item| changed(event_type, item))
+            RawObject::known(&identity, encoded).map(|item| changed(event_type, item))
         }
-        "BOOKMARK" => json::metadata::<BookmarkMeta>(event.object, &Skip::nothing())
+        "BOOKMARK" => json::metadata::<BookmarkMeta>(event.object, &FieldMask::none())
             .map_err(|error| Error::bad_data_from("a bookmark without metadata", error))?
             .event(),
         "ERROR" => {
-            let status = json::decode::<kube::core::Status>(event.object, &Skip::nothing());
+            let status = json::decode::<kube::core::Status>(event.object, &FieldMask::none());
             let status = status.map_err(|error| {
                 Error::bad_data_from("a failure in the watch that is not a Status", error)
             })?;
@@ -206,7 +211,7 @@ pub(super) fn protobuf_event<K: Kind>(
     match event.event_type {
         event_type @ ("ADDED" | "MODIFIED" | "DELETED") => {
             expected.check(Some(object.api_version), Some(object.kind), false)?;
-            let item = Item::encoded(Encoded {
+            let item = RawObject::encoded(Encoded {
                 format: Format::Protobuf(schema),
                 bytes: frame.slice_ref(object.raw),
             })?;
@@ -215,13 +220,13 @@ pub(super) fn protobuf_event<K: Kind>(
         "BOOKMARK" => {
             expected.check(Some(object.api_version), Some(object.kind), false)?;
             schema
-                .metadata::<BookmarkMeta>(object.raw, &Skip::nothing())
+                .metadata::<BookmarkMeta>(object.raw, &FieldMask::none())
                 .map_err(|error| Error::bad_data_from("a bookmark without metadata", error))?
                 .event()
         }
         "ERROR" => {
             let status = if (object.api_version, object.kind) == ("v1", "Status") {
-                status_schema().decode::<kube::core::Status>(object.raw, &Skip::nothing())
+                status_schema().decode::<kube::core::Status>(object.raw, &FieldMask::none())
             } else {
                 return Err(Error::bad_data(format!(
                     "{} {} as a failure in the watch, which is not a Status",

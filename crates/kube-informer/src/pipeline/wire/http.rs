@@ -15,12 +15,12 @@ use kube::client::Body;
 use kube_wire::protobuf::{self, Schema};
 
 use super::discovery::Listed;
-use super::events::Events;
+use super::events::EventReader;
 use super::expected::Expected;
 use super::limits::Limits;
 use super::pages::{JsonPage, Page, ProtobufPage, Reader};
 use super::status::failure;
-use super::{ExactListRequest, ListRequest, ListWatch, Listing, WatchRequest, Watching};
+use super::{ExactListRequest, ListRequest, ListStream, ListWatch, WatchRequest, WatchStream};
 use crate::client::Unreachable;
 use crate::error::{Error, Problem};
 use crate::object::Kind;
@@ -142,14 +142,14 @@ impl<K: Kind> ApiListWatch<K> {
     /// The largest object in bytes, as they are sent; without this, 64 MiB. A list or watch with a larger one fails before
     /// it is read.
     #[must_use]
-    pub fn largest_object(mut self, bytes: usize) -> ApiListWatch<K> {
+    pub fn max_object_bytes(mut self, bytes: usize) -> ApiListWatch<K> {
         self.limits.object = bytes;
         self
     }
 
     /// The largest page of a list in bytes, or list without pages; without this, 16 GiB.
     #[must_use]
-    pub fn largest_list(mut self, bytes: u64) -> ApiListWatch<K> {
+    pub fn max_list_bytes(mut self, bytes: u64) -> ApiListWatch<K> {
         self.limits.list = bytes;
         self
     }
@@ -257,7 +257,7 @@ impl Language {
 }
 
 impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
-    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<K>, Error>> {
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<K>, Error>> {
         Box::pin(async move {
             let limit = request.limit.map(|limit| limit.to_string());
             let mut parameters: Vec<(&str, &str)> = Vec::new();
@@ -281,7 +281,7 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
         })
     }
 
-    fn list_exactly(&self, request: ExactListRequest) -> BoxFuture<'_, Result<Option<Listing<K>>, Error>> {
+    fn list_exactly(&self, request: ExactListRequest) -> BoxFuture<'_, Result<Option<ListStream<K>>, Error>> {
         Box::pin(async move {
             let limit = request.limit.to_string();
             let mut parameters = vec![("limit", limit.as_str())];
@@ -299,7 +299,7 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
         })
     }
 
-    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<K>, Error>> {
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<K>, Error>> {
         Box::pin(async move {
             let timeout = request.timeout.as_secs().to_string();
             let mut parameters = vec![
@@ -317,7 +317,7 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
             let wanted = Wanted::of::<K>("PartialObjectMetadata");
             let (response, schema) = self.ask(wanted, &parameters).await?;
             let expected = Arc::clone(&self.expected);
-            let events = Events::new(response.into_body(), schema, expected, self.limits);
+            let events = EventReader::new(response.into_body(), schema, expected, self.limits);
             Ok(stream::unfold(Some(events), |events| async move {
                 let mut events = events?;
                 let event = events.next().await?;
@@ -342,7 +342,7 @@ fn listing<K: Kind>(
     (response, schema): (Response<Body>, Option<Schema>),
     expected: Arc<Expected>,
     limits: Limits,
-) -> Listing<K> {
+) -> ListStream<K> {
     let reader = match schema {
         Some(schema) => Reader::Protobuf(ProtobufPage::new(expected, schema, limits)),
         None => Reader::Json(JsonPage::new(expected, limits)),

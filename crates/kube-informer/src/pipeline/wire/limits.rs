@@ -24,7 +24,7 @@ impl Limits {
     /// What is wrong with an object that is too large; `what` it is part of.
     pub(super) fn object_exceeded(self, what: &str) -> String {
         let limit = Bytes(self.object as u64);
-        format!("{what} of more than {limit}, which is the limit; largest_object() sets another")
+        format!("{what} of more than {limit}, which is the limit; max_object_bytes() sets another")
     }
 }
 
@@ -32,7 +32,7 @@ impl Limits {
 pub(crate) fn list_exceeded(limit: u64) -> Error {
     let limit = Bytes(limit);
     Error::bad_data(format!(
-        "a list of more than {limit}, which is the limit; largest_list() sets another"
+        "a list of more than {limit}, which is the limit; max_list_bytes() sets another"
     ))
 }
 

@@ -8,9 +8,9 @@ mod discovery;
 mod events;
 mod expected;
 mod http;
-mod item;
 mod limits;
 mod pages;
+mod raw_object;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -21,13 +21,13 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
 use crate::error::{Error, StatusError};
-use crate::object::{Kind, Version};
+use crate::object::{Kind, ResourceVersion};
 
 pub use self::http::{ApiListWatch, WireFormat};
 pub(crate) use self::http::{answer, check_parameter};
-pub(crate) use self::item::Body;
-pub use self::item::Item;
 pub(crate) use self::limits::{Limits, list_exceeded};
+pub(crate) use self::raw_object::Body;
+pub use self::raw_object::RawObject;
 
 /// A source of objects that can be listed and watched.
 ///
@@ -43,20 +43,20 @@ pub(crate) use self::limits::{Limits, list_exceeded};
 /// use futures::{FutureExt, StreamExt, stream};
 /// use k8s_openapi::api::core::v1::ConfigMap;
 /// use kube_informer::{
-///     Error, Item, ListPart, ListRequest, ListWatch, Listing, SharedInformer, WatchRequest, Watching,
+///     Error, RawObject, ListPart, ListRequest, ListWatch, ListStream, SharedInformer, WatchRequest, WatchStream,
 /// };
 /// use std::time::Duration;
 ///
 /// struct Fixed(&'static str);
 ///
 /// impl ListWatch<ConfigMap> for Fixed {
-///     fn list(&self, _: ListRequest) -> BoxFuture<'_, Result<Listing<ConfigMap>, Error>> {
+///     fn list(&self, _: ListRequest) -> BoxFuture<'_, Result<ListStream<ConfigMap>, Error>> {
 ///         let end = ListPart::End { version: "1".into(), continue_token: None };
-///         let parts = [Item::json(self.0).map(ListPart::Item), Ok(end)];
+///         let parts = [RawObject::json(self.0).map(ListPart::Object), Ok(end)];
 ///         async { Ok(stream::iter(parts).boxed()) }.boxed()
 ///     }
 ///
-///     fn watch(&self, _: WatchRequest) -> BoxFuture<'_, Result<Watching<ConfigMap>, Error>> {
+///     fn watch(&self, _: WatchRequest) -> BoxFuture<'_, Result<WatchStream<ConfigMap>, Error>> {
 ///         async { Ok(stream::pending().boxed()) }.boxed()
 ///     }
 /// }
@@ -73,17 +73,17 @@ pub(crate) use self::limits::{Limits, list_exceeded};
 #[doc(alias("ListerWatcher", "ListerWatcherWithContext"))]
 pub trait ListWatch<K>: Send + Sync + 'static {
     /// One list request: the items of one page, then its end.
-    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<K>, Error>>;
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<K>, Error>>;
 
     /// One watch request: events, until the source closes it.
-    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<K>, Error>>;
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<K>, Error>>;
 
     /// One page of a list at exactly one version, for a check of the cache against the source. Only key, `uid` and version
     /// of each item are looked at, so a source may leave out everything else. The end of the page says the version asked
     /// for.
     ///
     /// A source that does not implement this has no such lists, and its caches cannot be checked.
-    fn list_exactly(&self, _request: ExactListRequest) -> BoxFuture<'_, Result<Option<Listing<K>>, Error>>
+    fn list_exactly(&self, _request: ExactListRequest) -> BoxFuture<'_, Result<Option<ListStream<K>>, Error>>
     where
         K: 'static,
     {
@@ -101,10 +101,10 @@ pub trait ListWatch<K>: Send + Sync + 'static {
 }
 
 /// The answer to a list request, as it arrives.
-pub type Listing<K> = BoxStream<'static, Result<ListPart<K>, Error>>;
+pub type ListStream<K> = BoxStream<'static, Result<ListPart<K>, Error>>;
 
 /// The answer to a watch request, as it arrives.
-pub type Watching<K> = BoxStream<'static, Result<WatchEvent<K>, Error>>;
+pub type WatchStream<K> = BoxStream<'static, Result<WatchEvent<K>, Error>>;
 
 /// A list request.
 ///
@@ -154,14 +154,14 @@ pub struct WatchRequest {
 #[derive(Debug)]
 pub enum ListPart<K> {
     /// One object.
-    Item(Item<K>),
+    Object(RawObject<K>),
     /// More of the page has come, and no whole object yet. An informer gives up a list in which nothing comes for a
     /// minute, and this counts as something.
-    Arriving,
+    Progress,
     /// The end of the page; nothing comes after it.
     End {
         /// The version of the collection.
-        version: Version,
+        version: ResourceVersion,
         /// The `continue` of the next page, if there is one.
         continue_token: Option<String>,
     },
@@ -169,20 +169,20 @@ pub enum ListPart<K> {
 
 /// An event of a watch.
 ///
-/// What a [`Watching`] stream gives.
+/// What a [`WatchStream`] stream gives.
 #[doc(alias = "watch.Event")]
 #[derive(Debug)]
 pub enum WatchEvent<K> {
     /// An object is new.
-    Added(Item<K>),
+    Added(RawObject<K>),
     /// An object has changed.
-    Modified(Item<K>),
+    Modified(RawObject<K>),
     /// An object is gone; this was its last state.
-    Deleted(Item<K>),
+    Deleted(RawObject<K>),
     /// Nothing happened up to this version.
     Bookmark {
         /// The version reached.
-        version: Version,
+        version: ResourceVersion,
         /// Whether it ends the initial events.
         initial_events_end: bool,
     },

@@ -11,9 +11,9 @@ use kube_wire::protobuf::{self, ListEvent, Schema};
 use super::expected::Expected;
 use super::http::cause;
 use super::limits::{Limits, list_exceeded};
-use super::{Item, ListPart};
+use super::{ListPart, RawObject};
 use crate::error::Error;
-use crate::object::{Encoded, Format, Kind, Version};
+use crate::object::{Encoded, Format, Kind, ResourceVersion};
 
 /// A page of a list on its way.
 pub(super) struct Page {
@@ -56,7 +56,7 @@ impl Page {
 
     async fn part<K: Kind>(&mut self) -> Result<Option<ListPart<K>>, Error> {
         if let Some(item) = self.reader.item()? {
-            return Ok(Some(ListPart::Item(item)));
+            return Ok(Some(ListPart::Object(item)));
         }
         if self.ended {
             let reader = std::mem::replace(&mut self.reader, Reader::Done);
@@ -72,8 +72,8 @@ impl Page {
                     self.reader.push(data);
                 }
                 Ok(Some(match self.reader.item()? {
-                    Some(item) => ListPart::Item(item),
-                    None => ListPart::Arriving,
+                    Some(item) => ListPart::Object(item),
+                    None => ListPart::Progress,
                 }))
             }
             Some(Err(error)) => Err(Error::transport("a list broke off", cause(error))),
@@ -94,7 +94,7 @@ impl Reader {
         }
     }
 
-    fn item<K: Kind>(&mut self) -> Result<Option<Item<K>>, Error> {
+    fn item<K: Kind>(&mut self) -> Result<Option<RawObject<K>>, Error> {
         match self {
             Reader::Json(page) => page.item(),
             Reader::Protobuf(page) => page.item(),
@@ -113,8 +113,8 @@ impl Reader {
 
 /// The end of a page, from what its metadata says.
 fn end<K>(version: Option<&str>, continue_token: Option<String>) -> Result<ListPart<K>, Error> {
-    let version =
-        Version::told(version).ok_or_else(|| Error::bad_data("a list without metadata.resourceVersion"))?;
+    let version = ResourceVersion::told(version)
+        .ok_or_else(|| Error::bad_data("a list without metadata.resourceVersion"))?;
     Ok(ListPart::End {
         version,
         continue_token: continue_token.filter(|token| !token.is_empty()),
@@ -153,7 +153,7 @@ impl JsonPage {
         self.reader.push(piece);
     }
 
-    pub(super) fn item<K: Kind>(&mut self) -> Result<Option<Item<K>>, Error> {
+    pub(super) fn item<K: Kind>(&mut self) -> Result<Option<RawObject<K>>, Error> {
         let Some(text) = self
             .reader
             .next_item()
@@ -171,7 +171,7 @@ impl JsonPage {
         // Items of Kubernetes' own kinds do not say what they are, and to know that takes reading them to their end.
         let item = if self.is_called_so {
             let identity = json::identity(&text).unwrap_or_default();
-            Item::known(&identity, Encoded::json(&text)).or_else(|_| self.typed_item(&text))
+            RawObject::known(&identity, Encoded::json(&text)).or_else(|_| self.typed_item(&text))
         } else {
             self.typed_item(&text)
         };
@@ -179,12 +179,12 @@ impl JsonPage {
     }
 
     /// An item that has to be what was asked for, if it says what it is.
-    fn typed_item<K: Kind>(&mut self, text: &Bytes) -> Result<Item<K>, Error> {
+    fn typed_item<K: Kind>(&mut self, text: &Bytes) -> Result<RawObject<K>, Error> {
         let head = json::head(text).map_err(no_object)?;
         self.typed &= head.kind.is_some() && head.api_version.is_some();
         self.expected
             .check(head.api_version.as_deref(), head.kind.as_deref(), false)?;
-        Item::known(&head.identity.unwrap_or_default(), Encoded::json(text))
+        RawObject::known(&head.identity.unwrap_or_default(), Encoded::json(text))
     }
 
     pub(super) fn end<K>(self) -> Result<ListPart<K>, Error> {
@@ -247,7 +247,7 @@ impl ProtobufPage {
         self.reader.push(piece);
     }
 
-    pub(super) fn item<K: Kind>(&mut self) -> Result<Option<Item<K>>, Error> {
+    pub(super) fn item<K: Kind>(&mut self) -> Result<Option<RawObject<K>>, Error> {
         loop {
             match self.reader.next().map_err(|error| no_list(error, self.limits))? {
                 None => return Ok(None),
@@ -263,7 +263,7 @@ impl ProtobufPage {
                         format: Format::Protobuf(self.schema),
                         bytes: message,
                     };
-                    return Item::encoded(encoded).map(Some);
+                    return RawObject::encoded(encoded).map(Some);
                 }
             }
         }

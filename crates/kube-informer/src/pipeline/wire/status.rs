@@ -8,7 +8,7 @@ use http::header::RETRY_AFTER;
 use http_body_util::BodyExt;
 use kube::client::Body;
 use kube::core::Status;
-use kube_wire::Skip;
+use kube_wire::FieldMask;
 use kube_wire::protobuf::{Envelope, Schema};
 
 use crate::error::{Error, StatusError, shortened};
@@ -53,7 +53,7 @@ pub(crate) async fn failure(response: Response<Body>) -> Error {
 fn read(body: &[u8]) -> Option<Status> {
     match Envelope::parse(body) {
         Ok(envelope) if (envelope.api_version, envelope.kind) == ("v1", "Status") => {
-            status_schema().decode(envelope.raw, &Skip::nothing()).ok()
+            status_schema().decode(envelope.raw, &FieldMask::none()).ok()
         }
         _ => serde_json::from_slice(body).ok(),
     }

@@ -10,12 +10,12 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::random;
-use crate::Skip;
+use crate::FieldMask;
 use crate::json::{decode, metadata};
 
-fn skip(paths: &[&str]) -> Skip {
-    paths.iter().fold(Skip::nothing(), |skip, path| {
-        skip.path(path).expect("it can be left out")
+fn skip(paths: &[&str]) -> FieldMask {
+    paths.iter().fold(FieldMask::none(), |mask, path| {
+        mask.path(path).expect("it can be left out")
     })
 }
 
@@ -25,14 +25,14 @@ fn any_value_without_any_fields_is_as_serde_json_has_it() {
     let mut changed = 0;
     for round in 0..5_000 {
         let value = random::object(&mut rng, 4);
-        let (skip, paths) = random::skip(&mut rng);
+        let (mask, paths) = random::skip(&mut rng);
         let text = random::written(&mut rng, &value);
         let expected = random::without(value.clone(), &paths);
         changed += usize::from(expected != value);
-        let decoded: Value = decode(&text, &skip).expect("it is JSON");
+        let decoded: Value = decode(&text, &mask).expect("it is JSON");
         assert_eq!(decoded, expected, "{round}: {paths:?}");
         if value["metadata"].is_object() {
-            let decoded: Value = metadata(&text, &skip).expect("it has metadata");
+            let decoded: Value = metadata(&text, &mask).expect("it has metadata");
             assert_eq!(decoded, expected["metadata"], "{round}: {paths:?}");
         }
     }
@@ -186,8 +186,8 @@ struct Borrowing<'a> {
 #[test]
 fn texts_and_raw_values_are_borrowed() {
     let text = br#"{"text":"here","raw":{"a": 1,"b":2},"map":{"k":"v","gone":"x"}}"#;
-    for skip in [Skip::managed_fields(), skip(&["map.gone", "raw.a"])] {
-        let borrowing: Borrowing<'_> = decode(text, &skip).expect("it fits");
+    for mask in [FieldMask::managed_fields(), skip(&["map.gone", "raw.a"])] {
+        let borrowing: Borrowing<'_> = decode(text, &mask).expect("it fits");
         assert!(text.as_ptr_range().contains(&borrowing.text.as_ptr()));
         assert_eq!(
             borrowing.raw.get(),
@@ -195,7 +195,10 @@ fn texts_and_raw_values_are_borrowed() {
             "raw is raw, whatever is left out"
         );
         assert_eq!(borrowing.map["k"], "v");
-        assert_eq!(borrowing.map.contains_key("gone"), skip == Skip::managed_fields());
+        assert_eq!(
+            borrowing.map.contains_key("gone"),
+            mask == FieldMask::managed_fields()
+        );
     }
 }
 
@@ -244,11 +247,11 @@ fn an_error_says_where() {
         (r#"{"text":"a"}"#, "", "missing field"),
     ];
     for (text, path, source) in rows {
-        for skip in [
-            Skip::managed_fields(),
+        for mask in [
+            FieldMask::managed_fields(),
             skip(&["option.b", "numbers.x", "floats.x", "any.x"]),
         ] {
-            let error = decode::<Wide>(text.as_bytes(), &skip).unwrap_err();
+            let error = decode::<Wide>(text.as_bytes(), &mask).unwrap_err();
             assert_eq!(error.path(), path, "{error}");
             let inner = error.source().expect("serde_json's").to_string();
             assert!(inner.contains(source), "{inner}");
@@ -261,7 +264,7 @@ fn an_error_says_where() {
             assert_eq!(error.is_cut_short(), source == "EOF");
         }
     }
-    let error = decode::<Wide>(br#"{"text":"a","option":5}"#, &Skip::nothing()).unwrap_err();
+    let error = decode::<Wide>(br#"{"text":"a","option":5}"#, &FieldMask::none()).unwrap_err();
     assert_eq!(error.offset(), 22);
     assert!(error.is_data());
 }
@@ -269,7 +272,7 @@ fn an_error_says_where() {
 #[test]
 fn what_is_left_after_the_value_is_an_error() {
     for text in ["{} x", "{}{}", "{},", "1 2"] {
-        decode::<Value>(text.as_bytes(), &Skip::nothing()).unwrap_err();
+        decode::<Value>(text.as_bytes(), &FieldMask::none()).unwrap_err();
         decode::<Value>(text.as_bytes(), &skip(&["spec"])).unwrap_err();
     }
 }
@@ -278,9 +281,9 @@ fn what_is_left_after_the_value_is_an_error() {
 #[test]
 fn deep_values_are_refused_or_passed_over() {
     let deep = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
-    for skip in [Skip::nothing(), skip(&["a.b"])] {
-        assert!(decode::<Value>(deep(126).as_bytes(), &skip).is_ok());
-        assert!(decode::<Value>(deep(127).as_bytes(), &skip).is_err());
+    for mask in [FieldMask::none(), skip(&["a.b"])] {
+        assert!(decode::<Value>(deep(126).as_bytes(), &mask).is_ok());
+        assert!(decode::<Value>(deep(127).as_bytes(), &mask).is_err());
     }
     let gone: Value = decode(deep(100_000).as_bytes(), &skip(&["a"])).expect("nobody looks into it");
     assert_eq!(gone, json!({}));

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::json::{Head, decode, head, identity, matches, prune};
-use crate::{Identity, Skip};
+use crate::{FieldMask, Identity};
 
 fn named<'a>(namespace: &'a str, name: &'a str, resource_version: &'a str, uid: &'a str) -> Identity<'a> {
     Identity {
@@ -128,11 +128,14 @@ fn what_makes_an_object_known_is_there_once_or_it_is_refused() {
     ];
     for text in rows {
         let text = text.as_bytes();
-        for skip in [Skip::nothing(), Skip::managed_fields().path("spec").unwrap()] {
-            let error = decode::<Value>(text, &skip).unwrap_err();
+        for mask in [
+            FieldMask::none(),
+            FieldMask::managed_fields().path("spec").unwrap(),
+        ] {
+            let error = decode::<Value>(text, &mask).unwrap_err();
             assert!(error.is_data(), "{error}");
             let mut out = b"before".to_vec();
-            let error = prune(text, &skip, &mut out).unwrap_err();
+            let error = prune(text, &mask, &mut out).unwrap_err();
             assert!(error.is_data() && error.to_string().contains("twice"), "{error}");
             assert_eq!(out, b"before");
         }
@@ -143,8 +146,8 @@ fn what_makes_an_object_known_is_there_once_or_it_is_refused() {
     );
     let elsewhere =
         br#"{"spec":{"name":1,"name":2,"metadata":{"name":1,"name":2}},"items":[{"kind":1,"kind":2}]}"#;
-    decode::<Value>(elsewhere, &Skip::nothing()).expect("only the object itself matters");
-    prune(elsewhere, &Skip::nothing(), &mut Vec::new()).expect("only the object itself matters");
+    decode::<Value>(elsewhere, &FieldMask::none()).expect("only the object itself matters");
+    prune(elsewhere, &FieldMask::none(), &mut Vec::new()).expect("only the object itself matters");
 }
 
 #[test]

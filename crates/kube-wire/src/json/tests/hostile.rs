@@ -6,7 +6,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::random;
-use crate::Skip;
+use crate::FieldMask;
 use crate::json::{Lines, ListReader, decode, head, identity, matches, metadata, prune, watch_event};
 
 const POD: &str = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a\u0062","namespace":"shop","uid":"3",
@@ -15,10 +15,10 @@ const POD: &str = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a\u0062
 
 /// Reads a text in every way. What they say of it must fit together.
 fn read(text: &[u8]) {
-    let skip = Skip::managed_fields().path("spec.n").unwrap();
+    let mask = FieldMask::managed_fields().path("spec.n").unwrap();
     let selector = "app=web,n>4".parse().unwrap();
     let reference = serde_json::from_slice::<Value>(text);
-    let decoded = decode::<Value>(text, &Skip::nothing());
+    let decoded = decode::<Value>(text, &FieldMask::none());
     match (&reference, &decoded) {
         (Ok(reference), Ok(decoded)) => assert_eq!(reference, decoded),
         (Ok(_), Err(error)) => assert!(error.is_data(), "twice: {error}"),
@@ -26,7 +26,7 @@ fn read(text: &[u8]) {
         (Err(error), Ok(_)) => panic!("{error}"),
     }
     let mut out = Vec::new();
-    let pruned = prune(text, &Skip::nothing(), &mut out);
+    let pruned = prune(text, &FieldMask::none(), &mut out);
     if pruned.is_ok() {
         serde_json::from_slice::<IgnoredAny>(&out).expect("what is copied is JSON");
     }
@@ -39,13 +39,13 @@ fn read(text: &[u8]) {
         fits(text, decoded, &selector);
     }
     let mut smaller = Vec::new();
-    if prune(text, &skip, &mut smaller).is_ok()
+    if prune(text, &mask, &mut smaller).is_ok()
         && let Ok(before) = head(text)
     {
         assert_eq!(head(&smaller).expect("it was there before"), before);
     }
-    let _ = decode::<Value>(text, &skip);
-    let _ = metadata::<Value>(text, &skip);
+    let _ = decode::<Value>(text, &mask);
+    let _ = metadata::<Value>(text, &mask);
     let _ = identity(text);
     let _ = matches(text, &selector);
     let _ = watch_event(text);
@@ -72,7 +72,7 @@ fn fits(text: &[u8], object: &Value, selector: &crate::selector::Selector) {
     }
     if meta.is_object() {
         assert_eq!(
-            metadata::<Value>(text, &Skip::nothing()).expect("it was decoded"),
+            metadata::<Value>(text, &FieldMask::none()).expect("it was decoded"),
             *meta
         );
     }

@@ -2,15 +2,15 @@ use fastrand::Rng;
 use serde_json::Value;
 
 use super::random;
-use crate::Skip;
+use crate::FieldMask;
 use crate::json::prune;
 
 fn pruned(text: &str, paths: &[&str]) -> Result<String, String> {
-    let skip = paths.iter().fold(Skip::nothing(), |skip, path| {
-        skip.path(path).expect("it can be left out")
+    let mask = paths.iter().fold(FieldMask::none(), |mask, path| {
+        mask.path(path).expect("it can be left out")
     });
     let mut out = Vec::new();
-    prune(text.as_bytes(), &skip, &mut out).map_err(|error| error.to_string())?;
+    prune(text.as_bytes(), &mask, &mut out).map_err(|error| error.to_string())?;
     Ok(String::from_utf8(out).expect("it was checked"))
 }
 
@@ -19,16 +19,16 @@ fn any_value_is_the_same_without_the_fields() {
     let mut rng = Rng::with_seed(3);
     for round in 0..5_000 {
         let value = random::value(&mut rng, 4);
-        let (skip, paths) = random::skip(&mut rng);
+        let (mask, paths) = random::skip(&mut rng);
         let text = random::written(&mut rng, &value);
         let mut out = Vec::new();
-        prune(&text, &skip, &mut out).expect("it is JSON");
+        prune(&text, &mask, &mut out).expect("it is JSON");
         let read: Value = serde_json::from_slice(&out).expect("it is whole");
         assert_eq!(read, random::without(value.clone(), &paths), "{round}: {paths:?}");
 
         let compact = value.to_string();
         out.clear();
-        prune(compact.as_bytes(), &Skip::nothing(), &mut out).expect("it is JSON");
+        prune(compact.as_bytes(), &FieldMask::none(), &mut out).expect("it is JSON");
         assert_eq!(out, compact.as_bytes(), "{round}");
     }
 }
@@ -114,7 +114,7 @@ fn what_is_kept_is_json_or_an_error() {
         }
     }
     let mut out = Vec::new();
-    let error = prune(b"{\"a\":[1,\"\xff\"]}", &Skip::nothing(), &mut out).unwrap_err();
+    let error = prune(b"{\"a\":[1,\"\xff\"]}", &FieldMask::none(), &mut out).unwrap_err();
     assert_eq!(error.to_string(), "a[1]: expected text in UTF-8, at byte 9");
     assert!(out.is_empty());
     assert!(

@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
-use crate::Skip;
+use crate::FieldMask;
 
 const KEYS: [&str; 14] = [
     "metadata",
@@ -62,20 +62,20 @@ fn text(rng: &mut Rng) -> String {
 }
 
 /// Fields to leave out, and their paths.
-pub(super) fn skip(rng: &mut Rng) -> (Skip, Vec<Vec<&'static str>>) {
-    let mut skip = Skip::nothing();
+pub(super) fn skip(rng: &mut Rng) -> (FieldMask, Vec<Vec<&'static str>>) {
+    let mut mask = FieldMask::none();
     let mut paths = Vec::new();
     for _ in 0..rng.usize(0..4) {
         let steps: Vec<_> = (0..rng.usize(1..4))
             .map(|_| KEYS[rng.usize(..KEYS.len())])
             .collect();
         let path = format!("[{}]", steps.join("]["));
-        if let Ok(more) = skip.clone().path(&path) {
-            skip = more;
+        if let Ok(more) = mask.clone().path(&path) {
+            mask = more;
             paths.push(steps);
         }
     }
-    (skip, paths)
+    (mask, paths)
 }
 
 /// The value without the fields at these paths, taken away the slow way.

@@ -7,7 +7,7 @@ use super::super::read::{Content, Fields, Run};
 use super::Reading;
 use super::gathered::{Found, pieces};
 use super::value::{Held, Value};
-use crate::skip::Within;
+use crate::field_mask::Within;
 
 /// A map that is being read.
 #[derive(Debug)]

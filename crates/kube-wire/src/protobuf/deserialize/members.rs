@@ -13,8 +13,8 @@ use super::Reading;
 use super::entries::{Entries, Entry};
 use super::message::Message;
 use super::value::{Held, Value};
+use crate::field_mask::Within;
 use crate::key::Key;
-use crate::skip::Within;
 use crate::table::Kind;
 
 /// An object that is being read.

@@ -10,7 +10,7 @@ use super::Reading;
 use super::elements::Source;
 use super::gathered::{Found, Gathered, pieces};
 use super::value::{Held, Repeated, Value};
-use crate::skip::Within;
+use crate::field_mask::Within;
 use crate::table::{self, Container, Field, Glance, INLINED, Kind, LeftOut, MessageId, Omitted, Way};
 
 /// A message that is being read.

@@ -25,7 +25,7 @@ use self::value::{Held, Object, Value};
 use super::Error;
 use super::decode::{VALUES, VALUES_PER_BYTE};
 use super::error::Reason;
-use crate::skip::Skip;
+use crate::field_mask::FieldMask;
 use crate::table::{Kind, MessageId, Table, table};
 
 /// What all values of an object have in common while it is read.
@@ -83,7 +83,7 @@ pub(super) fn object<'de, T: Deserialize<'de>>(
     kind: &'de str,
     id: MessageId,
     message: &'de [u8],
-    skip: &Skip,
+    mask: &FieldMask,
 ) -> Result<T, Error> {
     let object = Object {
         api_version,
@@ -95,7 +95,7 @@ pub(super) fn object<'de, T: Deserialize<'de>>(
             reading,
             held: Held::Object(&object),
             kind: Kind::Message(id),
-            within: skip.start(),
+            within: mask.start(),
             depth: 0,
         };
         T::deserialize(&value)
@@ -107,13 +107,13 @@ pub(super) fn field<'de, T: Deserialize<'de>>(
     id: MessageId,
     name: &str,
     message: &'de [u8],
-    skip: &Skip,
+    mask: &FieldMask,
 ) -> Result<Option<T>, Error> {
     read(message, |reading| {
         let mut fields = if reading.careful {
-            Message::gathered(reading, id, std::iter::once(Ok(message)), skip.start(), 0)?
+            Message::gathered(reading, id, std::iter::once(Ok(message)), mask.start(), 0)?
         } else {
-            Message::of(reading, id, message, skip.start(), 0)
+            Message::of(reading, id, message, mask.start(), 0)
         };
         let mut found = None;
         // Also after it has been found, because there may be more of it.

@@ -23,7 +23,7 @@ use super::entries::Entries;
 use super::gathered::{Found, pieces};
 use super::members::Members;
 use super::message::Message;
-use crate::skip::Within;
+use crate::field_mask::Within;
 use crate::table::{Container, Kind, MessageId, Shape};
 
 /// A value, or all values of a list or map.

@@ -13,7 +13,7 @@ use super::super::write::Writer;
 use super::super::{Envelope, MAX_DEPTH, Schema, encode};
 use super::random::Maker;
 use super::typed::reference;
-use crate::Skip;
+use crate::FieldMask;
 use crate::table::table;
 
 /// An object is the same whether it came as JSON or as protobuf.
@@ -28,7 +28,7 @@ fn is_the_same_in_both<K: Resource + DeserializeOwned + PartialEq + Debug>() {
         for _ in 0..8 {
             let message = maker.message(schema.id, 0);
             let json = serde_json::to_vec(&reference(schema, &message).unwrap()).unwrap();
-            let found = schema.decode::<K>(&message, &Skip::nothing());
+            let found = schema.decode::<K>(&message, &FieldMask::none());
             match (serde_json::from_slice::<K>(&json), found) {
                 (Ok(wanted), Ok(found)) => {
                     assert_eq!(found, wanted, "{schema:?} {message:?}");
@@ -56,7 +56,7 @@ fn what_is_good_can_be_read<K: Resource + DeserializeOwned>() {
             let mut message = maker.message(schema.id, 0);
             for _ in 0..20 {
                 let checked = schema.check(&message);
-                let read = schema.decode::<K>(&message, &Skip::nothing());
+                let read = schema.decode::<K>(&message, &FieldMask::none());
                 if checked.is_ok() {
                     good += 1;
                     if let Err(error) = read {
@@ -89,7 +89,7 @@ fn a_time_that_is_too_late_for_some_types_is_not_found_to_be_good() {
         let message = Envelope::parse(&bytes).unwrap().raw;
         assert_eq!(schema.check(message).is_ok(), is_good, "{time}");
         assert_eq!(
-            schema.decode::<Lease>(message, &Skip::nothing()).is_ok(),
+            schema.decode::<Lease>(message, &FieldMask::none()).is_ok(),
             is_good,
             "{time}"
         );
@@ -114,7 +114,7 @@ fn fields_in_any_order_are_found_to_be_good_and_none_that_is_needed_is_missing()
         let mut writer = Writer::default();
         writer.bytes_field(3, &status);
         let message = writer.finish();
-        let read = schema.decode::<TokenRequest>(&message, &Skip::nothing());
+        let read = schema.decode::<TokenRequest>(&message, &FieldMask::none());
         assert!(read.is_ok(), "{status:?}");
         assert_eq!(schema.check(&message).is_ok(), is_good, "{status:?}");
     }
@@ -135,7 +135,7 @@ fn what_is_good_in_many_envelopes_can_be_read() {
         let message = writer.finish();
         if schema.check(&message).is_ok() {
             good += 1;
-            if let Err(error) = schema.decode::<Value>(&message, &Skip::nothing()) {
+            if let Err(error) = schema.decode::<Value>(&message, &FieldMask::none()) {
                 panic!("{good} envelopes: {error}");
             }
         }
@@ -166,7 +166,7 @@ fn a_schema_that_is_nothing_is_not_found_to_be_good_where_there_has_to_be_one() 
     ]
     .map(definition);
     for (message, is_good) in [(items, true), (nothing, false), (empty, false), (text, true)] {
-        let read = schema.decode::<CustomResourceDefinition>(&message, &Skip::nothing());
+        let read = schema.decode::<CustomResourceDefinition>(&message, &FieldMask::none());
         assert_eq!(read.is_ok(), is_good, "{message:?}");
         assert_eq!(schema.check(&message).is_ok(), is_good, "{message:?}");
     }
@@ -184,7 +184,7 @@ fn definitions_that_are_good_can_be_read_whatever_their_schemas_are() {
             let message = definition(&maker.message(id, 3));
             if schema.check(&message).is_ok() {
                 good += 1;
-                if let Err(error) = schema.decode::<CustomResourceDefinition>(&message, &Skip::nothing()) {
+                if let Err(error) = schema.decode::<CustomResourceDefinition>(&message, &FieldMask::none()) {
                     panic!("{message:?} cannot be read: {error}");
                 }
             }

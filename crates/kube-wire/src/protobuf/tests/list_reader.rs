@@ -7,7 +7,7 @@ use super::super::{
     Envelope, Error, FrameReader, ListEvent, ListMeta, ListReader, Schema, WatchEvent, encode, encode_message,
 };
 use super::random::Maker;
-use crate::Skip;
+use crate::FieldMask;
 use crate::table::table;
 
 const LIMIT: usize = 1 << 20;
@@ -59,7 +59,7 @@ fn a_list_is_the_same_in_any_pieces() {
         .iter()
         .map(|event| match event {
             ListEvent::Item(message) => {
-                let mut pod: Value = pod.decode(message, &Skip::nothing()).unwrap();
+                let mut pod: Value = pod.decode(message, &FieldMask::none()).unwrap();
                 pod.as_object_mut()
                     .unwrap()
                     .retain(|key, _| key != "apiVersion" && key != "kind");

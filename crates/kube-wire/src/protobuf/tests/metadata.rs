@@ -9,7 +9,7 @@ use super::super::Schema;
 use super::super::write::Writer;
 use super::random::Maker;
 use super::typed::{reference, schemas};
-use crate::Skip;
+use crate::FieldMask;
 use crate::selector::Selector;
 
 #[test]
@@ -53,7 +53,7 @@ fn identities_labels_and_metadata_are_those_of_the_object() {
                         selector.matches(&labels)
                     );
                 }
-                let found: Value = schema.metadata(&message, &Skip::nothing()).unwrap();
+                let found: Value = schema.metadata(&message, &FieldMask::none()).unwrap();
                 assert_eq!(found, *metadata);
             }
         }
@@ -104,11 +104,11 @@ fn metadata_leaves_out_what_is_to_be_left_out() {
     let mut had_some = false;
     for _ in 0..50 {
         let message = maker.message(schema.id, 0);
-        let all: Value = schema.metadata(&message, &Skip::nothing()).unwrap();
-        let pruned: Value = schema.metadata(&message, &Skip::managed_fields()).unwrap();
+        let all: Value = schema.metadata(&message, &FieldMask::none()).unwrap();
+        let pruned: Value = schema.metadata(&message, &FieldMask::managed_fields()).unwrap();
         had_some |= all.get("managedFields").is_some();
         assert_eq!(pruned.get("managedFields"), None);
-        if let Ok(Metadata { name }) = schema.metadata(&message, &Skip::nothing()) {
+        if let Ok(Metadata { name }) = schema.metadata(&message, &FieldMask::none()) {
             assert_eq!(all["name"], name);
         }
     }

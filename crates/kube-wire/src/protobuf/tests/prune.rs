@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::Schema;
 use super::random::Maker;
 use super::typed::schemas;
-use crate::Skip;
+use crate::FieldMask;
 
 /// Paths to leave out: of a value that was found, some of those that are in it.
 fn paths(value: &Value, path: &str, random: &mut fastrand::Rng, found: &mut Vec<String>) {
@@ -59,29 +59,29 @@ fn pruning_and_skipping_leave_out_the_same_and_nothing_else() {
         for schema in schemas() {
             for _ in 0..8 {
                 let message = maker.message(schema.id, 0);
-                let mut wanted: Value = schema.decode(&message, &Skip::nothing()).unwrap();
+                let mut wanted: Value = schema.decode(&message, &FieldMask::none()).unwrap();
                 let mut found = Vec::new();
                 paths(&wanted, "", &mut random, &mut found);
-                let mut skip = Skip::nothing();
+                let mut mask = FieldMask::none();
                 for path in found {
-                    let Ok(more) = skip.clone().path(&path) else {
+                    let Ok(more) = mask.clone().path(&path) else {
                         continue;
                     };
-                    skip = more;
+                    mask = more;
                     let steps: Vec<&str> = path.split(['[', ']']).filter(|step| !step.is_empty()).collect();
                     remove(&mut wanted, &steps);
                 }
-                let skipped: Value = schema.decode(&message, &skip).unwrap();
-                assert_eq!(skipped, wanted, "{schema:?} {skip:?} {message:?}");
+                let skipped: Value = schema.decode(&message, &mask).unwrap();
+                assert_eq!(skipped, wanted, "{schema:?} {mask:?} {message:?}");
 
                 let mut pruned = b"before".to_vec();
-                schema.prune(&message, &skip, &mut pruned).unwrap();
+                schema.prune(&message, &mask, &mut pruned).unwrap();
                 assert!(pruned.starts_with(b"before"));
-                let mut left: Value = schema.decode(&pruned[6..], &skip).unwrap();
+                let mut left: Value = schema.decode(&pruned[6..], &mask).unwrap();
                 without_empty(&mut left);
                 without_empty(&mut wanted);
-                assert_eq!(left, wanted, "{schema:?} {skip:?} {message:?}");
-                if skip.is_nothing() {
+                assert_eq!(left, wanted, "{schema:?} {mask:?} {message:?}");
+                if mask.is_empty() {
                     assert_eq!(&pruned[6..], message);
                 }
             }
@@ -104,7 +104,7 @@ fn pruned_messages_are_as_kubernetes_would_have_written_them() {
     let message = super::encode_message(name, &pod).unwrap();
     let schema = Schema::of("v1", "Pod").unwrap();
     schema
-        .prune(&message, &Skip::managed_fields(), &mut pruned)
+        .prune(&message, &FieldMask::managed_fields(), &mut pruned)
         .unwrap();
     assert_eq!(pruned, super::encode_message(name, &without).unwrap());
 }
@@ -116,7 +116,7 @@ fn fields_that_nobody_knows_are_kept() {
     let mut pruned = Vec::new();
     let schema = Schema::of("v1", "Pod").unwrap();
     schema
-        .prune(message, &Skip::managed_fields(), &mut pruned)
+        .prune(message, &FieldMask::managed_fields(), &mut pruned)
         .unwrap();
     assert_eq!(pruned, b"\xa0\x06\x01\x0a\x06\xa0\x06\x01\xa0\x06\x02");
 }
@@ -126,7 +126,11 @@ fn a_message_that_cannot_be_pruned_adds_nothing() {
     let mut out = b"before".to_vec();
     let schema = Schema::of("v1", "Pod").unwrap();
     for message in [&b"\x0a\x03\x8a\x01\x05"[..], b"\x12\x00\x0a\x09", b"\x08\x01"] {
-        assert!(schema.prune(message, &Skip::managed_fields(), &mut out).is_err());
+        assert!(
+            schema
+                .prune(message, &FieldMask::managed_fields(), &mut out)
+                .is_err()
+        );
         assert_eq!(out, b"before");
     }
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::super::write::Writer;
 use super::super::{Envelope, Error, Schema};
 use super::random::Maker;
-use crate::Skip;
+use crate::FieldMask;
 use crate::table::table;
 
 pub(super) fn schemas() -> impl Iterator<Item = Schema> {
@@ -20,7 +20,7 @@ pub(super) fn reference(schema: Schema, message: &[u8]) -> Result<Value, Error> 
 /// What the types see is what the reference prints.
 #[track_caller]
 fn agrees(schema: Schema, message: &[u8]) {
-    let found = schema.decode::<Value>(message, &Skip::nothing());
+    let found = schema.decode::<Value>(message, &FieldMask::none());
     match (reference(schema, message), found) {
         (Ok(wanted), Ok(found)) => assert_eq!(found, wanted, "{schema:?} {message:?}"),
         // The reference counts more values.
@@ -61,7 +61,7 @@ fn what_does_not_count_any_more_has_to_be_right_also_before_something_empty() {
     let metadata = b"\x42\x02\x08\x80\x42\x00";
     let message = [&[0x0a, 0x06][..], metadata].concat();
     let schema = Schema::of("v1", "Pod").unwrap();
-    assert!(schema.decode::<Value>(&message, &Skip::nothing()).is_err());
+    assert!(schema.decode::<Value>(&message, &FieldMask::none()).is_err());
     agrees(schema, &message);
 }
 
@@ -81,13 +81,13 @@ fn a_message_that_stands_for_a_list_is_read_to_its_end() {
     let signing = |extra: &[u8]| message(&[(2, &message(&[(6, &message(&[(1, b"k"), (2, extra)]))]))]);
     let newer_between = message(&[(1, b"a"), (9, b""), (1, b"b")]);
     let found: Value = request
-        .decode(&signing(&newer_between), &Skip::nothing())
+        .decode(&signing(&newer_between), &FieldMask::none())
         .unwrap();
     assert_eq!(found["spec"]["extra"]["k"], serde_json::json!(["a", "b"]));
     let garbage_after = [&message(&[(1, b"a")])[..], b"\x0f\xff\xff"].concat();
     assert!(
         request
-            .decode::<Value>(&signing(&garbage_after), &Skip::nothing())
+            .decode::<Value>(&signing(&garbage_after), &FieldMask::none())
             .is_err()
     );
     for extra in [newer_between, garbage_after] {

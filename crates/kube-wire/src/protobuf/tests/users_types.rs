@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::super::write::Writer;
 use super::super::{Envelope, MAX_DEPTH, Schema, encode};
 use super::typed::reference;
-use crate::Skip;
+use crate::FieldMask;
 
 fn pod() -> Value {
     json!({
@@ -58,7 +58,7 @@ fn same<T: DeserializeOwned + PartialEq + std::fmt::Debug>(object: &Value) -> T 
     let (schema, message) = message(object);
     let json = serde_json::to_string(&reference(schema, &message).unwrap()).unwrap();
     let wanted: T = serde_json::from_str(&json).unwrap();
-    let found: T = schema.decode(&message, &Skip::nothing()).unwrap();
+    let found: T = schema.decode(&message, &FieldMask::none()).unwrap();
     assert_eq!(found, wanted);
     found
 }
@@ -214,7 +214,7 @@ fn text_can_be_borrowed() {
     let (schema, message) = message(&pod());
     // Also if the message has to be read a second time.
     for message in [message.clone(), [message, b"\x0a\x03\x0a\x01b".to_vec()].concat()] {
-        let found: Borrowed<'_> = schema.decode(&message, &Skip::nothing()).unwrap();
+        let found: Borrowed<'_> = schema.decode(&message, &FieldMask::none()).unwrap();
         assert_eq!((found.kind, &*found.metadata.namespace), ("Pod", "n"));
         assert!(found.metadata.name == "a" || found.metadata.name == "b");
         assert!(message.as_ptr_range().contains(&found.metadata.name.as_ptr()));
@@ -236,7 +236,7 @@ fn a_struct_of_a_map_sees_each_key_once() {
 
     let schema = Schema::of("v1", "Pod").unwrap();
     let message = b"\x0a\x10\x5a\x06\x0a\x01a\x12\x01x\x5a\x06\x0a\x01a\x12\x01y";
-    let found: Metadata = schema.metadata(message, &Skip::nothing()).unwrap();
+    let found: Metadata = schema.metadata(message, &FieldMask::none()).unwrap();
     assert_eq!(found.labels.a, "y");
 }
 
@@ -248,8 +248,8 @@ fn what_is_inlined_has_no_name_to_leave_it_out_by() {
     }));
     let probe_without = |name: &str| {
         let path = format!("spec.containers.livenessProbe.{name}");
-        let skip = Skip::nothing().path(&path).unwrap();
-        let pod: Value = schema.decode(&message, &skip).unwrap();
+        let mask = FieldMask::none().path(&path).unwrap();
+        let pod: Value = schema.decode(&message, &mask).unwrap();
         pod["spec"]["containers"][0]["livenessProbe"].clone()
     };
     assert_eq!(probe_without("ProbeHandler"), json!({"tcpSocket": {"port": 1}}));
@@ -293,11 +293,11 @@ fn what_is_left_out_is_not_looked_into() {
     let schema = Schema::of("v1", "Pod").unwrap();
     // managedFields (17) hold rubbish.
     let message = b"\x0a\x08\x0a\x01a\x8a\x01\x02\xff\xff";
-    assert!(schema.decode::<Value>(message, &Skip::nothing()).is_err());
-    let found: Value = schema.decode(message, &Skip::managed_fields()).unwrap();
+    assert!(schema.decode::<Value>(message, &FieldMask::none()).is_err());
+    let found: Value = schema.decode(message, &FieldMask::managed_fields()).unwrap();
     assert_eq!(found["metadata"], json!({"name": "a"}));
     // Nor is what nobody asks for.
-    schema.decode::<IgnoredAny>(message, &Skip::nothing()).unwrap();
+    schema.decode::<IgnoredAny>(message, &FieldMask::none()).unwrap();
 }
 
 #[test]
@@ -323,30 +323,32 @@ fn types_that_do_not_fit_say_where() {
 
     let (schema, message) = message(&pod());
     let error = schema
-        .decode::<Wrong<Names<i32>>>(&message, &Skip::nothing())
+        .decode::<Wrong<Names<i32>>>(&message, &FieldMask::none())
         .unwrap_err();
     assert_eq!(
         error.to_string(),
         "metadata.labels[\"1\"]: invalid type: string, expected i32"
     );
     let error = schema
-        .decode::<Wrong<Vec<u8>>>(&message, &Skip::nothing())
+        .decode::<Wrong<Vec<u8>>>(&message, &FieldMask::none())
         .unwrap_err();
     assert_eq!(
         error.to_string(),
         "metadata: invalid type: map, expected a sequence"
     );
     let error = schema
-        .decode::<Wrong<bool>>(&message, &Skip::nothing())
+        .decode::<Wrong<bool>>(&message, &FieldMask::none())
         .unwrap_err();
     assert_eq!(
         error.to_string(),
         "metadata: invalid type: map, expected a boolean"
     );
-    let error = schema.decode::<Missing>(&message, &Skip::nothing()).unwrap_err();
+    let error = schema
+        .decode::<Missing>(&message, &FieldMask::none())
+        .unwrap_err();
     assert_eq!(error.to_string(), "missing field `extra`");
     let cut_off = b"\x12\x07\x12\x05\x0a\x02ab\x05";
-    let error = schema.decode::<Value>(cut_off, &Skip::nothing()).unwrap_err();
+    let error = schema.decode::<Value>(cut_off, &FieldMask::none()).unwrap_err();
     assert!(
         error.to_string().starts_with("spec.containers[0]: malformed"),
         "{error}"
@@ -358,7 +360,7 @@ fn a_type_that_forgives_does_not_hide_what_is_scattered() {
     // A list whose halves are apart: finalizers (14), name, finalizers.
     let schema = Schema::of("v1", "Pod").unwrap();
     let message = b"\x0a\x09\x72\x01x\x0a\x01a\x72\x01y";
-    let metadata: Forgive<Value> = schema.metadata(message, &Skip::nothing()).unwrap();
+    let metadata: Forgive<Value> = schema.metadata(message, &FieldMask::none()).unwrap();
     assert_eq!(metadata.0, Some(json!({"name": "a", "finalizers": ["x", "y"]})));
 }
 
@@ -383,7 +385,7 @@ fn lists_are_made_as_large_as_they_are() {
         .collect();
     let (schema, message) = message(&json!({"apiVersion": "v1", "kind": "ConfigMapList", "items": items}));
 
-    let list: List = schema.decode(&message, &Skip::nothing()).unwrap();
+    let list: List = schema.decode(&message, &FieldMask::none()).unwrap();
     assert_eq!((list.items.len(), list.items.capacity()), (37, 37));
 }
 
@@ -396,7 +398,7 @@ fn nesting_has_an_end_for_types_too() {
         for number in std::iter::repeat_n(28, levels).chain([1, 4, 7, 2]) {
             writer.close_since(number, 0);
         }
-        schema.decode::<Value>(&writer.finish(), &Skip::nothing())
+        schema.decode::<Value>(&writer.finish(), &FieldMask::none())
     };
     assert!(nested(MAX_DEPTH - 5).is_ok());
     assert!(nested(MAX_DEPTH - 4).unwrap_err().is_over_limit());
@@ -430,7 +432,7 @@ fn the_deepest_schema_fits_on_a_small_stack() {
         let small = std::thread::Builder::new().stack_size(3 << 19);
         let read = move || {
             schema
-                .decode::<CustomResourceDefinition>(&message, &Skip::nothing())
+                .decode::<CustomResourceDefinition>(&message, &FieldMask::none())
                 .map(drop)
         };
         small.spawn(read).unwrap().join().unwrap().unwrap();
@@ -443,7 +445,7 @@ fn empty_items_do_not_become_a_large_object() {
     let items = [0x12, 0x00].repeat(1_000_000);
     assert!(
         schema
-            .decode::<Value>(&items, &Skip::nothing())
+            .decode::<Value>(&items, &FieldMask::none())
             .unwrap_err()
             .is_over_limit()
     );

@@ -1,11 +1,14 @@
-use super::{KEPT, Pendings};
+use super::{KEPT, PendingChanges};
 use crate::pipeline::store::Seed;
 use crate::pipeline::store::tests::{Cache, key, tagged};
 use k8s_openapi::api::core::v1::ConfigMap;
 
-fn pushed(pendings: &mut Pendings<ConfigMap>, changes: &[crate::pipeline::store::Change<ConfigMap>]) {
+fn pushed(
+    pending_changes: &mut PendingChanges<ConfigMap>,
+    changes: &[crate::pipeline::store::Change<ConfigMap>],
+) {
     for change in changes {
-        pendings.add(change);
+        pending_changes.add(change);
     }
 }
 
@@ -14,33 +17,45 @@ fn pushed(pendings: &mut Pendings<ConfigMap>, changes: &[crate::pipeline::store:
 fn memory_is_given_back() {
     for seed in [Seed::new(1), Seed::colliding(1, 0b1111)] {
         let mut cache = Cache::new(seed);
-        let mut pendings = Pendings::new();
+        let mut pending_changes = PendingChanges::new();
         let many = 3 * KEPT;
         for n in 0..many {
             pushed(
-                &mut pendings,
+                &mut pending_changes,
                 &cache.upsert(tagged(&key(&format!("n{n}")), 1, 1, &[])),
             );
         }
-        assert_eq!(pendings.len(), many);
+        assert_eq!(pending_changes.len(), many);
         for n in 0..many {
             pushed(
-                &mut pendings,
+                &mut pending_changes,
                 &cache.delete(tagged(&key(&format!("n{n}")), 2, 1, &[])),
             );
         }
-        assert_eq!(pendings.len(), 0, "nobody has heard of them");
-        assert!(pendings.take().is_none());
-        assert_eq!((pendings.slots.capacity(), pendings.by_key.capacity()), (0, 0));
+        assert_eq!(pending_changes.len(), 0, "nobody has heard of them");
+        assert!(pending_changes.take().is_none());
+        assert_eq!(
+            (
+                pending_changes.slots.capacity(),
+                pending_changes.by_key.capacity()
+            ),
+            (0, 0)
+        );
 
         for n in 0..many {
             pushed(
-                &mut pendings,
+                &mut pending_changes,
                 &cache.upsert(tagged(&key(&format!("n{n}")), 3, 1, &[])),
             );
         }
-        while pendings.take().is_some() {}
-        assert_eq!((pendings.slots.capacity(), pendings.by_key.capacity()), (0, 0));
+        while pending_changes.take().is_some() {}
+        assert_eq!(
+            (
+                pending_changes.slots.capacity(),
+                pending_changes.by_key.capacity()
+            ),
+            (0, 0)
+        );
     }
 }
 
@@ -48,49 +63,52 @@ fn memory_is_given_back() {
 #[test]
 fn memory_for_a_thousand_changes_is_kept() {
     let mut cache = Cache::new(Seed::new(1));
-    let mut pendings = Pendings::new();
+    let mut pending_changes = PendingChanges::new();
     for n in 0..KEPT {
         pushed(
-            &mut pendings,
+            &mut pending_changes,
             &cache.upsert(tagged(&key(&format!("n{n}")), 1, 1, &[])),
         );
     }
-    while pendings.take().is_some() {}
-    assert!(pendings.slots.capacity() >= KEPT);
+    while pending_changes.take().is_some() {}
+    assert!(pending_changes.slots.capacity() >= KEPT);
 }
 
 /// Slots are used again, so churn that is cancelled takes no room either.
 #[test]
 fn what_comes_and_goes_takes_one_slot() {
     let mut cache = Cache::new(Seed::new(1));
-    let mut pendings = Pendings::new();
-    pushed(&mut pendings, &cache.upsert(tagged(&key("stays"), 1, 1, &[])));
+    let mut pending_changes = PendingChanges::new();
+    pushed(
+        &mut pending_changes,
+        &cache.upsert(tagged(&key("stays"), 1, 1, &[])),
+    );
     for n in 0..1_000 {
         let name = key(&format!("n{n}"));
-        pushed(&mut pendings, &cache.upsert(tagged(&name, 1, 1, &[])));
-        pushed(&mut pendings, &cache.delete(tagged(&name, 2, 1, &[])));
+        pushed(&mut pending_changes, &cache.upsert(tagged(&name, 1, 1, &[])));
+        pushed(&mut pending_changes, &cache.delete(tagged(&name, 2, 1, &[])));
     }
-    assert_eq!((pendings.len(), pendings.slots.len()), (1, 2));
+    assert_eq!((pending_changes.len(), pending_changes.slots.len()), (1, 2));
 }
 
 /// The order is that of the first change, whatever came to nothing in between.
 #[test]
 fn the_order_of_first_changes_stays() {
     let mut cache = Cache::new(Seed::new(1));
-    let mut pendings = Pendings::new();
+    let mut pending_changes = PendingChanges::new();
     for (n, name) in ["a", "b", "c", "d", "e"].into_iter().enumerate() {
         pushed(
-            &mut pendings,
+            &mut pending_changes,
             &cache.upsert(tagged(&key(name), n as u64 + 1, 1, &[])),
         );
     }
     for name in ["c", "a", "e"] {
-        pushed(&mut pendings, &cache.delete(tagged(&key(name), 9, 1, &[])));
+        pushed(&mut pending_changes, &cache.delete(tagged(&key(name), 9, 1, &[])));
     }
-    pushed(&mut pendings, &cache.upsert(tagged(&key("b"), 10, 1, &[])));
-    pushed(&mut pendings, &cache.upsert(tagged(&key("a"), 11, 2, &[])));
+    pushed(&mut pending_changes, &cache.upsert(tagged(&key("b"), 10, 1, &[])));
+    pushed(&mut pending_changes, &cache.upsert(tagged(&key("a"), 11, 2, &[])));
     let mut order = Vec::new();
-    while let Some(pending) = pendings.take() {
+    while let Some(pending) = pending_changes.take() {
         let (first, second) = pending.events();
         assert!(second.is_none());
         order.push(first.unwrap().object().version().to_string());

@@ -41,27 +41,30 @@ impl Believer {
                 if !is_in_initial_list {
                     assert!(self.initial.is_empty(), "{key} came before the initial ones");
                 }
-                let before = self.known.insert(key, object.arc());
+                let before = self.known.insert(key, object.to_arc());
                 assert!(before.is_none(), "{event:?} twice");
             }
             Event::Updated { old, new } => {
                 assert!(self.initial.is_empty());
-                let before = self.known.insert(key.clone(), new.arc()).expect("it was added");
+                let before = self
+                    .known
+                    .insert(key.clone(), new.to_arc())
+                    .expect("it was added");
                 assert!(
-                    Arc::ptr_eq(&before, &old.arc()),
+                    Arc::ptr_eq(&before, &old.to_arc()),
                     "{event:?} is not what was seen before"
                 );
                 assert_eq!(before.metadata.uid, new.metadata.uid, "two objects told as one");
                 if event.is_resync() {
                     assert!(self.resynced.insert(key), "{event:?} twice in one resync");
                 } else {
-                    assert!(!Arc::ptr_eq(&before, &new.arc()), "{event:?} changes nothing");
+                    assert!(!Arc::ptr_eq(&before, &new.to_arc()), "{event:?} changes nothing");
                 }
             }
             Event::Deleted(deleted) => {
                 assert!(self.initial.is_empty());
                 let before = self.known.remove(&key).expect("it was added");
-                assert!(Arc::ptr_eq(&before, &deleted.last_seen().arc()));
+                assert!(Arc::ptr_eq(&before, &deleted.last_seen().to_arc()));
                 assert_eq!(before.metadata.uid, deleted.last_state().metadata.uid);
             }
         }
@@ -206,7 +209,7 @@ impl Run {
         let store = self.cache.store.snapshot();
         assert_eq!(self.believer.known.len(), store.len());
         for object in &store {
-            assert!(Arc::ptr_eq(&self.believer.known[object.key()], &object.arc()));
+            assert!(Arc::ptr_eq(&self.believer.known[object.key()], &object.to_arc()));
         }
         assert!(!self.every_event || self.told.is_empty(), "an event was lost");
     }

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use super::backoff::{Backoff, Waits};
 use super::cause::Cause;
 use crate::error::{Error, Problem, StatusError};
-use crate::object::Version;
+use crate::object::ResourceVersion;
 use crate::pipeline::wire::{ListRequest, WatchRequest};
 
 /// client-go's page size.
@@ -114,7 +114,7 @@ pub(crate) enum Listed {
     /// Go on; there is more to come, or it was of no use.
     Continue(Next),
     /// The list is whole: replace everything by what was collected, then go on.
-    Whole { version: Version, next: Next },
+    Whole { version: ResourceVersion, next: Next },
 }
 
 /// What to do with an event of a watch.
@@ -125,7 +125,7 @@ pub(crate) enum Verdict {
     /// It is one of the initial events: collect it.
     Collect,
     /// The initial events are whole: replace everything by what was collected. The watch goes on.
-    Whole(Version),
+    Whole(ResourceVersion),
     /// It says nothing new.
     Skip,
     /// Drop the watch and go on with this.
@@ -151,9 +151,9 @@ impl From<Action> for Next {
 /// What the machine needs to know of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Seen {
-    Change(Version),
+    Change(ResourceVersion),
     Bookmark {
-        version: Version,
+        version: ResourceVersion,
         initial_events_end: bool,
     },
 }
@@ -166,7 +166,7 @@ pub(crate) struct Machine {
     waits: Waits,
     phase: Phase,
     /// The version of what was handed on so far.
-    last: Option<Version>,
+    last: Option<ResourceVersion>,
     /// The server does not have `last`, or not yet: ask for its newest version instead.
     last_unusable: bool,
     trust: Trust,
@@ -315,10 +315,10 @@ impl Machine {
     pub(crate) fn listed(
         &mut self,
         now: Instant,
-        version: Version,
+        version: ResourceVersion,
         continue_token: Option<String>,
         items: usize,
-        contradiction: Option<&Version>,
+        contradiction: Option<&ResourceVersion>,
     ) -> Listed {
         let Phase::Listing(listing) = &mut self.phase else {
             return Listed::Continue(self.cycle(now).into());
@@ -352,7 +352,12 @@ impl Machine {
     }
 
     /// An event of a watch arrived. The contradiction is the version of an initial event that contradicts the cache.
-    pub(crate) fn event(&mut self, now: Instant, seen: Seen, contradiction: Option<&Version>) -> Verdict {
+    pub(crate) fn event(
+        &mut self,
+        now: Instant,
+        seen: Seen,
+        contradiction: Option<&ResourceVersion>,
+    ) -> Verdict {
         match &mut self.phase {
             Phase::Streaming(streaming) => {
                 streaming.last_event = Some(now);
@@ -387,13 +392,13 @@ impl Machine {
     }
 
     /// The version that the cache must have reached before a list can contradict it; none if the list need not be checked.
-    pub(crate) fn doubted(&self) -> Option<&Version> {
+    pub(crate) fn doubted(&self) -> Option<&ResourceVersion> {
         self.last.as_ref().filter(|_| self.trust == Trust::Doubted)
     }
 
     /// Whether an object that is not in the cache in this version contradicts it: the cache holds every object as it was at
     /// `last`, so one with an older version belongs to another history. Then the server was restored from a backup.
-    pub(crate) fn contradicts(&self, version: &Version) -> bool {
+    pub(crate) fn contradicts(&self, version: &ResourceVersion) -> bool {
         self.doubted()
             .is_some_and(|last| version == last || version.is_before(last))
     }
@@ -560,9 +565,9 @@ impl Machine {
     fn accept(
         &mut self,
         now: Instant,
-        version: &Version,
+        version: &ResourceVersion,
         newest: bool,
-        contradiction: Option<&Version>,
+        contradiction: Option<&ResourceVersion>,
     ) -> Result<(), Error> {
         if let Some(last) = self.last.clone() {
             let is_older = version.is_before(&last);
@@ -613,7 +618,7 @@ impl Machine {
     }
 }
 
-fn behind(seen: &Version, at: &Version) -> Error {
+fn behind(seen: &ResourceVersion, at: &ResourceVersion) -> Error {
     Error::new(Problem::Behind {
         seen: seen.clone(),
         at: at.clone(),

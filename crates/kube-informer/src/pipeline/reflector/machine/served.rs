@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::{Machine, Next, Then, Trust, status_of};
 use crate::error::{Absent, Error, Problem, StatusError};
-use crate::object::Version;
+use crate::object::ResourceVersion;
 use crate::pipeline::reflector::cause::Cause;
 
 /// How long discovery may take.
@@ -33,7 +33,7 @@ pub(crate) enum Failed {
 pub(crate) struct Checked {
     /// The kind and all its objects are gone: empty the cache. The server does not report at which version it removed them, so
     /// the cache keeps this one, the last before.
-    pub(crate) gone: Option<Version>,
+    pub(crate) gone: Option<ResourceVersion>,
     pub(crate) next: Next,
 }
 

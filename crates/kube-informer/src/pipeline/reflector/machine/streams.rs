@@ -6,7 +6,7 @@ use super::{
     Action, At, Machine, Next, Phase, STREAMING_PAUSE, Streaming, Then, Verdict, Watching, status_of,
 };
 use crate::error::{Error, Problem, StatusError};
-use crate::object::Version;
+use crate::object::ResourceVersion;
 use crate::pipeline::wire::WatchRequest;
 
 impl Machine {
@@ -72,8 +72,8 @@ impl Machine {
     pub(super) fn streamed(
         &mut self,
         now: Instant,
-        version: Version,
-        contradiction: Option<&Version>,
+        version: ResourceVersion,
+        contradiction: Option<&ResourceVersion>,
     ) -> Verdict {
         let Phase::Streaming(Streaming {
             newest,

@@ -14,7 +14,7 @@ use crate::error::{Error, StatusError};
 use crate::pipeline::queue::{Delta, FULL, Scope};
 use crate::pipeline::reflector::driver::Requested;
 use crate::pipeline::reflector::machine::Settings;
-use crate::pipeline::wire::{Item, ListPart, WatchEvent};
+use crate::pipeline::wire::{ListPart, RawObject, WatchEvent};
 
 fn streaming() -> Settings {
     steady()
@@ -211,10 +211,10 @@ async fn an_object_of_another_namespace_is_bad_data() {
     let foreign = || {
         let mut foreign = object("b@11");
         foreign.metadata.namespace = Some("other".to_owned());
-        Item::decoded(foreign).expect("it has a name and a version")
+        RawObject::decoded(foreign).expect("it has a name and a version")
     };
     let script = Script::new()
-        .lists_parts(vec![listed("a@1"), Told::Part(ListPart::Item(foreign()))])
+        .lists_parts(vec![listed("a@1"), Told::Part(ListPart::Object(foreign()))])
         .lists(&["a@1"], at("10"))
         .sends(vec![Told::Part(WatchEvent::Added(foreign())), added("c@12")])
         .lists(&["a@1"], at("13"))
@@ -536,7 +536,7 @@ async fn a_list_that_never_answers_is_left_after_a_minute() {
 
 #[tokio::test(start_paused = true)]
 async fn a_large_list_may_take_its_time_as_long_as_it_arrives() {
-    let arriving = || [pause(50), Told::Part(ListPart::Arriving)];
+    let arriving = || [pause(50), Told::Part(ListPart::Progress)];
     let end = Told::Part(ListPart::End {
         version: "10".into(),
         continue_token: None,
@@ -680,7 +680,7 @@ async fn contract_11_cancelled_while_the_queue_is_full() {
 async fn contract_11_cancelled_in_answers_that_never_pause() {
     const MANY: usize = 10_000;
     static MADE: AtomicUsize = AtomicUsize::new(0);
-    fn made() -> Item<ConfigMap> {
+    fn made() -> RawObject<ConfigMap> {
         MADE.fetch_add(1, Ordering::SeqCst);
         item("a@1")
     }
@@ -688,7 +688,7 @@ async fn contract_11_cancelled_in_answers_that_never_pause() {
         Told::Many(MANY, || WatchEvent::Added(made())),
         Told::Silence,
     ]);
-    let list = Script::new().lists_parts(vec![Told::Many(MANY, || ListPart::Item(made())), Told::Silence]);
+    let list = Script::new().lists_parts(vec![Told::Many(MANY, || ListPart::Object(made())), Told::Silence]);
     for (settings, script) in [(streaming(), stream), (plain(), list)] {
         let stage = Stage::with(settings, script);
         MADE.store(0, Ordering::SeqCst);

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::handler::{Event, HandlerOptions};
 use crate::informer::SharedInformer;
 use crate::object::Object;
-use crate::pipeline::wire::{Item, ListPart, WatchEvent};
+use crate::pipeline::wire::{ListPart, RawObject, WatchEvent};
 
 /// An informer that reads a script, and what it tells its watch-error handler.
 pub(super) fn informer(
@@ -250,8 +250,8 @@ async fn contract_3_another_uid_at_the_same_version_is_another_object() {
     let another = |version: &str| {
         let mut object = object("a@1");
         object.metadata.uid = Some(version.to_owned());
-        Told::Part(ListPart::Item(
-            Item::decoded(object).expect("it has a name and a version"),
+        Told::Part(ListPart::Object(
+            RawObject::decoded(object).expect("it has a name and a version"),
         ))
     };
     let end = |version: &str| {
@@ -305,7 +305,7 @@ async fn contract_3_an_event_of_another_uid_at_the_same_version_is_another_objec
         let mut object = object("a@11");
         object.metadata.uid = Some(uid.to_owned());
         Told::Part(WatchEvent::Modified(
-            Item::decoded(object).expect("it has a name and a version"),
+            RawObject::decoded(object).expect("it has a name and a version"),
         ))
     };
     let script = Script::new().lists(&[], at("10")).sends(vec![

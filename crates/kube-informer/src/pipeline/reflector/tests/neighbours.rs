@@ -16,7 +16,9 @@ use super::informer::informer;
 use super::scripted::{Script, Shared, Told, at, bookmark};
 use crate::SharedInformer;
 use crate::error::{Error, StatusError};
-use crate::pipeline::wire::{ExactListRequest, ListRequest, ListWatch, Listing, WatchRequest, Watching};
+use crate::pipeline::wire::{
+    ExactListRequest, ListRequest, ListStream, ListWatch, WatchRequest, WatchStream,
+};
 
 /// Readers see nothing before every namespace is listed, but lists are compared with the objects listed so far.
 #[tokio::test(start_paused = true)]
@@ -109,18 +111,21 @@ struct Panics {
 }
 
 impl ListWatch<ConfigMap> for Panics {
-    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<ConfigMap>, Error>> {
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<ConfigMap>, Error>> {
         self.script.list(request)
     }
 
-    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<ConfigMap>, Error>> {
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<ConfigMap>, Error>> {
         if self.in_watches {
             return Box::pin(async { Ok(stream::poll_fn(|_| panic!("in a watch")).boxed()) });
         }
         self.script.watch(request)
     }
 
-    fn list_exactly(&self, _: ExactListRequest) -> BoxFuture<'_, Result<Option<Listing<ConfigMap>>, Error>> {
+    fn list_exactly(
+        &self,
+        _: ExactListRequest,
+    ) -> BoxFuture<'_, Result<Option<ListStream<ConfigMap>>, Error>> {
         self.exact_lists.fetch_add(1, Ordering::SeqCst);
         panic!("in a consistency check")
     }

@@ -16,13 +16,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::{Chain, Error};
 use crate::object::format::Value;
-use crate::object::{ResourceName, Unplaced, Version};
+use crate::object::{ResourceVersion, Unplaced, WatchedResource};
 use crate::pipeline::queue::{Delta, DeltaFifo, Listed, Scope};
 use crate::pipeline::reflector::driver::{Driver, Intake, Note, Requested};
 use crate::pipeline::reflector::machine::Settings;
 use crate::pipeline::store::Seed;
 use crate::pipeline::wire::{
-    Item, ListPart, ListRequest, ListWatch, Listing, WatchEvent, WatchRequest, Watching,
+    ListPart, ListRequest, ListStream, ListWatch, RawObject, WatchEvent, WatchRequest, WatchStream,
 };
 
 /// What a source answers, request by request. A request beyond the script is never answered.
@@ -92,7 +92,7 @@ impl Script {
     pub(super) fn lists(self, objects: &[&str], end: End) -> Script {
         let mut parts: Vec<_> = objects
             .iter()
-            .map(|object| Told::Part(ListPart::Item(item(object))))
+            .map(|object| Told::Part(ListPart::Object(item(object))))
             .collect();
         parts.push(Told::Part(ListPart::End {
             version: end.0.into(),
@@ -213,7 +213,7 @@ impl Drop for Held {
 }
 
 impl ListWatch<ConfigMap> for Script {
-    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<ConfigMap>, Error>> {
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<ConfigMap>, Error>> {
         let version = request.resource_version.as_deref().unwrap_or("newest");
         let mut text = match &request.continue_token {
             Some(token) => format!("page {token}"),
@@ -237,7 +237,7 @@ impl ListWatch<ConfigMap> for Script {
         })
     }
 
-    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<ConfigMap>, Error>> {
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<ConfigMap>, Error>> {
         let version = request.resource_version.as_deref().unwrap_or("newest");
         let verb = if request.initial_events { "stream" } else { "watch" };
         let text = format!("{verb} {version}");
@@ -278,11 +278,11 @@ impl ListWatch<ConfigMap> for Script {
 pub(super) struct Shared(pub(super) Arc<Script>);
 
 impl ListWatch<ConfigMap> for Shared {
-    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<Listing<ConfigMap>, Error>> {
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<ConfigMap>, Error>> {
         self.0.list(request)
     }
 
-    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<Watching<ConfigMap>, Error>> {
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<ConfigMap>, Error>> {
         self.0.watch(request)
     }
 
@@ -301,12 +301,12 @@ pub(super) fn object(text: &str) -> ConfigMap {
     object
 }
 
-pub(super) fn item(text: &str) -> Item<ConfigMap> {
-    Item::decoded(object(text)).expect("it has a name and a version")
+pub(super) fn item(text: &str) -> RawObject<ConfigMap> {
+    RawObject::decoded(object(text)).expect("it has a name and a version")
 }
 
 pub(super) fn listed(text: &str) -> Told<ListPart<ConfigMap>> {
-    Told::Part(ListPart::Item(item(text)))
+    Told::Part(ListPart::Object(item(text)))
 }
 
 pub(super) fn added(text: &str) -> Told<WatchEvent<ConfigMap>> {
@@ -349,7 +349,7 @@ pub(super) struct Plain {
 }
 
 impl Plain {
-    fn unplaced(item: Item<ConfigMap>) -> Result<Unplaced<ConfigMap>, Error> {
+    fn unplaced(item: RawObject<ConfigMap>) -> Result<Unplaced<ConfigMap>, Error> {
         let uid = item.uid();
         let (key, version, object) = item.into_parts()?;
         Ok(Unplaced {
@@ -357,17 +357,17 @@ impl Plain {
             key,
             version,
             uid,
-            value: Value::Typed(Arc::new(object)),
+            value: Value::Decoded(Arc::new(object)),
         })
     }
 }
 
 impl Intake<ConfigMap> for Plain {
-    fn listed(&self, item: Item<ConfigMap>, _trusting: bool) -> Result<Listed<ConfigMap>, Error> {
+    fn listed(&self, item: RawObject<ConfigMap>, _trusting: bool) -> Result<Listed<ConfigMap>, Error> {
         Plain::unplaced(item).map(Listed::New)
     }
 
-    fn watched(&self, item: Item<ConfigMap>) -> Result<Unplaced<ConfigMap>, Error> {
+    fn watched(&self, item: RawObject<ConfigMap>) -> Result<Unplaced<ConfigMap>, Error> {
         Plain::unplaced(item)
     }
 
@@ -381,7 +381,7 @@ impl Intake<ConfigMap> for Plain {
 
     fn noted(&self, _at: Instant, _scope: Scope, _note: Note) {}
 
-    async fn applied(&self, _scope: Scope, _version: &Version) {
+    async fn applied(&self, _scope: Scope, _version: &ResourceVersion) {
         let _ = self.behind.lock().await;
     }
 }
@@ -414,10 +414,10 @@ impl Stage {
             source: Arc::new(Shared(Arc::clone(&self.script))),
             queue: Arc::clone(&self.queue),
             intake: Arc::clone(&self.intake),
-            resource: ResourceName::of::<ConfigMap>(&(), Some("default")),
+            resource: WatchedResource::of::<ConfigMap>(&(), Some("default")),
             namespace: Some("default".into()),
             scope: Scope::ONLY,
-            largest_list: 1 << 20,
+            max_list_bytes: 1 << 20,
             start_over: Arc::clone(&self.start_over),
         };
         driver.run(self.settings.clone(), self.stop.clone())
@@ -477,6 +477,6 @@ pub(super) fn words(delta: &Delta<ConfigMap>) -> String {
     }
 }
 
-fn name(key: &str, version: &Version) -> String {
+fn name(key: &str, version: &ResourceVersion) -> String {
     format!("{}@{version}", key.trim_start_matches("default/"))
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::error::{Absent, Error, Problem, StatusError};
-use crate::object::Version;
+use crate::object::ResourceVersion;
 use crate::pipeline::reflector::Backoff;
 use crate::pipeline::reflector::machine::{
     Action, Checked, Failed, Listed, Machine, Next, Seen, Settings, Verdict,
@@ -168,7 +168,7 @@ impl Play {
         items: usize,
         contradicted: bool,
     ) -> String {
-        let version = Version::from(version);
+        let version = ResourceVersion::from(version);
         match self.machine.listed(
             self.now,
             version,
@@ -216,8 +216,8 @@ impl Play {
 }
 
 /// An object of any version.
-fn contradiction(is_there: bool) -> Option<Version> {
-    is_there.then(|| Version::from("1"))
+fn contradiction(is_there: bool) -> Option<ResourceVersion> {
+    is_there.then(|| ResourceVersion::from("1"))
 }
 
 fn bookmark(version: &str, initial_events_end: bool) -> Seen {

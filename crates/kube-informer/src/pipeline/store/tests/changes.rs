@@ -7,7 +7,7 @@ use kube_wire::selector::Selector;
 
 use super::{Cache, key, name_of, tagged, tags_of};
 use crate::lister::Lister;
-use crate::object::{Key, Object, Version};
+use crate::object::{Key, Object, ResourceVersion};
 use crate::pipeline::queue::Listed;
 use crate::pipeline::store::{Change, Seed};
 
@@ -19,7 +19,7 @@ fn contract_1_nothing_is_seen_before_it_is_published() {
     assert_eq!(cache.store.version(), None);
     cache.publish();
     assert_eq!(cache.store.snapshot().len(), 1);
-    assert_eq!(cache.store.version(), Some(Version::from(7)));
+    assert_eq!(cache.store.version(), Some(ResourceVersion::from(7)));
 }
 
 /// Contract 10: an unchanged object is neither copied nor told of, whether it came decoded or not.
@@ -49,7 +49,7 @@ fn contract_10_a_list_keeps_what_did_not_change() {
             let same = Object::ptr_eq(&before.get(key).unwrap(), &after.get(key).unwrap());
             assert_eq!(same, n != 50, "{key}");
         }
-        assert_eq!(after.version(), Some(&Version::from(10)));
+        assert_eq!(after.version(), Some(&ResourceVersion::from(10)));
     }
 }
 
@@ -125,7 +125,7 @@ fn a_deletion_of_what_is_not_there_says_nothing_and_moves_on() {
     let mut cache = Cache::new(Seed::new(6));
     assert!(cache.delete(tagged(&key("a/b"), 5, 1, &[])).is_empty());
     cache.publish();
-    assert_eq!(cache.store.version(), Some(Version::from(5)));
+    assert_eq!(cache.store.version(), Some(ResourceVersion::from(5)));
 }
 
 #[test]

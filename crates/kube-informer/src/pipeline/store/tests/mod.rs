@@ -17,7 +17,7 @@ use super::index::{Index, IndexValue};
 use super::{Change, Scopes, Seed, Store, Writer};
 use crate::error::Error;
 use crate::object::format::Value;
-use crate::object::{Key, Kind, ResourceName, Uid, Unplaced, Version};
+use crate::object::{Key, Kind, ResourceVersion, Uid, Unplaced, WatchedResource};
 use crate::pipeline::queue::{Delta, Listed, Replaced, Scope};
 
 /// A store and its writer, which is told what to do without a queue.
@@ -33,7 +33,7 @@ impl<K: Kind<DynamicType = ()>> Cache<K> {
     }
 
     pub(crate) fn of_scopes(seed: Seed, scopes: Scopes) -> Cache<K> {
-        let store = Arc::new(Store::new(ResourceName::of::<K>(&(), None), seed));
+        let store = Arc::new(Store::new(WatchedResource::of::<K>(&(), None), seed));
         Cache {
             writer: Writer::new(Arc::clone(&store), seed, scopes),
             store,
@@ -90,7 +90,7 @@ impl<K: Kind<DynamicType = ()>> Cache<K> {
             Listed::Known(known) => known.hash(),
             Listed::New(new) => new.hash,
         });
-        let version = Version::from(version);
+        let version = ResourceVersion::from(version);
         self.apply(Delta::Replaced(Replaced {
             items,
             version,
@@ -130,10 +130,10 @@ pub(crate) fn unplaced<K: Kind>(object: K, seed: Seed) -> Unplaced<K> {
     let key = Key::new(meta.namespace.as_deref(), meta.name.as_deref().unwrap());
     Unplaced {
         hash: seed.key(&key),
-        version: Version::from(meta.resource_version.as_deref().unwrap()),
+        version: ResourceVersion::from(meta.resource_version.as_deref().unwrap()),
         uid: Uid::of(meta.uid.as_deref().unwrap_or_default()),
         key,
-        value: Value::Typed(Arc::new(object)),
+        value: Value::Decoded(Arc::new(object)),
     }
 }
 

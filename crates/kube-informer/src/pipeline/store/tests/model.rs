@@ -7,7 +7,7 @@ use fastrand::Rng;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::{Cache, key, tagged, tags_of};
-use crate::object::{Key, Version};
+use crate::object::{Key, ResourceVersion};
 use crate::pipeline::queue::{Delta, Listed, Scope};
 use crate::pipeline::store::index::Index;
 use crate::pipeline::store::{Change, Seed, Snapshot};
@@ -122,7 +122,7 @@ impl Run {
             }
             75..83 => {
                 self.version += 1;
-                let version = Version::from(self.version);
+                let version = ResourceVersion::from(self.version);
                 assert!(self.cache.apply(Delta::Bookmark(version, Scope::ONLY)).is_empty());
             }
             83..92 => self.replace(),
@@ -167,7 +167,7 @@ impl Run {
             let snapshot = self.cache.store.snapshot();
             self.followed = snapshot
                 .iter()
-                .map(|object| (object.key().clone(), object.arc()))
+                .map(|object| (object.key().clone(), object.to_arc()))
                 .collect();
         }
     }
@@ -221,7 +221,7 @@ impl Run {
         self.check_indexes();
         for object in &snapshot {
             assert!(
-                Arc::ptr_eq(&object.arc(), &self.followed[object.key()]),
+                Arc::ptr_eq(&object.to_arc(), &self.followed[object.key()]),
                 "{object:?} was copied, or changed untold"
             );
         }
@@ -260,7 +260,10 @@ impl Run {
 fn check(snapshot: &Snapshot<ConfigMap>, model: &Model) {
     assert_eq!(snapshot.len(), model.objects.len());
     assert_eq!(snapshot.is_empty(), model.objects.is_empty());
-    assert_eq!(snapshot.version(), model.version.map(Version::from).as_ref());
+    assert_eq!(
+        snapshot.version(),
+        model.version.map(ResourceVersion::from).as_ref()
+    );
     let found: BTreeMap<Key, ConfigMap> = snapshot
         .iter()
         .map(|object| (object.key().clone(), (*object).clone()))

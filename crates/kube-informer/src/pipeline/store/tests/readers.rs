@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use super::{Cache, tagged, tags_of};
-use crate::lister::{Lister, together};
-use crate::object::{Key, Version};
+use crate::lister::{Lister, snapshot_all};
+use crate::object::{Key, ResourceVersion};
 use crate::pipeline::queue::{Delta, Scope};
 use crate::pipeline::store::{Seed, Snapshot};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -87,10 +87,10 @@ fn snapshots_together_are_of_one_moment() {
         for _ in 0..2 {
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
-                    let (a, b) = together((&first, &second));
+                    let (a, b) = snapshot_all((&first, &second));
                     let (a, b) = (number(&a), number(&b));
                     assert!(a == b || a == b + 1, "{a} and {b}");
-                    let (b, a) = together((&second, &first));
+                    let (b, a) = snapshot_all((&second, &first));
                     let (a, b) = (number(&a), number(&b));
                     assert!(a == b || a == b + 1, "{a} and {b}");
                 }
@@ -98,7 +98,7 @@ fn snapshots_together_are_of_one_moment() {
         }
         for version in 2..5_000 {
             for cache in &mut caches {
-                cache.apply(Delta::Bookmark(Version::from(version), Scope::ONLY));
+                cache.apply(Delta::Bookmark(ResourceVersion::from(version), Scope::ONLY));
                 cache.publish();
             }
         }

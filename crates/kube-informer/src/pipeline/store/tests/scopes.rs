@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::{Cache, key, tagged};
-use crate::object::{Key, Version};
+use crate::object::{Key, ResourceVersion};
 use crate::pipeline::queue::{Delta, Scope};
 use crate::pipeline::store::{Change, Scopes, Seed};
 
@@ -36,17 +36,17 @@ fn check(cache: &Cache<ConfigMap>, model: &Model) {
     let least = model.versions.values().min().filter(|_| filled);
     assert_eq!(
         snapshot.version(),
-        least.map(|version| Version::from(*version)).as_ref()
+        least.map(|version| ResourceVersion::from(*version)).as_ref()
     );
     for namespace in NAMESPACES {
         // What nobody can read yet has not been reached.
         let reached = model.versions.get(namespace).filter(|_| filled);
-        let reached = reached.map(|version| Version::from(*version));
+        let reached = reached.map(|version| ResourceVersion::from(*version));
         assert_eq!(versions.in_namespace(Some(namespace)), reached, "{namespace}");
     }
     for (key, version) in &model.objects {
         // Lists find what they have brought before, also if readers do not see it yet.
-        let known = cache.store.known(key, &Version::from(*version), None);
+        let known = cache.store.known(key, &ResourceVersion::from(*version), None);
         assert!(known.is_some(), "{key}@{version}");
     }
     assert_eq!(versions.unlisted().len(), NAMESPACES.len() - model.versions.len());
@@ -87,7 +87,7 @@ fn play(seed: u64, hashes: Seed) {
             _ if !listed => list(&mut cache, &mut model, at, version, &mut random),
             0 => list(&mut cache, &mut model, at, version, &mut random),
             1..=2 => {
-                let bookmark = Delta::Bookmark(Version::from(version), Scope(at));
+                let bookmark = Delta::Bookmark(ResourceVersion::from(version), Scope(at));
                 (cache.apply(bookmark), BTreeSet::new())
             }
             3..=5 => {
@@ -168,7 +168,7 @@ fn contract_1_each_namespace_is_at_its_version_and_a_list_replaces_only_its_own(
 fn versions_without_an_order_are_reached_by_no_number() {
     let mut cache = Cache::<ConfigMap>::of_scopes(Seed::new(1), Scopes::of_namespaces(["a", "b"]));
     cache.replace_in(Scope(0), Vec::new(), 5);
-    let opaque = Version::from("x9");
+    let opaque = ResourceVersion::from("x9");
     cache.replace_in(Scope(1), Vec::new(), 6);
     cache.apply(Delta::Bookmark(opaque, Scope(1)));
     cache.publish();

@@ -83,8 +83,8 @@ async fn list(answer: Response<AnyBody>) -> Result<Vec<String>, Error> {
     let mut words = Vec::new();
     for part in parts {
         match part? {
-            ListPart::Item(item) => words.push(item.key().to_string()),
-            ListPart::Arriving => {}
+            ListPart::Object(item) => words.push(item.key().to_string()),
+            ListPart::Progress => {}
             ListPart::End { version, .. } => words.push(format!("end at {version}")),
         }
     }
@@ -279,7 +279,7 @@ async fn every_piece_of_a_list_is_told_as_it_arrives() {
         send.send(Ok(Frame::data(piece.into())))
             .await
             .expect("it is read");
-        assert!(matches!(parts.next().await, Some(Ok(ListPart::Arriving))));
+        assert!(matches!(parts.next().await, Some(Ok(ListPart::Progress))));
     }
     drop(send);
     assert!(matches!(parts.next().await, Some(Ok(ListPart::End { .. }))));

@@ -12,7 +12,7 @@ use crate::object::Kind;
 use crate::pipeline::wire::events::json_event;
 use crate::pipeline::wire::expected::Expected;
 use crate::pipeline::wire::pages::JsonPage;
-use crate::pipeline::wire::{Item, Limits, ListPart, WatchEvent};
+use crate::pipeline::wire::{Limits, ListPart, RawObject, WatchEvent};
 
 /// Everything of a page, or the first error. Objects are decoded, as a cache would do it.
 fn parts_of<K: Kind>(body: &[u8], expected: &Arc<Expected>) -> Result<Vec<ListPart<K>>, Error> {
@@ -20,15 +20,15 @@ fn parts_of<K: Kind>(body: &[u8], expected: &Arc<Expected>) -> Result<Vec<ListPa
     page.push(Bytes::copy_from_slice(body));
     let mut parts = Vec::new();
     while let Some(item) = page.item()? {
-        parts.push(ListPart::Item(decoded(item)?));
+        parts.push(ListPart::Object(decoded(item)?));
     }
     parts.push(page.end()?);
     Ok(parts)
 }
 
-fn decoded<K: Kind>(item: Item<K>) -> Result<Item<K>, Error> {
+fn decoded<K: Kind>(item: RawObject<K>) -> Result<RawObject<K>, Error> {
     let (_, _, object) = item.into_parts()?;
-    Item::decoded(object)
+    RawObject::decoded(object)
 }
 
 fn parts<K: Kind<DynamicType = ()>>(body: &[u8]) -> Result<Vec<ListPart<K>>, Error> {
@@ -43,8 +43,8 @@ fn page(body: &Value) -> Result<Vec<String>, String> {
 fn page_text(body: &[u8]) -> Result<Vec<String>, String> {
     let parts = parts::<Pod>(body);
     let words = |part| match part {
-        ListPart::Item(item) => format!("{}@{}", item.key(), item.version()),
-        ListPart::Arriving => "arriving".to_owned(),
+        ListPart::Object(item) => format!("{}@{}", item.key(), item.version()),
+        ListPart::Progress => "arriving".to_owned(),
         ListPart::End {
             version,
             continue_token,

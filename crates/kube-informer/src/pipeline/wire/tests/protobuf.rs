@@ -56,11 +56,11 @@ async fn list<K: Kind>(source: &ApiListWatch<K>) -> Result<Vec<String>, Error> {
     let mut words = Vec::new();
     for part in parts {
         match part? {
-            ListPart::Item(item) => {
+            ListPart::Object(item) => {
                 let (key, version, _) = item.into_parts()?;
                 words.push(format!("{key}@{version}"));
             }
-            ListPart::Arriving => {}
+            ListPart::Progress => {}
             ListPart::End {
                 version,
                 continue_token,

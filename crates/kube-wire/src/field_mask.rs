@@ -1,6 +1,6 @@
 //! Fields that are left out while an object is read.
 //!
-//! What a program never looks at need not be made: not decoded, not kept, not even looked into. One [`Skip`] serves JSON
+//! What a program never looks at need not be made: not decoded, not kept, not even looked into. One [`FieldMask`] serves JSON
 //! and protobuf alike, because it is about fields as JSON calls them.
 
 use std::fmt;
@@ -12,16 +12,16 @@ use std::sync::OnceLock;
 /// every container. Keys of maps are steps, too, and stand in brackets where they have dots themselves.
 ///
 /// ```
-/// use kube_wire::Skip;
+/// use kube_wire::FieldMask;
 ///
-/// let skip = Skip::managed_fields()
+/// let mask = FieldMask::managed_fields()
 ///     .path("spec.containers.env")?
 ///     .path("metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]")?;
-/// assert!(Skip::nothing().path("metadata.name").is_err(), "an object without a name is none");
-/// # Ok::<(), kube_wire::BadPath>(())
+/// assert!(FieldMask::none().path("metadata.name").is_err(), "an object without a name is none");
+/// # Ok::<(), kube_wire::ParsePathError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Skip {
+pub struct FieldMask {
     root: Node,
 }
 
@@ -41,38 +41,38 @@ const NEEDED: [&[&str]; 6] = [
     &["metadata", "uid"],
 ];
 
-impl Skip {
+impl FieldMask {
     /// Leaves nothing out.
-    pub fn nothing() -> Skip {
-        Skip::default()
+    pub fn none() -> FieldMask {
+        FieldMask::default()
     }
 
     /// Leaves out `metadata.managedFields`: the half of many objects, and hardly anybody reads them.
-    pub fn managed_fields() -> Skip {
-        let mut skip = Skip::nothing();
-        skip.add(&["metadata".into(), "managedFields".into()]);
-        skip
+    pub fn managed_fields() -> FieldMask {
+        let mut mask = FieldMask::none();
+        mask.add(&["metadata".into(), "managedFields".into()]);
+        mask
     }
 
     /// Leaves out these fields, except for those without which an object is not known.
-    pub(crate) fn of<'a>(paths: impl IntoIterator<Item = Vec<&'a str>>) -> Skip {
-        let mut skip = Skip::nothing();
+    pub(crate) fn of<'a>(paths: impl IntoIterator<Item = Vec<&'a str>>) -> FieldMask {
+        let mut mask = FieldMask::none();
         for path in paths {
             if path == ["metadata"] {
-                skip = skip.and(Skip::unneeded_metadata());
+                mask = mask.union(FieldMask::unneeded_metadata());
             } else if !is_needed(&path) {
                 let steps: Vec<Box<str>> = path.into_iter().map(Into::into).collect();
-                skip.add(&steps);
+                mask.add(&steps);
             }
         }
-        skip
+        mask
     }
 
     /// Leaves out all metadata but what makes an object known.
-    fn unneeded_metadata() -> &'static Skip {
-        static SKIP: OnceLock<Skip> = OnceLock::new();
-        SKIP.get_or_init(|| {
-            let mut skip = Skip::managed_fields();
+    fn unneeded_metadata() -> &'static FieldMask {
+        static MASK: OnceLock<FieldMask> = OnceLock::new();
+        MASK.get_or_init(|| {
+            let mut mask = FieldMask::managed_fields();
             for field in [
                 "annotations",
                 "creationTimestamp",
@@ -85,17 +85,17 @@ impl Skip {
                 "ownerReferences",
                 "selfLink",
             ] {
-                skip.add(&["metadata".into(), field.into()]);
+                mask.add(&["metadata".into(), field.into()]);
             }
-            skip
+            mask
         })
     }
 
     /// Leaves out of `metadata` what whoever holds an object knows anyway, and what may be large.
-    pub(crate) fn all_but_an_outline() -> &'static Skip {
-        static SKIP: OnceLock<Skip> = OnceLock::new();
-        SKIP.get_or_init(|| {
-            let mut skip = Skip::managed_fields();
+    pub(crate) fn all_but_an_outline() -> &'static FieldMask {
+        static MASK: OnceLock<FieldMask> = OnceLock::new();
+        MASK.get_or_init(|| {
+            let mut mask = FieldMask::managed_fields();
             for field in [
                 "name",
                 "generateName",
@@ -104,15 +104,15 @@ impl Skip {
                 "selfLink",
                 "annotations",
             ] {
-                skip.add(&["metadata".into(), field.into()]);
+                mask.add(&["metadata".into(), field.into()]);
             }
-            skip
+            mask
         })
     }
 
     /// Leaves out one more field, and all that is in it.
-    pub fn path(mut self, path: &str) -> Result<Skip, BadPath> {
-        let bad = |why| BadPath {
+    pub fn path(mut self, path: &str) -> Result<FieldMask, ParsePathError> {
+        let bad = |why| ParsePathError {
             path: path.to_owned(),
             why,
         };
@@ -129,14 +129,14 @@ impl Skip {
 
     /// Leaves out what any of the two leaves out.
     #[must_use]
-    pub fn and(mut self, other: &Skip) -> Skip {
-        fn add_all(skip: &mut Skip, node: &Node, path: &mut Vec<Box<str>>) {
+    pub fn union(mut self, other: &FieldMask) -> FieldMask {
+        fn add_all(mask: &mut FieldMask, node: &Node, path: &mut Vec<Box<str>>) {
             for (step, node) in &node.steps {
                 path.push(step.clone());
                 if node.steps.is_empty() {
-                    skip.add(path);
+                    mask.add(path);
                 } else {
-                    add_all(skip, node, path);
+                    add_all(mask, node, path);
                 }
                 path.pop();
             }
@@ -146,7 +146,7 @@ impl Skip {
     }
 
     /// Whether a field is left out, by itself or with what it is in.
-    pub fn skips(&self, steps: &[&str]) -> bool {
+    pub fn contains(&self, steps: &[&str]) -> bool {
         let mut within = self.start();
         for step in steps {
             match within.field(step) {
@@ -158,7 +158,7 @@ impl Skip {
     }
 
     /// Whether nothing is left out.
-    pub fn is_nothing(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.root.steps.is_empty()
     }
 
@@ -267,18 +267,18 @@ fn steps(path: &str) -> Result<Vec<Box<str>>, &'static str> {
 
 /// A path that names no field that can be left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadPath {
+pub struct ParsePathError {
     path: String,
     why: &'static str,
 }
 
-impl fmt::Display for BadPath {
+impl fmt::Display for ParsePathError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} cannot be left out: {}", self.path, self.why)
     }
 }
 
-impl std::error::Error for BadPath {}
+impl std::error::Error for ParsePathError {}
 
 #[cfg(test)]
 mod tests {
@@ -286,51 +286,53 @@ mod tests {
 
     #[test]
     fn a_field_is_left_out_with_all_that_is_in_it_and_nothing_else() {
-        let skip = Skip::managed_fields().path("spec.containers.env").unwrap();
-        assert!(skip.skips(&["metadata", "managedFields"]));
-        assert!(skip.skips(&["spec", "containers", "env", "value"]));
+        let mask = FieldMask::managed_fields().path("spec.containers.env").unwrap();
+        assert!(mask.contains(&["metadata", "managedFields"]));
+        assert!(mask.contains(&["spec", "containers", "env", "value"]));
         for kept in [["metadata", "name"], ["spec", "env"], ["managedFields", "spec"]] {
-            assert!(!skip.skips(&kept), "{kept:?}");
+            assert!(!mask.contains(&kept), "{kept:?}");
         }
-        assert!(skip.start().field("status").unwrap().is_kept());
-        assert!(Skip::nothing().start().is_kept());
+        assert!(mask.start().field("status").unwrap().is_kept());
+        assert!(FieldMask::none().start().is_kept());
     }
 
     #[test]
     fn keys_with_dots_stand_in_brackets() {
-        let skip = Skip::nothing().path("metadata.annotations[a.b/c]").unwrap();
-        assert!(skip.skips(&["metadata", "annotations", "a.b/c"]));
-        assert!(!skip.skips(&["metadata", "annotations", "a"]));
-        let deeper = Skip::nothing().path(".data[tls.key].x[y]").unwrap();
-        assert!(deeper.skips(&["data", "tls.key", "x", "y"]));
+        let mask = FieldMask::none().path("metadata.annotations[a.b/c]").unwrap();
+        assert!(mask.contains(&["metadata", "annotations", "a.b/c"]));
+        assert!(!mask.contains(&["metadata", "annotations", "a"]));
+        let deeper = FieldMask::none().path(".data[tls.key].x[y]").unwrap();
+        assert!(deeper.contains(&["data", "tls.key", "x", "y"]));
     }
 
     #[test]
     fn the_outer_of_two_paths_counts_whatever_their_order() {
-        let inner_first = Skip::nothing()
+        let inner_first = FieldMask::none()
             .path("status.conditions")
             .unwrap()
             .path("status")
             .unwrap();
-        let outer_first = Skip::nothing()
+        let outer_first = FieldMask::none()
             .path("status")
             .unwrap()
             .path("status.conditions")
             .unwrap();
         assert_eq!(inner_first, outer_first);
-        assert!(outer_first.skips(&["status", "phase"]));
-        let twice = Skip::managed_fields().path("metadata.managedFields").unwrap();
-        assert_eq!(twice, Skip::managed_fields());
+        assert!(outer_first.contains(&["status", "phase"]));
+        let twice = FieldMask::managed_fields()
+            .path("metadata.managedFields")
+            .unwrap();
+        assert_eq!(twice, FieldMask::managed_fields());
     }
 
     #[test]
     fn two_of_them_leave_out_what_any_of_them_does() {
-        let both = Skip::managed_fields().and(&Skip::nothing().path("status.a").unwrap());
-        assert!(both.skips(&["metadata", "managedFields"]) && both.skips(&["status", "a"]));
-        assert!(!both.skips(&["status"]));
-        let wider = both.clone().and(&Skip::nothing().path("status").unwrap());
-        assert!(wider.skips(&["status", "b"]));
-        assert_eq!(wider.clone().and(&both), wider);
+        let both = FieldMask::managed_fields().union(&FieldMask::none().path("status.a").unwrap());
+        assert!(both.contains(&["metadata", "managedFields"]) && both.contains(&["status", "a"]));
+        assert!(!both.contains(&["status"]));
+        let wider = both.clone().union(&FieldMask::none().path("status").unwrap());
+        assert!(wider.contains(&["status", "b"]));
+        assert_eq!(wider.clone().union(&both), wider);
     }
 
     #[test]
@@ -342,18 +344,18 @@ mod tests {
             "metadata[uid]",
             "metadata.resourceVersion",
         ] {
-            let error = Skip::nothing().path(path).unwrap_err().to_string();
+            let error = FieldMask::none().path(path).unwrap_err().to_string();
             assert!(error.contains("always read"), "{path}: {error}");
         }
         for path in ["metadata.names", "metadata.name.x", "spec.kind"] {
-            assert!(Skip::nothing().path(path).is_ok(), "{path}");
+            assert!(FieldMask::none().path(path).is_ok(), "{path}");
         }
     }
 
     #[test]
     fn a_path_that_is_none_is_refused() {
         for path in ["", ".", "a..b", "a.", "a[b", "a[]", "a[b]c"] {
-            assert!(Skip::nothing().path(path).is_err(), "{path:?}");
+            assert!(FieldMask::none().path(path).is_err(), "{path:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Paths to leave out: a line for each, an empty line, and the text of an object.
 
-use kube_wire::Skip;
+use kube_wire::FieldMask;
 use kube_wire::json::{decode, prune};
 use serde_json::Value;
 
@@ -15,29 +15,29 @@ pub(crate) fn skip(data: &[u8]) {
     let Ok(paths) = std::str::from_utf8(paths) else {
         return;
     };
-    let mut skip = Skip::nothing();
+    let mut mask = FieldMask::none();
     let mut all = Vec::new();
     for path in paths.lines().take(8) {
-        let Ok(more) = skip.clone().path(path) else {
+        let Ok(more) = mask.clone().path(path) else {
             continue;
         };
         let steps = steps(path);
-        assert!(more.skips(&steps), "{path:?} is left out by itself");
+        assert!(more.contains(&steps), "{path:?} is left out by itself");
         assert!(!steps.is_empty());
-        assert_eq!(more.clone().and(&skip), more, "it has what it had");
-        skip = more;
+        assert_eq!(more.clone().union(&mask), more, "it has what it had");
+        mask = more;
         all.push(steps);
     }
-    let Ok(mut wanted) = decode::<Value>(text, &Skip::nothing()) else {
+    let Ok(mut wanted) = decode::<Value>(text, &FieldMask::none()) else {
         return;
     };
     for steps in &all {
         remove(&mut wanted, steps);
     }
-    let skipped: Value = decode(text, &skip).expect("the whole was read");
+    let skipped: Value = decode(text, &mask).expect("the whole was read");
     assert_eq!(skipped, wanted);
     let mut pruned = Vec::new();
-    prune(text, &skip, &mut pruned).expect("the whole was read");
+    prune(text, &mask, &mut pruned).expect("the whole was read");
     assert_eq!(serde_json::from_slice::<Value>(&pruned).expect("JSON"), wanted);
 }
 

@@ -4,17 +4,17 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use kube_wire::{Identity, Skip};
+use kube_wire::{FieldMask, Identity};
 
 use crate::error::Error;
-use crate::object::{Encoded, Key, Kind, Uid, Version};
+use crate::object::{Encoded, Key, Kind, ResourceVersion, Uid};
 
 /// An object as it came: its key and version, and its body, which becomes a `K` only where someone needs one.
 ///
-/// Sources make it with [`Item::json`] or [`Item::decoded`]; see [`ListWatch`](crate::ListWatch) for an example.
-pub struct Item<K> {
+/// Sources make it with [`RawObject::json`] or [`RawObject::decoded`]; see [`ListWatch`](crate::ListWatch) for an example.
+pub struct RawObject<K> {
     key: Key,
-    version: Version,
+    version: ResourceVersion,
     body: Body<K>,
 }
 
@@ -28,11 +28,11 @@ pub(crate) enum Body<K> {
     },
 }
 
-impl<K: Kind> Item<K> {
+impl<K: Kind> RawObject<K> {
     /// An item from a decoded object, which must have a name and a resource version.
-    pub fn decoded(object: K) -> Result<Item<K>, Error> {
+    pub fn decoded(object: K) -> Result<RawObject<K>, Error> {
         let (key, version) = identity_of(&object)?;
-        Ok(Item {
+        Ok(RawObject {
             key,
             version,
             body: Body::Decoded(Arc::new(object)),
@@ -41,20 +41,20 @@ impl<K: Kind> Item<K> {
 
     /// An item from the JSON of an object, which must have a name and a resource version. Whether it is a `K` turns out
     /// when one is needed: of an object that the cache has already in this version, none is.
-    pub fn json(text: impl Into<Bytes>) -> Result<Item<K>, Error> {
-        Item::encoded(Encoded::json(&text.into()))
+    pub fn json(text: impl Into<Bytes>) -> Result<RawObject<K>, Error> {
+        RawObject::encoded(Encoded::json(&text.into()))
     }
 
-    pub(super) fn encoded(encoded: Encoded) -> Result<Item<K>, Error> {
+    pub(super) fn encoded(encoded: Encoded) -> Result<RawObject<K>, Error> {
         let bytes = encoded.bytes.clone();
-        Item::known(&encoded.format.identity(&bytes)?, encoded)
+        RawObject::known(&encoded.format.identity(&bytes)?, encoded)
     }
 
     /// The same where it is known already who it is.
-    pub(super) fn known(identity: &Identity<'_>, encoded: Encoded) -> Result<Item<K>, Error> {
+    pub(super) fn known(identity: &Identity<'_>, encoded: Encoded) -> Result<RawObject<K>, Error> {
         let (key, version) = named(&identity.namespace, &identity.name, &identity.resource_version)?;
         let uid = Uid::of(&identity.uid);
-        Ok(Item {
+        Ok(RawObject {
             key,
             version,
             body: Body::Encoded { encoded, uid },
@@ -69,7 +69,7 @@ impl<K: Kind> Item<K> {
 
     /// The resource version of this state.
     #[must_use]
-    pub fn version(&self) -> &Version {
+    pub fn version(&self) -> &ResourceVersion {
         &self.version
     }
 
@@ -94,21 +94,21 @@ impl<K: Kind> Item<K> {
     ///
     /// # Errors
     /// If the item was made of bytes that are no `K`.
-    pub fn into_parts(self) -> Result<(Key, Version, K), Error> {
+    pub fn into_parts(self) -> Result<(Key, ResourceVersion, K), Error> {
         let object = match self.body {
             Body::Decoded(object) => Arc::into_inner(object).expect("nobody else holds what an item holds"),
-            Body::Encoded { encoded, .. } => encoded.decode(&self.key, &Skip::nothing())?,
+            Body::Encoded { encoded, .. } => encoded.decode(&self.key, &FieldMask::none())?,
         };
         Ok((self.key, self.version, object))
     }
 
     /// Key, version and the body as it came; nobody else holds it yet.
-    pub(crate) fn into_body(self) -> (Key, Version, Body<K>) {
+    pub(crate) fn into_body(self) -> (Key, ResourceVersion, Body<K>) {
         (self.key, self.version, self.body)
     }
 }
 
-fn identity_of<K: kube::Resource>(object: &K) -> Result<(Key, Version), Error> {
+fn identity_of<K: kube::Resource>(object: &K) -> Result<(Key, ResourceVersion), Error> {
     let meta = object.meta();
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     named(
@@ -118,18 +118,18 @@ fn identity_of<K: kube::Resource>(object: &K) -> Result<(Key, Version), Error> {
     )
 }
 
-fn named(namespace: &str, name: &str, version: &str) -> Result<(Key, Version), Error> {
+fn named(namespace: &str, name: &str, version: &str) -> Result<(Key, ResourceVersion), Error> {
     if name.is_empty() {
         return Err(Error::bad_data("an object without metadata.name"));
     }
     let key = Key::new(Some(namespace), name);
-    let version = Version::told(Some(version))
+    let version = ResourceVersion::told(Some(version))
         .ok_or_else(|| Error::bad_data(format!("{key} has no metadata.resourceVersion")))?;
     Ok((key, version))
 }
 
-impl<K> fmt::Debug for Item<K> {
+impl<K> fmt::Debug for RawObject<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Item({} at {})", self.key, self.version)
+        write!(f, "RawObject({} at {})", self.key, self.version)
     }
 }
