@@ -95,6 +95,8 @@ pub(crate) enum Problem {
     },
     /// A user's function failed or panicked.
     UserCode(String),
+    /// A bug in this crate.
+    Internal(String),
     /// A configuration of which no client can be made.
     NoClient(String),
     AlreadyStarted,
@@ -301,6 +303,13 @@ impl Error {
 
     pub(crate) fn user_code(what: impl Into<String>) -> Error {
         Error::new(Problem::UserCode(what.into()))
+    }
+
+    pub(crate) fn internal(what: impl Into<String>) -> Error {
+        Error::new(Problem::Internal(format!(
+            "internal error, please report it: {}",
+            what.into()
+        )))
     }
 
     pub(crate) fn invalid_key(text: &str, why: &str) -> Error {

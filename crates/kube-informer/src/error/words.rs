@@ -51,6 +51,7 @@ impl Error {
             ),
             Problem::Transport(what)
             | Problem::UserCode(what)
+            | Problem::Internal(what)
             | Problem::InvalidKey(what)
             | Problem::NoClient(what) => f.write_str(what),
             Problem::BadData(what) => write!(f, "the server sent what cannot be used: {what}"),

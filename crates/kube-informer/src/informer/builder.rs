@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::intake::{Hooks, Intake};
+use super::context::{Hooks, ReflectorContext};
 use super::lifecycle::Lifecycle;
 use super::{Checking, Shared, SharedInformer, Source};
 use crate::error::Error;
@@ -431,7 +431,7 @@ impl<K: Kind> InformerBuilder<K> {
             let _added = add(&mut writer);
         }
         let _no_errors = writer.publish();
-        writer.clear_away();
+        writer.free_retired();
         SharedInformer {
             shared: Arc::new(Shared {
                 sources,
@@ -442,7 +442,7 @@ impl<K: Kind> InformerBuilder<K> {
                 writer: Arc::new(Mutex::new(writer)),
                 processor: Processor::new(Arc::clone(&store), self.resync),
                 queue: Arc::new(DeltaFifo::new()),
-                intake: Arc::new(Intake::new(
+                context: Arc::new(ReflectorContext::new(
                     Arc::clone(&store),
                     seed,
                     mask,

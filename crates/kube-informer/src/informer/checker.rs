@@ -97,7 +97,7 @@ impl<K: Kind> Checker<K> {
         let found = Arc::new(found);
         let problem = Problem::Inconsistent { found, relist };
         let error = Error::new(problem).with_context(Operation::ConsistencyCheck, &self.shared.resource);
-        self.shared.intake.report(&error);
+        self.shared.context.report(&error);
         if relist {
             for source in &self.shared.sources {
                 source.start_over.notify_one();
@@ -114,7 +114,7 @@ impl<K: Kind> Checker<K> {
             return;
         }
         self.told = true;
-        self.shared.intake.report(error);
+        self.shared.context.report(error);
     }
 
     fn chance(&mut self, up_to: Duration) -> Duration {

@@ -183,7 +183,7 @@ impl<K: Kind> Shared<K> {
             }
             compared = compared => compared,
         };
-        let counts = &self.intake.measures;
+        let counts = &self.context.measures;
         let count = match &compared {
             Ok(_) => &counts.checks,
             Err(_) => &counts.unchecked,

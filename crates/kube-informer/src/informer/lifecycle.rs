@@ -115,7 +115,7 @@ impl<K: Kind> SharedInformer<K> {
         };
         if never_started {
             self.shared.processor.close();
-            self.shared.drop_hooks();
+            self.shared.context.drop_hooks();
             let functions = self.shared.writer.lock().close();
             drop_logged("index functions", functions);
             self.shared.stopped.cancel();
@@ -130,9 +130,9 @@ impl<K: Kind> SharedInformer<K> {
             let mut lifecycle = self.shared.lifecycle.lock();
             lifecycle.before_start().map_err(|problem| self.error(problem))?;
             lifecycle.0 = InformerState::Running;
-            self.shared.intake.start();
+            self.shared.context.start();
         }
-        let measures = &self.shared.intake.measures;
+        let measures = &self.shared.context.measures;
         measures.started.set_once(&measures.clock, Instant::now());
         self.shared.processor.start(runtime);
         Ok(Running {
@@ -156,11 +156,11 @@ impl<K: Kind> Running<K> {
             writer: Arc::clone(&shared.writer),
             processor: Arc::clone(&shared.processor),
             synced: shared.synced.clone(),
-            packing: shared.intake.packing().cloned(),
-            measures: Arc::clone(&shared.intake.measures),
+            packing: shared.context.packing().cloned(),
+            measures: Arc::clone(&shared.context.measures),
         };
         let stop_reflector = self.abandon.child_token();
-        let packer = shared.intake.packing().map(|packing| {
+        let packer = shared.context.packing().map(|packing| {
             let store = Arc::clone(&shared.store);
             let packer = Packer {
                 packing: Arc::clone(packing),
@@ -171,9 +171,9 @@ impl<K: Kind> Running<K> {
         });
         let checker = Checker::of(shared).map(|checker| tokio::spawn(checker.run(stop_reflector.clone())));
         let mut reflectors = self.start_reflectors(&stop_reflector);
-        let intake = Arc::clone(&shared.intake);
+        let context = Arc::clone(&shared.context);
         let span = tracing::debug_span!("informer", resource = %shared.resource);
-        let controller = controller.run(move |error| intake.report(error));
+        let controller = controller.run(move |error| context.report(error));
         let mut controller = tokio::spawn(controller.instrument(span));
 
         // Neither ends by itself, unless code of the user's types panics in it. Then the other must not go on alone.
@@ -227,7 +227,7 @@ impl<K: Kind> Running<K> {
             let reflector = Driver {
                 source: Arc::clone(&source.list_watch),
                 queue: Arc::clone(&self.shared.queue),
-                intake: Arc::clone(&self.shared.intake),
+                context: Arc::clone(&self.shared.context),
                 resource: source.resource.clone(),
                 namespace: source.namespace.clone(),
                 scope: Scope(at),
@@ -250,15 +250,7 @@ impl<K: Kind> Drop for Running<K> {
         self.shared.queue.close();
         self.shared.lifecycle.lock().0 = InformerState::Stopped;
         self.shared.processor.close();
-        self.shared.drop_hooks();
+        self.shared.context.drop_hooks();
         self.shared.stopped.cancel();
-    }
-}
-
-impl<K: Kind> Shared<K> {
-    /// Drops the user's functions that are not needed to read the cache.
-    fn drop_hooks(&self) {
-        let hooks = std::mem::take(&mut *self.intake.hooks.lock());
-        drop_logged("the transform or the watch-error handler", hooks);
     }
 }

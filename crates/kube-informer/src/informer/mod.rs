@@ -3,7 +3,7 @@
 mod builder;
 mod checker;
 mod consistency;
-mod intake;
+mod context;
 mod lifecycle;
 mod status;
 mod wait;
@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use self::intake::{Hooks, Intake};
+use self::context::{Hooks, ReflectorContext};
 use self::lifecycle::Lifecycle;
 use crate::error::{Error, Operation, Problem};
 use crate::handler::{Event, EventHandler, HandlerOptions, Registration};
@@ -101,7 +101,7 @@ pub(crate) struct Shared<K> {
     writer: Arc<Mutex<Writer<K>>>,
     processor: Arc<Processor<K>>,
     queue: Arc<DeltaFifo<K>>,
-    intake: Arc<Intake<K>>,
+    context: Arc<ReflectorContext<K>>,
     lifecycle: Mutex<Lifecycle>,
     synced: CancellationToken,
     stop: CancellationToken,
@@ -199,11 +199,11 @@ impl<K: Kind> SharedInformer<K> {
             // If it is refused, the function is dropped when the writer is free again.
             writer.add_index(Arc::clone(&name), Arc::clone(&function) as _)?;
             let errors = writer.publish();
-            writer.clear_away();
+            writer.free_retired();
             errors
         };
         for error in &errors {
-            self.shared.intake.report(error);
+            self.shared.context.report(error);
         }
         Ok(Index::new(Arc::clone(&self.shared.store), name))
     }
@@ -343,7 +343,7 @@ impl<K: Kind> SharedInformer<K> {
         let old = {
             let lifecycle = self.shared.lifecycle.lock();
             lifecycle.before_start().map_err(|problem| self.error(problem))?;
-            set(&mut self.shared.intake.hooks.lock())
+            set(&mut self.shared.context.hooks.lock())
         };
         drop(old);
         Ok(())

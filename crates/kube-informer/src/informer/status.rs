@@ -10,7 +10,7 @@ use super::lifecycle::InformerState;
 use crate::error::Error;
 use crate::handler::Registration;
 use crate::object::{Kind, ResourceVersion, WatchedResource};
-use crate::pipeline::reflector::Cause;
+use crate::pipeline::reflector::RelistCause;
 use crate::status::{Durations, Measures};
 
 /// How an informer is at one moment, for logs, tests and dashboards.
@@ -126,13 +126,13 @@ impl Relists {
     fn of(measures: &Measures) -> Relists {
         let of = |cause| measures.relists(cause);
         Relists {
-            expired: of(Cause::Expired),
-            behind: of(Cause::Behind),
-            failed: of(Cause::Failed),
-            fruitless: of(Cause::Fruitless),
-            silent: of(Cause::Silent),
-            absent: of(Cause::Absent),
-            inconsistent: of(Cause::Inconsistent),
+            expired: of(RelistCause::Expired),
+            behind: of(RelistCause::Behind),
+            failed: of(RelistCause::Failed),
+            fruitless: of(RelistCause::Fruitless),
+            silent: of(RelistCause::Silent),
+            absent: of(RelistCause::Absent),
+            inconsistent: of(RelistCause::Inconsistent),
         }
     }
 
@@ -161,8 +161,8 @@ impl<K: Kind> SharedInformer<K> {
     /// How the informer is.
     #[must_use]
     pub fn status(&self) -> Status {
-        let intake = &self.shared.intake;
-        let measures = &intake.measures;
+        let context = &self.shared.context;
+        let measures = &context.measures;
         let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let now = Instant::now();
         let snapshot = self.snapshot();
@@ -171,7 +171,7 @@ impl<K: Kind> SharedInformer<K> {
         let running = |time: Option<Duration>| time.filter(|_| state == InformerState::Running);
         let started = measures.started.get(&measures.clock);
         let synced = measures.synced.get(&measures.clock);
-        let bytes = match intake.packing() {
+        let bytes = match context.packing() {
             Some(packing) if packing.bytes() > 0 => packing.bytes() as u64,
             // A source of the user's own may give objects that have no bytes.
             _ => measures.usual_size() * snapshot.len() as u64,
@@ -207,7 +207,7 @@ impl<K: Kind> SharedInformer<K> {
             checks: count(&measures.checks),
             unchecked: count(&measures.unchecked),
             inconsistencies: count(&measures.inconsistencies),
-            last_error: intake.last_error_in(&[]),
+            last_error: context.last_error_in(&[]),
             last_error_ago: measures.failed.ago(&measures.clock, now),
             handlers: self.registrations(),
         }

@@ -137,7 +137,7 @@ impl<K: Kind> SharedInformer<K> {
 
     fn not_synced(&self, why: NotSynced) -> Error {
         let versions = self.shared.store.versions();
-        let last = self.shared.intake.last_error_in(&versions.borrow().unlisted());
+        let last = self.shared.context.last_error_in(&versions.borrow().unlisted());
         self.error(Problem::NotSynced { why, last })
     }
 

@@ -1,4 +1,4 @@
-//! One object as the cache holds it.
+//! One object as the cache stores it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,17 +8,16 @@ use kube_wire::selector::Selector;
 use super::format::Value;
 use super::{Key, ResourceVersion, Uid};
 
-/// One object in the cache, with all that is known of it without looking into it.
+/// One object in the cache, with what the pipeline needs without decoding it.
 ///
-/// Whoever needs a `K` asks [`Entry::object`]; nothing else in the pipeline assumes that a decoded object is what is
-/// kept here.
+/// [`Entry::object`] returns the object; nothing else in the pipeline assumes that it is stored decoded.
 pub(crate) struct Entry<K> {
     key: Key,
     hash: u64,
     version: ResourceVersion,
     uid: Option<Uid>,
     value: Value<K>,
-    /// Under which hashes the indexes hold this entry; see [`crate::pipeline::store`].
+    /// The hashes under which indexes contain this entry; see [`crate::pipeline::store`]. None outside of a store.
     postings: Postings,
 }
 
@@ -26,6 +25,24 @@ pub(crate) struct Entry<K> {
 pub(crate) type Postings = Option<Box<Vec<u32>>>;
 
 impl<K> Entry<K> {
+    /// An entry that is in no index.
+    pub(crate) fn new(
+        key: Key,
+        hash: u64,
+        version: ResourceVersion,
+        uid: Option<Uid>,
+        value: Value<K>,
+    ) -> Arc<Entry<K>> {
+        Arc::new(Entry {
+            key,
+            hash,
+            version,
+            uid,
+            value,
+            postings: None,
+        })
+    }
+
     pub(crate) fn key(&self) -> &Key {
         &self.key
     }
@@ -38,13 +55,13 @@ impl<K> Entry<K> {
         &self.version
     }
 
-    /// The server's `metadata.uid`, whatever a transform made of it.
+    /// The server's `metadata.uid`, even if a transform changed it.
     pub(crate) fn uid(&self) -> Option<Uid> {
         self.uid
     }
 
-    /// Whether both are states of one object, not of two that had the same name one after the other. An object without a uid
-    /// is taken for any of its name.
+    /// Whether both are states of one object, not of two objects with the same name, one after the other. An object without a
+    /// uid matches any object of its name.
     pub(crate) fn is_same_object(&self, uid: Option<Uid>) -> bool {
         match (self.uid, uid) {
             (Some(this), Some(other)) => this == other,
@@ -64,15 +81,20 @@ impl<K> Entry<K> {
         self.postings.as_ref().map_or(&[], |hashes| hashes)
     }
 
-    /// The entry without its place in the indexes, to be put into a store.
-    pub(crate) fn unplaced(&self) -> Unplaced<K> {
-        Unplaced {
+    /// The same entry with other postings. Copies it if it is shared.
+    pub(crate) fn with_postings(mut self: Arc<Self>, postings: Postings) -> Arc<Entry<K>> {
+        if let Some(unique) = Arc::get_mut(&mut self) {
+            unique.postings = postings;
+            return self;
+        }
+        Arc::new(Entry {
             key: self.key.clone(),
             hash: self.hash,
             version: self.version.clone(),
             uid: self.uid,
             value: self.value.clone(),
-        }
+            postings,
+        })
     }
 }
 
@@ -90,33 +112,5 @@ impl<K: kube::Resource> Entry<K> {
 impl<K> fmt::Debug for Entry<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}@{}", self.key, self.version)
-    }
-}
-
-/// An object that is not in the cache yet.
-#[derive(Debug)]
-pub(crate) struct Unplaced<K> {
-    pub(crate) key: Key,
-    pub(crate) hash: u64,
-    pub(crate) version: ResourceVersion,
-    pub(crate) uid: Option<Uid>,
-    pub(crate) value: Value<K>,
-}
-
-impl<K> Unplaced<K> {
-    pub(crate) fn placed(self, postings: Postings) -> Arc<Entry<K>> {
-        Arc::new(Entry {
-            key: self.key,
-            hash: self.hash,
-            version: self.version,
-            uid: self.uid,
-            value: self.value,
-            postings,
-        })
-    }
-
-    /// An entry that is in no index: the last state of an object that is gone, or one that cannot be decoded again.
-    pub(crate) fn outside(self) -> Arc<Entry<K>> {
-        self.placed(None)
     }
 }

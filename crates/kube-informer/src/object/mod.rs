@@ -24,7 +24,7 @@ use serde::de::IgnoredAny;
 use self::format::{Packed, TransformedMetadata, Value};
 
 pub(crate) use self::encoding::{Encoded, Format};
-pub(crate) use self::entry::{Entry, Unplaced};
+pub(crate) use self::entry::Entry;
 pub use self::key::Key;
 pub use self::kind::{Kind, WatchedResource};
 pub(crate) use self::kind::{complete, is_cluster_scoped};

@@ -6,7 +6,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::{Clock, Histogram, Moment};
-use crate::pipeline::reflector::Cause;
+use crate::error::Operation;
+use crate::pipeline::reflector::RelistCause;
 
 /// What one informer notes.
 #[derive(Debug)]
@@ -20,7 +21,7 @@ pub(crate) struct Measures {
     pub(crate) checks: AtomicU64,
     pub(crate) unchecked: AtomicU64,
     pub(crate) inconsistencies: AtomicU64,
-    relists: [AtomicU64; Cause::ALL.len()],
+    relists: [AtomicU64; RelistCause::ALL.len()],
     /// Objects that came, in lists and watches, and their bytes.
     pub(crate) received: Amount,
     /// Those of them that were made ready for the cache, and how long that took.
@@ -85,11 +86,22 @@ impl Measures {
         self.scopes.get(number)
     }
 
-    pub(crate) fn relisted(&self, cause: Cause) {
+    pub(crate) fn requested(&self, operation: Operation) {
+        let count = match operation {
+            Operation::List => &self.lists,
+            Operation::StreamingList => &self.streaming_lists,
+            Operation::Watch => &self.watches,
+            // The reflector sends no others.
+            _ => return,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn relisted(&self, cause: RelistCause) {
         self.relists[cause as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn relists(&self, cause: Cause) -> u64 {
+    pub(crate) fn relists(&self, cause: RelistCause) -> u64 {
         self.relists[cause as usize].load(Ordering::Relaxed)
     }
 

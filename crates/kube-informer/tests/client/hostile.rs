@@ -193,7 +193,7 @@ async fn the_metadata_of_a_list_without_an_end_is_given_up() {
         let error = first_error_of_list(source).await;
         let words = error.to_string();
         assert!(
-            error.is_bad_data() && words.contains("MiB, which is the limit; largest_"),
+            error.is_bad_data() && words.contains("MiB, which is the limit; max_"),
             "{words}"
         );
         assert!(taken.bytes() <= 4 * MIB + 2 * PIECE);

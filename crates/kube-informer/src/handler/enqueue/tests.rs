@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{enqueue_controllers, enqueue_keys, enqueue_mapped, enqueue_owners};
 use crate::handler::EventHandler;
 use crate::object::format::{Packing, Place, Value};
-use crate::object::{Encoded, Format, Key, Object, ResourceVersion, Transform, Unplaced, WatchedResource};
+use crate::object::{Encoded, Entry, Format, Key, Object, ResourceVersion, Transform, WatchedResource};
 use crate::pipeline::store::Seed;
 
 /// A packed pod with three owners, and the number of times that it was decoded.
@@ -43,15 +43,11 @@ fn packed_pod() -> (Object<Pod>, Arc<AtomicUsize>) {
     };
     let key: Key = "shop/web-1".parse().unwrap();
     let packed = packing.pack(&key, &encoded, &FieldMask::none(), Place::Block);
-    let entry = Unplaced {
-        hash: Seed::new(1).key(&key),
-        key,
-        version: ResourceVersion::from(5),
-        uid: None,
-        value: Value::Packed(packed.unwrap()),
-    };
+    let hash = Seed::new(1).key(&key);
+    let version = ResourceVersion::from(5);
+    let entry = Entry::new(key, hash, version, None, Value::Packed(packed.unwrap()));
     decoded.store(0, Ordering::Relaxed);
-    (Object::new(entry.outside()), decoded)
+    (Object::new(entry), decoded)
 }
 
 fn queued(queue: &WorkQueue<Key>) -> Vec<String> {

@@ -16,10 +16,8 @@ use super::decoded::{FEW, MANY};
 use super::packing::{BLOCK, Trained};
 use super::{Packed, Packer, Packing, Place, TransformedMetadata, Value};
 use crate::lister::Lister;
-use crate::object::{
-    Encoded, Format, Key, Object, ResourceVersion, Transform, Uid, Unplaced, WatchedResource,
-};
-use crate::pipeline::queue::{Delta, Listed, Replaced, Scope};
+use crate::object::{Encoded, Entry, Format, Key, Object, ResourceVersion, Transform, Uid, WatchedResource};
+use crate::pipeline::queue::{Delta, Replacement, Scope};
 use crate::pipeline::store::{Scopes, Seed, Store, Writer};
 
 /// A cache of config maps, with what is needed to fill and to compress it.
@@ -77,36 +75,32 @@ impl Cache {
             .unwrap()
     }
 
-    fn unplaced(&self, number: usize, place: Place) -> Unplaced<ConfigMap> {
+    fn entry(&self, number: usize, place: Place) -> Arc<Entry<ConfigMap>> {
         let key = key(number);
-        Unplaced {
-            hash: Seed::new(1).key(&key),
-            version: ResourceVersion::from(number as u64 + 1),
-            uid: Uid::of(config_map(number)["metadata"]["uid"].as_str().unwrap()),
-            value: Value::Packed(self.packed(number, place)),
-            key,
-        }
+        let hash = Seed::new(1).key(&key);
+        let version = ResourceVersion::from(number as u64 + 1);
+        let uid = Uid::of(config_map(number)["metadata"]["uid"].as_str().unwrap());
+        Entry::new(key, hash, version, uid, Value::Packed(self.packed(number, place)))
     }
 
-    /// Fills it with so many.
+    /// Fills it with this many objects.
     fn list(&mut self, objects: usize) {
-        let mut items: Vec<_> = (0..objects)
-            .map(|number| Listed::New(self.unplaced(number, Place::Block)))
+        let mut objects: Vec<_> = (0..objects)
+            .map(|number| self.entry(number, Place::Block))
             .collect();
-        items.sort_by_key(Listed::hash);
-        self.apply(Delta::Replaced(Replaced {
-            items,
+        objects.sort_by_key(|entry| entry.hash());
+        self.apply(Delta::Replaced(Replacement {
+            objects,
             version: ResourceVersion::from(1_000_000),
             scope: Scope::ONLY,
-            trusting: true,
-            kind_removed: false,
+            trusts_versions: true,
         }));
     }
 
     fn apply(&mut self, delta: Delta<ConfigMap>) {
         self.writer.apply(delta, &mut Vec::new());
         self.writer.publish();
-        self.writer.clear_away();
+        self.writer.free_retired();
     }
 
     fn get(&self, number: usize) -> Object<ConfigMap> {
@@ -315,7 +309,7 @@ fn what_was_read_last_is_let_go_when_nothing_happens() {
 fn what_came_alone_is_decoded_once_for_all_who_look_at_once() {
     let mut cache = Cache::new();
     cache.list(0);
-    let changed = cache.unplaced(1, Place::Alone);
+    let changed = cache.entry(1, Place::Alone);
     cache.apply(Delta::Upsert(changed));
     let _name = &cache.get(1).metadata.name;
     assert_eq!(cache.decoded(), 1);
@@ -346,7 +340,7 @@ fn what_changes_is_left_alone_until_it_rests() {
     let mut cache = Cache::new();
     cache.list(100);
     cache.round(true);
-    let changed = cache.unplaced(5, Place::Alone);
+    let changed = cache.entry(5, Place::Alone);
     cache.apply(Delta::Upsert(changed));
     cache.round(false);
     assert_eq!(cache.packing.waiting(), 1, "it may change again at once");
@@ -640,14 +634,14 @@ fn contract_12_an_object_that_cannot_be_decoded_again_is_in_no_index() {
     assert!(errors[0].is_user_code() && errors.len() == 1, "{errors:?}");
     let text = errors[0].to_string();
     assert!(
-        text.contains("no index finds shop/map-1 now") && text.contains("not today"),
+        text.contains("no index contains shop/map-1 now") && text.contains("not today"),
         "{text}"
     );
     let snapshot = cache.store.snapshot();
     assert_eq!(snapshot.len(), 3);
     assert_eq!(snapshot.index_values("names").unwrap(), ["map-0", "map-2"]);
 
-    cache.apply(Delta::Deleted(cache.unplaced(2, Place::Block)));
+    cache.apply(Delta::Deleted(cache.entry(2, Place::Block)));
     let snapshot = cache.store.snapshot();
     assert_eq!(
         (snapshot.len(), snapshot.index_values("names").unwrap().len()),

@@ -1,4 +1,4 @@
-//! Takes deltas from the queue, writes the store, then tells the processor. Nobody else writes the store.
+//! Applies deltas to the store, then notifies the processor. The only writer of the store.
 
 #[cfg(test)]
 mod tests;
@@ -57,7 +57,7 @@ impl<K: Kind> Controller<K> {
     }
 
     async fn work(self: &Arc<Self>, deltas: Vec<Delta<K>>) -> Vec<Error> {
-        let is_long = |delta: &Delta<K>| matches!(delta, Delta::Replaced(list) if list.items.len() > LONG);
+        let is_long = |delta: &Delta<K>| matches!(delta, Delta::Replaced(list) if list.objects.len() > LONG);
         if !deltas.iter().any(is_long) {
             return self.handle(deltas);
         }
@@ -88,7 +88,6 @@ impl<K: Kind> Controller<K> {
         }
     }
 
-    /// Store first, then notify (contract 4).
     fn handle(&self, deltas: Vec<Delta<K>>) -> Vec<Error> {
         let _span = tracing::debug_span!("store", deltas = deltas.len()).entered();
         let began = Instant::now();
@@ -96,34 +95,33 @@ impl<K: Kind> Controller<K> {
             changes: Vec::with_capacity(deltas.len()),
             listed: false,
         };
-        let mut errors = Vec::new();
-        {
-            let mut writer = self.writer.lock();
-            let was_filled = writer.is_filled();
-            for delta in deltas {
-                batch.listed |= matches!(delta, Delta::Replaced(_));
-                writer.apply(delta, &mut batch.changes);
-            }
-            if writer.is_filled() {
-                self.processor.tell(&batch, || errors = writer.publish());
-            } else {
-                // Of several namespaces some were not listed yet: nobody is told of anything, readers see nothing.
-                batch.listed = false;
-                errors = writer.publish();
-            }
-            if was_filled {
-                self.count(&batch.changes);
-            } else if writer.is_filled() {
-                // Of the first list there are no changes, but objects.
-                self.measures
-                    .added
-                    .fetch_add(writer.len() as u64, Ordering::Relaxed);
-            }
-            writer.clear_away();
+        let mut writer = self.writer.lock();
+        let was_filled = writer.is_filled();
+        for delta in deltas {
+            batch.listed |= matches!(delta, Delta::Replaced(_) | Delta::KindRemoved { .. });
+            writer.apply(delta, &mut batch.changes);
         }
+        // Until every namespace is listed, readers see nothing and handlers get nothing.
+        let is_filled = writer.is_filled();
+
+        // Store first, then notify (contract 4). No handler joins between the two (contract 7).
+        let notification = self.processor.prepare();
+        let errors = writer.publish();
+        notification.send(&batch, is_filled);
+
+        if was_filled {
+            self.count(&batch.changes);
+        } else if is_filled {
+            // The first list has objects but no changes.
+            self.measures
+                .added
+                .fetch_add(writer.len() as u64, Ordering::Relaxed);
+        }
+        writer.free_retired();
+        drop(writer);
         let now = Instant::now();
         self.measures.processing.note(now.duration_since(began));
-        if batch.listed {
+        if batch.listed && is_filled {
             self.measures.synced.set_once(&self.measures.clock, now);
             self.synced.cancel();
             if let Some(packing) = &self.packing {

@@ -13,11 +13,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Checks, Controller};
 use crate::handler::{Event, HandlerOptions};
-use crate::object::{ResourceVersion, Unplaced};
+use crate::object::{Entry, ResourceVersion};
 use crate::pipeline::processor::Processor;
-use crate::pipeline::queue::{Delta, DeltaFifo, Listed, Replaced, Scope};
+use crate::pipeline::queue::{Delta, DeltaFifo, Replacement, Scope};
 use crate::pipeline::store::tests::retired::{Probe, probes};
-use crate::pipeline::store::tests::{Cache, key, tagged, unplaced};
+use crate::pipeline::store::tests::{Cache, entry, key, tagged};
 use crate::pipeline::store::{Seed, Store};
 use crate::status::Measures;
 
@@ -55,8 +55,8 @@ fn rig(resync: Duration) -> (Rig, Controller<ConfigMap>) {
 }
 
 impl Rig {
-    fn item(&self, name: &str, version: u64) -> Unplaced<ConfigMap> {
-        unplaced(tagged(&key(name), version, 1, &[]), self.seed)
+    fn entry(&self, name: &str, version: u64) -> Arc<Entry<ConfigMap>> {
+        entry(tagged(&key(name), version, 1, &[]), self.seed)
     }
 
     async fn push(&self, delta: Delta<ConfigMap>) {
@@ -64,16 +64,14 @@ impl Rig {
     }
 
     async fn list(&self, names: &[&str], version: u64) {
-        let mut items: Vec<_> = names.iter().map(|name| self.item(name, 1)).collect();
-        items.sort_by_key(|item| item.hash);
-        let items = items.into_iter().map(Listed::New).collect();
+        let mut objects: Vec<_> = names.iter().map(|name| self.entry(name, 1)).collect();
+        objects.sort_by_key(|entry| entry.hash());
         let version = ResourceVersion::from(version);
-        self.push(Delta::Replaced(Replaced {
-            items,
+        self.push(Delta::Replaced(Replacement {
+            objects,
             version,
             scope: Scope::ONLY,
-            trusting: true,
-            kind_removed: false,
+            trusts_versions: true,
         }))
         .await;
     }
@@ -109,8 +107,8 @@ async fn contract_4_the_store_is_written_before_anyone_is_notified() {
         let mut context = Context::from_waker(&waker);
         while events.poll_next_unpin(&mut context).is_ready() {}
         let delta = match version % 3 {
-            0 => Delta::Deleted(rig.item("b", version)),
-            _ => Delta::Upsert(rig.item("b", version)),
+            0 => Delta::Deleted(rig.entry("b", version)),
+            _ => Delta::Upsert(rig.entry("b", version)),
         };
         rig.push(delta).await;
         look.seen.lock().clear();
@@ -126,8 +124,8 @@ async fn one_batch_is_one_snapshot() {
     let mut events = rig.processor.stream(HandlerOptions::new().every_event()).unwrap();
     rig.list(&["a"], 1).await;
     for version in 2..50 {
-        rig.push(Delta::Upsert(rig.item("b", version))).await;
-        rig.push(Delta::Deleted(rig.item("b", version + 100))).await;
+        rig.push(Delta::Upsert(rig.entry("b", version))).await;
+        rig.push(Delta::Deleted(rig.entry("b", version + 100))).await;
     }
     rig.push(Delta::Bookmark(ResourceVersion::from(900), Scope::ONLY))
         .await;
@@ -156,7 +154,7 @@ async fn what_is_queued_when_it_closes_is_still_handled() {
     let (rig, controller) = rig(Duration::ZERO);
     rig.list(&["a"], 1).await;
     for version in 2..500 {
-        rig.push(Delta::Upsert(rig.item("b", version))).await;
+        rig.push(Delta::Upsert(rig.entry("b", version))).await;
     }
     rig.queue.close();
     controller.run(|error| panic!("{error}")).await;
@@ -188,16 +186,14 @@ async fn nobody_waits_while_an_old_cache_is_freed() {
     };
     let list = |version: u64| {
         let probes = probes(version, &note).into_iter();
-        let mut items: Vec<_> = probes.map(|probe| unplaced(probe, seed)).collect();
-        items.sort_by_key(|item| item.hash);
-        let items = items.into_iter().map(Listed::New).collect();
+        let mut objects: Vec<_> = probes.map(|probe| entry(probe, seed)).collect();
+        objects.sort_by_key(|entry| entry.hash());
         let version = ResourceVersion::from(version);
-        vec![Delta::Replaced(Replaced {
-            items,
+        vec![Delta::Replaced(Replacement {
+            objects,
             version,
             scope: Scope::ONLY,
-            trusting: true,
-            kind_removed: false,
+            trusts_versions: true,
         })]
     };
     controller.handle(list(1));
@@ -213,7 +209,7 @@ async fn nobody_waits_while_an_old_cache_is_freed() {
 #[tokio::test]
 async fn contract_8_only_a_list_syncs() {
     let (rig, controller) = rig(Duration::ZERO);
-    rig.push(Delta::Upsert(rig.item("b", 1))).await;
+    rig.push(Delta::Upsert(rig.entry("b", 1))).await;
     rig.push(Delta::Bookmark(ResourceVersion::from(2), Scope::ONLY))
         .await;
     rig.queue.close();
@@ -280,13 +276,13 @@ async fn a_busy_queue_does_not_put_off_resyncs() {
             }
         }
         if batches.get() > 1 && batches.get() < 100 {
-            let more = Delta::Upsert(rig.item("b", 10 + batches.get()));
+            let more = Delta::Upsert(rig.entry("b", 10 + batches.get()));
             rig.queue.push(more).now_or_never().expect("there is room");
         }
     }));
     assert!(running.as_mut().now_or_never().is_none());
     advance(11 * SECOND).await;
-    rig.push(Delta::Upsert(rig.item("b", 10))).await;
+    rig.push(Delta::Upsert(rig.entry("b", 10))).await;
     assert!(running.as_mut().now_or_never().is_none());
     assert_eq!(batches.get(), 100);
     assert_eq!(resynced_in.get(), Some(2), "of 100 batches");

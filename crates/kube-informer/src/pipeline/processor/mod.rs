@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
@@ -61,10 +61,10 @@ enum State {
     Stopped,
 }
 
-/// What the controller has to tell of a batch.
+/// What the controller applied to the store in one step.
 pub(crate) struct Batch<K> {
     pub(crate) changes: Vec<Change<K>>,
-    /// A list was in it.
+    /// Whether it contained a list.
     pub(crate) listed: bool,
 }
 
@@ -178,33 +178,11 @@ impl<K: Kind> Processor<K> {
         }
     }
 
-    /// Publishes a batch and tells every listener of it (contract 4: the store is first).
-    pub(crate) fn tell(&self, batch: &Batch<K>, publish: impl FnOnce()) {
-        let (listeners, first) = {
-            let mut gate = self.gate.lock();
-            publish();
-            let first = batch.listed && !gate.filled;
-            if first {
-                gate.filled = true;
-                let snapshot = self.store.snapshot();
-                for listener in &*gate.listeners {
-                    listener.begin(&snapshot);
-                }
-            }
-            (Arc::clone(&gate.listeners), first)
-        };
-        // Before the first list there was nothing, so the snapshot has told it all.
-        if first {
-            return;
-        }
-        if !batch.changes.is_empty() {
-            for listener in &*listeners {
-                listener.push(&batch.changes);
-            }
-        }
-        if batch.listed {
-            // What a list finds unchanged is a resync for those who want any, and nothing for the others.
-            self.resync_if(&listeners, |listener| listener.resync.lock().wants());
+    /// Keeps handlers from joining and leaving until the notification is sent.
+    pub(crate) fn prepare(&self) -> Notification<'_, K> {
+        Notification {
+            processor: self,
+            gate: self.gate.lock(),
         }
     }
 
@@ -272,6 +250,43 @@ impl<K: Kind> Processor<K> {
     /// Waits with this future for the end of the informer, unless a handler that has to return first waits here.
     pub(crate) async fn wait_for_end(&self, ended: impl Future<Output = ()>) {
         inside::wait_for(End::Processor(self.id), ended).await;
+    }
+}
+
+/// The notification of a batch, which is published before it is sent.
+pub(crate) struct Notification<'p, K> {
+    processor: &'p Processor<K>,
+    gate: MutexGuard<'p, Gate<K>>,
+}
+
+impl<K: Kind> Notification<'_, K> {
+    /// Notifies every listener of a published batch, if the store is filled.
+    pub(crate) fn send(self, batch: &Batch<K>, is_filled: bool) {
+        let Notification { processor, mut gate } = self;
+        if !is_filled {
+            return;
+        }
+        let is_first_list = batch.listed && !gate.filled;
+        if is_first_list {
+            gate.filled = true;
+            let snapshot = processor.store.snapshot();
+            for listener in &*gate.listeners {
+                listener.begin(&snapshot);
+            }
+            // The snapshot contains every change.
+            return;
+        }
+        let listeners = Arc::clone(&gate.listeners);
+        drop(gate);
+        if !batch.changes.is_empty() {
+            for listener in &*listeners {
+                listener.push(&batch.changes);
+            }
+        }
+        if batch.listed {
+            // Handlers with a resync period get the objects that a list leaves unchanged.
+            processor.resync_if(&listeners, |listener| listener.resync.lock().wants());
+        }
     }
 }
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use super::{Delta, DeltaFifo, FULL, Scope};
+use super::{CAPACITY, Delta, DeltaFifo, Scope};
 use crate::object::ResourceVersion;
 
 fn bookmark(number: u64) -> Delta<ConfigMap> {
@@ -20,7 +20,7 @@ fn numbers(batch: &[Delta<ConfigMap>]) -> Vec<u64> {
 
 fn full() -> DeltaFifo<ConfigMap> {
     let queue = DeltaFifo::new();
-    for number in 1..=FULL as u64 {
+    for number in 1..=CAPACITY as u64 {
         queue
             .push(bookmark(number))
             .now_or_never()
@@ -37,7 +37,7 @@ fn deltas_come_out_in_the_order_they_went_in() {
         let batch = queue.pop().now_or_never().unwrap().unwrap();
         popped.extend(numbers(&batch));
     }
-    assert_eq!(popped, (1..=FULL as u64).collect::<Vec<_>>());
+    assert_eq!(popped, (1..=CAPACITY as u64).collect::<Vec<_>>());
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn a_full_queue_makes_the_reflector_wait() {
     let queue = full();
     let mut push = Box::pin(queue.push(bookmark(9_999)));
     assert!(push.as_mut().now_or_never().is_none());
-    assert_eq!(queue.len(), FULL);
+    assert_eq!(queue.len(), CAPACITY);
     queue.pop().now_or_never().unwrap().unwrap();
     push.now_or_never().expect("there is room again");
     assert_eq!(queue.len(), 1);
@@ -58,7 +58,7 @@ fn a_push_that_is_given_up_has_added_nothing() {
     assert!(push.as_mut().now_or_never().is_none());
     drop(push);
     let rest = queue.pop().now_or_never().unwrap().unwrap();
-    assert_eq!(numbers(&rest).last(), Some(&(FULL as u64)));
+    assert_eq!(numbers(&rest).last(), Some(&(CAPACITY as u64)));
     assert_eq!(queue.len(), 0);
 }
 
@@ -106,7 +106,7 @@ fn closing_wakes_both_who_wait() {
     assert!(push.as_mut().now_or_never().is_none());
     queue.close();
     push.now_or_never().expect("nobody waits for a closed queue");
-    assert_eq!(queue.len(), FULL);
+    assert_eq!(queue.len(), CAPACITY);
 }
 
 /// Several namespaces push into one queue.
@@ -120,7 +120,7 @@ fn closing_wakes_every_push_that_waits() {
             .now_or_never()
             .expect("no push waits for a closed queue");
     }
-    assert_eq!(queue.len(), FULL);
+    assert_eq!(queue.len(), CAPACITY);
 }
 
 #[test]

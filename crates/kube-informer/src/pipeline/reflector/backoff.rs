@@ -49,15 +49,15 @@ const LONGEST: Duration = Duration::from_hours(24 * 365);
 
 /// Where an informer stands in its waits.
 #[derive(Debug)]
-pub(super) struct Waits {
+pub(super) struct BackoffState {
     settings: Backoff,
     next: Duration,
     healthy_since: Option<Instant>,
 }
 
-impl Waits {
-    pub(super) fn new(settings: Backoff) -> Waits {
-        Waits {
+impl BackoffState {
+    pub(super) fn new(settings: Backoff) -> BackoffState {
+        BackoffState {
             settings,
             next: settings.initial,
             healthy_since: None,
@@ -92,14 +92,14 @@ impl Waits {
 
 #[cfg(test)]
 mod tests {
-    use super::{Backoff, Waits};
+    use super::{Backoff, BackoffState};
     use std::time::Duration;
     use tokio::time::Instant;
 
     #[test]
     fn waits_double_to_the_cap_with_jitter() {
         let mut random = fastrand::Rng::with_seed(1);
-        let mut waits = Waits::new(Backoff::default());
+        let mut waits = BackoffState::new(Backoff::default());
         let now = Instant::now();
         for base in [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0, 30.0] {
             let wait = waits.failed(now, &mut random).as_secs_f64();
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn c4_an_outage_is_no_health() {
         let mut random = fastrand::Rng::with_seed(1);
-        let mut waits = Waits::new(Backoff {
+        let mut waits = BackoffState::new(Backoff {
             jitter: 0.0,
             ..Backoff::default()
         });
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn c4_only_two_minutes_of_health_reset() {
         let mut random = fastrand::Rng::with_seed(1);
-        let mut waits = Waits::new(Backoff {
+        let mut waits = BackoffState::new(Backoff {
             jitter: 0.0,
             ..Backoff::default()
         });
@@ -157,7 +157,7 @@ mod tests {
             jitter: 0.0,
             ..Backoff::default()
         };
-        let mut waits = Waits::new(nothing);
+        let mut waits = BackoffState::new(nothing);
         let mut random = fastrand::Rng::with_seed(1);
         for _ in 0..3 {
             assert_eq!(waits.failed(Instant::now(), &mut random), super::SHORTEST);
@@ -173,7 +173,7 @@ mod tests {
             jitter: f64::INFINITY,
             ..Backoff::default()
         };
-        let mut waits = Waits::new(odd);
+        let mut waits = BackoffState::new(odd);
         let mut random = fastrand::Rng::with_seed(1);
         for _ in 0..3 {
             assert_eq!(waits.failed(Instant::now(), &mut random), super::LONGEST);

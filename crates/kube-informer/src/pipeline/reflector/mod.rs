@@ -1,16 +1,17 @@
-//! List, then watch, for ever, politely.
+//! Lists a kind, then watches it, and starts over when a watch cannot continue.
 //!
-//! [`machine::Machine`] decides and never does: it is told what came from the server and what time it is, and says which
-//! request to make next, what to do with an event, and how long to wait. [`driver`] does and never decides: it sends the
-//! requests, keeps the time, and hands what came to the delta queue. So every behaviour of a server is a test without a
-//! clock or a socket, and the same machine runs in the simulator.
+//! [`machine::Machine`] makes all decisions and performs no IO: it receives an [`Input`](machine::Input) and the time,
+//! and returns the next [`Action`](machine::Action). [`driver::Driver`] performs the action and feeds the result back.
+//! Every behaviour of a server is therefore a test without a clock or a socket, and the same machine runs in the
+//! simulator.
 
 mod backoff;
-mod cause;
 pub(crate) mod driver;
+mod list_buffer;
 pub(crate) mod machine;
+mod relist_cause;
 #[cfg(test)]
 mod tests;
 
 pub use self::backoff::Backoff;
-pub(crate) use self::cause::Cause;
+pub(crate) use self::relist_cause::RelistCause;

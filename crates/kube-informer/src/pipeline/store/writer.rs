@@ -9,8 +9,8 @@ use super::scopes::Scopes;
 use super::snapshot::Contents;
 use super::tree::Tree;
 use crate::error::{Chain, Error, Operation, Problem};
-use crate::object::{Entry, Kind, Unplaced, WatchedResource};
-use crate::pipeline::queue::{Delta, Listed, Replaced, Scope};
+use crate::object::{Entry, Kind, WatchedResource};
+use crate::pipeline::queue::{Delta, Replacement, Scope};
 
 /// A change of the store, as handlers are told of it.
 #[derive(Debug)]
@@ -102,30 +102,42 @@ impl<K: Kind> Writer<K> {
         }
     }
 
-    /// Applies one delta and notes what changed. Nobody sees it before [`Writer::publish`].
+    /// Applies one delta and records what changed. Readers see it after [`Writer::publish`].
     pub(crate) fn apply(&mut self, delta: Delta<K>, changes: &mut Vec<Change<K>>) {
         match delta {
-            Delta::Upsert(item) => {
-                self.reached(&item);
-                let (old, new) = self.put(item);
-                // An event that came twice is told once.
-                let is_known =
-                    |old: &Arc<Entry<K>>| old.version() == new.version() && old.is_same_object(new.uid());
-                if !old.as_ref().is_some_and(is_known) {
+            Delta::Upsert(entry) => {
+                self.reached(&entry);
+                let (old, new) = self.put(entry);
+                // A repeated event is no change.
+                let is_repeated = old.as_ref().is_some_and(|old| is_unchanged(old, &new));
+                if !is_repeated {
                     note(old, new, changes);
                 }
             }
-            Delta::Deleted(item) => {
-                self.reached(&item);
-                self.delete(item, changes);
+            Delta::Deleted(last) => {
+                self.reached(&last);
+                self.delete(last, changes);
             }
             Delta::Bookmark(version, scope) => self.scopes.reach(scope, version),
-            Delta::Replaced(replaced) => self.replace(replaced, changes),
+            Delta::Replaced(replacement) => self.replace(replacement, changes),
+            Delta::KindRemoved { version, scope } => {
+                self.replace(
+                    Replacement {
+                        objects: Vec::new(),
+                        version,
+                        scope,
+                        trusts_versions: true,
+                    },
+                    changes,
+                );
+                self.scopes.remove_kind(scope);
+            }
         }
     }
 
-    fn reached(&mut self, item: &Unplaced<K>) {
-        self.scopes.reach(self.scopes.of(&item.key), item.version.clone());
+    fn reached(&mut self, entry: &Entry<K>) {
+        self.scopes
+            .reach(self.scopes.of(entry.key()), entry.version().clone());
     }
 
     /// Whether every scope has been listed. Before that, nobody is to see anything: part of a cache is no cache.
@@ -157,7 +169,7 @@ impl<K: Kind> Writer<K> {
     }
 
     /// Frees what was replaced and is no longer read. It may be as much as a whole cache, so it comes when nobody waits.
-    pub(crate) fn clear_away(&mut self) {
+    pub(crate) fn free_retired(&mut self) {
         self.retired.retain(|contents| Arc::strong_count(contents) > 1);
     }
 
@@ -183,7 +195,7 @@ impl<K: Kind> Writer<K> {
         let entries: Vec<_> = self
             .objects
             .iter()
-            .map(|entry| place(entry.unplaced(), &mut indexes, &mut errors, resource))
+            .map(|entry| place(Arc::clone(entry), &mut indexes, &mut errors, resource))
             .collect();
         self.objects = Tree::from_sorted(entries.into_iter().map(|entry| (entry.hash(), entry)));
         self.indexes = indexes;
@@ -191,9 +203,9 @@ impl<K: Kind> Writer<K> {
         Ok(())
     }
 
-    /// Puts an object in place of the one that had its key.
-    fn put(&mut self, item: Unplaced<K>) -> (Option<Arc<Entry<K>>>, Arc<Entry<K>>) {
-        let new = self.place(item);
+    /// Puts an object in place of the one with its key.
+    fn put(&mut self, entry: Arc<Entry<K>>) -> (Option<Arc<Entry<K>>>, Arc<Entry<K>>) {
+        let new = self.place(entry);
         let old = self
             .objects
             .insert(new.hash(), Arc::clone(&new), |entry| entry.key() == new.key());
@@ -203,13 +215,15 @@ impl<K: Kind> Writer<K> {
         (old, new)
     }
 
-    fn delete(&mut self, item: Unplaced<K>, changes: &mut Vec<Change<K>>) {
-        let Some(old) = self.objects.remove(item.hash, |entry| *entry.key() == item.key) else {
+    fn delete(&mut self, last: Arc<Entry<K>>, changes: &mut Vec<Change<K>>) {
+        let Some(old) = self
+            .objects
+            .remove(last.hash(), |entry| entry.key() == last.key())
+        else {
             return;
         };
         self.displace(&old);
-        let last = item.outside();
-        // The deletion of another object of that name says only that this one is gone, too.
+        // The deletion of another object with this name implies only that this one was deleted, too.
         let unknown = !old.is_same_object(last.uid());
         changes.push(Change::Deleted {
             last: if unknown { Arc::clone(&old) } else { last },
@@ -218,23 +232,20 @@ impl<K: Kind> Writer<K> {
         });
     }
 
-    /// Puts a whole list in place of everything in its scope: first what is gone, then what is new or has changed
+    /// Replaces the objects of a scope by a whole list: first removes what is missing, then adds what is new or has changed
     /// (contract 3 and 4).
-    fn replace(&mut self, replaced: Replaced<K>, changes: &mut Vec<Change<K>>) {
+    fn replace(&mut self, replacement: Replacement<K>, changes: &mut Vec<Change<K>>) {
         let first = !self.is_filled();
-        self.scopes.reach(replaced.scope, replaced.version);
-        if replaced.kind_removed {
-            self.scopes.remove_kind(replaced.scope);
-        }
+        self.scopes.reach(replacement.scope, replacement.version);
         if self.objects.is_empty() {
-            let added = self.fill(replaced.items);
-            // Of the first list handlers learn from the snapshot.
+            let added = self.fill(replacement.objects);
+            // Handlers get the first list from the snapshot.
             if !first {
                 changes.extend(added.map(|new| Change::Added { new }));
             }
             return;
         }
-        for old in self.missing_in(&replaced.items, replaced.scope) {
+        for old in self.missing_in(&replacement.objects, replacement.scope) {
             self.objects.remove(old.hash(), |entry| Arc::ptr_eq(entry, &old));
             self.displace(&old);
             changes.push(Change::Deleted {
@@ -243,32 +254,26 @@ impl<K: Kind> Writer<K> {
                 unknown: true,
             });
         }
-        for item in replaced.items {
-            let current = self.objects.get(item.hash(), |entry| entry.key() == item.key());
-            // By version and uid, not by entry: an index that was added in between made new entries for the same objects.
-            let is_unchanged = |current: &Arc<Entry<K>>| {
-                current.version() == item.version() && current.is_same_object(item.uid())
-            };
-            if replaced.trusting && current.is_some_and(is_unchanged) {
+        for entry in replacement.objects {
+            let current = self.objects.get(entry.hash(), |other| other.key() == entry.key());
+            // Not by pointer: an index that was added in between made new entries for the same objects.
+            if replacement.trusts_versions && current.is_some_and(|current| is_unchanged(current, &entry)) {
                 continue;
             }
-            let (old, new) = self.put(item.unplaced());
+            let (old, new) = self.put(entry);
             note(old, new, changes);
         }
     }
 
-    /// Fills an empty store in one go.
-    fn fill(&mut self, items: Vec<Listed<K>>) -> impl Iterator<Item = Arc<Entry<K>>> + use<K> {
-        let entries: Vec<_> = items
-            .into_iter()
-            .map(|item| self.place(item.unplaced()))
-            .collect();
+    /// Fills an empty store.
+    fn fill(&mut self, objects: Vec<Arc<Entry<K>>>) -> impl Iterator<Item = Arc<Entry<K>>> + use<K> {
+        let entries: Vec<_> = objects.into_iter().map(|entry| self.place(entry)).collect();
         self.objects = Tree::from_sorted(entries.iter().map(|entry| (entry.hash(), Arc::clone(entry))));
         entries.into_iter()
     }
 
-    /// The entries of a scope that a list does not have any more. Both are in the order of hashes.
-    fn missing_in(&self, items: &[Listed<K>], scope: Scope) -> Vec<Arc<Entry<K>>> {
+    /// The entries of a scope that a list does not contain. Both are sorted by hash.
+    fn missing_in(&self, objects: &[Arc<Entry<K>>], scope: Scope) -> Vec<Arc<Entry<K>>> {
         let namespace = self.scopes.namespace(scope);
         let range = match namespace {
             Some(namespace) => self.seed.namespace(Some(namespace)),
@@ -281,19 +286,21 @@ impl<K: Kind> Writer<K> {
             if namespace.is_some_and(|namespace| !entry.key().is_in(namespace)) {
                 continue;
             }
-            while at < items.len() && items[at].hash() < entry.hash() {
+            while at < objects.len() && objects[at].hash() < entry.hash() {
                 at += 1;
             }
-            let mut same_place = items[at..].iter().take_while(|item| item.hash() == entry.hash());
-            if !same_place.any(|item| item.key() == entry.key()) {
+            let mut same_hash = objects[at..]
+                .iter()
+                .take_while(|listed| listed.hash() == entry.hash());
+            if !same_hash.any(|listed| listed.key() == entry.key()) {
                 missing.push(Arc::clone(entry));
             }
         }
         missing
     }
 
-    fn place(&mut self, item: Unplaced<K>) -> Arc<Entry<K>> {
-        place(item, &mut self.indexes, &mut self.errors, self.store.resource())
+    fn place(&mut self, entry: Arc<Entry<K>>) -> Arc<Entry<K>> {
+        place(entry, &mut self.indexes, &mut self.errors, self.store.resource())
     }
 
     /// Takes an entry out of every index.
@@ -310,35 +317,40 @@ impl<K: Kind> Writer<K> {
     }
 }
 
-/// Makes an entry and puts it into every index.
+/// Puts an entry into every index.
 fn place<K: Kind>(
-    item: Unplaced<K>,
+    entry: Arc<Entry<K>>,
     indexes: &mut [Box<dyn WritableIndex<K>>],
     errors: &mut Vec<Error>,
     resource: &WatchedResource,
 ) -> Arc<Entry<K>> {
     if indexes.is_empty() {
-        return item.placed(None);
+        return entry;
     }
-    let object = match item.value.try_object(&item.key) {
+    let object = match entry.value().try_object(entry.key()) {
         Ok(object) => object,
         Err(error) => {
-            let what = format!("no index finds {} now: {}", item.key, Chain(&error));
+            let what = format!("no index contains {} now: {}", entry.key(), Chain(&error));
             errors.push(Error::user_code(what).with_context(Operation::Cache, resource));
-            return item.outside();
+            return entry.with_postings(None);
         }
     };
     let mut hashes = Vec::with_capacity(2 * indexes.len());
     for index in &mut *indexes {
-        if let Err(error) = index.prepare(&item.key, &object, &mut hashes) {
+        if let Err(error) = index.prepare(entry.key(), &object, &mut hashes) {
             errors.push(error.with_context(Operation::Cache, resource));
         }
     }
-    let entry = item.placed(Some(Box::new(hashes)));
+    let entry = entry.with_postings(Some(Box::new(hashes)));
     for index in indexes {
         index.insert(&entry);
     }
     entry
+}
+
+/// Whether both are the same state of the same object.
+fn is_unchanged<K>(old: &Entry<K>, new: &Entry<K>) -> bool {
+    old.version() == new.version() && old.is_same_object(new.uid())
 }
 
 /// Two objects that had one name one after the other are told apart: the first is gone, and nobody saw it go.

@@ -21,7 +21,7 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
 use crate::error::{Error, StatusError};
-use crate::object::{Kind, ResourceVersion};
+use crate::object::ResourceVersion;
 
 pub use self::http::{ApiListWatch, WireFormat};
 pub(crate) use self::http::{answer, check_parameter};
@@ -188,14 +188,4 @@ pub enum WatchEvent<K> {
     },
     /// The server ends the watch with a failure.
     Failure(StatusError),
-}
-
-impl<K: Kind> WatchEvent<K> {
-    /// How many bytes its object takes, about.
-    pub(crate) fn size(&self) -> usize {
-        match self {
-            WatchEvent::Added(item) | WatchEvent::Modified(item) | WatchEvent::Deleted(item) => item.size(),
-            WatchEvent::Bookmark { .. } | WatchEvent::Failure(_) => 0,
-        }
-    }
 }

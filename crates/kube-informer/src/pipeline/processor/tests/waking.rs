@@ -26,7 +26,9 @@ impl Rig {
             changes,
             listed: true,
         };
-        processor.tell(&batch, || drop(cache.publish()));
+        let notification = processor.prepare();
+        drop(cache.publish());
+        notification.send(&batch, true);
         processor.start(tokio::runtime::Handle::current());
         Rig {
             cache,
@@ -42,7 +44,9 @@ impl Rig {
             changes,
             listed: false,
         };
-        self.processor.tell(&batch, || drop(self.cache.publish()));
+        let notification = self.processor.prepare();
+        drop(self.cache.publish());
+        notification.send(&batch, true);
     }
 }
 

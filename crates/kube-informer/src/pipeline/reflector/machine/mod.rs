@@ -1,74 +1,44 @@
-//! What to do next: the reflector's decisions, without IO and without a clock of its own.
+//! The decisions of the reflector, without IO and without a clock of its own.
 
-mod lists;
+mod list;
 mod served;
-mod streams;
-mod watches;
+mod stream;
+mod watch;
 
-use self::served::Absence;
-pub(super) use self::served::DISCOVERY_ANSWER;
-pub(crate) use self::served::{Checked, Failed};
-use self::streams::refuses_streaming;
-
-use std::collections::HashSet;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::backoff::{Backoff, Waits};
-use super::cause::Cause;
+use self::list::{ListVersion, Listing};
+use self::served::Absence;
+use self::stream::Streaming;
+use self::watch::Watching;
+use super::RelistCause;
+use super::backoff::{Backoff, BackoffState};
 use crate::error::{Error, Problem, StatusError};
 use crate::object::ResourceVersion;
 use crate::pipeline::wire::{ListRequest, WatchRequest};
 
-/// client-go's page size.
-pub(crate) const PAGE_SIZE: u32 = 500;
-/// A watch that ends sooner is not healthy, and the next one has to wait.
-const VERY_SHORT: Duration = Duration::from_secs(1);
-/// How long a streaming list may be silent before its end, once it was answered.
-const INITIAL_EVENTS_SILENCE: Duration = Duration::from_secs(10);
-/// How long a streaming list may take in all: a server that goes on for ever without the bookmark ends here.
-const INITIAL_EVENTS_LIMIT: Duration = Duration::from_mins(5);
-/// For how long a server that does streaming lists badly is asked for plain ones.
-const STREAMING_PAUSE: Duration = Duration::from_mins(10);
-/// How long a watch may take to be answered.
-const WATCH_ANSWER: Duration = Duration::from_secs(30);
-/// How much later than asked for the server may close a watch.
-const WATCH_CLOSE_GRACE: Duration = Duration::from_secs(10);
-/// Servers send a bookmark about every minute. From one that does, a silence of this length is a dead connection.
-const BOOKMARK_SILENCE: Duration = Duration::from_secs(210);
-/// After this time without any word of its version the server is asked for a list.
-const QUIET: Duration = Duration::from_mins(10);
-/// Relist after this many watches in a row that failed without an event, so that a broken watch path cannot hide changes.
-const FRUITLESS: u32 = 5;
-/// How long a page of a list may be silent.
-pub(crate) const LIST_SILENCE: Duration = Duration::from_mins(1);
-/// How long one page of a list may take in all. kube-apiserver itself ends a list after one minute, so only a connection that
-/// trickles gets here.
-const PAGE_LIMIT: Duration = Duration::from_mins(30);
-/// How long all pages of a list may take together.
-const LIST_LIMIT: Duration = Duration::from_hours(2);
-/// A page may be empty where a selector fits nothing in it. The next is not asked for at once, since a list of empty pages
-/// need never end.
-pub(crate) const EMPTY_PAGE_PAUSE: Duration = Duration::from_secs(1);
-/// Nor is the next after so many pages that hold less than a tenth of what they may: the server makes many requests of few.
-const SPARSE_PAGES: u32 = 20;
-/// The shortest time a watch is asked for, and the one that nobody chose.
-const SHORTEST_WATCH: Duration = Duration::from_mins(5);
-/// The longest time a watch is asked for.
-const LONGEST_WATCH: Duration = Duration::from_hours(24);
-/// How often in a row another request may take the place of one that failed, before there is a wait.
-const FALLBACKS: u32 = 2;
-/// The longest `Retry-After` that is believed.
-const LONGEST_RETRY_AFTER: Duration = Duration::from_mins(2);
+pub(crate) use self::list::{EMPTY_PAGE_PAUSE, LIST_SILENCE, PAGE_SIZE};
 
-/// What users choose about requests.
+/// How long a request for a watch may stay unanswered.
+const WATCH_ANSWER: Duration = Duration::from_secs(30);
+/// Maximum number of requests in a row that replace a failed one without a wait.
+const MAX_FALLBACKS: u32 = 2;
+/// Longest `Retry-After` that is honoured.
+const MAX_RETRY_AFTER: Duration = Duration::from_mins(2);
+/// After this time without a version from the server, the next problem leads to a list.
+const QUIET: Duration = Duration::from_mins(10);
+/// Default of [`Settings::watch_timeout`], and its minimum.
+const MIN_WATCH_TIMEOUT: Duration = Duration::from_mins(5);
+
+/// What users configure about requests.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
-    /// The size of pages; none leaves it to the rules of [`Machine::list`].
+    /// Objects per page; none for the default.
     pub(crate) page_size: Option<u32>,
     pub(crate) streaming: bool,
-    /// Watches end after a random time between this and twice as much.
+    /// The server closes each watch after a random time between this and twice as much.
     pub(crate) watch_timeout: Duration,
     pub(crate) backoff: Backoff,
     pub(crate) seed: u64,
@@ -79,7 +49,7 @@ impl Default for Settings {
         Settings {
             page_size: None,
             streaming: true,
-            watch_timeout: SHORTEST_WATCH,
+            watch_timeout: MIN_WATCH_TIMEOUT,
             backoff: Backoff::default(),
             seed: fastrand::u64(..),
         }
@@ -87,75 +57,182 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// A page of nothing leaves it to the rules.
+    /// Sets the page size; zero means the default.
     pub(crate) fn page_size(&mut self, objects: u32) {
         self.page_size = (objects > 0).then_some(objects);
     }
 
     pub(crate) fn watch_timeout(&mut self, least: Duration) {
-        self.watch_timeout = least.max(SHORTEST_WATCH);
+        self.watch_timeout = least.max(MIN_WATCH_TIMEOUT);
     }
 }
 
-/// The next thing to do.
+/// What the driver has to do next. `E` is an event of a watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Action {
-    /// Ask for a list, or the next page of it. A `fresh` list begins anew: what was collected is dropped.
-    List { request: ListRequest, fresh: bool },
-    /// Open a watch. What was collected is dropped if it asks for initial events.
-    Watch(WatchRequest),
-    /// Wait, then say [`Machine::waited`].
+pub(crate) enum Action<E> {
+    /// Request a page of a list and read it. Result: `Page`, `Failed` or `TimedOut`.
+    List {
+        request: ListRequest,
+        /// Drop what was collected and begin a new list, with this trust in versions. Otherwise this is a further page.
+        begin: Option<Trust>,
+        /// Maximum time between two parts of the page.
+        silence: Duration,
+        /// When to give up the page, however much of it arrives.
+        deadline: Instant,
+    },
+    /// Open a watch. Result: `Opened`, `Failed`, `TimedOut` or `StartOver`.
+    Watch {
+        request: WatchRequest,
+        /// The initial events are collected as a new list, with this trust in versions.
+        begin: Option<Trust>,
+        /// Maximum time until the server answers.
+        timeout: Duration,
+    },
+    /// Read the next event of the open watch. Result: `Event`, `Closed`, `Failed`, `TimedOut` or `StartOver`.
+    Read { deadline: Instant },
+    /// Add an initial event to the list that is being collected. Result: `Collected` or `Failed`.
+    Collect(E),
+    /// Pass an event on to the queue. Result: `Applied` or `Failed`.
+    Apply(E),
+    /// Replace the cached objects by the collected ones. Result: `Applied`.
+    Replace {
+        version: ResourceVersion,
+        /// None for the first list.
+        cause: Option<RelistCause>,
+    },
+    /// Empty the cache because the kind is no longer served. The server does not report at which version it removed the
+    /// objects, so the cache keeps this one, the last before. Result: `Applied`.
+    RemoveKind { version: ResourceVersion },
+    /// Ask discovery whether the kind is served. Result: `Served`.
+    CheckServed { timeout: Duration },
+    /// Send no request for this long. Result: `Waited`.
     Wait(Duration),
 }
 
-/// What to do after a page of a list.
-#[derive(Debug)]
-pub(crate) enum Listed {
-    /// Go on; there is more to come, or it was of no use.
-    Continue(Next),
-    /// The list is whole: replace everything by what was collected, then go on.
-    Whole { version: ResourceVersion, next: Next },
+impl<E> Action<E> {
+    /// Whether an open watch stays open.
+    pub(super) fn continues_watch(&self) -> bool {
+        matches!(
+            self,
+            Action::Read { .. } | Action::Collect(_) | Action::Apply(_) | Action::Replace { .. }
+        )
+    }
 }
 
-/// What to do with an event of a watch.
+/// The result of an action.
 #[derive(Debug)]
-pub(crate) enum Verdict {
-    /// Hand it on.
-    Apply,
-    /// It is one of the initial events: collect it.
-    Collect,
-    /// The initial events are whole: replace everything by what was collected. The watch goes on.
-    Whole(ResourceVersion),
-    /// It says nothing new.
-    Skip,
-    /// Drop the watch and go on with this.
-    Leave(Next),
+pub(crate) enum Input<E> {
+    /// A page was read to its end.
+    Page {
+        version: ResourceVersion,
+        continue_token: Option<String>,
+        objects: usize,
+        contradiction: Contradiction,
+    },
+    /// The server accepted the watch.
+    Opened,
+    Event {
+        kind: EventKind,
+        version: ResourceVersion,
+        event: E,
+    },
+    /// An initial event was added to the list.
+    Collected(Contradiction),
+    /// The delta is in the queue.
+    Applied,
+    /// The server closed the watch without an error.
+    Closed,
+    /// The request failed, its response was invalid, or user code failed or panicked.
+    Failed(Error),
+    /// The deadline of the action has passed.
+    TimedOut,
+    /// Whether discovery lists the kind; none if discovery gave no clear answer.
+    Served(Option<bool>),
+    Waited,
+    /// A consistency check found that the cache differs from the server.
+    StartOver,
 }
 
-/// The next thing to do, and what to tell the watch-error handler before.
-#[derive(Debug)]
-pub(crate) struct Next {
-    pub(crate) action: Action,
-    pub(crate) complaint: Option<Error>,
-}
+impl<E> Input<E> {
+    /// Whether a list that is being collected ends here, incomplete.
+    pub(super) fn ends_list(&self) -> bool {
+        matches!(
+            self,
+            Input::Closed | Input::Failed(_) | Input::TimedOut | Input::StartOver
+        )
+    }
 
-impl From<Action> for Next {
-    fn from(action: Action) -> Next {
-        Next {
-            action,
-            complaint: None,
+    fn name(&self) -> &'static str {
+        match self {
+            Input::Page { .. } => "a page",
+            Input::Opened => "an opened watch",
+            Input::Event { .. } => "an event",
+            Input::Collected(_) => "a collected object",
+            Input::Applied => "an applied delta",
+            Input::Closed => "a closed watch",
+            Input::Failed(_) => "a failure",
+            Input::TimedOut => "a timeout",
+            Input::Served(_) => "an answer of discovery",
+            Input::Waited => "the end of a wait",
+            Input::StartOver => "a request to start over",
         }
     }
 }
 
-/// What the machine needs to know of an event.
+/// The part of an event that decisions depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EventKind {
+    Change,
+    Bookmark,
+    /// The bookmark that ends the initial events.
+    InitialEventsEnd,
+}
+
+/// The version of a listed object that the cache should have contained, if [`Trust::Doubted`] found one.
+pub(crate) type Contradiction = Option<ResourceVersion>;
+
+/// Whether a listed object is the cached one if uid and version are equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Seen {
-    Change(ResourceVersion),
-    Bookmark {
-        version: ResourceVersion,
-        initial_events_end: bool,
-    },
+pub(crate) enum Trust {
+    Versions,
+    /// The server returned a version older than that of the cache, which is given here. Most likely a replica lags, and
+    /// versions stay trusted. But a server that was restored from a backup looks the same, and assigns versions again. The
+    /// cache holds every object as of its version, so a listed object that is not cached and not newer proves a restore.
+    Doubted(ResourceVersion),
+    /// The server went back, and this was reported: every object of the next list replaces the cached one.
+    Nothing,
+}
+
+impl Trust {
+    /// Whether an object that is not cached, at this version, proves that the server was restored from a backup.
+    pub(crate) fn is_contradicted_by(&self, version: &ResourceVersion) -> bool {
+        match self {
+            Trust::Doubted(cached) => version == cached || version.is_before(cached),
+            Trust::Versions | Trust::Nothing => false,
+        }
+    }
+}
+
+/// The next action, and what to report before it.
+#[derive(Debug)]
+pub(crate) struct Decision<E> {
+    pub(crate) action: Action<E>,
+    pub(crate) report: Option<Error>,
+}
+
+impl<E> From<Action<E>> for Decision<E> {
+    fn from(action: Action<E>) -> Decision<E> {
+        Decision { action, report: None }
+    }
+}
+
+impl<E> Decision<E> {
+    fn reporting(self, error: Error) -> Decision<E> {
+        Decision {
+            report: Some(error),
+            ..self
+        }
+    }
 }
 
 /// The reflector's state.
@@ -163,361 +240,200 @@ pub(crate) enum Seen {
 pub(crate) struct Machine {
     settings: Settings,
     random: fastrand::Rng,
-    waits: Waits,
+    backoff: BackoffState,
     phase: Phase,
-    /// The version of what was handed on so far.
+    /// Version of what was passed on so far.
     last: Option<ResourceVersion>,
-    /// The server does not have `last`, or not yet: ask for its newest version instead.
+    /// The server does not have `last`, or not yet: request its most recent version instead.
     last_unusable: bool,
     trust: Trust,
-    /// The first list at any version came in pages, so the server has no watch cache: go on asking for pages.
+    /// The first list at any version came in pages, so the server has no watch cache: keep requesting pages.
     paged: bool,
     /// No streaming list before this time.
     no_streaming_before: Option<Instant>,
-    /// Streaming lists that broke off since the last good one.
-    broken_streams: u32,
+    /// Streaming lists that failed since the last successful one.
+    failed_streams: u32,
+    watches: WatchHealth,
+    /// Requests since the last wait that replaced a failed one.
+    fallbacks: u32,
+    /// Set while the kind is not served.
+    absence: Option<Absence>,
+    /// Why the next list is made; none for the first.
+    cause: Option<RelistCause>,
+}
+
+/// What the last watches tell about the server.
+#[derive(Debug)]
+struct WatchHealth {
     /// This server sends bookmarks.
     has_bookmarks: bool,
     /// Watches in a row that stayed silent.
-    silent_watches: u32,
+    silent: u32,
     /// Watches in a row that failed without an event.
-    fruitless_watches: u32,
-    /// When the server last told its version: by a list, an event or a bookmark.
-    heard: Instant,
-    /// Requests since the last wait that took the place of one that failed.
-    fallbacks: u32,
-    /// The kind is not served.
-    absence: Option<Absence>,
-    /// Why a list takes the place of a watch.
-    cause: Option<Cause>,
+    fruitless: u32,
+    /// When the server last returned a version, by a list, an event or a bookmark.
+    last_version: Instant,
 }
 
-/// Whether an object of a list is the cached one if uid and version are the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trust {
-    Versions,
-    /// The server showed a version older than `last`. Most likely a replica lags, and versions stay trusted. But a server that
-    /// was restored from a backup looks the same, and gives out versions again: see [`Machine::contradicts`].
-    Doubted,
-    /// The server went back, and this was reported: every object of the next list replaces the cached one.
-    Nothing,
-}
-
+/// What the machine waits for. Each phase owns its data.
 #[derive(Debug)]
 enum Phase {
-    Streaming(Streaming),
     Listing(Listing),
+    Streaming(Streaming),
     Watching(Watching),
-    Waiting { then: Then },
+    /// A delta that replaces or empties the cache is on its way to the queue.
+    Replacing(Next),
+    /// Discovery is asked whether the kind is served, after a request of this phase failed.
+    CheckingServed {
+        failed: Box<Phase>,
+        error: Error,
+    },
+    Waiting(Then),
 }
 
+/// What follows a replaced cache.
 #[derive(Debug)]
-struct Streaming {
-    /// The newest version was asked for, not one at least as new as `last`.
-    newest: bool,
-    since: Instant,
-    /// Since it was answered.
-    last_event: Option<Instant>,
-    timeout: Duration,
+enum Next {
+    /// Open a watch.
+    Watch,
+    /// Continue the watch that sent the initial events.
+    Read(Watching),
+    Wait(Duration),
 }
 
-#[derive(Debug)]
-struct Listing {
-    at: At,
-    /// When the first page was requested.
-    began: Instant,
-    /// When the current page was requested.
-    requested: Instant,
-    limit: Option<u32>,
-    /// The continue tokens so far, one per page: one that comes again means that the list would never end.
-    tokens: HashSet<String>,
-    /// Pages with little in them.
-    sparse: u32,
-    /// After an expired page everything is asked for at once.
-    at_once: bool,
-}
-
-/// The version a list is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum At {
-    Any,
-    Last,
-    Newest,
-}
-
-#[derive(Debug)]
-struct Watching {
-    asked: Instant,
-    opened: Option<Instant>,
-    last_event: Instant,
-    events: u64,
-    timeout: Duration,
-}
-
+/// What follows a wait.
 #[derive(Debug)]
 enum Then {
-    Cycle,
+    /// A new list, streaming if possible.
+    Restart,
     Watch,
-    /// List at this version, without trying a streaming list.
-    List(At),
-    /// Go on with a list.
+    /// A list at this version, not streaming.
+    List(ListVersion),
+    /// The next page of a list.
     Page(Listing, ListRequest),
 }
 
 impl Machine {
-    pub(crate) fn new(settings: Settings, now: Instant) -> (Machine, Action) {
+    pub(crate) fn new<E>(settings: Settings, now: Instant) -> (Machine, Action<E>) {
         let mut machine = Machine {
             random: fastrand::Rng::with_seed(settings.seed),
-            waits: Waits::new(settings.backoff),
+            backoff: BackoffState::new(settings.backoff),
             settings,
-            phase: Phase::Waiting { then: Then::Cycle },
+            phase: Phase::Waiting(Then::Restart),
             last: None,
             last_unusable: false,
             trust: Trust::Versions,
             paged: false,
             no_streaming_before: None,
-            broken_streams: 0,
-            has_bookmarks: false,
-            silent_watches: 0,
-            fruitless_watches: 0,
-            heard: now,
+            failed_streams: 0,
+            watches: WatchHealth {
+                has_bookmarks: false,
+                silent: 0,
+                fruitless: 0,
+                last_version: now,
+            },
             fallbacks: 0,
             absence: None,
             cause: None,
         };
-        let first = machine.cycle(now);
+        let first = machine.restart(now);
         (machine, first)
     }
 
-    /// A wait is over.
-    pub(crate) fn waited(&mut self, now: Instant) -> Action {
-        let done = Phase::Waiting { then: Then::Cycle };
-        match std::mem::replace(&mut self.phase, done) {
-            Phase::Waiting { then: Then::Watch } => self.watch(now),
-            Phase::Waiting { then: Then::List(at) } => self.list_from(now, at),
-            Phase::Waiting {
-                then: Then::Page(listing, request),
-            } => {
-                self.phase = Phase::Listing(Listing {
-                    requested: now,
-                    ..listing
-                });
-                Action::List {
-                    request,
-                    fresh: false,
-                }
-            }
-            _ => self.cycle(now),
-        }
-    }
-
-    /// A page of a list ended after this many items. The contradiction is the version of an item that contradicts the cache.
-    pub(crate) fn listed(
-        &mut self,
-        now: Instant,
-        version: ResourceVersion,
-        continue_token: Option<String>,
-        items: usize,
-        contradiction: Option<&ResourceVersion>,
-    ) -> Listed {
-        let Phase::Listing(listing) = &mut self.phase else {
-            return Listed::Continue(self.cycle(now).into());
-        };
-        self.absence = None;
-        if let Some(token) = continue_token {
-            return Listed::Continue(self.next_page(now, token, items));
-        }
-        let newest = listing.at == At::Newest;
-        match self.accept(now, &version, newest, contradiction) {
-            Ok(()) => Listed::Whole {
+    /// Decides what follows the result of the last action.
+    pub(crate) fn handle<E>(&mut self, now: Instant, input: Input<E>) -> Decision<E> {
+        match (self.take_phase(), input) {
+            (
+                Phase::Listing(listing),
+                Input::Page {
+                    version,
+                    continue_token,
+                    objects,
+                    contradiction,
+                },
+            ) => self.page(
+                now,
+                listing.contradicted(contradiction),
                 version,
-                next: self.watch(now).into(),
-            },
-            Err(complaint) => Listed::Continue(self.fall_back(now, Some(complaint), None, Machine::list)),
-        }
-    }
+                continue_token,
+                objects,
+            ),
 
-    /// A watch was answered.
-    pub(crate) fn opened(&mut self, now: Instant) {
-        self.absence = None;
-        match &mut self.phase {
-            Phase::Streaming(streaming) => streaming.last_event = Some(now),
-            Phase::Watching(watching) => {
-                self.waits.succeeded(now);
-                watching.opened = Some(now);
-                watching.last_event = now;
+            (Phase::Streaming(streaming), Input::Opened) => self.stream_opened(now, streaming),
+            (Phase::Streaming(streaming), Input::Event { kind, version, event }) => {
+                self.stream_event(now, streaming, kind, version, event)
             }
-            Phase::Listing(_) | Phase::Waiting { .. } => {}
-        }
-    }
-
-    /// An event of a watch arrived. The contradiction is the version of an initial event that contradicts the cache.
-    pub(crate) fn event(
-        &mut self,
-        now: Instant,
-        seen: Seen,
-        contradiction: Option<&ResourceVersion>,
-    ) -> Verdict {
-        match &mut self.phase {
-            Phase::Streaming(streaming) => {
-                streaming.last_event = Some(now);
-                match seen {
-                    Seen::Change(_) => Verdict::Collect,
-                    Seen::Bookmark {
-                        initial_events_end: false,
-                        ..
-                    } => Verdict::Skip,
-                    Seen::Bookmark {
-                        version,
-                        initial_events_end: true,
-                    } => self.streamed(now, version, contradiction),
-                }
+            (Phase::Streaming(streaming), Input::Collected(contradiction)) => {
+                self.read_stream(streaming.contradicted(contradiction))
             }
-            Phase::Watching(watching) => {
-                watching.events += 1;
-                watching.last_event = now;
-                self.heard = now;
-                self.silent_watches = 0;
-                self.fruitless_watches = 0;
-                self.has_bookmarks |= matches!(seen, Seen::Bookmark { .. });
-                self.watched(now, seen)
-            }
-            Phase::Listing(_) | Phase::Waiting { .. } => Verdict::Skip,
-        }
-    }
-
-    /// Whether an object of a list that has uid and version of a cached one can be taken for that.
-    pub(crate) fn is_trusting(&self) -> bool {
-        self.trust != Trust::Nothing
-    }
-
-    /// The version that the cache must have reached before a list can contradict it; none if the list need not be checked.
-    pub(crate) fn doubted(&self) -> Option<&ResourceVersion> {
-        self.last.as_ref().filter(|_| self.trust == Trust::Doubted)
-    }
-
-    /// Whether an object that is not in the cache in this version contradicts it: the cache holds every object as it was at
-    /// `last`, so one with an older version belongs to another history. Then the server was restored from a backup.
-    pub(crate) fn contradicts(&self, version: &ResourceVersion) -> bool {
-        self.doubted()
-            .is_some_and(|last| version == last || version.is_before(last))
-    }
-
-    /// Whether what comes is part of a list.
-    pub(crate) fn is_streaming(&self) -> bool {
-        matches!(self.phase, Phase::Streaming(_))
-    }
-
-    /// The server closed a watch without an error.
-    pub(crate) fn closed(&mut self, now: Instant) -> Next {
-        match &self.phase {
-            Phase::Streaming(_) => {
+            (Phase::Streaming(_), Input::Closed) => {
                 self.no_streaming(now, "the server closed the stream before the end of the objects")
             }
-            Phase::Watching(watching) => {
-                let lived = watching
-                    .opened
-                    .map_or(Duration::ZERO, |opened| now.duration_since(opened));
-                let events = watching.events;
-                if lived < VERY_SHORT {
-                    let complaint = (events == 0).then(|| Error::new(Problem::VeryShortWatch));
-                    let then = self.after_fruitless_watch();
-                    return self.wait(now, then, complaint, None);
-                }
-                if now.duration_since(self.heard) > QUIET {
-                    self.list_because(Cause::Silent);
-                    // Nothing, not even a bookmark, tells a quiet server from one that was restored to an older version.
-                    // A list does, and costs little at this distance.
-                    return self.cycle(now).into();
-                }
-                self.watch(now).into()
+            (Phase::Streaming(_), Input::TimedOut) => {
+                self.no_streaming(now, "the bookmark that ends the objects did not come")
             }
-            Phase::Listing(_) | Phase::Waiting { .. } => self.wait(now, Then::Cycle, None, None),
-        }
-    }
 
-    /// When to stop waiting for the server; then say [`Machine::timed_out`]. For a list it moves on with each item.
-    pub(crate) fn deadline(&self, now: Instant) -> Instant {
-        match &self.phase {
-            Phase::Streaming(streaming) => match streaming.last_event {
-                None => streaming.since + WATCH_ANSWER,
-                Some(last) => (last + INITIAL_EVENTS_SILENCE).min(streaming.since + INITIAL_EVENTS_LIMIT),
-            },
-            Phase::Watching(watching) => match watching.opened {
-                None => watching.asked + WATCH_ANSWER,
-                Some(opened) => {
-                    let close = opened + watching.timeout + WATCH_CLOSE_GRACE;
-                    if self.has_bookmarks {
-                        close.min(watching.last_event + BOOKMARK_SILENCE)
-                    } else {
-                        close
-                    }
-                }
-            },
-            Phase::Listing(listing) => (now + LIST_SILENCE)
-                .min(listing.requested + PAGE_LIMIT)
-                .min(listing.began + LIST_LIMIT),
-            Phase::Waiting { .. } => now + LIST_SILENCE,
-        }
-    }
-
-    /// The server did not do in time what was asked.
-    pub(crate) fn timed_out(&mut self, now: Instant) -> Next {
-        match &self.phase {
-            Phase::Streaming(_) => self.no_streaming(now, "the bookmark that ends the objects did not come"),
-            Phase::Watching(Watching {
-                opened: Some(_),
-                last_event,
-                ..
-            }) => {
-                let complaint = Error::new(Problem::StalledWatch(now.duration_since(*last_event)));
-                self.silent_watches += 1;
-                let is_quiet = self.has_bookmarks || now.duration_since(self.heard) > QUIET;
-                if self.silent_watches > 1 && is_quiet {
-                    // Something swallows events, or the server was restored to an older version and has none after ours.
-                    self.list_because(Cause::Silent);
-                    return self.wait(now, Then::Cycle, Some(complaint), None);
-                }
-                Next {
-                    action: self.watch(now),
-                    complaint: Some(complaint),
-                }
+            (Phase::Watching(watching), Input::Opened) => self.watch_opened(now, watching),
+            (Phase::Watching(watching), Input::Event { kind, version, event }) => {
+                self.watch_event(now, watching, kind, version, event)
             }
-            _ => {
-                let error = Error::new(Problem::Transport("the server did not answer in time".to_owned()));
-                self.after(now, error)
+            (Phase::Watching(watching), Input::Applied) => self.watch_applied(watching),
+            (Phase::Watching(watching), Input::Closed) => self.watch_closed(now, &watching),
+            (Phase::Watching(watching), Input::TimedOut) if watching.is_open() => {
+                self.watch_stalled(now, &watching)
+            }
+
+            (Phase::Streaming(_) | Phase::Watching(_), Input::StartOver) => self.start_over(now).into(),
+            (Phase::Replacing(next), Input::Applied) => self.replaced(now, next),
+            (Phase::Waiting(then), Input::Waited) => self.resume(now, then).into(),
+            (Phase::CheckingServed { failed, error }, Input::Served(served)) => {
+                self.checked_served(now, *failed, error, served)
+            }
+            (phase, Input::Failed(error)) => self.failed(now, phase, error),
+            (phase, Input::TimedOut) => {
+                let late = Problem::Transport("the server did not answer in time".to_owned());
+                self.after_failure(now, phase, Error::new(late))
+            }
+            // The driver returns only the results that its action documents. Should it ever return another one, the
+            // reflector starts over and reports it.
+            (phase, input) => {
+                let error = format!("the reflector got {} in {phase:?}", input.name());
+                self.wait(now, Then::Restart, None)
+                    .reporting(Error::internal(error))
             }
         }
     }
 
-    /// The source of lists and watches panicked, or the type of its objects did.
-    pub(crate) fn panicked(&mut self, now: Instant, error: Error) -> Next {
-        self.after(now, error)
+    /// Leaves a phase behind that the caller replaces.
+    fn take_phase(&mut self) -> Phase {
+        std::mem::replace(&mut self.phase, Phase::Waiting(Then::Restart))
     }
 
-    /// What follows a failure.
-    fn after(&mut self, now: Instant, failure: Error) -> Next {
-        let is_stream = matches!(self.phase, Phase::Streaming(_));
-        let next = match &self.phase {
-            Phase::Listing(_) => self.list_failed(now, &failure),
-            Phase::Streaming(_) => self.stream_failed(now, &failure),
-            Phase::Watching(_) => self.watch_failed(now, &failure),
-            Phase::Waiting { .. } => self.wait(now, Then::Cycle, None, None),
+    /// A request failed, or user code did.
+    fn failed<E>(&mut self, now: Instant, phase: Phase, error: Error) -> Decision<E> {
+        match status_of(&error).filter(|status| status.code == 404) {
+            Some(status) => self.not_found(now, phase, &error, status),
+            None => self.after_failure(now, phase, error),
+        }
+    }
+
+    fn after_failure<E>(&mut self, now: Instant, phase: Phase, failure: Error) -> Decision<E> {
+        let (next, report) = match phase {
+            Phase::Listing(listing) => (self.list_failed(now, &listing, &failure), failure),
+            Phase::Streaming(streaming) => {
+                let next = self.stream_failed(now, &streaming, &failure);
+                (next, stream::as_reported(failure))
+            }
+            Phase::Watching(watching) => (self.watch_failed(now, &watching, &failure), failure),
+            Phase::Replacing(_) | Phase::CheckingServed { .. } | Phase::Waiting(_) => {
+                (self.wait(now, Then::Restart, None), failure)
+            }
         };
-        // An old server is no failure, so it is told as what it is.
-        let told = if is_stream && refuses_streaming(&failure) {
-            Error::streaming_refused(&failure)
-        } else {
-            failure
-        };
-        Next {
-            action: next.action,
-            complaint: Some(told),
-        }
+        next.reporting(report)
     }
 
-    /// A new beginning: the objects as a stream if the server can, else as a list.
-    fn cycle(&mut self, now: Instant) -> Action {
+    /// Begins a new list: a streaming one if the server supports it.
+    fn restart<E>(&mut self, now: Instant) -> Action<E> {
         if self.settings.streaming && self.no_streaming_before.is_none_or(|time| now >= time) {
             self.stream(now)
         } else {
@@ -525,96 +441,118 @@ impl Machine {
         }
     }
 
-    fn wait(
-        &mut self,
-        now: Instant,
-        then: Then,
-        complaint: Option<Error>,
-        status: Option<&StatusError>,
-    ) -> Next {
-        let wait = self.waits.failed(now, &mut self.random);
-        let asked = status.and_then(|status| status.retry_after).unwrap_or_default();
-        self.phase = Phase::Waiting { then };
-        self.fallbacks = 0;
-        Next {
-            action: Action::Wait(wait.max(asked.min(LONGEST_RETRY_AFTER))),
-            complaint,
+    /// Lists the most recent version, which replaces what differs.
+    fn start_over<E>(&mut self, now: Instant) -> Action<E> {
+        self.last_unusable = true;
+        self.list_because(RelistCause::Inconsistent);
+        self.restart(now)
+    }
+
+    fn replaced<E>(&mut self, now: Instant, next: Next) -> Decision<E> {
+        match next {
+            Next::Watch => self.watch(now).into(),
+            Next::Read(watching) => self.read_watch(watching),
+            Next::Wait(wait) => {
+                self.phase = Phase::Waiting(Then::Restart);
+                Action::Wait(wait).into()
+            }
         }
     }
 
-    /// Another request instead of the one that failed: at once, but not again and again (contract 9).
-    fn fall_back(
+    fn resume<E>(&mut self, now: Instant, then: Then) -> Action<E> {
+        match then {
+            Then::Restart => self.restart(now),
+            Then::Watch => self.watch(now),
+            Then::List(version) => self.list_from(now, version),
+            Then::Page(listing, request) => self.request_page(now, listing, request, None),
+        }
+    }
+
+    /// Waits as the backoff says, and at least as long as the server asks for.
+    fn wait<E>(&mut self, now: Instant, then: Then, status: Option<&StatusError>) -> Decision<E> {
+        let wait = self.next_wait(now, status);
+        self.phase = Phase::Waiting(then);
+        Action::Wait(wait).into()
+    }
+
+    fn next_wait(&mut self, now: Instant, status: Option<&StatusError>) -> Duration {
+        let wait = self.backoff.failed(now, &mut self.random);
+        let requested = status.and_then(|status| status.retry_after).unwrap_or_default();
+        self.fallbacks = 0;
+        wait.max(requested.min(MAX_RETRY_AFTER))
+    }
+
+    /// Sends another request instead of the failed one: at once, but not again and again (contract 9).
+    fn fall_back<E>(
         &mut self,
         now: Instant,
-        complaint: Option<Error>,
         status: Option<&StatusError>,
-        to: impl FnOnce(&mut Machine, Instant) -> Action,
-    ) -> Next {
-        if self.fallbacks == FALLBACKS {
-            return self.wait(now, Then::Cycle, complaint, status);
+        to: impl FnOnce(&mut Machine, Instant) -> Action<E>,
+    ) -> Decision<E> {
+        if self.fallbacks == MAX_FALLBACKS {
+            return self.wait(now, Then::Restart, status);
         }
         self.fallbacks += 1;
-        let action = to(self, now);
-        Next { action, complaint }
+        to(self, now).into()
     }
 
-    /// Accepts the objects at a version in place of the cached ones, or says why not (contract 2).
+    /// Accepts listed objects at a version in place of the cached ones, or returns why not (contract 2).
     ///
-    /// An older version is accepted only if the server was asked for its newest: then the server itself went back. This is
-    /// reported, and as objects of that list were taken for known by their versions, it is requested once more.
+    /// An older version is accepted only if the most recent one was requested: then the server itself went back. This is
+    /// reported, and as objects of that list were taken for cached ones by their versions, it is requested once more.
     fn accept(
         &mut self,
         now: Instant,
         version: &ResourceVersion,
-        newest: bool,
-        contradiction: Option<&ResourceVersion>,
+        most_recent: bool,
+        contradiction: Contradiction,
     ) -> Result<(), Error> {
         if let Some(last) = self.last.clone() {
             let is_older = version.is_before(&last);
-            if is_older && !newest {
+            if is_older && !most_recent {
                 self.lags();
                 return Err(behind(&last, version));
             }
-            let evidence = if is_older { Some(version) } else { contradiction };
-            if let Some(to) = evidence.filter(|_| self.is_trusting()) {
+            let evidence = if is_older {
+                Some(version.clone())
+            } else {
+                contradiction
+            };
+            if let Some(to) = evidence.filter(|_| self.trust != Trust::Nothing) {
                 self.last_unusable = true;
                 self.trust = Trust::Nothing;
-                let to = to.clone();
                 return Err(Error::new(Problem::WentBack { from: last, to }));
             }
         }
-        self.waits.succeeded(now);
-        self.heard = now;
-        self.silent_watches = 0;
+        self.backoff.succeeded(now);
+        self.watches.last_version = now;
+        self.watches.silent = 0;
         self.last = Some(version.clone());
         self.last_unusable = false;
         self.trust = Trust::Versions;
         Ok(())
     }
 
-    /// Notes why the next list is made. If it fails, the reason is the same for those that take its place.
-    fn list_because(&mut self, cause: Cause) {
+    /// Replaces the cache by an accepted list.
+    fn replace<E>(&mut self, version: ResourceVersion, next: Next) -> Decision<E> {
+        self.phase = Phase::Replacing(next);
+        let cause = self.cause.take();
+        Action::Replace { version, cause }.into()
+    }
+
+    /// Records why the next list is made. If that list fails, the cause stays for the ones that replace it.
+    fn list_because(&mut self, cause: RelistCause) {
         if self.last.is_some() {
             self.cause.get_or_insert(cause);
         }
     }
 
-    /// Why the list was made that is whole now; none if it was the first.
-    pub(crate) fn take_cause(&mut self) -> Option<Cause> {
-        self.cause.take()
-    }
-
-    /// The server does not have the last version: its newest is requested instead.
+    /// The server does not have the last version: its most recent one is requested instead.
     fn lags(&mut self) {
         self.last_unusable = true;
-        if self.trust == Trust::Versions {
-            self.trust = Trust::Doubted;
+        if let (Trust::Versions, Some(last)) = (&self.trust, &self.last) {
+            self.trust = Trust::Doubted(last.clone());
         }
-    }
-
-    fn usable_version(&self) -> Option<String> {
-        let usable = self.last.as_ref().filter(|_| !self.last_unusable);
-        usable.map(ToString::to_string)
     }
 }
 

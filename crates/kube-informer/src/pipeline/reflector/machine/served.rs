@@ -1,100 +1,111 @@
 //! Kinds that are not served: not yet, or not any more.
 //!
-//! A 404 comes from a server that does not serve the kind, and just as well from a proxy that has lost its way. Only what
-//! the server says of itself in discovery tells them apart, so that is asked for before anything is believed; and before
-//! a cache is emptied, it must have been so for a while.
+//! A 404 comes from a server that does not serve the kind, and just as well from a misconfigured proxy. Only discovery
+//! tells them apart, so the machine asks for it before it believes a 404. Before it empties the cache, the kind must have
+//! been absent for a while.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Machine, Next, Then, Trust, status_of};
+use super::{Action, Decision, Machine, Next, Phase, Then, Trust, status_of};
 use crate::error::{Absent, Error, Problem, StatusError};
 use crate::object::ResourceVersion;
-use crate::pipeline::reflector::cause::Cause;
+use crate::pipeline::reflector::RelistCause;
 
 /// How long discovery may take.
-pub(in crate::pipeline::reflector) const DISCOVERY_ANSWER: Duration = Duration::from_secs(30);
-/// How long a kind must have been gone before its objects are. One of several API servers may hear of a definition later
-/// than the others; Kubernetes allows them five seconds for it.
+const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a kind must have been absent before its objects are removed. One of several API servers may learn of a
+/// definition later than the others; Kubernetes allows them five seconds for it.
 pub(super) const GONE_AFTER: Duration = Duration::from_secs(5);
-
-/// What to do after a failure.
-#[derive(Debug)]
-pub(crate) enum Failed {
-    /// Go on with this; the complaint says what failed.
-    Next(Next),
-    /// It may mean that the kind is not served: ask, then say [`Machine::checked`] with the answer and this failure.
-    Check(Error),
-}
-
-/// What to do after it was asked whether the kind is served.
-#[derive(Debug)]
-pub(crate) struct Checked {
-    /// The kind and all its objects are gone: empty the cache. The server does not report at which version it removed them, so
-    /// the cache keeps this one, the last before.
-    pub(crate) gone: Option<ResourceVersion>,
-    pub(crate) next: Next,
-}
 
 /// The kind is not served.
 #[derive(Debug)]
 pub(super) struct Absence {
     since: Instant,
-    /// There is nothing in the cache, or nothing any more: another 404 needs no check, it changes nothing.
+    /// The cache is empty, so another 404 changes nothing and needs no check.
     settled: bool,
 }
 
 impl Machine {
-    /// A request failed, or a watch ended with an error.
-    pub(crate) fn failed(&mut self, now: Instant, error: Error) -> Failed {
-        let Some(status) = status_of(&error).filter(|status| status.code == 404) else {
-            return Failed::Next(self.after(now, error));
-        };
+    /// A request failed with 404.
+    pub(super) fn not_found<E>(
+        &mut self,
+        now: Instant,
+        phase: Phase,
+        error: &Error,
+        status: &StatusError,
+    ) -> Decision<E> {
         if self.absence.as_ref().is_some_and(|absence| absence.settled) {
-            return Failed::Next(self.wait_until_served(now, status, Absent::Still));
+            return self.wait_until_served(now, status, Absent::Still);
         }
-        Failed::Check(error)
+        self.phase = Phase::CheckingServed {
+            failed: Box::new(phase),
+            error: error.clone(),
+        };
+        let timeout = DISCOVERY_TIMEOUT;
+        Action::CheckServed { timeout }.into()
     }
 
-    /// Discovery said whether the kind is served, after a request had failed with this error; none if it did not say.
-    pub(crate) fn checked(&mut self, now: Instant, failure: Error, served: Option<bool>) -> Checked {
-        let (Some(false), Some(status)) = (served, status_of(&failure)) else {
+    /// Discovery was asked whether the kind is served, after a request had failed in this phase.
+    pub(super) fn checked_served<E>(
+        &mut self,
+        now: Instant,
+        failed: Phase,
+        error: Error,
+        served: Option<bool>,
+    ) -> Decision<E> {
+        let (Some(false), Some(status)) = (served, status_of(&error)) else {
             if served.is_some() {
                 self.absence = None;
             }
-            let next = self.after(now, failure);
-            return Checked { gone: None, next };
+            return self.after_failure(now, failed, error);
         };
         let is_new = self.absence.is_none();
         let absence = self.absence.get_or_insert(Absence {
             since: now,
             settled: self.last.is_none(),
         });
-        let mut gone = None;
-        if !absence.settled && now.duration_since(absence.since) >= GONE_AFTER {
-            absence.settled = true;
-            // Whatever comes back is another collection, and what is new in it may be older than a watch can tell.
-            self.last_unusable = true;
-            // An empty cache cannot be contradicted.
-            self.trust = Trust::Versions;
-            gone.clone_from(&self.last);
+        let is_gone = now.duration_since(absence.since) >= GONE_AFTER;
+        match &self.last {
+            Some(last) if is_gone && !absence.settled => {
+                absence.settled = true;
+                let version = last.clone();
+                self.remove_kind(now, version, status)
+            }
+            _ => {
+                let absent = if is_new { Absent::Found } else { Absent::Still };
+                self.wait_until_served(now, status, absent)
+            }
         }
-        let absent = match (is_new, &gone) {
-            (_, Some(_)) => Absent::Gone,
-            (true, None) => Absent::Found,
-            (false, None) => Absent::Still,
-        };
-        let next = self.wait_until_served(now, status, absent);
-        Checked { gone, next }
     }
 
-    fn wait_until_served(&mut self, now: Instant, status: &StatusError, absent: Absent) -> Next {
-        let complaint = Error::new(Problem::NotServed {
-            absent,
-            status: status.clone(),
-        });
-        self.list_because(Cause::Absent);
-        self.wait(now, Then::Cycle, Some(complaint), Some(status))
+    fn remove_kind<E>(
+        &mut self,
+        now: Instant,
+        version: ResourceVersion,
+        status: &StatusError,
+    ) -> Decision<E> {
+        // A kind that returns is another collection, and its objects may be older than a watch can tell.
+        self.last_unusable = true;
+        // An empty cache cannot be contradicted.
+        self.trust = Trust::Versions;
+        self.list_because(RelistCause::Absent);
+        let wait = self.next_wait(now, Some(status));
+        self.phase = Phase::Replacing(Next::Wait(wait));
+        Decision::from(Action::RemoveKind { version }).reporting(not_served(status, Absent::Gone))
     }
+
+    fn wait_until_served<E>(&mut self, now: Instant, status: &StatusError, absent: Absent) -> Decision<E> {
+        self.list_because(RelistCause::Absent);
+        self.wait(now, Then::Restart, Some(status))
+            .reporting(not_served(status, absent))
+    }
+}
+
+fn not_served(status: &StatusError, absent: Absent) -> Error {
+    Error::new(Problem::NotServed {
+        absent,
+        status: status.clone(),
+    })
 }

@@ -1,6 +1,7 @@
 //! C1: which list is asked for, and what comes after it.
 
 use super::table::{
+    Action,
     Did::{Bookmark, Changed, EmptyPage, Failed, Listed, ListedAnother, Nothing, Opened, Page, Waited},
     answers, answers_later, bad_data, broke, describe, expired, plain, play, refused, seconds, too_large,
 };
@@ -414,10 +415,13 @@ fn contract_2_what_is_older_than_the_cache_is_remembered_until_the_next_list() {
         (&watch, Bookmark("15")),
     ] {
         let mut play = play(plain(), "list 0 by 500", rows);
-        assert!(!play.machine.contradicts(&"15".into()), "{older:?}");
+        assert!(!play.contradicts("15"), "{older:?}");
         play.tell(older.clone());
+        if matches!(play.action, Action::Wait(_)) {
+            play.tell(Waited);
+        }
         for (version, contradicts) in [("15", true), ("20", true), ("21", false), ("x", false)] {
-            let found = play.machine.contradicts(&version.into());
+            let found = play.contradicts(version);
             assert_eq!(found, contradicts, "{version} after {older:?}");
         }
     }

@@ -9,10 +9,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::table::{
-    Did, Play, answers, answers_later, bad_data, broke, expired, play, refused, steady, too_large,
+    Action, Did, Play, answers, answers_later, bad_data, broke, expired, play, refused, steady, too_large,
 };
 use crate::pipeline::reflector::Backoff;
-use crate::pipeline::reflector::machine::{Action, Settings};
+use crate::pipeline::reflector::machine::Settings;
 
 /// The requests that may follow each other without a wait: one, two in its place, the watch, and the question whether the
 /// kind is served. The shortest wait is less than a second, so a second may see the two bursts at its ends.
@@ -120,7 +120,7 @@ fn fits(action: &Action, did: &Did) -> bool {
         (Action::List { .. }, did) => {
             matches!(did, Did::Page(..) | Did::EmptyPage(..) | Did::Listed(_))
         }
-        (Action::Watch(_), did) => !matches!(did, Did::Page(..) | Did::EmptyPage(..) | Did::Listed(_)),
+        (_, did) => !matches!(did, Did::Page(..) | Did::EmptyPage(..) | Did::Listed(_)),
     }
 }
 
@@ -175,7 +175,7 @@ fn most_requests(settings: Settings, seed: u64, steps: usize) -> Most {
     let mut minute = Window::new(Duration::from_mins(1));
     let (mut burst, mut longest_burst, mut requested) = (1, 1, play.now);
     for _ in 0..steps {
-        if play.checking.is_some() {
+        if play.is_checking() {
             play.now += Duration::from_millis(1);
             play.tell(Did::Discovered(adversary.discovery()));
         } else if matches!(play.action, Action::Wait(_)) {
@@ -186,7 +186,7 @@ fn most_requests(settings: Settings, seed: u64, steps: usize) -> Most {
             if !fits(&play.action, &did) {
                 continue;
             }
-            let deadline = play.machine.deadline(play.now);
+            let deadline = play.deadline();
             play.now = (play.now + moment).min(deadline);
             let is_transfer = matches!(did, Did::Page(..));
             let answer = play.tell(did);
@@ -196,7 +196,7 @@ fn most_requests(settings: Settings, seed: u64, steps: usize) -> Most {
                 continue;
             }
         }
-        if play.checking.is_some() || !matches!(play.action, Action::Wait(_)) {
+        if play.is_checking() || !matches!(play.action, Action::Wait(_)) {
             second.requested(play.now);
             minute.requested(play.now);
             burst = if play.now - requested < Duration::from_secs(1) {

@@ -14,11 +14,11 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::error::{Chain, Error};
-use crate::object::format::Value;
-use crate::object::{ResourceVersion, Unplaced, WatchedResource};
-use crate::pipeline::queue::{Delta, DeltaFifo, Listed, Scope};
-use crate::pipeline::reflector::driver::{Driver, Intake, Note, Requested};
+use crate::error::{Chain, Error, Operation};
+use crate::object::format::{Place, Value};
+use crate::object::{Entry, ResourceVersion, WatchedResource};
+use crate::pipeline::queue::{Delta, DeltaFifo, Scope};
+use crate::pipeline::reflector::driver::{Activity, Context, Driver};
 use crate::pipeline::reflector::machine::Settings;
 use crate::pipeline::store::Seed;
 use crate::pipeline::wire::{
@@ -339,49 +339,44 @@ pub(super) fn pause<T>(seconds: u64) -> Told<T> {
     Told::Pause(Duration::from_secs(seconds))
 }
 
-/// An intake that changes nothing and remembers what it was told.
+/// Decodes objects, caches nothing, and records what it is told.
 #[derive(Default)]
 pub(super) struct Plain {
     reports: Mutex<Vec<String>>,
-    counted: Mutex<Vec<Requested>>,
+    counted: Mutex<Vec<Operation>>,
     /// While this is locked, the store has not reached what was handed on.
     pub(super) behind: tokio::sync::Mutex<()>,
 }
 
-impl Plain {
-    fn unplaced(item: RawObject<ConfigMap>) -> Result<Unplaced<ConfigMap>, Error> {
-        let uid = item.uid();
-        let (key, version, object) = item.into_parts()?;
-        Ok(Unplaced {
-            hash: Seed::new(7).key(&key),
+impl Context<ConfigMap> for Plain {
+    fn cached(&self, _object: &RawObject<ConfigMap>) -> Option<Arc<Entry<ConfigMap>>> {
+        None
+    }
+
+    fn entry(&self, object: RawObject<ConfigMap>, _place: Place) -> Result<Arc<Entry<ConfigMap>>, Error> {
+        let uid = object.uid();
+        let (key, version, object) = object.into_parts()?;
+        let hash = Seed::new(7).key(&key);
+        Ok(Entry::new(
             key,
+            hash,
             version,
             uid,
-            value: Value::Decoded(Arc::new(object)),
-        })
-    }
-}
-
-impl Intake<ConfigMap> for Plain {
-    fn listed(&self, item: RawObject<ConfigMap>, _trusting: bool) -> Result<Listed<ConfigMap>, Error> {
-        Plain::unplaced(item).map(Listed::New)
-    }
-
-    fn watched(&self, item: RawObject<ConfigMap>) -> Result<Unplaced<ConfigMap>, Error> {
-        Plain::unplaced(item)
+            Value::Decoded(Arc::new(object)),
+        ))
     }
 
     fn report(&self, error: &Error) {
         self.reports.lock().push(Chain(error).to_string());
     }
 
-    fn requested(&self, request: Requested) {
-        self.counted.lock().push(request);
+    fn observe(&self, _scope: Scope, _at: Instant, activity: Activity) {
+        if let Activity::Requested(operation) = activity {
+            self.counted.lock().push(operation);
+        }
     }
 
-    fn noted(&self, _at: Instant, _scope: Scope, _note: Note) {}
-
-    async fn applied(&self, _scope: Scope, _version: &ResourceVersion) {
+    async fn reached(&self, _scope: Scope, _version: &ResourceVersion) {
         let _ = self.behind.lock().await;
     }
 }
@@ -390,7 +385,7 @@ impl Intake<ConfigMap> for Plain {
 pub(super) struct Stage {
     pub(super) script: Arc<Script>,
     pub(super) queue: Arc<DeltaFifo<ConfigMap>>,
-    pub(super) intake: Arc<Plain>,
+    pub(super) context: Arc<Plain>,
     pub(super) stop: CancellationToken,
     pub(super) start_over: Arc<Notify>,
     settings: Settings,
@@ -401,7 +396,7 @@ impl Stage {
         Stage {
             script: Arc::new(script),
             queue: Arc::new(DeltaFifo::new()),
-            intake: Arc::default(),
+            context: Arc::default(),
             stop: CancellationToken::new(),
             start_over: Arc::default(),
             settings,
@@ -413,7 +408,7 @@ impl Stage {
         let driver = Driver {
             source: Arc::new(Shared(Arc::clone(&self.script))),
             queue: Arc::clone(&self.queue),
-            intake: Arc::clone(&self.intake),
+            context: Arc::clone(&self.context),
             resource: WatchedResource::of::<ConfigMap>(&(), Some("default")),
             namespace: Some("default".into()),
             scope: Scope::ONLY,
@@ -438,11 +433,11 @@ impl Stage {
 
     /// What was told to the watch-error handler.
     pub(super) fn reports(&self) -> Vec<String> {
-        self.intake.reports.lock().clone()
+        self.context.reports.lock().clone()
     }
 
-    pub(super) fn counted(&self) -> Vec<Requested> {
-        self.intake.counted.lock().clone()
+    pub(super) fn counted(&self) -> Vec<Operation> {
+        self.context.counted.lock().clone()
     }
 
     /// What is in the delta queue, in words.
@@ -459,24 +454,19 @@ impl Stage {
 /// A delta in words; the objects of a list by name, because their order is not promised.
 pub(super) fn words(delta: &Delta<ConfigMap>) -> String {
     match delta {
-        Delta::Upsert(object) => format!("upsert {}", name(object.key.as_str(), &object.version)),
-        Delta::Deleted(object) => format!("deleted {}", name(object.key.as_str(), &object.version)),
+        Delta::Upsert(entry) => format!("upsert {}", name(entry)),
+        Delta::Deleted(entry) => format!("deleted {}", name(entry)),
         Delta::Bookmark(version, _) => format!("bookmark {version}"),
         Delta::Replaced(list) => {
-            let mut names: Vec<_> = list
-                .items
-                .iter()
-                .map(|item| match item {
-                    Listed::Known(entry) => name(entry.key().as_str(), entry.version()),
-                    Listed::New(object) => name(object.key.as_str(), &object.version),
-                })
-                .collect();
+            let mut names: Vec<_> = list.objects.iter().map(|entry| name(entry)).collect();
             names.sort();
             format!("replaced at {}: {}", list.version, names.join(" "))
         }
+        Delta::KindRemoved { version, .. } => format!("kind removed after {version}"),
     }
 }
 
-fn name(key: &str, version: &ResourceVersion) -> String {
+fn name(entry: &Entry<ConfigMap>) -> String {
+    let (key, version) = (entry.key().as_str(), entry.version());
     format!("{}@{version}", key.trim_start_matches("default/"))
 }

@@ -274,7 +274,7 @@ async fn what_is_left_of_a_kind_that_is_gone_is_replaced_by_nothing() {
         [
             "replaced at 5: a@3 b@4",
             "deleted a@6",
-            "replaced at 6: ",
+            "kind removed after 6",
             "replaced at 9: c@8",
         ]
     );

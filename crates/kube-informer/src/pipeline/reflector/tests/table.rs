@@ -1,10 +1,9 @@
 //! Tables of what a server does and what the machine does next.
 //!
-//! A row is a pair: what the server did, and the machine's answer in words. `list 0 by 500` is a list at any version in
+//! A row is a pair: what the server did, and the machine's next action as text. `list 0 by 500` is a list at any version in
 //! pages of 500, `list newest` one without a version, `page t1` the next page, `stream 10` a streaming list not older
 //! than version 10, `watch 10` a watch from there, `wait 800ms` a pause. `check` asks whether the kind is served, and
-//! `gone at 10` empties the cache. What is told to the watch-error handler stands behind a `!`, unless it is the failure
-//! itself.
+//! `gone at 10` empties the cache. A report to the watch-error handler follows a `!`, unless it is the failure itself.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -13,10 +12,13 @@ use tokio::time::Instant;
 
 use crate::error::{Absent, Error, Problem, StatusError};
 use crate::object::ResourceVersion;
-use crate::pipeline::reflector::Backoff;
 use crate::pipeline::reflector::machine::{
-    Action, Checked, Failed, Listed, Machine, Next, Seen, Settings, Verdict,
+    self, Contradiction, Decision, EventKind, Input, Machine, Settings,
 };
+use crate::pipeline::reflector::{Backoff, RelistCause};
+
+/// Events have no content here.
+pub(super) type Action = machine::Action<()>;
 
 /// What a server does.
 #[derive(Debug, Clone)]
@@ -52,13 +54,15 @@ pub(super) enum Did {
     Waited,
 }
 
-/// A machine, the time, and what the machine wants next.
+/// A machine, the time, and the machine's next action.
 pub(super) struct Play {
-    pub(super) machine: Machine,
+    machine: Machine,
     pub(super) now: Instant,
     pub(super) action: Action,
-    /// The failure after which the machine wants to know whether the kind is served.
-    pub(super) checking: Option<Error>,
+    /// When the action began.
+    began: Instant,
+    /// Why the cache was replaced last; none for the first list.
+    pub(super) cause: Option<RelistCause>,
 }
 
 /// No chance in the waits, so that tables can name them.
@@ -91,7 +95,8 @@ pub(super) fn play(settings: Settings, first: &str, rows: &[(Did, &str)]) -> Pla
         machine,
         now,
         action,
-        checking: None,
+        began: now,
+        cause: None,
     };
     play.go_on(rows);
     play
@@ -113,38 +118,52 @@ impl Play {
             Did::Listed(version) => self.page(version, None, 1, false),
             Did::ListedAnother(version) => self.page(version, None, 1, true),
             Did::Opened => {
-                self.machine.opened(self.now);
+                self.handle(Input::Opened);
+                assert!(matches!(self.action, Action::Read { .. }), "{:?}", self.action);
                 "good".to_owned()
             }
-            Did::Changed(version) => self.event(Seen::Change(version.into())),
-            Did::Bookmark(version) => self.event(bookmark(version, false)),
-            Did::InitialEnd(version) => self.event(bookmark(version, true)),
-            Did::InitialEndOfAnother(version) => self.event_after(bookmark(version, true), true),
-            Did::Closed => {
-                let next = self.machine.closed(self.now);
-                self.take(next)
+            Did::Changed(version) => self.event(EventKind::Change, version),
+            Did::Bookmark(version) => self.event(EventKind::Bookmark, version),
+            Did::InitialEnd(version) => self.event(EventKind::InitialEventsEnd, version),
+            Did::InitialEndOfAnother(version) => {
+                self.handle_event(EventKind::Change, "1");
+                self.handle(Input::Collected(contradiction(true)));
+                self.event(EventKind::InitialEventsEnd, version)
             }
-            Did::Failed(error) => match self.machine.failed(self.now, error) {
-                Failed::Next(next) => self.take_failure(next),
-                Failed::Check(failure) => {
-                    self.checking = Some(failure);
-                    "check".to_owned()
+            Did::Closed => {
+                let report = self.handle(Input::Closed);
+                format!("{}{}", describe(&self.action), reported(report.as_ref()))
+            }
+            Did::Failed(error) => {
+                let report = self.handle(Input::Failed(error));
+                if self.is_checking() {
+                    assert!(report.is_none(), "{report:?}");
+                    return "check".to_owned();
                 }
-            },
+                format!("{}{}", describe(&self.action), absence(report))
+            }
             Did::Discovered(served) => {
-                let Some(failure) = self.checking.take() else {
-                    return "nobody asked".to_owned();
-                };
-                let Checked { gone, next } = self.machine.checked(self.now, failure, served);
-                let gone = gone.map_or(String::new(), |version| format!("gone at {version}, "));
-                format!("{gone}{}", self.take_failure(next))
+                if !self.is_checking() {
+                    return format!("no check, but {}", describe(&self.action));
+                }
+                let report = self.handle(Input::Served(served));
+                let mut removed = String::new();
+                if let Action::RemoveKind { version } = &self.action {
+                    removed = format!("gone at {version}, ");
+                    self.handle(Input::Applied);
+                }
+                format!("{removed}{}{}", describe(&self.action), absence(report))
             }
             Did::Nothing => {
-                let deadline = self.machine.deadline(self.now);
+                let deadline = self.deadline();
                 let silence = deadline - self.now;
                 self.now = deadline;
-                let next = self.machine.timed_out(self.now);
-                format!("{silence:?}: {}", self.take(next))
+                let report = self.handle(Input::TimedOut);
+                format!(
+                    "{silence:?}: {}{}",
+                    describe(&self.action),
+                    reported(report.as_ref())
+                )
             }
             Did::Passed(time) => {
                 self.now += time;
@@ -155,7 +174,8 @@ impl Play {
                     return format!("there is no wait, but {}", describe(&self.action));
                 };
                 self.now += wait;
-                self.action = self.machine.waited(self.now);
+                let report = self.handle(Input::Waited);
+                assert!(report.is_none(), "{report:?}");
                 describe(&self.action)
             }
         }
@@ -165,95 +185,146 @@ impl Play {
         &mut self,
         version: &str,
         token: Option<&str>,
-        items: usize,
+        objects: usize,
         contradicted: bool,
     ) -> String {
-        let version = ResourceVersion::from(version);
-        match self.machine.listed(
-            self.now,
-            version,
-            token.map(str::to_owned),
-            items,
-            contradiction(contradicted).as_ref(),
-        ) {
-            Listed::Continue(next) => self.take(next),
-            Listed::Whole { version, next } => format!("whole at {version}, {}", self.take(next)),
-        }
-    }
-
-    fn event(&mut self, seen: Seen) -> String {
-        self.event_after(seen, false)
-    }
-
-    fn event_after(&mut self, seen: Seen, contradicted: bool) -> String {
-        match self
-            .machine
-            .event(self.now, seen, contradiction(contradicted).as_ref())
-        {
-            Verdict::Apply => "apply".to_owned(),
-            Verdict::Collect => "collect".to_owned(),
-            Verdict::Skip => "skip".to_owned(),
-            Verdict::Whole(version) => format!("whole at {version}"),
-            Verdict::Leave(next) => format!("leave, {}", self.take(next)),
-        }
-    }
-
-    fn take_failure(&mut self, next: Next) -> String {
-        self.action = next.action;
-        let complaint = next.complaint.expect("a failure is told");
-        let served = complained(Some(&complaint).filter(|complaint| complaint.is_not_served()));
-        format!("{}{served}", describe(&self.action))
-    }
-
-    fn take(&mut self, next: Next) -> String {
-        self.action = next.action;
+        let report = self.handle(Input::Page {
+            version: version.into(),
+            continue_token: token.map(str::to_owned),
+            objects,
+            contradiction: contradiction(contradicted),
+        });
+        let replaced = self.replaced().map_or(String::new(), |at| format!("{at}, "));
         format!(
-            "{}{}",
+            "{replaced}{}{}",
             describe(&self.action),
-            complained(next.complaint.as_ref())
+            reported(report.as_ref())
         )
+    }
+
+    fn event(&mut self, kind: EventKind, version: &str) -> String {
+        let report = self.handle_event(kind, version);
+        match self.action {
+            Action::Apply(()) => {
+                self.handle(Input::Applied);
+                "apply".to_owned()
+            }
+            Action::Collect(()) => {
+                self.handle(Input::Collected(None));
+                "collect".to_owned()
+            }
+            Action::Read { .. } => "skip".to_owned(),
+            Action::Replace { .. } => self.replaced().unwrap_or_default(),
+            _ => format!("leave, {}{}", describe(&self.action), reported(report.as_ref())),
+        }
+    }
+
+    fn handle_event(&mut self, kind: EventKind, version: &str) -> Option<Error> {
+        self.handle(Input::Event {
+            kind,
+            version: version.into(),
+            event: (),
+        })
+    }
+
+    /// The cache is replaced, if that is the next action.
+    fn replaced(&mut self) -> Option<String> {
+        let Action::Replace { version, cause } = &self.action else {
+            return None;
+        };
+        let text = format!("whole at {version}");
+        self.cause = *cause;
+        self.handle(Input::Applied);
+        Some(text)
+    }
+
+    /// Gives the machine the result of its action, and returns what it reports.
+    fn handle(&mut self, input: Input<()>) -> Option<Error> {
+        let Decision { action, report } = self.machine.handle(self.now, input);
+        self.action = action;
+        self.began = self.now;
+        report
+    }
+
+    pub(super) fn start_over(&mut self) {
+        let report = self.handle(Input::StartOver);
+        assert!(report.is_none(), "{report:?}");
+    }
+
+    pub(super) fn is_checking(&self) -> bool {
+        matches!(self.action, Action::CheckServed { .. })
+    }
+
+    /// Whether a listed object of this version would contradict the cache.
+    pub(super) fn contradicts(&self, version: &str) -> bool {
+        match &self.action {
+            Action::List {
+                begin: Some(trust), ..
+            }
+            | Action::Watch {
+                begin: Some(trust), ..
+            } => trust.is_contradicted_by(&version.into()),
+            _ => false,
+        }
+    }
+
+    /// When the driver gives up the action.
+    pub(super) fn deadline(&self) -> Instant {
+        match &self.action {
+            Action::List {
+                silence, deadline, ..
+            } => (self.now + *silence).min(*deadline),
+            Action::Watch { timeout, .. } | Action::CheckServed { timeout } => self.began + *timeout,
+            Action::Read { deadline } => *deadline,
+            other => panic!("{other:?} has no deadline"),
+        }
     }
 }
 
 /// An object of any version.
-fn contradiction(is_there: bool) -> Option<ResourceVersion> {
+fn contradiction(is_there: bool) -> Contradiction {
     is_there.then(|| ResourceVersion::from("1"))
-}
-
-fn bookmark(version: &str, initial_events_end: bool) -> Seen {
-    Seen::Bookmark {
-        version: version.into(),
-        initial_events_end,
-    }
 }
 
 pub(super) fn describe(action: &Action) -> String {
     match action {
         Action::Wait(wait) => format!("wait {wait:?}"),
-        Action::Watch(request) => {
-            let verb = if request.initial_events { "stream" } else { "watch" };
+        Action::Watch { request, begin, .. } => {
+            let verb = match (request.initial_events, begin.is_some()) {
+                (true, true) => "stream",
+                (false, false) => "watch",
+                _ => return format!("{action:?}"),
+            };
             format!(
                 "{verb} {}",
                 request.resource_version.as_deref().unwrap_or("newest")
             )
         }
-        Action::List { request, fresh } => {
+        Action::List { request, begin, .. } => {
             let version = request.resource_version.as_deref().unwrap_or("newest");
-            let mut text = match (&request.continue_token, fresh) {
+            let mut text = match (&request.continue_token, begin.is_some()) {
                 (None, true) => format!("list {version}"),
                 (Some(token), false) if request.resource_version.is_none() => format!("page {token}"),
-                _ => format!("{request:?}, fresh {fresh}"),
+                _ => format!("{action:?}"),
             };
             if let Some(limit) = request.limit {
                 write!(text, " by {limit}").expect("a String takes everything");
             }
             text
         }
+        Action::CheckServed { .. } => "check".to_owned(),
+        other => format!("{other:?}"),
     }
 }
 
-fn complained(complaint: Option<&Error>) -> &'static str {
-    match complaint.map(Error::problem) {
+/// A failure is always reported; the text names the report only if it is about a kind that is not served.
+fn absence(report: Option<Error>) -> &'static str {
+    let report = report.expect("a failure is reported");
+    reported(Some(&report).filter(|report| report.is_not_served()))
+}
+
+fn reported(report: Option<&Error>) -> &'static str {
+    match report.map(Error::problem) {
         None => "",
         Some(Problem::VeryShortWatch) => " !very short",
         Some(Problem::StalledWatch(_)) => " !stalled",
@@ -333,4 +404,17 @@ pub(super) fn too_large() -> [Did; 3] {
         ),
     ]
     .map(|status| Did::Failed(Error::status(status)))
+}
+
+/// The driver never returns a result that its action does not document, but a bug there must not stop the informer.
+#[test]
+fn contract_12_an_unexpected_result_is_reported_and_the_list_starts_again() {
+    let mut play = play(plain(), "list 0 by 500", &[]);
+    let report = play.handle(Input::Waited).expect("it is reported").to_string();
+    assert!(
+        report.contains("internal error") && report.contains("the end of a wait in Listing"),
+        "{report}"
+    );
+    assert_eq!(describe(&play.action), "wait 800ms");
+    play.go_on(&[(Did::Waited, "list 0 by 500")]);
 }

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use super::table::{
-    Did::{self, Bookmark, Changed, Closed, InitialEnd, Nothing, Opened, Page, Waited},
+    Action,
+    Did::{self, Bookmark, Changed, Closed, InitialEnd, Listed, Nothing, Opened, Page, Waited},
     Play, answers, answers_later, bad_data, broke, describe, expired, millis, plain, play, refused, seconds,
     steady, too_large,
 };
 use crate::pipeline::reflector::Backoff;
-use crate::pipeline::reflector::machine::{Action, Listed, Machine, Settings};
-use tokio::time::Instant;
+use crate::pipeline::reflector::machine::Settings;
 
 /// Listed at version 10; the watch is asked for and not answered yet.
 fn asked() -> Play {
@@ -80,7 +80,7 @@ fn no_watch_is_asked_for_more_than_a_day() {
                 "list 0 by 500",
                 &[(Did::Listed("10"), "whole at 10, watch 10")],
             );
-            let Action::Watch(watch) = &play.action else {
+            let Action::Watch { request: watch, .. } = &play.action else {
                 panic!("{:?}", play.action);
             };
             assert!(watch.timeout >= Duration::from_hours(12), "{:?}", watch.timeout);
@@ -251,12 +251,14 @@ fn c3_watches_are_asked_for_between_the_least_time_and_twice_as_much() {
     let least = Duration::from_mins(5);
     let mut times = Vec::new();
     for seed in 0..200 {
-        let (mut machine, _) = Machine::new(Settings { seed, ..plain() }, Instant::now());
-        let Listed::Whole { next, .. } = machine.listed(Instant::now(), "10".into(), None, 1, None) else {
-            panic!("the list is whole");
-        };
-        let Action::Watch(request) = next.action else {
-            panic!("{}", describe(&next.action));
+        let settings = Settings { seed, ..plain() };
+        let play = play(
+            settings,
+            "list 0 by 500",
+            &[(Listed("10"), "whole at 10, watch 10")],
+        );
+        let Action::Watch { request, .. } = play.action else {
+            panic!("{}", describe(&play.action));
         };
         times.push(request.timeout);
     }
@@ -276,7 +278,7 @@ fn contract_12_a_watch_timeout_beyond_reason_does_no_harm() {
         "list 0 by 500",
         &[(Did::Listed("10"), "whole at 10, watch 10"), (Opened, "good")],
     );
-    assert!(play.machine.deadline(play.now) > play.now);
+    assert!(play.deadline() > play.now);
 }
 
 #[test]
@@ -310,9 +312,10 @@ fn contract_5_the_fifth_watch_without_an_answer_leads_to_a_list() {
 #[test]
 fn c6_a_watch_that_outlives_its_timeout_is_renewed() {
     let mut play = watching();
-    let Action::Watch(request) = play.action.clone() else {
-        panic!("{}", describe(&play.action));
+    let Action::Watch { request, .. } = asked().action else {
+        panic!("a watch is requested");
     };
+    // The seed is the same, and so is the timeout.
     let patience = request.timeout + Duration::from_secs(10);
     let renewed = format!("{patience:?}: watch 10 !stalled");
     play.go_on(&[(Nothing, &renewed)]);

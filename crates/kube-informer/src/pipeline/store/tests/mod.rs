@@ -17,8 +17,8 @@ use super::index::{Index, IndexValue};
 use super::{Change, Scopes, Seed, Store, Writer};
 use crate::error::Error;
 use crate::object::format::Value;
-use crate::object::{Key, Kind, ResourceVersion, Uid, Unplaced, WatchedResource};
-use crate::pipeline::queue::{Delta, Listed, Replaced, Scope};
+use crate::object::{Entry, Key, Kind, ResourceVersion, Uid, WatchedResource};
+use crate::pipeline::queue::{Delta, Replacement, Scope};
 
 /// A store and its writer, which is told what to do without a queue.
 pub(crate) struct Cache<K> {
@@ -41,8 +41,8 @@ impl<K: Kind<DynamicType = ()>> Cache<K> {
         }
     }
 
-    pub(crate) fn unplaced(&self, object: K) -> Unplaced<K> {
-        unplaced(object, self.seed)
+    pub(crate) fn entry(&self, object: K) -> Arc<Entry<K>> {
+        entry(object, self.seed)
     }
 
     /// Applies a change without letting anyone see it yet.
@@ -53,50 +53,43 @@ impl<K: Kind<DynamicType = ()>> Cache<K> {
     }
 
     pub(crate) fn upsert(&mut self, object: K) -> Vec<Change<K>> {
-        let item = self.unplaced(object);
-        self.apply(Delta::Upsert(item))
+        self.apply(Delta::Upsert(self.entry(object)))
     }
 
     pub(crate) fn delete(&mut self, object: K) -> Vec<Change<K>> {
-        let item = self.unplaced(object);
-        self.apply(Delta::Deleted(item))
+        self.apply(Delta::Deleted(self.entry(object)))
     }
 
     /// A list, as the reflector hands it on: what the store has already is taken from there.
     pub(crate) fn replace(&mut self, objects: Vec<K>, version: u64) -> Vec<Change<K>> {
-        let items = objects.into_iter().map(|object| self.listed(object)).collect();
-        self.replace_with(items, version)
+        let objects = objects.into_iter().map(|object| self.listed(object)).collect();
+        self.replace_with(objects, version)
     }
 
-    pub(crate) fn listed(&self, object: K) -> Listed<K> {
-        let new = self.unplaced(object);
-        match self.store.known(&new.key, &new.version, new.uid) {
-            Some(known) => Listed::Known(known),
-            None => Listed::New(new),
-        }
+    /// The cached entry of an object, or a new one.
+    pub(crate) fn listed(&self, object: K) -> Arc<Entry<K>> {
+        let new = self.entry(object);
+        let cached = self.store.known(new.key(), new.version(), new.uid());
+        cached.unwrap_or(new)
     }
 
-    pub(crate) fn replace_with(&mut self, items: Vec<Listed<K>>, version: u64) -> Vec<Change<K>> {
-        self.replace_in(Scope::ONLY, items, version)
+    pub(crate) fn replace_with(&mut self, objects: Vec<Arc<Entry<K>>>, version: u64) -> Vec<Change<K>> {
+        self.replace_in(Scope::ONLY, objects, version)
     }
 
     pub(crate) fn replace_in(
         &mut self,
         scope: Scope,
-        mut items: Vec<Listed<K>>,
+        mut objects: Vec<Arc<Entry<K>>>,
         version: u64,
     ) -> Vec<Change<K>> {
-        items.sort_by_key(|item| match item {
-            Listed::Known(known) => known.hash(),
-            Listed::New(new) => new.hash,
-        });
+        objects.sort_by_key(|entry| entry.hash());
         let version = ResourceVersion::from(version);
-        self.apply(Delta::Replaced(Replaced {
-            items,
+        self.apply(Delta::Replaced(Replacement {
+            objects,
             version,
             scope,
-            trusting: true,
-            kind_removed: false,
+            trusts_versions: true,
         }))
     }
 
@@ -120,21 +113,18 @@ impl<K: Kind<DynamicType = ()>> Cache<K> {
 
     pub(crate) fn publish(&mut self) -> Vec<Error> {
         let errors = self.writer.publish();
-        self.writer.clear_away();
+        self.writer.free_retired();
         errors
     }
 }
 
-pub(crate) fn unplaced<K: Kind>(object: K, seed: Seed) -> Unplaced<K> {
+pub(crate) fn entry<K: Kind>(object: K, seed: Seed) -> Arc<Entry<K>> {
     let meta = object.meta();
     let key = Key::new(meta.namespace.as_deref(), meta.name.as_deref().unwrap());
-    Unplaced {
-        hash: seed.key(&key),
-        version: ResourceVersion::from(meta.resource_version.as_deref().unwrap()),
-        uid: Uid::of(meta.uid.as_deref().unwrap_or_default()),
-        key,
-        value: Value::Decoded(Arc::new(object)),
-    }
+    let hash = seed.key(&key);
+    let version = ResourceVersion::from(meta.resource_version.as_deref().unwrap());
+    let uid = Uid::of(meta.uid.as_deref().unwrap_or_default());
+    Entry::new(key, hash, version, uid, Value::Decoded(Arc::new(object)))
 }
 
 /// An object with tags to index it by.

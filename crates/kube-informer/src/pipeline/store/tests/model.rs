@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::{Cache, key, tagged, tags_of};
 use crate::object::{Key, ResourceVersion};
-use crate::pipeline::queue::{Delta, Listed, Scope};
+use crate::pipeline::queue::{Delta, Scope};
 use crate::pipeline::store::index::Index;
 use crate::pipeline::store::{Change, Seed, Snapshot};
 
@@ -152,7 +152,7 @@ impl Run {
                 if self.random.bool() {
                     self.cache.listed(object.clone())
                 } else {
-                    Listed::New(self.cache.unplaced(object.clone()))
+                    self.cache.entry(object.clone())
                 }
             })
             .collect();

@@ -1,23 +1,24 @@
-//! Makes items ready for the store, and takes errors.
+//! The informer's side of the reflector: makes cache entries, reports errors, and counts.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use arc_swap::ArcSwapOption;
 use kube_wire::FieldMask;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::error::{Chain, Error, Operation};
 use crate::object::format::{Packing, Place, Value};
-use crate::object::{Key, Kind, ResourceVersion, Transform, Unplaced, WatchedResource, complete};
-use crate::pipeline::queue::{Listed, Scope};
-use crate::pipeline::reflector::driver::{self, Note, Requested};
+use crate::object::{Entry, Key, Kind, ResourceVersion, Transform, WatchedResource, complete};
+use crate::pipeline::queue::Scope;
+use crate::pipeline::reflector::driver::{Activity, Context};
 use crate::pipeline::store::{Seed, Store};
 use crate::pipeline::wire::{Body, RawObject};
 use crate::status::Measures;
-use crate::util::panics::caught;
+use crate::util::panics::{caught, drop_logged};
 
-/// What users hook in before the start.
+/// Functions that users set before the start.
 pub(super) struct Hooks<K> {
     pub(super) transform: Option<Transform<K>>,
     pub(super) error_handler: Option<ErrorHandler>,
@@ -43,20 +44,22 @@ impl<K> Default for Hooks<K> {
     }
 }
 
-/// The reflector's way into the informer.
-pub(super) struct Intake<K> {
+/// What the reflectors of an informer share.
+pub(super) struct ReflectorContext<K> {
     pub(super) hooks: Mutex<Hooks<K>>,
+    /// The transform of a running informer.
+    transform: ArcSwapOption<Transform<K>>,
     pub(super) measures: Arc<Measures>,
-    /// The last error of each namespace that is looked at, the latest behind the others.
+    /// The last error of each watched namespace, the most recent one last.
     last_errors: Mutex<Vec<Error>>,
     store: Arc<Store<K>>,
     seed: Seed,
     mask: FieldMask,
-    /// Where objects are packed, if they are.
+    /// None if objects are not packed.
     packing: Option<Arc<Packing<K>>>,
 }
 
-impl<K: Kind> Intake<K> {
+impl<K: Kind> ReflectorContext<K> {
     pub(super) fn new(
         store: Arc<Store<K>>,
         seed: Seed,
@@ -64,9 +67,10 @@ impl<K: Kind> Intake<K> {
         packing: Option<Arc<Packing<K>>>,
         hooks: Hooks<K>,
         measures: Arc<Measures>,
-    ) -> Intake<K> {
-        Intake {
+    ) -> ReflectorContext<K> {
+        ReflectorContext {
             hooks: Mutex::new(hooks),
+            transform: ArcSwapOption::empty(),
             measures,
             last_errors: Mutex::default(),
             store,
@@ -76,7 +80,27 @@ impl<K: Kind> Intake<K> {
         }
     }
 
-    /// Tells an error to the user's handler, or to the log; never to nobody.
+    /// Fixes the hooks.
+    pub(super) fn start(&self) {
+        let transform = self.hooks.lock().transform.take();
+        if let Some(packing) = &self.packing {
+            packing.set_transform(transform.clone());
+        }
+        self.transform.store(transform.map(Arc::new));
+    }
+
+    /// Drops the user's functions that are not needed to read the cache.
+    pub(super) fn drop_hooks(&self) {
+        let hooks = std::mem::take(&mut *self.hooks.lock());
+        let transform = self.transform.swap(None);
+        drop_logged("the transform or the watch-error handler", (hooks, transform));
+    }
+
+    pub(super) fn packing(&self) -> Option<&Arc<Packing<K>>> {
+        self.packing.as_ref()
+    }
+
+    /// Reports an error to the watch-error handler, or to the log if there is none.
     pub(super) fn report(&self, error: &Error) {
         let measures = &self.measures;
         measures.errors.fetch_add(1, Ordering::Relaxed);
@@ -105,11 +129,11 @@ impl<K: Kind> Intake<K> {
             errors.push(error.clone());
             old
         };
-        // There may be one of the user's in it.
+        // It may contain an error of the user's; drop it without a lock.
         drop(old);
     }
 
-    /// The last error in one of these namespaces, or the last of all where there are none of them.
+    /// The last error in one of these namespaces, or the last of all if none of them has one.
     pub(super) fn last_error_in(&self, namespaces: &[&str]) -> Option<Error> {
         let errors = self.last_errors.lock();
         let in_them = |error: &&Error| {
@@ -124,29 +148,9 @@ impl<K: Kind> Intake<K> {
             .cloned()
     }
 
-    /// Where objects are packed, if they are.
-    pub(super) fn packing(&self) -> Option<&Arc<Packing<K>>> {
-        self.packing.as_ref()
-    }
-
-    /// From now on hooks stay as they are.
-    pub(super) fn start(&self) {
-        if let Some(packing) = &self.packing {
-            packing.set_transform(self.hooks.lock().transform.clone());
-        }
-    }
-
-    /// Makes an object of an item, which takes most of the time that an informer takes.
-    fn unplaced(&self, item: RawObject<K>, place: Place) -> Result<Unplaced<K>, Error> {
-        let (began, size) = (Instant::now(), item.size());
-        let unplaced = self.made_ready(item, place);
-        self.measures.decoded(size, began.elapsed());
-        unplaced
-    }
-
-    fn made_ready(&self, item: RawObject<K>, place: Place) -> Result<Unplaced<K>, Error> {
-        let uid = item.uid();
-        let (key, version, body) = item.into_body();
+    fn make_entry(&self, object: RawObject<K>, place: Place) -> Result<Arc<Entry<K>>, Error> {
+        let uid = object.uid();
+        let (key, version, body) = object.into_body();
         let value = match (body, &self.packing) {
             (Body::Encoded { encoded, .. }, Some(packing)) => {
                 packing.pack(&key, &encoded, &self.mask, place).map(Value::Packed)
@@ -158,7 +162,7 @@ impl<K: Kind> Intake<K> {
                 })
             }
             (Body::Decoded(mut object), _) => {
-                let mutable = Arc::get_mut(&mut object).expect("nobody else holds what an item held");
+                let mutable = unshared(&mut object);
                 if self.mask.contains(&["metadata", "managedFields"]) {
                     mutable.meta_mut().managed_fields = None;
                 }
@@ -166,7 +170,7 @@ impl<K: Kind> Intake<K> {
                 self.transformed(&key, object)
             }
         };
-        // What the user's code gets wrong is no fault of the list or watch that it happens in.
+        // A mistake of user code is not attributed to the list or watch in which it happens.
         let value = value.map_err(|error| {
             if error.is_user_code() {
                 error.with_context(Operation::Cache, self.store.resource())
@@ -174,83 +178,71 @@ impl<K: Kind> Intake<K> {
                 error
             }
         })?;
-        Ok(Unplaced {
-            hash: self.seed.key(&key),
-            key,
-            version,
-            uid,
-            value,
-        })
+        let hash = self.seed.key(&key);
+        Ok(Entry::new(key, hash, version, uid, value))
     }
 
     fn transformed(&self, key: &Key, mut object: Arc<K>) -> Result<Value<K>, Error> {
-        let transform = self.hooks.lock().transform.clone();
-        if let Some(transform) = transform {
-            let mutable = Arc::get_mut(&mut object).expect("nobody else holds it yet");
-            transform.apply(key, mutable)?;
+        if let Some(transform) = &*self.transform.load() {
+            transform.apply(key, unshared(&mut object))?;
         }
         Ok(Value::Decoded(object))
     }
 }
 
-impl<K: Kind> driver::Intake<K> for Intake<K> {
-    fn listed(&self, item: RawObject<K>, trusting: bool) -> Result<Listed<K>, Error> {
-        self.measures.received.add(item.size());
-        let known = trusting.then(|| self.store.known(item.key(), item.version(), item.uid()));
-        match known.flatten() {
-            Some(known) => Ok(Listed::Known(known)),
-            None => self.unplaced(item, Place::Block).map(Listed::New),
-        }
+/// The only reference to an object that has just been received.
+fn unshared<K>(object: &mut Arc<K>) -> &mut K {
+    Arc::get_mut(object).expect("a received object is not shared")
+}
+
+impl<K: Kind> Context<K> for ReflectorContext<K> {
+    fn cached(&self, object: &RawObject<K>) -> Option<Arc<Entry<K>>> {
+        self.store.known(object.key(), object.version(), object.uid())
     }
 
-    fn watched(&self, item: RawObject<K>) -> Result<Unplaced<K>, Error> {
-        self.measures.received.add(item.size());
-        self.unplaced(item, Place::Alone)
+    fn entry(&self, object: RawObject<K>, place: Place) -> Result<Arc<Entry<K>>, Error> {
+        let (began, size) = (Instant::now(), object.size());
+        let entry = self.make_entry(object, place);
+        self.measures.decoded(size, began.elapsed());
+        entry
     }
 
     fn report(&self, error: &Error) {
-        Intake::report(self, error);
+        ReflectorContext::report(self, error);
     }
 
-    async fn applied(&self, scope: Scope, version: &ResourceVersion) {
-        let mut versions = self.store.versions();
-        // It ends only with the store, which this keeps.
-        let _reached = versions
-            .wait_for(|versions| versions.of(scope) == Some(version))
-            .await;
-    }
-
-    fn requested(&self, request: Requested) {
-        let count = match request {
-            Requested::List => &self.measures.lists,
-            Requested::Watch => &self.measures.watches,
-            Requested::StreamingList => &self.measures.streaming_lists,
-        };
-        count.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn noted(&self, at: Instant, scope: Scope, note: Note) {
+    fn observe(&self, scope: Scope, at: Instant, activity: Activity) {
         let measures = &self.measures;
-        let Some(noted) = measures.scope(scope.0) else {
+        let Some(of_scope) = measures.scope(scope.0) else {
             return;
         };
-        match note {
-            Note::Heard => noted.heard.set(&measures.clock, at),
-            Note::WatchOpen => noted.watch_opened.set(&measures.clock, at),
-            Note::WatchOver => noted.watch_opened.clear(),
-            Note::Waiting(until) => noted.waits_until.set(&measures.clock, until),
-            Note::Waited => noted.waits_until.clear(),
-            Note::Listed(cause) => {
-                noted.heard.set(&measures.clock, at);
+        match activity {
+            Activity::Requested(operation) => measures.requested(operation),
+            Activity::Received(bytes) => measures.received.add(bytes),
+            Activity::Progressed => of_scope.heard.set(&measures.clock, at),
+            Activity::WatchOpened => of_scope.watch_opened.set(&measures.clock, at),
+            Activity::WatchEnded => of_scope.watch_opened.clear(),
+            Activity::Waiting(until) => of_scope.waits_until.set(&measures.clock, until),
+            Activity::Waited => of_scope.waits_until.clear(),
+            Activity::Listed(cause) => {
+                of_scope.heard.set(&measures.clock, at);
                 if let Some(cause) = cause {
                     measures.relisted(cause);
                 }
             }
         }
     }
+
+    async fn reached(&self, scope: Scope, version: &ResourceVersion) {
+        let mut versions = self.store.versions();
+        // Fails only after the store was dropped, which this keeps.
+        let _reached = versions
+            .wait_for(|versions| versions.of(scope) == Some(version))
+            .await;
+    }
 }
 
-/// What belongs to every cluster's life is not worth a warning, nor is what was said before.
+/// Logs an error: as a warning, unless it is part of normal operation or was logged before.
 fn log(error: &Error) {
     if error.is_expired() || error.is_no_streaming_list() || error.is_old_news() {
         tracing::debug!("{}", Chain(error));

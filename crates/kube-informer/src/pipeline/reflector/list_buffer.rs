@@ -1,0 +1,125 @@
+//! The objects of a list, while it is read.
+
+use std::sync::Arc;
+
+use super::driver::DecodedEvent;
+use super::machine::{Contradiction, Trust};
+use crate::error::Error;
+use crate::object::{Entry, Key};
+use crate::pipeline::wire::list_exceeded;
+
+/// Bytes that an object counts for at least: it takes memory, however small it is.
+const MIN_OBJECT: u64 = 64;
+
+/// The objects of a list, while its pages or initial events are read.
+pub(super) struct ListBuffer<K> {
+    is_open: bool,
+    /// In the order in which they arrived.
+    objects: Vec<Listed<K>>,
+    trust: Trust,
+    bytes: u64,
+    max_bytes: u64,
+}
+
+struct Listed<K> {
+    /// The entry's hash, which sorting needs often.
+    hash: u64,
+    entry: Arc<Entry<K>>,
+    is_deleted: bool,
+}
+
+impl<K> ListBuffer<K> {
+    pub(super) fn new(max_bytes: u64) -> ListBuffer<K> {
+        ListBuffer {
+            is_open: false,
+            objects: Vec::new(),
+            trust: Trust::Versions,
+            bytes: 0,
+            max_bytes,
+        }
+    }
+
+    /// Drops all objects and begins a new list.
+    pub(super) fn begin(&mut self, trust: Trust) {
+        self.clear();
+        self.is_open = true;
+        self.trust = trust;
+    }
+
+    /// Drops all objects.
+    pub(super) fn clear(&mut self) {
+        self.is_open = false;
+        self.objects = Vec::new();
+        self.bytes = 0;
+    }
+
+    /// Whether a list is being read.
+    pub(super) fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Whether a listed object is the cached one if uid and version are equal.
+    pub(super) fn trusts_versions(&self) -> bool {
+        self.trust != Trust::Nothing
+    }
+
+    /// Counts bytes that are about to be kept.
+    ///
+    /// # Errors
+    /// If the list becomes too large: a server could send objects without end.
+    pub(super) fn reserve(&mut self, bytes: usize) -> Result<(), Error> {
+        self.bytes += (bytes as u64).max(MIN_OBJECT);
+        if self.bytes > self.max_bytes {
+            return Err(list_exceeded(self.max_bytes));
+        }
+        Ok(())
+    }
+
+    /// Adds a listed object, or applies a change to the list while it is read. Returns the version of an object that contradicts
+    /// the cache.
+    pub(super) fn add_event(&mut self, event: DecodedEvent<K>) -> Contradiction {
+        match event {
+            DecodedEvent::Upsert(entry) => {
+                let contradicts = self.trust.is_contradicted_by(entry.version());
+                let contradiction = contradicts.then(|| entry.version().clone());
+                self.push(entry, false);
+                contradiction
+            }
+            DecodedEvent::Unchanged(entry) => {
+                self.push(entry, false);
+                None
+            }
+            DecodedEvent::Deleted(entry) => {
+                self.push(entry, true);
+                None
+            }
+            DecodedEvent::Bookmark(_) => None,
+        }
+    }
+
+    fn push(&mut self, entry: Arc<Entry<K>>, is_deleted: bool) {
+        self.objects.push(Listed {
+            hash: entry.hash(),
+            entry,
+            is_deleted,
+        });
+    }
+
+    /// Takes the objects that are present at the end, by hash and with unique keys; the last state of each.
+    pub(super) fn take(&mut self) -> Vec<Arc<Entry<K>>> {
+        self.is_open = false;
+        self.bytes = 0;
+        let mut objects = std::mem::take(&mut self.objects);
+        objects.reverse();
+        objects.sort_by(|a, b| a.place().cmp(&b.place()));
+        objects.dedup_by(|earlier, kept| earlier.place() == kept.place());
+        let present = objects.into_iter().filter(|listed| !listed.is_deleted);
+        present.map(|listed| listed.entry).collect()
+    }
+}
+
+impl<K> Listed<K> {
+    fn place(&self) -> (u64, &Key) {
+        (self.hash, self.entry.key())
+    }
+}

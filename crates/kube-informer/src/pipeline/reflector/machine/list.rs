@@ -1,0 +1,200 @@
+//! Lists: at which version, in which pages, and what follows a failure.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::{Action, Contradiction, Decision, Machine, Next, Phase, Then, Trust, status_of};
+use crate::error::{Error, StatusError};
+use crate::object::ResourceVersion;
+use crate::pipeline::wire::ListRequest;
+
+/// client-go's page size.
+pub(crate) const PAGE_SIZE: u32 = 500;
+/// How long a page of a list may be silent.
+pub(crate) const LIST_SILENCE: Duration = Duration::from_mins(1);
+/// How long one page of a list may take in all. kube-apiserver itself ends a list after one minute, so only a connection
+/// that trickles reaches this limit.
+const PAGE_LIMIT: Duration = Duration::from_mins(30);
+/// How long all pages of a list may take together.
+const LIST_LIMIT: Duration = Duration::from_hours(2);
+/// Pause after an empty page. A page may be empty where a selector matches nothing in it, and a list of empty pages need
+/// never end.
+pub(crate) const EMPTY_PAGE_PAUSE: Duration = Duration::from_secs(1);
+/// Number of pages with less than a tenth of the requested objects after which each further one is followed by a pause.
+const MAX_SPARSE_PAGES: u32 = 20;
+
+/// A list that is being read.
+#[derive(Debug)]
+pub(super) struct Listing {
+    version: ListVersion,
+    /// When the first page was requested.
+    began: Instant,
+    limit: Option<u32>,
+    /// The continue tokens so far: one that repeats means that the list would never end.
+    tokens: HashSet<String>,
+    /// Number of pages with few objects.
+    sparse: u32,
+    /// After an expired page, all objects are requested at once.
+    unpaged: bool,
+    contradiction: Contradiction,
+}
+
+/// The version that a list is requested at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ListVersion {
+    /// Whatever the server has at hand: `resourceVersion=0`.
+    Any,
+    /// Not older than the version of the cache.
+    Last,
+    MostRecent,
+}
+
+impl Listing {
+    pub(super) fn contradicted(mut self, contradiction: Contradiction) -> Listing {
+        self.contradiction = self.contradiction.or(contradiction);
+        self
+    }
+}
+
+impl Machine {
+    /// A page of a list was read.
+    pub(super) fn page<E>(
+        &mut self,
+        now: Instant,
+        listing: Listing,
+        version: ResourceVersion,
+        continue_token: Option<String>,
+        objects: usize,
+    ) -> Decision<E> {
+        self.absence = None;
+        if let Some(token) = continue_token {
+            return self.next_page(now, listing, token, objects);
+        }
+        let most_recent = listing.version == ListVersion::MostRecent;
+        match self.accept(now, &version, most_recent, listing.contradiction) {
+            Ok(()) => self.replace(version, Next::Watch),
+            Err(error) => self.fall_back(now, None, Machine::list).reporting(error),
+        }
+    }
+
+    fn next_page<E>(
+        &mut self,
+        now: Instant,
+        mut listing: Listing,
+        token: String,
+        objects: usize,
+    ) -> Decision<E> {
+        if !listing.tokens.insert(token.clone()) {
+            let error = Error::bad_data("the same continue token twice; the list would never end");
+            return self.wait(now, Then::Restart, None).reporting(error);
+        }
+        self.paged |= listing.version == ListVersion::Any;
+        let request = ListRequest {
+            resource_version: None,
+            limit: listing.limit,
+            continue_token: Some(token),
+        };
+        let is_sparse = listing.limit.is_none_or(|limit| objects < limit as usize / 10);
+        listing.sparse += u32::from(is_sparse);
+        if objects > 0 && listing.sparse <= MAX_SPARSE_PAGES {
+            return self.request_page(now, listing, request, None).into();
+        }
+        self.phase = Phase::Waiting(Then::Page(listing, request));
+        Action::Wait(EMPTY_PAGE_PAUSE).into()
+    }
+
+    pub(super) fn list_failed<E>(&mut self, now: Instant, listing: &Listing, error: &Error) -> Decision<E> {
+        let status = status_of(error);
+        let expired = status.is_some_and(StatusError::is_expired);
+        if expired && !listing.tokens.is_empty() && !listing.unpaged {
+            let version = listing.version;
+            return self.fall_back(now, status, |machine, now| {
+                machine.list_at(now, version, None, true)
+            });
+        }
+        // A server that refuses to list at the last version may not understand it: it was never its own.
+        let refused = listing.version == ListVersion::Last
+            && status.is_some_and(|status| matches!(status.code, 400 | 422));
+        let ahead = status.is_some_and(StatusError::is_too_large_version);
+        if (expired || ahead || refused) && listing.version != ListVersion::MostRecent {
+            self.last_unusable = true;
+            if ahead || refused {
+                self.lags();
+            }
+            return self.fall_back(now, status, Machine::list);
+        }
+        self.wait(now, Then::Restart, status)
+    }
+
+    pub(super) fn list<E>(&mut self, now: Instant) -> Action<E> {
+        let version = self.list_version();
+        self.list_from(now, version)
+    }
+
+    pub(super) fn list_version(&self) -> ListVersion {
+        match &self.last {
+            _ if self.last_unusable => ListVersion::MostRecent,
+            Some(_) => ListVersion::Last,
+            None => ListVersion::Any,
+        }
+    }
+
+    pub(super) fn list_from<E>(&mut self, now: Instant, version: ListVersion) -> Action<E> {
+        // A list at a version comes from the server's watch cache, which has no pages.
+        let limit = match self.settings.page_size {
+            Some(size) => Some(size),
+            None if version == ListVersion::Last && !self.paged => None,
+            None => Some(PAGE_SIZE),
+        };
+        self.list_at(now, version, limit, false)
+    }
+
+    fn list_at<E>(
+        &mut self,
+        now: Instant,
+        version: ListVersion,
+        limit: Option<u32>,
+        unpaged: bool,
+    ) -> Action<E> {
+        let listing = Listing {
+            version,
+            began: now,
+            limit,
+            tokens: HashSet::new(),
+            sparse: 0,
+            unpaged,
+            contradiction: None,
+        };
+        let resource_version = match version {
+            ListVersion::Any => Some("0".to_owned()),
+            ListVersion::Last => self.last.as_ref().map(ToString::to_string),
+            ListVersion::MostRecent => None,
+        };
+        let request = ListRequest {
+            resource_version,
+            limit,
+            continue_token: None,
+        };
+        let trust = self.trust.clone();
+        self.request_page(now, listing, request, Some(trust))
+    }
+
+    pub(super) fn request_page<E>(
+        &mut self,
+        now: Instant,
+        listing: Listing,
+        request: ListRequest,
+        begin: Option<Trust>,
+    ) -> Action<E> {
+        let deadline = (now + PAGE_LIMIT).min(listing.began + LIST_LIMIT);
+        self.phase = Phase::Listing(listing);
+        Action::List {
+            request,
+            begin,
+            silence: LIST_SILENCE,
+            deadline,
+        }
+    }
+}

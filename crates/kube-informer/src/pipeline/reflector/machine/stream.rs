@@ -1,0 +1,179 @@
+//! Streaming lists: what follows their end, and what follows a server that does not support them well.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::{
+    Action, Contradiction, Decision, EventKind, ListVersion, Machine, Next, Phase, Then, WATCH_ANSWER,
+    Watching, status_of,
+};
+use crate::error::{Error, Problem, StatusError};
+use crate::object::ResourceVersion;
+use crate::pipeline::wire::WatchRequest;
+
+/// How long a streaming list may be silent before its end, once it was answered.
+const SILENCE: Duration = Duration::from_secs(10);
+/// How long a streaming list may take in all, for servers that never send the bookmark at its end.
+const LIMIT: Duration = Duration::from_mins(5);
+/// How long plain lists are requested from a server that does not support streaming lists well.
+const PAUSE: Duration = Duration::from_mins(10);
+
+/// A streaming list that was requested.
+#[derive(Debug)]
+pub(super) struct Streaming {
+    /// The most recent version was requested, not one at least as new as that of the cache.
+    most_recent: bool,
+    requested: Instant,
+    timeout: Duration,
+    /// The last event, or the answer of the server.
+    last_event: Instant,
+    contradiction: Contradiction,
+}
+
+impl Streaming {
+    pub(super) fn contradicted(mut self, contradiction: Contradiction) -> Streaming {
+        self.contradiction = self.contradiction.or(contradiction);
+        self
+    }
+}
+
+impl Machine {
+    pub(super) fn stream<E>(&mut self, now: Instant) -> Action<E> {
+        let version = self.last.as_ref().filter(|_| !self.last_unusable);
+        let version = version.map(ToString::to_string);
+        let timeout = self.watch_timeout();
+        self.phase = Phase::Streaming(Streaming {
+            most_recent: version.is_none(),
+            requested: now,
+            timeout,
+            last_event: now,
+            contradiction: None,
+        });
+        Action::Watch {
+            request: WatchRequest {
+                resource_version: version,
+                timeout,
+                initial_events: true,
+            },
+            begin: Some(self.trust.clone()),
+            timeout: WATCH_ANSWER,
+        }
+    }
+
+    pub(super) fn stream_opened<E>(&mut self, now: Instant, mut streaming: Streaming) -> Decision<E> {
+        self.absence = None;
+        streaming.last_event = now;
+        self.read_stream(streaming)
+    }
+
+    pub(super) fn read_stream<E>(&mut self, streaming: Streaming) -> Decision<E> {
+        let deadline = (streaming.last_event + SILENCE).min(streaming.requested + LIMIT);
+        self.phase = Phase::Streaming(streaming);
+        Action::Read { deadline }.into()
+    }
+
+    pub(super) fn stream_event<E>(
+        &mut self,
+        now: Instant,
+        mut streaming: Streaming,
+        kind: EventKind,
+        version: ResourceVersion,
+        event: E,
+    ) -> Decision<E> {
+        streaming.last_event = now;
+        match kind {
+            EventKind::Change => {
+                self.phase = Phase::Streaming(streaming);
+                Action::Collect(event).into()
+            }
+            EventKind::Bookmark => self.read_stream(streaming),
+            EventKind::InitialEventsEnd => self.stream_complete(now, streaming, version),
+        }
+    }
+
+    fn stream_complete<E>(
+        &mut self,
+        now: Instant,
+        streaming: Streaming,
+        version: ResourceVersion,
+    ) -> Decision<E> {
+        let Streaming {
+            most_recent,
+            requested,
+            timeout,
+            contradiction,
+            ..
+        } = streaming;
+        match self.accept(now, &version, most_recent, contradiction) {
+            Ok(()) => {
+                self.failed_streams = 0;
+                self.replace(version, Next::Read(Watching::of_stream(requested, timeout, now)))
+            }
+            Err(error) => self.fall_back(now, None, Machine::stream).reporting(error),
+        }
+    }
+
+    /// Stops requesting streaming lists for a while, because the server does not support them well.
+    pub(super) fn no_streaming<E>(&mut self, now: Instant, why: &str) -> Decision<E> {
+        self.no_streaming_before = Some(now + PAUSE);
+        let error = Error::new(Problem::NoStreamingList(why.to_owned()));
+        self.fall_back(now, None, Machine::list).reporting(error)
+    }
+
+    pub(super) fn stream_failed<E>(
+        &mut self,
+        now: Instant,
+        streaming: &Streaming,
+        error: &Error,
+    ) -> Decision<E> {
+        let status = status_of(error);
+        let ahead = status.is_some_and(StatusError::is_too_large_version);
+        if (ahead || status.is_some_and(StatusError::is_expired)) && !streaming.most_recent {
+            self.last_unusable = true;
+            if ahead {
+                self.lags();
+            }
+            return self.fall_back(now, status, Machine::stream);
+        }
+        let throttled = status.is_some_and(StatusError::is_too_many_requests);
+        if throttled && streaming.most_recent {
+            // While its watch cache lags behind etcd, a server answers every streaming list at the most recent version
+            // like this. A list from that cache does not wait for etcd.
+            let version = if self.last.is_some() {
+                ListVersion::Last
+            } else {
+                ListVersion::Any
+            };
+            return self.wait(now, Then::List(version), status);
+        }
+        // None of these is about streaming, and a plain list would fail just the same.
+        let is_not_found = status.is_some_and(|status| status.code == 404);
+        if matches!(error.problem(), Problem::Connect) || is_not_found || throttled {
+            return self.wait(now, Then::Restart, status);
+        }
+        self.failed_streams += 1;
+        if is_unsupported(error) || self.failed_streams > 1 {
+            self.no_streaming_before = Some(now + PAUSE);
+        }
+        if status.is_some_and(|status| status.retry_after.is_some()) {
+            let version = self.list_version();
+            return self.wait(now, Then::List(version), status);
+        }
+        self.fall_back(now, status, Machine::list)
+    }
+}
+
+/// A server that is too old for streaming lists is not an error, so it is reported as what it is.
+pub(super) fn as_reported(failure: Error) -> Error {
+    if is_unsupported(&failure) {
+        Error::streaming_refused(&failure)
+    } else {
+        failure
+    }
+}
+
+/// Whether the server does not know the parameters of a streaming list, as before Kubernetes 1.32.
+fn is_unsupported(error: &Error) -> bool {
+    status_of(error).is_some_and(|status| matches!(status.code, 400 | 405 | 406 | 415 | 422 | 501))
+}

@@ -1,0 +1,234 @@
+//! Watches: what their events mean, and what follows their end.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::{Action, Decision, EventKind, Machine, Phase, QUIET, Then, WATCH_ANSWER, behind, status_of};
+use crate::error::{Error, Problem, StatusError};
+use crate::object::ResourceVersion;
+use crate::pipeline::reflector::RelistCause;
+use crate::pipeline::wire::WatchRequest;
+
+/// A watch that ends sooner is not healthy, and the next one has to wait.
+const VERY_SHORT: Duration = Duration::from_secs(1);
+/// How much later than requested the server may close a watch.
+const CLOSE_GRACE: Duration = Duration::from_secs(10);
+/// Servers send a bookmark about every minute. If a server does, a silence of this length means a dead connection.
+const BOOKMARK_SILENCE: Duration = Duration::from_secs(210);
+/// Relist after this many watches in a row that failed without an event, so that a broken watch path cannot hide changes.
+const MAX_FRUITLESS: u32 = 5;
+/// The longest timeout that is requested for a watch.
+const MAX_TIMEOUT: Duration = Duration::from_hours(24);
+
+/// A watch that was requested.
+#[derive(Debug)]
+pub(super) struct Watching {
+    /// When the server answered.
+    opened: Option<Instant>,
+    last_event: Instant,
+    has_events: bool,
+    timeout: Duration,
+    /// Version of the event that is on its way to the queue.
+    applying: Option<ResourceVersion>,
+}
+
+impl Watching {
+    /// A watch that has sent its initial events.
+    pub(super) fn of_stream(requested: Instant, timeout: Duration, now: Instant) -> Watching {
+        Watching {
+            opened: Some(requested),
+            last_event: now,
+            has_events: true,
+            timeout,
+            applying: None,
+        }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.opened.is_some()
+    }
+}
+
+impl Machine {
+    pub(super) fn watch<E>(&mut self, now: Instant) -> Action<E> {
+        let timeout = self.watch_timeout();
+        self.phase = Phase::Watching(Watching {
+            opened: None,
+            last_event: now,
+            has_events: false,
+            timeout,
+            applying: None,
+        });
+        Action::Watch {
+            request: WatchRequest {
+                resource_version: self.last.as_ref().map(ToString::to_string),
+                timeout,
+                initial_events: false,
+            },
+            begin: None,
+            timeout: WATCH_ANSWER,
+        }
+    }
+
+    pub(super) fn watch_timeout(&mut self) -> Duration {
+        let least = self.settings.watch_timeout.min(MAX_TIMEOUT / 2).as_secs();
+        Duration::from_secs(self.random.u64(least..=2 * least))
+    }
+
+    pub(super) fn watch_opened<E>(&mut self, now: Instant, mut watching: Watching) -> Decision<E> {
+        self.absence = None;
+        self.backoff.succeeded(now);
+        watching.opened = Some(now);
+        watching.last_event = now;
+        self.read_watch(watching)
+    }
+
+    pub(super) fn read_watch<E>(&mut self, watching: Watching) -> Decision<E> {
+        let opened = watching.opened.unwrap_or(watching.last_event);
+        let mut deadline = opened + watching.timeout + CLOSE_GRACE;
+        if self.watches.has_bookmarks {
+            deadline = deadline.min(watching.last_event + BOOKMARK_SILENCE);
+        }
+        self.phase = Phase::Watching(watching);
+        Action::Read { deadline }.into()
+    }
+
+    pub(super) fn watch_event<E>(
+        &mut self,
+        now: Instant,
+        mut watching: Watching,
+        kind: EventKind,
+        version: ResourceVersion,
+        event: E,
+    ) -> Decision<E> {
+        let is_bookmark = kind != EventKind::Change;
+        watching.has_events = true;
+        watching.last_event = now;
+        self.watches.last_version = now;
+        self.watches.silent = 0;
+        self.watches.fruitless = 0;
+        self.watches.has_bookmarks |= is_bookmark;
+        match &self.last {
+            Some(last) if is_bookmark && version == *last => self.read_watch(watching),
+            // The server lags or was restored. Its most recent version tells which.
+            Some(last) if version.is_before(last) => {
+                let error = behind(last, &version);
+                self.lags();
+                self.list_because(RelistCause::Behind);
+                self.wait(now, Then::Restart, None).reporting(error)
+            }
+            _ => {
+                watching.applying = Some(version);
+                self.phase = Phase::Watching(watching);
+                Action::Apply(event).into()
+            }
+        }
+    }
+
+    /// An event is in the queue. One that could not be decoded would be requested again.
+    pub(super) fn watch_applied<E>(&mut self, mut watching: Watching) -> Decision<E> {
+        if let Some(version) = watching.applying.take() {
+            self.last = Some(version);
+        }
+        self.read_watch(watching)
+    }
+
+    /// The server closed the watch without an error.
+    pub(super) fn watch_closed<E>(&mut self, now: Instant, watching: &Watching) -> Decision<E> {
+        let lived = watching
+            .opened
+            .map_or(Duration::ZERO, |opened| now.duration_since(opened));
+        if lived < VERY_SHORT {
+            let then = self.after_fruitless_watch();
+            let next = self.wait(now, then, None);
+            return if watching.has_events {
+                next
+            } else {
+                next.reporting(Error::new(Problem::VeryShortWatch))
+            };
+        }
+        if self.is_quiet(now) {
+            // Without even a bookmark, a quiet server looks like one that was restored to an older version. A list tells
+            // them apart, and costs little at this distance.
+            self.list_because(RelistCause::Silent);
+            return self.restart(now).into();
+        }
+        self.watch(now).into()
+    }
+
+    /// An open watch was silent for longer than it may be.
+    pub(super) fn watch_stalled<E>(&mut self, now: Instant, watching: &Watching) -> Decision<E> {
+        let error = Error::new(Problem::StalledWatch(now.duration_since(watching.last_event)));
+        self.watches.silent += 1;
+        if self.watches.silent > 1 && (self.watches.has_bookmarks || self.is_quiet(now)) {
+            // Something swallows events, or the server was restored to an older version and has none after ours.
+            self.list_because(RelistCause::Silent);
+            return self.wait(now, Then::Restart, None).reporting(error);
+        }
+        Decision::from(self.watch(now)).reporting(error)
+    }
+
+    pub(super) fn watch_failed<E>(
+        &mut self,
+        now: Instant,
+        watching: &Watching,
+        error: &Error,
+    ) -> Decision<E> {
+        let status = status_of(error);
+        let throttled = status.is_some_and(StatusError::is_too_many_requests);
+        let ahead = status.is_some_and(StatusError::is_too_large_version);
+        if ahead {
+            self.lags();
+        }
+        if throttled && self.is_quiet(now) {
+            // Watches were throttled for so long that the cache may be far behind.
+            self.list_because(RelistCause::Silent);
+            return self.wait(now, Then::Restart, status);
+        }
+        if !is_version_usable_after(error, watching.is_open()) {
+            self.list_because(match status {
+                _ if ahead => RelistCause::Behind,
+                Some(status) if status.is_expired() => RelistCause::Expired,
+                _ => RelistCause::Failed,
+            });
+            return self.wait(now, Then::Restart, status);
+        }
+        // A server that throttles or cannot be reached gets no list instead.
+        let unreachable = matches!(error.problem(), Problem::Connect);
+        let then = if watching.is_open() || !(throttled || unreachable) {
+            self.after_fruitless_watch()
+        } else {
+            Then::Watch
+        };
+        self.wait(now, then, status)
+    }
+
+    /// What follows a watch that failed without an event: another one, or a list after several of them.
+    fn after_fruitless_watch(&mut self) -> Then {
+        self.watches.fruitless += 1;
+        if self.watches.fruitless < MAX_FRUITLESS {
+            return Then::Watch;
+        }
+        self.watches.fruitless = 0;
+        self.list_because(RelistCause::Fruitless);
+        Then::Restart
+    }
+
+    /// Whether the server has returned no version for long.
+    fn is_quiet(&self, now: Instant) -> bool {
+        now.duration_since(self.watches.last_version) > QUIET
+    }
+}
+
+/// Whether a watch can be opened again from the same version after an error: a list would cost the server more.
+fn is_version_usable_after(error: &Error, is_open: bool) -> bool {
+    match error.problem() {
+        Problem::Connect | Problem::Transport(_) => true,
+        Problem::Status(status) if status.is_too_large_version() => false,
+        Problem::Status(status) => {
+            status.is_too_many_requests() || !is_open && (500..600).contains(&status.code)
+        }
+        _ => false,
+    }
+}
