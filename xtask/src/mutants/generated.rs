@@ -18,7 +18,6 @@ pub(crate) const MODULES: &[&str] = &[
     "crates/kube-informer/src/pipeline/reflector/driver.rs",
     "crates/kube-informer/src/pipeline/reflector/backoff.rs",
     "crates/kube-informer/src/pipeline/queue/mod.rs",
-    "crates/kube-informer/src/pipeline/queue/bounded.rs",
     "crates/kube-informer/src/pipeline/controller/mod.rs",
     "crates/kube-informer/src/pipeline/store/writer.rs",
     "crates/kube-informer/src/pipeline/store/scopes.rs",

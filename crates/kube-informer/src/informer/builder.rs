@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use kube::Client;
@@ -19,7 +19,6 @@ use crate::error::Error;
 use crate::object::format::{CacheFormat, Packing};
 use crate::object::{Kind, WatchedResource, is_cluster_scoped};
 use crate::pipeline::processor::Processor;
-use crate::pipeline::queue::DeltaFifo;
 use crate::pipeline::reflector::Backoff;
 use crate::pipeline::reflector::machine::Settings;
 use crate::pipeline::store::{IndexValue, Scopes, Seed, Store, Writer};
@@ -441,7 +440,7 @@ impl<K: Kind> InformerBuilder<K> {
                 check: tokio::sync::Mutex::new(()),
                 writer: Arc::new(Mutex::new(writer)),
                 processor: Processor::new(Arc::clone(&store), self.resync),
-                queue: Arc::new(DeltaFifo::new()),
+                queue_depth: OnceLock::new(),
                 context: Arc::new(ReflectorContext::new(
                     Arc::clone(&store),
                     seed,

@@ -14,7 +14,7 @@ use crate::error::{Error, Problem};
 use crate::object::Kind;
 use crate::object::format::Packer;
 use crate::pipeline::controller::Controller;
-use crate::pipeline::queue::Scope;
+use crate::pipeline::queue::{self, DeltaSender, Scope};
 use crate::pipeline::reflector::driver::Driver;
 use crate::util::panics::drop_logged;
 
@@ -152,7 +152,6 @@ impl<K: Kind> Running<K> {
     async fn run(self, stop: CancellationToken) {
         let shared = &self.shared;
         let controller = Controller {
-            queue: Arc::clone(&shared.queue),
             writer: Arc::clone(&shared.writer),
             processor: Arc::clone(&shared.processor),
             synced: shared.synced.clone(),
@@ -170,10 +169,12 @@ impl<K: Kind> Running<K> {
             tokio::spawn(packer.run(self.abandon.child_token()))
         });
         let checker = Checker::of(shared).map(|checker| tokio::spawn(checker.run(stop_reflector.clone())));
-        let mut reflectors = self.start_reflectors(&stop_reflector);
+        let (queue, deltas) = queue::channel();
+        let _set_once = shared.queue_depth.set(queue.depth());
+        let mut reflectors = self.start_reflectors(queue, &stop_reflector);
         let context = Arc::clone(&shared.context);
         let span = tracing::debug_span!("informer", resource = %shared.resource);
-        let controller = controller.run(move |error| context.report(error));
+        let controller = controller.run(deltas, move |error| context.report(error));
         let mut controller = tokio::spawn(controller.instrument(span));
 
         // Neither ends by itself, unless code of the user's types panics in it. Then the other must not go on alone.
@@ -200,7 +201,6 @@ impl<K: Kind> Running<K> {
         {
             tracing::error!(resource = %shared.resource, %error, "the consistency check failed");
         }
-        shared.queue.close();
         let controlled = match controlled {
             Some(ended) => ended,
             None => controller.await,
@@ -220,13 +220,13 @@ impl<K: Kind> Running<K> {
 }
 
 impl<K: Kind> Running<K> {
-    /// One for each namespace, or one for everything.
-    fn start_reflectors(&self, stop: &CancellationToken) -> JoinSet<()> {
+    /// Starts a reflector for each namespace, or one for everything. The queue is closed when all have ended.
+    fn start_reflectors(&self, queue: DeltaSender<K>, stop: &CancellationToken) -> JoinSet<()> {
         let mut reflectors = JoinSet::new();
         for (at, source) in self.shared.sources.iter().enumerate() {
             let reflector = Driver {
                 source: Arc::clone(&source.list_watch),
-                queue: Arc::clone(&self.shared.queue),
+                queue: queue.clone(),
                 context: Arc::clone(&self.shared.context),
                 resource: source.resource.clone(),
                 namespace: source.namespace.clone(),
@@ -247,7 +247,6 @@ impl<K: Kind> Running<K> {
 impl<K: Kind> Drop for Running<K> {
     fn drop(&mut self) {
         self.abandon.cancel();
-        self.shared.queue.close();
         self.shared.lifecycle.lock().0 = InformerState::Stopped;
         self.shared.processor.close();
         self.shared.context.drop_hooks();

@@ -9,7 +9,7 @@ mod status;
 mod wait;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -22,7 +22,7 @@ use crate::handler::{Event, EventHandler, HandlerOptions, Registration};
 use crate::lister::Lister;
 use crate::object::{Kind, ResourceVersion, WatchedResource};
 use crate::pipeline::processor::{EventStream, Processor};
-use crate::pipeline::queue::DeltaFifo;
+use crate::pipeline::queue::QueueDepth;
 use crate::pipeline::reflector::machine::Settings;
 use crate::pipeline::store::{self, Index, IndexValue, Snapshot, Store, Writer};
 use crate::pipeline::wire::{Limits, ListWatch};
@@ -100,7 +100,8 @@ pub(crate) struct Shared<K> {
     store: Arc<Store<K>>,
     writer: Arc<Mutex<Writer<K>>>,
     processor: Arc<Processor<K>>,
-    queue: Arc<DeltaFifo<K>>,
+    /// Set by the start.
+    queue_depth: OnceLock<QueueDepth<K>>,
     context: Arc<ReflectorContext<K>>,
     lifecycle: Mutex<Lifecycle>,
     synced: CancellationToken,

@@ -10,6 +10,7 @@ use super::lifecycle::InformerState;
 use crate::error::Error;
 use crate::handler::Registration;
 use crate::object::{Kind, ResourceVersion, WatchedResource};
+use crate::pipeline::queue::QueueDepth;
 use crate::pipeline::reflector::RelistCause;
 use crate::status::{Durations, Measures};
 
@@ -186,7 +187,7 @@ impl<K: Kind> SharedInformer<K> {
             version: snapshot.version().cloned(),
             objects: snapshot.len(),
             bytes,
-            queued: self.shared.queue.len(),
+            queued: self.shared.queue_depth.get().map_or(0, QueueDepth::get),
             watched_for: running(measures.watch_age(now)),
             silent_for: measures.silence(now),
             next_attempt_in: running(measures.next_attempt(now)),

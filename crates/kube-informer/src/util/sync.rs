@@ -6,6 +6,5 @@ pub(crate) use std::thread::yield_now;
 
 pub(crate) use futures::task::AtomicWaker;
 pub(crate) use parking_lot::Mutex;
-pub(crate) use tokio::sync::Notify;
 pub(crate) use tokio::task::spawn_blocking;
 pub(crate) use tokio_util::sync::CancellationToken;

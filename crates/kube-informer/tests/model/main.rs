@@ -10,8 +10,6 @@
     reason = "the sources belong to a library, and the models use a part of them"
 )]
 
-#[path = "../../src/pipeline/queue/bounded.rs"]
-mod bounded;
 #[path = "../../src/pipeline/processor/mailbox.rs"]
 mod mailbox;
 #[path = "../../src/client/single_flight.rs"]
@@ -24,7 +22,6 @@ mod util {
 
 mod connecting;
 mod delivery;
-mod deltas;
 
 /// Runs a scenario in all orders with at most this many preemptions. A thread that waits is not preempted.
 fn in_all_orders(preemptions: usize, scenario: impl Fn() + Send + Sync + 'static) {

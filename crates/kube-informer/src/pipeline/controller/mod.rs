@@ -16,14 +16,13 @@ use crate::error::Error;
 use crate::object::Kind;
 use crate::object::format::Packing;
 use crate::pipeline::processor::{Batch, Processor};
-use crate::pipeline::queue::{Delta, DeltaFifo};
+use crate::pipeline::queue::{Delta, DeltaReceiver};
 use crate::pipeline::store::{Change, Writer};
 use crate::status::Measures;
 use crate::util::panics::drop_logged;
 
 /// The running part of the controller.
 pub(crate) struct Controller<K> {
-    pub(crate) queue: Arc<DeltaFifo<K>>,
     pub(crate) writer: Arc<Mutex<Writer<K>>>,
     pub(crate) processor: Arc<Processor<K>>,
     /// Told once the first list is in the store.
@@ -39,8 +38,8 @@ const LONG: usize = 2_000;
 const PATIENCE: Duration = Duration::from_millis(200);
 
 impl<K: Kind> Controller<K> {
-    /// Works until the queue is closed and empty. Errors of index functions go to `report`.
-    pub(crate) async fn run(self, report: impl Fn(&Error)) {
+    /// Applies deltas until the queue is closed and empty. Reports errors of index functions.
+    pub(crate) async fn run(self, mut deltas: DeltaReceiver<K>, report: impl Fn(&Error)) {
         let this = Arc::new(self);
         let mut checks = Checks::new(this.processor.check_period());
         loop {
@@ -48,7 +47,7 @@ impl<K: Kind> Controller<K> {
                 // The rare one first, so that a queue that is never empty does not keep it waiting.
                 biased;
                 now = checks.next() => this.processor.resync(now),
-                batch = this.queue.pop() => match batch {
+                batch = deltas.pop() => match batch {
                     Some(batch) => this.work(batch).await.iter().for_each(&report),
                     None => return,
                 },

@@ -14,7 +14,7 @@ use super::machine::{self, EventKind, Machine, Settings, Trust};
 use crate::error::{Chain, Error, Operation};
 use crate::object::format::Place;
 use crate::object::{Entry, Key, Kind, ResourceVersion, WatchedResource};
-use crate::pipeline::queue::{Delta, DeltaFifo, Replacement, Scope};
+use crate::pipeline::queue::{Delta, DeltaSender, Replacement, Scope};
 use crate::pipeline::wire::{
     ListPart, ListRequest, ListWatch, RawObject, WatchEvent, WatchRequest, WatchStream,
 };
@@ -62,7 +62,7 @@ pub(crate) enum Activity {
 /// The running part of the reflector.
 pub(crate) struct Driver<K, C> {
     pub(crate) source: Arc<dyn ListWatch<K>>,
-    pub(crate) queue: Arc<DeltaFifo<K>>,
+    pub(crate) queue: DeltaSender<K>,
     pub(crate) context: Arc<C>,
     pub(crate) resource: WatchedResource,
     /// The namespace that every object has to be in; none if the source is not limited to one.

@@ -2,8 +2,6 @@
 
 #[path = "../../../../kube-workqueue/tests/model/sync/mutex.rs"]
 mod mutex;
-#[path = "../../../../kube-workqueue/tests/model/sync/notify.rs"]
-mod notify;
 mod threads;
 mod token;
 
@@ -12,7 +10,6 @@ use std::task::Waker;
 pub(crate) use loom::thread::yield_now;
 
 pub(crate) use self::mutex::Mutex;
-pub(crate) use self::notify::Notify;
 pub(crate) use self::threads::spawn_blocking;
 pub(crate) use self::token::CancellationToken;
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -17,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::{Chain, Error, Operation};
 use crate::object::format::{Place, Value};
 use crate::object::{Entry, ResourceVersion, WatchedResource};
-use crate::pipeline::queue::{Delta, DeltaFifo, Scope};
+use crate::pipeline::queue::{self, Delta, DeltaReceiver, DeltaSender, Scope};
 use crate::pipeline::reflector::driver::{Activity, Context, Driver};
 use crate::pipeline::reflector::machine::Settings;
 use crate::pipeline::store::Seed;
@@ -384,7 +385,8 @@ impl Context<ConfigMap> for Plain {
 /// A driver, its script, and everything it leaves behind.
 pub(super) struct Stage {
     pub(super) script: Arc<Script>,
-    pub(super) queue: Arc<DeltaFifo<ConfigMap>>,
+    pub(super) queue: DeltaSender<ConfigMap>,
+    received: Mutex<DeltaReceiver<ConfigMap>>,
     pub(super) context: Arc<Plain>,
     pub(super) stop: CancellationToken,
     pub(super) start_over: Arc<Notify>,
@@ -393,9 +395,11 @@ pub(super) struct Stage {
 
 impl Stage {
     pub(super) fn with(settings: Settings, script: Script) -> Stage {
+        let (queue, deltas) = queue::channel();
         Stage {
             script: Arc::new(script),
-            queue: Arc::new(DeltaFifo::new()),
+            queue,
+            received: Mutex::new(deltas),
             context: Arc::default(),
             stop: CancellationToken::new(),
             start_over: Arc::default(),
@@ -407,7 +411,7 @@ impl Stage {
     pub(super) fn drive(&self) -> impl Future<Output = ()> + Send + 'static {
         let driver = Driver {
             source: Arc::new(Shared(Arc::clone(&self.script))),
-            queue: Arc::clone(&self.queue),
+            queue: self.queue.clone(),
             context: Arc::clone(&self.context),
             resource: WatchedResource::of::<ConfigMap>(&(), Some("default")),
             namespace: Some("default".into()),
@@ -440,14 +444,16 @@ impl Stage {
         self.context.counted.lock().clone()
     }
 
-    /// What is in the delta queue, in words.
+    /// Takes everything out of the delta queue.
+    pub(super) fn pop(&self) -> Vec<Delta<ConfigMap>> {
+        let batch = self.received.lock().pop().now_or_never();
+        batch.flatten().unwrap_or_default()
+    }
+
+    /// Takes everything out of the delta queue, as text.
+    #[expect(clippy::unused_async, reason = "the driver runs while a test waits")]
     pub(super) async fn deltas(&self) -> Vec<String> {
-        let mut deltas = Vec::new();
-        while self.queue.len() > 0 {
-            let batch = self.queue.pop().await.unwrap_or_default();
-            deltas.extend(batch.iter().map(words));
-        }
-        deltas
+        self.pop().iter().map(words).collect()
     }
 }
 
