@@ -93,6 +93,7 @@ mod status;
 
 // How it works.
 mod pipeline;
+mod types;
 mod util;
 
 pub use client::{default_client, kubeconfig_error, watching_client};
@@ -104,14 +105,12 @@ pub use handler::{
     Callbacks, DeletedObject, Event, EventHandler, FilteredHandler, HandlerOptions, Registration, callbacks,
     filtered,
 };
-pub use informer::{
-    ConsistencyReport, Difference, InformerBuilder, InformerState, Relists, SharedInformer, Status,
-};
+pub use informer::{InformerBuilder, InformerState, Relists, SharedInformer, Status};
 pub use kube_wire::selector::{ParseSelectorError, Selector};
 pub use kube_wire::{FieldMask, ParsePathError};
 pub use lister::{Lister, NamespaceLister, SnapshotAll, snapshot_all};
 pub use object::format::CacheFormat;
-pub use object::{Key, Kind, Object, ResourceVersion, WatchedResource, selector_of};
+pub use object::{Kind, Object, selector_of};
 pub use pipeline::processor::EventStream;
 pub use pipeline::reflector::Backoff;
 pub use pipeline::store::{Index, IndexValue, Objects, Snapshot};
@@ -121,6 +120,7 @@ pub use pipeline::wire::{
 };
 pub use status::Durations;
 pub use tokio_util::sync::CancellationToken;
+pub use types::{ConsistencyReport, Difference, Key, ParseKeyError, ResourceVersion, WatchedResource};
 
 /// What a first program needs, the work queue included: `use kube_informer::prelude::*;`
 pub mod prelude {

@@ -33,7 +33,7 @@ pub(crate) const MODULES: &[&str] = &[
     "crates/kube-informer/src/object/format/packing.rs",
     "crates/kube-informer/src/object/format/compress.rs",
     "crates/kube-informer/src/object/format/decoded.rs",
-    "crates/kube-informer/src/object/version.rs",
+    "crates/kube-informer/src/types/resource_version.rs",
     "crates/kube-workqueue/src/core",
 ];
 

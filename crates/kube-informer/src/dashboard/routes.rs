@@ -214,7 +214,7 @@ impl Parameters {
             .get("key")
             .ok_or_else(|| Refusal::bad("which object? key=namespace/name"))?;
         key.parse()
-            .map_err(|error: crate::Error| Refusal::bad(error.to_string()))
+            .map_err(|error: crate::ParseKeyError| Refusal::bad(error.to_string()))
     }
 }
 

@@ -7,8 +7,7 @@ use std::error::Error as StdError;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::informer::ConsistencyReport;
-use crate::object::{Key, ResourceVersion, WatchedResource};
+use crate::types::{ConsistencyReport, Key, ResourceVersion, WatchedResource};
 
 pub(crate) use self::discovery::DiscoveryProblem;
 pub(crate) use self::words::Chain;
@@ -106,7 +105,6 @@ pub(crate) enum Problem {
     IndexInIndex(String),
     UnknownIndex(String),
     NotFound(Key),
-    InvalidKey(String),
     /// A parameter of requests that informers set themselves, and the builder's method that changes it.
     ReservedParameter {
         name: String,
@@ -310,10 +308,6 @@ impl Error {
             "internal error, please report it: {}",
             what.into()
         )))
-    }
-
-    pub(crate) fn invalid_key(text: &str, why: &str) -> Error {
-        Error::new(Problem::InvalidKey(format!("{text:?} is not a key: {why}")))
     }
 
     /// The same error, said of a place. The first place that is told stays.

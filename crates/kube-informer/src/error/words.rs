@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::{Absent, Error, NotChecked, NotReached, NotSynced, Operation, Problem, StatusError};
-use crate::object::WatchedResource;
+use crate::types::WatchedResource;
 
 /// `{}` prints this error without its causes, which [`source`](StdError::source) returns; `{:#}` prints them all on one line.
 impl fmt::Display for Error {
@@ -52,7 +52,6 @@ impl Error {
             Problem::Transport(what)
             | Problem::UserCode(what)
             | Problem::Internal(what)
-            | Problem::InvalidKey(what)
             | Problem::NoClient(what) => f.write_str(what),
             Problem::BadData(what) => write!(f, "the server sent what cannot be used: {what}"),
             Problem::VeryShortWatch => f.write_str(

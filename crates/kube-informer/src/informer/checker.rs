@@ -6,9 +6,10 @@ use std::time::Duration;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::{ConsistencyReport, Shared};
+use super::Shared;
 use crate::error::{Chain, Error, Operation, Problem, StatusError};
 use crate::object::Kind;
+use crate::types::ConsistencyReport;
 use crate::util::panics;
 
 /// The shortest time between two checks: each costs the server a list.

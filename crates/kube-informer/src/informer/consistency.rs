@@ -1,7 +1,6 @@
 //! Comparing the cache with the server.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -15,125 +14,11 @@ use crate::pipeline::reflector::driver::check_namespace;
 use crate::pipeline::reflector::machine::{EMPTY_PAGE_PAUSE, LIST_SILENCE, PAGE_SIZE};
 use crate::pipeline::store::Snapshot;
 use crate::pipeline::wire::{ExactListRequest, ListPart, RawObject};
+use crate::types::ConsistencyReport;
 
-/// How many keys of each difference are kept.
-const KEPT: usize = 100;
-/// How many keys of each difference are printed.
-const PRINTED: usize = 3;
 /// How long a comparison may take. Kubernetes forgets versions after five minutes, and until the end of a comparison
 /// everything it compares stays in memory.
 const LONGEST: Duration = Duration::from_mins(5);
-
-/// What came of comparing a cache with the server: [`SharedInformer::check_consistency`].
-///
-/// It prints what differs. See there for an example.
-#[doc(alias = "WatchListConsistencyDetector")]
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ConsistencyReport {
-    /// The version that both were compared at. Of several namespaces, each is compared at its own, and this is that of the
-    /// one furthest behind.
-    pub version: ResourceVersion,
-    /// How many objects the server has.
-    pub objects: usize,
-    /// The server has them, the cache has not.
-    pub missing: Difference,
-    /// The cache has them, the server has not.
-    pub unexpected: Difference,
-    /// Both have them, and not in the same version, or they are two objects of one name.
-    pub different: Difference,
-}
-
-/// Objects that are not the same in the cache and on the server.
-///
-/// Part of a [`ConsistencyReport`].
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Difference {
-    count: usize,
-    keys: Vec<Key>,
-}
-
-impl ConsistencyReport {
-    fn at(version: ResourceVersion) -> ConsistencyReport {
-        ConsistencyReport {
-            version,
-            objects: 0,
-            missing: Difference::default(),
-            unexpected: Difference::default(),
-            different: Difference::default(),
-        }
-    }
-
-    /// Whether the cache is what the server has.
-    #[must_use]
-    pub fn is_consistent(&self) -> bool {
-        self.missing.is_empty() && self.unexpected.is_empty() && self.different.is_empty()
-    }
-}
-
-impl Difference {
-    fn add(&mut self, key: &Key) {
-        self.count += 1;
-        if self.keys.len() < KEPT {
-            self.keys.push(key.clone());
-        }
-    }
-
-    /// How many there are.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.count
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    /// Their keys, the first hundred of them.
-    #[must_use]
-    pub fn keys(&self) -> &[Key] {
-        &self.keys
-    }
-}
-
-impl fmt::Display for ConsistencyReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ConsistencyReport { version, objects, .. } = self;
-        if self.is_consistent() {
-            return write!(
-                f,
-                "at version {version} it is what the server has, {objects} objects"
-            );
-        }
-        write!(f, "at version {version} it is not what the server has")?;
-        let mut separator = ": ";
-        for (differing, word) in [
-            (&self.missing, "missing"),
-            (&self.unexpected, "no longer there"),
-            (&self.different, "of another version"),
-        ] {
-            if !differing.is_empty() {
-                write!(f, "{separator}{} {word} ({differing})", differing.count)?;
-                separator = ", ";
-            }
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, key) in self.keys.iter().take(PRINTED).enumerate() {
-            write!(f, "{}{key}", if at == 0 { "" } else { ", " })?;
-        }
-        if self.count > PRINTED {
-            f.write_str(", …")?;
-        }
-        Ok(())
-    }
-}
 
 impl<K: Kind> SharedInformer<K> {
     /// Compares the cache with the server: takes a snapshot, lists the same objects at exactly its version, and compares
@@ -200,7 +85,7 @@ impl<K: Kind> Shared<K> {
     async fn compare(&self) -> Result<ConsistencyReport, NotChecked> {
         let snapshot = self.store.snapshot();
         let version = snapshot.version().cloned().ok_or(NotChecked::NotListed)?;
-        let mut found = ConsistencyReport::at(version);
+        let mut found = ConsistencyReport::new(version);
         for source in &self.sources {
             // A source that is the only one is all that is in the cache.
             let namespace = source.resource.namespace().filter(|_| self.sources.len() > 1);

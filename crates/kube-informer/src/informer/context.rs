@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::error::{Chain, Error, Operation};
 use crate::object::format::{Packing, Place, Value};
 use crate::object::{Entry, Key, Kind, ResourceVersion, Transform, WatchedResource, complete};
-use crate::pipeline::queue::Scope;
+use crate::pipeline::reflector::Scope;
 use crate::pipeline::reflector::driver::{Activity, Context};
 use crate::pipeline::store::{Seed, Store};
 use crate::pipeline::wire::{Body, RawObject};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tokio::runtime::Handle;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -14,8 +15,9 @@ use crate::error::{Error, Problem};
 use crate::object::Kind;
 use crate::object::format::Packer;
 use crate::pipeline::controller::Controller;
-use crate::pipeline::queue::{self, DeltaSender, Scope};
+use crate::pipeline::queue::{self, QueueDepth};
 use crate::pipeline::reflector::driver::Driver;
+use crate::pipeline::reflector::{Delta, Scope};
 use crate::util::panics::drop_logged;
 
 /// Where an informer is in its life.
@@ -169,9 +171,9 @@ impl<K: Kind> Running<K> {
             tokio::spawn(packer.run(self.abandon.child_token()))
         });
         let checker = Checker::of(shared).map(|checker| tokio::spawn(checker.run(stop_reflector.clone())));
-        let (queue, deltas) = queue::channel();
-        let _set_once = shared.queue_depth.set(queue.depth());
-        let mut reflectors = self.start_reflectors(queue, &stop_reflector);
+        let (sender, deltas) = queue::channel();
+        let _set_once = shared.queue_depth.set(QueueDepth::of(&sender));
+        let mut reflectors = self.start_reflectors(sender, &stop_reflector);
         let context = Arc::clone(&shared.context);
         let span = tracing::debug_span!("informer", resource = %shared.resource);
         let controller = controller.run(deltas, move |error| context.report(error));
@@ -221,12 +223,16 @@ impl<K: Kind> Running<K> {
 
 impl<K: Kind> Running<K> {
     /// Starts a reflector for each namespace, or one for everything. The queue is closed when all have ended.
-    fn start_reflectors(&self, queue: DeltaSender<K>, stop: &CancellationToken) -> JoinSet<()> {
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "dropped here, so that the queue is closed when the reflectors have ended"
+    )]
+    fn start_reflectors(&self, deltas: mpsc::Sender<Delta<K>>, stop: &CancellationToken) -> JoinSet<()> {
         let mut reflectors = JoinSet::new();
         for (at, source) in self.shared.sources.iter().enumerate() {
             let reflector = Driver {
                 source: Arc::clone(&source.list_watch),
-                queue: queue.clone(),
+                deltas: deltas.clone(),
                 context: Arc::clone(&self.shared.context),
                 resource: source.resource.clone(),
                 namespace: source.namespace.clone(),

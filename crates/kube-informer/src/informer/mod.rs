@@ -29,7 +29,6 @@ use crate::pipeline::wire::{Limits, ListWatch};
 
 pub use self::builder::InformerBuilder;
 pub(crate) use self::checker::Checking;
-pub use self::consistency::{ConsistencyReport, Difference};
 pub use self::lifecycle::InformerState;
 pub use self::status::{Relists, Status};
 
@@ -400,46 +399,5 @@ impl<K: Kind> fmt::Debug for SharedInformer<K> {
             .field("state", &self.state())
             .field("version", &self.resource_version())
             .finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod assertions {
-    use std::time::Duration;
-
-    use k8s_openapi::api::core::v1::Pod;
-    use tokio_util::sync::CancellationToken;
-
-    use super::SharedInformer;
-    use crate::Registration;
-
-    fn shared<T: Send + Sync + 'static>() {}
-    fn sent<T: Send>(_: impl Fn() -> T) {}
-
-    #[test]
-    fn what_users_hold_can_go_anywhere() {
-        shared::<SharedInformer<Pod>>();
-        shared::<crate::Snapshot<Pod>>();
-        shared::<crate::Lister<Pod>>();
-        shared::<crate::Index<Pod, String>>();
-        shared::<crate::Registration>();
-        shared::<crate::Event<Pod>>();
-        shared::<crate::EventStream<Pod>>();
-        shared::<crate::Error>();
-    }
-
-    /// Never called: that it compiles is the test.
-    #[expect(dead_code, reason = "that it compiles is the test")]
-    fn what_users_await_can_be_awaited_anywhere(informer: &SharedInformer<Pod>, registration: &Registration) {
-        let second = Duration::from_secs(1);
-        sent(|| informer.run(CancellationToken::new()));
-        sent(|| informer.shutdown());
-        sent(|| informer.synced());
-        sent(|| informer.wait_for_sync(second));
-        sent(|| informer.wait_for_version("1", second));
-        sent(|| informer.check_consistency());
-        sent(|| registration.synced());
-        sent(|| registration.wait_for_sync(second));
-        sent(|| registration.remove_and_wait());
     }
 }

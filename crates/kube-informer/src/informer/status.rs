@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::handler::Registration;
 use crate::object::{Kind, ResourceVersion, WatchedResource};
 use crate::pipeline::queue::QueueDepth;
-use crate::pipeline::reflector::RelistCause;
+use crate::status::RelistCause;
 use crate::status::{Durations, Measures};
 
 /// How an informer is at one moment, for logs, tests and dashboards.

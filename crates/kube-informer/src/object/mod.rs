@@ -4,12 +4,9 @@ pub(crate) mod built_in;
 mod encoding;
 mod entry;
 pub(crate) mod format;
-mod key;
 mod kind;
 mod selector;
 mod transform;
-mod uid;
-mod version;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -25,13 +22,11 @@ use self::format::{Packed, TransformedMetadata, Value};
 
 pub(crate) use self::encoding::{Encoded, Format};
 pub(crate) use self::entry::Entry;
-pub use self::key::Key;
-pub use self::kind::{Kind, WatchedResource};
+pub use self::kind::Kind;
 pub(crate) use self::kind::{complete, is_cluster_scoped};
 pub use self::selector::selector_of;
 pub(crate) use self::transform::Transform;
-pub(crate) use self::uid::Uid;
-pub use self::version::ResourceVersion;
+pub(crate) use crate::types::{Key, ResourceVersion, Uid, WatchedResource};
 
 /// An object of the cache: what handlers and streams, listers and indexes give.
 ///

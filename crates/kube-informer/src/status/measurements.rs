@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::RelistCause;
 use super::{Clock, Histogram, Moment};
 use crate::error::Operation;
-use crate::pipeline::reflector::RelistCause;
 
 /// What one informer notes.
 #[derive(Debug)]

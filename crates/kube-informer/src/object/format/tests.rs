@@ -17,7 +17,7 @@ use super::packing::{BLOCK, Trained};
 use super::{Packed, Packer, Packing, Place, TransformedMetadata, Value};
 use crate::lister::Lister;
 use crate::object::{Encoded, Entry, Format, Key, Object, ResourceVersion, Transform, Uid, WatchedResource};
-use crate::pipeline::queue::{Delta, Replacement, Scope};
+use crate::pipeline::reflector::{Delta, Replacement, Scope};
 use crate::pipeline::store::{Scopes, Seed, Store, Writer};
 
 /// A cache of config maps, with what is needed to fill and to compress it.

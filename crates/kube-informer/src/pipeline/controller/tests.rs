@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures::{FutureExt, StreamExt, poll};
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
+use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, advance, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -15,7 +16,8 @@ use super::{Checks, Controller};
 use crate::handler::{Event, HandlerOptions};
 use crate::object::{Entry, ResourceVersion};
 use crate::pipeline::processor::Processor;
-use crate::pipeline::queue::{self, Delta, DeltaReceiver, DeltaSender, Replacement, Scope};
+use crate::pipeline::queue::{self, DeltaReceiver};
+use crate::pipeline::reflector::{Delta, Replacement, Scope};
 use crate::pipeline::store::tests::retired::{Probe, probes};
 use crate::pipeline::store::tests::{Cache, entry, key, tagged};
 use crate::pipeline::store::{Seed, Store};
@@ -24,7 +26,7 @@ use crate::status::Measures;
 const SECOND: Duration = Duration::from_secs(1);
 
 struct Rig {
-    queue: DeltaSender<ConfigMap>,
+    queue: Sender<Delta<ConfigMap>>,
     processor: Arc<Processor<ConfigMap>>,
     store: Arc<Store<ConfigMap>>,
     seed: Seed,
@@ -60,7 +62,7 @@ impl Rig {
     }
 
     async fn push(&self, delta: Delta<ConfigMap>) {
-        self.queue.push(delta).await;
+        self.queue.send(delta).await.unwrap();
     }
 
     async fn list(&self, names: &[&str], version: u64) {
@@ -276,7 +278,7 @@ async fn a_busy_queue_does_not_put_off_resyncs() {
         }
         if batches.get() > 1 && batches.get() < 100 {
             let more = Delta::Upsert(rig.entry("b", 10 + batches.get()));
-            rig.queue.push(more).now_or_never().expect("there is room");
+            rig.queue.try_send(more).expect("there is room");
         }
     }));
     assert!(running.as_mut().now_or_never().is_none());

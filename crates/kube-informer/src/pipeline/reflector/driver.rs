@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use futures::{StreamExt, stream};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
-use super::RelistCause;
 use super::list_buffer::ListBuffer;
 use super::machine::{self, EventKind, Machine, Settings, Trust};
+use super::{Delta, Replacement, Scope};
 use crate::error::{Chain, Error, Operation};
 use crate::object::format::Place;
 use crate::object::{Entry, Key, Kind, ResourceVersion, WatchedResource};
-use crate::pipeline::queue::{Delta, DeltaSender, Replacement, Scope};
 use crate::pipeline::wire::{
     ListPart, ListRequest, ListWatch, RawObject, WatchEvent, WatchRequest, WatchStream,
 };
+use crate::status::RelistCause;
 use crate::util::panics;
 
 type Action<K> = machine::Action<DecodedEvent<K>>;
@@ -62,7 +62,7 @@ pub(crate) enum Activity {
 /// The running part of the reflector.
 pub(crate) struct Driver<K, C> {
     pub(crate) source: Arc<dyn ListWatch<K>>,
-    pub(crate) queue: DeltaSender<K>,
+    pub(crate) deltas: mpsc::Sender<Delta<K>>,
     pub(crate) context: Arc<C>,
     pub(crate) resource: WatchedResource,
     /// The namespace that every object has to be in; none if the source is not limited to one.
@@ -168,7 +168,7 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
             Action::Read { deadline } => self.read(session, deadline).await,
             Action::Collect(event) => Ok(Input::Collected(session.list.add_event(event))),
             Action::Apply(event) => {
-                self.queue.push(self.delta(event)).await;
+                self.push(self.delta(event)).await;
                 Ok(Input::Applied)
             }
             Action::Replace { version, cause } => {
@@ -177,7 +177,7 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
             }
             Action::RemoveKind { version } => {
                 let scope = self.scope;
-                self.queue.push(Delta::KindRemoved { version, scope }).await;
+                self.push(Delta::KindRemoved { version, scope }).await;
                 Ok(Input::Applied)
             }
             Action::CheckServed { timeout } => Ok(Input::Served(self.is_served(timeout).await)),
@@ -360,7 +360,7 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
             version,
             scope: self.scope,
         };
-        self.queue.push(Delta::Replaced(replacement)).await;
+        self.push(Delta::Replaced(replacement)).await;
     }
 
     fn close_watch(&self, session: &mut Session<K>) {
@@ -382,6 +382,11 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
             }
             Err(_) => None,
         }
+    }
+
+    /// Passes a delta on, waiting while the queue is full. Without a controller, the informer is about to stop.
+    async fn push(&self, delta: Delta<K>) {
+        let _ = self.deltas.send(delta).await;
     }
 
     fn observe(&self, activity: Activity) {

@@ -6,12 +6,12 @@
 //! simulator.
 
 mod backoff;
+mod delta;
 pub(crate) mod driver;
 mod list_buffer;
 pub(crate) mod machine;
-mod relist_cause;
 #[cfg(test)]
 mod tests;
 
 pub use self::backoff::Backoff;
-pub(crate) use self::relist_cause::RelistCause;
+pub(crate) use self::delta::{Delta, Replacement, Scope};

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::object::{Key, ResourceVersion};
-use crate::pipeline::queue::Scope;
+use crate::pipeline::reflector::Scope;
 
 /// The scopes of a store, each at its own version: everything, or several namespaces.
 #[derive(Debug, Clone)]

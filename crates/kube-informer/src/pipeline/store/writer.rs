@@ -10,7 +10,7 @@ use super::snapshot::Contents;
 use super::tree::Tree;
 use crate::error::{Chain, Error, Operation, Problem};
 use crate::object::{Entry, Kind, WatchedResource};
-use crate::pipeline::queue::{Delta, Replacement, Scope};
+use crate::pipeline::reflector::{Delta, Replacement, Scope};
 
 /// A change of the store, as handlers are told of it.
 #[derive(Debug)]

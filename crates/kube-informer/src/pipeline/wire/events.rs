@@ -136,7 +136,7 @@ struct BookmarkMeta {
 
 impl BookmarkMeta {
     fn event<K>(self) -> Result<WatchEvent<K>, Error> {
-        let version = ResourceVersion::told(self.resource_version.as_deref())
+        let version = ResourceVersion::from_metadata(self.resource_version.as_deref())
             .ok_or_else(|| Error::bad_data("a bookmark without metadata.resourceVersion"))?;
         let annotations = self.annotations.unwrap_or_default();
         Ok(WatchEvent::Bookmark {

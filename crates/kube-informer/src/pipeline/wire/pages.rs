@@ -113,7 +113,7 @@ impl Reader {
 
 /// The end of a page, from what its metadata says.
 fn end<K>(version: Option<&str>, continue_token: Option<String>) -> Result<ListPart<K>, Error> {
-    let version = ResourceVersion::told(version)
+    let version = ResourceVersion::from_metadata(version)
         .ok_or_else(|| Error::bad_data("a list without metadata.resourceVersion"))?;
     Ok(ListPart::End {
         version,

@@ -123,7 +123,7 @@ fn named(namespace: &str, name: &str, version: &str) -> Result<(Key, ResourceVer
         return Err(Error::bad_data("an object without metadata.name"));
     }
     let key = Key::new(Some(namespace), name);
-    let version = ResourceVersion::told(Some(version))
+    let version = ResourceVersion::from_metadata(Some(version))
         .ok_or_else(|| Error::bad_data(format!("{key} has no metadata.resourceVersion")))?;
     Ok((key, version))
 }

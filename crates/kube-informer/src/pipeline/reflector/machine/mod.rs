@@ -13,11 +13,11 @@ use self::list::{ListVersion, Listing};
 use self::served::Absence;
 use self::stream::Streaming;
 use self::watch::Watching;
-use super::RelistCause;
 use super::backoff::{Backoff, BackoffState};
 use crate::error::{Error, Problem, StatusError};
 use crate::object::ResourceVersion;
 use crate::pipeline::wire::{ListRequest, WatchRequest};
+use crate::status::RelistCause;
 
 pub(crate) use self::list::{EMPTY_PAGE_PAUSE, LIST_SILENCE, PAGE_SIZE};
 

@@ -11,8 +11,9 @@ use super::scripted::{
 };
 use super::table::{plain, steady};
 use crate::error::{Error, Operation, StatusError};
-use crate::pipeline::queue::{CAPACITY, Delta, Scope};
+use crate::pipeline::queue::{CAPACITY, QueueDepth};
 use crate::pipeline::reflector::machine::Settings;
+use crate::pipeline::reflector::{Delta, Scope};
 use crate::pipeline::wire::{ListPart, RawObject, WatchEvent};
 
 fn streaming() -> Settings {
@@ -189,9 +190,13 @@ async fn a_new_beginning_waits_until_what_was_decided_is_handed_on() {
     let stage = Stage::with(streaming(), script);
     let driver = tokio::spawn(stage.drive());
     tokio::time::sleep(SOON).await;
-    assert_eq!(stage.queue.depth().get(), 1, "the first list");
-    while stage.queue.depth().get() < CAPACITY {
-        stage.queue.push(Delta::Bookmark("10".into(), Scope::ONLY)).await;
+    assert_eq!(QueueDepth::of(&stage.queue).get(), 1, "the first list");
+    while QueueDepth::of(&stage.queue).get() < CAPACITY {
+        stage
+            .queue
+            .send(Delta::Bookmark("10".into(), Scope::ONLY))
+            .await
+            .unwrap();
     }
     tokio::time::sleep(Duration::from_mins(1)).await;
     stage.start_over.notify_one();
@@ -672,7 +677,11 @@ async fn contract_11_cancelled_while_the_queue_is_full() {
     });
     let script = Script::new().lists(&[], at("10")).sends(endless.collect());
     let stage = ends_when_cancelled(plain(), script, SOON).await;
-    assert_eq!(stage.queue.depth().get(), CAPACITY, "the driver waited for room");
+    assert_eq!(
+        QueueDepth::of(&stage.queue).get(),
+        CAPACITY,
+        "the driver waited for room"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,15 +12,17 @@ use futures::stream::{self, StreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+use tokio::sync::mpsc::Sender;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{Chain, Error, Operation};
 use crate::object::format::{Place, Value};
 use crate::object::{Entry, ResourceVersion, WatchedResource};
-use crate::pipeline::queue::{self, Delta, DeltaReceiver, DeltaSender, Scope};
+use crate::pipeline::queue::{self, DeltaReceiver};
 use crate::pipeline::reflector::driver::{Activity, Context, Driver};
 use crate::pipeline::reflector::machine::Settings;
+use crate::pipeline::reflector::{Delta, Scope};
 use crate::pipeline::store::Seed;
 use crate::pipeline::wire::{
     ListPart, ListRequest, ListStream, ListWatch, RawObject, WatchEvent, WatchRequest, WatchStream,
@@ -385,7 +387,7 @@ impl Context<ConfigMap> for Plain {
 /// A driver, its script, and everything it leaves behind.
 pub(super) struct Stage {
     pub(super) script: Arc<Script>,
-    pub(super) queue: DeltaSender<ConfigMap>,
+    pub(super) queue: Sender<Delta<ConfigMap>>,
     received: Mutex<DeltaReceiver<ConfigMap>>,
     pub(super) context: Arc<Plain>,
     pub(super) stop: CancellationToken,
@@ -411,7 +413,7 @@ impl Stage {
     pub(super) fn drive(&self) -> impl Future<Output = ()> + Send + 'static {
         let driver = Driver {
             source: Arc::new(Shared(Arc::clone(&self.script))),
-            queue: self.queue.clone(),
+            deltas: self.queue.clone(),
             context: Arc::clone(&self.context),
             resource: WatchedResource::of::<ConfigMap>(&(), Some("default")),
             namespace: Some("default".into()),

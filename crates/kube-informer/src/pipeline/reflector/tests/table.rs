@@ -12,10 +12,11 @@ use tokio::time::Instant;
 
 use crate::error::{Absent, Error, Problem, StatusError};
 use crate::object::ResourceVersion;
+use crate::pipeline::reflector::Backoff;
 use crate::pipeline::reflector::machine::{
     self, Contradiction, Decision, EventKind, Input, Machine, Settings,
 };
-use crate::pipeline::reflector::{Backoff, RelistCause};
+use crate::status::RelistCause;
 
 /// Events have no content here.
 pub(super) type Action = machine::Action<()>;

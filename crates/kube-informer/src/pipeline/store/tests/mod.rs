@@ -18,7 +18,7 @@ use super::{Change, Scopes, Seed, Store, Writer};
 use crate::error::Error;
 use crate::object::format::Value;
 use crate::object::{Entry, Key, Kind, ResourceVersion, Uid, WatchedResource};
-use crate::pipeline::queue::{Delta, Replacement, Scope};
+use crate::pipeline::reflector::{Delta, Replacement, Scope};
 
 /// A store and its writer, which is told what to do without a queue.
 pub(crate) struct Cache<K> {

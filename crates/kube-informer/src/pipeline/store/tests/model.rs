@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::{Cache, key, tagged, tags_of};
 use crate::object::{Key, ResourceVersion};
-use crate::pipeline::queue::{Delta, Scope};
+use crate::pipeline::reflector::{Delta, Scope};
 use crate::pipeline::store::index::Index;
 use crate::pipeline::store::{Change, Seed, Snapshot};
 

@@ -7,7 +7,7 @@ use std::thread;
 use super::{Cache, tagged, tags_of};
 use crate::lister::{Lister, snapshot_all};
 use crate::object::{Key, ResourceVersion};
-use crate::pipeline::queue::{Delta, Scope};
+use crate::pipeline::reflector::{Delta, Scope};
 use crate::pipeline::store::{Seed, Snapshot};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_wire::selector::Selector;

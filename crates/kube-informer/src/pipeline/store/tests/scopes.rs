@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::{Cache, key, tagged};
 use crate::object::{Key, ResourceVersion};
-use crate::pipeline::queue::{Delta, Scope};
+use crate::pipeline::reflector::{Delta, Scope};
 use crate::pipeline::store::{Change, Scopes, Seed};
 
 const NAMESPACES: [&str; 3] = ["a", "b", "c"];

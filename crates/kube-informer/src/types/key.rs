@@ -5,13 +5,11 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::error::Error;
-
-/// What names an object within its kind: `namespace/name`, or `name` for cluster-scoped kinds.
+/// Identifies an object within its kind: `namespace/name`, or `name` for cluster-scoped kinds.
 ///
-/// A key is one shared string: cloning it costs a counter. It stands for client-go's `ObjectName` and for the strings of
-/// `MetaNamespaceKeyFunc`, and prints and parses as those do. Keys order by namespace, then by name; cluster-scoped
-/// keys come first.
+/// A key is one shared string: cloning it increments a counter. It replaces client-go's `ObjectName` and the strings of
+/// `MetaNamespaceKeyFunc`, and prints and parses like them. Keys are ordered by namespace, then by name; cluster-scoped
+/// keys are first.
 ///
 /// ```
 /// use kube_informer::Key;
@@ -21,7 +19,7 @@ use crate::error::Error;
 /// assert_eq!(key, Key::namespaced("shop", "cart"));
 /// assert_eq!(Key::cluster("node-1").to_string(), "node-1");
 /// assert!("a/b/c".parse::<Key>().is_err());
-/// # Ok::<(), kube_informer::Error>(())
+/// # Ok::<(), kube_informer::ParseKeyError>(())
 /// ```
 #[doc(alias(
     "MetaNamespaceKeyFunc",
@@ -50,7 +48,7 @@ impl Key {
         Key::new(None, name)
     }
 
-    /// The key of an object in a namespace, or of a cluster-scoped one; an empty namespace counts as none.
+    /// The key of an object in a namespace, or of a cluster-scoped one if the namespace is `None` or empty.
     #[must_use]
     pub fn new(namespace: Option<&str>, name: &str) -> Key {
         let text = match namespace {
@@ -78,7 +76,7 @@ impl Key {
         self.parts().1
     }
 
-    /// Namespace and name at once.
+    /// Namespace and name.
     #[must_use]
     pub fn parts(&self) -> (Option<&str>, &str) {
         match self.text.split_once('/') {
@@ -87,7 +85,7 @@ impl Key {
         }
     }
 
-    /// The printed form.
+    /// The key as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
@@ -103,7 +101,7 @@ impl Key {
         text.get(namespace.len()) == Some(&b'/') && text.starts_with(namespace.as_bytes())
     }
 
-    /// Whether this is the key of that object, without making a key for it.
+    /// Whether this is the key of that object. Does not allocate.
     pub(crate) fn is(&self, namespace: Option<&str>, name: &str) -> bool {
         Key::is_text_of(self.text.as_bytes(), namespace, name)
     }
@@ -123,21 +121,42 @@ impl Key {
 }
 
 impl FromStr for Key {
-    type Err = Error;
+    type Err = ParseKeyError;
 
-    fn from_str(text: &str) -> Result<Key, Error> {
+    fn from_str(text: &str) -> Result<Key, ParseKeyError> {
+        let error = |reason| {
+            Err(ParseKeyError {
+                text: text.to_owned(),
+                reason,
+            })
+        };
         match text.split_once('/') {
-            Some((_, name)) if name.contains('/') => {
-                Err(Error::invalid_key(text, "it has more than one '/'"))
-            }
-            Some((_, "")) | None if text.is_empty() || text.ends_with('/') => {
-                Err(Error::invalid_key(text, "it has no name"))
-            }
-            Some(("", _)) => Err(Error::invalid_key(text, "nothing stands before the '/'")),
+            Some((_, name)) if name.contains('/') => error("more than one '/'"),
+            Some((_, "")) | None if text.is_empty() || text.ends_with('/') => error("missing name"),
+            Some(("", _)) => error("missing namespace before '/'"),
             _ => Ok(Key { text: text.into() }),
         }
     }
 }
+
+/// A text is not a valid [`Key`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseKeyError {
+    text: String,
+    reason: &'static str,
+}
+
+impl fmt::Display for ParseKeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ParseKeyError { text, reason } = self;
+        write!(
+            f,
+            "invalid key {text:?}: {reason}; expected NAMESPACE/NAME or NAME"
+        )
+    }
+}
+
+impl std::error::Error for ParseKeyError {}
 
 impl Ord for Key {
     fn cmp(&self, other: &Key) -> Ordering {

@@ -1,16 +1,16 @@
-//! Who an object is, beyond its name.
+//! Object uids.
 
 use std::hash::{BuildHasher, Hasher};
 use std::num::NonZeroU64;
 
 use foldhash::fast::FixedState;
 
-/// A word for an object's `metadata.uid`, which tells two objects apart that had one name one after the other.
+/// A hash of an object's `metadata.uid`, which distinguishes objects that had the same name, one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Uid(NonZeroU64);
 
 impl Uid {
-    /// None for an object that does not say.
+    /// None for an object without a uid.
     pub(crate) fn of(uid: &str) -> Option<Uid> {
         if uid.is_empty() {
             return None;

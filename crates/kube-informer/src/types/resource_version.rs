@@ -4,11 +4,11 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-/// A resource version: where in the server's history an object or a collection stands.
+/// The version of an object or a collection in the server's history.
 ///
-/// Kubernetes promises since 1.35 that versions of one resource compare as whole numbers of any length; before, and for
-/// some extension servers, they are only strings. So versions compare partially: [`ResourceVersion::compare`] gives `None` where
-/// no order is known, and nothing in this crate guesses one.
+/// Since Kubernetes 1.35, versions of one resource compare as whole numbers of any length. Before, and for some extension
+/// servers, they are opaque strings. Versions are therefore partially ordered: [`ResourceVersion::compare`] returns `None` if
+/// no order is known.
 ///
 /// ```
 /// use kube_informer::ResourceVersion;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ResourceVersion(Repr);
 
-/// Equal versions have one form only, so that equality is by form.
+/// Equal versions have the same representation.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Repr {
     Number(u64),
@@ -29,7 +29,7 @@ enum Repr {
 }
 
 impl ResourceVersion {
-    /// How two versions stand in history; `None` where they are not comparable and not equal.
+    /// Compares two versions; `None` if they are neither equal nor comparable.
     #[must_use]
     pub fn compare(&self, other: &ResourceVersion) -> Option<Ordering> {
         match (&self.0, &other.0) {
@@ -48,14 +48,14 @@ impl ResourceVersion {
         self.compare(other) == Some(Ordering::Less)
     }
 
-    /// Whether this version can be ordered among others: a whole number without leading zeros.
+    /// Whether this version has an order: it is a whole number without leading zeros.
     #[must_use]
     pub fn is_comparable(&self) -> bool {
         self.digits().is_some()
     }
 
-    /// A version that was told: a server leaves out or empties what it has not.
-    pub(crate) fn told(text: Option<&str>) -> Option<ResourceVersion> {
+    /// The version in a server's metadata; none if it is missing or empty.
+    pub(crate) fn from_metadata(text: Option<&str>) -> Option<ResourceVersion> {
         text.filter(|text| !text.is_empty()).map(ResourceVersion::from)
     }
 

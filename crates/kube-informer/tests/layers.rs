@@ -1,0 +1,173 @@
+//! Modules import only what stands before them in this list. It is the order in which data flows.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A module may import itself and those before it.
+const LAYERS: &[&str] = &[
+    "util",
+    "types",
+    "error",
+    "object",
+    "status",
+    "client",
+    "handler",
+    "pipeline::wire",
+    "pipeline::reflector",
+    "pipeline::queue",
+    "pipeline::controller",
+    "pipeline::store",
+    "pipeline::processor",
+    "discovery",
+    "lister",
+    "informer",
+    "factory",
+    "metrics",
+];
+
+/// Imports of later modules. The controller moves deltas from the queue to the store and to the processor, so it has to know
+/// both.
+const EXCEPTIONS: &[(&str, &str)] = &[
+    ("pipeline::controller", "pipeline::store"),
+    ("pipeline::controller", "pipeline::processor"),
+    ("factory", "dashboard"),
+];
+
+#[test]
+fn no_module_imports_a_later_one() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut wrong = BTreeSet::new();
+    let mut modules = BTreeSet::new();
+    for file in rust_files(&source) {
+        let path = file.strip_prefix(&source).unwrap();
+        let Some(module) = module_of(path) else { continue };
+        modules.insert(module.clone());
+        let text = fs::read_to_string(&file).unwrap();
+        for imported in imports(without_tests(&text)) {
+            if !is_allowed(&module, &imported) {
+                wrong.insert(format!("{} imports {imported}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let listed: BTreeSet<String> = LAYERS.iter().map(|&layer| layer.to_owned()).collect();
+    assert_eq!(modules, listed, "every module has a layer");
+}
+
+#[test]
+fn later_imports_are_noticed() {
+    let text =
+        "use crate::{error::Error, pipeline::{store::Store, wire}};\nfn f() -> crate::object::Key {}\n";
+    let found = imports(text);
+    let expected = ["error", "object", "pipeline::store", "pipeline::wire"];
+    assert_eq!(found.into_iter().collect::<Vec<_>>(), expected);
+    assert!(!is_allowed("pipeline::queue", "pipeline::store"));
+    assert!(!is_allowed("error", "object"));
+    assert!(is_allowed("pipeline::store", "pipeline::reflector"));
+    assert!(!is_allowed("object", "Root"));
+}
+
+fn is_allowed(module: &str, imported: &str) -> bool {
+    let layer = |name: &str| LAYERS.iter().position(|layer| *layer == name);
+    EXCEPTIONS.contains(&(module, imported))
+        || layer(imported).is_some_and(|imported| Some(imported) <= layer(module))
+}
+
+/// Files with code that is not a test.
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && name != "tests" {
+            files.extend(rust_files(&path));
+        } else if name.ends_with(".rs") && name != "tests.rs" {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// `pipeline/store/tree/mod.rs` belongs to `pipeline::store`. The crate root and `pipeline/mod.rs` belong to no layer.
+fn module_of(path: &Path) -> Option<String> {
+    let parts: Vec<String> = path
+        .with_extension("")
+        .iter()
+        .map(|part| part.to_string_lossy().into_owned())
+        .collect();
+    match parts.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["lib"] | ["pipeline", "mod"] | ["dashboard" | "fields", ..] => None,
+        ["pipeline", stage, ..] => Some(format!("pipeline::{stage}")),
+        [module, ..] => Some(module.to_owned()),
+        [] => None,
+    }
+}
+
+fn without_tests(text: &str) -> &str {
+    match text.find("#[cfg(test)]\nmod tests {") {
+        Some(tests) => &text[..tests],
+        None => text,
+    }
+}
+
+/// The modules that a source names after `crate::`. Something at the crate root is `Root`.
+fn imports(text: &str) -> BTreeSet<String> {
+    let code: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .collect();
+    let code = code.join("\n");
+    let mut found = BTreeSet::new();
+    for (at, _) in code.match_indices("crate::") {
+        let before = code[..at].chars().next_back();
+        if !before.is_some_and(|before| before.is_alphanumeric() || before == '_') {
+            paths(&code[at + "crate::".len()..], "", &mut found);
+        }
+    }
+    found
+}
+
+/// Adds the modules of a path, or of a group of paths in braces.
+fn paths(path: &str, prefix: &str, found: &mut BTreeSet<String>) {
+    if let Some(group) = path.strip_prefix('{') {
+        for part in parts_of(group) {
+            paths(part.trim(), prefix, found);
+        }
+        return;
+    }
+    let end = path.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let (name, rest) = path.split_at(end.unwrap_or(path.len()));
+    match (prefix, name, rest.strip_prefix("::")) {
+        ("", "pipeline", Some(rest)) => paths(rest, "pipeline::", found),
+        (_, name, _) if name.starts_with(char::is_lowercase) => {
+            found.insert(format!("{prefix}{name}"));
+        }
+        (_, "", _) => {}
+        _ => {
+            found.insert("Root".to_owned());
+        }
+    }
+}
+
+/// The parts of `a, b::{c, d}, e}`, up to the brace that closes the group.
+fn parts_of(group: &str) -> Vec<&str> {
+    let mut depth = 0;
+    let (mut parts, mut from) = (Vec::new(), 0);
+    for (at, letter) in group.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' if depth == 0 => {
+                parts.push(&group[from..at]);
+                return parts;
+            }
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&group[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts
+}
