@@ -82,7 +82,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if path.is_dir() && name != "tests" {
             files.extend(rust_files(&path));
-        } else if name.ends_with(".rs") && name != "tests.rs" {
+        } else if path.extension().is_some_and(|extension| extension == "rs") && name != "tests.rs" {
             files.push(path);
         }
     }
@@ -97,10 +97,9 @@ fn module_of(path: &Path) -> Option<String> {
         .map(|part| part.to_string_lossy().into_owned())
         .collect();
     match parts.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["lib"] | ["pipeline", "mod"] | ["dashboard" | "fields", ..] => None,
+        [] | ["lib"] | ["pipeline", "mod"] | ["dashboard" | "fields", ..] => None,
         ["pipeline", stage, ..] => Some(format!("pipeline::{stage}")),
         [module, ..] => Some(module.to_owned()),
-        [] => None,
     }
 }
 
