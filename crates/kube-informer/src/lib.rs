@@ -108,15 +108,15 @@ pub use handler::{
 pub use informer::{InformerBuilder, InformerState, Relists, SharedInformer, Status};
 pub use kube_wire::selector::{ParseSelectorError, Selector};
 pub use kube_wire::{FieldMask, ParsePathError};
-pub use lister::{Lister, NamespaceLister, SnapshotAll, snapshot_all};
+pub use lister::{Cache, Lister, NamespaceLister, SnapshotAll, snapshot_all};
 pub use object::format::CacheFormat;
 pub use object::{Kind, Object, selector_of};
 pub use pipeline::processor::EventStream;
 pub use pipeline::reflector::Backoff;
 pub use pipeline::store::{Index, IndexValue, Objects, Snapshot};
 pub use pipeline::wire::{
-    ApiListWatch, ExactListRequest, ListPart, ListRequest, ListStream, ListWatch, RawObject, WatchEvent,
-    WatchRequest, WatchStream, WireFormat,
+    ApiListWatch, ExactListRequest, ListPart, ListRequest, ListStream, ListWatch, Parameters, RawObject,
+    WatchEvent, WatchRequest, WatchStream, WireFormat,
 };
 pub use status::Durations;
 pub use tokio_util::sync::CancellationToken;

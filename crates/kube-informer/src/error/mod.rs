@@ -101,6 +101,8 @@ pub(crate) enum Problem {
     AlreadyStarted,
     Stopped,
     IndexConflict(String),
+    /// A factory has an informer of the kind already.
+    InformerConflict,
     /// An index was to be added by an index function.
     IndexInIndex(String),
     UnknownIndex(String),
@@ -534,6 +536,12 @@ impl Error {
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         matches!(self.problem(), Problem::IndexConflict(_))
+    }
+
+    /// Whether a factory has an informer of this kind already.
+    #[must_use]
+    pub fn is_informer_conflict(&self) -> bool {
+        matches!(self.problem(), Problem::InformerConflict)
     }
 
     /// There is no index of that name.

@@ -17,8 +17,8 @@ use crate::informer::{Checking, InformerBuilder};
 use crate::object::Kind;
 use crate::object::format::CacheFormat;
 use crate::pipeline::reflector::Backoff;
-use crate::pipeline::reflector::machine::Settings;
-use crate::pipeline::wire::{Limits, WireFormat, check_parameter};
+use crate::pipeline::reflector::machine::{PageSize, Settings};
+use crate::pipeline::wire::{Limits, Parameters, Tweak, WireFormat, check_parameter};
 
 /// Everything that can be chosen about a factory. Made by [`SharedInformerFactory::builder`].
 ///
@@ -51,7 +51,8 @@ pub struct FactoryBuilder {
 pub(super) struct Plan {
     pub(super) name: String,
     namespaces: Vec<String>,
-    parameters: Vec<(String, String)>,
+    parameters: Parameters,
+    tweak: Option<Tweak>,
     resync: Duration,
     settings: Settings,
     checking: Checking,
@@ -101,15 +102,17 @@ impl FactoryBuilder {
 
     /// Only the objects whose labels fit, as the server sees them.
     #[doc(alias = "WithTweakListOptions")]
-    pub fn labels(self, selector: impl fmt::Display) -> Self {
-        self.set_parameter("labelSelector".to_owned(), selector.to_string())
+    pub fn labels(mut self, selector: impl fmt::Display) -> Self {
+        self.plan.parameters.labels(selector);
+        self
     }
 
     /// Only the objects whose fields fit. Few fields can be selected by for every kind: `metadata.name` and
     /// `metadata.namespace`.
     #[doc(alias = "WithTweakListOptions")]
-    pub fn fields(self, selector: impl Into<String>) -> Self {
-        self.set_parameter("fieldSelector".to_owned(), selector.into())
+    pub fn fields(mut self, selector: impl Into<String>) -> Self {
+        self.plan.parameters.fields(selector);
+        self
     }
 
     /// Sets any other parameter of list and watch requests: client-go's tweak of list options; see
@@ -118,14 +121,17 @@ impl FactoryBuilder {
     /// # Errors
     /// If the parameter is one that informers set themselves.
     #[doc(alias = "WithTweakListOptions")]
-    pub fn parameter(self, name: impl Into<String>, value: impl Into<String>) -> Result<Self, Error> {
+    pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Result<Self, Error> {
         let name = name.into();
         check_parameter(&name)?;
-        Ok(self.set_parameter(name, value.into()))
+        self.plan.parameters.set(name, value);
+        Ok(self)
     }
 
-    fn set_parameter(mut self, name: String, value: String) -> Self {
-        self.plan.parameters.push((name, value));
+    /// Calls a function before every list and watch request of every informer; see [`InformerBuilder::tweak_requests`].
+    #[doc(alias = "WithTweakListOptions")]
+    pub fn tweak_requests(mut self, tweak: impl Fn(&mut Parameters) + Send + Sync + 'static) -> Self {
+        self.plan.tweak = Some(Arc::new(tweak));
         self
     }
 
@@ -135,9 +141,17 @@ impl FactoryBuilder {
         self
     }
 
-    /// How many objects the server sends at a time; see [`InformerBuilder::page_size`].
+    /// Sets how many objects the server sends in one page of a list; see [`InformerBuilder::page_size`].
+    #[doc(alias = "WatchListPageSize")]
     pub fn page_size(mut self, objects: u32) -> Self {
-        self.plan.settings.page_size(objects);
+        self.plan.settings.page_size = PageSize::objects(objects);
+        self
+    }
+
+    /// Requests every list as a whole instead of in pages; see [`InformerBuilder::unpaged_lists`].
+    #[doc(alias = "DisableChunking")]
+    pub fn unpaged_lists(mut self) -> Self {
+        self.plan.settings.page_size = PageSize::Unlimited;
         self
     }
 
@@ -277,10 +291,8 @@ impl Plan {
             .wire_format(self.wire_format)
             .settings(&self.settings)
             .checking(self.checking)
-            .limits(self.limits);
-        for (name, value) in &self.parameters {
-            builder = builder.set_parameter(name.clone(), value.clone());
-        }
+            .limits(self.limits)
+            .requests(&self.parameters, self.tweak.clone());
         if self.keep_managed_fields {
             builder = builder.keep_managed_fields();
         }

@@ -76,7 +76,11 @@ impl SharedInformerFactory {
         self.informer_in(kind.resource, kind.cluster_scoped)
     }
 
-    /// The informer of a resource by group, version and plural, as dynamic objects. The server is asked what it is.
+    /// Returns the informer of a resource by group, version and plural name, with dynamic objects. Asks discovery for the kind.
+    ///
+    /// The cache contains `DynamicObject`, so it is never shared with the informer of a typed kind: a factory that has
+    /// `informer::<Deployment>()` and this for `deployments` lists and watches twice, and logs that. In client-go,
+    /// `ForResource` returns the typed informer. Where the type is known, use [`SharedInformerFactory::informer`].
     ///
     /// ```no_run
     /// # async fn example(factory: kube_informer::SharedInformerFactory) -> Result<(), kube_informer::Error> {

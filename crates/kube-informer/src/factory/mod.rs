@@ -24,9 +24,10 @@ use self::member::Member;
 pub use self::readiness::Readiness;
 use self::registry::{KindId, Registry};
 use crate::discovery::Discovery;
-use crate::error::{Error, Problem};
+use crate::error::{Error, Operation, Problem};
 use crate::informer::{InformerState, SharedInformer, Status};
 use crate::object::Kind;
+use crate::pipeline::wire::ListWatch;
 
 /// Informers of any number of kinds, made from one client and with one set of options: one informer for each kind,
 /// however often and by whomever it is asked for.
@@ -138,6 +139,42 @@ impl SharedInformerFactory {
         self.informer()
     }
 
+    /// Makes the informer of a kind with a source of your own instead of the API server. Everything else is as the factory has
+    /// it, and [`SharedInformerFactory::informer`] returns this informer from now on.
+    ///
+    /// ```no_run
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// # async fn example(factory: kube_informer::SharedInformerFactory) -> Result<(), kube_informer::Error> {
+    /// use kube_informer::ApiListWatch;
+    ///
+    /// let source = ApiListWatch::<Pod>::new(factory.client().clone(), &(), Some("shop"));
+    /// let pods = factory.informer_from(source, ())?;
+    /// factory.start();
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the factory has an informer of this kind already.
+    #[doc(alias = "InformerFor")]
+    pub fn informer_from<K: Kind>(
+        &self,
+        source: impl ListWatch<K>,
+        kind: K::DynamicType,
+    ) -> Result<SharedInformer<K>, Error> {
+        let id = KindId::of::<K>(&kind);
+        let builder = SharedInformer::builder_from(source, kind);
+        // The user's options are called without the lock.
+        let made = self.shared.plan.apply(&id, builder).build();
+        let is_new = self.shared.registry.lock().insert(id, &made);
+        if is_new {
+            Ok(made)
+        } else {
+            let error = Error::new(Problem::InformerConflict);
+            Err(error.with_context(Operation::Cache, made.resource()))
+        }
+    }
+
     fn informer_in<K: Kind>(&self, kind: K::DynamicType, cluster_scoped: bool) -> SharedInformer<K> {
         let id = KindId::of::<K>(&kind);
         if let Some(known) = self.shared.registry.lock().get(&id) {
@@ -149,8 +186,19 @@ impl SharedInformerFactory {
             builder = builder.cluster_scoped();
         }
         let made = self.shared.plan.apply(&id, builder).build();
-        let kept = self.shared.registry.lock().get_or_insert(id, &made);
-        // Nor is it dropped there, if another was faster: what the options hold is the user's.
+        let (kept, is_second) = {
+            let mut registry = self.shared.registry.lock();
+            let is_second = registry.has_other_type_of(&id);
+            (registry.get_or_insert(id, &made), is_second)
+        };
+        if is_second {
+            tracing::info!(
+                resource = %kept.resource(),
+                objects = std::any::type_name::<K>(),
+                "another informer of the factory watches this resource with another type of objects; this one opens a second watch"
+            );
+        }
+        // If another thread was faster, this informer is dropped without the lock, with the user's options in it.
         drop(made);
         kept
     }

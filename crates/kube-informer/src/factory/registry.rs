@@ -29,6 +29,13 @@ impl KindId {
     }
 }
 
+impl KindId {
+    fn is_same_resource(&self, other: &KindId) -> bool {
+        let names = |id: &KindId| (id.group.clone(), id.version.clone(), id.plural.clone());
+        names(self) == names(other)
+    }
+}
+
 /// The informers, each once, in the order in which they were asked for.
 #[derive(Default)]
 pub(super) struct Registry {
@@ -55,6 +62,23 @@ impl Registry {
         self.places.insert(id, self.members.len());
         self.members.push(Arc::new(made.clone()));
         made.clone()
+    }
+
+    /// Adds an informer, unless there is one of its kind.
+    pub(super) fn insert<K: Kind>(&mut self, id: KindId, made: &SharedInformer<K>) -> bool {
+        let is_new = !self.places.contains_key(&id);
+        if is_new {
+            self.places.insert(id, self.members.len());
+            self.members.push(Arc::new(made.clone()));
+        }
+        is_new
+    }
+
+    /// Whether there is an informer of the same resource with another type of objects.
+    pub(super) fn has_other_type_of(&self, id: &KindId) -> bool {
+        self.places
+            .keys()
+            .any(|other| other.objects != id.objects && other.is_same_resource(id))
     }
 
     pub(super) fn members(&self) -> impl Iterator<Item = &Arc<dyn Member>> {

@@ -20,9 +20,11 @@ use crate::object::format::{CacheFormat, Packing};
 use crate::object::{Kind, WatchedResource, is_cluster_scoped};
 use crate::pipeline::processor::Processor;
 use crate::pipeline::reflector::Backoff;
-use crate::pipeline::reflector::machine::Settings;
+use crate::pipeline::reflector::machine::{PageSize, Settings};
 use crate::pipeline::store::{IndexValue, Scopes, Seed, Store, Writer};
-use crate::pipeline::wire::{ApiListWatch, Limits, ListWatch, WireFormat, check_parameter};
+use crate::pipeline::wire::{
+    ApiListWatch, Limits, ListWatch, Parameters, Tweak, WireFormat, check_parameter,
+};
 use crate::status::Measures;
 
 /// Everything that can be chosen about an informer. Made by [`SharedInformer::builder`].
@@ -55,7 +57,8 @@ pub struct InformerBuilder<K: Kind> {
     kind: K::DynamicType,
     namespaces: Vec<String>,
     cluster_scoped: bool,
-    parameters: Vec<(String, String)>,
+    parameters: Parameters,
+    tweak: Option<Tweak>,
     resync: Duration,
     settings: Settings,
     checking: Checking,
@@ -107,7 +110,8 @@ impl<K: Kind> InformerBuilder<K> {
             kind,
             namespaces: Vec::new(),
             cluster_scoped: is_cluster_scoped::<K>(),
-            parameters: Vec::new(),
+            parameters: Parameters::default(),
+            tweak: None,
             resync: Duration::ZERO,
             settings: Settings::default(),
             checking: Checking::default(),
@@ -155,14 +159,16 @@ impl<K: Kind> InformerBuilder<K> {
 
     /// Only the objects whose labels fit, as the server sees them.
     #[must_use]
-    pub fn labels(self, selector: impl fmt::Display) -> Self {
-        self.set_parameter("labelSelector".to_owned(), selector.to_string())
+    pub fn labels(mut self, selector: impl fmt::Display) -> Self {
+        self.parameters.labels(selector);
+        self
     }
 
     /// Only the objects whose fields fit, as in `spec.nodeName=node-1`.
     #[must_use]
-    pub fn fields(self, selector: impl Into<String>) -> Self {
-        self.set_parameter("fieldSelector".to_owned(), selector.into())
+    pub fn fields(mut self, selector: impl Into<String>) -> Self {
+        self.parameters.fields(selector);
+        self
     }
 
     /// Sets any other parameter of list and watch requests. Of several with one name the last counts. `labelSelector` and
@@ -173,16 +179,45 @@ impl<K: Kind> InformerBuilder<K> {
     /// `timeoutSeconds` [`watch_timeout`](Self::watch_timeout), for `sendInitialEvents`
     /// [`streaming_list`](Self::streaming_list); `resourceVersion`, `resourceVersionMatch`, `continue`, `watch` and
     /// `allowWatchBookmarks` cannot be chosen.
-    pub fn parameter(self, name: impl Into<String>, value: impl Into<String>) -> Result<Self, Error> {
+    pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Result<Self, Error> {
         let name = name.into();
         check_parameter(&name)?;
-        Ok(self.set_parameter(name, value.into()))
+        self.parameters.set(name, value);
+        Ok(self)
     }
 
-    /// Sets a parameter that was checked before.
-    pub(crate) fn set_parameter(mut self, name: String, value: String) -> Self {
-        self.parameters.retain(|(other, _)| *other != name);
-        self.parameters.push((name, value));
+    /// Calls a function before every list and watch request, which may change the parameters of that request.
+    ///
+    /// The informer does not notice that a function returns other selectors than before: it relists only when it would have
+    /// relisted anyway, and until then the cache and a new watch may select different objects. Use this for parameters
+    /// that do not change which objects are selected, or that change before the start only.
+    ///
+    /// A request whose parameters include one that informers set themselves fails; see [`parameter`](Self::parameter). A
+    /// function that panics is reported as a failed request.
+    ///
+    /// ```no_run
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// # fn example(client: kube::Client, node: std::sync::Arc<str>) {
+    /// use kube_informer::SharedInformer;
+    ///
+    /// let pods = SharedInformer::<Pod>::builder(client)
+    ///     .tweak_requests(move |parameters| {
+    ///         parameters.fields(format!("spec.nodeName={node}"));
+    ///     })
+    ///     .build();
+    /// # }
+    /// ```
+    #[doc(alias("WithTweakListOptions", "TweakListOptionsFunc"))]
+    #[must_use]
+    pub fn tweak_requests(mut self, tweak: impl Fn(&mut Parameters) + Send + Sync + 'static) -> Self {
+        self.tweak = Some(Arc::new(tweak));
+        self
+    }
+
+    /// Sets what was chosen for all informers of a factory.
+    pub(crate) fn requests(mut self, parameters: &Parameters, tweak: Option<Tweak>) -> Self {
+        self.parameters = parameters.clone();
+        self.tweak = tweak;
         self
     }
 
@@ -194,11 +229,22 @@ impl<K: Kind> InformerBuilder<K> {
         self
     }
 
-    /// How many objects the server sends at a time. Without this, 500, or all at once where they come from the server's
-    /// memory anyway.
+    /// Sets how many objects the server sends in one page of a list. The default is 500, or all objects if the server reads
+    /// them from its watch cache anyway; zero means the default.
+    #[doc(alias = "WatchListPageSize")]
     #[must_use]
     pub fn page_size(mut self, objects: u32) -> Self {
-        self.settings.page_size(objects);
+        self.settings.page_size = PageSize::objects(objects);
+        self
+    }
+
+    /// Requests every list as a whole instead of in pages. The last call of this and [`page_size`](Self::page_size) counts.
+    ///
+    /// A list without pages is one snapshot on the server, but takes more memory there and a longer request.
+    #[doc(alias = "DisableChunking")]
+    #[must_use]
+    pub fn unpaged_lists(mut self) -> Self {
+        self.settings.page_size = PageSize::Unlimited;
         self
     }
 
@@ -477,7 +523,8 @@ impl<K: Kind> InformerBuilder<K> {
                     .wire_format(self.wire_format)
                     .max_object_bytes(self.limits.object)
                     .max_list_bytes(self.limits.list)
-                    .set_parameters(self.parameters.iter().cloned());
+                    .with_parameters(self.parameters.clone())
+                    .with_tweak(self.tweak.clone());
                 namespaces
                     .map(|at| {
                         named(

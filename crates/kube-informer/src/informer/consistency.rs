@@ -11,7 +11,7 @@ use super::{Shared, SharedInformer, Source};
 use crate::error::{Error, NotChecked, Operation, Problem};
 use crate::object::{Key, Kind, ResourceVersion};
 use crate::pipeline::reflector::driver::check_namespace;
-use crate::pipeline::reflector::machine::{EMPTY_PAGE_PAUSE, LIST_SILENCE, PAGE_SIZE};
+use crate::pipeline::reflector::machine::{EMPTY_PAGE_PAUSE, LIST_SILENCE};
 use crate::pipeline::store::Snapshot;
 use crate::pipeline::wire::{ExactListRequest, ListPart, RawObject};
 use crate::types::ConsistencyReport;
@@ -96,7 +96,7 @@ impl<K: Kind> Shared<K> {
                 found: &mut found,
             };
             comparison
-                .with(source, self.settings.page_size.unwrap_or(PAGE_SIZE))
+                .with(source, self.settings.page_size.for_checks())
                 .await?;
         }
         Ok(found)

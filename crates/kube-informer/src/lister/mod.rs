@@ -1,5 +1,6 @@
 //! Reading the cache the way client-go's listers do.
 
+mod cache;
 mod snapshot_all;
 
 use std::fmt;
@@ -11,6 +12,7 @@ use crate::error::{Error, Operation, Problem};
 use crate::object::{Key, Kind, Object};
 use crate::pipeline::store::{Contents, Objects, Snapshot, Store};
 
+pub use self::cache::Cache;
 pub use self::snapshot_all::{SnapshotAll, snapshot_all};
 
 /// Reads an informer's cache: lists by labels and namespace, and gets single objects.

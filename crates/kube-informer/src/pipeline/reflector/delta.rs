@@ -19,6 +19,18 @@ pub(crate) enum Delta<K> {
     KindRemoved { version: ResourceVersion, scope: Scope },
 }
 
+impl<K> Delta<K> {
+    /// A list without objects.
+    pub(crate) fn empty_list() -> Delta<K> {
+        Delta::Replaced(Replacement {
+            objects: Vec::new(),
+            version: ResourceVersion::from(0),
+            scope: Scope::ONLY,
+            trusts_versions: true,
+        })
+    }
+}
+
 /// A whole list.
 #[derive(Debug)]
 pub(crate) struct Replacement<K> {

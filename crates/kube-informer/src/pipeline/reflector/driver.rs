@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
 use super::list_buffer::ListBuffer;
+use super::list_trace::ListTrace;
 use super::machine::{self, EventKind, Machine, Settings, Trust};
 use super::{Delta, Replacement, Scope};
 use crate::error::{Chain, Error, Operation};
@@ -88,6 +89,7 @@ pub(crate) enum DecodedEvent<K> {
 /// What is kept between two actions.
 struct Session<K> {
     list: ListBuffer<K>,
+    trace: ListTrace,
     /// The open watch; an ended stream if there is none.
     watch: WatchStream<K>,
     is_watching: bool,
@@ -150,7 +152,7 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
                 session.operation = Operation::List;
                 self.begin_list(session, begin).await;
                 let page_deadline = || deadline.min(Instant::now() + silence);
-                self.list(&mut session.list, request, page_deadline).await
+                self.list(session, request, page_deadline).await
             }
             Action::Watch {
                 request,
@@ -186,6 +188,7 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
                 self.observe(Activity::Waiting(end));
                 sleep_until(end).await;
                 self.observe(Activity::Waited);
+                session.trace.paused(wait);
                 Ok(Input::Waited)
             }
         }
@@ -198,17 +201,21 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
             self.context.reached(self.scope, version).await;
         }
         session.list.begin(trust);
+        session.trace = ListTrace::begin();
     }
 
     /// Reads one page of a list.
     async fn list(
         &self,
-        list: &mut ListBuffer<K>,
+        session: &mut Session<K>,
         request: ListRequest,
         deadline: impl Fn() -> Instant,
     ) -> Result<Input<K>, Error> {
         self.observe(Activity::Requested(Operation::List));
-        let Ok(response) = timeout_at(deadline(), self.source.list(request)).await else {
+        let Session { list, trace, .. } = session;
+        trace.requested();
+        let response = timeout_at(deadline(), self.source.list(request));
+        let Ok(response) = trace.wait_for(response).await else {
             return Ok(Input::TimedOut);
         };
         let mut parts = response?;
@@ -217,7 +224,7 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
         loop {
             // A source whose parts are all ready would otherwise neither yield nor be cancelled.
             tokio::task::consume_budget().await;
-            let Ok(part) = timeout_at(deadline(), parts.next()).await else {
+            let Ok(part) = trace.wait_for(timeout_at(deadline(), parts.next())).await else {
                 return Ok(Input::TimedOut);
             };
             match part {
@@ -254,9 +261,10 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
         deadline: Instant,
     ) -> Result<Input<K>, Error> {
         self.observe(Activity::Requested(session.operation));
+        session.trace.requested();
         let response = tokio::select! {
             biased;
-            response = timeout_at(deadline, self.source.watch(request)) => response,
+            response = session.trace.wait_for(timeout_at(deadline, self.source.watch(request))) => response,
             () = self.start_over.notified() => return Ok(Input::StartOver),
         };
         let Ok(response) = response else {
@@ -273,9 +281,10 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
     /// Reads and decodes the next event of the open watch.
     async fn read(&self, session: &mut Session<K>, deadline: Instant) -> Result<Input<K>, Error> {
         tokio::task::consume_budget().await;
+        let next = timeout_at(deadline, session.watch.next());
         let event = tokio::select! {
             biased;
-            event = timeout_at(deadline, session.watch.next()) => event,
+            event = session.trace.wait_for(next) => event,
             () = self.start_over.notified() => return Ok(Input::StartOver),
         };
         let event = match event {
@@ -360,7 +369,10 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
             version,
             scope: self.scope,
         };
+        let objects = replacement.objects.len();
+        let began = Instant::now();
         self.push(Delta::Replaced(replacement)).await;
+        session.trace.finish(&self.resource, objects, began.elapsed());
     }
 
     fn close_watch(&self, session: &mut Session<K>) {
@@ -398,6 +410,7 @@ impl<K: Kind> Session<K> {
     fn new(max_list_bytes: u64) -> Session<K> {
         Session {
             list: ListBuffer::new(max_list_bytes),
+            trace: ListTrace::begin(),
             watch: stream::empty().boxed(),
             is_watching: false,
             operation: Operation::List,

@@ -9,6 +9,7 @@ mod backoff;
 mod delta;
 pub(crate) mod driver;
 mod list_buffer;
+mod list_trace;
 pub(crate) mod machine;
 #[cfg(test)]
 mod tests;

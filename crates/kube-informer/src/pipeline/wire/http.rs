@@ -19,10 +19,11 @@ use super::events::EventReader;
 use super::expected::Expected;
 use super::limits::Limits;
 use super::pages::{JsonPage, Page, ProtobufPage, Reader};
+use super::parameters::{Parameters, Tweak};
 use super::status::failure;
 use super::{ExactListRequest, ListRequest, ListStream, ListWatch, WatchRequest, WatchStream};
 use crate::client::Unreachable;
-use crate::error::{Error, Problem};
+use crate::error::Error;
 use crate::object::Kind;
 
 /// Lists and watches one kind on an API server.
@@ -45,7 +46,8 @@ use crate::object::Kind;
 pub struct ApiListWatch<K: Kind> {
     pub(super) client: Client,
     path: Arc<str>,
-    parameters: Arc<[(String, String)]>,
+    parameters: Arc<Parameters>,
+    tweak: Option<Tweak>,
     expected: Arc<Expected>,
     language: Arc<Language>,
     wire_format: WireFormat,
@@ -62,6 +64,7 @@ impl<K: Kind> ApiListWatch<K> {
             client,
             path: K::url_path(kind, namespace).into(),
             parameters: Arc::default(),
+            tweak: None,
             language: Arc::new(Language::of::<K>(&expected)),
             wire_format: WireFormat::default(),
             expected: Arc::new(expected),
@@ -81,14 +84,16 @@ impl<K: Kind> ApiListWatch<K> {
 
     /// Only the objects whose labels fit, as the server sees them.
     #[must_use]
-    pub fn labels(self, selector: impl fmt::Display) -> ApiListWatch<K> {
-        self.set_parameters([("labelSelector".to_owned(), selector.to_string())])
+    pub fn labels(mut self, selector: impl fmt::Display) -> ApiListWatch<K> {
+        Arc::make_mut(&mut self.parameters).labels(selector);
+        self
     }
 
     /// Only the objects whose fields fit, as in `spec.nodeName=node-1`.
     #[must_use]
-    pub fn fields(self, selector: impl Into<String>) -> ApiListWatch<K> {
-        self.set_parameters([("fieldSelector".to_owned(), selector.into())])
+    pub fn fields(mut self, selector: impl Into<String>) -> ApiListWatch<K> {
+        Arc::make_mut(&mut self.parameters).fields(selector);
+        self
     }
 
     /// Sets other parameters, which every list and watch carries. Of several with one name the last counts.
@@ -96,36 +101,48 @@ impl<K: Kind> ApiListWatch<K> {
     /// # Errors
     /// If a parameter is one that informers set themselves; see [`InformerBuilder::parameter`](crate::InformerBuilder::parameter).
     pub fn parameters<N: Into<String>, V: Into<String>>(
-        self,
+        mut self,
         parameters: impl IntoIterator<Item = (N, V)>,
     ) -> Result<ApiListWatch<K>, Error> {
-        let parameters = parameters.into_iter().map(|(name, value)| {
-            let name = name.into();
-            check_parameter(&name)?;
-            Ok((name, value.into()))
-        });
-        let parameters: Vec<_> = parameters.collect::<Result<_, Error>>()?;
-        Ok(self.set_parameters(parameters))
+        let own = Arc::make_mut(&mut self.parameters);
+        for (name, value) in parameters {
+            own.set(name, value);
+        }
+        own.check()?;
+        Ok(self)
     }
 
-    /// The same with parameters that were checked before.
-    pub(crate) fn set_parameters(
-        mut self,
-        more: impl IntoIterator<Item = (String, String)>,
-    ) -> ApiListWatch<K> {
-        let mut parameters = self.parameters.to_vec();
-        for (name, value) in more {
-            parameters.retain(|(other, _)| *other != name);
-            parameters.push((name, value));
-        }
-        self.parameters = parameters.into();
+    /// Replaces all parameters by some that were checked before.
+    pub(crate) fn with_parameters(mut self, parameters: Parameters) -> ApiListWatch<K> {
+        self.parameters = Arc::new(parameters);
+        self
+    }
+
+    /// Calls a function before every request, which may change the parameters; see
+    /// [`InformerBuilder::tweak_requests`](crate::InformerBuilder::tweak_requests).
+    #[doc(alias = "WithTweakListOptions")]
+    #[must_use]
+    pub fn tweak_requests(self, tweak: impl Fn(&mut Parameters) + Send + Sync + 'static) -> ApiListWatch<K> {
+        self.with_tweak(Some(Arc::new(tweak)))
+    }
+
+    pub(crate) fn with_tweak(mut self, tweak: Option<Tweak>) -> ApiListWatch<K> {
+        self.tweak = tweak;
         self
     }
 
     fn request(&self, accept: &str, parameters: &[(&str, &str)]) -> Result<Request<Body>, Error> {
         let mut query = form_urlencoded::Serializer::new(String::new());
-        for (name, value) in &*self.parameters {
-            query.append_pair(name, value);
+        match &self.tweak {
+            Some(tweak) => {
+                let mut tweaked = (*self.parameters).clone();
+                tweak(&mut tweaked);
+                tweaked.check()?;
+                query.extend_pairs(tweaked.iter());
+            }
+            None => {
+                query.extend_pairs(self.parameters.iter());
+            }
         }
         query.extend_pairs(parameters);
         get(&format!("{}?{}", self.path, query.finish()), accept)
@@ -357,6 +374,7 @@ impl<K: Kind> Clone for ApiListWatch<K> {
             client: self.client.clone(),
             path: Arc::clone(&self.path),
             parameters: Arc::clone(&self.parameters),
+            tweak: self.tweak.clone(),
             expected: Arc::clone(&self.expected),
             language: Arc::clone(&self.language),
             wire_format: self.wire_format,
@@ -371,19 +389,6 @@ impl<K: Kind> fmt::Debug for ApiListWatch<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ApiListWatch({})", self.path)
     }
-}
-
-/// Refuses a parameter that informers set themselves: the server takes the first of two.
-pub(crate) fn check_parameter(name: &str) -> Result<(), Error> {
-    let setting = match name {
-        "limit" => Some("page_size"),
-        "timeoutSeconds" => Some("watch_timeout"),
-        "sendInitialEvents" => Some("streaming_list"),
-        "allowWatchBookmarks" | "continue" | "resourceVersion" | "resourceVersionMatch" | "watch" => None,
-        _ => return Ok(()),
-    };
-    let name = name.to_owned();
-    Err(Error::new(Problem::ReservedParameter { name, setting }))
 }
 
 pub(super) fn get(path: &str, accept: &str) -> Result<Request<Body>, Error> {

@@ -10,6 +10,7 @@ mod expected;
 mod http;
 mod limits;
 mod pages;
+mod parameters;
 mod raw_object;
 mod status;
 #[cfg(test)]
@@ -23,9 +24,11 @@ use futures::stream::BoxStream;
 use crate::error::{Error, StatusError};
 use crate::object::ResourceVersion;
 
+pub(crate) use self::http::answer;
 pub use self::http::{ApiListWatch, WireFormat};
-pub(crate) use self::http::{answer, check_parameter};
 pub(crate) use self::limits::{Limits, list_exceeded};
+pub use self::parameters::Parameters;
+pub(crate) use self::parameters::{Tweak, check_parameter};
 pub(crate) use self::raw_object::Body;
 pub use self::raw_object::RawObject;
 

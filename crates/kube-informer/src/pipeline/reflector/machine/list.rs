@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Action, Contradiction, Decision, Machine, Next, Phase, Then, Trust, status_of};
+use super::{Action, Contradiction, Decision, Machine, Next, PageSize, Phase, Then, Trust, status_of};
 use crate::error::{Error, StatusError};
 use crate::object::ResourceVersion;
 use crate::pipeline::wire::ListRequest;
@@ -144,9 +144,10 @@ impl Machine {
     pub(super) fn list_from<E>(&mut self, now: Instant, version: ListVersion) -> Action<E> {
         // A list at a version comes from the server's watch cache, which has no pages.
         let limit = match self.settings.page_size {
-            Some(size) => Some(size),
-            None if version == ListVersion::Last && !self.paged => None,
-            None => Some(PAGE_SIZE),
+            PageSize::Objects(objects) => Some(objects.get()),
+            PageSize::Unlimited => None,
+            PageSize::Default if version == ListVersion::Last && !self.paged => None,
+            PageSize::Default => Some(PAGE_SIZE),
         };
         self.list_at(now, version, limit, false)
     }

@@ -5,6 +5,7 @@ mod served;
 mod stream;
 mod watch;
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -35,8 +36,7 @@ const MIN_WATCH_TIMEOUT: Duration = Duration::from_mins(5);
 /// What users configure about requests.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
-    /// Objects per page; none for the default.
-    pub(crate) page_size: Option<u32>,
+    pub(crate) page_size: PageSize,
     pub(crate) streaming: bool,
     /// The server closes each watch after a random time between this and twice as much.
     pub(crate) watch_timeout: Duration,
@@ -44,10 +44,35 @@ pub(crate) struct Settings {
     pub(crate) seed: u64,
 }
 
+/// How many objects a page of a list has at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PageSize {
+    /// [`PAGE_SIZE`], or no limit if the server reads the list from its watch cache.
+    Default,
+    Objects(NonZeroU32),
+    /// Lists have no pages.
+    Unlimited,
+}
+
+impl PageSize {
+    /// Zero means the default.
+    pub(crate) fn objects(objects: u32) -> PageSize {
+        NonZeroU32::new(objects).map_or(PageSize::Default, PageSize::Objects)
+    }
+
+    /// A consistency check reads pages, whatever lists do.
+    pub(crate) fn for_checks(self) -> u32 {
+        match self {
+            PageSize::Objects(objects) => objects.get(),
+            PageSize::Default | PageSize::Unlimited => PAGE_SIZE,
+        }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Settings {
-            page_size: None,
+            page_size: PageSize::Default,
             streaming: true,
             watch_timeout: MIN_WATCH_TIMEOUT,
             backoff: Backoff::default(),
@@ -57,11 +82,6 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Sets the page size; zero means the default.
-    pub(crate) fn page_size(&mut self, objects: u32) {
-        self.page_size = (objects > 0).then_some(objects);
-    }
-
     pub(crate) fn watch_timeout(&mut self, least: Duration) {
         self.watch_timeout = least.max(MIN_WATCH_TIMEOUT);
     }

@@ -6,7 +6,7 @@ use super::table::{
     answers, answers_later, bad_data, broke, describe, expired, plain, play, refused, seconds, too_large,
 };
 use crate::error::Error;
-use crate::pipeline::reflector::machine::Settings;
+use crate::pipeline::reflector::machine::{PageSize, Settings};
 
 #[test]
 fn c1_the_first_list_is_at_any_version_and_the_next_at_the_last() {
@@ -149,7 +149,7 @@ fn c1_an_expired_page_leads_to_one_full_list_at_the_same_version() {
 #[test]
 fn c1_the_users_page_size_holds_for_every_list() {
     let by_four = Settings {
-        page_size: Some(4),
+        page_size: PageSize::objects(4),
         ..plain()
     };
     play(
@@ -163,6 +163,32 @@ fn c1_the_users_page_size_holds_for_every_list() {
             (expired(), "list newest by 4"),
         ],
     );
+}
+
+#[test]
+fn unpaged_lists_have_no_limit() {
+    let unpaged = Settings {
+        page_size: PageSize::Unlimited,
+        ..plain()
+    };
+    play(
+        unpaged,
+        "list 0",
+        &[
+            (Listed("10"), "whole at 10, watch 10"),
+            (bad_data(), "wait 800ms"),
+            (Waited, "list 10"),
+            (expired(), "list newest"),
+        ],
+    );
+}
+
+#[test]
+fn a_page_size_of_zero_is_the_default() {
+    assert_eq!(PageSize::objects(0), PageSize::Default);
+    assert_eq!(PageSize::Default.for_checks(), 500);
+    assert_eq!(PageSize::Unlimited.for_checks(), 500);
+    assert_eq!(PageSize::objects(7).for_checks(), 7);
 }
 
 #[test]

@@ -161,6 +161,44 @@ async fn other_parameters_are_sent_once_and_the_last_value_counts() {
     );
 }
 
+/// Parameters that a function sets may differ from request to request.
+#[tokio::test]
+async fn a_function_changes_the_parameters_of_each_request() {
+    let asked = |number: u32| async move {
+        let server = server(json_answer(
+            &json!({"metadata": {"resourceVersion": "1"}, "items": []}),
+        ));
+        let source = source::<Pod>(&server, None)
+            .labels("app=a")
+            .tweak_requests(move |parameters| {
+                assert_eq!(parameters.get("labelSelector"), Some("app=a"));
+                parameters
+                    .remove("labelSelector")
+                    .fields(format!("metadata.name=pod-{number}"));
+            });
+        drop(source.list(ListRequest::default()).await.expect("an answer"));
+        let asked = server.asked.lock().pop().expect("a request");
+        asked.uri().query().unwrap_or_default().to_owned()
+    };
+    assert_eq!(asked(1).await, "fieldSelector=metadata.name%3Dpod-1");
+    assert_eq!(asked(2).await, "fieldSelector=metadata.name%3Dpod-2");
+}
+
+#[tokio::test]
+async fn a_function_cannot_set_parameters_of_informers() {
+    let server = server(json_answer(&json!({})));
+    let source = source::<Pod>(&server, None).tweak_requests(|parameters| {
+        parameters.set("resourceVersion", "1");
+    });
+    let error = source
+        .list(ListRequest::default())
+        .await
+        .err()
+        .expect("a refusal");
+    assert!(error.is_reserved_parameter(), "{error}");
+    assert!(server.asked.lock().is_empty(), "nothing is requested");
+}
+
 #[test]
 fn a_parameter_that_informers_set_themselves_is_refused() {
     for (name, setting) in [

@@ -1,0 +1,107 @@
+//! How long the phases of a list take.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::object::WatchedResource;
+
+/// A list that takes longer is logged with its phases, as in client-go.
+const SLOW: Duration = Duration::from_secs(10);
+
+/// The phases of a list that is being read.
+#[derive(Debug)]
+pub(super) struct ListTrace {
+    began: Instant,
+    requests: u32,
+    /// Waiting for the server.
+    waiting: Duration,
+    /// Waiting between pages, so as not to burden the server.
+    pausing: Duration,
+}
+
+impl ListTrace {
+    pub(super) fn begin() -> ListTrace {
+        ListTrace {
+            began: Instant::now(),
+            requests: 0,
+            waiting: Duration::ZERO,
+            pausing: Duration::ZERO,
+        }
+    }
+
+    pub(super) fn requested(&mut self) {
+        self.requests += 1;
+    }
+
+    /// Awaits something of the server, and measures it.
+    pub(super) async fn wait_for<F: Future>(&mut self, response: F) -> F::Output {
+        let began = Instant::now();
+        let output = response.await;
+        self.waiting += began.elapsed();
+        output
+    }
+
+    pub(super) fn paused(&mut self, pause: Duration) {
+        self.pausing += pause;
+    }
+
+    /// Logs a slow list. `queueing` is the time until the queue had room for it.
+    pub(super) fn finish(&self, resource: &WatchedResource, objects: usize, queueing: Duration) {
+        let total = self.began.elapsed();
+        if total < SLOW {
+            return;
+        }
+        let Phases {
+            waiting,
+            pausing,
+            decoding,
+        } = self.phases(total, queueing);
+        tracing::warn!(
+            %resource,
+            requests = self.requests,
+            objects,
+            ?total,
+            ?waiting,
+            ?pausing,
+            ?decoding,
+            ?queueing,
+            "slow list: waiting for the server, pausing between pages, decoding, and queueing took longer than 10 s"
+        );
+    }
+
+    fn phases(&self, total: Duration, queueing: Duration) -> Phases {
+        let (waiting, pausing) = (self.waiting, self.pausing);
+        Phases {
+            waiting,
+            pausing,
+            decoding: total.saturating_sub(waiting + pausing + queueing),
+        }
+    }
+}
+
+struct Phases {
+    waiting: Duration,
+    pausing: Duration,
+    decoding: Duration,
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::{advance, sleep};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_rest_of_the_time_is_decoding() {
+        let second = Duration::from_secs(1);
+        let mut trace = ListTrace::begin();
+        trace.wait_for(sleep(3 * second)).await;
+        advance(2 * second).await;
+        trace.wait_for(sleep(second)).await;
+        trace.paused(5 * second);
+        let phases = trace.phases(Duration::from_secs(20), 7 * second);
+        assert_eq!((phases.waiting, phases.pausing), (4 * second, 5 * second));
+        assert_eq!(phases.decoding, 4 * second);
+    }
+}
