@@ -161,7 +161,7 @@ async fn watches(server: &Server, options: &Options) {
     let before = memory();
     let events = Arc::new(AtomicU64::new(0));
     let bytes = Arc::new(AtomicU64::new(0));
-    let delays = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let delays = Arc::new(parking_lot::Mutex::new(Vec::new()));
     let mut connections = Vec::new();
     let mut tasks = Vec::new();
     for n in 0..options.watchers {
@@ -200,7 +200,7 @@ async fn watches(server: &Server, options: &Options) {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let elapsed = start.elapsed().as_secs_f64();
-    let mut delays = std::mem::take(&mut *delays.lock().expect("delays"));
+    let mut delays = std::mem::take(&mut *delays.lock());
     delays.sort_unstable();
     let at = |share: f64| {
         delays
@@ -230,7 +230,7 @@ async fn watches(server: &Server, options: &Options) {
     tasks.iter().for_each(tokio::task::JoinHandle::abort);
 }
 
-type Delays = (Arc<std::sync::Mutex<Vec<Duration>>>, Instant);
+type Delays = (Arc<parking_lot::Mutex<Vec<Duration>>>, Instant);
 
 async fn watch(mut body: Incoming, events: Arc<AtomicU64>, bytes: Arc<AtomicU64>, delays: Option<Delays>) {
     while let Some(Ok(frame)) = body.frame().await {
@@ -246,7 +246,6 @@ async fn watch(mut body: Incoming, events: Arc<AtomicU64>, bytes: Arc<AtomicU64>
             });
             delays
                 .lock()
-                .expect("delays")
                 .extend(sent.map(|nanos| now.saturating_sub(Duration::from_nanos(nanos))));
         }
     }

@@ -53,7 +53,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // One informer for each kind. Websites go into the queue by their key, deployments by the key of their website.
     let factory = SharedInformerFactory::builder(client.clone())
-        .resync(Duration::from_mins(10))
+        .resync(Duration::from_secs(10 * 60))
         .build();
     let (websites, deployments) = (factory.informer::<Website>(), factory.informer::<Deployment>());
     let queue = WorkQueue::new("websites");
@@ -62,7 +62,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Nobody works before the caches are whole: half a cache looks like a cluster in which things are missing.
     factory.start();
-    factory.wait_for_sync(Duration::from_mins(1)).await?;
+    factory.wait_for_sync(Duration::from_secs(60)).await?;
     println!("{} websites", websites.lister().len());
 
     let controller = Controller {

@@ -13,7 +13,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let namespace = std::env::args().nth(1).unwrap_or_else(|| "default".to_owned());
     // The current context of the kubeconfig or, in a pod, its service account.
     let factory = SharedInformerFactory::builder(default_client().await?)
-        .resync(Duration::from_mins(10))
+        .resync(Duration::from_secs(10 * 60))
         .build();
 
     let stateful_sets = factory.apps().v1().stateful_sets();

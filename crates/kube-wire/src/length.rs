@@ -1,4 +1,4 @@
-//! Bytes of objects as `Debug` shows them: how many there are, and not what is in them.
+//! Lengths of text and bytes: of data that `Debug` must not show, and of text that is cut.
 
 use std::fmt;
 
@@ -9,4 +9,13 @@ impl fmt::Debug for Length {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes", self.0)
     }
+}
+
+/// The largest end of a character in `text` that is at most `max`.
+pub(crate) fn char_boundary(text: &str, max: usize) -> usize {
+    let mut end = max.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    end
 }

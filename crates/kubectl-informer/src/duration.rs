@@ -18,8 +18,8 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
         let one = match &rest[..unit] {
             "ms" => Duration::from_millis(1),
             "s" => Duration::from_secs(1),
-            "m" => Duration::from_mins(1),
-            "h" => Duration::from_hours(1),
+            "m" => Duration::from_secs(60),
+            "h" => Duration::from_secs(60 * 60),
             _ => return Err(bad()),
         };
         let number = u32::try_from(number).map_err(|_| bad())?;

@@ -48,7 +48,7 @@ impl Default for Builder {
             protocols: Protocols::default(),
             settings: Settings {
                 history: 10_000,
-                bookmark_interval: Duration::from_mins(1),
+                bookmark_interval: Duration::from_secs(60),
                 too_large_wait: Duration::from_secs(3),
                 seed: None,
                 advertised: String::new(),

@@ -187,16 +187,16 @@ async fn a_delayed_request_is_not_looked_at_before_its_time() {
     let client = server.direct_client();
     server.faults().add(
         On::list("configmaps").once(),
-        Fault::Delay(Duration::from_hours(1)),
+        Fault::Delay(Duration::from_secs(60 * 60)),
     );
     let begin = Instant::now();
     let (answer, ()) = tokio::join!(direct(&client, MAPS), async {
         let seen = server.wait_for_request(|r| r.resource == "configmaps").await;
         assert_eq!((seen.status, seen.at), (None, begin));
-        tokio::time::sleep(Duration::from_mins(30)).await;
+        tokio::time::sleep(Duration::from_secs(30 * 60)).await;
         put(&server, "late", "1");
     });
-    assert_eq!(begin.elapsed(), Duration::from_hours(1));
+    assert_eq!(begin.elapsed(), Duration::from_secs(60 * 60));
     let list: Value =
         serde_json::from_slice(&answer.collect().await.expect("a body").to_bytes()).expect("a list");
     assert_eq!(list["items"].as_array().map(Vec::len), Some(4));
@@ -214,7 +214,7 @@ async fn a_dripping_answer_comes_drop_by_drop() {
         .to_bytes();
     server.faults().add(
         On::list("configmaps").once(),
-        Fault::Drip(100, Duration::from_mins(1)),
+        Fault::Drip(100, Duration::from_secs(60)),
     );
     let mut body = direct(&client, MAPS).await.into_body();
     let begin = Instant::now();
@@ -225,7 +225,7 @@ async fn a_dripping_answer_comes_drop_by_drop() {
         drops += 1;
         bytes.extend_from_slice(&drop);
         assert!(drop.len() == 100 || bytes.len() == whole.len());
-        assert_eq!(begin.elapsed(), Duration::from_mins(1) * drops);
+        assert_eq!(begin.elapsed(), Duration::from_secs(60) * drops);
     }
     assert_eq!(bytes, whole);
     assert_eq!(drops as usize, whole.len().div_ceil(100));
@@ -236,7 +236,7 @@ async fn an_answer_without_a_socket_is_cut_as_well() {
     let server = furnished().await;
     server
         .faults()
-        .add(On::list("configmaps"), Fault::Drip(100, Duration::from_mins(1)));
+        .add(On::list("configmaps"), Fault::Drip(100, Duration::from_secs(60)));
     let mut body = direct(&server.direct_client(), MAPS).await.into_body();
     body.frame().await.expect("a drop").expect("a drop");
     server.cut_connections();

@@ -96,7 +96,7 @@ async fn stop_ends_watches_tasks_and_frees_the_port() {
         .add(On::watch("configmaps"), Fault::SilenceAfterEvents(0));
     server
         .faults()
-        .add(On::list("configmaps"), Fault::Delay(Duration::from_hours(1)));
+        .add(On::list("configmaps"), Fault::Delay(Duration::from_secs(60 * 60)));
     for way in Way::ALL {
         let mut wire = Wire::connect(&server, way).await;
         let events = wire.watch(STREAMING_LIST).await;

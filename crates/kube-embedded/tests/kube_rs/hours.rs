@@ -99,7 +99,7 @@ async fn without_leave_there_are_no_bookmarks() {
         server.resource_version()
     );
     let mut watched = Watched::open(&server, &query).await;
-    assert_eq!(watched.next().await, (None, Duration::from_hours(1)));
+    assert_eq!(watched.next().await, (None, Duration::from_secs(60 * 60)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,7 +127,7 @@ async fn a_watch_without_timeout_ends_after_half_an_hour_to_an_hour() {
 #[tokio::test(start_paused = true)]
 async fn a_version_ahead_is_waited_for_as_long_as_set() {
     let server = Server::builder()
-        .too_large_wait(Duration::from_mins(10))
+        .too_large_wait(Duration::from_secs(10 * 60))
         .start()
         .await
         .expect("a server");
@@ -137,7 +137,7 @@ async fn a_version_ahead_is_waited_for_as_long_as_set() {
     let response = server.direct_client().send(request).await.expect("an answer");
     assert_eq!(
         (response.status().as_u16(), begin.elapsed()),
-        (504, Duration::from_mins(10))
+        (504, Duration::from_secs(10 * 60))
     );
 }
 
@@ -152,7 +152,7 @@ async fn a_day_of_kubes_watcher_lists_once_and_misses_nothing() {
         let mut events = watcher(api.clone(), config.clone()).boxed();
         let writing = async {
             for hour in 0..24 {
-                tokio::time::sleep(Duration::from_hours(1)).await;
+                tokio::time::sleep(Duration::from_secs(60 * 60)).await;
                 api.create(&PostParams::default(), &config_map(&format!("hour-{hour}"), "1"))
                     .await
                     .expect("an object");
@@ -173,7 +173,7 @@ async fn a_day_of_kubes_watcher_lists_once_and_misses_nothing() {
         };
         let begin = Instant::now();
         tokio::join!(writing, reading);
-        assert_eq!(begin.elapsed(), Duration::from_hours(24));
+        assert_eq!(begin.elapsed(), Duration::from_secs(24 * 60 * 60));
         let requests = server.requests();
         let lists = requests
             .iter()

@@ -31,7 +31,7 @@ const KEEPALIVE_EVERY: Duration = Duration::from_secs(15);
 const KEEPALIVE_TRIES: u32 = 3;
 
 /// Limit of an attempt if the configuration has none: all requests that need a connection wait for one attempt, so it must end.
-const LONGEST_ATTEMPT: Duration = Duration::from_mins(2);
+const LONGEST_ATTEMPT: Duration = Duration::from_secs(2 * 60);
 
 /// Makes connections to one server.
 pub(super) struct Connector {

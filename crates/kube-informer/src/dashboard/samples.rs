@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Map, Value};
 
 /// How far back plots go.
-pub(super) const SPAN: Duration = Duration::from_mins(5);
+pub(super) const SPAN: Duration = Duration::from_secs(5 * 60);
 
 /// No more are kept, however often it is looked.
 const MOST: usize = 400;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::types::{ConsistencyReport, Key, ResourceVersion, WatchedResource};
+use crate::util::truncate;
 
 pub(crate) use self::discovery::DiscoveryProblem;
 pub(crate) use self::words::Chain;
@@ -204,13 +205,13 @@ pub struct StatusError {
     pub retry_after: Option<Duration>,
 }
 
-/// How much of a server's own words is kept of each: names and messages of a hostile one may be as long as it likes.
-const MOST_WORDS: usize = 4_096;
+/// Maximum length of a server's text in an error: a hostile server could send any amount.
+const MAX_TEXT: usize = 4_096;
 
-/// The beginning of a text, which is all of it in peace.
+/// Truncates long text for error messages.
 pub(crate) fn shortened(mut text: String) -> String {
-    if text.len() > MOST_WORDS {
-        text.truncate(text.floor_char_boundary(MOST_WORDS));
+    if text.len() > MAX_TEXT {
+        truncate(&mut text, MAX_TEXT);
         text.push('…');
     }
     text

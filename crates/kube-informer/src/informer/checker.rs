@@ -10,12 +10,10 @@ use super::Shared;
 use crate::error::{Chain, Error, Operation, Problem, StatusError};
 use crate::object::Kind;
 use crate::types::ConsistencyReport;
-use crate::util::panics;
+use crate::util::{MAX_DURATION, panics};
 
 /// The shortest time between two checks: each costs the server a list.
-const SHORTEST: Duration = Duration::from_mins(1);
-/// More than anybody waits for. What is longer cannot be added to every time.
-const LONGEST: Duration = Duration::from_hours(24 * 365);
+const SHORTEST: Duration = Duration::from_secs(60);
 /// A difference is looked for once more after this time and up to twice as much.
 const SECOND_LOOK: Duration = Duration::from_secs(5);
 
@@ -30,7 +28,7 @@ pub(crate) struct Checking {
 
 impl Checking {
     pub(crate) fn every(&mut self, period: Duration) {
-        self.every = (!period.is_zero()).then(|| period.clamp(SHORTEST, LONGEST));
+        self.every = (!period.is_zero()).then(|| period.clamp(SHORTEST, MAX_DURATION));
     }
 }
 

@@ -18,7 +18,7 @@ use crate::types::ConsistencyReport;
 
 /// How long a comparison may take. Kubernetes forgets versions after five minutes, and until the end of a comparison
 /// everything it compares stays in memory.
-const LONGEST: Duration = Duration::from_mins(5);
+const LONGEST: Duration = Duration::from_secs(5 * 60);
 
 impl<K: Kind> SharedInformer<K> {
     /// Compares the cache with the server: takes a snapshot, lists the same objects at exactly its version, and compares

@@ -9,7 +9,7 @@ use kube::Client;
 use kube::client::Body;
 
 /// Far more than anything here takes; a test that hangs fails instead.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     let done = tokio::time::timeout(PATIENCE, future).await;

@@ -96,7 +96,7 @@ fn maps(client: Client) -> ApiListWatch<ConfigMap> {
 async fn first_error_of_watch(client: Client) -> Error {
     let request = WatchRequest {
         resource_version: Some("1".into()),
-        timeout: Duration::from_mins(5),
+        timeout: Duration::from_secs(5 * 60),
         initial_events: false,
     };
     let mut events = maps(client).watch(request).await.expect("an answer");
@@ -247,7 +247,7 @@ async fn names_and_messages_without_measure_are_not_repeated() {
         });
         let request = WatchRequest {
             resource_version: None,
-            timeout: Duration::from_mins(5),
+            timeout: Duration::from_secs(5 * 60),
             initial_events: false,
         };
         let mut events = maps(client).watch(request).await.expect("an answer");

@@ -162,7 +162,7 @@ async fn life_of_an_informer(said: &Said, form: CacheFormat, wire: WireFormat, s
         .wire_format(wire)
         .streaming_list(streaming)
         .max_object_bytes(1 << 19)
-        .check_consistency(Duration::from_hours(1))
+        .check_consistency(Duration::from_secs(60 * 60))
         .index("password", |secret: &Secret| {
             let data = secret.data.clone().unwrap_or_default();
             data.into_values()
@@ -192,7 +192,7 @@ async fn life_of_an_informer(said: &Said, form: CacheFormat, wire: WireFormat, s
             .await;
         let changed = changed.expect("a change");
         secrets
-            .wait_for_write(&changed, Duration::from_hours(24))
+            .wait_for_write(&changed, Duration::from_secs(24 * 60 * 60))
             .await
             .expect("the faults end");
     }
@@ -293,7 +293,7 @@ async fn read(said: &Said, source: ApiListWatch<Secret>) {
     }
     let watch = WatchRequest {
         resource_version: None,
-        timeout: Duration::from_mins(5),
+        timeout: Duration::from_secs(5 * 60),
         initial_events: false,
     };
     match source.watch(watch).await {

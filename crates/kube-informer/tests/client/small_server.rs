@@ -65,7 +65,7 @@ impl Identity {
         let authority = ca.self_signed(&ca_key).expect("an authority").der().to_vec();
         let mut server = CertificateParams::new(names).expect("names");
         if expired {
-            server.not_after = (SystemTime::now() - Duration::from_hours(24)).into();
+            server.not_after = (SystemTime::now() - Duration::from_secs(24 * 60 * 60)).into();
         }
         let key = KeyPair::generate().expect("a key");
         let signed = server.signed_by(&key, &Issuer::from_params(&ca, &ca_key));

@@ -42,7 +42,9 @@ async fn a_look_into_a_hundred_thousand_pods() {
         .expect("an index");
         let router = Dashboard::new().browse(&pods).router();
         pods.start().expect("a start");
-        pods.wait_for_sync(Duration::from_mins(10)).await.expect("a list");
+        pods.wait_for_sync(Duration::from_secs(10 * 60))
+            .await
+            .expect("a list");
         for (what, path, total) in [
             ("overview", "/api/overview", 0),
             ("first page", "/api/objects?informer=pods", PODS),

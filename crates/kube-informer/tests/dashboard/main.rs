@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
 /// Longer than anything takes.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An answer.
 struct Answer {

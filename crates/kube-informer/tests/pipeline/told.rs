@@ -9,7 +9,7 @@ use kube_informer::{Event, Key, SharedInformer};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// Longer than anything takes here; what is longer is an error.
-pub(crate) const LONG: Duration = Duration::from_mins(1);
+pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// What a handler was told, one event after the other.
 pub(crate) struct Told {

@@ -32,7 +32,7 @@ async fn contract_2_a_restored_backup_gives_out_versions_again() {
     let before = informer.lister().namespace("a").get("n1").unwrap();
     assert_eq!(before.version(), &ResourceVersion::from(5));
     server.restore(5, &["a/n1"]);
-    sleep(Duration::from_mins(10)).await;
+    sleep(Duration::from_secs(10 * 60)).await;
     let restored = informer.lister().namespace("a").get("n1").unwrap();
     assert_eq!(restored.version(), before.version());
     assert_eq!(text(&restored).as_deref(), Some("restored"));

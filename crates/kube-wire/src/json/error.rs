@@ -3,6 +3,7 @@ use std::fmt;
 use serde_json::error::Category;
 
 use super::place::Place;
+use crate::length::char_boundary;
 use crate::refusal::without_values;
 
 /// How much of a path is kept.
@@ -111,7 +112,8 @@ impl Error {
         self.path = path;
         // A key may be as long as an object.
         if self.path.len() > LONGEST_PATH {
-            self.path.truncate(self.path.floor_char_boundary(LONGEST_PATH));
+            let end = char_boundary(&self.path, LONGEST_PATH);
+            self.path.truncate(end);
             self.path.push('…');
         }
         self

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::length::char_boundary;
 use crate::refusal::without_values;
 
 /// How much of a key is kept: one may be as long as an object.
@@ -118,9 +119,8 @@ impl Error {
 
     #[cold]
     pub(super) fn at_key(mut self, key: &str) -> Self {
-        self.0
-            .path
-            .push(Step::Key(key[..key.floor_char_boundary(LONGEST_KEY)].to_owned()));
+        let key = &key[..char_boundary(key, LONGEST_KEY)];
+        self.0.path.push(Step::Key(key.to_owned()));
         self
     }
 }

@@ -39,12 +39,19 @@ impl<T: Work> Exponential<T> {
     }
 }
 
+const NANOS_PER_SECOND: u128 = 1_000_000_000;
+
 impl<T: Work> RateLimiter<T> for Exponential<T> {
     fn when(&mut self, item: &T) -> Duration {
         let failures = self.failures.add(item);
         let times = 1_u128 << (failures - 1).min(u128::BITS - 1);
         let nanos = self.first.as_nanos().saturating_mul(times);
-        Duration::from_nanos_u128(nanos.min(self.longest.as_nanos()))
+        if nanos >= self.longest.as_nanos() {
+            return self.longest;
+        }
+        let seconds = u64::try_from(nanos / NANOS_PER_SECOND).unwrap_or(u64::MAX);
+        let rest = u32::try_from(nanos % NANOS_PER_SECOND).unwrap_or_default();
+        Duration::new(seconds, rest)
     }
 
     fn forget(&mut self, item: &T) {
@@ -133,7 +140,7 @@ impl Bucket {
 }
 
 /// As good as for ever, and still a time that can be added to others.
-const LONGEST: Duration = Duration::from_hours(24 * 365);
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 impl<T> RateLimiter<T> for Bucket {
     fn when(&mut self, _: &T) -> Duration {

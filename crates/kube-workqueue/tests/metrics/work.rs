@@ -21,7 +21,7 @@ impl fmt::Display for Unspeakable {
 
 impl Error for Unspeakable {}
 
-const LONG: Duration = Duration::from_hours(1);
+const LONG: Duration = Duration::from_secs(60 * 60);
 
 async fn first_try(item: &str) -> Result<Outcome, String> {
     match item {
@@ -50,7 +50,7 @@ async fn attempts_are_counted_by_what_came_of_them() {
         }
         first_try(&task).await
     })
-    .deadline(Duration::from_mins(1))
+    .deadline(Duration::from_secs(60))
     .run(stop);
     let (left, ()) = tokio::join!(running, async move {
         tokio::time::sleep(LONG / 2).await;

@@ -14,7 +14,7 @@ mod work;
 use std::time::Duration;
 
 /// Longer than anything takes; on a paused clock it costs nothing.
-const LONG: Duration = Duration::from_hours(1);
+const LONG: Duration = Duration::from_secs(60 * 60);
 
 /// Waits for what must come.
 async fn soon<T>(what: impl Future<Output = T>) -> T {

@@ -64,7 +64,7 @@ async fn every_add_is_followed_by_work_and_no_item_has_two_workers() {
         let _ = queue.len();
         tokio::task::yield_now().await;
     }
-    let left = queue.drain(Duration::from_mins(1)).await;
+    let left = queue.drain(Duration::from_secs(60)).await;
     assert!(left.is_drained() && left.delayed.is_empty(), "{left:?}");
     for worker in workers {
         worker.await.expect("a worker");

@@ -1,6 +1,8 @@
 //! What is preferred, and what is not forgotten over it.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 use std::time::Duration;
 
 use kube_workqueue::{AddOptions, CancellationToken, Exponential, Outcome, Task, WorkQueue, workers};
@@ -67,7 +69,7 @@ async fn work_that_fails_or_is_to_come_back_keeps_its_priority() {
     let work = {
         let (seen, stop, queue) = (Arc::clone(&seen), stop.clone(), queue.clone());
         move |task: Task<&'static str>| {
-            let mut seen = seen.lock().expect("no panic");
+            let mut seen = seen.lock();
             seen.push((*task, task.priority()));
             let again = seen.len() > 3;
             if queue.is_empty() && again {
@@ -85,7 +87,7 @@ async fn work_that_fails_or_is_to_come_back_keeps_its_priority() {
     };
     assert!(soon(workers(queue, 1, work).run(stop)).await.is_drained());
     let round = [("later", 9), ("fails", 5), ("requeued", -5)];
-    assert_eq!(*seen.lock().expect("no panic"), [round, round].concat());
+    assert_eq!(*seen.lock(), [round, round].concat());
 }
 
 /// One worker, and items that come back so often that it never is without one: the first list is worked on nevertheless.

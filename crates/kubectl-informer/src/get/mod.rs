@@ -126,8 +126,12 @@ fn query_of(options: &Options) -> Outcome<Query> {
     }
     let mut names: Vec<_> = options.index.iter().map(IndexDefinition::name).collect();
     names.sort_unstable();
-    if let Some([twice, _]) = names.array_windows().find(|[one, next]| one == next) {
-        return Err(Failure::usage(format!("there are two indexes named {twice:?}")));
+    let repeated = names
+        .iter()
+        .zip(names.iter().skip(1))
+        .find(|(one, next)| one == next);
+    if let Some((name, _)) = repeated {
+        return Err(Failure::usage(format!("duplicate index {name:?}")));
     }
     Ok(Query {
         by: options.by.clone(),

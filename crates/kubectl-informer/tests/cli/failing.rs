@@ -95,7 +95,7 @@ async fn a_server_that_does_not_answer_is_given_up_in_time() {
     cluster
         .server
         .faults()
-        .add(On::any(), Fault::Delay(std::time::Duration::from_hours(1)));
+        .add(On::any(), Fault::Delay(std::time::Duration::from_secs(60 * 60)));
     let ended = run(&cluster, &["watch", "pods", "--request-timeout", "200ms"]).await;
     assert_eq!(ended.code, Some(1));
     assert!(

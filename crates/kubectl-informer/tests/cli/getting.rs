@@ -143,7 +143,7 @@ async fn a_name_that_is_not_there_is_a_failure() {
 #[tokio::test]
 async fn stopped_before_its_answer_it_does_not_end_well() {
     let cluster = pods().await;
-    let never = Fault::Delay(Duration::from_hours(1));
+    let never = Fault::Delay(Duration::from_secs(60 * 60));
     cluster.server.faults().add(On::list_or_watch("pods"), never);
     for (signal, words, code) in [
         ("INT", &["get", "pods"][..], 130),

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::cluster::Cluster;
 
 /// What has not come by then never comes.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_kubectl-informer");
 

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::util::MAX_DURATION;
+
 /// Handlers are not resynced more often than this.
 const SHORTEST: Duration = Duration::from_secs(1);
-/// More than anybody waits for. What is longer cannot be added to every time.
-const LONGEST: Duration = Duration::from_hours(24 * 365);
 
 /// What a handler asked for, and when its time has come.
 #[derive(Debug, Clone)]
@@ -104,7 +104,7 @@ fn within_reason(period: Duration) -> Duration {
     if period.is_zero() {
         period
     } else {
-        period.clamp(SHORTEST, LONGEST)
+        period.clamp(SHORTEST, MAX_DURATION)
     }
 }
 

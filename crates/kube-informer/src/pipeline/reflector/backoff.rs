@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::util::MAX_DURATION;
+
 /// The waits between failing requests of one informer: exponential, jittered, capped, and back at their start only after
 /// a time of health (contract 9).
 ///
@@ -37,15 +39,13 @@ impl Default for Backoff {
             factor: 2.0,
             cap: Duration::from_secs(30),
             jitter: 1.0,
-            reset: Duration::from_mins(2),
+            reset: Duration::from_secs(2 * 60),
         }
     }
 }
 
 /// No wait is shorter, whatever the settings: nothing makes an informer ask in a tight loop.
 const SHORTEST: Duration = Duration::from_millis(50);
-/// No wait is longer, jitter included. It is more than anybody waits for, and can be added to every time.
-const LONGEST: Duration = Duration::from_hours(24 * 365);
 
 /// Where an informer stands in its waits.
 #[derive(Debug)]
@@ -86,13 +86,13 @@ impl BackoffState {
             .min(settings.cap);
         let jitter = base.as_secs_f64() * settings.jitter.max(0.0) * random.f64();
         base.saturating_add(Duration::try_from_secs_f64(jitter).unwrap_or_default())
-            .min(LONGEST)
+            .min(MAX_DURATION)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Backoff, BackoffState};
+    use super::{Backoff, BackoffState, MAX_DURATION};
     use std::time::Duration;
     use tokio::time::Instant;
 
@@ -176,7 +176,7 @@ mod tests {
         let mut waits = BackoffState::new(odd);
         let mut random = fastrand::Rng::with_seed(1);
         for _ in 0..3 {
-            assert_eq!(waits.failed(Instant::now(), &mut random), super::LONGEST);
+            assert_eq!(waits.failed(Instant::now(), &mut random), MAX_DURATION);
         }
     }
 }

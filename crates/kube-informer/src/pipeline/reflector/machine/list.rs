@@ -13,12 +13,12 @@ use crate::pipeline::wire::ListRequest;
 /// client-go's page size.
 pub(crate) const PAGE_SIZE: u32 = 500;
 /// How long a page of a list may be silent.
-pub(crate) const LIST_SILENCE: Duration = Duration::from_mins(1);
+pub(crate) const LIST_SILENCE: Duration = Duration::from_secs(60);
 /// How long one page of a list may take in all. kube-apiserver itself ends a list after one minute, so only a connection
 /// that trickles reaches this limit.
-const PAGE_LIMIT: Duration = Duration::from_mins(30);
+const PAGE_LIMIT: Duration = Duration::from_secs(30 * 60);
 /// How long all pages of a list may take together.
-const LIST_LIMIT: Duration = Duration::from_hours(2);
+const LIST_LIMIT: Duration = Duration::from_secs(2 * 60 * 60);
 /// Pause after an empty page. A page may be empty where a selector matches nothing in it, and a list of empty pages need
 /// never end.
 pub(crate) const EMPTY_PAGE_PAUSE: Duration = Duration::from_secs(1);

@@ -27,11 +27,11 @@ const WATCH_ANSWER: Duration = Duration::from_secs(30);
 /// Maximum number of requests in a row that replace a failed one without a wait.
 const MAX_FALLBACKS: u32 = 2;
 /// Longest `Retry-After` that is honoured.
-const MAX_RETRY_AFTER: Duration = Duration::from_mins(2);
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(2 * 60);
 /// After this time without a version from the server, the next problem leads to a list.
-const QUIET: Duration = Duration::from_mins(10);
+const QUIET: Duration = Duration::from_secs(10 * 60);
 /// Default of [`Settings::watch_timeout`], and its minimum.
-const MIN_WATCH_TIMEOUT: Duration = Duration::from_mins(5);
+const MIN_WATCH_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
 /// What users configure about requests.
 #[derive(Debug, Clone)]

@@ -15,9 +15,9 @@ use crate::pipeline::wire::WatchRequest;
 /// How long a streaming list may be silent before its end, once it was answered.
 const SILENCE: Duration = Duration::from_secs(10);
 /// How long a streaming list may take in all, for servers that never send the bookmark at its end.
-const LIMIT: Duration = Duration::from_mins(5);
+const LIMIT: Duration = Duration::from_secs(5 * 60);
 /// How long plain lists are requested from a server that does not support streaming lists well.
-const PAUSE: Duration = Duration::from_mins(10);
+const PAUSE: Duration = Duration::from_secs(10 * 60);
 
 /// A streaming list that was requested.
 #[derive(Debug)]

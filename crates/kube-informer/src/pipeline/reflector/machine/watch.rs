@@ -19,7 +19,7 @@ const BOOKMARK_SILENCE: Duration = Duration::from_secs(210);
 /// Relist after this many watches in a row that failed without an event, so that a broken watch path cannot hide changes.
 const MAX_FRUITLESS: u32 = 5;
 /// The longest timeout that is requested for a watch.
-const MAX_TIMEOUT: Duration = Duration::from_hours(24);
+const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A watch that was requested.
 #[derive(Debug)]
