@@ -41,8 +41,9 @@
 //! | working on what changed | [`enqueue_keys`], [`enqueue_owners`], [`enqueue_mapped`]; `WorkQueue` and `workers` in the [`prelude`] |
 //! | reading your own writes | [`SharedInformer::wait_for_write`] |
 //! | a cache that takes a tenth of the memory | [`CacheFormat`], [`FieldMask`] |
-//! | how it is | [`Readiness`], [`Status`], [`SharedInformer::check_consistency`], `metrics`, `dashboard` |
-//! | reading objects of any kind: fields by path, and what changed | `fields` |
+//! | state and health | [`Readiness`], [`Status`], [`SharedInformer::check_consistency`], `metrics` |
+//! | all informers of a factory, whatever their kinds | [`SharedInformerFactory::informers`], [`erased`] |
+//! | a web page that shows informers, caches and queues | [kube-informer-dashboard](https://docs.rs/kube-informer-dashboard) |
 //! | what went wrong | [`Error`] |
 //! | a client that suits many watches | [`default_client`], [`watching_client`] |
 //! | objects from elsewhere than an API server | [`ListWatch`] |
@@ -63,7 +64,6 @@
 //!
 //! # Features
 //! None is on unless you say so.
-//! - `dashboard`: a page that shows informers at work: see `dashboard`; and what it reads objects with: see `fields`.
 //! - `metrics`: metrics of informers, work queues and workers, on a registry of yours: see `metrics`.
 //!
 //! Which Kubernetes the types are of is chosen by your program, with a feature of `k8s-openapi` such as `v1_36`.
@@ -76,13 +76,10 @@
 
 // What users see.
 mod client;
-#[cfg(feature = "dashboard")]
-pub mod dashboard;
 mod discovery;
+pub mod erased;
 mod error;
 mod factory;
-#[cfg(feature = "dashboard")]
-pub mod fields;
 mod handler;
 mod informer;
 mod lister;

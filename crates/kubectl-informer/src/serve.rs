@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use clap::Args;
 use kube::Client;
-use kube_informer::dashboard::Dashboard;
-use kube_informer::dashboard::axum::http::StatusCode;
-use kube_informer::dashboard::axum::http::header::CONTENT_TYPE;
-use kube_informer::dashboard::axum::response::{IntoResponse, Response};
-use kube_informer::dashboard::axum::routing::get;
 use kube_informer::metrics::InformerMetrics;
 use kube_informer::metrics::prometheus_client::encoding::text;
 use kube_informer::metrics::prometheus_client::registry::Registry;
 use kube_informer::{CacheFormat, SharedInformerFactory};
+use kube_informer_dashboard::Dashboard;
+use kube_informer_dashboard::axum::http::StatusCode;
+use kube_informer_dashboard::axum::http::header::CONTENT_TYPE;
+use kube_informer_dashboard::axum::response::{IntoResponse, Response};
+use kube_informer_dashboard::axum::routing::get;
 use parking_lot::Mutex;
 
 use crate::cache::{Selection, resolve};

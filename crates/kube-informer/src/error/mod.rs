@@ -45,7 +45,7 @@ struct Inner {
 
 /// What an informer was doing when an error came up.
 ///
-/// See [`Error::doing`].
+/// See [`Error::operation`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Operation {

@@ -210,7 +210,7 @@ impl FactoryBuilder {
         self
     }
 
-    /// What caches keep of each object; see [`InformerBuilder::form`].
+    /// What caches keep of each object; see [`InformerBuilder::cache_format`].
     pub fn cache_format(mut self, format: CacheFormat) -> Self {
         self.plan.cache_format = format;
         self

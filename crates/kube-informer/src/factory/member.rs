@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 
+use crate::erased::AnyInformer;
 use crate::error::Error;
 use crate::informer::{InformerState, SharedInformer, Status};
 use crate::object::{Kind, WatchedResource};
@@ -19,8 +20,7 @@ pub(super) trait Member: Send + Sync {
     fn synced(&self) -> BoxFuture<'_, Result<(), Error>>;
     fn wait_for_sync(&self, timeout: Duration) -> BoxFuture<'_, Result<(), Error>>;
     fn shutdown(&self) -> BoxFuture<'_, ()>;
-    #[cfg(feature = "dashboard")]
-    fn view(&self) -> std::sync::Arc<dyn crate::dashboard::View>;
+    fn erase(&self) -> AnyInformer;
 }
 
 impl<K: Kind> Member for SharedInformer<K> {
@@ -61,8 +61,7 @@ impl<K: Kind> Member for SharedInformer<K> {
         Box::pin(SharedInformer::shutdown(self))
     }
 
-    #[cfg(feature = "dashboard")]
-    fn view(&self) -> std::sync::Arc<dyn crate::dashboard::View> {
-        crate::dashboard::metadata_of(self)
+    fn erase(&self) -> AnyInformer {
+        self.into()
     }
 }

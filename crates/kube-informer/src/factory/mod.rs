@@ -24,6 +24,7 @@ use self::member::Member;
 pub use self::readiness::Readiness;
 use self::registry::{KindId, Registry};
 use crate::discovery::Discovery;
+use crate::erased::AnyInformer;
 use crate::error::{Error, Operation, Problem};
 use crate::informer::{InformerState, SharedInformer, Status};
 use crate::object::Kind;
@@ -290,11 +291,11 @@ impl SharedInformerFactory {
         members.iter().map(|member| member.status()).collect()
     }
 
-    /// Each informer, for the dashboard.
-    #[cfg(feature = "dashboard")]
-    pub(crate) fn views(&self) -> Vec<Arc<dyn crate::dashboard::View>> {
+    /// Returns all informers without the types of their objects, in the order in which they were requested.
+    #[must_use]
+    pub fn informers(&self) -> Vec<AnyInformer> {
         let registry = self.shared.registry.lock();
-        registry.members().map(|member| member.view()).collect()
+        registry.members().map(|member| member.erase()).collect()
     }
 
     fn started(&self) -> Result<Vec<Arc<dyn Member>>, Error> {

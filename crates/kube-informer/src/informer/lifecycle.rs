@@ -101,7 +101,7 @@ impl<K: Kind> SharedInformer<K> {
     /// this informer, or of one whose end a handler of this informer waits for.
     ///
     /// At its end the informer drops its handlers, the watch-error handler, the transform and the index functions, so
-    /// these may refer to the informer. The transform of a [packed](crate::Form) cache is kept for reading it.
+    /// these may refer to the informer. The transform of a [packed](crate::CacheFormat::Packed) cache is kept for reading it.
     ///
     /// # Cancel safety
     /// The informer stops even if the wait is dropped.

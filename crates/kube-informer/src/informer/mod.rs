@@ -331,9 +331,8 @@ impl<K: Kind> SharedInformer<K> {
         self.before_start(|hooks| hooks.set_transform(transform))
     }
 
-    /// The same for all clones, and for no other informer that lives.
-    #[cfg(feature = "dashboard")]
-    pub(crate) fn identity(&self) -> usize {
+    /// Returns an address that all clones share, and no other informer at the same time.
+    pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.shared).addr()
     }
 

@@ -3,6 +3,7 @@
 mod dynamic;
 mod ending;
 mod enqueueing;
+mod erased;
 mod filtering;
 mod handlers;
 mod hooks;

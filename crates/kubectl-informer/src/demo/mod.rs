@@ -12,8 +12,8 @@ use std::time::Duration;
 use kube::api::DynamicObject;
 use kube::core::{ApiResource, GroupVersionKind};
 use kube_embedded::Server;
-use kube_informer::dashboard::Dashboard;
 use kube_informer::{SharedInformer, SharedInformerFactory};
+use kube_informer_dashboard::Dashboard;
 
 use crate::failure::Failure;
 use crate::stop::{self, Signal};

@@ -7,8 +7,8 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use kube::api::DynamicObject;
 use kube_embedded::Server;
-use kube_informer::dashboard::DashboardServer;
 use kube_informer::{Event, HandlerOptions, Object, SharedInformer};
+use kube_informer_dashboard::DashboardServer;
 use serde_json::Value;
 
 use super::Outcome;

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::str::FromStr;
 
-use kube_informer::fields::{BadFieldPath, FieldPath};
 use kube_informer::{Key, Object, Selector, SharedInformer};
+use kube_informer_dashboard::fields::{FieldPath, ParseFieldPathError};
 use serde_json::Value;
 
 use crate::cache::{Any, Whole, selector};
@@ -52,7 +52,9 @@ impl FromStr for IndexDefinition {
             .ok_or_else(|| format!("{text:?} is no index: write it as node=.spec.nodeName"))?;
         Ok(IndexDefinition {
             name: name.to_owned(),
-            path: path.parse().map_err(|error: BadFieldPath| error.to_string())?,
+            path: path
+                .parse()
+                .map_err(|error: ParseFieldPathError| error.to_string())?,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! What changed between two states of an object, in short lines.
 
-use kube_informer::fields::Difference;
+use kube_informer_dashboard::fields::Difference;
 use serde_json::Value;
 
 use super::colour::{Colour, Paint};
@@ -58,7 +58,7 @@ fn short(value: &Value) -> String {
 mod tests {
     use k8s_openapi::api::core::v1::{Pod, Secret};
     use kube_informer::WatchedResource;
-    use kube_informer::fields::differences;
+    use kube_informer_dashboard::fields::differences;
     use serde_json::{Value, json};
 
     use super::{Paint, line};

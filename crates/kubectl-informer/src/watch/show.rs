@@ -2,8 +2,8 @@
 
 use std::io::IsTerminal as _;
 
-use kube_informer::fields::{Difference, differences};
 use kube_informer::{DiscoveredResource, Event, Object, WatchedResource};
+use kube_informer_dashboard::fields::{Difference, differences};
 use serde::Serialize;
 use serde_json::Value;
 

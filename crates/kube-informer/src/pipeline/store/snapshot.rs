@@ -104,12 +104,6 @@ impl<K> Snapshot<K> {
         Arc::ptr_eq(&self.contents, current)
     }
 
-    /// Another for every state of the cache that is still held somewhere.
-    #[cfg(feature = "dashboard")]
-    pub(crate) fn address(&self) -> usize {
-        Arc::as_ptr(&self.contents).addr()
-    }
-
     pub(crate) fn get_entry(&self, key: &Key) -> Option<&Arc<Entry<K>>> {
         let (namespace, name) = key.parts();
         self.contents.get(namespace, name)

@@ -1,27 +1,26 @@
-//! Everything at one glance: informers with their handlers, and queues.
+//! The overview: all informers with their handlers, and all queues.
 
 use std::time::{Duration, SystemTime};
 
+use kube_informer::{InformerState, Registration, Status};
 use serde_json::{Map, Value, json};
 
-use super::house::Named;
-use super::queue::QueueView;
-use super::view::millis;
-use crate::handler::Registration;
-use crate::informer::{InformerState, Status};
+use crate::queue::QueueView;
+use crate::state::NamedView;
+use crate::view::{millis, tag};
 
-/// How an informer is, in one word.
+/// The health of an informer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Health {
-    /// It was not started.
+    /// Not started.
     New,
-    /// The first list is under way.
+    /// The first list is in progress.
     Syncing,
-    /// It watches.
+    /// Watching.
     Live,
-    /// It has a cache, and its next watch is under way.
+    /// The cache is filled and the next watch is being opened.
     Connecting,
-    /// The last word from the server is older than the last failure to get one.
+    /// The last error is newer than the last response of the server.
     Broken,
     Stopped,
 }
@@ -36,10 +35,10 @@ impl Health {
         if status.watched_for.is_some() {
             return Health::Live;
         }
-        let usual = |error: &crate::Error| error.is_no_streaming_list() || error.is_expired();
+        let usual = |error: &kube_informer::Error| error.is_no_streaming_list() || error.is_expired();
         let failed = status.last_error.as_ref().filter(|error| !usual(error));
         let is_newer = match (status.last_error_ago, status.silent_for) {
-            (Some(error), Some(word)) => error < word,
+            (Some(error), Some(silence)) => error < silence,
             (Some(_), None) => true,
             (None, _) => false,
         };
@@ -50,7 +49,7 @@ impl Health {
         }
     }
 
-    fn word(self) -> &'static str {
+    fn label(self) -> &'static str {
         match self {
             Health::New => "new",
             Health::Syncing => "syncing",
@@ -62,7 +61,7 @@ impl Health {
     }
 }
 
-pub(super) fn overview(views: &[Named], queues: &[Box<dyn QueueView>]) -> Value {
+pub(super) fn overview(views: &[NamedView], queues: &[Box<dyn QueueView>]) -> Value {
     json!({
         "time": millis(SystemTime::now()),
         "informers": views.iter().map(informer).collect::<Vec<_>>(),
@@ -70,20 +69,20 @@ pub(super) fn overview(views: &[Named], queues: &[Box<dyn QueueView>]) -> Value 
     })
 }
 
-fn informer(named: &Named) -> Value {
+fn informer(named: &NamedView) -> Value {
     let view = &named.view;
-    let status = view.status();
+    let status = view.informer().status();
     let resource = &status.resource;
     let error = view
-        .words(&status)
-        .map(|words| json!({ "words": words, "ago": status.last_error_ago.map(seconds) }));
+        .error_message(&status)
+        .map(|message| json!({ "words": message, "ago": status.last_error_ago.map(seconds) }));
     json!({
         "id": named.id,
         "resource": resource.group_resource(),
         "kind": resource.kind(),
         "apiVersion": resource.api_version(),
         "namespaces": resource.namespaces(),
-        "health": Health::of(&status).word(),
+        "health": Health::of(&status).label(),
         "synced": status.has_synced,
         "syncedAfter": status.synced_after.map(seconds),
         "version": status.version.as_ref().map(ToString::to_string),
@@ -108,10 +107,10 @@ fn informer(named: &Named) -> Value {
         "error": error,
         "checks": status.checks,
         "inconsistencies": status.inconsistencies,
-        "whole": view.is_whole(),
+        "whole": view.shows_whole_objects(),
         "secret": view.is_secret(),
         "indexes": view.indexes(),
-        "tag": view.tag(),
+        "tag": tag(&status),
         "handlers": status.handlers.iter().map(handler).collect::<Vec<_>>(),
     })
 }
@@ -146,11 +145,11 @@ fn describe(queue: &dyn QueueView) -> Value {
     })
 }
 
-/// The counts that plots are made of.
-pub(super) fn counts(views: &[Named], queues: &[Box<dyn QueueView>]) -> Map<String, Value> {
+/// Returns the counters that plots show.
+pub(super) fn counts(views: &[NamedView], queues: &[Box<dyn QueueView>]) -> Map<String, Value> {
     let mut counts = Map::new();
     for named in views {
-        let status = named.view.status();
+        let status = named.view.informer().status();
         let count = json!([status.added, status.updated, status.deleted, status.objects]);
         counts.insert(format!("informer/{}", named.id), count);
     }
@@ -163,6 +162,6 @@ pub(super) fn counts(views: &[Named], queues: &[Box<dyn QueueView>]) -> Map<Stri
 }
 
 fn seconds(time: Duration) -> f64 {
-    // Nobody reads more than microseconds.
+    // Microseconds are precise enough.
     (time.as_secs_f64() * 1e6).round() / 1e6
 }

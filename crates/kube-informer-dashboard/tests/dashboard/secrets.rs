@@ -6,8 +6,8 @@ use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::PartialObjectMeta;
 use kube::{Client, Resource};
 use kube_embedded::Server;
-use kube_informer::dashboard::Dashboard;
 use kube_informer::{CacheFormat, Kind, SharedInformer};
+use kube_informer_dashboard::Dashboard;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

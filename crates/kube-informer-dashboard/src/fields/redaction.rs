@@ -1,140 +1,140 @@
-//! What of an object nobody is told: the values of Secrets.
+//! Hides the values of Secrets.
 
+use kube_informer::WatchedResource;
 use serde_json::{Map, Value};
 
-use crate::object::WatchedResource;
-
-/// `kubectl apply` keeps the whole object in it, values included.
+/// Annotation in which `kubectl apply` stores the whole object, values included.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// A place in an object, and so what of it may be told.
+/// The position in an object, which determines what is hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    /// In an object in which everything was hidden that is to be.
-    Cleared,
-    /// Anywhere: everything may be told but Secrets that are in it.
+pub(super) enum Context {
+    /// In an object that was redacted before.
+    Redacted,
+    /// Anywhere: everything is shown but Secrets inside.
     Open,
-    /// An object that is no Secret. What was applied to it is not told, because its fields tell the same.
+    /// An object that is not a Secret. Its last applied configuration is hidden, because it repeats the fields.
     Object,
     Secret,
     Metadata,
     Annotations,
-    /// What was last applied to an object that is no Secret; it may hold some.
+    /// The last applied configuration of an object that is not a Secret. It may contain Secrets.
     Applied,
-    /// The map with a Secret's values.
-    Values(Writing),
-    /// One that is never told.
-    Value(Writing),
+    /// The map of a Secret's values.
+    Values(Encoding),
+    /// A value that is always hidden.
+    Value(Encoding),
 }
 
-/// How a hidden value is written, and so how large it is.
+/// The encoding of a hidden value, which determines its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Writing {
+pub(super) enum Encoding {
     Base64,
     Plain,
-    /// The size would say nothing.
-    Any,
+    /// The size is not shown.
+    Unknown,
 }
 
-impl Place {
-    /// A whole object of a resource.
-    pub(super) fn of(resource: &WatchedResource) -> Place {
+impl Context {
+    /// The context of a whole object.
+    pub(super) fn of(resource: &WatchedResource) -> Context {
         if is_secret(resource) {
-            Place::Secret
+            Context::Secret
         } else {
-            Place::Object
+            Context::Object
         }
     }
 
-    /// What says that it is a Secret is one, wherever it is.
-    pub(super) fn with(self, value: Option<&Value>) -> Place {
+    /// The context of a value: an object that claims to be a Secret is one, at any position.
+    pub(super) fn with(self, value: Option<&Value>) -> Context {
         match (self, value) {
             (
-                Place::Open | Place::Object | Place::Metadata | Place::Annotations,
+                Context::Open | Context::Object | Context::Metadata | Context::Annotations,
                 Some(Value::Object(fields)),
-            ) if says_secret(fields) => Place::Secret,
+            ) if is_secret_object(fields) => Context::Secret,
             _ => self,
         }
     }
 
-    /// The place of a field; none if not even its name is told.
-    pub(super) fn field(self, name: &str) -> Option<Place> {
+    /// The context of a field, or `None` if even its name is hidden.
+    pub(super) fn field(self, name: &str) -> Option<Context> {
         Some(match (self, name) {
-            (Place::Cleared, _) => Place::Cleared,
-            (Place::Object | Place::Secret, "metadata") => Place::Metadata,
-            (Place::Secret, "data") => Place::Values(Writing::Base64),
-            (Place::Secret, "stringData") => Place::Values(Writing::Plain),
-            (Place::Secret, "apiVersion" | "kind" | "type" | "immutable") => Place::Open,
-            // Types of one's own may keep its values under any name.
-            (Place::Secret, _) => return None,
-            (Place::Metadata, "annotations") => Place::Annotations,
-            (Place::Annotations, LAST_APPLIED) => Place::Value(Writing::Any),
-            (Place::Open, LAST_APPLIED) => Place::Applied,
-            (Place::Values(writing) | Place::Value(writing), _) => Place::Value(writing),
-            (Place::Open | Place::Object | Place::Metadata | Place::Annotations | Place::Applied, _) => {
-                Place::Open
-            }
+            (Context::Redacted, _) => Context::Redacted,
+            (Context::Object | Context::Secret, "metadata") => Context::Metadata,
+            (Context::Secret, "data") => Context::Values(Encoding::Base64),
+            (Context::Secret, "stringData") => Context::Values(Encoding::Plain),
+            (Context::Secret, "apiVersion" | "kind" | "type" | "immutable") => Context::Open,
+            // User-defined types may store values under any name.
+            (Context::Secret, _) => return None,
+            (Context::Metadata, "annotations") => Context::Annotations,
+            (Context::Annotations, LAST_APPLIED) => Context::Value(Encoding::Unknown),
+            (Context::Open, LAST_APPLIED) => Context::Applied,
+            (Context::Values(encoding) | Context::Value(encoding), _) => Context::Value(encoding),
+            (
+                Context::Open | Context::Object | Context::Metadata | Context::Annotations | Context::Applied,
+                _,
+            ) => Context::Open,
         })
     }
 
-    /// The place of a list's elements.
-    pub(super) fn element(self) -> Place {
+    /// The context of a list's elements.
+    pub(super) fn element(self) -> Context {
         match self {
-            Place::Cleared => Place::Cleared,
-            _ => Place::Open,
+            Context::Redacted => Context::Redacted,
+            _ => Context::Open,
         }
     }
 
-    /// Whether a value that is there is not told.
+    /// Whether a value is hidden.
     pub(super) fn hides(self, value: Option<&Value>) -> bool {
         match self {
-            Place::Value(_) => true,
-            Place::Applied => value.and_then(Value::as_str).is_some_and(tells_secret),
-            // What is no object has no fields that could be told apart.
-            Place::Secret | Place::Values(_) => {
+            Context::Value(_) => true,
+            Context::Applied => value.and_then(Value::as_str).is_some_and(text_contains_secret),
+            // A value that is not an object has no fields to show.
+            Context::Secret | Context::Values(_) => {
                 value.is_some_and(|value| !value.is_object() && !value.is_null())
             }
             _ => false,
         }
     }
 
-    /// Whether fields of it are hidden whose names are told.
+    /// Whether there are hidden fields whose names are shown.
     pub(super) fn has_hidden_fields(self) -> bool {
-        matches!(self, Place::Values(_) | Place::Annotations)
+        matches!(self, Context::Values(_) | Context::Annotations)
     }
 
-    /// What may be told of a value.
-    pub(super) fn told(self, value: &Value) -> Value {
-        let mut told = value.clone();
-        self.hide(&mut told);
-        told
+    /// Returns a redacted copy of a value.
+    pub(super) fn redacted(self, value: &Value) -> Value {
+        let mut redacted = value.clone();
+        self.hide(&mut redacted);
+        redacted
     }
 
     fn hide(self, value: &mut Value) {
-        let place = self.with(Some(value));
-        if place.hides(Some(value)) {
-            *value = place.stand_in(value);
+        let context = self.with(Some(value));
+        if context.hides(Some(value)) {
+            *value = context.placeholder(value);
             return;
         }
         match value {
             Value::Object(fields) => fields.retain(|name, field| {
-                let place = place.field(name);
-                place.inspect(|place| place.hide(field)).is_some()
+                let context = context.field(name);
+                context.inspect(|context| context.hide(field)).is_some()
             }),
             Value::Array(elements) => elements
                 .iter_mut()
-                .for_each(|element| place.element().hide(element)),
+                .for_each(|element| context.element().hide(element)),
             _ => {}
         }
     }
 
-    /// What stands where a value is hidden.
-    fn stand_in(self, value: &Value) -> Value {
+    /// Returns the text that replaces a hidden value.
+    fn placeholder(self, value: &Value) -> Value {
         let size = match (self, value) {
-            (Place::Value(Writing::Base64), Value::String(text)) => {
+            (Context::Value(Encoding::Base64), Value::String(text)) => {
                 Some(text.trim_end_matches('=').len() * 3 / 4)
             }
-            (Place::Value(Writing::Plain), Value::String(text)) => Some(text.len()),
+            (Context::Value(Encoding::Plain), Value::String(text)) => Some(text.len()),
             _ => None,
         };
         match size {
@@ -149,29 +149,29 @@ pub(crate) fn is_secret(resource: &WatchedResource) -> bool {
     resource.group().is_empty() && (resource.plural() == "secrets" || resource.kind() == "Secret")
 }
 
-fn says_secret(fields: &Map<String, Value>) -> bool {
-    let says = |name: &str, word: &str| fields.get(name).and_then(Value::as_str) == Some(word);
-    says("kind", "Secret") && says("apiVersion", "v1")
+fn is_secret_object(fields: &Map<String, Value>) -> bool {
+    let has = |name: &str, value: &str| fields.get(name).and_then(Value::as_str) == Some(value);
+    has("kind", "Secret") && has("apiVersion", "v1")
 }
 
-fn holds_secret(value: &Value) -> bool {
+fn contains_secret(value: &Value) -> bool {
     match value {
-        Value::Object(fields) => says_secret(fields) || fields.values().any(holds_secret),
-        Value::Array(elements) => elements.iter().any(holds_secret),
+        Value::Object(fields) => is_secret_object(fields) || fields.values().any(contains_secret),
+        Value::Array(elements) => elements.iter().any(contains_secret),
         _ => false,
     }
 }
 
-/// Whether a text is JSON that holds a Secret. Most texts are known not to be without being read.
-fn tells_secret(text: &str) -> bool {
-    text.contains("Secret") && serde_json::from_str(text).is_ok_and(|value: Value| holds_secret(&value))
+/// Whether a text is JSON that contains a Secret. Most texts are excluded without parsing.
+fn text_contains_secret(text: &str) -> bool {
+    text.contains("Secret") && serde_json::from_str(text).is_ok_and(|value: Value| contains_secret(&value))
 }
 
-/// Takes the values of Secrets out of an object: of the object itself if its resource is Secret, and of whatever in it says
-/// that it is one.
+/// Hides the values of Secrets in an object: of the object itself if its resource is `secrets`, and of every object inside that claims to be
+/// a Secret.
 pub(crate) fn redact(value: &mut Value, is_secret: bool) {
-    let place = if is_secret { Place::Secret } else { Place::Open };
-    place.hide(value);
+    let context = if is_secret { Context::Secret } else { Context::Open };
+    context.hide(value);
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use axum::body::Body;
 use http::{Method, Request, StatusCode};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::SharedInformer;
-use kube_informer::dashboard::Dashboard;
+use kube_informer_dashboard::Dashboard;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 

@@ -4,8 +4,8 @@ use axum::Router;
 use http::StatusCode;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_embedded::Server;
-use kube_informer::dashboard::Dashboard;
 use kube_informer::{CacheFormat, SharedInformer};
+use kube_informer_dashboard::Dashboard;
 use serde_json::{Value, json};
 
 use crate::{config_map, get, keys, server, started, told, until};

@@ -1,24 +1,24 @@
-//! What changed between two states of an object, field by field.
+//! Differences between two states of an object, field by field.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use kube_informer::WatchedResource;
 use serde_json::{Map, Value};
 
-use super::hidden::Place;
 use super::path::write_field;
 use super::printed;
-use crate::object::WatchedResource;
+use super::redaction::Context;
 
-/// Fields that change with every change, or tell what others tell.
-const LEFT_OUT: [&str; 3] = [
+/// Fields that are no differences: they change with every change, or repeat what other fields contain.
+const IGNORED: [&str; 3] = [
     ".metadata.resourceVersion",
     ".metadata.managedFields",
     ".metadata.generation",
 ];
 
-/// Fields of a list's elements by which Kubernetes tells them apart, the best first.
-const NAMES: [&str; 12] = [
+/// Fields by which Kubernetes identifies the elements of lists, in order of preference.
+const IDENTIFIERS: [&str; 12] = [
     "name",
     "type",
     "key",
@@ -37,26 +37,26 @@ const NAMES: [&str; 12] = [
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Difference {
-    /// Where, as in `.status.conditions[Ready].status`. An element of a list is told by the name by which Kubernetes knows
-    /// it, or by its place if it has none. Without elements it is a [`FieldPath`](super::FieldPath).
+    /// Path of the field, for example `.status.conditions[Ready].status`. An element of a list is identified by its name, or by its index
+    /// if it has no name. A path without elements is a [`FieldPath`](super::FieldPath).
     pub path: String,
-    /// What was there; none if there was no such field.
+    /// The old value, or `None` if the field did not exist.
     pub old: Option<Value>,
-    /// What is there now; none if there is no such field any more.
+    /// The new value, or `None` if the field was removed.
     pub new: Option<Value>,
-    /// Whether the values are not to be seen. What is told instead is the same for values of the same size.
+    /// Whether the values are hidden. Contextholders are equal for values of the same size.
     pub is_hidden: bool,
 }
 
-/// The fields in which two states of an object differ, the most telling first: spec, status, the rest, metadata, and times.
+/// Returns the fields in which two states of an object differ, in order of relevance: spec, status, other fields, metadata, and times.
 ///
-/// The version, the generation and who manages which field are no differences. Values of Secrets are hidden, also of those
-/// inside of other objects, and so is what was last applied.
+/// The resource version, the generation and managed fields are ignored. Values of Secrets are hidden, also of Secrets inside other
+/// objects, and so is the last applied configuration.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
 /// use kube_informer::WatchedResource;
-/// use kube_informer::fields::differences;
+/// use kube_informer_dashboard::fields::differences;
 /// use serde_json::json;
 ///
 /// let old = json!({ "status": { "conditions": [{ "type": "Ready", "status": "False" }] } });
@@ -67,140 +67,140 @@ pub struct Difference {
 /// ```
 #[must_use]
 pub fn differences(resource: &WatchedResource, old: &Value, new: &Value) -> Vec<Difference> {
-    Finder::find(Place::of(resource), old, new)
+    Finder::find(Context::of(resource), old, new)
 }
 
-/// The same for objects that were [redacted](super::redact). What is hidden in them differs if what is shown instead does.
-pub(crate) fn differences_in_shown(old: &Value, new: &Value) -> Vec<Difference> {
-    Finder::find(Place::Cleared, old, new)
+/// Compares objects that were [redacted](super::redact). Hidden values differ if their placeholders do.
+pub(crate) fn differences_in_redacted(old: &Value, new: &Value) -> Vec<Difference> {
+    Finder::find(Context::Redacted, old, new)
 }
 
-/// What a reader looks for comes first.
+/// The relevance of a field, most relevant first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Weight {
     Spec,
     Status,
     Other,
     Metadata,
-    /// Times and counters that go with every other change.
+    /// Times and counters that change with every other change.
     Noise,
 }
 
 struct Finder {
-    /// Where it is looked.
+    /// Path of the current field.
     path: String,
     found: Vec<Difference>,
 }
 
 impl Finder {
-    fn find(place: Place, old: &Value, new: &Value) -> Vec<Difference> {
+    fn find(context: Context, old: &Value, new: &Value) -> Vec<Difference> {
         let mut finder = Finder {
             path: String::new(),
             found: Vec::new(),
         };
-        finder.compare(place, Some(old), Some(new));
+        finder.compare(context, Some(old), Some(new));
         let mut found = finder.found;
         let depth = |path: &str| path.matches(['.', '[']).count();
         found.sort_by_cached_key(|difference| (Weight::of(&difference.path), depth(&difference.path)));
         found
     }
 
-    fn compare(&mut self, place: Place, old: Option<&Value>, new: Option<&Value>) {
-        if old == new || LEFT_OUT.contains(&self.path.as_str()) {
+    fn compare(&mut self, context: Context, old: Option<&Value>, new: Option<&Value>) {
+        if old == new || IGNORED.contains(&self.path.as_str()) {
             return;
         }
-        let place = place.with(old).with(new);
-        if place.hides(old) || place.hides(new) {
-            self.add(place, old, new, true);
+        let context = context.with(old).with(new);
+        if context.hides(old) || context.hides(new) {
+            self.add(context, old, new, true);
             return;
         }
         match (old, new) {
-            (Some(Value::Object(old)), Some(Value::Object(new))) => self.compare_fields(place, old, new),
-            // Of what is hidden, the names are told.
-            (None, Some(Value::Object(new))) if place.has_hidden_fields() => {
-                self.compare_fields(place, &Map::new(), new);
+            (Some(Value::Object(old)), Some(Value::Object(new))) => self.compare_fields(context, old, new),
+            // Names of hidden fields are shown.
+            (None, Some(Value::Object(new))) if context.has_hidden_fields() => {
+                self.compare_fields(context, &Map::new(), new);
             }
-            (Some(Value::Object(old)), None) if place.has_hidden_fields() => {
-                self.compare_fields(place, old, &Map::new());
+            (Some(Value::Object(old)), None) if context.has_hidden_fields() => {
+                self.compare_fields(context, old, &Map::new());
             }
-            (Some(Value::Array(old)), Some(Value::Array(new))) => self.compare_elements(place, old, new),
-            (None, Some(Value::Array(new))) if telling_field(&[], new).is_some() => {
-                self.compare_elements(place, &[], new);
+            (Some(Value::Array(old)), Some(Value::Array(new))) => self.compare_elements(context, old, new),
+            (None, Some(Value::Array(new))) if identifying_field(&[], new).is_some() => {
+                self.compare_elements(context, &[], new);
             }
-            (Some(Value::Array(old)), None) if telling_field(old, &[]).is_some() => {
-                self.compare_elements(place, old, &[]);
+            (Some(Value::Array(old)), None) if identifying_field(old, &[]).is_some() => {
+                self.compare_elements(context, old, &[]);
             }
-            _ => self.add(place, old, new, false),
+            _ => self.add(context, old, new, false),
         }
     }
 
-    fn compare_fields(&mut self, place: Place, old: &Map<String, Value>, new: &Map<String, Value>) {
+    fn compare_fields(&mut self, context: Context, old: &Map<String, Value>, new: &Map<String, Value>) {
         let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
         for name in names {
-            if let Some(place) = place.field(name) {
+            if let Some(context) = context.field(name) {
                 let before = self.path.len();
                 write_field(&mut self.path, name).expect("a string takes everything");
-                self.compare(place, old.get(name), new.get(name));
+                self.compare(context, old.get(name), new.get(name));
                 self.path.truncate(before);
             }
         }
     }
 
-    fn compare_elements(&mut self, place: Place, old: &[Value], new: &[Value]) {
+    fn compare_elements(&mut self, context: Context, old: &[Value], new: &[Value]) {
         let is_plain = |element: &Value| !element.is_object() && !element.is_array();
-        if let Some(field) = telling_field(old, new) {
+        if let Some(field) = identifying_field(old, new) {
             let (olds, news) = (by_name(old, field), by_name(new, field));
             for element in old {
                 let name = printed(&element[field]);
-                self.compare_element(place, &name, Some(element), news.get(&name).copied());
+                self.compare_element(context, &name, Some(element), news.get(&name).copied());
             }
             for element in new {
                 let name = printed(&element[field]);
                 if !olds.contains_key(&name) {
-                    self.compare_element(place, &name, None, Some(element));
+                    self.compare_element(context, &name, None, Some(element));
                 }
             }
         } else if old.iter().chain(new).all(is_plain) {
-            // One that was put in at the front would change all places after it.
-            self.add(place, Some(&old.into()), Some(&new.into()), false);
+            // Inserting an element at the front would change all elements after it.
+            self.add(context, Some(&old.into()), Some(&new.into()), false);
         } else {
             for at in 0..old.len().max(new.len()) {
-                self.compare_element(place, &at.to_string(), old.get(at), new.get(at));
+                self.compare_element(context, &at.to_string(), old.get(at), new.get(at));
             }
         }
     }
 
-    fn compare_element(&mut self, list: Place, name: &str, old: Option<&Value>, new: Option<&Value>) {
+    fn compare_element(&mut self, list: Context, name: &str, old: Option<&Value>, new: Option<&Value>) {
         let before = self.path.len();
         self.path.extend(["[", name, "]"]);
         self.compare(list.element(), old, new);
         self.path.truncate(before);
     }
 
-    fn add(&mut self, place: Place, old: Option<&Value>, new: Option<&Value>, is_hidden: bool) {
+    fn add(&mut self, context: Context, old: Option<&Value>, new: Option<&Value>, is_hidden: bool) {
         self.found.push(Difference {
             path: self.path.clone(),
-            old: old.map(|value| place.told(value)),
-            new: new.map(|value| place.told(value)),
+            old: old.map(|value| context.redacted(value)),
+            new: new.map(|value| context.redacted(value)),
             is_hidden,
         });
     }
 }
 
-/// The field that tells all elements of both lists apart, if there is one.
-fn telling_field(old: &[Value], new: &[Value]) -> Option<&'static str> {
-    let tells = |elements: &[Value], field: &str| {
+/// Returns the field that identifies all elements of both lists, if there is one.
+fn identifying_field(old: &[Value], new: &[Value]) -> Option<&'static str> {
+    let identifies = |elements: &[Value], field: &str| {
         let is_name = |element: &Value| matches!(element[field], Value::String(_) | Value::Number(_));
         elements.iter().all(is_name) && by_name(elements, field).len() == elements.len()
     };
-    // A name is told, and any field of a Secret may be its value.
-    let is_secret = |element: &Value| Place::Open.with(Some(element)) == Place::Secret;
+    // Names are shown, and any field of a Secret may contain a value.
+    let is_secret = |element: &Value| Context::Open.with(Some(element)) == Context::Secret;
     if old.iter().chain(new).next().is_none() || old.iter().chain(new).any(is_secret) {
         return None;
     }
-    NAMES
+    IDENTIFIERS
         .into_iter()
-        .find(|field| tells(old, field) && tells(new, field))
+        .find(|field| identifies(old, field) && identifies(new, field))
 }
 
 fn by_name<'a>(elements: &'a [Value], field: &str) -> BTreeMap<Cow<'a, str>, &'a Value> {
@@ -227,10 +227,10 @@ impl Weight {
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::core::v1::{Pod, Secret};
+    use kube_informer::WatchedResource;
     use serde_json::{Value, json};
 
-    use super::{Difference, differences, differences_in_shown};
-    use crate::object::WatchedResource;
+    use super::{Difference, differences, differences_in_redacted};
 
     fn lines(found: &[Difference]) -> Vec<String> {
         let side = |value: &Option<Value>| value.as_ref().map_or("-".to_owned(), ToString::to_string);
@@ -432,7 +432,7 @@ mod tests {
             json!({ "apiVersion": "v1", "kind": "Secret", "data": { "a": size, "b": "(3 bytes, not shown)" } })
         };
         assert_eq!(
-            lines(&differences_in_shown(&shown(7), &shown(8))),
+            lines(&differences_in_redacted(&shown(7), &shown(8))),
             [r#".data.a "(7 bytes, not shown)" "(8 bytes, not shown)""#]
         );
     }

@@ -1,8 +1,8 @@
-//! A work queue as the dashboard sees it, without the type of its items.
+//! A work queue without the type of its items.
 
 use kube_workqueue::{QueueStats, Work, WorkQueue};
 
-pub(super) trait QueueView: Send + Sync {
+pub(crate) trait QueueView: Send + Sync {
     fn name(&self) -> &str;
     fn stats(&self) -> QueueStats;
 }

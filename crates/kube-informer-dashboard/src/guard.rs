@@ -1,4 +1,4 @@
-//! Who may ask, and what browsers are told to refuse.
+//! Host checks and security headers.
 
 use std::sync::Arc;
 
@@ -8,11 +8,13 @@ use axum::response::{IntoResponse, Response};
 use http::header::{self, HeaderName, HeaderValue};
 use http::{HeaderMap, StatusCode};
 
-/// By which names the dashboard may be asked for. A page of another site can make a name of its own lead to a loopback
-/// address, and would then be allowed to read the answers; but the name goes along with the request.
+/// Host names that requests may use.
+///
+/// This prevents DNS rebinding: a page of another site could let its own name resolve to a loopback address and would then be allowed to
+/// read the responses, but its name is in the request.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Hosts {
-    /// None means any.
+    /// `None` allows any name.
     allowed: Option<Vec<String>>,
 }
 
@@ -21,7 +23,7 @@ impl Hosts {
         Hosts { allowed: Some(names) }
     }
 
-    /// The names of the machine itself.
+    /// Returns the loopback names.
     pub(super) fn loopback() -> Vec<String> {
         ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned).into()
     }
@@ -33,7 +35,7 @@ impl Hosts {
             return false;
         };
         let name = match host.rfind(':') {
-            // The last colon of an IPv6 address in brackets is in them.
+            // A colon before the closing bracket belongs to an IPv6 address.
             Some(colon) if !host[colon..].contains(']') => &host[..colon],
             _ => host,
         };

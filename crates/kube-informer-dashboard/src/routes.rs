@@ -1,4 +1,4 @@
-//! What can be asked for.
+//! The routes of the dashboard.
 
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
@@ -9,24 +9,24 @@ use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{StatusCode, Uri, header};
+use kube_informer::Key;
 use serde_json::{Value, json};
 
-use super::filter::Filter;
-use super::guard::{Hosts, guard};
-use super::house::House;
-use super::overview::overview;
-use super::view::{Told, View, millis};
-use crate::object::Key;
+use crate::filter::Filter;
+use crate::guard::{Hosts, guard};
+use crate::overview::overview;
+use crate::state::DashboardState;
+use crate::view::{ChangeReport, InformerView, millis};
 
 const PAGE: &str = include_str!("page/index.html");
 const SCRIPT: &str = include_str!("page/dashboard.js");
 const STYLE: &str = include_str!("page/dashboard.css");
 const ICON: &str = include_str!("page/icon.svg");
 
-/// How many changes are told at a time.
-const CHANGES: usize = 50;
+/// Maximum number of changes in a response.
+const MAX_CHANGES: usize = 50;
 
-pub(super) fn router(house: Arc<House>, hosts: Hosts, beside: Router) -> Router {
+pub(super) fn router(state: Arc<DashboardState>, hosts: Hosts, beside: Router) -> Router {
     Router::new()
         .route("/", get(page))
         .route(
@@ -38,23 +38,22 @@ pub(super) fn router(house: Arc<House>, hosts: Hosts, beside: Router) -> Router 
             get(async || file("text/css; charset=utf-8", STYLE)),
         )
         .route("/icon.svg", get(async || file("image/svg+xml", ICON)))
-        .route("/api/overview", get(everything))
+        .route("/api/overview", get(get_overview))
         .route("/api/samples", get(samples))
         .route("/api/objects", get(objects))
         .route("/api/object", get(object))
         .route("/api/history", get(history))
         .route("/api/index-values", get(index_values))
         .fallback_service(get(page))
-        .with_state(house)
+        .with_state(state)
         .merge(beside)
         .layer(from_fn_with_state(Arc::new(hosts), guard))
 }
 
-/// The page. Its links are relative to its own address, whatever that is, so that it works under any path and behind proxies
-/// that take a part of the path away.
+/// Returns the page. Its links are relative to its own address, so that it works under any path and behind proxies that strip a prefix.
 async fn page(OriginalUri(asked): OriginalUri, uri: Uri) -> Response {
     if !matches!(uri.path(), "" | "/") {
-        return Refusal::missing("there is nothing at this address").into_response();
+        return RequestError::missing("there is nothing at this address").into_response();
     }
     let base = match asked.path().rsplit_once('/') {
         Some((_, last)) if !last.is_empty() => format!("./{last}/"),
@@ -62,7 +61,7 @@ async fn page(OriginalUri(asked): OriginalUri, uri: Uri) -> Response {
     };
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "-._~%/".contains(char);
     if !base.chars().all(is_plain) {
-        return Refusal::missing("the dashboard is under a path with characters that it does not know")
+        return RequestError::missing("the dashboard is under a path with characters that it does not know")
             .into_response();
     }
     (
@@ -76,13 +75,13 @@ fn file(kind: &'static str, text: &'static str) -> Response {
     ([(header::CONTENT_TYPE, kind)], text).into_response()
 }
 
-async fn everything(State(house): State<Arc<House>>) -> Response {
-    house.looked();
-    answer(&overview(&house.views(), &house.queues))
+async fn get_overview(State(state): State<Arc<DashboardState>>) -> Response {
+    state.requested();
+    answer(&overview(&state.views(), &state.queues))
 }
 
-async fn samples(State(house): State<Arc<House>>, uri: Uri) -> Result<Response, Refusal> {
-    house.looked();
+async fn samples(State(state): State<Arc<DashboardState>>, uri: Uri) -> Result<Response, RequestError> {
+    state.requested();
     let parameters = Parameters::of(&uri);
     let since = match parameters.get("since") {
         None => UNIX_EPOCH,
@@ -90,90 +89,90 @@ async fn samples(State(house): State<Arc<House>>, uri: Uri) -> Result<Response, 
             let millis = text.parse().ok().map(Duration::from_millis);
             millis
                 .and_then(|millis| UNIX_EPOCH.checked_add(millis))
-                .ok_or_else(|| Refusal::bad("since is to be milliseconds since 1970"))?
+                .ok_or_else(|| RequestError::bad("invalid since: expected milliseconds since 1970"))?
         }
     };
-    let samples = house.samples.lock();
-    let told = samples
+    let samples = state.samples.lock();
+    let samples = samples
         .since(since)
         .map(|sample| json!({ "at": millis(sample.at), "counts": sample.counts }));
-    Ok(answer(&told.collect()))
+    Ok(answer(&samples.collect()))
 }
 
-async fn objects(State(house): State<Arc<House>>, uri: Uri) -> Result<Response, Refusal> {
+async fn objects(State(state): State<Arc<DashboardState>>, uri: Uri) -> Result<Response, RequestError> {
     let parameters = Parameters::of(&uri);
-    let view = parameters.view(&house)?;
-    // Who has seen all this need not be told again, and nothing need be searched for.
+    let view = parameters.view(&state)?;
+    // The client already has this state of the cache.
     if parameters.get("seen").is_some_and(|seen| seen == view.tag()) {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    let filter = Filter::parse(parameters.all()).map_err(Refusal::bad)?;
-    let page = search(&house, move || view.page(&filter))
+    let filter = Filter::parse(parameters.all()).map_err(RequestError::bad)?;
+    let page = search(&state, move || view.page(&filter))
         .await?
-        .map_err(Refusal::bad)?;
+        .map_err(RequestError::bad)?;
     Ok(answer(
         &json!({ "tag": page.tag, "total": page.total, "objects": page.rows }),
     ))
 }
 
-async fn object(State(house): State<Arc<House>>, uri: Uri) -> Result<Response, Refusal> {
+async fn object(State(state): State<Arc<DashboardState>>, uri: Uri) -> Result<Response, RequestError> {
     let parameters = Parameters::of(&uri);
-    let (view, key) = (parameters.view(&house)?, parameters.key()?);
+    let (view, key) = (parameters.view(&state)?, parameters.key()?);
     let gone = format!("{key} is not in the cache");
-    let found = search(&house, move || {
+    let found = search(&state, move || {
         let object = view.object(&key);
-        (object, view.history(Some(&key), CHANGES))
+        (object, view.history(Some(&key), MAX_CHANGES))
     });
     let (object, history) = found.await?;
     if object.is_none() && history.is_empty() {
-        return Err(Refusal::missing(gone));
+        return Err(RequestError::missing(gone));
     }
     Ok(answer(
         &json!({ "object": object, "history": history.iter().map(change).collect::<Vec<_>>() }),
     ))
 }
 
-async fn history(State(house): State<Arc<House>>, uri: Uri) -> Result<Response, Refusal> {
-    let view = Parameters::of(&uri).view(&house)?;
-    let history = search(&house, move || view.history(None, CHANGES)).await?;
+async fn history(State(state): State<Arc<DashboardState>>, uri: Uri) -> Result<Response, RequestError> {
+    let view = Parameters::of(&uri).view(&state)?;
+    let history = search(&state, move || view.history(None, MAX_CHANGES)).await?;
     Ok(answer(&history.iter().map(change).collect()))
 }
 
-async fn index_values(State(house): State<Arc<House>>, uri: Uri) -> Result<Response, Refusal> {
+async fn index_values(State(state): State<Arc<DashboardState>>, uri: Uri) -> Result<Response, RequestError> {
     let parameters = Parameters::of(&uri);
-    let view = parameters.view(&house)?;
+    let view = parameters.view(&state)?;
     let index = parameters.get("index").unwrap_or_default().to_owned();
-    let values = search(&house, move || view.index_values(&index)).await?;
+    let values = search(&state, move || view.index_values(&index)).await?;
     Ok(answer(&json!(values)))
 }
 
-fn change(told: &Told) -> Value {
-    let differences = told.differences.iter();
+fn change(report: &ChangeReport) -> Value {
+    let differences = report.differences.iter();
     let differences =
         differences.map(|found| json!({ "path": found.path, "old": found.old, "new": found.new }));
     json!({
-        "at": millis(told.at),
-        "what": told.what,
-        "key": told.key.as_str(),
-        "version": told.version,
+        "at": millis(report.at),
+        "what": report.what,
+        "key": report.key.as_str(),
+        "version": report.version,
         "differences": differences.collect::<Vec<_>>(),
     })
 }
 
-/// Does what may take long where nothing else has to wait for it.
+/// Runs a search on a blocking thread.
 async fn search<T: Send + 'static>(
-    house: &House,
+    state: &DashboardState,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Refusal> {
-    let permit = Arc::clone(&house.searches).acquire_owned().await;
+) -> Result<T, RequestError> {
+    let permit = Arc::clone(&state.searches).acquire_owned().await;
     let done = tokio::task::spawn_blocking(move || {
         let _permit = permit;
         work()
     });
-    // The objects' own code prints them, and may panic.
-    done.await.map_err(|_| Refusal {
+    // Serialization is user code and may panic.
+    done.await.map_err(|_| RequestError {
         status: StatusCode::INTERNAL_SERVER_ERROR,
-        why: "an object of this kind cannot be shown: its type panics; see the log".to_owned(),
+        message: "cannot serialize an object of this kind: its type panicked; see the log".to_owned(),
     })
 }
 
@@ -181,7 +180,7 @@ fn answer(value: &Value) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], value.to_string()).into_response()
 }
 
-/// What stands behind the question mark.
+/// The query parameters of a request.
 struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
@@ -200,48 +199,48 @@ impl Parameters {
             .map(|(_, value)| value)
     }
 
-    fn view(&self, house: &House) -> Result<Arc<dyn View>, Refusal> {
+    fn view(&self, state: &DashboardState) -> Result<Arc<InformerView>, RequestError> {
         let id = self
             .get("informer")
-            .ok_or_else(|| Refusal::bad("which informer? informer=pods, for example"))?;
-        house
+            .ok_or_else(|| RequestError::bad("which informer? informer=pods, for example"))?;
+        state
             .view(id)
-            .ok_or_else(|| Refusal::missing(format!("there is no informer {id:?}")))
+            .ok_or_else(|| RequestError::missing(format!("there is no informer {id:?}")))
     }
 
-    fn key(&self) -> Result<Key, Refusal> {
+    fn key(&self) -> Result<Key, RequestError> {
         let key = self
             .get("key")
-            .ok_or_else(|| Refusal::bad("which object? key=namespace/name"))?;
+            .ok_or_else(|| RequestError::bad("which object? key=namespace/name"))?;
         key.parse()
-            .map_err(|error: crate::ParseKeyError| Refusal::bad(error.to_string()))
+            .map_err(|error: kube_informer::ParseKeyError| RequestError::bad(error.to_string()))
     }
 }
 
-/// Why something is not answered.
-struct Refusal {
+/// An error response.
+struct RequestError {
     status: StatusCode,
-    why: String,
+    message: String,
 }
 
-impl Refusal {
-    fn bad(why: impl Into<String>) -> Refusal {
-        Refusal {
+impl RequestError {
+    fn bad(message: impl Into<String>) -> RequestError {
+        RequestError {
             status: StatusCode::BAD_REQUEST,
-            why: why.into(),
+            message: message.into(),
         }
     }
 
-    fn missing(why: impl Into<String>) -> Refusal {
-        Refusal {
+    fn missing(message: impl Into<String>) -> RequestError {
+        RequestError {
             status: StatusCode::NOT_FOUND,
-            why: why.into(),
+            message: message.into(),
         }
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for RequestError {
     fn into_response(self) -> Response {
-        (self.status, answer(&json!({ "error": self.why }))).into_response()
+        (self.status, answer(&json!({ "error": self.message }))).into_response()
     }
 }

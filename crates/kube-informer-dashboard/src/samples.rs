@@ -1,23 +1,23 @@
-//! How the counts were in the last minutes, for plots.
+//! Counters of the last minutes, for plots.
 
 use std::collections::VecDeque;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value};
 
-/// How far back plots go.
-pub(super) const SPAN: Duration = Duration::from_secs(5 * 60);
+/// Time that plots cover.
+const SPAN: Duration = Duration::from_secs(5 * 60);
 
-/// No more are kept, however often it is looked.
-const MOST: usize = 400;
+/// Maximum number of samples.
+const MAX_SAMPLES: usize = 400;
 
-/// Counts at one moment, by the name of what was counted.
+/// Counters at one time, by name.
 pub(super) struct Sample {
     pub(super) at: SystemTime,
     pub(super) counts: Map<String, Value>,
 }
 
-/// The samples of the last minutes, the oldest first.
+/// The samples of the last minutes, oldest first.
 #[derive(Default)]
 pub(super) struct Samples {
     all: VecDeque<Sample>,
@@ -26,15 +26,15 @@ pub(super) struct Samples {
 impl Samples {
     pub(super) fn add(&mut self, sample: Sample) {
         let too_old = |old: &Sample| sample.at.duration_since(old.at).is_ok_and(|age| age > SPAN);
-        while self.all.front().is_some_and(too_old) || self.all.len() >= MOST {
+        while self.all.front().is_some_and(too_old) || self.all.len() >= MAX_SAMPLES {
             self.all.pop_front();
         }
         self.all.push_back(sample);
     }
 
-    /// Those that came after a moment.
-    pub(super) fn since(&self, moment: SystemTime) -> impl Iterator<Item = &Sample> {
-        self.all.iter().filter(move |sample| sample.at > moment)
+    /// Returns the samples after a time.
+    pub(super) fn since(&self, time: SystemTime) -> impl Iterator<Item = &Sample> {
+        self.all.iter().filter(move |sample| sample.at > time)
     }
 }
 

@@ -6,16 +6,16 @@ use std::str::FromStr;
 
 use serde_json::Value;
 
-/// Where in an object a value is, or several are, written much as kubectl's JSONPath.
+/// A path to one or several values in an object, similar to kubectl's JSONPath.
 ///
-/// - Names stand behind dots; the first dot may be left out.
-/// - `[*]` is every element of a list, or every value of a map; `[0]` is one element.
-/// - A name with dots stands in brackets and quotes, `['example.com/team']`, or has its dots written as `\.`. Any other
-///   character can be written with a `\` before it, too.
-/// - All of it may stand in braces.
+/// - Names follow dots; the first dot is optional.
+/// - `[*]` selects every element of a list, or every value of a map; `[0]` selects one element.
+/// - A name that contains dots is written in brackets and quotes, `['example.com/team']`, or with its dots escaped as `\.`. Any other
+///   character can be escaped, too.
+/// - The path may be enclosed in braces.
 ///
 /// ```
-/// use kube_informer::fields::FieldPath;
+/// use kube_informer_dashboard::fields::FieldPath;
 /// use serde_json::json;
 ///
 /// let pod = json!({
@@ -28,7 +28,7 @@ use serde_json::Value;
 /// for same in [".metadata.labels['example.com/team']", r"{.metadata.labels.example\.com/team}"] {
 ///     assert_eq!(same.parse::<FieldPath>()?.find(&pod), ["shop"]);
 /// }
-/// # Ok::<(), kube_informer::fields::BadFieldPath>(())
+/// # Ok::<(), kube_informer_dashboard::fields::ParseFieldPathError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldPath {
@@ -39,21 +39,21 @@ pub struct FieldPath {
 enum Step {
     Field(String),
     Every,
-    At(usize),
+    Index(usize),
 }
 
-/// A text that is no path to a field.
+/// A text is not a valid [`FieldPath`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{written:?} is no field path: {why}")]
-pub struct BadFieldPath {
+pub struct ParseFieldPathError {
     written: String,
-    why: Why,
+    why: Reason,
 }
 
-type Why = Cow<'static, str>;
+type Reason = Cow<'static, str>;
 
 impl FieldPath {
-    /// The values at the path; null is none.
+    /// Returns the values at the path, without nulls.
     #[must_use]
     pub fn find<'a>(&self, object: &'a Value) -> Vec<&'a Value> {
         let mut found = Vec::new();
@@ -61,16 +61,17 @@ impl FieldPath {
         found
     }
 
-    /// The path with which a text begins, and what comes after it: a comparison, such as `=north`. So a character of
-    /// comparisons is part of a name only in brackets, in braces, or behind a `\`.
-    pub(crate) fn leading(text: &str) -> Result<(FieldPath, &str), BadFieldPath> {
+    /// Parses the path at the beginning of a text and returns the rest, for example a comparison such as `=north`.
+    ///
+    /// Characters of comparisons belong to a name only in brackets, in braces, or escaped.
+    pub(crate) fn leading(text: &str) -> Result<(FieldPath, &str), ParseFieldPathError> {
         let read = match text.strip_prefix('{') {
             None => read(text, |char| char.is_whitespace() || "=!<>~".contains(char)),
             Some(inner) => read(inner, |char| char == '}').and_then(|(steps, rest)| {
                 Ok((steps, rest.strip_prefix('}').ok_or("it has a { without a }")?))
             }),
         };
-        let (steps, rest) = read.map_err(|why| BadFieldPath::new(text, why))?;
+        let (steps, rest) = read.map_err(|why| ParseFieldPathError::new(text, why))?;
         Ok((FieldPath { steps }, rest))
     }
 }
@@ -96,8 +97,8 @@ fn collect<'a>(value: &'a Value, steps: &[Step], found: &mut Vec<&'a Value>) {
                 collect(element, rest, found);
             }
         }
-        (Step::At(place), Value::Array(elements)) => {
-            if let Some(element) = elements.get(*place) {
+        (Step::Index(index), Value::Array(elements)) => {
+            if let Some(element) = elements.get(*index) {
                 collect(element, rest, found);
             }
         }
@@ -105,9 +106,9 @@ fn collect<'a>(value: &'a Value, steps: &[Step], found: &mut Vec<&'a Value>) {
     }
 }
 
-impl BadFieldPath {
-    fn new(written: &str, why: Why) -> BadFieldPath {
-        BadFieldPath {
+impl ParseFieldPathError {
+    fn new(written: &str, why: Reason) -> ParseFieldPathError {
+        ParseFieldPathError {
             written: written.to_owned(),
             why,
         }
@@ -115,21 +116,21 @@ impl BadFieldPath {
 }
 
 impl FromStr for FieldPath {
-    type Err = BadFieldPath;
+    type Err = ParseFieldPathError;
 
-    fn from_str(written: &str) -> Result<FieldPath, BadFieldPath> {
+    fn from_str(written: &str) -> Result<FieldPath, ParseFieldPathError> {
         let inner = match written.strip_prefix('{') {
             None => Ok(written),
             Some(inner) => inner.strip_suffix('}').ok_or("it has a { without a }".into()),
         };
         let read = inner.and_then(|inner| read(inner, |_| false));
-        let (steps, _) = read.map_err(|why| BadFieldPath::new(written, why))?;
+        let (steps, _) = read.map_err(|why| ParseFieldPathError::new(written, why))?;
         Ok(FieldPath { steps })
     }
 }
 
-/// The steps of a path that ends where the text does, or before a character that ends names; and what comes then.
-fn read(text: &str, ends: fn(char) -> bool) -> Result<(Vec<Step>, &str), Why> {
+/// Parses steps until the end of the text or a character that ends names, and returns the rest.
+fn read(text: &str, ends: fn(char) -> bool) -> Result<(Vec<Step>, &str), Reason> {
     let is_over = |rest: &str| rest.is_empty() || rest.starts_with(ends);
     let mut steps = Vec::new();
     let mut rest = text.strip_prefix('.').unwrap_or(text);
@@ -154,8 +155,8 @@ fn read(text: &str, ends: fn(char) -> bool) -> Result<(Vec<Step>, &str), Why> {
     }
 }
 
-/// What stands behind a `[`, and what comes after its `]`.
-fn bracketed(text: &str) -> Result<(Step, &str), Why> {
+/// Parses the step after a `[` and returns the text after its `]`.
+fn bracketed(text: &str) -> Result<(Step, &str), Reason> {
     for (quote, end) in [('\'', "']"), ('"', "\"]")] {
         if let Some(quoted) = text.strip_prefix(quote) {
             let (name, rest) = quoted
@@ -166,7 +167,7 @@ fn bracketed(text: &str) -> Result<(Step, &str), Why> {
     }
     let (inside, rest) = text.split_once(']').ok_or("it has a [ without a ]")?;
     let step = match inside.parse() {
-        Ok(place) => Step::At(place),
+        Ok(index) => Step::Index(index),
         Err(_) if inside == "*" => Step::Every,
         Err(_) => {
             let why = format!("it has [{inside}], and in brackets stand *, a number or a quoted name");
@@ -176,8 +177,8 @@ fn bracketed(text: &str) -> Result<(Step, &str), Why> {
     Ok((step, rest))
 }
 
-/// The name at the beginning, and what comes after it.
-fn named(text: &str, ends: fn(char) -> bool) -> Result<(Step, &str), Why> {
+/// Parses the name at the beginning and returns the rest.
+fn named(text: &str, ends: fn(char) -> bool) -> Result<(Step, &str), Reason> {
     let mut name = String::new();
     let mut rest = "";
     let mut characters = text.char_indices();
@@ -197,18 +198,18 @@ fn named(text: &str, ends: fn(char) -> bool) -> Result<(Step, &str), Why> {
     Ok((Step::Field(name), rest))
 }
 
-/// The path in the way that suits its names best.
+/// Prints the path so that it can be parsed again, with quotes and escapes only where needed.
 impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.steps.iter().try_for_each(|step| match step {
             Step::Field(name) => write_field(f, name),
             Step::Every => f.write_str("[*]"),
-            Step::At(place) => write!(f, "[{place}]"),
+            Step::Index(index) => write!(f, "[{index}]"),
         })
     }
 }
 
-/// Writes a step to a field, so that a path with it can be read again.
+/// Writes a field step so that it can be parsed again.
 pub(super) fn write_field(out: &mut impl fmt::Write, name: &str) -> fmt::Result {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_".contains(char);
     if !name.is_empty() && name.chars().all(is_plain) {

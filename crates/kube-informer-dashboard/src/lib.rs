@@ -1,16 +1,25 @@
-//! A page that shows informers, their caches and work queues, while they work.
+//! A web page that shows a program's informers, their caches and work queues while they run.
 //!
-//! It only reads, and only what is in this process. Of Secrets it shows names and sizes; their values stay where they are.
+//! [`Dashboard`] shows the informers of [kube-informer](https://docs.rs/kube-informer) and the queues of
+//! [kube-workqueue](https://docs.rs/kube-workqueue): state, lag and errors, the flow of data, handlers with their backlog, rates, and a
+//! browser of the cache with filters and the last changes of each object.
+//!
+//! It only reads, and only what is in the process. Of Secrets it shows names and sizes, never values.
+//!
+//! [`fields`] finds and compares fields of objects of any kind, by paths such as `.spec.containers[*].image`.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod facts;
+pub mod fields;
 mod filter;
 mod guard;
 mod history;
-mod house;
 mod overview;
 mod queue;
 mod routes;
 mod samples;
+mod state;
 mod view;
 
 use std::fmt;
@@ -18,38 +27,34 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-/// The crate whose routers this gives and takes.
+/// The crate that [`Dashboard::router`] and [`Dashboard::beside`] take their types from.
 pub use axum;
 use axum::Router;
 use axum::routing::MethodRouter;
+use kube_informer::{CancellationToken, Kind, SharedInformer, SharedInformerFactory};
 use kube_workqueue::{Work, WorkQueue};
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
-use self::guard::Hosts;
-use self::house::{House, Source};
-use self::queue::QueueView;
-pub(crate) use self::view::{View, metadata_of};
-use crate::factory::SharedInformerFactory;
-use crate::informer::SharedInformer;
-use crate::object::Kind;
+use crate::guard::Hosts;
+use crate::queue::QueueView;
+use crate::state::{DashboardState, Source};
+use crate::view::InformerView;
 
-/// How many changes of each informer are remembered, unless told otherwise.
+/// Default number of changes to remember of each informer.
 const REMEMBERED: usize = 256;
 
-/// How long a stop waits for answers that are under way.
+/// How long [`DashboardServer::stop`] waits for responses in progress.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// A page that shows informers, their caches and work queues, while they work: state, lag and errors, the way of the data,
-/// handlers with their backlog, rates, and a browser of the cache with filters and each object's last changes.
+/// A web page that shows informers, their caches and work queues while they run.
 ///
 /// ```no_run
 /// # async fn example(client: kube::Client) -> Result<(), Box<dyn std::error::Error>> {
 /// use k8s_openapi::api::core::v1::Pod;
 /// use kube_informer::prelude::*;
-/// use kube_informer::dashboard::Dashboard;
+/// use kube_informer_dashboard::Dashboard;
 ///
 /// let factory = SharedInformerFactory::new(client);
 /// let pods = factory.informer::<Pod>();
@@ -58,40 +63,40 @@ const GRACE: Duration = Duration::from_secs(5);
 /// factory.start();
 ///
 /// let dashboard = Dashboard::new()
-///     .factory(&factory) // all of its informers, those that come later, too
+///     .factory(&factory) // all of its informers, also those that are added later
 ///     .browse(&pods) // pods as whole objects, not only their metadata
 ///     .queue(&queue)
 ///     .start()
 ///     .await?;
-/// println!("look at {}", dashboard.url());
+/// println!("dashboard: {}", dashboard.url());
 /// # dashboard.stop().await;
 /// # Ok(())
 /// # }
 /// ```
 ///
-/// In a web server of one's own it can be put under any path; it needs no other route and no file:
+/// It can be mounted under any path of an axum server. It needs no other route and no file:
 ///
 /// ```no_run
 /// # fn example(factory: kube_informer::SharedInformerFactory) -> axum::Router {
-/// use kube_informer::dashboard::Dashboard;
+/// use kube_informer_dashboard::Dashboard;
 ///
 /// axum::Router::new().nest("/informers", Dashboard::new().factory(&factory).router())
 /// # }
 /// ```
 ///
-/// # Who can see it
-/// Whoever can ask for it: it has no passwords. [`Dashboard::start`] listens on loopback only, and answers only those who
-/// call it by a name of loopback, so that no other site's page can read it through a browser. Under a path of your own server
-/// it is protected as that is. It changes nothing and answers to GET only.
+/// # Security
+/// There is no authentication. [`Dashboard::start`] listens on loopback only, and answers only requests for a loopback host name, so
+/// that pages of other sites cannot read it through a browser. Mounted under a path of your server, it is protected as that path is. It
+/// changes nothing and accepts only GET.
 ///
-/// Of Secrets it shows metadata, and names and sizes of their data. The values take part in nothing: neither in filters nor
-/// in differences. Indexes of Secrets cannot be asked.
+/// Of Secrets it shows metadata, and names and sizes of their data. Filters and differences never see the values, and indexes of
+/// Secrets cannot be queried.
 ///
-/// # What it costs
-/// A handler called `dashboard` on each informer, which keeps the last changes for the history: references to objects, no
-/// copies. Counts are noted every five seconds, and each second while somebody looks. Everything else happens when it is asked
-/// for; searches in large caches run on threads of their own, two at a time.
-#[must_use = "nothing is shown before it is started or mounted"]
+/// # Cost
+/// Each informer gets a handler called `dashboard`, which keeps the last changes for the history: references to objects, not copies.
+/// Counters are recorded every five seconds, and every second while the page is open. Everything else is computed on request. Searches
+/// in large caches run on blocking threads, two at a time.
+#[must_use = "a dashboard shows nothing until it is started or mounted"]
 pub struct Dashboard {
     sources: Vec<Source>,
     queues: Vec<Box<dyn QueueView>>,
@@ -101,7 +106,7 @@ pub struct Dashboard {
 }
 
 impl Dashboard {
-    /// With nothing to show.
+    /// Creates a dashboard that shows nothing yet.
     pub fn new() -> Dashboard {
         Dashboard {
             sources: Vec::new(),
@@ -112,81 +117,89 @@ impl Dashboard {
         }
     }
 
-    /// Shows every informer that a factory has, and those that it will have. Dynamic objects are shown whole, of others the
-    /// metadata; see [`Dashboard::browse`].
+    /// Shows every informer of a factory, also those that are added later.
+    ///
+    /// Dynamic objects are shown whole, other objects with their metadata; see [`Dashboard::browse`].
     pub fn factory(mut self, factory: &SharedInformerFactory) -> Dashboard {
         self.sources.push(Source::Factory(factory.clone()));
         self
     }
 
-    /// Shows an informer, with its objects' metadata.
+    /// Shows an informer with the metadata of its objects.
     pub fn informer<K: Kind>(mut self, informer: &SharedInformer<K>) -> Dashboard {
-        self.sources.push(Source::View(metadata_of(informer)));
+        let view = InformerView::with_metadata(informer.into());
+        self.sources.push(Source::View(view));
         self
     }
 
-    /// Shows an informer with whole objects. It may be one of a factory that is shown.
+    /// Shows an informer with whole objects. The informer may belong to a factory that is shown.
     pub fn browse<K: Kind + Serialize>(mut self, informer: &SharedInformer<K>) -> Dashboard {
-        self.sources.push(Source::View(view::whole(informer)));
+        let view = InformerView::with_whole_objects(informer);
+        self.sources.push(Source::View(view));
         self
     }
 
-    /// Shows a work queue. Make it with [`timed`](kube_workqueue::QueueBuilder::timed) to see how old its oldest item is.
+    /// Shows a work queue.
+    ///
+    /// Build the queue with [`timed`](kube_workqueue::QueueBuilder::timed) to see the age of its oldest item.
     pub fn queue<T: Work>(mut self, queue: &WorkQueue<T>) -> Dashboard {
         self.queues.push(Box::new(queue.clone()));
         self
     }
 
-    /// How many changes of each informer are remembered; 256 unless told otherwise, and none if it is 0.
+    /// Sets the number of changes to remember of each informer. The default is 256; 0 disables the history.
     pub fn remember(mut self, changes: usize) -> Dashboard {
         self.remembered = changes;
         self
     }
 
-    /// Answers only requests for these hosts, on any port; without this, [`Dashboard::serve`] on loopback answers those for
-    /// `localhost`, `127.0.0.1` and `[::1]`, and all others answer any.
+    /// Answers only requests for these hosts, on any port.
+    ///
+    /// By default, [`Dashboard::serve`] on a loopback address answers requests for `localhost`, `127.0.0.1` and `[::1]`, and otherwise
+    /// any host is accepted.
     pub fn hosts<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Dashboard {
         self.hosts = Some(names.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Answers another path beside its own, for those whom it answers: metrics, for example. Paths of its own are `/`,
-    /// `/api/…` and files called `dashboard.…` and `icon.svg`.
+    /// Adds another path, for example for metrics, with the same host checks.
+    ///
+    /// The dashboard itself uses `/`, `/api/…`, `/icon.svg` and files called `/dashboard.…`.
     ///
     /// ```
-    /// # use kube_informer::dashboard::Dashboard;
+    /// # use kube_informer_dashboard::Dashboard;
     /// # let dashboard = Dashboard::new();
     /// dashboard.beside("/healthz", axum::routing::get(async || "ok"))
     /// # ;
     /// ```
     ///
     /// # Panics
-    /// If the path is none that axum takes, or was given before.
+    /// If axum does not accept the path, or it was added before.
     pub fn beside(mut self, path: &str, answers: MethodRouter) -> Dashboard {
         self.beside = self.beside.route(path, answers);
         self
     }
 
-    /// The page and what it asks for, to be nested into a server of one's own, under any path.
+    /// Returns the dashboard as a router, to be nested into your own server under any path.
     pub fn router(self) -> Router {
         let hosts = self.hosts.map(Hosts::only).unwrap_or_default();
-        let house = House::new(self.sources, self.queues, self.remembered);
-        house.sample_from_now_on();
-        routes::router(house, hosts, self.beside)
+        let state = DashboardState::new(self.sources, self.queues, self.remembered);
+        state.start_sampling();
+        routes::router(state, hosts, self.beside)
     }
 
-    /// Starts it on a free port of loopback.
+    /// Serves the dashboard on a free loopback port.
     ///
     /// # Errors
-    /// If there is none.
+    /// If no port is free.
     pub async fn start(self) -> io::Result<DashboardServer> {
         self.serve((Ipv4Addr::LOCALHOST, 0)).await
     }
 
-    /// Starts it on an address. Anything but a loopback address shows it to everyone who can reach that.
+    /// Serves the dashboard on an address. Unless this is a loopback address, everyone who can reach it can see the dashboard.
     ///
     /// # Errors
-    /// If the address cannot be listened on.
+    /// If the server cannot listen on the address.
     ///
     /// # Cancel safety
     /// If this is dropped, nothing runs.
@@ -223,7 +236,7 @@ impl fmt::Debug for Dashboard {
     }
 }
 
-/// A dashboard that was started. Dropping it stops it.
+/// A running dashboard. Dropping it stops it.
 #[derive(Debug)]
 pub struct DashboardServer {
     address: SocketAddr,
@@ -232,22 +245,22 @@ pub struct DashboardServer {
 }
 
 impl DashboardServer {
-    /// Where it listens.
+    /// Returns the address that the server listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where to look.
+    /// Returns the URL of the page.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/", self.address)
     }
 
-    /// Stops it and waits for its end: answers that are under way are given, for some seconds at most.
+    /// Stops the server and waits until it has ended. Responses in progress get five seconds.
     ///
     /// # Cancel safety
-    /// It stops even if the wait is dropped.
+    /// The server stops even if the wait is dropped.
     pub async fn stop(mut self) {
         self.stop.cancel();
         if let Some(task) = self.task.take() {

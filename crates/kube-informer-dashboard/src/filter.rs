@@ -1,60 +1,62 @@
-//! What of a cache is to be seen: by name, namespace, labels, fields and index.
+//! Filters of the object list: by name, namespace, labels, fields and index.
 
-use kube_wire::selector::Selector;
+use kube_informer::{Key, Selector};
 use serde_json::Value;
 
 use crate::fields::{FieldPath, printed};
-use crate::object::Key;
 
-/// How many objects a page may have.
-const MOST: usize = 500;
-const USUAL: usize = 50;
+/// Maximum number of objects on a page.
+const MAX_LIMIT: usize = 500;
 
-/// What is asked of a cache. Everything that is given has to fit.
+/// Default number of objects on a page.
+const DEFAULT_LIMIT: usize = 50;
+
+/// Conditions that an object must meet, all of them, and the requested page.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Filter {
-    /// Part of the name.
+    /// A part of the name.
     pub(super) name: String,
     pub(super) namespace: String,
     pub(super) labels: Option<Selector>,
     pub(super) fields: Vec<FieldTest>,
-    /// The name of an index and a value.
+    /// An index and a value of it.
     pub(super) index: Option<(String, String)>,
     pub(super) offset: usize,
     pub(super) limit: usize,
 }
 
+/// A condition on a field.
 #[derive(Debug, Clone)]
 pub(crate) struct FieldTest {
     path: FieldPath,
-    want: Want,
+    condition: Condition,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Want {
-    Is(String),
-    IsNot(String),
+enum Condition {
+    Equals(String),
+    NotEquals(String),
     Exists,
 }
 
 impl Filter {
-    /// The filter that a request's parameters say. The error is for the one who typed it.
+    /// Parses the query parameters of a request. The error is a message for the user.
     pub(super) fn parse<'a>(
         parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Filter, String> {
         let mut filter = Filter {
-            limit: USUAL,
+            limit: DEFAULT_LIMIT,
             ..Filter::default()
         };
         let number = |name: &str, text: &str| {
             let number = text.parse::<usize>();
-            number.map_err(|_| format!("{name} is to be a whole number, not {text:?}"))
+            number.map_err(|_| format!("invalid {name} {text:?}: expected a whole number"))
         };
         for (name, value) in parameters {
             let value = value.trim();
             match name {
                 "offset" => filter.offset = number(name, value)?,
-                "limit" => filter.limit = number(name, value)?.clamp(1, MOST),
+                "limit" => filter.limit = number(name, value)?.clamp(1, MAX_LIMIT),
                 _ if value.is_empty() => {}
                 "name" => value.clone_into(&mut filter.name),
                 "namespace" => value.clone_into(&mut filter.namespace),
@@ -65,7 +67,7 @@ impl Filter {
                 "index" => {
                     let (index, wanted) = value
                         .split_once('=')
-                        .ok_or_else(|| format!("an index is asked as name=value, not as {value:?}"))?;
+                        .ok_or_else(|| format!("invalid index {value:?}: expected name=value"))?;
                     filter.index = Some((index.trim().to_owned(), wanted.trim().to_owned()));
                 }
                 _ => {}
@@ -74,15 +76,15 @@ impl Filter {
         Ok(filter)
     }
 
-    /// Whether a key fits.
-    pub(super) fn fits_key(&self, key: &Key) -> bool {
+    /// Whether the key matches.
+    pub(super) fn matches_key(&self, key: &Key) -> bool {
         let (namespace, name) = key.parts();
         (self.namespace.is_empty() || namespace == Some(self.namespace.as_str())) && name.contains(&self.name)
     }
 
-    /// Whether an object's fields fit. It is to be asked of what may be shown.
-    pub(super) fn fits_fields(&self, shown: &Value) -> bool {
-        self.fields.iter().all(|test| test.fits(shown))
+    /// Whether the fields of a redacted object match.
+    pub(super) fn matches_fields(&self, redacted: &Value) -> bool {
+        self.fields.iter().all(|test| test.matches(redacted))
     }
 }
 
@@ -90,26 +92,26 @@ impl FieldTest {
     fn parse(text: &str) -> Result<FieldTest, String> {
         let (path, rest) = FieldPath::leading(text).map_err(|error| error.to_string())?;
         let rest = rest.trim_start();
-        let want = if let Some(value) = rest.strip_prefix("!=") {
-            Want::IsNot(value.trim().to_owned())
+        let condition = if let Some(value) = rest.strip_prefix("!=") {
+            Condition::NotEquals(value.trim().to_owned())
         } else if let Some(value) = rest.strip_prefix("==").or_else(|| rest.strip_prefix('=')) {
-            Want::Is(value.trim().to_owned())
+            Condition::Equals(value.trim().to_owned())
         } else if rest.is_empty() {
-            Want::Exists
+            Condition::Exists
         } else {
             return Err(format!(
-                "{rest:?} in {text:?} is none of \"=\" and \"!=\" with a value"
+                "unexpected {rest:?} in {text:?}: it is none of \"=\" and \"!=\" with a value"
             ));
         };
-        Ok(FieldTest { path, want })
+        Ok(FieldTest { path, condition })
     }
 
-    fn fits(&self, value: &Value) -> bool {
+    fn matches(&self, value: &Value) -> bool {
         let found = self.path.find(value);
-        match &self.want {
-            Want::Is(wanted) => found.into_iter().any(|value| printed(value) == wanted.as_str()),
-            Want::IsNot(wanted) => found.into_iter().all(|value| printed(value) != wanted.as_str()),
-            Want::Exists => !found.is_empty(),
+        match &self.condition {
+            Condition::Equals(wanted) => found.into_iter().any(|value| printed(value) == wanted.as_str()),
+            Condition::NotEquals(wanted) => found.into_iter().all(|value| printed(value) != wanted.as_str()),
+            Condition::Exists => !found.is_empty(),
         }
     }
 }
@@ -139,16 +141,16 @@ mod tests {
             (".list[*].a!=y", false),
         ] {
             let filter = Filter::parse([("field", field)]).unwrap();
-            assert_eq!(filter.fits_fields(&pod), fits, "{field}");
+            assert_eq!(filter.matches_fields(&pod), fits, "{field}");
         }
     }
 
     #[test]
     fn all_of_it_has_to_fit() {
         let filter = Filter::parse([("name", "art"), ("namespace", "shop")]).unwrap();
-        assert!(filter.fits_key(&"shop/cart".parse().unwrap()));
-        assert!(!filter.fits_key(&"shop/till".parse().unwrap()));
-        assert!(!filter.fits_key(&"data/cart".parse().unwrap()));
+        assert!(filter.matches_key(&"shop/cart".parse().unwrap()));
+        assert!(!filter.matches_key(&"shop/till".parse().unwrap()));
+        assert!(!filter.matches_key(&"data/cart".parse().unwrap()));
     }
 
     #[test]

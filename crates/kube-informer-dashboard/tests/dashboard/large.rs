@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
-use kube_informer::dashboard::Dashboard;
 use kube_informer::{CacheFormat, SharedInformer};
+use kube_informer_dashboard::Dashboard;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 

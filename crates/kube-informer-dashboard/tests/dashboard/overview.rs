@@ -2,8 +2,8 @@
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Service};
 use kube::api::{ApiResource, DynamicObject};
-use kube_informer::dashboard::Dashboard;
 use kube_informer::{HandlerOptions, SharedInformer, SharedInformerFactory, enqueue_keys};
+use kube_informer_dashboard::Dashboard;
 use kube_workqueue::WorkQueue;
 use serde_json::{Value, json};
 

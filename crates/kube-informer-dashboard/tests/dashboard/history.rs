@@ -2,8 +2,8 @@
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, Patch, PatchParams};
-use kube_informer::dashboard::Dashboard;
 use kube_informer::{CacheFormat, SharedInformer};
+use kube_informer_dashboard::Dashboard;
 use serde_json::{Value, json};
 
 use crate::{config_map, get, server, started, told, until};
