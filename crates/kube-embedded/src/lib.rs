@@ -100,7 +100,6 @@ pub use faults::{Fault, FaultHandle, Faults, On};
 pub use http::Verb;
 pub use record::Request;
 pub use server::{Backup, Builder, Error, KubeconfigFile, Server};
-pub use table::{Columns, Heading};
 
 /// The Kubernetes version whose API is served.
 pub const KUBERNETES_VERSION: &str = "v1.36.3";

@@ -19,6 +19,7 @@ mod tests;
 mod types;
 mod validate;
 
+use kube_table::Columns;
 use serde_json::Value;
 
 pub(crate) use self::definition::{unrecognized_formats, validate_crd};
@@ -29,7 +30,6 @@ pub(crate) use self::types::name as type_name;
 use crate::scale::{self, ScalePaths};
 use crate::schema::{Type, Types};
 use crate::status::{FieldError, FieldErrorKind, Result};
-use crate::table::CustomColumns;
 
 /// A kind that a `CustomResourceDefinition` adds to the API.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ pub(crate) struct CustomVersion {
     pub(crate) status: bool,
     /// The version has a `scale` subresource.
     pub(crate) scale: Option<ScalePaths>,
-    pub(crate) columns: CustomColumns,
+    pub(crate) columns: Columns,
     /// Paths such as `.spec.color`.
     pub(crate) selectable_fields: Vec<String>,
     /// The schema as it stands in the definition.
@@ -214,7 +214,7 @@ impl CustomVersion {
             warning,
             status: version.0["subresources"]["status"].is_object(),
             scale: ScalePaths::of_custom(&version.0["subresources"]["scale"]),
-            columns: CustomColumns::new(&version.0["additionalPrinterColumns"]),
+            columns: Columns::custom(&version.0["additionalPrinterColumns"]),
             selectable_fields: version
                 .schemas("selectableFields")
                 .map(|f| f.text("jsonPath").to_owned())

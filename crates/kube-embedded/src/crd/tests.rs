@@ -390,7 +390,7 @@ fn a_schema_becomes_types_that_merge() {
     field(&field(&spec.ty, "tmpl").ty, "metadata");
     assert_eq!(kind.list_kind, "GizmoList");
     assert_eq!(kind.singular, "gizmo");
-    assert_eq!(version.columns.columns()[1].name, "Size");
+    assert_eq!(version.columns.definitions()[1].name, "Size");
     assert!(version.status && version.scale.is_some() && version.warning.is_none());
 }
 

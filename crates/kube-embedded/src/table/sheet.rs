@@ -1,10 +1,9 @@
 //! Rows and columns put together into a `Table`.
 
 use jiff::Timestamp;
+use kube_table::{Column, Columns};
 use serde_json::{Map, Value, json};
 
-use super::row::{number, text};
-use super::{Column, CustomColumns, columns, printers};
 use crate::status::Status;
 
 /// Marks the bookmark that ends a streaming list; its row keeps the metadata that carries the mark.
@@ -34,69 +33,49 @@ impl IncludeObject {
     }
 }
 
-/// Where a kind's columns and cells come from.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Printer<'a> {
-    BuiltIn {
-        group: &'a str,
-        version: &'a str,
-        kind: &'a str,
-        columns: &'static [Column],
-    },
-    Custom(&'a CustomColumns),
+/// The columns of a kind, and the names of a built-in kind, whose tables differ in details.
+#[derive(Debug, Clone)]
+pub(crate) struct Printer<'a> {
+    columns: Columns,
+    /// Group, version and kind are empty for custom resources.
+    group: &'a str,
+    version: &'a str,
+    kind: &'a str,
 }
 
 impl<'a> Printer<'a> {
-    /// `None` for kinds that the real server does not show as tables (406).
+    /// Returns `None` for kinds that a kube-apiserver does not show as tables (406).
     pub(crate) fn built_in(group: &'a str, version: &'a str, kind: &'a str) -> Option<Printer<'a>> {
-        let columns = columns(group, kind)?;
-        Some(Printer::BuiltIn {
+        let columns = Columns::built_in(group, version, kind)?;
+        Some(Printer {
+            columns,
             group,
             version,
             kind,
-            columns,
         })
     }
 
-    pub(crate) fn columns(&self) -> &[Column] {
-        match self {
-            Printer::BuiltIn { columns, .. } => columns,
-            Printer::Custom(custom) => custom.columns(),
-        }
-    }
-
-    pub(crate) fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
-        match self {
-            Printer::BuiltIn {
-                group, version, kind, ..
-            } => printers::cells(group, version, kind, object, now),
-            Printer::Custom(custom) => custom.cells(object, now),
+    /// Prints custom resources.
+    pub(crate) fn custom(columns: Columns) -> Printer<'a> {
+        Printer {
+            columns,
+            group: "",
+            version: "",
+            kind: "",
         }
     }
 
     fn is(&self, wanted: (&str, &str)) -> bool {
-        matches!(self, Printer::BuiltIn { group, kind, .. } if (*group, *kind) == wanted)
-    }
-
-    fn row_conditions(&self, object: &Value) -> Option<Value> {
-        match self {
-            Printer::BuiltIn { group, kind, .. } => printers::row_conditions(group, kind, object),
-            Printer::Custom(_) => None,
-        }
+        (self.group, self.kind) == wanted
     }
 
     fn partial_metadata(&self, object: &Value, meta_version: &str) -> Value {
-        match self {
-            Printer::BuiltIn {
-                group, version, kind, ..
-            } => partial_metadata(group, version, kind, object, meta_version),
-            Printer::Custom(_) => partial_metadata("", "", "", object, meta_version),
-        }
+        partial_metadata(self.group, self.version, self.kind, object, meta_version)
     }
 }
 
-/// How one request wants its tables.
-#[derive(Debug, Clone, Copy)]
+/// The tables of one request.
+#[derive(Debug, Clone)]
 pub(crate) struct Sheet<'a> {
     pub(crate) printer: Printer<'a>,
     pub(crate) include: IncludeObject,
@@ -112,8 +91,8 @@ impl Sheet<'_> {
         if self.printer.is(("flowcontrol.apiserver.k8s.io", "FlowSchema")) {
             items.sort_by_key(|item| {
                 (
-                    number(&item["spec"], "matchingPrecedence"),
-                    text(&item["metadata"], "name"),
+                    item["spec"]["matchingPrecedence"].as_i64().unwrap_or_default(),
+                    item["metadata"]["name"].as_str().unwrap_or_default(),
                 )
             });
         }
@@ -143,11 +122,17 @@ impl Sheet<'_> {
 
     fn table(&self, metadata: &Value, headed: bool, rows: Vec<Value>) -> Value {
         let columns = if headed {
-            self.printer.columns().iter().map(Column::to_json).collect()
+            self.printer
+                .columns
+                .definitions()
+                .iter()
+                .map(Column::to_json)
+                .collect()
         } else {
             Value::Null
         };
-        let rows = if rows.is_empty() && self.lists_nothing_as_null() {
+        // A kube-apiserver sends `"rows": null` for empty lists of kinds with default columns.
+        let rows = if rows.is_empty() && self.printer.columns.is_default() {
             Value::Null
         } else {
             rows.into()
@@ -161,15 +146,13 @@ impl Sheet<'_> {
         })
     }
 
-    /// Kinds without a printer of their own answer `"rows": null` for an empty list.
-    fn lists_nothing_as_null(&self) -> bool {
-        matches!(self.printer, Printer::BuiltIn { group, kind, .. } if !printers::has_printer(group, kind))
-    }
-
     fn row(&self, object: &Value) -> Value {
         let mut row = Map::new();
-        row.insert("cells".into(), self.printer.cells(object, self.now).into());
-        if let Some(conditions) = self.printer.row_conditions(object) {
+        row.insert(
+            "cells".into(),
+            self.printer.columns.values(object, self.now).into(),
+        );
+        if let Some(conditions) = self.printer.columns.row_conditions(object) {
             row.insert("conditions".into(), conditions);
         }
         let ends_list = object["metadata"]["annotations"][INITIAL_EVENTS_END] == "true";

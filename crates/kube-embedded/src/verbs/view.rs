@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use jiff::Timestamp;
+use kube_table::Columns;
 use kube_wire::protobuf::{self, Envelope, WatchEvent};
 use serde_json::{Value, json};
 
@@ -13,7 +14,7 @@ use crate::faults::ObjectTwist;
 use crate::http::{Encoding, Form, Representation};
 use crate::status::{Result, Status};
 use crate::store::{EventKind, Stored};
-use crate::table::{CustomColumns, IncludeObject, Printer, Sheet, partial_metadata};
+use crate::table::{IncludeObject, Printer, Sheet, partial_metadata};
 
 /// How objects look to the client that asked.
 #[derive(Debug, Clone)]
@@ -130,7 +131,9 @@ impl View {
             group, version, kind, ..
         } = &*self.resource;
         match self.resource.custom() {
-            Some(custom) => custom.version(version).map(|v| Printer::Custom(&v.columns)),
+            Some(custom) => custom
+                .version(version)
+                .map(|version| Printer::custom(version.columns.clone())),
             None => Printer::built_in(group, version, kind),
         }
     }
@@ -140,9 +143,8 @@ impl View {
         if self.representation.form != Form::Table {
             return self.answer_value(scale);
         }
-        let custom = CustomColumns::scale();
         let printer = match self.resource.custom() {
-            Some(_) => Some(Printer::Custom(&custom)),
+            Some(_) => Some(Printer::custom(Columns::custom_scale())),
             None => Printer::built_in("autoscaling", "v1", "Scale"),
         };
         let sheet = printer.map(|printer| self.sheet_of(printer));

@@ -1,7 +1,7 @@
 //! What was found, printed as kubectl prints it.
 
-use kube_embedded::Columns;
 use kube_informer::{DiscoveredResource, Object};
+use kube_table::Columns;
 use serde_json::Value;
 
 use crate::cache::{Any, Whole};

@@ -1,8 +1,8 @@
 //! Which columns a resource has.
 
 use kube::Client;
-use kube_embedded::Columns;
 use kube_informer::DiscoveredResource;
+use kube_table::Columns;
 use serde_json::Value;
 
 /// The columns of a resource: kubectl's for built-in kinds, and those that the definition of a custom kind declares, if it

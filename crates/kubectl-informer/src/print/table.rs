@@ -2,8 +2,8 @@
 
 use std::io;
 
-use kube_embedded::Columns;
 use kube_informer::Object;
+use kube_table::Columns;
 use serde_json::Value;
 
 use super::colour::{Colour, Paint};
@@ -134,7 +134,7 @@ pub(crate) fn on_one_line(character: char) -> char {
 
 #[cfg(test)]
 mod tests {
-    use kube_embedded::Columns;
+    use kube_table::Columns;
     use serde_json::{Value, json};
 
     use super::super::colour::Paint;

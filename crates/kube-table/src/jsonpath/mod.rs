@@ -10,15 +10,15 @@ use serde_json::Value;
 
 /// A parsed path.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Path(Vec<Step>);
+pub(crate) struct Path(Vec<Step>);
 
 /// The path is not written as it should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Malformed;
+pub(crate) struct Malformed;
 
 /// The path does not fit the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Mismatch;
+pub(crate) struct Mismatch;
 
 #[derive(Debug, Clone, PartialEq)]
 enum Step {
@@ -60,12 +60,12 @@ struct Filter {
 
 impl Path {
     /// Reads a path such as `.status.conditions[?(@.type=="Ready")].status`.
-    pub(super) fn parse(text: &str) -> Result<Path, Malformed> {
+    pub(crate) fn parse(text: &str) -> Result<Path, Malformed> {
         parse::steps(text).map(Path)
     }
 
     /// The first value the path leads to.
-    pub(super) fn first(&self, object: &Value) -> Option<Value> {
+    pub(crate) fn first(&self, object: &Value) -> Option<Value> {
         let found = find::walk(&self.0, vec![std::borrow::Cow::Borrowed(object)]).ok()?;
         found.into_iter().next().map(std::borrow::Cow::into_owned)
     }

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::values;
-use crate::table::age;
-use crate::table::format::labels;
-use crate::table::row::{Row, text};
+use crate::age;
+use crate::format::labels;
+use crate::row::{Row, text};
 
 pub(super) fn role_binding(row: Row<'_>) -> Vec<Value> {
     let role = format!("{}/{}", row.text("/roleRef/kind"), row.text("/roleRef/name"));

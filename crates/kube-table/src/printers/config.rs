@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::values;
-use crate::table::format::quantity;
-use crate::table::row::Row;
+use crate::format::quantity;
+use crate::row::Row;
 
 pub(super) fn config_map(row: Row<'_>) -> Vec<Value> {
     values![

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{Print, values};
-use crate::table::format::{join, quantity};
-use crate::table::row::{Row, items, text};
+use crate::format::{join, quantity};
+use crate::row::{Row, items, text};
 
 /// Printers of `storage.k8s.io`.
 pub(super) fn printer(kind: &str) -> Option<Print> {

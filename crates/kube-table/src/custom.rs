@@ -3,25 +3,24 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::jsonpath::Path;
-use super::{Column, age, columns, go};
+use crate::jsonpath::Path;
+use crate::{Column, age, built_in, go};
 
-/// The columns of one version of a custom resource, ready to read objects.
+/// The columns of one version of a custom resource.
 #[derive(Debug, Clone)]
 pub(crate) struct CustomColumns {
     columns: Vec<Column>,
-    /// One for each column but the first, which is the name.
+    /// The paths of all columns but the first, which is the name.
     paths: Vec<Path>,
 }
 
 impl CustomColumns {
-    /// From a version's `additionalPrinterColumns`; without any, there is the age. Columns end before the first whose
-    /// path cannot be read.
+    /// Parses a version's `additionalPrinterColumns`. Without any, the age is shown. Columns end before the first with an invalid path.
     pub(crate) fn new(additional_printer_columns: &Value) -> CustomColumns {
         let age = [json!({
             "name": "Age",
             "type": "date",
-            "description": columns::created_description(),
+            "description": built_in::created_description(),
             "jsonPath": ".metadata.creationTimestamp",
         })];
         let declared = additional_printer_columns
@@ -30,14 +29,14 @@ impl CustomColumns {
         CustomColumns::read(if declared.is_empty() { &age } else { declared })
     }
 
-    /// The columns of a custom resource's `scale` subresource.
+    /// Returns the columns of a custom resource's `scale` subresource.
     pub(crate) fn scale() -> CustomColumns {
         CustomColumns::read(&[
             json!({ "name": "Desired", "type": "integer", "description": "Number of desired replicas",
                     "jsonPath": ".spec.replicas" }),
             json!({ "name": "Available", "type": "integer", "description": "Number of actual replicas",
                     "jsonPath": ".status.replicas" }),
-            json!({ "name": "Age", "type": "date", "description": columns::created_description(),
+            json!({ "name": "Age", "type": "date", "description": built_in::created_description(),
                     "jsonPath": ".metadata.creationTimestamp" }),
         ])
     }
@@ -48,7 +47,7 @@ impl CustomColumns {
                 name: "Name".into(),
                 type_: "string".into(),
                 format: "name".into(),
-                description: columns::name_description().into(),
+                description: built_in::name_description().into(),
                 priority: 0,
             }],
             paths: Vec::new(),
@@ -81,7 +80,7 @@ impl CustomColumns {
         &self.columns
     }
 
-    /// One row's cells; what a path does not find, or finds in another type, is null.
+    /// Returns the cells of an object. Missing values and values of another type are null.
     pub(crate) fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         let declared = self.columns.iter().skip(1).zip(&self.paths);
@@ -114,7 +113,7 @@ fn cell(type_: &str, value: &Value, now: Timestamp) -> Value {
     }
 }
 
-/// A float as an integer; out of range it becomes what the real server's processor makes of it.
+/// Converts a float to an integer. Out of range, the result is that of a kube-apiserver on x86-64.
 fn truncated(float: f64) -> i64 {
     go::whole(float.trunc()).unwrap_or(i64::MIN)
 }

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{Print, name_and_age, values};
-use crate::table::age;
-use crate::table::row::{Row, number, text};
+use crate::age;
+use crate::row::{Row, number, text};
 
 pub(super) fn printer(kind: &str) -> Option<Print> {
     let print: Print = match kind {

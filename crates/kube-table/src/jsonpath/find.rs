@@ -174,7 +174,7 @@ fn scalar(found: &Found<'_>) -> Result<Scalar, Mismatch> {
             (Some(integer), _) => Ok(Scalar::Integer(integer)),
             // A whole number comes out of the real server's storage as an integer, however it was written.
             (None, Some(float)) if stored => {
-                Ok(crate::table::go::whole(float).map_or(Scalar::Float(float), Scalar::Integer))
+                Ok(crate::go::whole(float).map_or(Scalar::Float(float), Scalar::Integer))
             }
             (None, Some(float)) => Ok(Scalar::Float(float)),
             (None, None) => Err(Mismatch),

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::row::{items, text};
+use crate::row::{items, text};
 
 /// The first of many, and how many more there are.
-pub(super) fn first_of(parts: &[String], most: usize, separator: &str) -> String {
+pub(crate) fn first_of(parts: &[String], most: usize, separator: &str) -> String {
     let shown = parts.get(..most).unwrap_or(parts).join(separator);
     match parts.len().checked_sub(most) {
         Some(more) if more > 0 => format!("{shown} + {more} more..."),
@@ -14,7 +14,7 @@ pub(super) fn first_of(parts: &[String], most: usize, separator: &str) -> String
 }
 
 /// Like [`first_of`] with three parts, `<unset>` if there is nothing to show.
-pub(super) fn first_three_or_unset(parts: &[String]) -> String {
+pub(crate) fn first_three_or_unset(parts: &[String]) -> String {
     match first_of(parts, 3, ",") {
         shown if shown.is_empty() => "<unset>".into(),
         shown => shown,
@@ -22,13 +22,13 @@ pub(super) fn first_three_or_unset(parts: &[String]) -> String {
 }
 
 /// The strings of a list, joined.
-pub(super) fn join(list: &[Value], separator: &str) -> String {
+pub(crate) fn join(list: &[Value], separator: &str) -> String {
     let parts: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
     parts.join(separator)
 }
 
 /// `key=value` pairs in order of the keys, `<none>` if there are none.
-pub(super) fn labels(labels: Option<&Map<String, Value>>) -> String {
+pub(crate) fn labels(labels: Option<&Map<String, Value>>) -> String {
     let mut pairs: Vec<(&String, &str)> = labels
         .into_iter()
         .flatten()
@@ -44,7 +44,7 @@ pub(super) fn labels(labels: Option<&Map<String, Value>>) -> String {
 
 /// A label selector as one writes it on a command line: empty if it selects everything or does not exist, `None` if it
 /// makes no sense.
-pub(super) fn selector(selector: Option<&Value>) -> Option<String> {
+pub(crate) fn selector(selector: Option<&Value>) -> Option<String> {
     let Some(selector) = selector else {
         return Some(String::new());
     };
@@ -78,12 +78,12 @@ pub(super) fn selector(selector: Option<&Value>) -> Option<String> {
 }
 
 /// A label selector for a cell of its own.
-pub(super) fn selector_cell(value: Option<&Value>) -> String {
+pub(crate) fn selector_cell(value: Option<&Value>) -> String {
     selector(value).map_or_else(|| "<error>".into(), or_none)
 }
 
 /// Names and images of the containers.
-pub(super) fn containers(containers: &[Value]) -> (String, String) {
+pub(crate) fn containers(containers: &[Value]) -> (String, String) {
     let all = |field| {
         let parts: Vec<&str> = containers
             .iter()
@@ -95,7 +95,7 @@ pub(super) fn containers(containers: &[Value]) -> (String, String) {
 }
 
 /// A quantity as it is stored; what is missing is zero.
-pub(super) fn quantity(value: &Value) -> String {
+pub(crate) fn quantity(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => number.to_string(),
@@ -104,7 +104,7 @@ pub(super) fn quantity(value: &Value) -> String {
 }
 
 /// `resource.group`, or the resource alone in the core group.
-pub(super) fn qualified(resource: &str, group: &str) -> String {
+pub(crate) fn qualified(resource: &str, group: &str) -> String {
     if group.is_empty() {
         resource.to_owned()
     } else {

@@ -1,81 +1,81 @@
-//! Reading an object's fields the way the printers need them: what is missing is empty, zero or false.
+//! Reads an object's fields for the printers: missing fields are empty, zero or false.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::age;
+use crate::age;
 
-/// One object on its way to become a row.
+/// An object that is printed as a row.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Row<'a> {
+pub(crate) struct Row<'a> {
     /// API version the object is written in.
-    pub(super) version: &'a str,
-    pub(super) object: &'a Value,
-    pub(super) now: Timestamp,
+    pub(crate) version: &'a str,
+    pub(crate) object: &'a Value,
+    pub(crate) now: Timestamp,
 }
 
 impl<'a> Row<'a> {
-    pub(super) fn name(&self) -> &'a str {
+    pub(crate) fn name(&self) -> &'a str {
         self.text("/metadata/name")
     }
 
-    pub(super) fn age(&self) -> String {
+    pub(crate) fn age(&self) -> String {
         self.since("/metadata/creationTimestamp")
     }
 
     /// When the object was created, as it is written; never is Go's zero time.
-    pub(super) fn created(&self) -> &'a str {
+    pub(crate) fn created(&self) -> &'a str {
         self.given("/metadata/creationTimestamp").unwrap_or(age::ZERO)
     }
 
-    pub(super) fn is_deleted(&self) -> bool {
+    pub(crate) fn is_deleted(&self) -> bool {
         self.at("/metadata/deletionTimestamp").is_some()
     }
 
-    pub(super) fn annotation(&self, key: &str) -> Option<&'a str> {
+    pub(crate) fn annotation(&self, key: &str) -> Option<&'a str> {
         self.object["metadata"]["annotations"][key].as_str()
     }
 
     /// The value at a JSON pointer, unless it is missing or null.
-    pub(super) fn at(&self, pointer: &str) -> Option<&'a Value> {
+    pub(crate) fn at(&self, pointer: &str) -> Option<&'a Value> {
         self.object.pointer(pointer).filter(|value| !value.is_null())
     }
 
-    pub(super) fn given(&self, pointer: &str) -> Option<&'a str> {
+    pub(crate) fn given(&self, pointer: &str) -> Option<&'a str> {
         self.at(pointer).and_then(Value::as_str)
     }
 
-    pub(super) fn text(&self, pointer: &str) -> &'a str {
+    pub(crate) fn text(&self, pointer: &str) -> &'a str {
         self.given(pointer).unwrap_or_default()
     }
 
-    pub(super) fn text_or(&self, pointer: &str, otherwise: &'a str) -> &'a str {
+    pub(crate) fn text_or(&self, pointer: &str, otherwise: &'a str) -> &'a str {
         match self.text(pointer) {
             "" => otherwise,
             text => text,
         }
     }
 
-    pub(super) fn number(&self, pointer: &str) -> i64 {
+    pub(crate) fn number(&self, pointer: &str) -> i64 {
         self.at(pointer).and_then(Value::as_i64).unwrap_or_default()
     }
 
-    pub(super) fn flag(&self, pointer: &str) -> Option<bool> {
+    pub(crate) fn flag(&self, pointer: &str) -> Option<bool> {
         self.at(pointer).and_then(Value::as_bool)
     }
 
-    pub(super) fn items(&self, pointer: &str) -> &'a [Value] {
+    pub(crate) fn items(&self, pointer: &str) -> &'a [Value] {
         self.at(pointer)
             .and_then(Value::as_array)
             .map_or(&[], Vec::as_slice)
     }
 
-    pub(super) fn entries(&self, pointer: &str) -> Option<&'a Map<String, Value>> {
+    pub(crate) fn entries(&self, pointer: &str) -> Option<&'a Map<String, Value>> {
         self.at(pointer).and_then(Value::as_object)
     }
 
     /// How many items or entries there are.
-    pub(super) fn count(&self, pointer: &str) -> usize {
+    pub(crate) fn count(&self, pointer: &str) -> usize {
         match self.at(pointer) {
             Some(Value::Array(items)) => items.len(),
             Some(Value::Object(entries)) => entries.len(),
@@ -83,35 +83,35 @@ impl<'a> Row<'a> {
         }
     }
 
-    pub(super) fn since(&self, pointer: &str) -> String {
+    pub(crate) fn since(&self, pointer: &str) -> String {
         age::since(self.text(pointer), self.now)
     }
 
     /// The first condition of a type.
-    pub(super) fn condition(&self, type_: &str) -> Option<&'a Value> {
+    pub(crate) fn condition(&self, type_: &str) -> Option<&'a Value> {
         self.items("/status/conditions")
             .iter()
             .find(|condition| condition["type"] == type_)
     }
 
     /// The first condition of a type says `True`.
-    pub(super) fn holds(&self, type_: &str) -> bool {
+    pub(crate) fn holds(&self, type_: &str) -> bool {
         self.condition(type_)
             .is_some_and(|condition| condition["status"] == "True")
     }
 }
 
 /// A field's text, empty if there is none.
-pub(super) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+pub(crate) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()
 }
 
 /// A field's number, 0 if there is none.
-pub(super) fn number(value: &Value, field: &str) -> i64 {
+pub(crate) fn number(value: &Value, field: &str) -> i64 {
     value[field].as_i64().unwrap_or_default()
 }
 
 /// A list's items, none if it is not a list.
-pub(super) fn items(value: &Value) -> &[Value] {
+pub(crate) fn items(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }

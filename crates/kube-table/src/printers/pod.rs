@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::values;
-use crate::table::age;
-use crate::table::row::{Row, number, text};
+use crate::age;
+use crate::row::{Row, number, text};
 
 pub(super) fn pod(row: Row<'_>) -> Vec<Value> {
     let summary = summarise(row);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::values;
-use crate::table::row::{Row, number, text};
+use crate::row::{Row, number, text};
 
 pub(super) fn event(row: Row<'_>) -> Vec<Value> {
     // The newer group has other names for the same fields.
@@ -15,7 +15,7 @@ pub(super) fn event(row: Row<'_>) -> Vec<Value> {
         .at("/involvedObject")
         .or_else(|| row.at("/regarding"))
         .unwrap_or(&Value::Null);
-    let since = |text: &str| crate::table::age::since(text, row.now);
+    let since = |text: &str| crate::age::since(text, row.now);
 
     let first = match either("/firstTimestamp", "/deprecatedFirstTimestamp") {
         "" => row.since("/eventTime"),

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::values;
-use crate::table::format::{first_three_or_unset, qualified};
-use crate::table::row::{Row, text};
+use crate::format::{first_three_or_unset, qualified};
+use crate::row::{Row, text};
 
 pub(super) fn namespace(row: Row<'_>) -> Vec<Value> {
     values![row.name(), row.text("/status/phase"), row.age()]

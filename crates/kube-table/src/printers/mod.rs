@@ -1,6 +1,6 @@
 //! The cells of built-in kinds.
 //!
-//! The real server always gives the cells of the wide columns too, and leaves it to the client to hide them.
+//! The cells of wide columns are always included; clients hide them.
 
 mod access;
 mod admission;
@@ -20,7 +20,7 @@ mod workload;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::row::{Row, text};
+use crate::row::{Row, text};
 
 /// Cells from values of different types.
 macro_rules! values {
@@ -30,7 +30,7 @@ use values;
 
 type Print = fn(Row<'_>) -> Vec<Value>;
 
-/// One row's cells, wide ones included. Kinds without a printer of their own show name and time of creation.
+/// Returns the cells of an object, wide ones included. Kinds without a printer show name and creation time.
 pub(crate) fn cells(group: &str, version: &str, kind: &str, object: &Value, now: Timestamp) -> Vec<Value> {
     let row = Row { version, object, now };
     match printer(group, kind) {
@@ -39,13 +39,13 @@ pub(crate) fn cells(group: &str, version: &str, kind: &str, object: &Value, now:
     }
 }
 
-/// The kind has a printer of its own.
-pub(super) fn has_printer(group: &str, kind: &str) -> bool {
+/// Whether the kind has a printer.
+pub(crate) fn has_printer(group: &str, kind: &str) -> bool {
     printer(group, kind).is_some()
 }
 
-/// What a client may want to know of a row without understanding its cells: only finished pods have such conditions.
-pub(super) fn row_conditions(group: &str, kind: &str, object: &Value) -> Option<Value> {
+/// Returns the conditions of a row, which tell clients about an object without its cells. Only finished pods have some.
+pub(crate) fn row_conditions(group: &str, kind: &str, object: &Value) -> Option<Value> {
     if (group, kind) != ("", "Pod") {
         return None;
     }

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::{Print, values};
-use crate::table::format::join;
-use crate::table::row::{Row, items, text};
+use crate::format::join;
+use crate::row::{Row, items, text};
 
 pub(super) fn printer(kind: &str) -> Option<Print> {
     let print: Print = match kind {

@@ -5,10 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{Print, values};
-use crate::table::format::{
-    first_of, first_three_or_unset, join, labels, qualified, quantity, selector_cell,
-};
-use crate::table::row::{Row, items, number, text};
+use crate::format::{first_of, first_three_or_unset, join, labels, qualified, quantity, selector_cell};
+use crate::row::{Row, items, number, text};
 
 /// Printers of `networking.k8s.io` and `discovery.k8s.io`.
 pub(super) fn printer(kind: &str) -> Option<Print> {

@@ -3,7 +3,7 @@
 use serde_json::{Number, Value};
 
 /// A value as `fmt.Print` writes it; lists and maps as JSON.
-pub(super) fn print(value: &Value) -> String {
+pub(crate) fn print(value: &Value) -> String {
     match value {
         Value::Null => "<no value>".into(),
         Value::Bool(value) => value.to_string(),
@@ -21,12 +21,12 @@ pub(super) fn print(value: &Value) -> String {
 }
 
 /// The integer that the real server has for this number.
-pub(super) fn integer(number: &Number) -> Option<i64> {
+pub(crate) fn integer(number: &Number) -> Option<i64> {
     number.as_i64().or_else(|| number.as_f64().and_then(whole))
 }
 
 /// A float without a fraction, as long as an integer can hold it.
-pub(super) fn whole(float: f64) -> Option<i64> {
+pub(crate) fn whole(float: f64) -> Option<i64> {
     #[allow(
         clippy::cast_possible_truncation,
         reason = "checked to be whole and within range"

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::values;
-use crate::table::row::{Row, number, text};
+use crate::row::{Row, number, text};
 
 pub(super) fn flow_schema(row: Row<'_>) -> Vec<Value> {
     let dangling = row

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::values;
-use crate::table::row::{Row, text};
+use crate::row::{Row, text};
 
 pub(super) fn priority_class(row: Row<'_>) -> Vec<Value> {
     values![

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::values;
-use crate::table::row::{Row, text};
+use crate::row::{Row, text};
 
 pub(super) fn node(row: Row<'_>) -> Vec<Value> {
     let mut kernel = row

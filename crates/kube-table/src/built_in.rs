@@ -1,10 +1,10 @@
-//! The columns of built-in kinds, read once from `columns.txt`.
+//! The columns of built-in kinds, parsed once from `columns.txt`.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use super::Column;
+use crate::Column;
 
 const TEXT: &str = include_str!("columns.txt");
 
@@ -14,19 +14,24 @@ struct Tables {
     created: String,
 }
 
-/// The columns of a built-in kind; `None` for the kinds that cannot be shown as a table (`Binding`, reviews, ...), for
-/// which the real server answers 406.
-pub(crate) fn columns(group: &str, kind: &str) -> Option<&'static [Column]> {
-    tables().by_group.get(group)?.get(kind).map(Vec::as_slice)
+/// Group, kind and columns of a built-in kind.
+pub(crate) type KnownKind = (&'static str, &'static str, &'static [Column]);
+
+/// Returns the columns of a built-in kind, or `None` for kinds that have no table, for example `Binding` and reviews. A kube-apiserver
+/// responds with 406 for these.
+pub(crate) fn columns(group: &str, kind: &str) -> Option<KnownKind> {
+    let (group, kinds) = tables().by_group.get_key_value(group)?;
+    let (kind, columns) = kinds.get_key_value(kind)?;
+    Some((group, kind, columns))
 }
 
-/// Description of every kind's name column.
-pub(super) fn name_description() -> &'static str {
+/// Returns the description of the name column, which all kinds share.
+pub(crate) fn name_description() -> &'static str {
     &tables().name
 }
 
-/// Description of every kind's age column.
-pub(super) fn created_description() -> &'static str {
+/// Returns the description of the age column, which all kinds share.
+pub(crate) fn created_description() -> &'static str {
     &tables().created
 }
 

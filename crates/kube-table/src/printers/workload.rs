@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::values;
-use crate::table::age;
-use crate::table::format::{containers, labels, qualified, quantity, selector, selector_cell};
-use crate::table::row::{Row, text};
+use crate::age;
+use crate::format::{containers, labels, qualified, quantity, selector, selector_cell};
+use crate::row::{Row, text};
 
 const TEMPLATE_CONTAINERS: &str = "/spec/template/spec/containers";
 

@@ -5,7 +5,7 @@ use jiff::civil::DateTime;
 use jiff::tz::Offset;
 
 /// Go's zero time, which stands for "never".
-pub(super) const ZERO: &str = "0001-01-01T00:00:00Z";
+pub(crate) const ZERO: &str = "0001-01-01T00:00:00Z";
 const ZERO_SECOND: i64 = -62_135_596_800;
 
 /// The most seconds a Go `time.Duration` holds; longer ones stay there.
@@ -17,7 +17,7 @@ const DAY: i64 = 24 * HOUR;
 const YEAR: i64 = 365 * DAY;
 
 /// The age of something that happened at `when` (RFC 3339), `<unknown>` if it has not.
-pub(super) fn since(when: &str, now: Timestamp) -> String {
+pub(crate) fn since(when: &str, now: Timestamp) -> String {
     match instant(when) {
         Some(at) => elapsed(at, now),
         None => "<unknown>".into(),
@@ -25,7 +25,7 @@ pub(super) fn since(when: &str, now: Timestamp) -> String {
 }
 
 /// The time from `at` to `now`.
-pub(super) fn elapsed(at: Timestamp, now: Timestamp) -> String {
+pub(crate) fn elapsed(at: Timestamp, now: Timestamp) -> String {
     if at.as_second() == ZERO_SECOND && at.subsec_nanosecond() == 0 {
         return "<unknown>".into();
     }
@@ -33,13 +33,13 @@ pub(super) fn elapsed(at: Timestamp, now: Timestamp) -> String {
 }
 
 /// Whole seconds from `from` to `to`, cut towards zero.
-pub(super) fn seconds_between(from: Timestamp, to: Timestamp) -> i64 {
+pub(crate) fn seconds_between(from: Timestamp, to: Timestamp) -> i64 {
     let seconds = (to.as_nanosecond() - from.as_nanosecond()) / 1_000_000_000;
     i64::try_from(seconds).unwrap_or(LONGEST).clamp(-LONGEST, LONGEST)
 }
 
 /// A duration with two units at most; the smaller one is left out when it is zero or of no weight.
-pub(super) fn human(seconds: i64) -> String {
+pub(crate) fn human(seconds: i64) -> String {
     let two = |large: i64, large_unit: char, small: i64, small_unit: char| {
         if small == 0 {
             format!("{large}{large_unit}")
@@ -64,7 +64,7 @@ pub(super) fn human(seconds: i64) -> String {
 }
 
 /// Reads RFC 3339 as Go does: upper-case `T` and `Z`, seconds required, a one-digit hour and a decimal comma allowed.
-pub(super) fn instant(text: &str) -> Option<Timestamp> {
+pub(crate) fn instant(text: &str) -> Option<Timestamp> {
     let (date, time) = text.split_once('T')?;
     let mut date = date.split('-');
     let year = digits(date.next()?, 4..=4)?;

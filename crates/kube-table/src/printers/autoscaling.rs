@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::values;
-use crate::table::format::{first_of, quantity};
-use crate::table::row::{Row, text};
+use crate::format::{first_of, quantity};
+use crate::row::{Row, text};
 
 pub(super) fn scale(row: Row<'_>) -> Vec<Value> {
     values![
