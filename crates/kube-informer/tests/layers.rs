@@ -22,6 +22,7 @@ const LAYERS: &[&str] = &[
     "discovery",
     "lister",
     "informer",
+    "erased",
     "factory",
     "metrics",
 ];
@@ -31,7 +32,6 @@ const LAYERS: &[&str] = &[
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("pipeline::controller", "pipeline::store"),
     ("pipeline::controller", "pipeline::processor"),
-    ("factory", "dashboard"),
 ];
 
 #[test]
@@ -97,7 +97,7 @@ fn module_of(path: &Path) -> Option<String> {
         .map(|part| part.to_string_lossy().into_owned())
         .collect();
     match parts.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] | ["lib"] | ["pipeline", "mod"] | ["dashboard" | "fields", ..] => None,
+        [] | ["lib"] | ["pipeline", "mod"] => None,
         ["pipeline", stage, ..] => Some(format!("pipeline::{stage}")),
         [module, ..] => Some(module.to_owned()),
     }
