@@ -1,6 +1,6 @@
-//! A real client-go program at work on the server.
+//! A client-go program against the server.
 //!
-//! The program is `tests/client-go`; what it finds is compared with what the server itself lists.
+//! The program is in `go/`; its results are compared with what the server lists.
 
 mod informers;
 mod requests;

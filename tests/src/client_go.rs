@@ -114,7 +114,7 @@ async fn built() -> &'static Path {
 
 async fn build() -> PathBuf {
     let program = cache().join("client-go-program");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/client-go");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/client_go/go");
     let mut go = Command::new("go");
     go.args(["build", "-o"])
         .arg(&program)
@@ -124,10 +124,10 @@ async fn build() -> PathBuf {
     let output = go
         .output()
         .await
-        .expect("Go on the PATH to build tests/client-go with");
+        .expect("Go on the PATH to build tests/client_go/go with");
     assert!(
         output.status.success(),
-        "tests/client-go: {}",
+        "tests/client_go/go: {}",
         String::from_utf8_lossy(&output.stderr)
     );
     program

@@ -241,7 +241,7 @@ fn go_is_tidy(root: &Path) -> Outcome<Verdict> {
     if !go::is_there() {
         return Ok(Verdict::NotRun("Go is not installed"));
     }
-    go::check(&root.join("tests/client-go"))?;
+    go::check(&root.join("tests/client_go/go"))?;
     go::check(&root.join("benches/client-go"))?;
     Ok(Verdict::Passed)
 }
