@@ -4,13 +4,13 @@ use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use conformance::RealServer;
+use conformance::chaos::Proxy;
+use conformance::real::{ApiServer, guest};
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Client;
 use kube::api::{Api, DynamicObject, ListParams, ObjectMeta, PostParams};
-use mission::RealServer;
-use mission::chaos::Proxy;
-use mission::real::{ApiServer, guest};
 use serde_json::from_value;
 use tokio::time::{sleep, timeout};
 

@@ -46,7 +46,7 @@ static ALONE: Mutex<()> = Mutex::const_new(());
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a real server: cargo xtask chaos"]
-async fn bad_times() -> Outcome {
+async fn contract_holds_while_servers_and_connections_fail() -> Outcome {
     let _alone = ALONE.lock().await;
     let seed = given("SEED").unwrap_or_else(|| fastrand::u64(..1_000_000));
     let lasts = Duration::from_secs(given("SECONDS").unwrap_or(45));

@@ -2,8 +2,8 @@
 
 use std::fs;
 
+use conformance::client_go::{DEFAULT, Program};
 use contract_checker::Findings;
-use mission::client_go::{DEFAULT, Program};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mission::chaos::Weather;
-use mission::real::guest;
+use conformance::chaos::Weather;
+use conformance::real::guest;
 use tokio::time::sleep;
 
 use crate::cluster::{Cluster, Outcome, until};

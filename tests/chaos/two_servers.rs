@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use conformance::chaos::Weather;
 use contract_checker::{Collection, Findings};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, PostParams, VersionMatch};
 use kube_informer::{Backoff, Error, ResourceVersion, SharedInformer, watching_client};
-use mission::chaos::Weather;
 use tokio::time::sleep;
 
 use crate::ALONE;
@@ -36,7 +36,7 @@ const QUICK: Backoff = Backoff {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a real server: cargo xtask chaos"]
-async fn an_informer_led_to_a_server_that_is_behind_does_not_go_back() -> Outcome {
+async fn informer_does_not_go_back_on_a_lagging_server() -> Outcome {
     let _alone = ALONE.lock().await;
     let cluster = Cluster::start().await?;
     for streaming in [true, false] {

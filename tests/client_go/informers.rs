@@ -1,8 +1,8 @@
 //! client-go's informers hold what the server lists, whatever happens between.
 
+use conformance::client_go::{DEFAULT, JSON, Manner, Program};
+use conformance::{Raw, TestServer};
 use kube_embedded::{Fault, On, Verb};
-use mission::client_go::{DEFAULT, JSON, Manner, Program};
-use mission::{Raw, TestServer};
 use serde_json::{Value, json};
 
 /// The program's informers and what each of them follows.
@@ -192,7 +192,7 @@ async fn survive(manner: Manner) {
 /// At the same time, because most of it is client-go's patience before it tries again.
 #[tokio::test]
 #[ignore = "needs Go: cargo xtask test"]
-async fn bad_times() {
+async fn informers_survive_failures() {
     let lists = Manner {
         streaming: false,
         ..JSON

@@ -1,7 +1,7 @@
 //! Everything else that a client-go program does.
 
-use mission::TestServer;
-use mission::client_go::{DEFAULT, JSON, Manner, Program};
+use conformance::TestServer;
+use conformance::client_go::{DEFAULT, JSON, Manner, Program};
 use serde_json::{Value, json};
 
 /// The answers of the program's commands, the same on every server and in every content type.
@@ -104,20 +104,20 @@ fn without_uids(text: &Value) -> String {
 
 #[tokio::test]
 #[ignore = "needs Go: cargo xtask test"]
-async fn everything_in_json() {
+async fn all_requests_work_in_json() {
     ask_everything(JSON).await;
 }
 
 #[tokio::test]
 #[ignore = "needs Go: cargo xtask test"]
-async fn everything_in_protobuf() {
+async fn all_requests_work_in_protobuf() {
     ask_everything(DEFAULT).await;
 }
 
 /// Alone, because other tests' custom resources would be found.
 #[tokio::test]
 #[ignore = "needs Go: cargo xtask test"]
-async fn what_is_served_is_discovered() {
+async fn served_resources_are_discovered() {
     let server = TestServer::alone().await;
     let mut program = Program::on(&server, DEFAULT).await;
     let found = program.run("discover").await;

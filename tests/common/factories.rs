@@ -8,7 +8,7 @@ use crate::informers::{AT_ONCE, Maps, PATIENCE, soon};
 pub(crate) fn factory(maps: &Maps) -> FactoryBuilder {
     SharedInformerFactory::builder(maps.server.client.clone())
         .namespace(&maps.server.namespace)
-        .labels("kept-by=mission")
+        .labels("kept-by=conformance")
         .backoff(AT_ONCE)
 }
 

@@ -6,6 +6,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use conformance::TestServer;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -16,7 +17,6 @@ use kube_informer::{
     ListWatch, Object, ResourceVersion, SharedInformer, StatusError, WatchEvent, WatchRequest, WatchStream,
     WireFormat,
 };
-use mission::TestServer;
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
@@ -24,7 +24,7 @@ use tokio::sync::{mpsc, watch};
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What all ConfigMaps of [`Maps`] are labelled with; servers put others into namespaces.
-const OWN: &str = "kept-by=mission";
+const OWN: &str = "kept-by=conformance";
 
 /// No wait between attempts, for tests whose failures end by themselves.
 pub(crate) const AT_ONCE: Backoff = Backoff {

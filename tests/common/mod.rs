@@ -1,4 +1,4 @@
-//! What the suites `mission` and `embedded` have in common.
+//! What the suites `conformance` and `embedded` have in common.
 
 #![allow(dead_code, reason = "each suite uses a part")]
 

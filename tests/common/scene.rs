@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use conformance::TestServer;
+use conformance::chaos::Proxy;
 use futures::{FutureExt, StreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
@@ -12,8 +14,6 @@ use kube::{Client, ResourceExt};
 use kube_informer::{
     Backoff, Error, Event, EventStream, HandlerOptions, InformerBuilder, Selector, SharedInformer,
 };
-use mission::TestServer;
-use mission::chaos::Proxy;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 

@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use conformance::{Raw, TestServer};
 use http::Request;
 use kube::Client;
 use kube::api::{Api, DynamicObject, PostParams};
 use kube::client::Body;
 use kube::core::{ApiResource, GroupVersionKind};
 use kube_informer::{Backoff, Error, SharedInformer};
-use mission::{Raw, TestServer};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 

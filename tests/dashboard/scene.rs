@@ -6,12 +6,12 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs};
 
+use conformance::Folder;
 use kube::api::DynamicObject;
 use kube::core::{ApiResource, GroupVersionKind};
 use kube_embedded::Server;
 use kube_informer::prelude::*;
 use kube_informer_dashboard::{Dashboard, DashboardServer};
-use mission::Folder;
 use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::time::timeout;

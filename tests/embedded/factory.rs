@@ -1,6 +1,6 @@
-//! The factory: waits and connections.
+//! The factory: connections, and kinds that are not served.
 
 mod connections;
-mod late_kinds;
+mod unserved_kinds;
 
 use crate::factories::stopped;

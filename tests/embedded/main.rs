@@ -1,11 +1,11 @@
 //! Tests that need what only the embedded server has: faults on demand, or a paused clock on which hours pass at once.
 //!
-//! `cargo xtask test --real` does not run this suite. Tests that can run on both servers belong in the suite `mission`,
+//! `cargo xtask test --real` does not run this suite. Tests that can run on both servers belong in the suite `conformance`,
 //! which has no access to [`paused`].
 
-mod beyond;
+mod client_go_limitations;
+mod extensions;
 mod factory;
-mod faults_of_others;
 mod paused;
 mod reflector;
 mod shared_informer;

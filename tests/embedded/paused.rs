@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use conformance::TestServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_embedded::Server;
 use kube_informer::{Backoff, InformerBuilder};
-use mission::TestServer;
 
 use crate::informers::Maps;
 use crate::scene::Scene;

@@ -12,7 +12,7 @@ mod session;
 mod tidy;
 mod watches;
 
-use mission::TestServer;
+use conformance::TestServer;
 use program::Kubectl;
 
 /// A test for each file in `sessions/`.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use mission::{Folder, TestServer};
+use conformance::{Folder, TestServer};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
@@ -184,7 +184,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 #[test]
-fn quotes_hold_words_together() {
+fn quotes_group_words() {
     assert_eq!(
         words("get  pods -o 'jsonpath={.a} {.b}'"),
         ["get", "pods", "-o", "jsonpath={.a} {.b}"]

@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use mission::Kind;
+use conformance::Kind;
 
 use crate::program::{Kubectl, Said};
 use crate::tidy::tidy;

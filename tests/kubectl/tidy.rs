@@ -65,7 +65,7 @@ fn sorted(text: &str) -> String {
 }
 
 #[test]
-fn what_differs_is_gone_and_the_rest_stays() {
+fn varying_values_are_replaced_and_the_rest_is_kept() {
     for (text, wanted) in [
         ("NAME    AGE\npods    12s  \n", "NAME  AGE\npods  <age>"),
         (

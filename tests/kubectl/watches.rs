@@ -1,6 +1,6 @@
 //! Commands that go on while things change.
 
-use mission::TestServer;
+use conformance::TestServer;
 
 use crate::program::{Following, Kubectl};
 
@@ -50,7 +50,7 @@ async fn get_ends_with_its_request() {
 
 #[tokio::test]
 #[ignore = "needs kubectl: cargo xtask test"]
-async fn watch_only_leaves_out_what_is_there() {
+async fn watch_only_skips_existing_objects() {
     let kubectl = Kubectl::on(TestServer::start().await).await;
     running_pod(&kubectl).await;
     let mut pods = kubectl.follow("get pods --watch-only --output-watch-events -o name");
@@ -70,7 +70,7 @@ async fn watch_only_leaves_out_what_is_there() {
 
 #[tokio::test]
 #[ignore = "needs kubectl: cargo xtask test"]
-async fn wait_is_over_when_it_happens() {
+async fn wait_ends_when_the_condition_holds() {
     let kubectl = Kubectl::on(TestServer::start().await).await;
     running_pod(&kubectl).await;
     let mut ready = kubectl.follow("wait pod one --for=condition=Ready --timeout=60s");

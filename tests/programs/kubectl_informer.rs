@@ -1,14 +1,14 @@
 //! `kubectl-informer` on either server. What it does in all its ways is tested in its own crate, on the embedded one.
 
+use conformance::TestServer;
 use kube::api::{DeleteParams, Patch, PatchParams};
-use mission::TestServer;
 use serde_json::json;
 
 use super::program::Program;
 use super::{api, make, map, resource, stateful_set};
 
 #[tokio::test]
-async fn watch_tells_what_is_there_and_what_changes() {
+async fn watch_prints_existing_objects_and_changes() {
     let server = TestServer::alone().await;
     let namespace = server.namespace.as_str();
     let sets = resource("apps", "v1", "StatefulSet");
@@ -37,7 +37,7 @@ async fn watch_tells_what_is_there_and_what_changes() {
 }
 
 #[tokio::test]
-async fn get_finds_by_an_index() {
+async fn get_selects_by_an_index() {
     let server = TestServer::alone().await;
     let maps = resource("", "v1", "ConfigMap");
     for (name, team) in [("a", "red"), ("b", "blue"), ("c", "red")] {

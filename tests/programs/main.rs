@@ -3,10 +3,10 @@
 mod kubectl_informer;
 mod program;
 
+use conformance::TestServer;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, TypeMeta};
-use mission::TestServer;
 use program::Program;
 use serde_json::{Value, json};
 

@@ -3,18 +3,18 @@
 use std::error::Error;
 use std::time::Duration;
 
+use conformance::{RealServer, TestServer};
 use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, PostParams, WatchEvent, WatchParams};
 use kube::{Resource, ResourceExt};
-use mission::{RealServer, TestServer};
 use serde::de::DeserializeOwned;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 #[tokio::test]
 #[ignore = "needs a real server: cargo xtask test --real"]
-async fn a_deleted_namespace_goes_to_the_end() -> Outcome {
+async fn deleted_namespace_disappears() -> Outcome {
     let server = TestServer::start().await;
     server.require_controllers();
     config_maps(&server)
@@ -31,7 +31,7 @@ async fn a_deleted_namespace_goes_to_the_end() -> Outcome {
 
 #[tokio::test]
 #[ignore = "needs a real server: cargo xtask test --real"]
-async fn what_an_owner_owns_goes_with_it() -> Outcome {
+async fn dependents_are_deleted_with_their_owner() -> Outcome {
     let server = TestServer::start().await;
     server.require_controllers();
     let config_maps = config_maps(&server);
@@ -49,7 +49,7 @@ async fn what_an_owner_owns_goes_with_it() -> Outcome {
 
 #[tokio::test]
 #[ignore = "needs a real server: cargo xtask test --real"]
-async fn kubectl_speaks_to_it() -> Outcome {
+async fn kubectl_connects() -> Outcome {
     let server = TestServer::start().await;
     let mut kubectl = real(&server)?.kubectl()?;
     let output = kubectl
@@ -64,7 +64,7 @@ async fn kubectl_speaks_to_it() -> Outcome {
 
 #[tokio::test]
 #[ignore = "needs a real server: cargo xtask test --real"]
-async fn a_forgotten_version_is_gone() -> Outcome {
+async fn compacted_version_is_gone() -> Outcome {
     let server = TestServer::alone().await;
     let config_maps = config_maps(&server);
     let old = config_maps.list(&ListParams::default()).await?;
@@ -91,7 +91,7 @@ async fn a_forgotten_version_is_gone() -> Outcome {
 
 #[tokio::test]
 #[ignore = "needs a real server: cargo xtask test --real"]
-async fn a_killed_server_comes_back_with_its_objects() -> Outcome {
+async fn killed_server_restarts_with_its_objects() -> Outcome {
     let server = TestServer::alone().await;
     let config_maps = config_maps(&server);
     let before = config_maps.create(&PostParams::default(), &named("kept")).await?;
@@ -106,7 +106,7 @@ async fn a_killed_server_comes_back_with_its_objects() -> Outcome {
 
 #[tokio::test]
 #[ignore = "needs a real server: cargo xtask test --real"]
-async fn a_frozen_server_is_silent_until_it_thaws() -> Outcome {
+async fn frozen_server_answers_only_after_it_thaws() -> Outcome {
     let server = TestServer::alone().await;
     let config_maps = config_maps(&server);
     config_maps.create(&PostParams::default(), &named("kept")).await?;

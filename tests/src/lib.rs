@@ -1,4 +1,4 @@
-//! Servers for the mission tests.
+//! Servers for the integration tests.
 //!
 //! A test is written once, against [`TestServer`], and `KUBE_INFORMER_TEST_SERVER` says what answers it: `embedded` (the
 //! default) or `real`, a kube-apiserver with etcd from `KUBEBUILDER_ASSETS`. `cargo xtask test --real` prepares and sets both.

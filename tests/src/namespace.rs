@@ -46,10 +46,10 @@ mod tests {
     use super::named_after;
 
     #[test]
-    fn a_namespace_tells_its_test() {
+    fn namespace_is_named_after_its_test() {
         let long = "m::".to_owned() + &"a".repeat(100);
         let cases = [
-            (Some("b::b6_late_join"), "b6-late-join-7-0".to_owned()),
+            (Some("b::http2_late_join"), "http2-late-join-7-0".to_owned()),
             (Some("_"), "test-7-0".to_owned()),
             (None, "test-7-0".to_owned()),
             (Some(long.as_str()), "a".repeat(59) + "-7-0"),

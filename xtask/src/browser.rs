@@ -42,7 +42,7 @@ pub(crate) fn screenshots(root: &Path) -> Outcome {
 fn suite(root: &Path, names: &[&str]) -> Command {
     let mut cargo = process::cargo(root);
     cargo
-        .args(["test", "--package", "mission", "--test", "dashboard"])
+        .args(["test", "--package", "conformance", "--test", "dashboard"])
         .args(names)
         .args(["--", "--include-ignored"]);
     cargo

@@ -20,7 +20,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     let assets = real_server::prepare()?;
     let mut cargo = process::cargo(root);
     cargo
-        .args(["test", "--package", "mission", "--test", "chaos"])
+        .args(["test", "--package", "conformance", "--test", "chaos"])
         .args(["--", "--include-ignored", "--nocapture"])
         .env("KUBE_INFORMER_CHAOS_SECONDS", options.seconds.to_string())
         .env(real_server::ASSETS, assets);

@@ -79,12 +79,12 @@ const STEPS: &[Step] = &[
     // Caches that keep bytes, with both formats; what `test` runs keeps objects that came as protobuf.
     Step {
         name: "test-packed",
-        action: Action::Cargo(MISSION, &[("KUBE_INFORMER_TEST_FORM", "packed")]),
+        action: Action::Cargo(INFORMER_TESTS, &[("KUBE_INFORMER_TEST_FORM", "packed")]),
     },
     Step {
         name: "test-packed-json",
         action: Action::Cargo(
-            MISSION,
+            INFORMER_TESTS,
             &[
                 ("KUBE_INFORMER_TEST_FORM", "packed"),
                 ("KUBE_INFORMER_TEST_WIRE", "json"),
@@ -147,28 +147,15 @@ const STEPS: &[Step] = &[
     },
 ];
 
-/// Those integration tests that are about informers.
-const MISSION: &[&str] = &[
+/// The integration tests of informers, and with them those of the API server (module `api_server`).
+const INFORMER_TESTS: &[&str] = &[
     "test",
     "--package",
-    "mission",
+    "conformance",
     "--test",
-    "mission",
+    "conformance",
     "--test",
     "embedded",
-    "--",
-    "a_",
-    "b_",
-    "c_",
-    "d_",
-    "e_",
-    "f_",
-    "faults_of_others",
-    // Of the suite `embedded`.
-    "factory",
-    "reflector",
-    "shared_informer",
-    "store",
 ];
 
 #[derive(Args, Debug)]

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::{Outcome, go, process, real_server};
 
-/// A test target of the package `mission`.
+/// A test target of the package `conformance`.
 pub(crate) struct Suite {
     pub(crate) name: &'static str,
     pub(crate) embedded: bool,
@@ -34,7 +34,7 @@ impl Program {
 }
 
 pub(crate) const SUITES: &[Suite] = &[
-    suite("mission", true, true, None),
+    suite("conformance", true, true, None),
     suite("embedded", true, false, None),
     suite("examples", true, true, None),
     suite("kubectl", true, true, Some(Program::Kubectl)),
@@ -88,11 +88,11 @@ pub(crate) fn against_embedded_server(root: &Path, assets: Option<PathBuf>) -> O
     process::run(process::cargo(root).args(["test", "--workspace"]))?;
     let mut missing = Vec::new();
     match assets {
-        Some(assets) => ignored_tests(root, "mission", "kubectl", &assets)?,
+        Some(assets) => ignored_tests(root, "conformance", "kubectl", &assets)?,
         None => missing.push(Program::Kubectl),
     }
     if go::is_there() {
-        ignored_tests(root, "mission", "client_go", Path::new(""))?;
+        ignored_tests(root, "conformance", "client_go", Path::new(""))?;
         ignored_tests(root, "kube-wire", "published", Path::new(""))?;
     } else {
         missing.push(Program::Go);

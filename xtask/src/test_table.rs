@@ -65,7 +65,15 @@ pub(crate) fn step(root: &Path) -> Outcome<Verdict> {
 fn list(root: &Path, suite: &str, args: &[&str]) -> Outcome<Vec<String>> {
     let mut cargo = process::cargo(root);
     cargo
-        .args(["test", "--quiet", "--package", "mission", "--test", suite, "--"])
+        .args([
+            "test",
+            "--quiet",
+            "--package",
+            "conformance",
+            "--test",
+            suite,
+            "--",
+        ])
         .args(["--list", "--format", "terse"])
         .args(args);
     let listed = process::read(&mut cargo)?;
@@ -150,7 +158,7 @@ mod tests {
         assert_eq!(counts["a"].embedded, 2);
         assert_eq!(counts["a"].real, 0);
         assert_eq!(counts[""].embedded, 1);
-        assert!(count(suite("mission"), &all, &names(&["three"])).is_err());
+        assert!(count(suite("conformance"), &all, &names(&["three"])).is_err());
     }
 
     #[test]

@@ -5,10 +5,10 @@
 
 use bench::Outcome;
 use clap::{Parser, ValueEnum};
+use conformance::{Folder, RealServer};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, PostParams};
 use kube_embedded::Server;
-use mission::{Folder, RealServer};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 

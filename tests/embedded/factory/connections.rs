@@ -6,7 +6,7 @@ use kube_informer::watching_client;
 use crate::kinds::forty_kinds;
 
 #[tokio::test]
-async fn a3_forty_kinds_have_connections_of_their_own_without_http2() {
+async fn forty_kinds_use_separate_connections_without_http2() {
     let server = Server::builder().only_http1().start().await.expect("a server");
     let factory = forty_kinds(watching_client(server.client_config()).expect("a client")).await;
     // A list or discovery may have left one that is free.

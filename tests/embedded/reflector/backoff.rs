@@ -34,7 +34,7 @@ fn growing() -> impl Iterator<Item = f64> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c4_an_hour_without_a_server_never_brings_the_waits_back_to_their_start() {
+async fn backoff_does_not_reset_during_an_hour_long_outage() {
     let (server, scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
     scene.make("a").await;
     scene.start().await;
@@ -58,7 +58,7 @@ async fn c4_an_hour_without_a_server_never_brings_the_waits_back_to_their_start(
 }
 
 #[tokio::test(start_paused = true)]
-async fn c4_an_hour_of_failing_lists_is_waited_out_the_same_way() {
+async fn backoff_does_not_reset_during_an_hour_of_failing_lists() {
     for fault in [
         Fault::unavailable(),
         Fault::forbidden(),
@@ -85,7 +85,7 @@ async fn c4_an_hour_of_failing_lists_is_waited_out_the_same_way() {
 
 /// A stream that fails is followed by a list at once, and only then by a wait; so there are at most two requests a wait.
 #[tokio::test(start_paused = true)]
-async fn c4_streams_and_lists_that_both_fail_wait_together() {
+async fn streaming_lists_and_lists_share_one_backoff() {
     let (server, scene) = Scene::paused(|informer| informer).await;
     scene.make("a").await;
     server
@@ -107,7 +107,7 @@ async fn c4_streams_and_lists_that_both_fail_wait_together() {
 
 /// A server that is well for a minute and a half at a time is not well.
 #[tokio::test(start_paused = true)]
-async fn c4_short_times_of_health_do_not_bring_the_waits_back() {
+async fn short_recoveries_do_not_reset_the_backoff() {
     let (server, scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
     scene.start().await;
     let mut waits = Vec::new();
@@ -122,7 +122,7 @@ async fn c4_short_times_of_health_do_not_bring_the_waits_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c4_two_minutes_of_health_bring_the_waits_back() {
+async fn two_healthy_minutes_reset_the_backoff() {
     let (server, scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
     scene.start().await;
     let mut waits = Vec::new();
@@ -137,7 +137,7 @@ async fn c4_two_minutes_of_health_bring_the_waits_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c4_the_waits_are_the_users_to_choose() {
+async fn backoff_is_configurable() {
     let waits = Backoff {
         initial: Duration::from_secs(5),
         factor: 3.0,
@@ -155,7 +155,7 @@ async fn c4_the_waits_are_the_users_to_choose() {
 
 /// A hundred informers that lost the same server do not come back in one moment.
 #[tokio::test(start_paused = true)]
-async fn c4_chance_keeps_informers_apart() {
+async fn jitter_spreads_the_retries_of_informers() {
     let mut firsts = Vec::new();
     for seed in 0..20 {
         let (server, scene) = Scene::paused(|informer| informer.streaming_list(false).seed(seed)).await;

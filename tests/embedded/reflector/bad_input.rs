@@ -8,7 +8,7 @@ use crate::scene::Scene;
 
 /// The same, as the embedded server spoils its own answers, in lists, streams and watches. Embedded only.
 #[tokio::test(start_paused = true)]
-async fn c5_spoiled_answers_of_every_kind_are_survived() {
+async fn corrupt_responses_of_every_kind_are_survived() {
     let faults = [
         Fault::WrongKind,
         Fault::NoMetadata,
@@ -57,7 +57,7 @@ async fn c5_spoiled_answers_of_every_kind_are_survived() {
 
 /// No object of Kubernetes is as large as this. Embedded only.
 #[tokio::test(start_paused = true)]
-async fn c5_an_event_of_enormous_size_is_not_collected() {
+async fn oversized_event_is_not_buffered() {
     let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
     scene.make("a").await;
     server
@@ -75,7 +75,7 @@ async fn c5_an_event_of_enormous_size_is_not_collected() {
 
 /// A slow line is not a broken one: bytes come in drops, for minutes. Embedded only.
 #[tokio::test(start_paused = true)]
-async fn c5_answers_in_drops_are_answers() {
+async fn responses_in_small_chunks_are_accepted() {
     for streaming in [true, false] {
         let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(streaming)).await;
         scene.make("a").await;

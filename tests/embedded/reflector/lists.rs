@@ -8,7 +8,7 @@ use crate::scene::Scene;
 use crate::tap::answer;
 
 #[tokio::test(start_paused = true)]
-async fn c1_a_page_that_leads_to_itself_is_not_followed_for_ever() {
+async fn repeated_continue_token_ends_the_list() {
     let (_server, mut scene) = Scene::paused(|informer| informer.streaming_list(false).page_size(2)).await;
     let endless = r#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"5","continue":"again"},"items":[]}"#;
     scene
@@ -26,7 +26,7 @@ async fn c1_a_page_that_leads_to_itself_is_not_followed_for_ever() {
 
 /// The parameters, letter by letter, as the server sees them. Embedded only, as its record of requests is.
 #[tokio::test(start_paused = true)]
-async fn c1_the_server_sees_exactly_these_parameters() {
+async fn requests_have_exactly_these_parameters() {
     let (server, scene) = Scene::paused(|informer| informer.streaming_list(false).labels("app=web")).await;
     server
         .faults()

@@ -75,12 +75,12 @@ async fn start_over(server: &Server, scene: &Scene) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c2_a_refused_stream_is_not_asked_for_again_for_a_while() {
+async fn rejected_streaming_list_is_not_retried_for_a_while() {
     ends_in_a_list(Fault::NoStreamingList, Duration::ZERO, "422").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn c2_a_stream_that_closes_early_is_not_asked_for_again_for_a_while() {
+async fn streaming_list_closed_early_is_not_retried_for_a_while() {
     for events in [0, 1] {
         ends_in_a_list(
             Fault::CloseAfterEvents(events),
@@ -92,7 +92,7 @@ async fn c2_a_stream_that_closes_early_is_not_asked_for_again_for_a_while() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c2_a_stream_without_its_bookmark_ends_after_ten_seconds() {
+async fn streaming_list_without_bookmark_ends_after_ten_seconds() {
     ends_in_a_list(Fault::NoBookmarks, Duration::from_secs(10), "bookmark").await;
     ends_in_a_list(Fault::IgnoreStreamingList, Duration::from_secs(10), "bookmark").await;
     ends_in_a_list(Fault::SilenceAfterEvents(1), Duration::from_secs(10), "bookmark").await;
@@ -100,7 +100,7 @@ async fn c2_a_stream_without_its_bookmark_ends_after_ten_seconds() {
 
 /// There is always something new, so the stream is never silent, and never ends.
 #[tokio::test(start_paused = true)]
-async fn c2_a_stream_without_end_ends_after_five_minutes() {
+async fn endless_streaming_list_ends_after_five_minutes() {
     let (server, mut scene) = Scene::paused(|informer| informer).await;
     scene.make("a").await;
     server
@@ -126,7 +126,7 @@ async fn c2_a_stream_without_end_ends_after_five_minutes() {
 
 /// A stream that breaks is not a server that cannot: the next cycle tries again, but a second break is remembered.
 #[tokio::test(start_paused = true)]
-async fn c2_a_stream_that_breaks_twice_is_not_asked_for_again_for_a_while() {
+async fn streaming_list_broken_twice_is_not_retried_for_a_while() {
     let (server, scene) = Scene::paused(|informer| informer).await;
     scene.make("a").await;
     scene.make("b").await;
@@ -142,7 +142,7 @@ async fn c2_a_stream_that_breaks_twice_is_not_asked_for_again_for_a_while() {
 
 /// A server whose watch cache lags answers streaming lists at the newest version with 429 for as long as it lags.
 #[tokio::test(start_paused = true)]
-async fn a_streaming_list_that_is_throttled_becomes_a_list_from_the_watch_cache() {
+async fn throttled_streaming_list_becomes_a_list_from_the_watch_cache() {
     let (server, mut scene) = Scene::paused(|informer| informer).await;
     scene.make("a").await;
     let busy = On::streaming_list("configmaps");

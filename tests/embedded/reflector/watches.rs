@@ -11,7 +11,7 @@ use crate::tap::Asked;
 
 /// Servers close watches at the time that was asked for. That is no reason to list, nor to wait.
 #[tokio::test(start_paused = true)]
-async fn c3_hours_of_closing_watches_need_no_list() {
+async fn closing_watches_cause_no_relist_for_hours() {
     let (server, mut scene) = Scene::paused(|informer| informer).await;
     scene.make("a").await;
     scene.start().await;
@@ -37,7 +37,7 @@ async fn c3_hours_of_closing_watches_need_no_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c3_a_clean_close_is_followed_by_the_next_watch_at_once() {
+async fn cleanly_closed_watch_is_restarted_immediately() {
     let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
     scene.make("a").await;
     server
@@ -56,7 +56,7 @@ async fn c3_a_clean_close_is_followed_by_the_next_watch_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c3_a_refused_connection_needs_no_list() {
+async fn refused_connection_causes_no_relist() {
     let (server, mut scene) = Scene::paused(|informer| informer).await;
     scene.make("a").await;
     scene.start().await;
@@ -76,7 +76,7 @@ async fn c3_a_refused_connection_needs_no_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c3_the_server_says_how_long_to_wait_and_is_believed_within_reason() {
+async fn retry_after_is_respected_within_limits() {
     for (said, least, most) in [(20, 20, 21), (1_000_000, 120, 121)] {
         let (server, scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
         server
@@ -91,7 +91,7 @@ async fn c3_the_server_says_how_long_to_wait_and_is_believed_within_reason() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c3_an_expired_version_in_the_stream_is_followed_by_a_list() {
+async fn expired_version_in_the_stream_causes_a_relist() {
     let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
     scene.make("a").await;
     server
@@ -111,7 +111,7 @@ async fn c3_an_expired_version_in_the_stream_is_followed_by_a_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c3_a_watch_that_breaks_in_the_middle_of_an_event_goes_on_without_a_list() {
+async fn watch_broken_within_an_event_resumes_without_a_relist() {
     let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
     scene.make("a").await;
     server
@@ -135,7 +135,7 @@ async fn c3_a_watch_that_breaks_in_the_middle_of_an_event_goes_on_without_a_list
 }
 
 #[tokio::test(start_paused = true)]
-async fn c3_an_error_event_is_followed_by_a_list() {
+async fn error_event_causes_a_relist() {
     let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
     scene.make("a").await;
     server
@@ -155,7 +155,7 @@ async fn c3_an_error_event_is_followed_by_a_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c3_events_that_come_twice_are_told_once() {
+async fn duplicate_events_are_delivered_once() {
     let (server, mut scene) = Scene::paused(|informer| informer).await;
     scene.make("a").await;
     server

@@ -53,7 +53,7 @@ async fn within_an_hour(maps: &Maps, events: &mut EventStream<ConfigMap>) -> Vec
 }
 
 #[tokio::test(start_paused = true)]
-async fn b7_each_handler_has_its_own_period_from_the_start() {
+async fn each_handler_has_its_own_period_from_the_start() {
     let maps = Maps::paused(["a"]).await;
     let informer = maps.builder().resync(10 * MINUTE).build();
     let mut by_default = informer.events().expect("a stream");
@@ -76,7 +76,7 @@ async fn b7_each_handler_has_its_own_period_from_the_start() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn b7_a_shorter_period_after_the_start_is_raised_from_the_first_resync_on() {
+async fn shorter_period_after_start_is_raised_from_the_first_resync() {
     let maps = Maps::paused(["a"]).await;
     let informer = maps.builder().resync(MINUTE).build();
     let start = Instant::now();
@@ -91,7 +91,7 @@ async fn b7_a_shorter_period_after_the_start_is_raised_from_the_first_resync_on(
 }
 
 #[tokio::test(start_paused = true)]
-async fn b7_an_informer_without_resync_gives_none_within_an_hour() {
+async fn informer_without_resync_sends_none_within_an_hour() {
     let maps = Maps::paused(["a"]).await;
     let informer = maps.informer();
     let mut asking = events(&informer, MINUTE);
@@ -101,7 +101,7 @@ async fn b7_an_informer_without_resync_gives_none_within_an_hour() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn b7_two_hundred_resyncs_ask_the_server_nothing() {
+async fn two_hundred_resyncs_send_no_requests() {
     let maps = Maps::paused(["a"]).await;
     let embedded = maps.server.embedded().expect("an embedded server");
     let informer = maps.builder().resync(SECOND).build();

@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use crate::informers::{Maps, hearing, started, stopped};
 
 #[tokio::test(start_paused = true)]
-async fn b12_after_the_stop_nothing_runs_and_nothing_is_asked() {
+async fn no_task_runs_and_no_request_is_sent_after_stop() {
     let maps = Maps::paused(["a"]).await;
     let embedded = maps.server.embedded().expect("an embedded server");
     let tasks = Handle::current().metrics().num_alive_tasks();
@@ -34,7 +34,7 @@ async fn b12_after_the_stop_nothing_runs_and_nothing_is_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn b12_a_run_that_is_dropped_stops_as_well() {
+async fn dropping_the_run_future_stops_the_informer() {
     let maps = Maps::paused(["a"]).await;
     let tasks = Handle::current().metrics().num_alive_tasks();
     let informer = maps.informer();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::informers::{Maps, started, stopped};
 
 #[tokio::test(start_paused = true)]
-async fn e5_bookmarks_move_the_version_past_what_others_write() {
+async fn bookmarks_advance_the_version_past_unselected_writes() {
     let maps = Maps::paused(["a"]).await;
     let informer = maps.builder().fields("metadata.name=a").build();
     started(&informer).await;

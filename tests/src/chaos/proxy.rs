@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_said_comes_back() {
+    async fn data_is_forwarded_in_both_directions() {
         let proxy = Proxy::start(echo("one").await).await.unwrap();
         let mut connection = TcpStream::connect(proxy.address()).await.unwrap();
         assert_eq!(says(&mut connection).await.unwrap(), "one");
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_cut_breaks_what_is_open_and_nothing_else() {
+    async fn cut_breaks_only_open_connections() {
         let proxy = Proxy::start(echo("one").await).await.unwrap();
         let mut connection = TcpStream::connect(proxy.address()).await.unwrap();
         says(&mut connection).await.unwrap();
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_is_led_elsewhere_meets_another() {
+    async fn redirected_connections_reach_another_server() {
         let proxy = Proxy::start(echo("one").await).await.unwrap();
         let mut connection = TcpStream::connect(proxy.address()).await.unwrap();
         says(&mut connection).await.unwrap();
@@ -315,7 +315,7 @@ mod tests {
 
     /// On a paused clock an hour passes when nothing else is left to do.
     #[tokio::test(start_paused = true)]
-    async fn a_stall_is_for_open_connections() {
+    async fn stall_affects_only_open_connections() {
         let proxy = Proxy::start(echo("one").await).await.unwrap();
         let mut open = TcpStream::connect(proxy.address()).await.unwrap();
         says(&mut open).await.unwrap();
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_closed_door_refuses_and_opens_again() {
+    async fn closed_proxy_refuses_connections_until_it_is_reopened() {
         let proxy = Proxy::start(echo("one").await).await.unwrap();
         let mut connection = TcpStream::connect(proxy.address()).await.unwrap();
         says(&mut connection).await.unwrap();

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_ends_when_the_pipe_closes() {
+    fn server_ends_when_the_pipe_closes() {
         let mut server = shell("kube-informer-test-pipe", "exec sleep 600");
         let process = Path::new("/proc").join(server.id.to_string());
         assert!(process.exists());
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frozen_server_stands_still_and_still_ends() {
+    fn frozen_server_can_still_be_stopped() {
         let mut server = shell("kube-informer-test-freeze", "while :; do :; done");
         assert!(!stands_still(server.id));
         server.freeze().unwrap();
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_ends_leaves_its_words() {
+    fn ended_server_leaves_its_output() {
         let mut server = shell("kube-informer-test-end", "echo no such flag; exit 3");
         while !server.has_ended() {
             sleep(Duration::from_millis(5));

@@ -37,7 +37,7 @@ const INTEGRATION_TESTS: &[&str] = &[
     "--package",
     "kube-workqueue",
     "--package",
-    "mission",
+    "conformance",
     "--test",
     "pipeline",
     "--test",
@@ -47,7 +47,7 @@ const INTEGRATION_TESTS: &[&str] = &[
     "--test",
     "queue",
     "--test",
-    "mission",
+    "conformance",
     "--test",
     "embedded",
 ];

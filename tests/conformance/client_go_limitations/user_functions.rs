@@ -1,0 +1,152 @@
+//! Index functions, transforms and error handlers of users: failures are reported and affect nothing else.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use conformance::TestServer;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::ResourceExt;
+use kube_informer::SharedInformer;
+
+use crate::scene::Scene;
+
+/// 18, 23. An index function that fails panics with the store's lock held. Here the object stays in the cache and out of
+/// the index, and the error is told, whether it fails or panics.
+#[tokio::test]
+async fn failing_index_function_keeps_the_object_cached() {
+    for panics in [false, true] {
+        let server = TestServer::start().await;
+        let mut scene = Scene::live(&server, |informer| informer);
+        scene.make("good").await;
+        let values = move |map: &ConfigMap| match map.name_any().as_str() {
+            "bad" if panics => panic!("a panic on purpose"),
+            "bad" => Err("no value to be had"),
+            name => Ok(vec![name.to_owned()]),
+        };
+        let index = scene.informer.try_index("name", values).expect("a new index");
+        scene.start().await;
+        scene.make("bad").await;
+        let error = scene.error().await;
+        assert!(error.is_user_code(), "{error}");
+        let text = error.to_string();
+        assert!(
+            text.contains("configmaps") && text.contains("bad") && text.contains("name"),
+            "{text}"
+        );
+        scene.catches_up().await;
+        assert!(scene.cached().iter().any(|name| name.starts_with("bad@")));
+        assert_eq!(index.get("good").len(), 1);
+        assert_eq!(index.get("bad").len(), 0);
+        assert_eq!(index.get("marker-0").len(), 1, "the index goes on");
+        scene.delete("bad").await;
+        scene.catches_up().await;
+    }
+}
+
+/// 18. An error of a transform drops the event. Here the list or watch is tried again until the transform succeeds:
+/// nothing is left out, nothing gets in untransformed.
+#[tokio::test]
+async fn transform_error_is_reported() {
+    for streaming in [true, false] {
+        let server = TestServer::start().await;
+        let mut scene = Scene::live(&server, |informer| informer.streaming_list(streaming));
+        scene.make("a").await;
+        let failures = Arc::new(Mutex::new(BTreeMap::from([
+            ("a".to_owned(), 2),
+            ("b".to_owned(), 2),
+        ])));
+        let left = Arc::clone(&failures);
+        let transform = move |map: &mut ConfigMap| {
+            if let Some(left) = left.lock().expect("no panics").get_mut(&map.name_any())
+                && *left > 0
+            {
+                *left -= 1;
+                return Err("not today");
+            }
+            map.data = None;
+            Ok(())
+        };
+        scene
+            .informer
+            .set_try_transform(transform)
+            .expect("a new informer");
+        scene.start().await;
+        scene.make("b").await;
+        scene.catches_up().await;
+        for name in ["a", "a", "b", "b"] {
+            let error = scene.error().await;
+            let text = error.to_string();
+            assert!(error.is_user_code() && text.contains("not today"), "{text}");
+            assert!(text.contains(&format!("/{name}:")), "{text}");
+        }
+        let all = scene
+            .informer
+            .lister()
+            .list(&kube_informer::Selector::everything());
+        assert!(all.iter().all(|map| map.data.is_none()), "nothing untransformed");
+    }
+}
+
+/// A transform that panics is one that fails.
+#[tokio::test]
+async fn panicking_transform_is_reported() {
+    let server = TestServer::start().await;
+    let mut scene = Scene::live(&server, |informer| informer);
+    scene.make("a").await;
+    let first = std::sync::atomic::AtomicBool::new(true);
+    let transform = move |_: &mut ConfigMap| {
+        assert!(
+            !first.swap(false, std::sync::atomic::Ordering::Relaxed),
+            "a panic on purpose"
+        );
+    };
+    scene.informer.set_transform(transform).expect("a new informer");
+    scene.start().await;
+    let error = scene.error().await;
+    assert!(
+        error.is_user_code() && error.to_string().contains("on purpose"),
+        "{error}"
+    );
+    scene.catches_up().await;
+}
+
+/// 17, 29. Dynamic and metadata informers lag behind the typed ones. Here they are the same, with another type.
+#[tokio::test]
+async fn dynamic_and_metadata_informers_have_all_options() {
+    use kube::api::{ApiResource, DynamicObject};
+    use kube::core::PartialObjectMeta;
+
+    let server = TestServer::start().await;
+    let scene = Scene::live(&server, |informer| informer);
+    let made = scene.make("a").await;
+    let dynamic = SharedInformer::<DynamicObject>::builder_with(
+        server.client.clone(),
+        ApiResource::erase::<ConfigMap>(&()),
+    )
+    .namespace(&server.namespace)
+    .fields("metadata.name=a")
+    .build();
+    let by_value = dynamic
+        .index("value", |map: &DynamicObject| {
+            map.data["data"]["v"].as_str().map(str::to_owned)
+        })
+        .expect("a new index");
+    let metadata = SharedInformer::<PartialObjectMeta<ConfigMap>>::builder(server.client.clone())
+        .namespace(&server.namespace)
+        .build();
+    dynamic.start().expect("a first start");
+    metadata.start().expect("a first start");
+    dynamic
+        .wait_for_version(made, scene.patience)
+        .await
+        .expect("reached");
+    metadata
+        .wait_for_version(made, scene.patience)
+        .await
+        .expect("reached");
+    assert_eq!(by_value.get("1").len(), 1);
+    let all = metadata.lister().list(&kube_informer::Selector::everything());
+    assert!(all.iter().any(|map| map.name_any() == "a"));
+    dynamic.shutdown().await;
+    metadata.shutdown().await;
+}

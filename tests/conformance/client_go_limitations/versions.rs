@@ -1,0 +1,99 @@
+//! Versions: never older than before, and available for waiting.
+
+use conformance::TestServer;
+
+use crate::scene::Scene;
+use crate::tap::answer;
+
+/// 9, 24. The version of a store is the last one written, also when that is older. Here an event, a bookmark or a list that
+/// is older than what is known is never applied: it is told, and the newest version is asked for.
+#[tokio::test]
+async fn older_version_is_never_applied() {
+    let stale_event = |namespace: &str, version: u64| {
+        format!(
+            r#"{{"type":"MODIFIED","object":{{"kind":"ConfigMap","apiVersion":"v1","metadata":{{"name":"a","namespace":"{namespace}","resourceVersion":"{version}"}}}}}}"#
+        )
+    };
+    let stale_bookmark = |version: u64| {
+        format!(
+            r#"{{"type":"BOOKMARK","object":{{"kind":"ConfigMap","apiVersion":"v1","metadata":{{"resourceVersion":"{version}"}}}}}}"#
+        )
+    };
+    let stale_list = |version: u64| {
+        format!(
+            r#"{{"kind":"ConfigMapList","apiVersion":"v1","metadata":{{"resourceVersion":"{version}"}},"items":[]}}"#
+        )
+    };
+    for what in ["event", "bookmark", "list"] {
+        let server = TestServer::start().await;
+        let mut scene = Scene::live(&server, |informer| informer.streaming_list(false));
+        let made = scene.make("a").await;
+        let body = match what {
+            "event" => stale_event(&server.namespace, made - 1),
+            "bookmark" => stale_bookmark(made - 1),
+            _ => stale_list(made - 1),
+        };
+        let answer = move || answer(200, "application/json", format!("{body}\n"));
+        let mut done = false;
+        scene.tap.proxy(move |asked, request| {
+            // The first list is at the newest version, so that what is stale is known.
+            if asked.version() == Some(0) {
+                let uri = request.uri().to_string().replace("&resourceVersion=0", "");
+                *request.uri_mut() = uri.parse().expect("a URI as before");
+            }
+            let here = if what == "list" {
+                asked.to_string() == "list last"
+            } else {
+                asked.is_plain_watch()
+            };
+            if what == "list" && asked.is_plain_watch() && !done {
+                return Some(crate::tap::failure(410, "Expired", "too old"));
+            }
+            if !here || done {
+                return None;
+            }
+            done = true;
+            Some(answer())
+        });
+        scene.start().await;
+        let before = scene.cached();
+        let error = scene.error_that(|error| !error.is_expired()).await;
+        assert!(error.is_behind(), "{what}: {error}");
+        assert!(
+            error.to_string().contains(&(made - 1).to_string()),
+            "{what}: {error}"
+        );
+        assert_eq!(scene.cached(), before, "{what}");
+        scene.catches_up().await;
+        assert_eq!(scene.informer.status().went_back, 0, "{what}");
+        let words = scene.tap.words();
+        assert_eq!(
+            words[words.len() - 2..],
+            ["list newest 500", "watch last"],
+            "{what}: {words:?}"
+        );
+    }
+}
+
+/// 14. Whoever reads a write back needs a cache of mutations beside the cache, with a time to live. Here one waits for the
+/// version that the write returned.
+#[tokio::test]
+async fn writes_can_be_awaited_in_the_cache() {
+    let server = TestServer::start().await;
+    let scene = Scene::live(&server, |informer| informer);
+    scene.make("a").await;
+    scene.start().await;
+    for value in ["2", "3", "4"] {
+        let written = scene.change("a", value).await;
+        scene.reach(written).await;
+        let lister = scene.informer.lister();
+        let read = lister.namespace(&server.namespace).get("a").expect("it is there");
+        assert_eq!(
+            read.data
+                .as_ref()
+                .and_then(|data| data.get("v"))
+                .map(String::as_str),
+            Some(value)
+        );
+    }
+}

@@ -1,0 +1,111 @@
+//! Consistency checks: the cache compared with the server, on request or periodically.
+
+use std::time::Duration;
+
+use conformance::TestServer;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Api, PostParams};
+use kube_informer::SharedInformer;
+
+use crate::informers::as_asked;
+use crate::scene::{Scene, config_map};
+
+#[tokio::test]
+async fn cache_equals_the_server() {
+    for streaming in [true, false] {
+        let server = TestServer::start().await;
+        let scene = Scene::live(&server, |informer| {
+            informer.streaming_list(streaming).page_size(2)
+        });
+        for name in ["a", "b", "c", "d", "e"] {
+            scene.make(name).await;
+        }
+        scene.start().await;
+        scene.change("a", "2").await;
+        scene.delete("b").await;
+        scene.catches_up().await;
+        let found = scene.informer.check_consistency().await.expect("a comparison");
+        assert!(found.is_consistent(), "{found}");
+        assert_eq!(found.objects, scene.cached().len());
+        assert_eq!(Some(found.version), scene.informer.resource_version());
+        let status = scene.informer.status();
+        assert_eq!(
+            (status.checks, status.unchecked, status.inconsistencies),
+            (1, 0, 0)
+        );
+        let pages = scene.tap.all();
+        let pages = pages.iter().filter(|asked| asked.parameter("limit") == Some("2"));
+        assert!(pages.count() >= 3, "{:?}", scene.tap.words());
+        scene.informer.shutdown().await;
+    }
+}
+
+/// What comes and goes meanwhile makes no difference: both are looked at as they were at one version.
+#[tokio::test]
+async fn concurrent_writes_cause_no_difference() {
+    let server = TestServer::start().await;
+    let scene = Scene::live(&server, |informer| informer.page_size(1));
+    for name in ["a", "b", "c", "d"] {
+        scene.make(name).await;
+    }
+    scene.start().await;
+    let writing = async {
+        scene.delete("a").await;
+        for value in ["2", "3", "4"] {
+            scene.change("b", value).await;
+            scene.make(&format!("new-{value}")).await;
+        }
+    };
+    let checking = async {
+        for _ in 0..3 {
+            let found = scene.informer.check_consistency().await.expect("a comparison");
+            assert!(found.is_consistent(), "{found}");
+        }
+    };
+    futures::join!(writing, checking);
+    scene.informer.shutdown().await;
+}
+
+#[tokio::test]
+async fn only_selected_objects_are_compared() {
+    let server = TestServer::start().await;
+    let scene = Scene::live(&server, |informer| informer.labels("colour=red"));
+    for (name, colour) in [("a", "red"), ("b", "red"), ("c", "blue"), ("d", "red")] {
+        let mut map = config_map(name, "1");
+        map.metadata.labels = Some([("colour".to_owned(), colour.to_owned())].into());
+        scene
+            .api
+            .create(&PostParams::default(), &map)
+            .await
+            .expect("an object");
+    }
+    scene.start().await;
+    let found = scene.informer.check_consistency().await.expect("a comparison");
+    assert!(found.is_consistent(), "{found}");
+    assert_eq!(found.objects, 3);
+    scene.informer.shutdown().await;
+}
+
+/// Each namespace is at a version of its own, and so is what it is compared with.
+#[tokio::test]
+async fn namespaces_are_compared_each_at_its_version() {
+    let server = TestServer::start().await;
+    let here = server.namespace.clone();
+    let maps = as_asked(SharedInformer::<ConfigMap>::builder(server.client.clone()))
+        .namespaces([here.as_str(), "kube-system"])
+        .build();
+    maps.start().expect("a first start");
+    maps.wait_for_sync(Duration::from_mins(1)).await.expect("a list");
+    let api: Api<ConfigMap> = Api::namespaced(server.client.clone(), &here);
+    for name in ["a", "b"] {
+        let made = api.create(&PostParams::default(), &config_map(name, "1")).await;
+        let made = made.expect("an object");
+        maps.wait_for_write(&made, Duration::from_mins(1))
+            .await
+            .expect("the write");
+    }
+    let found = maps.check_consistency().await.expect("a comparison");
+    assert!(found.is_consistent(), "{found}");
+    assert_eq!(found.objects, maps.snapshot().len());
+    maps.shutdown().await;
+}

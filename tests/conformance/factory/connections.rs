@@ -1,0 +1,52 @@
+//! All informers of a client share its connections.
+
+use conformance::chaos::Proxy;
+use futures::future::join_all;
+use kube_informer::watching_client;
+
+use crate::informers::{Maps, hearing, started, stopped};
+use crate::kinds::forty_kinds;
+
+/// How many connections so many informers of one client make, each of which lists and watches.
+async fn connections_of(count: usize) -> usize {
+    let maps = Maps::holding(["before"]).await;
+    let mut config = maps.server.config().await;
+    let proxy = Proxy::before(&mut config).await.expect("a proxy");
+    let client = watching_client(config).expect("a client");
+    let (handlers, mut heard): (Vec<_>, Vec<_>) = (0..count).map(|_| hearing()).unzip();
+    let informers: Vec<_> = handlers
+        .into_iter()
+        .map(|handler| {
+            let informer = maps.builder_with(client.clone()).build();
+            informer.add_handler(handler).expect("a handler");
+            informer
+        })
+        .collect();
+    join_all(informers.iter().map(started)).await;
+    maps.create("after", "1").await;
+    for heard in &mut heard {
+        assert_eq!(heard.until("+after").await, ["*before", "+after"]);
+    }
+    join_all(informers.iter().map(stopped)).await;
+    proxy.connections()
+}
+
+#[tokio::test]
+async fn forty_informers_share_one_connection() {
+    assert_eq!(connections_of(40).await, 1);
+}
+
+#[tokio::test]
+async fn informers_beyond_the_stream_limit_get_a_second_connection() {
+    assert_eq!(connections_of(150).await, 2);
+}
+
+#[tokio::test]
+async fn forty_kinds_share_one_connection() {
+    let maps = Maps::holding([]).await;
+    let mut config = maps.server.config().await;
+    let proxy = Proxy::before(&mut config).await.expect("a proxy");
+    let factory = forty_kinds(watching_client(config).expect("a client")).await;
+    assert_eq!(proxy.connections(), 1);
+    super::stopped(&factory).await;
+}

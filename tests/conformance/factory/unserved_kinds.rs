@@ -1,0 +1,89 @@
+//! Custom resources whose definition is created late, deleted and created again.
+
+use std::time::Duration;
+
+use kube_informer::Backoff;
+
+use crate::informers::{PATIENCE, started, stopped};
+use crate::widgets::Widgets;
+
+/// Short waits, so that a test in real time does not take long, and yet not so short that politeness could not be counted.
+const BRISK: Backoff = Backoff {
+    initial: Duration::from_millis(500),
+    factor: 2.0,
+    cap: Duration::from_secs(2),
+    jitter: 0.0,
+    reset: Duration::from_mins(2),
+};
+
+/// Missing at first, then there, deleted with its definition, and there once more.
+#[tokio::test]
+async fn informer_follows_a_custom_kind_that_is_created_deleted_and_recreated() {
+    let mut widgets = Widgets::new(BRISK).await;
+    widgets.informer.start().expect("a start");
+    let missing = format!(
+        "the server does not serve {}/v1 Widget (404); the informer waits until it does; is the CustomResourceDefinition \
+         widgets.{} installed?",
+        widgets.group, widgets.group
+    );
+    widgets.complaint(&missing).await;
+    let error = widgets.informer.wait_for_sync(Duration::ZERO).await;
+    assert!(error.is_err_and(|error| error.is_not_served() && error.is_timeout()));
+
+    widgets.define().await;
+    widgets.informer.wait_for_sync(PATIENCE).await.expect("a sync");
+    for name in ["a", "b"] {
+        widgets.make(name).await;
+    }
+    assert_eq!(widgets.heard.listed(2).await, ["+a", "+b"]);
+    let version = widgets.informer.resource_version().expect("a version");
+    widgets.take_errors();
+
+    widgets.asked.take();
+    widgets.undefine().await;
+    // The deletion of a definition deletes the objects first, and a watch sees that.
+    assert_eq!(widgets.heard.listed(2).await, ["-a", "-b"]);
+    widgets.complaint("the cache is emptied").await;
+    assert!(widgets.informer.lister().is_empty());
+    assert!(widgets.informer.has_synced() && !widgets.informer.is_stopped());
+    let emptied = widgets.informer.resource_version().expect("a version");
+    assert!(!emptied.is_before(&version), "{version} before, {emptied} after");
+    let asked = widgets.asked.take();
+    assert!(asked.len() <= 20, "{} requests: {asked:#?}", asked.len());
+
+    widgets.define().await;
+    widgets.make("c").await;
+    assert_eq!(widgets.heard.next().await.key().name(), "c");
+    let again = widgets.informer.resource_version().expect("a version");
+    assert!(emptied.is_before(&again), "{emptied} before, {again} after");
+    assert_eq!(widgets.informer.lister().len(), 1);
+    assert!(widgets.heard.rest().is_empty());
+    stopped(&widgets.informer).await;
+    widgets.undefine().await;
+}
+
+/// A version that is no longer served takes nothing away on the server, but from whoever reads that version it does.
+#[tokio::test]
+async fn cache_is_emptied_when_a_version_is_no_longer_served() {
+    let mut widgets = Widgets::new(BRISK).await;
+    widgets.define().await;
+    widgets.make("a").await;
+    started(&widgets.informer).await;
+    assert_eq!(widgets.heard.word().await, "*a");
+    let version = widgets.informer.resource_version();
+
+    widgets.asked.take();
+    widgets.serve_v1(false).await;
+    assert_eq!(widgets.heard.word().await, "?a");
+    assert!(widgets.informer.lister().is_empty());
+    let gone = widgets.informer.resource_version();
+    assert!(!gone.is_none_or(|gone| version.is_some_and(|version| gone.is_before(&version))));
+    widgets.complaint("no longer serves").await;
+    let asked = widgets.asked.take();
+    assert!(asked.len() <= 20, "{} requests: {asked:#?}", asked.len());
+
+    widgets.serve_v1(true).await;
+    assert_eq!(widgets.heard.word().await, "+a");
+    stopped(&widgets.informer).await;
+    widgets.undefine().await;
+}

@@ -1,0 +1,200 @@
+//! Lists: the requested version, and the pages.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use conformance::TestServer;
+use futures::StreamExt;
+use http::Uri;
+use kube::client::Body;
+
+use crate::scene::Scene;
+use crate::tap::{Asked, answer, failure};
+
+fn expired() -> http::Response<Body> {
+    failure(410, "Expired", "too old resource version")
+}
+
+#[tokio::test]
+async fn first_list_accepts_any_version_and_later_lists_use_the_last_seen() {
+    let server = TestServer::start().await;
+    let scene = Scene::live(&server, |informer| informer.streaming_list(false));
+    scene.make("a").await;
+    scene.tap.answer([("watch last", expired())]);
+    scene.start().await;
+    scene.catches_up().await;
+    assert_eq!(
+        scene.tap.words(),
+        ["list any 500", "watch last", "list last", "watch last"]
+    );
+    let versions: Vec<_> = scene.tap.all().iter().filter_map(Asked::version).collect();
+    assert_eq!(versions[0], 0);
+    assert_eq!(versions[1], versions[2], "the version of the first list");
+    assert!(versions[3] >= versions[2], "{versions:?}");
+}
+
+#[tokio::test]
+async fn expired_list_version_falls_back_to_the_most_recent() {
+    let server = TestServer::start().await;
+    let mut scene = Scene::live(&server, |informer| informer.streaming_list(false));
+    scene.make("a").await;
+    scene
+        .tap
+        .answer([("watch last", expired()), ("list last", expired())]);
+    scene.start().await;
+    scene.catches_up().await;
+    assert_eq!(
+        scene.tap.words(),
+        [
+            "list any 500",
+            "watch last",
+            "list last",
+            "list newest 500",
+            "watch last"
+        ]
+    );
+    assert!(scene.error().await.is_expired(), "the watch");
+    assert!(scene.error().await.is_expired(), "the list");
+    assert_eq!(scene.errors(), [""; 0]);
+}
+
+#[tokio::test]
+async fn too_large_list_version_falls_back_to_the_most_recent() {
+    // As servers say it today, as they said it before there were causes, and as the oldest did.
+    let causes = r#"{"kind":"Status","code":504,"reason":"Timeout","message":"Too large","details":{"causes":[{"reason":"ResourceVersionTooLarge"}]}}"#;
+    let text = "Too large resource version: 9, current: 8";
+    let dialects = [
+        answer(504, "application/json", causes),
+        failure(504, "Timeout", text),
+        failure(500, "", text),
+    ];
+    for too_large in dialects {
+        let server = TestServer::start().await;
+        let scene = Scene::live(&server, |informer| informer.streaming_list(false));
+        scene
+            .tap
+            .answer([("watch last", expired()), ("list last", too_large)]);
+        scene.start().await;
+        scene.catches_up().await;
+        assert_eq!(
+            scene.tap.words(),
+            [
+                "list any 500",
+                "watch last",
+                "list last",
+                "list newest 500",
+                "watch last"
+            ]
+        );
+    }
+}
+
+#[tokio::test]
+async fn list_uses_the_requested_page_size() {
+    let server = TestServer::start().await;
+    let scene = Scene::live(&server, |informer| informer.streaming_list(false).page_size(2));
+    for name in ["a", "b", "c", "d", "e"] {
+        scene.make(name).await;
+    }
+    scene
+        .tap
+        .answer([("watch last", expired()), ("list last 2", expired())]);
+    scene.start().await;
+    scene.catches_up().await;
+    assert_eq!(
+        scene.tap.words(),
+        [
+            "list any 2",
+            "watch last",
+            "list last 2",
+            "list newest 2",
+            "page 2",
+            "page 2",
+            "watch last"
+        ]
+    );
+}
+
+/// A server takes the version of a list in pages as exactly that one, unless it is told otherwise. A cache whose version the
+/// server's watches have forgotten would stay at it for ever.
+#[tokio::test]
+async fn paginated_list_moves_past_a_version_compacted_for_watches() {
+    let server = TestServer::start().await;
+    let scene = Scene::live(&server, |informer| informer.streaming_list(false).page_size(2));
+    scene.make("a").await;
+    let remembered = Arc::new(AtomicU64::new(u64::MAX));
+    let oldest = Arc::clone(&remembered);
+    scene.tap.proxy(move |asked, _| {
+        let is_forgotten = asked.version() < Some(oldest.load(Ordering::Relaxed));
+        (asked.is_plain_watch() && is_forgotten).then(expired)
+    });
+    scene.start().await;
+    remembered.store(scene.make("b").await, Ordering::Relaxed);
+    scene.catches_up().await;
+}
+
+/// Where the first list at any version comes in pages the server has no cache, and every list would cost it all objects
+/// at once: pages are asked for from then on.
+#[tokio::test]
+async fn server_without_a_watch_cache_is_always_listed_in_pages() {
+    let server = TestServer::start().await;
+    let scene = Scene::live(&server, |informer| informer.streaming_list(false));
+    let names: Vec<_> = (0..501).map(|n| format!("map-{n}")).collect();
+    futures::stream::iter(&names)
+        .for_each_concurrent(32, async |name| {
+            scene.make(name).await;
+        })
+        .await;
+    let mut watches = 0;
+    scene.tap.proxy(move |asked, request| {
+        if asked.version() == Some(0) {
+            *request.uri_mut() = without_version(request.uri());
+        }
+        watches += usize::from(asked.is_plain_watch());
+        (asked.is_plain_watch() && watches == 1).then(expired)
+    });
+    scene.start().await;
+    scene.catches_up().await;
+    assert_eq!(
+        scene.tap.words(),
+        [
+            "list any 500",
+            "page 500",
+            "watch last",
+            "list last 500",
+            "page 500",
+            "watch last"
+        ]
+    );
+}
+
+fn without_version(uri: &Uri) -> Uri {
+    let all = uri.to_string();
+    all.replace("&resourceVersion=0", "")
+        .parse()
+        .expect("a URI as before")
+}
+
+#[tokio::test]
+async fn expired_page_causes_one_full_list() {
+    let server = TestServer::start().await;
+    let mut scene = Scene::live(&server, |informer| informer.streaming_list(false).page_size(2));
+    for name in ["a", "b", "c", "d", "e"] {
+        scene.make(name).await;
+    }
+    let mut pages = 0;
+    scene.tap.proxy(move |asked, request| {
+        if asked.version() == Some(0) && asked.parameter("limit").is_some() {
+            *request.uri_mut() = without_version(request.uri());
+        }
+        pages += usize::from(asked.parameter("continue").is_some());
+        (asked.parameter("continue").is_some() && pages == 2).then(expired)
+    });
+    scene.start().await;
+    scene.catches_up().await;
+    assert_eq!(
+        scene.tap.words(),
+        ["list any 2", "page 2", "page 2", "list any", "watch last"]
+    );
+    assert!(scene.error().await.is_expired());
+}

@@ -1,0 +1,272 @@
+//! Handlers of every form, added before and after start.
+
+use std::time::Duration;
+
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_informer::{DeletedObject, Event, EventHandler, HandlerOptions, Object, callbacks, filtered};
+use tokio::sync::mpsc;
+
+use crate::informers::{Maps, caught_up, hearing, said, soon, sorted, started, stopped, value};
+
+#[tokio::test]
+async fn handlers_can_be_added_before_and_after_start() {
+    let maps = Maps::holding(["a", "b"]).await;
+    let informer = maps.informer();
+    let mut everyone = Vec::new();
+    for number in 0..20 {
+        if number == 10 {
+            started(&informer).await;
+        }
+        let (handler, heard) = hearing();
+        let options = HandlerOptions::new().name(format!("handler-{number}"));
+        let registration = informer.add_handler_with(handler, options).expect("a handler");
+        assert_eq!(registration.name(), format!("handler-{number}"));
+        everyone.push(heard);
+    }
+    assert_eq!(informer.registrations().len(), 20);
+    maps.create("c", "1").await;
+    for heard in &mut everyone {
+        assert_eq!(heard.listed(2).await, ["*a", "*b"]);
+        assert_eq!(heard.word().await, "+c");
+    }
+    stopped(&informer).await;
+}
+
+/// A handler that needs to know nothing.
+struct Quiet;
+
+impl EventHandler<ConfigMap> for Quiet {}
+
+#[tokio::test]
+async fn handler_options_are_name_resync_period_and_delivery_mode() {
+    let maps = Maps::holding([]).await;
+    let informer = maps.builder().resync(Duration::from_hours(1)).build();
+    let (handler, mut every) = hearing();
+    let options = HandlerOptions::new()
+        .name("all of it")
+        .resync(Duration::from_mins(5))
+        .every_event()
+        .never_blocks();
+    let named = informer.add_handler_with(handler, options).expect("a handler");
+    assert_eq!(named.name(), "all of it");
+    let unnamed = informer.add_handler(Quiet).expect("a handler");
+    assert!(unnamed.name().ends_with("Quiet"), "{}", unnamed.name());
+    started(&informer).await;
+    maps.create("a", "1").await;
+    for value in ["2", "3", "4"] {
+        maps.change("a", value).await;
+    }
+    maps.delete("a").await;
+    assert_eq!(every.until("-a").await, ["+a", "~a", "~a", "~a", "-a"]);
+    stopped(&informer).await;
+}
+
+#[tokio::test]
+async fn update_event_has_the_old_and_the_new_object() {
+    let maps = Maps::holding(["a"]).await;
+    let informer = maps.informer();
+    let (handler, mut heard) = hearing();
+    informer.add_handler(handler).expect("a handler");
+    started(&informer).await;
+
+    let Event::Added {
+        object: first,
+        is_in_initial_list: true,
+    } = heard.next().await
+    else {
+        panic!("no initial add");
+    };
+    assert_eq!((value(&first), first.key()), ("1", &maps.key("a")));
+    let version = maps.change("a", "2").await;
+    let Event::Updated { old, new } = heard.next().await else {
+        panic!("no update");
+    };
+    assert!(Object::ptr_eq(&old, &first));
+    assert_eq!((value(&new), new.version()), ("2", &version));
+    maps.create("b", "1").await;
+    let Event::Added {
+        is_in_initial_list: false,
+        ..
+    } = heard.next().await
+    else {
+        panic!("no later add");
+    };
+    maps.delete("a").await;
+    let Event::Deleted(deleted) = heard.next().await else {
+        panic!("no deletion");
+    };
+    assert!(!deleted.is_final_state_unknown());
+    assert!(Object::ptr_eq(deleted.last_seen(), &new));
+    assert_eq!(value(deleted.last_state()), "2");
+    // The last state stands at the version of the deletion.
+    assert!(new.version().is_before(deleted.last_state().version()));
+    stopped(&informer).await;
+}
+
+#[tokio::test]
+async fn missed_deletion_is_marked_as_final_state_unknown() {
+    let maps = Maps::holding(["a", "b"]).await;
+    let (builder, gate) = maps.gated();
+    let informer = builder.build();
+    let (handler, mut heard) = hearing();
+    informer.add_handler(handler).expect("a handler");
+    started(&informer).await;
+    heard.listed(2).await;
+
+    gate.close();
+    maps.change("a", "2").await;
+    maps.delete("a").await;
+    let last = maps.create("c", "1").await;
+    maps.open(&gate).await;
+    caught_up(&informer, last).await;
+    let Event::Deleted(deleted) = heard.next().await else {
+        panic!("no deletion");
+    };
+    assert!(deleted.is_final_state_unknown());
+    // The change came to nobody either.
+    assert_eq!(value(deleted.last_state()), "1");
+    assert_eq!(heard.word().await, "+c");
+    stopped(&informer).await;
+}
+
+#[tokio::test]
+async fn recreated_object_is_a_different_object() {
+    let maps = Maps::holding(["a"]).await;
+    let (builder, gate) = maps.gated();
+    let informer = builder.build();
+    let (handler, mut heard) = hearing();
+    informer.add_handler(handler).expect("a handler");
+    started(&informer).await;
+    gate.close();
+    maps.delete("a").await;
+    let anew = maps.create("a", "2").await;
+    maps.open(&gate).await;
+    caught_up(&informer, anew).await;
+    assert_eq!(heard.until("+a").await, ["*a", "?a", "+a"]);
+    stopped(&informer).await;
+}
+
+/// A handler with a state of its own, which the trait gives it.
+struct Counting {
+    seen: usize,
+    tell: mpsc::UnboundedSender<String>,
+}
+
+impl EventHandler<ConfigMap> for Counting {
+    fn on_add(&mut self, object: &Object<ConfigMap>, is_in_initial_list: bool) {
+        self.seen += 1;
+        let said = format!("{} add {} {is_in_initial_list}", self.seen, object.key().name());
+        drop(self.tell.send(said));
+    }
+
+    fn on_update(&mut self, old: &Object<ConfigMap>, new: &Object<ConfigMap>) {
+        self.seen += 1;
+        let said = format!("{} update {} {}", self.seen, value(old), value(new));
+        drop(self.tell.send(said));
+    }
+
+    fn on_delete(&mut self, deleted: &DeletedObject<ConfigMap>) {
+        self.seen += 1;
+        let said = format!("{} delete {}", self.seen, deleted.key().name());
+        drop(self.tell.send(said));
+    }
+}
+
+#[tokio::test]
+async fn handler_can_be_a_trait_closures_or_an_async_function() {
+    let maps = Maps::holding(["a"]).await;
+    let informer = maps.informer();
+    let (tell, mut by_trait) = mpsc::unbounded_channel();
+    informer
+        .add_handler(Counting { seen: 0, tell })
+        .expect("a handler");
+    let (tell, mut by_closures) = mpsc::unbounded_channel();
+    let (add, update, delete) = (tell.clone(), tell.clone(), tell);
+    let closures = callbacks::<ConfigMap>()
+        .on_add(move |map, initial| drop(add.send(format!("+{} {initial}", map.key().name()))))
+        .on_update(move |old, new| drop(update.send(format!("~{}{}", value(old), value(new)))))
+        .on_delete(move |map| drop(delete.send(format!("-{}", map.key().name()))));
+    informer.add_handler(closures).expect("a handler");
+    // Those that are not set do nothing.
+    informer.add_handler(callbacks::<ConfigMap>()).expect("a handler");
+    let (tell, mut by_async) = mpsc::unbounded_channel();
+    let asynchronous = move |event: Event<ConfigMap>| {
+        let tell = tell.clone();
+        async move {
+            tokio::task::yield_now().await;
+            drop(tell.send(said(&event)));
+        }
+    };
+    informer
+        .add_async_handler_with(asynchronous, HandlerOptions::new())
+        .expect("a handler");
+    started(&informer).await;
+
+    assert_eq!(soon(by_trait.recv()).await.as_deref(), Some("1 add a true"));
+    assert_eq!(soon(by_closures.recv()).await.as_deref(), Some("+a true"));
+    assert_eq!(soon(by_async.recv()).await.as_deref(), Some("*a"));
+    maps.change("a", "2").await;
+    assert_eq!(soon(by_trait.recv()).await.as_deref(), Some("2 update 1 2"));
+    assert_eq!(soon(by_closures.recv()).await.as_deref(), Some("~12"));
+    assert_eq!(soon(by_async.recv()).await.as_deref(), Some("~a"));
+    maps.delete("a").await;
+    assert_eq!(soon(by_trait.recv()).await.as_deref(), Some("3 delete a"));
+    assert_eq!(soon(by_closures.recv()).await.as_deref(), Some("-a"));
+    assert_eq!(soon(by_async.recv()).await.as_deref(), Some("-a"));
+    stopped(&informer).await;
+    assert!(informer.status().handlers.iter().all(|h| h.panics() == 0));
+}
+
+#[tokio::test]
+async fn filter_adds_objects_that_start_to_match_and_deletes_those_that_stop() {
+    let maps = Maps::holding(["a"]).await;
+    maps.create("in", "fits").await;
+    let informer = maps.informer();
+    let (handler, mut heard) = hearing::<ConfigMap>();
+    let fits = |map: &ConfigMap| value(map).starts_with("fits");
+    informer.add_handler(filtered(fits, handler)).expect("a handler");
+    started(&informer).await;
+    assert_eq!(heard.word().await, "*in");
+
+    maps.change("a", "fits").await;
+    assert_eq!(heard.word().await, "+a");
+    maps.change("a", "fits still").await;
+    assert_eq!(heard.word().await, "~a");
+    maps.change("a", "no more").await;
+    let Event::Deleted(gone) = heard.next().await else {
+        panic!("no deletion");
+    };
+    assert_eq!(value(&gone), "fits still");
+    // Neither of these is the handler's concern.
+    maps.change("a", "not at all").await;
+    maps.delete("a").await;
+    maps.delete("in").await;
+    assert_eq!(heard.word().await, "-in");
+    stopped(&informer).await;
+}
+
+#[tokio::test]
+async fn events_are_available_as_a_stream() {
+    let maps = Maps::holding(["a", "b"]).await;
+    let informer = maps.informer();
+    let mut early = informer.events().expect("a stream");
+    started(&informer).await;
+    let late = informer.events().expect("a stream");
+    assert!(!late.registration().has_synced());
+    let initial: Vec<_> = soon(early.by_ref().take(2).collect()).await;
+    assert_eq!(sorted(initial.iter().map(said)), ["*a", "*b"]);
+    maps.change("a", "2").await;
+    assert_eq!(soon(early.next()).await.as_ref().map(said).as_deref(), Some("~a"));
+    assert!(early.registration().has_synced());
+
+    // It ends with the informer, after everything was given out; one that is dropped is gone.
+    assert_eq!(informer.registrations().len(), 2);
+    drop(late);
+    assert_eq!(informer.registrations().len(), 1);
+    let version = maps.create("c", "1").await;
+    caught_up(&informer, version).await;
+    stopped(&informer).await;
+    let rest: Vec<_> = soon(early.collect()).await;
+    assert_eq!(rest.iter().map(said).collect::<Vec<_>>(), ["+c"]);
+}

@@ -1,0 +1,221 @@
+//! The watch-error handler and the transform.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use conformance::TestServer;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::DynamicObject;
+use kube::core::{ApiResource, GroupVersionKind};
+use kube_informer::{CacheFormat, Error, Event, Operation, SharedInformer};
+use tokio::sync::mpsc;
+use tracing::field::{Field, Visit};
+use tracing::{Level, Metadata, Subscriber, span};
+
+use crate::informers::{AT_ONCE, Maps, PATIENCE, caught_up, form, hearing, soon, started, stopped, value};
+
+fn of_ghosts(server: &TestServer) -> SharedInformer<DynamicObject> {
+    let ghosts = ApiResource::from_gvk(&GroupVersionKind::gvk("nowhere.example.com", "v1", "Ghost"));
+    SharedInformer::builder_with(server.client.clone(), ghosts).build()
+}
+
+#[tokio::test]
+async fn last_watch_error_handler_is_used() {
+    let server = TestServer::start().await;
+    let informer = of_ghosts(&server);
+    let (tell, mut told) = mpsc::unbounded_channel::<Error>();
+    informer
+        .set_watch_error_handler(|error| panic!("replaced, and yet told of {error}"))
+        .expect("a handler");
+    informer
+        .set_watch_error_handler(move |error| drop(tell.send(error.clone())))
+        .expect("a handler");
+    informer.start().expect("a start");
+    let error = soon(told.recv()).await.expect("an error");
+    assert!(error.is_not_found());
+    assert_eq!(error.operation(), Some(Operation::StreamingList));
+    assert_eq!(
+        error.resource().map(|r| r.kind().to_owned()).as_deref(),
+        Some("Ghost")
+    );
+    let error = soon(told.recv()).await.expect("an error");
+    assert!(error.is_not_served(), "each time again: {error}");
+    let status = informer.status();
+    assert!(status.errors >= 2);
+    assert!(status.last_error.is_some_and(|last| last.is_not_found()));
+    stopped(&informer).await;
+}
+
+#[tokio::test]
+async fn hooks_must_be_set_before_start() {
+    let maps = Maps::holding([]).await;
+    let informer = maps.informer();
+    started(&informer).await;
+    let late = informer.set_watch_error_handler(|_| {});
+    assert!(late.is_err_and(|error| error.is_already_started()));
+    let late = informer.set_transform(|_| {});
+    assert!(late.is_err_and(|error| error.is_already_started()));
+    stopped(&informer).await;
+    let late = informer.set_transform(|_| {});
+    assert!(late.is_err_and(|error| error.is_stopped()));
+}
+
+#[tokio::test]
+async fn panicking_error_handler_stops_nothing() {
+    let maps = Maps::holding(["a"]).await;
+    let (builder, gate) = maps.gated();
+    let informer = builder.build();
+    informer
+        .set_watch_error_handler(|error| panic!("{error}"))
+        .expect("a handler");
+    started(&informer).await;
+    gate.close();
+    let version = maps.create("b", "1").await;
+    maps.open(&gate).await;
+    caught_up(&informer, version).await;
+    assert!(informer.status().errors >= 1);
+    stopped(&informer).await;
+}
+
+#[tokio::test]
+async fn transform_runs_once_per_object() {
+    let maps = Maps::holding(["a", "b"]).await;
+    let informer = maps.informer();
+    let calls = Arc::new(AtomicUsize::new(0));
+    informer
+        .set_transform(|_| panic!("replaced"))
+        .expect("a transform");
+    let count = Arc::clone(&calls);
+    let transform = move |map: &mut ConfigMap| {
+        count.fetch_add(1, Ordering::SeqCst);
+        for value in map.data.iter_mut().flat_map(|data| data.values_mut()) {
+            value.push('!');
+        }
+    };
+    informer.set_transform(transform).expect("a transform");
+    let (handler, mut heard) = hearing();
+    informer.add_handler(handler).expect("a handler");
+    started(&informer).await;
+    for _ in 0..2 {
+        assert_eq!(value(heard.next().await.object()), "1!");
+    }
+    maps.change("a", "2").await;
+    let Event::Updated { old, new } = heard.next().await else {
+        panic!("no update");
+    };
+    assert_eq!((value(&old), value(&new)), ("1!", "2!"));
+    let cached = informer.lister().get_key(&maps.key("a")).expect("the object");
+    assert_eq!(value(&cached), "2!");
+    maps.delete("a").await;
+    let Event::Deleted(deleted) = heard.next().await else {
+        panic!("no deletion");
+    };
+    assert_eq!(value(deleted.last_state()), "2!");
+    // Two that were there, one change, one last state. A packed object is transformed whenever it is decoded, and never
+    // what was transformed before.
+    let calls = calls.load(Ordering::SeqCst);
+    assert!(
+        calls == 4 || form() == CacheFormat::Packed && calls > 4,
+        "{calls}"
+    );
+    stopped(&informer).await;
+}
+
+#[tokio::test]
+async fn failing_transform_never_passes_untransformed_objects() {
+    let maps = Maps::holding(["bad", "good"]).await;
+    let informer = maps.builder().backoff(AT_ONCE).build();
+    let healed = Arc::new(AtomicBool::new(false));
+    let (tell, mut told) = mpsc::unbounded_channel::<Error>();
+    let heal = Arc::clone(&healed);
+    let informed = informer.clone();
+    let heal_at_the_third = move |error: &Error| {
+        assert!(informed.lister().is_empty(), "nothing is applied by halves");
+        drop(tell.send(error.clone()));
+        if informed.status().errors >= 3 {
+            heal.store(true, Ordering::SeqCst);
+        }
+    };
+    informer
+        .set_watch_error_handler(heal_at_the_third)
+        .expect("a handler");
+    let transform = move |map: &mut ConfigMap| match map.metadata.name.as_deref() {
+        Some("bad") if !healed.load(Ordering::SeqCst) => Err("it is not ripe"),
+        _ => Ok(()),
+    };
+    informer.set_try_transform(transform).expect("a transform");
+    informer.start().expect("a start");
+    let error = soon(told.recv()).await.expect("an error");
+    assert!(error.is_user_code());
+    let text = error.to_string();
+    assert!(text.contains("/bad") && text.contains("it is not ripe"), "{text}");
+    informer.wait_for_sync(PATIENCE).await.expect("a sync");
+    assert_eq!(informer.lister().len(), 2);
+    stopped(&informer).await;
+}
+
+/// Sends on what is logged: the level and the text.
+struct Log(mpsc::UnboundedSender<(Level, String)>);
+
+struct Text(String);
+
+impl Visit for Text {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        if field.name() == "message" {
+            self.0 = format!("{value:?}");
+        }
+    }
+}
+
+impl Subscriber for Log {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target().starts_with("kube_informer")
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+    fn enter(&self, _: &span::Id) {}
+    fn exit(&self, _: &span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        let mut text = Text(String::new());
+        event.record(&mut text);
+        drop(self.0.send((*event.metadata().level(), text.0)));
+    }
+}
+
+#[tokio::test]
+async fn errors_are_logged_by_kind_without_a_handler() {
+    let (log, mut logged) = mpsc::unbounded_channel();
+    // Where there is one subscriber, tracing asks only that of the thread that comes to a line first, which may be another
+    // test's, and keeps its no for all threads; where there are two, it asks both.
+    let _second = tracing::Dispatch::new(Log(log.clone()));
+    let _logging = tracing::subscriber::set_default(Log(log));
+    let maps = Maps::holding([]).await;
+    let (builder, gate) = maps.gated();
+    let informer = builder.build();
+    started(&informer).await;
+    gate.close();
+    let ghosts = of_ghosts(&maps.server);
+    ghosts.start().expect("a start");
+    // That a version expires belongs to every cluster's life; that a kind is missing does not.
+    let mut levels = BTreeMap::new();
+    soon(async {
+        while levels.len() < 2 {
+            let (level, text) = logged.recv().await.expect("a line");
+            for code in ["410", "404"].into_iter().filter(|code| text.contains(code)) {
+                levels.insert(code, level);
+            }
+        }
+    })
+    .await;
+    assert_eq!(levels["410"], Level::DEBUG);
+    assert_eq!(levels["404"], Level::WARN);
+    stopped(&informer).await;
+    stopped(&ghosts).await;
+}

@@ -1,0 +1,182 @@
+//! Registrations: sync, and removal of handlers.
+
+use std::pin::pin;
+use std::sync::mpsc as blocking;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_informer::{Event, HandlerOptions, Registration};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::informers::{Maps, caught_up, hearing, said, soon, started, stopped};
+
+#[tokio::test]
+async fn registration_syncs_after_its_handler_handled_all_initial_objects() {
+    let maps = Maps::holding(["a", "b", "c"]).await;
+    let informer = maps.informer();
+    let (release, held) = blocking::channel::<()>();
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let slow = move |event: Event<ConfigMap>| {
+        drop(tell.send(said(&event)));
+        let _ = held.recv();
+    };
+    let slow = informer.add_handler(slow).expect("a handler");
+    let (handler, mut heard) = hearing();
+    let quick = informer.add_handler(handler).expect("a handler");
+    assert!(!quick.has_synced());
+    started(&informer).await;
+
+    soon(quick.synced()).await.expect("a sync");
+    assert!(quick.has_synced());
+    assert_eq!(heard.rest().len(), 3);
+    // The informer has synced, this handler has not: it is busy with its first object.
+    soon(told.recv()).await.expect("a first object");
+    assert!(!slow.has_synced());
+    let mut waiting = pin!(slow.synced());
+    assert!(futures::poll!(&mut waiting).is_pending());
+    assert_eq!(slow.backlog(), 2);
+    for _ in 0..2 {
+        release.send(()).expect("a handler");
+        soon(told.recv()).await.expect("the next object");
+        assert!(!slow.has_synced(), "the last object is being handled");
+    }
+    release.send(()).expect("a handler");
+    soon(waiting).await.expect("a sync");
+    assert!(slow.has_synced());
+    stopped(&informer).await;
+}
+
+#[tokio::test]
+async fn registration_syncs_with_an_empty_cache() {
+    let maps = Maps::holding([]).await;
+    let informer = maps.informer();
+    let (handler, _heard) = hearing();
+    let registration = informer.add_handler(handler).expect("a handler");
+    started(&informer).await;
+    soon(registration.synced()).await.expect("a sync");
+    let (handler, _heard) = hearing();
+    let late = informer.add_handler(handler).expect("a handler");
+    soon(late.synced()).await.expect("a sync");
+    stopped(&informer).await;
+}
+
+#[tokio::test]
+async fn wait_ends_when_the_handler_can_no_longer_sync() {
+    let maps = Maps::holding(["a"]).await;
+    let informer = maps.informer();
+    let (handler, _heard) = hearing();
+    let removed = informer.add_handler(handler).expect("a handler");
+    let (handler, _heard) = hearing();
+    let stopped = informer.add_handler(handler).expect("a handler");
+    let (first, second, ()) = soon(async {
+        tokio::join!(removed.synced(), stopped.synced(), async {
+            removed.remove();
+            informer.shutdown().await;
+        })
+    })
+    .await;
+    assert!(first.is_err_and(|error| error.is_stopped()));
+    assert!(second.is_err_and(|error| error.is_stopped()));
+}
+
+#[tokio::test]
+async fn removed_handler_receives_no_more_events() {
+    let maps = Maps::holding([]).await;
+    let informer = maps.informer();
+    let (handler, mut heard) = hearing();
+    let registration = informer.add_handler(handler).expect("a handler");
+    let (handler, mut others) = hearing();
+    informer.add_handler(handler).expect("a handler");
+    started(&informer).await;
+    maps.create("a", "1").await;
+    assert_eq!(heard.word().await, "+a");
+    // As often as one likes, and from anywhere.
+    registration.remove();
+    soon(registration.remove_and_wait()).await;
+    registration.clone().remove();
+    soon(registration.remove_and_wait()).await;
+    assert_eq!(informer.registrations().len(), 1);
+    maps.create("b", "1").await;
+    assert_eq!(others.until("+b").await, ["+a", "+b"]);
+    assert_eq!(heard.rest(), [""; 0]);
+    stopped(&informer).await;
+    soon(registration.remove_and_wait()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn threads_can_remove_handlers_concurrently() {
+    let maps = Maps::holding(["a"]).await;
+    let informer = maps.informer();
+    let registrations: Vec<Registration> = (0..8)
+        .map(|_| informer.add_handler(|_: Event<ConfigMap>| {}).expect("a handler"))
+        .collect();
+    let (handler, mut heard) = hearing();
+    informer.add_handler(handler).expect("a handler");
+    started(&informer).await;
+    std::thread::scope(|threads| {
+        for _ in 0..4 {
+            threads.spawn(|| registrations.iter().for_each(Registration::remove));
+        }
+    });
+    for registration in &registrations {
+        soon(registration.remove_and_wait()).await;
+    }
+    assert_eq!(informer.registrations().len(), 1);
+    maps.create("b", "1").await;
+    assert_eq!(heard.until("+b").await, ["*a", "+b"]);
+    stopped(&informer).await;
+}
+
+#[tokio::test]
+async fn removal_can_be_awaited() {
+    let maps = Maps::holding(["a"]).await;
+    let informer = maps.informer();
+    let (release, held) = blocking::channel::<()>();
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let slow = move |event: Event<ConfigMap>| {
+        drop(tell.send(said(&event)));
+        let _ = held.recv();
+    };
+    let slow = informer.add_handler(slow).expect("a handler");
+    started(&informer).await;
+    assert_eq!(soon(told.recv()).await.as_deref(), Some("*a"));
+    let version = maps.create("b", "1").await;
+    caught_up(&informer, version).await;
+
+    // It is removed at once, and the wait is for the object that is in its hands.
+    let mut removed = pin!(slow.remove_and_wait());
+    assert!(futures::poll!(&mut removed).is_pending());
+    assert!(informer.registrations().is_empty());
+    drop(release);
+    soon(removed).await;
+    // The handler itself is gone, and never heard of b.
+    assert_eq!(soon(told.recv()).await, None);
+    stopped(&informer).await;
+}
+
+#[tokio::test]
+async fn handler_can_remove_itself() {
+    let maps = Maps::holding(["a", "b", "c"]).await;
+    let informer = maps.informer();
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let (give, given) = oneshot::channel::<Registration>();
+    let mut given = Some(given);
+    let handler = move |event: Event<ConfigMap>| {
+        let (tell, given) = (tell.clone(), given.take());
+        async move {
+            let myself = given.expect("only once").await.expect("a registration");
+            // It does not wait for itself.
+            myself.remove_and_wait().await;
+            drop(tell.send(said(&event)));
+        }
+    };
+    let registration = informer
+        .add_async_handler_with(handler, HandlerOptions::new())
+        .expect("a handler");
+    drop(give.send(registration.clone()));
+    started(&informer).await;
+    soon(registration.remove_and_wait()).await;
+    assert!(soon(told.recv()).await.is_some());
+    assert_eq!(soon(told.recv()).await, None);
+    assert_eq!(registration.panics(), 0);
+    stopped(&informer).await;
+}

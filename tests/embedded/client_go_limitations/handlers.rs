@@ -1,0 +1,123 @@
+//! Handlers: late join, missed deletions, relists and resyncs.
+
+use std::time::Duration;
+
+use kube_informer::{Event, HandlerOptions};
+
+use crate::scene::Scene;
+
+/// 2, 32. A late joiner's initial adds, or a listener that does not listen, hold up every other handler. Here a handler
+/// joins with a snapshot and has a queue of its own.
+#[tokio::test(start_paused = true)]
+async fn late_handler_does_not_delay_others() {
+    let (server, scene) = Scene::paused(|informer| informer).await;
+    let objects = (0..2000).map(|n| {
+        serde_json::json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": format!("map-{n}"), "namespace": "default" },
+        })
+    });
+    server.load(objects).expect("objects");
+    scene.start().await;
+    let mut first = scene.events();
+    first.sorted(2000).await;
+    let stuck = scene.informer.events().expect("a running informer");
+    let mut late = scene.events();
+    scene.make("new").await;
+    assert_eq!(
+        first.next().await,
+        "+new",
+        "nobody waits for those who joined late"
+    );
+    assert!(!stuck.registration().has_synced());
+    let mut seen = late.sorted(2001).await;
+    seen.dedup();
+    assert_eq!(seen.len(), 2001, "each object once");
+}
+
+/// 15. A deletion that was missed is told with an old state or none. Here it is told with the last state that was known,
+/// always there, and marked.
+#[tokio::test(start_paused = true)]
+async fn missed_deletion_has_the_last_known_state() {
+    let (server, scene) = Scene::paused(|informer| informer).await;
+    scene.make("a").await;
+    scene.start().await;
+    let known = scene.change("a", "2").await;
+    scene.reach(known).await;
+    let mut told = scene.events();
+    assert_eq!(told.next().await, "+a");
+    server.faults().add(
+        kube_embedded::On::watch("configmaps").once(),
+        kube_embedded::Fault::expired(),
+    );
+    server.cut_connections();
+    scene.delete("a").await;
+    match told.event().await {
+        Event::Deleted(gone) => {
+            assert!(gone.is_final_state_unknown());
+            assert_eq!(gone.last_seen().version().to_string(), known.to_string());
+            assert_eq!(
+                gone.data
+                    .as_ref()
+                    .and_then(|data| data.get("v"))
+                    .map(String::as_str),
+                Some("2")
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// 22. A relist that finds nothing new wakes handlers that asked for no resync. Here only those who asked are woken.
+#[tokio::test(start_paused = true)]
+async fn unchanged_relist_notifies_only_resyncing_handlers() {
+    let resync = Duration::from_hours(10);
+    let (server, scene) = Scene::paused(|informer| informer.resync(resync)).await;
+    for name in ["a", "b", "c"] {
+        scene.make(name).await;
+    }
+    let mut quiet = scene.events_with(HandlerOptions::new().resync(Duration::ZERO));
+    let mut asking = scene.events();
+    scene.start().await;
+    for told in [&mut quiet, &mut asking] {
+        assert_eq!(told.sorted(3).await, ["+a", "+b", "+c"]);
+        told.nothing();
+    }
+    server.faults().add(
+        kube_embedded::On::watch("configmaps").once(),
+        kube_embedded::Fault::expired(),
+    );
+    server.cut_connections();
+    assert_eq!(asking.sorted(3).await, ["~a", "~b", "~c"], "those who asked");
+    quiet.nothing();
+    scene.make("d").await;
+    assert_eq!(quiet.next().await, "+d");
+}
+
+/// 7. Resync works on the queue and may repeat an object whose deletion is queued, or ask the server. Here it is a walk
+/// through a snapshot: nothing that is gone comes back, and the server hears nothing.
+#[tokio::test(start_paused = true)]
+async fn resync_skips_pending_objects() {
+    let (server, scene) = Scene::paused(|informer| informer.resync(Duration::from_mins(1))).await;
+    scene.make("a").await;
+    scene.make("b").await;
+    scene.start().await;
+    let mut told = scene.events();
+    assert_eq!(told.sorted(2).await, ["+a", "+b"]);
+    told.nothing();
+    let requests = server.requests().len();
+    tokio::time::sleep(Duration::from_secs(61)).await;
+    scene.delete("a").await;
+    let last = scene.make("c").await;
+    scene.reach(last).await;
+    assert_eq!(
+        server.requests().len(),
+        requests + 2,
+        "the writes of this test, and nothing else"
+    );
+    let words = told.sorted(3).await;
+    assert_eq!(
+        words,
+        ["+c", "-a", "~b"],
+        "neither a repeated object that is gone nor one told twice"
+    );
+}

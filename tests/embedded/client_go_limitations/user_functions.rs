@@ -1,0 +1,119 @@
+//! Transforms and errors: each state is transformed once, and every error is reported.
+
+use std::sync::{Arc, Mutex};
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::ResourceExt;
+use kube_informer::CacheFormat;
+
+use crate::informers::form;
+use crate::scene::Scene;
+
+/// 25, and the note on streaming lists. The transform runs twice on each object of a streaming list, and on others not at
+/// all. Here it runs once for each state of an object that comes into the cache.
+#[tokio::test(start_paused = true)]
+async fn transform_runs_once_per_state() {
+    for streaming in [true, false] {
+        let (server, scene) = Scene::paused(|informer| informer.streaming_list(streaming)).await;
+        for name in ["a", "b", "c"] {
+            scene.make(name).await;
+        }
+        let transform = |map: &mut ConfigMap| {
+            let times = map.annotations_mut().entry("times".into()).or_default();
+            times.push('|');
+        };
+        let calls = Arc::new(Mutex::new(Vec::new()));
+        let called = Arc::clone(&calls);
+        let counting = move |map: &mut ConfigMap| {
+            let state = format!(
+                "{}@{}",
+                map.name_any(),
+                map.resource_version().unwrap_or_default()
+            );
+            called.lock().expect("no panics").push(state);
+            transform(map);
+        };
+        scene.informer.set_transform(counting).expect("a new informer");
+        scene.start().await;
+        let last = scene.change("a", "2").await;
+        scene.reach(last).await;
+        // A relist finds everything as it is known: nothing is transformed anew.
+        server.faults().add(
+            kube_embedded::On::watch("configmaps").once(),
+            kube_embedded::Fault::expired(),
+        );
+        server.cut_connections();
+        scene.catches_up().await;
+        let all = scene
+            .informer
+            .lister()
+            .list(&kube_informer::Selector::everything());
+        assert_eq!(all.len(), 4);
+        for map in &all {
+            assert_eq!(
+                map.annotations().get("times").map(String::as_str),
+                Some("|"),
+                "{}",
+                map.name_any()
+            );
+        }
+        let mut states = calls.lock().expect("no panics").clone();
+        let count = states.len();
+        states.sort();
+        states.dedup();
+        assert_eq!(states.len(), 5, "{states:?}");
+        // A packed object is transformed whenever it is decoded.
+        assert!(
+            count == 5 || form() == CacheFormat::Packed && count > 5,
+            "{count}"
+        );
+    }
+}
+
+/// 18. Errors that are nobody's business are dropped. Here every one is told, counted, and kept for those who ask later;
+/// also where the handler of errors itself panics.
+#[tokio::test(start_paused = true)]
+async fn watch_errors_are_reported() {
+    let (server, scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
+    scene
+        .informer
+        .set_watch_error_handler(|error| panic!("a panic on purpose, about {error}"))
+        .expect("a new informer");
+    server.faults().add(
+        kube_embedded::On::list("configmaps").times(3),
+        kube_embedded::Fault::forbidden(),
+    );
+    scene.start().await;
+    let status = scene.informer.status();
+    assert_eq!(status.errors, 3);
+    let last = status.last_error.expect("an error");
+    assert!(last.is_forbidden(), "{last}");
+    assert!(
+        last.to_string()
+            .contains("needs the verbs list and watch on configmaps"),
+        "{last}"
+    );
+    scene.catches_up().await;
+}
+
+/// 18. A wait that fails does not say why. Here it names the kind and the last error.
+#[tokio::test(start_paused = true)]
+async fn failed_wait_reports_its_cause() {
+    let (server, scene) = Scene::paused(|informer| informer).await;
+    server.faults().add(
+        kube_embedded::On::list_or_watch("configmaps"),
+        kube_embedded::Fault::forbidden(),
+    );
+    scene.informer.start().expect("a first start");
+    let wait = scene
+        .informer
+        .wait_for_sync(std::time::Duration::from_secs(30))
+        .await;
+    let error = wait.expect_err("nobody may list");
+    assert!(error.is_timeout() && error.is_forbidden(), "{error}");
+    let text = format!("{error:#}");
+    assert!(
+        text.contains("configmaps") && text.contains("30s") && text.contains("403"),
+        "{text}"
+    );
+}

@@ -1,0 +1,67 @@
+//! Versions: what a relist keeps, and what a bookmark moves.
+
+use std::time::Duration;
+
+use kube_embedded::{Fault, On};
+use kube_informer::{Object, Selector};
+
+use crate::scene::Scene;
+
+/// 4. A relist holds the old objects, the new ones and the replacement all at once. Here an object whose version did not
+/// change is the same one afterwards, not an equal one.
+#[tokio::test(start_paused = true)]
+async fn relist_keeps_unchanged_objects() {
+    for streaming in [true, false] {
+        let (server, scene) = Scene::paused(|informer| informer.streaming_list(streaming)).await;
+        for name in ["a", "b", "c"] {
+            scene.make(name).await;
+        }
+        scene.start().await;
+        let before = scene.informer.lister().list(&Selector::everything());
+        server
+            .faults()
+            .add(On::watch("configmaps").once(), Fault::expired());
+        server.cut_connections();
+        scene.change("b", "2").await;
+        scene.catches_up().await;
+        assert!(
+            scene
+                .tap
+                .words()
+                .iter()
+                .filter(|word| *word != "watch last")
+                .count()
+                > 1,
+            "a relist"
+        );
+        for old in &before {
+            let key = old.metadata.name.clone().unwrap_or_default();
+            let new = scene
+                .informer
+                .lister()
+                .namespace("default")
+                .get(&key)
+                .expect("it is there");
+            assert_eq!(Object::ptr_eq(old, &new), key != "b", "{key}");
+        }
+    }
+}
+
+/// 13, 26. Progress without changes is seen by polling only. Here bookmarks move the cache's version, and a version can be
+/// waited for.
+#[tokio::test(start_paused = true)]
+async fn bookmarks_advance_the_cache_version() {
+    let (server, scene) = Scene::paused(|informer| informer).await;
+    scene.make("a").await;
+    scene.start().await;
+    let begin = tokio::time::Instant::now();
+    server.advance_resource_version(500);
+    let newest = server.resource_version();
+    scene.reach(newest).await;
+    assert!(
+        begin.elapsed() <= Duration::from_secs(61),
+        "{:?}",
+        begin.elapsed()
+    );
+    assert_eq!(scene.informer.resource_version(), Some(newest.into()));
+}

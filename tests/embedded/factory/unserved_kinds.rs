@@ -1,0 +1,78 @@
+//! Custom resources whose definition is missing: how often they are asked for, and what a wrong 404 must not do.
+
+use std::time::Duration;
+
+use kube_embedded::{Fault, On};
+use tokio::time::sleep;
+
+use crate::informers::{PATIENCE, started, stopped};
+use crate::widgets::Widgets;
+
+/// The same with the usual waits, where hours are short: a handful of requests, then one or two a minute.
+#[tokio::test(start_paused = true)]
+async fn removed_kind_is_requested_rarely() {
+    let mut widgets = Widgets::paused().await;
+    widgets.informer.start().expect("a start");
+    sleep(Duration::from_hours(1)).await;
+    let asked = widgets.asked.take();
+    assert!((60..=130).contains(&asked.len()), "{} requests", asked.len());
+    widgets.define().await;
+    widgets.informer.wait_for_sync(PATIENCE).await.expect("a sync");
+    widgets.make("a").await;
+    assert_eq!(widgets.heard.word().await, "+a");
+    sleep(Duration::from_mins(10)).await;
+
+    widgets.asked.take();
+    widgets.undefine().await;
+    widgets.complaint("the cache is emptied").await;
+    let asked = widgets.asked.take();
+    assert!(asked.len() <= 13, "{} requests: {asked:#?}", asked.len());
+    sleep(Duration::from_hours(1)).await;
+    let asked = widgets.asked.take();
+    assert!((60..=130).contains(&asked.len()), "{} requests", asked.len());
+    assert!(
+        asked.iter().all(|path| path.contains("/widgets")),
+        "what is known to be gone needs no discovery: {asked:?}"
+    );
+    stopped(&widgets.informer).await;
+}
+
+/// Contract 5: a proxy that has lost its way answers everything with 404, or everything but discovery. Nothing is deleted.
+#[tokio::test(start_paused = true)]
+async fn not_found_from_a_proxy_keeps_the_cache() {
+    let everything = On::any();
+    let collections = On::list_or_watch("widgets");
+    let documents = On::any().when(|request| request.path == "/apis");
+    for faults in [
+        vec![everything],
+        vec![collections.clone()],
+        vec![collections, documents],
+    ] {
+        let mut widgets = Widgets::paused().await;
+        widgets.define().await;
+        widgets.make("a").await;
+        started(&widgets.informer).await;
+        assert_eq!(widgets.heard.word().await, "*a");
+        let server = widgets.server.embedded().expect("the embedded server");
+
+        for on in &faults {
+            server.faults().add(on.clone(), Fault::not_found());
+        }
+        server.cut_connections();
+        widgets.asked.take();
+        sleep(Duration::from_hours(1)).await;
+        let asked = widgets.asked.take().len();
+        assert!((80..=350).contains(&asked), "{faults:?}: {asked} requests");
+        assert_eq!(widgets.informer.lister().len(), 1, "{faults:?}");
+        assert!(widgets.heard.rest().is_empty(), "{faults:?}");
+
+        server.faults().clear();
+        widgets.make("b").await;
+        assert_eq!(widgets.heard.word().await, "+b");
+        let told = widgets.take_errors();
+        assert!(told.len() > 50, "{faults:?}: {} errors", told.len());
+        let misled = told.iter().find(|error| error.is_not_served());
+        assert!(misled.is_none(), "{faults:?}: {misled:?}");
+        stopped(&widgets.informer).await;
+    }
+}

@@ -1,0 +1,99 @@
+//! A watch on which nothing arrives any more: how long each silence may last.
+
+use std::time::Duration;
+
+use kube_embedded::{Fault, On};
+use tokio::time::{Instant, sleep};
+
+use crate::scene::Scene;
+
+#[tokio::test(start_paused = true)]
+async fn missing_bookmarks_are_noticed_within_minutes() {
+    let (server, mut scene) = Scene::paused(|informer| informer).await;
+    scene.make("a").await;
+    // The object, the bookmark of the stream and the one of the first minute come, and then nothing.
+    server
+        .faults()
+        .add(On::watch("configmaps").once(), Fault::SilenceAfterEvents(3));
+    scene.start().await;
+    sleep(Duration::from_secs(70)).await;
+    let begin = Instant::now();
+    scene.change("a", "2").await;
+    let error = scene.error().await;
+    assert!(error.is_connection(), "{error}");
+    assert!(error.to_string().contains("nothing came for 210s"), "{error}");
+    assert!(error.to_string().contains("configmaps"), "{error}");
+    assert!(
+        begin.elapsed() <= Duration::from_secs(211),
+        "{:?}",
+        begin.elapsed()
+    );
+    scene.catches_up().await;
+    assert_eq!(
+        scene.tap.words(),
+        ["stream newest", "watch last"],
+        "renewed without a list"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn stall_without_bookmarks_is_noticed_after_the_watch_timeout() {
+    let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
+    scene.make("a").await;
+    server.faults().add(On::watch("configmaps"), Fault::NoBookmarks);
+    server
+        .faults()
+        .add(On::watch("configmaps").once(), Fault::SilenceAfterEvents(0));
+    scene.start().await;
+    let begin = Instant::now();
+    scene.change("a", "2").await;
+    let error = scene.error().await;
+    assert!(error.is_connection(), "{error}");
+    let asked = scene.tap.all()[1]
+        .parameter("timeoutSeconds")
+        .and_then(|text| text.parse().ok());
+    let allowed = Duration::from_secs(asked.unwrap_or(0) + 10);
+    assert_eq!(begin.elapsed().as_secs(), allowed.as_secs());
+    scene.catches_up().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn unanswered_requests_time_out() {
+    let hours = Fault::Delay(Duration::from_hours(5));
+    for (on, streaming, most) in [
+        (On::watch("configmaps"), false, 30),
+        (On::list("configmaps"), false, 60),
+        (On::watch("configmaps"), true, 30),
+    ] {
+        let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(streaming)).await;
+        scene.make("a").await;
+        server.faults().add(on.once(), hours.clone());
+        let begin = Instant::now();
+        scene.informer.start().expect("a first start");
+        let error = scene.error().await;
+        assert!(
+            begin.elapsed() <= Duration::from_secs(most + 1),
+            "{:?}: {error}",
+            begin.elapsed()
+        );
+        assert!(error.to_string().contains("configmaps"), "{error}");
+        scene.synced().await;
+        scene.catches_up().await;
+        assert!(
+            begin.elapsed() <= Duration::from_secs(most + 5),
+            "{:?}",
+            begin.elapsed()
+        );
+    }
+}
+
+/// Silence is no failure: a quiet collection is watched for hours without a complaint.
+#[tokio::test(start_paused = true)]
+async fn quiet_collection_is_not_treated_as_stalled() {
+    let (_server, mut scene) = Scene::paused(|informer| informer).await;
+    scene.make("a").await;
+    scene.start().await;
+    tokio::time::sleep(Duration::from_hours(12)).await;
+    assert_eq!(scene.errors(), [""; 0]);
+    scene.catches_up().await;
+}

@@ -1,8 +1,0 @@
-//! C. The reflector: list, streaming list, watch, backoff, bad input from the server, stalled watches.
-
-mod backoff;
-mod bad_input;
-mod lists;
-mod silence;
-mod streaming_lists;
-mod watches;
