@@ -12,6 +12,7 @@ mod key;
 pub mod memory;
 pub mod mutate;
 mod objects;
+mod packed;
 mod pieces;
 mod protobuf;
 mod selector;
@@ -81,7 +82,7 @@ impl Target {
         assert_eq!(PANICS.get(), before, "a panic that nobody heard");
     }
 
-    /// Where its corpus is.
+    /// The folder of its named inputs, one file each.
     #[must_use]
     pub fn corpus(&self) -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -89,14 +90,33 @@ impl Target {
             .join(self.name)
     }
 
-    /// Its corpus, in the order of the files' names.
-    pub fn inputs(&self) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
-        let mut paths = fs::read_dir(self.corpus())?
-            .map(|entry| entry.map(|entry| entry.path()))
-            .collect::<io::Result<Vec<_>>>()?;
-        paths.sort();
-        let read = |path: PathBuf| fs::read(&path).map(|bytes| (path, bytes));
-        paths.into_iter().map(read).collect()
+    /// The file of its inputs without names.
+    fn packed(&self) -> PathBuf {
+        self.corpus().with_extension("packed")
+    }
+
+    /// Its corpus: the inputs without names in the order of the file, then the named ones in the order of their names.
+    pub fn inputs(&self) -> io::Result<Vec<(String, Vec<u8>)>> {
+        let packed = packed::read(&self.packed())?;
+        let mut inputs: Vec<_> = (1..)
+            .zip(packed)
+            .map(|(number, input)| (format!("packed-{number:03}"), input))
+            .collect();
+        let mut named = Vec::new();
+        for entry in fs::read_dir(self.corpus())? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            named.push((name, fs::read(entry.path())?));
+        }
+        named.sort();
+        inputs.append(&mut named);
+        Ok(inputs)
+    }
+
+    /// Adds inputs without names to its corpus.
+    pub fn add(&self, mut inputs: Vec<Vec<u8>>) -> io::Result<()> {
+        inputs.append(&mut packed::read(&self.packed())?);
+        packed::write(&self.packed(), inputs)
     }
 }
 

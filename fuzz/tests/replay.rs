@@ -1,17 +1,22 @@
-//! Every input that was ever kept, and neighbours of them.
+//! Replays every input of the corpora, and mutations of them.
 
 use fastrand::Rng;
 use fuzz::Target;
 use fuzz::mutate::mutated;
 
-/// Replays a target's corpus, then plays inputs that are a little different, the same in every run.
+/// Replays a target's corpus, then mutations of it, which are the same in every run.
 fn replay(name: &str) {
     let target = Target::named(name).expect("a target");
     let inputs = target.inputs().expect("a corpus");
     assert!(!inputs.is_empty(), "{name} has no corpus");
-    for (path, input) in &inputs {
-        run(target, input, &path.display().to_string());
+    for (input_name, input) in &inputs {
+        run(target, input, input_name);
     }
+    println!(
+        "{name}: replayed {} inputs and {} mutations",
+        inputs.len(),
+        target.mutations
+    );
     let inputs: Vec<&[u8]> = inputs.iter().map(|(_, input)| &input[..]).collect();
     for seed in 0..target.mutations {
         let random = &mut Rng::with_seed(seed as u64);

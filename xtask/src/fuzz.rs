@@ -1,6 +1,9 @@
 //! `cargo xtask fuzz`: libFuzzer on the targets of `fuzz/`.
 //!
 //! The instrumentation is LLVM's, which a stable compiler has; only AddressSanitizer needs a nightly one.
+//!
+//! libFuzzer reads and writes one file for each input. The corpora in the repository are packed, so they are unpacked for it, and
+//! new inputs are packed again; an example of the package `fuzz` does both.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -17,10 +20,10 @@ const COVERAGE: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-saniti
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares";
 
-/// A corpus has no more inputs than this, so that replaying it stays short.
+/// Maximum number of inputs in a corpus, so that replaying it stays short.
 const MOST_INPUTS: usize = 250;
 
-/// And no more bytes.
+/// Maximum number of bytes in a corpus.
 const MOST_BYTES: u64 = 120 << 10;
 
 #[derive(Args, Debug)]
@@ -34,7 +37,7 @@ pub(crate) struct Options {
     /// What else is looked for; memory errors need a nightly compiler
     #[arg(long, value_enum, default_value_t = Sanitizer::None)]
     sanitizer: Sanitizer,
-    /// Afterwards keep what was found in `fuzz/corpus`, as few inputs as reach the same
+    /// Add new inputs to `fuzz/corpus` afterwards, as few as reach the same code
     #[arg(long)]
     keep: bool,
 }
@@ -55,20 +58,23 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     let program = build(root, &folder, options.sanitizer)?;
     for target in &targets {
         eprintln!("==> {target}");
-        let place = Place::of(root, &folder, target)?;
-        place.fuzz(&program, options.seconds)?;
+        let inputs = Inputs::of(root, &folder, target)?;
+        inputs.fuzz(&program, options.seconds)?;
         if options.keep {
-            place.keep(&program)?;
+            inputs.keep(&program)?;
         }
     }
     Ok(())
 }
 
-/// Every folder of a corpus is a target.
+/// Returns the targets: each has a folder of named inputs.
 fn all_targets(root: &Path) -> Outcome<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(root.join("fuzz/corpus"))? {
-        names.push(entry?.file_name().to_string_lossy().into_owned());
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
     }
     names.sort();
     Ok(names)
@@ -106,41 +112,59 @@ fn build(root: &Path, folder: &Path, sanitizer: Sanitizer) -> Outcome<PathBuf> {
     Ok(folder.join(host).join("release/libfuzzer"))
 }
 
-/// Where inputs of a target are.
-struct Place {
+/// The folders and files with the inputs of a target.
+struct Inputs {
     target: String,
-    /// Those that are kept.
+    /// The repository.
+    root: PathBuf,
+    /// The unpacked corpus.
     corpus: PathBuf,
-    /// Those that were found and are not kept.
+    /// New inputs of this and earlier runs.
     found: PathBuf,
-    /// Those that fail begin with this.
+    /// Prefix of the files with failing inputs.
     failed: OsString,
-    /// Those that are to be kept.
+    /// The corpus and the new inputs that reach other code.
     merged: PathBuf,
+    /// Those of `merged` that are added to the corpus.
+    added: PathBuf,
     /// Words that inputs are made of.
     words: PathBuf,
 }
 
-impl Place {
-    fn of(root: &Path, folder: &Path, target: &str) -> Outcome<Place> {
-        let corpus = root.join("fuzz/corpus").join(target);
-        if !corpus.is_dir() {
+impl Inputs {
+    /// Unpacks the corpus of a target.
+    fn of(root: &Path, folder: &Path, target: &str) -> Outcome<Inputs> {
+        if !root.join("fuzz/corpus").join(target).is_dir() {
             return Err(format!(
-                "there is no target {target}; there are {}",
+                "unknown target {target:?}: expected one of {}",
                 all_targets(root)?.join(", ")
             )
             .into());
         }
-        let found = folder.join("found").join(target);
-        fs::create_dir_all(&found)?;
-        Ok(Place {
+        let inputs = Inputs {
             target: target.to_owned(),
-            corpus,
-            found,
+            root: root.to_owned(),
+            corpus: folder.join("corpus").join(target),
+            found: folder.join("found").join(target),
             failed: folder.join(format!("{target}-")).into_os_string(),
             merged: folder.join("merged").join(target),
+            added: folder.join("added").join(target),
             words: root.join("fuzz/words.dict"),
-        })
+        };
+        fs::create_dir_all(&inputs.found)?;
+        empty(&inputs.corpus)?;
+        inputs.convert("unpack", &inputs.corpus)?;
+        Ok(inputs)
+    }
+
+    /// Unpacks the corpus to a folder, or packs the inputs of a folder into the corpus.
+    fn convert(&self, command: &str, folder: &Path) -> Outcome {
+        process::run(
+            process::cargo(&self.root)
+                .args(["run", "--quiet", "--package", "fuzz", "--example", "corpus", "--"])
+                .args([command, &self.target])
+                .arg(folder),
+        )
     }
 
     fn fuzz(&self, program: &Path, seconds: u32) -> Outcome {
@@ -160,11 +184,11 @@ impl Place {
         )
     }
 
-    /// Adds to the corpus as few inputs as reach everything that all of them reach.
+    /// Adds as few of the new inputs to the corpus as reach all the code that they reach together.
     fn keep(&self, program: &Path) -> Outcome {
-        let _ = fs::remove_dir_all(&self.merged);
-        fs::create_dir_all(&self.merged)?;
-        let kept = inputs(&self.corpus)?;
+        empty(&self.merged)?;
+        empty(&self.added)?;
+        let kept = files(&self.corpus)?;
         for (path, name, _) in &kept {
             fs::copy(path, self.merged.join(name))?;
         }
@@ -174,17 +198,17 @@ impl Place {
                 .args([&self.merged, &self.found]),
         )?;
         let mut bytes: u64 = kept.iter().map(|(.., len)| len).sum();
-        let mut new = inputs(&self.merged)?;
+        let mut new = files(&self.merged)?;
         new.retain(|(_, name, _)| !self.corpus.join(name).exists());
         let room = MOST_INPUTS.saturating_sub(kept.len()).max(1);
-        // Where there are too many, some of every length.
+        // If there are too many, take some of every length.
         for (path, name, len) in new.iter().step_by(new.len().div_ceil(room).max(1)) {
             if bytes + len < MOST_BYTES {
-                fs::copy(path, self.corpus.join(name))?;
+                fs::copy(path, self.added.join(name))?;
                 bytes += len;
             }
         }
-        Ok(())
+        self.convert("pack", &self.added)
     }
 
     fn command(&self, program: &Path) -> Command {
@@ -194,8 +218,14 @@ impl Place {
     }
 }
 
-/// The files of a folder, their names and lengths, the shortest first.
-fn inputs(folder: &Path) -> Outcome<Vec<(PathBuf, OsString, u64)>> {
+/// Creates a folder without files, in place of an earlier one.
+fn empty(folder: &Path) -> Outcome {
+    let _ = fs::remove_dir_all(folder);
+    Ok(fs::create_dir_all(folder)?)
+}
+
+/// Returns the files of a folder with their names and lengths, the shortest first.
+fn files(folder: &Path) -> Outcome<Vec<(PathBuf, OsString, u64)>> {
     let mut inputs = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
