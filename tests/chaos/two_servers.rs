@@ -25,8 +25,8 @@ const CUTS: u32 = 10;
 /// How long each connection lasts: enough for an answer.
 const LASTS: Duration = Duration::from_millis(300);
 
-/// Waits that are over at once, so that the informer asks the server that is behind again and again.
-const QUICK: Backoff = Backoff {
+/// Retries after 50 ms, so that the informer sends many requests to the lagging server.
+const SHORT_BACKOFF: Backoff = Backoff {
     initial: Duration::from_millis(50),
     factor: 1.0,
     cap: Duration::from_millis(50),
@@ -124,7 +124,7 @@ async fn informer(
     Ok(SharedInformer::builder(watching_client(config)?)
         .namespace(NAMESPACES[0])
         .streaming_list(streaming)
-        .backoff(QUICK)
+        .backoff(SHORT_BACKOFF)
         .watch_error_handler(complain)
         .build())
 }

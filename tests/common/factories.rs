@@ -2,14 +2,15 @@
 
 use kube_informer::{FactoryBuilder, SharedInformerFactory};
 
-use crate::informers::{AT_ONCE, Maps, PATIENCE, soon};
+use crate::config_maps::{ConfigMaps, OWN};
+use crate::informers::{PATIENCE, SHORT_BACKOFF, soon};
 
-/// A factory for a test's own namespace that waits for nothing between attempts.
-pub(crate) fn factory(maps: &Maps) -> FactoryBuilder {
+/// A factory for the namespace of one test, with short waits between attempts.
+pub(crate) fn factory(maps: &ConfigMaps) -> FactoryBuilder {
     SharedInformerFactory::builder(maps.server.client.clone())
         .namespace(&maps.server.namespace)
-        .labels("kept-by=conformance")
-        .backoff(AT_ONCE)
+        .labels(OWN)
+        .backoff(SHORT_BACKOFF)
 }
 
 pub(crate) async fn started(factory: &SharedInformerFactory) {

@@ -12,7 +12,8 @@ use kube_informer::{Backoff, Error, SharedInformer};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::informers::{Heard, caught_up, hearing, soon, version_of};
+use crate::config_maps::version_of;
+use crate::informers::{ReceivedEvents, caught_up, recording_handler, soon};
 
 pub(crate) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
@@ -24,7 +25,7 @@ pub(crate) struct Widgets {
     pub(crate) api: Api<DynamicObject>,
     pub(crate) informer: SharedInformer<DynamicObject>,
     pub(crate) errors: mpsc::UnboundedReceiver<Error>,
-    pub(crate) heard: Heard<DynamicObject>,
+    pub(crate) received: ReceivedEvents<DynamicObject>,
     pub(crate) asked: Asked,
 }
 
@@ -46,7 +47,7 @@ impl Widgets {
         informer
             .set_watch_error_handler(move |error| drop(tell.send(error.clone())))
             .expect("a handler");
-        let (handler, heard) = hearing();
+        let (handler, received) = recording_handler();
         informer.add_handler(handler).expect("a handler");
         Widgets {
             raw: server.raw(),
@@ -55,7 +56,7 @@ impl Widgets {
             group,
             informer,
             errors,
-            heard,
+            received,
             asked,
         }
     }

@@ -17,4 +17,4 @@ mod workqueue;
 #[path = "../common/mod.rs"]
 mod common;
 
-use common::{factories, informers, kinds, scene, tap, widgets};
+use common::{config_maps, factories, gate, informers, kinds, observed_informer, tap, widgets};

@@ -18,35 +18,36 @@ use kube_informer::{
 };
 use tokio::sync::mpsc;
 
-use crate::informers::{Maps, caught_up, hearing, said, soon, sorted, started, stopped, value};
+use crate::config_maps::{ConfigMaps, value};
+use crate::informers::{caught_up, event_word, recording_handler, soon, sorted, started, stopped};
 
 const HOUR: Duration = Duration::from_hours(1);
 
 #[tokio::test]
 async fn watch_events_become_added_updated_deleted() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     let options = HandlerOptions::new().every_event();
     informer.add_handler_with(handler, options).expect("a handler");
     started(&informer).await;
     maps.create("b", "1").await;
     maps.change("b", "2").await;
     maps.delete("b").await;
-    assert_eq!(heard.until("-b").await, ["*a", "+b", "~b", "-b"]);
+    assert_eq!(received.until("-b").await, ["*a", "+b", "~b", "-b"]);
     assert_eq!(informer.status().queued, 0);
     stopped(&informer).await;
 }
 
 #[tokio::test]
 async fn list_is_compared_with_the_cache() {
-    let maps = Maps::holding(["changes", "goes", "stays"]).await;
+    let maps = ConfigMaps::named(["changes", "goes", "stays"]).await;
     let (builder, gate) = maps.gated();
     let informer = builder.build();
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     started(&informer).await;
-    heard.listed(3).await;
+    received.listed(3).await;
     let stays = informer.lister().get_key(&maps.key("stays")).expect("the object");
 
     gate.close();
@@ -58,12 +59,12 @@ async fn list_is_compared_with_the_cache() {
     maps.open(&gate).await;
     caught_up(&informer, version).await;
     // What is gone comes first. What was never seen is never told, and what did not change is not even copied.
-    assert_eq!(heard.word().await, "?goes");
-    assert_eq!(heard.listed(2).await, ["+new", "~changes"]);
+    assert_eq!(received.word().await, "?goes");
+    assert_eq!(received.listed(2).await, ["+new", "~changes"]);
     let same = informer.lister().get_key(&maps.key("stays")).expect("the object");
     assert!(Object::ptr_eq(&stays, &same));
     maps.create("end", "1").await;
-    assert_eq!(heard.word().await, "+end");
+    assert_eq!(received.word().await, "+end");
     stopped(&informer).await;
 }
 
@@ -115,9 +116,9 @@ impl ListWatch<ConfigMap> for Stutter {
 
 #[tokio::test]
 async fn duplicate_events_count_once() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = SharedInformer::builder_from(Stutter(maps.source()), ()).build();
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     let options = HandlerOptions::new().every_event();
     informer.add_handler_with(handler, options).expect("a handler");
     started(&informer).await;
@@ -126,24 +127,27 @@ async fn duplicate_events_count_once() {
     maps.delete("b").await;
     maps.delete("a").await;
     maps.create("end", "1").await;
-    assert_eq!(heard.until("+end").await, ["*a", "+b", "~b", "-b", "-a", "+end"]);
+    assert_eq!(
+        received.until("+end").await,
+        ["*a", "+b", "~b", "-b", "-a", "+end"]
+    );
     assert_eq!(informer.status().errors, 0);
     stopped(&informer).await;
 }
 
 #[tokio::test]
 async fn resync_skips_queued_objects() {
-    let maps = Maps::holding(["a", "b", "c"]).await;
+    let maps = ConfigMaps::named(["a", "b", "c"]).await;
     let (builder, gate) = maps.gated();
     let informer = builder.resync(HOUR).build();
     let (release, held) = blocking::channel::<()>();
     let (tell, mut told) = mpsc::unbounded_channel();
     let slow = informer.add_handler(move |event: Event<ConfigMap>| {
-        drop(tell.send(said(&event)));
+        drop(tell.send(event_word(&event)));
         let _ = held.recv();
     });
     let slow = slow.expect("a handler");
-    let (handler, mut quick) = hearing();
+    let (handler, mut quick) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     started(&informer).await;
     for _ in 0..3 {
@@ -176,14 +180,14 @@ async fn resync_skips_queued_objects() {
 
 #[tokio::test]
 async fn synced_means_the_first_list_is_in_the_store() {
-    let maps = Maps::holding(["a", "b", "c"]).await;
+    let maps = ConfigMaps::named(["a", "b", "c"]).await;
     let (builder, gate) = maps.gated();
     let informer = builder.build();
     gate.close();
     informer.start().expect("a start");
     let mut synced = pin!(informer.synced());
     assert!(futures::poll!(&mut synced).is_pending());
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     let registration = informer.add_handler(handler).expect("a handler");
     assert!(!informer.has_synced() && !registration.has_synced());
     assert!(informer.lister().is_empty() && informer.resource_version().is_none());
@@ -191,13 +195,13 @@ async fn synced_means_the_first_list_is_in_the_store() {
     soon(synced).await.expect("a sync");
     assert_eq!(informer.lister().len(), 3);
     assert!(informer.resource_version().is_some());
-    assert_eq!(heard.listed(3).await, ["*a", "*b", "*c"]);
+    assert_eq!(received.listed(3).await, ["*a", "*b", "*c"]);
     stopped(&informer).await;
 }
 
 #[tokio::test]
 async fn closing_ends_all_waits() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let (builder, gate) = maps.gated();
     let informer = builder.build();
     gate.close();
@@ -214,9 +218,9 @@ async fn closing_ends_all_waits() {
 
 #[tokio::test]
 async fn watch_order_is_kept_across_objects() {
-    let maps = Maps::holding([]).await;
+    let maps = ConfigMaps::named([]).await;
     let (informer, let_go) = maps.held();
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     let options = HandlerOptions::new().every_event();
     informer.add_handler_with(handler, options).expect("a handler");
     started(&informer).await;
@@ -238,8 +242,8 @@ async fn watch_order_is_kept_across_objects() {
     let mut words = Vec::new();
     let mut versions = Vec::new();
     for _ in 0..wanted.len() {
-        let event = heard.next().await;
-        words.push(said(&event));
+        let event = received.next().await;
+        words.push(event_word(&event));
         versions.push(event.object().version().clone());
     }
     assert_eq!(words, wanted);
@@ -254,7 +258,7 @@ fn contents(snapshot: &Snapshot<ConfigMap>) -> BTreeMap<String, String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn replace_is_atomic() {
-    let maps = Maps::holding(["a", "b", "c", "d"]).await;
+    let maps = ConfigMaps::named(["a", "b", "c", "d"]).await;
     let (builder, gate) = maps.gated();
     let informer = builder.build();
     let lister = informer.lister();
@@ -262,7 +266,7 @@ async fn replace_is_atomic() {
     let seen = lister.clone();
     informer
         .add_handler(move |event: Event<ConfigMap>| {
-            drop(tell.send((said(&event), contents(&seen.snapshot()))));
+            drop(tell.send((event_word(&event), contents(&seen.snapshot()))));
         })
         .expect("a handler");
     // An index function is called while the writer is at work: the best place to look for something half done.
@@ -326,7 +330,7 @@ async fn replace_is_atomic() {
 
 #[tokio::test]
 async fn errors_of_every_part_are_reported() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let (builder, gate) = maps.gated();
     let informer = builder.build();
     let (tell, mut told) = mpsc::unbounded_channel::<Error>();
@@ -375,7 +379,7 @@ async fn errors_of_every_part_are_reported() {
 /// With threads of its own, so that whoever is told can look before the teller goes on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn store_contains_a_change_before_handlers_are_notified() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
     let index = informer
         .index("value", |map: &ConfigMap| [value(map).to_owned()])
@@ -393,7 +397,7 @@ async fn store_contains_a_change_before_handlers_are_notified() {
         let held = lister.get_key(event.key()).ok();
         let indexed = index.keys(value(event.object())).contains(event.key());
         let version = lister.snapshot().version().cloned();
-        assert_eq!(said(&event), step);
+        assert_eq!(event_word(&event), step);
         let there = step != "-a";
         assert_eq!((held.is_some(), indexed), (there, there), "{step}");
         if let Some(held) = held {
@@ -406,12 +410,12 @@ async fn store_contains_a_change_before_handlers_are_notified() {
 
 #[tokio::test]
 async fn unchanged_objects_of_a_list_count_as_a_resync() {
-    let maps = Maps::holding(["a", "b"]).await;
+    let maps = ConfigMaps::named(["a", "b"]).await;
     let (builder, gate) = maps.gated();
     let informer = builder.resync(HOUR).build();
-    let (handler, mut asking) = hearing();
+    let (handler, mut asking) = recording_handler();
     informer.add_handler(handler).expect("a handler");
-    let (handler, mut unasking) = hearing();
+    let (handler, mut unasking) = recording_handler();
     let options = HandlerOptions::new().resync(Duration::ZERO);
     informer.add_handler_with(handler, options).expect("a handler");
     started(&informer).await;

@@ -17,7 +17,8 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, pause, resume};
 
-use crate::informers::{Maps, caught_up, soon, started, stopped};
+use crate::config_maps::ConfigMaps;
+use crate::informers::{caught_up, soon, started, stopped};
 
 /// What is in line, in its order, with its priority.
 fn taken(queue: &WorkQueue<Key>) -> Vec<(String, i32)> {
@@ -30,7 +31,7 @@ fn taken(queue: &WorkQueue<Key>) -> Vec<(String, i32)> {
 
 #[tokio::test]
 async fn many_changes_of_an_object_are_one_item() {
-    let maps = Maps::holding(["a", "b"]).await;
+    let maps = ConfigMaps::named(["a", "b"]).await;
     let informer = maps.informer();
     let queue = WorkQueue::new("maps");
     let enqueued = informer.add_handler(enqueue_keys(&queue)).expect("a handler");
@@ -51,7 +52,7 @@ async fn many_changes_of_an_object_are_one_item() {
 
 #[tokio::test]
 async fn initial_objects_have_low_priority() {
-    let maps = Maps::holding(["a", "b", "c"]).await;
+    let maps = ConfigMaps::named(["a", "b", "c"]).await;
     let informer = maps.informer();
     let queue = WorkQueue::new("maps");
     let enqueued = informer.add_handler(enqueue_keys(&queue)).expect("a handler");
@@ -79,7 +80,7 @@ async fn initial_objects_have_low_priority() {
 
 #[tokio::test]
 async fn old_and_new_owners_and_mapped_items_are_enqueued() {
-    let maps = Maps::holding(["owned", "first", "second"]).await;
+    let maps = ConfigMaps::named(["owned", "first", "second"]).await;
     let informer = maps.informer();
     let owners = WorkQueue::new("owners");
     let controllers = WorkQueue::new("controllers");
@@ -131,7 +132,7 @@ async fn old_and_new_owners_and_mapped_items_are_enqueued() {
 
 #[tokio::test]
 async fn workers_reconcile_events_and_retry() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
     let queue = WorkQueue::new("maps");
     informer.add_handler(enqueue_keys(&queue)).expect("a handler");
@@ -150,7 +151,7 @@ async fn workers_reconcile_events_and_retry() {
             }
             let value = lister
                 .get_key(&key)
-                .map(|map| crate::informers::value(&map).to_owned());
+                .map(|map| crate::config_maps::value(&map).to_owned());
             drop(tell.send((key.name().to_owned(), key.attempt(), value.ok())));
             Ok(())
         }
@@ -172,7 +173,7 @@ async fn workers_reconcile_events_and_retry() {
 /// The clock is paused while the queue waits: a delay needs no server.
 #[tokio::test]
 async fn delaying_queue_returns_a_key_after_its_earliest_delay() {
-    let maps = Maps::holding(["late", "soon"]).await;
+    let maps = ConfigMaps::named(["late", "soon"]).await;
     let informer = maps.informer();
     let queue = WorkQueue::new("maps");
     let delayed = queue.clone();
@@ -209,7 +210,7 @@ fn is_about(time: Duration, millis: u64) -> bool {
 /// client-go's default limiter: 5 ms for the first failure of a key, twice as much for each further one.
 #[tokio::test]
 async fn rate_limited_keys_wait_longer_after_each_failure_until_they_are_forgotten() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
     let queue = WorkQueue::new("maps");
     let handler = informer.add_handler(enqueue_keys(&queue)).expect("a handler");
@@ -243,7 +244,7 @@ async fn rate_limited_keys_wait_longer_after_each_failure_until_they_are_forgott
 
 #[tokio::test]
 async fn workqueue_metrics_use_client_go_names() {
-    let maps = Maps::holding(["a", "b"]).await;
+    let maps = ConfigMaps::named(["a", "b"]).await;
     let mut registry = Registry::default();
     let metrics = Metrics::register(&mut registry);
     let queue = WorkQueue::builder("maps").metrics(&metrics).build();

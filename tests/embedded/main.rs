@@ -14,4 +14,4 @@ mod store;
 #[path = "../common/mod.rs"]
 mod common;
 
-use common::{factories, informers, kinds, scene, tap, widgets};
+use common::{config_maps, factories, gate, informers, kinds, observed_informer, tap, widgets};

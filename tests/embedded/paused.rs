@@ -7,25 +7,25 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_embedded::Server;
 use kube_informer::{Backoff, InformerBuilder};
 
-use crate::informers::Maps;
-use crate::scene::Scene;
+use crate::config_maps::ConfigMaps;
+use crate::observed_informer::ObservedInformer;
 use crate::widgets::Widgets;
 
 type Builder = InformerBuilder<ConfigMap>;
 
-impl Scene {
-    pub(crate) async fn paused(choose: impl FnOnce(Builder) -> Builder) -> (Server, Scene) {
+impl ObservedInformer {
+    pub(crate) async fn paused(choose: impl FnOnce(Builder) -> Builder) -> (Server, ObservedInformer) {
         let server = Server::builder().seed(1).start().await.expect("a server");
         let patience = Duration::from_hours(24);
-        let scene = Scene::new(&server.direct_client(), "default", patience, choose);
-        (server, scene)
+        let observed = ObservedInformer::new(&server.direct_client(), "default", patience, choose);
+        (server, observed)
     }
 }
 
-impl Maps {
+impl ConfigMaps {
     /// Some ConfigMaps, each with the value `1`.
-    pub(crate) async fn paused<const N: usize>(names: [&str; N]) -> Maps {
-        Maps::on(TestServer::embedded_without_sockets().await)
+    pub(crate) async fn paused<const N: usize>(names: [&str; N]) -> ConfigMaps {
+        ConfigMaps::on(TestServer::embedded_without_sockets().await)
             .with(names)
             .await
     }

@@ -10,30 +10,30 @@ use kube_informer::{Event, HandlerOptions, callbacks};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, pause, resume, timeout};
 
-use crate::scene::Scene;
+use crate::observed_informer::ObservedInformer;
 
 /// 10. A panic in an initial add leaves the handler unsynced for ever. Here a panic counts as handled, and as a panic.
 #[tokio::test]
 async fn panic_in_an_initial_add_does_not_prevent_sync() {
     let server = TestServer::start().await;
-    let scene = Scene::live(&server, |informer| informer);
+    let observed = ObservedInformer::on(&server, |informer| informer);
     for name in ["a", "b", "c"] {
-        scene.make(name).await;
+        observed.create(name).await;
     }
     let (tell, mut told) = mpsc::unbounded_channel();
     let handler = callbacks::<ConfigMap>().on_add(move |object, _| {
         drop(tell.send(object.key().name().to_owned()));
         assert_ne!(object.key().name(), "b", "a panic on purpose");
     });
-    let registration = scene.informer.add_handler(handler).expect("a new informer");
-    scene.start().await;
-    let synced = timeout(scene.patience, registration.synced()).await;
+    let registration = observed.informer.add_handler(handler).expect("a new informer");
+    observed.start().await;
+    let synced = timeout(observed.patience, registration.synced()).await;
     synced.expect("in time").expect("synced");
     assert_eq!(registration.panics(), 1);
-    scene.make("later").await;
+    observed.create("later").await;
     let mut names = Vec::new();
     while names.last().is_none_or(|name| name != "later") {
-        let next = timeout(scene.patience, told.recv()).await.expect("in time");
+        let next = timeout(observed.patience, told.recv()).await.expect("in time");
         names.push(next.expect("the handler lives on"));
     }
     names.sort();
@@ -45,9 +45,9 @@ async fn panic_in_an_initial_add_does_not_prevent_sync() {
 #[tokio::test]
 async fn handler_removal_can_be_awaited() {
     let server = TestServer::start().await;
-    let scene = Scene::live(&server, |informer| informer);
+    let observed = ObservedInformer::on(&server, |informer| informer);
     for n in 0..20 {
-        scene.make(&format!("map-{n}")).await;
+        observed.create(&format!("map-{n}")).await;
     }
     let calls = Arc::new(AtomicUsize::new(0));
     let (counted, (tell, mut told)) = (Arc::clone(&calls), mpsc::unbounded_channel());
@@ -57,21 +57,21 @@ async fn handler_removal_can_be_awaited() {
         let _ = hold.recv();
         counted.fetch_add(1, Ordering::SeqCst);
     };
-    let registration = scene.informer.add_handler(handler).expect("a new informer");
-    scene.start().await;
-    timeout(scene.patience, told.recv()).await.expect("in time");
+    let registration = observed.informer.add_handler(handler).expect("a new informer");
+    observed.start().await;
+    timeout(observed.patience, told.recv()).await.expect("in time");
     let mut removal = Box::pin(registration.remove_and_wait());
     assert!(futures::poll!(&mut removal).is_pending(), "the handler runs");
     drop(let_go);
-    timeout(scene.patience, removal).await.expect("in time");
+    timeout(observed.patience, removal).await.expect("in time");
     assert_eq!(
         calls.load(Ordering::SeqCst),
         1,
         "the call that was under way, to its end"
     );
-    scene.catches_up().await;
+    observed.catches_up().await;
     assert_eq!(calls.load(Ordering::SeqCst), 1, "nothing runs after the removal");
-    timeout(scene.patience, registration.remove_and_wait())
+    timeout(observed.patience, registration.remove_and_wait())
         .await
         .expect("again, at once");
 }
@@ -82,20 +82,20 @@ async fn handler_removal_can_be_awaited() {
 #[tokio::test]
 async fn backlog_of_a_stalled_handler_is_bounded() {
     let server = TestServer::start().await;
-    let scene = Scene::live(&server, |informer| informer);
+    let observed = ObservedInformer::on(&server, |informer| informer);
     for name in ["a", "b", "c"] {
-        scene.make(name).await;
+        observed.create(name).await;
     }
-    scene.start().await;
-    let mut stalled = scene.events();
+    observed.start().await;
+    let mut stalled = observed.events();
     assert_eq!(stalled.sorted(3).await, ["+a", "+b", "+c"]);
     let mut last = 0;
     for round in 0..20 {
         for name in ["a", "b", "c"] {
-            last = scene.change(name, &format!("{round}")).await;
+            last = observed.change(name, &format!("{round}")).await;
         }
     }
-    scene.reach(last).await;
+    observed.reach(last).await;
     let registration = stalled.events.registration();
     assert_eq!(registration.backlog(), 3);
     let mut told = Vec::new();
@@ -121,8 +121,8 @@ async fn backlog_of_a_stalled_handler_is_bounded() {
 #[tokio::test]
 async fn registration_sync_waits_for_its_handler() {
     let server = TestServer::start().await;
-    let scene = Scene::live(&server, |informer| informer);
-    scene.make("a").await;
+    let observed = ObservedInformer::on(&server, |informer| informer);
+    observed.create("a").await;
     let (let_go, hold) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicUsize::new(0)));
     let (gate, handled) = (Arc::clone(&let_go), Arc::clone(&hold));
     let slow = move |_| {
@@ -132,21 +132,21 @@ async fn registration_sync_waits_for_its_handler() {
             handled.fetch_add(1, Ordering::Relaxed);
         }
     };
-    let registration = scene
+    let registration = observed
         .informer
         .add_async_handler_with(slow, HandlerOptions::new())
         .expect("a new informer");
-    scene.start().await;
+    observed.start().await;
     pause();
     let begin = Instant::now();
-    assert!(scene.informer.has_synced() && !registration.has_synced());
+    assert!(observed.informer.has_synced() && !registration.has_synced());
     let mut wait = Box::pin(registration.synced());
     assert!(
         futures::poll!(&mut wait).is_pending(),
         "the handler is not through"
     );
     let_go.add_permits(1);
-    timeout(scene.patience, wait)
+    timeout(observed.patience, wait)
         .await
         .expect("in time")
         .expect("synced");
@@ -159,14 +159,14 @@ async fn registration_sync_waits_for_its_handler() {
 #[tokio::test]
 async fn handlers_have_meaningful_names() {
     let server = TestServer::start().await;
-    let scene = Scene::live(&server, |informer| informer);
+    let observed = ObservedInformer::on(&server, |informer| informer);
     let named = HandlerOptions::new().name("cleaner");
-    let registration = scene
+    let registration = observed
         .informer
         .add_handler_with(|_: Event<ConfigMap>| {}, named)
         .expect("a new informer");
     assert_eq!(registration.name(), "cleaner");
-    let registration = scene
+    let registration = observed
         .informer
         .add_handler(|_: Event<ConfigMap>| {})
         .expect("a new informer");

@@ -4,24 +4,24 @@ use std::time::Duration;
 
 use conformance::TestServer;
 
-use crate::scene::Scene;
+use crate::observed_informer::ObservedInformer;
 use crate::tap::answer;
 
 /// The same in real time and at the server that is asked for: what counts is what arrives there.
 #[tokio::test]
 async fn very_short_watches_cause_no_hot_loop() {
     let server = TestServer::start().await;
-    let scene = Scene::live(&server, |informer| {
+    let observed = ObservedInformer::on(&server, |informer| {
         informer.backoff(kube_informer::Backoff::default())
     });
-    scene
+    observed
         .tap
         .proxy(|asked, _| (!asked.is_list()).then(|| answer(200, "application/json", "")));
-    scene.start().await;
-    scene.requests(4).await;
-    let all = scene.tap.all();
+    observed.start().await;
+    observed.requests(4).await;
+    let all = observed.tap.all();
     assert_eq!(
-        scene.tap.words(),
+        observed.tap.words(),
         ["stream newest", "list any 500", "watch last", "watch last"]
     );
     assert!(all[3].at - all[2].at >= Duration::from_millis(800));
@@ -31,15 +31,15 @@ async fn very_short_watches_cause_no_hot_loop() {
 #[tokio::test]
 async fn page_size_and_watch_timeout_are_configurable() {
     let server = TestServer::start().await;
-    let scene = Scene::live(&server, |informer| {
+    let observed = ObservedInformer::on(&server, |informer| {
         informer
             .streaming_list(false)
             .page_size(17)
             .watch_timeout(Duration::from_hours(1))
     });
-    scene.start().await;
-    scene.requests(2).await;
-    let all = scene.tap.all();
+    observed.start().await;
+    observed.requests(2).await;
+    let all = observed.tap.all();
     assert_eq!(all[0].parameter("limit"), Some("17"));
     let time = all[1]
         .parameter("timeoutSeconds")

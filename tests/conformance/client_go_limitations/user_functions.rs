@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt;
 use kube_informer::SharedInformer;
 
-use crate::scene::Scene;
+use crate::observed_informer::ObservedInformer;
 
 /// 18, 23. An index function that fails panics with the store's lock held. Here the object stays in the cache and out of
 /// the index, and the error is told, whether it fails or panics.
@@ -16,30 +16,30 @@ use crate::scene::Scene;
 async fn failing_index_function_keeps_the_object_cached() {
     for panics in [false, true] {
         let server = TestServer::start().await;
-        let mut scene = Scene::live(&server, |informer| informer);
-        scene.make("good").await;
+        let mut observed = ObservedInformer::on(&server, |informer| informer);
+        observed.create("good").await;
         let values = move |map: &ConfigMap| match map.name_any().as_str() {
             "bad" if panics => panic!("a panic on purpose"),
             "bad" => Err("no value to be had"),
             name => Ok(vec![name.to_owned()]),
         };
-        let index = scene.informer.try_index("name", values).expect("a new index");
-        scene.start().await;
-        scene.make("bad").await;
-        let error = scene.error().await;
+        let index = observed.informer.try_index("name", values).expect("a new index");
+        observed.start().await;
+        observed.create("bad").await;
+        let error = observed.error().await;
         assert!(error.is_user_code(), "{error}");
         let text = error.to_string();
         assert!(
             text.contains("configmaps") && text.contains("bad") && text.contains("name"),
             "{text}"
         );
-        scene.catches_up().await;
-        assert!(scene.cached().iter().any(|name| name.starts_with("bad@")));
+        observed.catches_up().await;
+        assert!(observed.cached().iter().any(|name| name.starts_with("bad@")));
         assert_eq!(index.get("good").len(), 1);
         assert_eq!(index.get("bad").len(), 0);
         assert_eq!(index.get("marker-0").len(), 1, "the index goes on");
-        scene.delete("bad").await;
-        scene.catches_up().await;
+        observed.delete("bad").await;
+        observed.catches_up().await;
     }
 }
 
@@ -49,8 +49,8 @@ async fn failing_index_function_keeps_the_object_cached() {
 async fn transform_error_is_reported() {
     for streaming in [true, false] {
         let server = TestServer::start().await;
-        let mut scene = Scene::live(&server, |informer| informer.streaming_list(streaming));
-        scene.make("a").await;
+        let mut observed = ObservedInformer::on(&server, |informer| informer.streaming_list(streaming));
+        observed.create("a").await;
         let failures = Arc::new(Mutex::new(BTreeMap::from([
             ("a".to_owned(), 2),
             ("b".to_owned(), 2),
@@ -66,20 +66,20 @@ async fn transform_error_is_reported() {
             map.data = None;
             Ok(())
         };
-        scene
+        observed
             .informer
             .set_try_transform(transform)
             .expect("a new informer");
-        scene.start().await;
-        scene.make("b").await;
-        scene.catches_up().await;
+        observed.start().await;
+        observed.create("b").await;
+        observed.catches_up().await;
         for name in ["a", "a", "b", "b"] {
-            let error = scene.error().await;
+            let error = observed.error().await;
             let text = error.to_string();
             assert!(error.is_user_code() && text.contains("not today"), "{text}");
             assert!(text.contains(&format!("/{name}:")), "{text}");
         }
-        let all = scene
+        let all = observed
             .informer
             .lister()
             .list(&kube_informer::Selector::everything());
@@ -91,8 +91,8 @@ async fn transform_error_is_reported() {
 #[tokio::test]
 async fn panicking_transform_is_reported() {
     let server = TestServer::start().await;
-    let mut scene = Scene::live(&server, |informer| informer);
-    scene.make("a").await;
+    let mut observed = ObservedInformer::on(&server, |informer| informer);
+    observed.create("a").await;
     let first = std::sync::atomic::AtomicBool::new(true);
     let transform = move |_: &mut ConfigMap| {
         assert!(
@@ -100,14 +100,17 @@ async fn panicking_transform_is_reported() {
             "a panic on purpose"
         );
     };
-    scene.informer.set_transform(transform).expect("a new informer");
-    scene.start().await;
-    let error = scene.error().await;
+    observed
+        .informer
+        .set_transform(transform)
+        .expect("a new informer");
+    observed.start().await;
+    let error = observed.error().await;
     assert!(
         error.is_user_code() && error.to_string().contains("on purpose"),
         "{error}"
     );
-    scene.catches_up().await;
+    observed.catches_up().await;
 }
 
 /// 17, 29. Dynamic and metadata informers lag behind the typed ones. Here they are the same, with another type.
@@ -117,8 +120,8 @@ async fn dynamic_and_metadata_informers_have_all_options() {
     use kube::core::PartialObjectMeta;
 
     let server = TestServer::start().await;
-    let scene = Scene::live(&server, |informer| informer);
-    let made = scene.make("a").await;
+    let observed = ObservedInformer::on(&server, |informer| informer);
+    let made = observed.create("a").await;
     let dynamic = SharedInformer::<DynamicObject>::builder_with(
         server.client.clone(),
         ApiResource::erase::<ConfigMap>(&()),
@@ -128,7 +131,7 @@ async fn dynamic_and_metadata_informers_have_all_options() {
     .build();
     let by_value = dynamic
         .index("value", |map: &DynamicObject| {
-            map.data["data"]["v"].as_str().map(str::to_owned)
+            map.data["data"]["value"].as_str().map(str::to_owned)
         })
         .expect("a new index");
     let metadata = SharedInformer::<PartialObjectMeta<ConfigMap>>::builder(server.client.clone())
@@ -137,11 +140,11 @@ async fn dynamic_and_metadata_informers_have_all_options() {
     dynamic.start().expect("a first start");
     metadata.start().expect("a first start");
     dynamic
-        .wait_for_version(made, scene.patience)
+        .wait_for_version(made, observed.patience)
         .await
         .expect("reached");
     metadata
-        .wait_for_version(made, scene.patience)
+        .wait_for_version(made, observed.patience)
         .await
         .expect("reached");
     assert_eq!(by_value.get("1").len(), 1);

@@ -2,7 +2,7 @@
 
 use conformance::TestServer;
 
-use crate::scene::Scene;
+use crate::observed_informer::ObservedInformer;
 use crate::tap::answer;
 
 /// 9, 24. The version of a store is the last one written, also when that is older. Here an event, a bookmark or a list that
@@ -26,8 +26,8 @@ async fn older_version_is_never_applied() {
     };
     for what in ["event", "bookmark", "list"] {
         let server = TestServer::start().await;
-        let mut scene = Scene::live(&server, |informer| informer.streaming_list(false));
-        let made = scene.make("a").await;
+        let mut observed = ObservedInformer::on(&server, |informer| informer.streaming_list(false));
+        let made = observed.create("a").await;
         let body = match what {
             "event" => stale_event(&server.namespace, made - 1),
             "bookmark" => stale_bookmark(made - 1),
@@ -35,7 +35,7 @@ async fn older_version_is_never_applied() {
         };
         let answer = move || answer(200, "application/json", format!("{body}\n"));
         let mut done = false;
-        scene.tap.proxy(move |asked, request| {
+        observed.tap.proxy(move |asked, request| {
             // The first list is at the newest version, so that what is stale is known.
             if asked.version() == Some(0) {
                 let uri = request.uri().to_string().replace("&resourceVersion=0", "");
@@ -55,18 +55,18 @@ async fn older_version_is_never_applied() {
             done = true;
             Some(answer())
         });
-        scene.start().await;
-        let before = scene.cached();
-        let error = scene.error_that(|error| !error.is_expired()).await;
+        observed.start().await;
+        let before = observed.cached();
+        let error = observed.error_that(|error| !error.is_expired()).await;
         assert!(error.is_behind(), "{what}: {error}");
         assert!(
             error.to_string().contains(&(made - 1).to_string()),
             "{what}: {error}"
         );
-        assert_eq!(scene.cached(), before, "{what}");
-        scene.catches_up().await;
-        assert_eq!(scene.informer.status().went_back, 0, "{what}");
-        let words = scene.tap.words();
+        assert_eq!(observed.cached(), before, "{what}");
+        observed.catches_up().await;
+        assert_eq!(observed.informer.status().went_back, 0, "{what}");
+        let words = observed.tap.words();
         assert_eq!(
             words[words.len() - 2..],
             ["list newest 500", "watch last"],
@@ -80,18 +80,18 @@ async fn older_version_is_never_applied() {
 #[tokio::test]
 async fn writes_can_be_awaited_in_the_cache() {
     let server = TestServer::start().await;
-    let scene = Scene::live(&server, |informer| informer);
-    scene.make("a").await;
-    scene.start().await;
+    let observed = ObservedInformer::on(&server, |informer| informer);
+    observed.create("a").await;
+    observed.start().await;
     for value in ["2", "3", "4"] {
-        let written = scene.change("a", value).await;
-        scene.reach(written).await;
-        let lister = scene.informer.lister();
+        let written = observed.change("a", value).await;
+        observed.reach(written).await;
+        let lister = observed.informer.lister();
         let read = lister.namespace(&server.namespace).get("a").expect("it is there");
         assert_eq!(
             read.data
                 .as_ref()
-                .and_then(|data| data.get("v"))
+                .and_then(|data| data.get("value"))
                 .map(String::as_str),
             Some(value)
         );

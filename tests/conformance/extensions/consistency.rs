@@ -7,36 +7,37 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, PostParams};
 use kube_informer::SharedInformer;
 
-use crate::informers::as_asked;
-use crate::scene::{Scene, config_map};
+use crate::config_maps::config_map;
+use crate::informers::with_requested_formats;
+use crate::observed_informer::ObservedInformer;
 
 #[tokio::test]
 async fn cache_equals_the_server() {
     for streaming in [true, false] {
         let server = TestServer::start().await;
-        let scene = Scene::live(&server, |informer| {
+        let observed = ObservedInformer::on(&server, |informer| {
             informer.streaming_list(streaming).page_size(2)
         });
         for name in ["a", "b", "c", "d", "e"] {
-            scene.make(name).await;
+            observed.create(name).await;
         }
-        scene.start().await;
-        scene.change("a", "2").await;
-        scene.delete("b").await;
-        scene.catches_up().await;
-        let found = scene.informer.check_consistency().await.expect("a comparison");
+        observed.start().await;
+        observed.change("a", "2").await;
+        observed.delete("b").await;
+        observed.catches_up().await;
+        let found = observed.informer.check_consistency().await.expect("a comparison");
         assert!(found.is_consistent(), "{found}");
-        assert_eq!(found.objects, scene.cached().len());
-        assert_eq!(Some(found.version), scene.informer.resource_version());
-        let status = scene.informer.status();
+        assert_eq!(found.objects, observed.cached().len());
+        assert_eq!(Some(found.version), observed.informer.resource_version());
+        let status = observed.informer.status();
         assert_eq!(
             (status.checks, status.unchecked, status.inconsistencies),
             (1, 0, 0)
         );
-        let pages = scene.tap.all();
+        let pages = observed.tap.all();
         let pages = pages.iter().filter(|asked| asked.parameter("limit") == Some("2"));
-        assert!(pages.count() >= 3, "{:?}", scene.tap.words());
-        scene.informer.shutdown().await;
+        assert!(pages.count() >= 3, "{:?}", observed.tap.words());
+        observed.informer.shutdown().await;
     }
 }
 
@@ -44,46 +45,46 @@ async fn cache_equals_the_server() {
 #[tokio::test]
 async fn concurrent_writes_cause_no_difference() {
     let server = TestServer::start().await;
-    let scene = Scene::live(&server, |informer| informer.page_size(1));
+    let observed = ObservedInformer::on(&server, |informer| informer.page_size(1));
     for name in ["a", "b", "c", "d"] {
-        scene.make(name).await;
+        observed.create(name).await;
     }
-    scene.start().await;
+    observed.start().await;
     let writing = async {
-        scene.delete("a").await;
+        observed.delete("a").await;
         for value in ["2", "3", "4"] {
-            scene.change("b", value).await;
-            scene.make(&format!("new-{value}")).await;
+            observed.change("b", value).await;
+            observed.create(&format!("new-{value}")).await;
         }
     };
     let checking = async {
         for _ in 0..3 {
-            let found = scene.informer.check_consistency().await.expect("a comparison");
+            let found = observed.informer.check_consistency().await.expect("a comparison");
             assert!(found.is_consistent(), "{found}");
         }
     };
     futures::join!(writing, checking);
-    scene.informer.shutdown().await;
+    observed.informer.shutdown().await;
 }
 
 #[tokio::test]
 async fn only_selected_objects_are_compared() {
     let server = TestServer::start().await;
-    let scene = Scene::live(&server, |informer| informer.labels("colour=red"));
+    let observed = ObservedInformer::on(&server, |informer| informer.labels("colour=red"));
     for (name, colour) in [("a", "red"), ("b", "red"), ("c", "blue"), ("d", "red")] {
         let mut map = config_map(name, "1");
         map.metadata.labels = Some([("colour".to_owned(), colour.to_owned())].into());
-        scene
+        observed
             .api
             .create(&PostParams::default(), &map)
             .await
             .expect("an object");
     }
-    scene.start().await;
-    let found = scene.informer.check_consistency().await.expect("a comparison");
+    observed.start().await;
+    let found = observed.informer.check_consistency().await.expect("a comparison");
     assert!(found.is_consistent(), "{found}");
     assert_eq!(found.objects, 3);
-    scene.informer.shutdown().await;
+    observed.informer.shutdown().await;
 }
 
 /// Each namespace is at a version of its own, and so is what it is compared with.
@@ -91,7 +92,7 @@ async fn only_selected_objects_are_compared() {
 async fn namespaces_are_compared_each_at_its_version() {
     let server = TestServer::start().await;
     let here = server.namespace.clone();
-    let maps = as_asked(SharedInformer::<ConfigMap>::builder(server.client.clone()))
+    let maps = with_requested_formats(SharedInformer::<ConfigMap>::builder(server.client.clone()))
         .namespaces([here.as_str(), "kube-system"])
         .build();
     maps.start().expect("a first start");

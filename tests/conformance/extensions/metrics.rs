@@ -11,8 +11,9 @@ use kube_informer::metrics::{InformerMetrics, Metrics};
 use kube_informer::{HandlerOptions, SharedInformerFactory};
 use kube_workqueue::WorkQueue;
 
-use crate::informers::{Maps, caught_up, hearing, soon, started, stopped};
-use crate::scene::Scene;
+use crate::config_maps::ConfigMaps;
+use crate::informers::{caught_up, recording_handler, soon, started, stopped};
+use crate::observed_informer::ObservedInformer;
 use crate::tap::failure;
 
 /// A registry that informers are on.
@@ -51,7 +52,7 @@ impl Page {
 
 #[tokio::test]
 async fn informer_metrics_cover_the_watch_to_its_handlers() {
-    let maps = Maps::holding(["a", "b"]).await;
+    let maps = ConfigMaps::named(["a", "b"]).await;
     let page = Page::new();
     let informer = maps.informer();
     page.metrics.add("maps", &informer);
@@ -61,17 +62,17 @@ async fn informer_metrics_cover_the_watch_to_its_handlers() {
         None,
         "there is no watch"
     );
-    let (hear, mut heard) = hearing();
+    let (hear, mut received) = recording_handler();
     let handler = HandlerOptions::new().name("cleaner");
     informer.add_handler_with(hear, handler).expect("it lives");
     started(&informer).await;
-    heard.listed(2).await;
+    received.listed(2).await;
     maps.change("a", "2").await;
-    assert_eq!(heard.word().await, "~a");
+    assert_eq!(received.word().await, "~a");
     maps.delete("b").await;
-    assert_eq!(heard.word().await, "-b");
+    assert_eq!(received.word().await, "-b");
     let version = maps.create("c", "1").await;
-    heard.word().await;
+    received.word().await;
     caught_up(&informer, version.clone()).await;
 
     for (name, labels, value) in [
@@ -131,7 +132,7 @@ async fn informer_metrics_cover_the_watch_to_its_handlers() {
 
 #[tokio::test]
 async fn factory_metrics_cover_all_informers_without_duplicates() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let page = Page::new();
     let factory = SharedInformerFactory::builder(maps.server.client.clone())
         .namespace(&maps.server.namespace)
@@ -175,16 +176,16 @@ async fn factory_metrics_cover_all_informers_without_duplicates() {
 #[tokio::test]
 async fn relists_are_counted_by_cause() {
     let server = TestServer::start().await;
-    let mut scene = Scene::live(&server, |informer| informer.streaming_list(false));
+    let mut observed = ObservedInformer::on(&server, |informer| informer.streaming_list(false));
     let page = Page::new();
-    page.metrics.add("maps", &scene.informer);
-    scene.make("a").await;
+    page.metrics.add("maps", &observed.informer);
+    observed.create("a").await;
     let expired = failure(410, "Expired", "too old resource version");
-    scene.tap.answer([("watch last", expired)]);
-    scene.start().await;
-    scene.error_that(kube_informer::Error::is_expired).await;
-    let version = scene.make("b").await;
-    scene.reach(version).await;
+    observed.tap.answer([("watch last", expired)]);
+    observed.start().await;
+    observed.error_that(kube_informer::Error::is_expired).await;
+    let version = observed.create("b").await;
+    observed.reach(version).await;
     let relists = page.value("informer_relists_total", r#"cause="expired""#);
     assert_eq!(relists, Some(1.0), "{}", page.text());
     assert_eq!(page.value("informer_requests_total", r#"verb="list""#), Some(2.0));
@@ -197,16 +198,16 @@ async fn relists_are_counted_by_cause() {
 /// What is drawn and alerted on exists, under that name and with those labels.
 #[tokio::test]
 async fn documented_dashboard_and_alerts_use_existing_metrics() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let mut page = Page::new();
     let queues = Metrics::register(&mut page.registry);
     let informer = maps.informer();
     page.metrics.add("maps", &informer);
-    let (hear, mut heard) = hearing();
+    let (hear, mut received) = recording_handler();
     informer.add_handler(hear).expect("it lives");
     let queue: WorkQueue<String> = WorkQueue::builder("maps").metrics(&queues).build();
     started(&informer).await;
-    heard.listed(1).await;
+    received.listed(1).await;
     queue.add("a".to_owned());
     drop(queue.try_get());
     let text = page.text();

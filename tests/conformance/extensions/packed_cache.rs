@@ -4,15 +4,16 @@ use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{CacheFormat, SharedInformer};
 
-use crate::informers::{Maps, caught_up, said, soon, started, stopped};
+use crate::config_maps::{ConfigMaps, OWN};
+use crate::informers::{caught_up, event_word, soon, started, stopped};
 
-fn informer(maps: &Maps, form: CacheFormat) -> SharedInformer<ConfigMap> {
+fn informer(maps: &ConfigMaps, form: CacheFormat) -> SharedInformer<ConfigMap> {
     SharedInformer::<ConfigMap>::builder(maps.server.client.clone())
         .namespace(&maps.server.namespace)
-        .labels("kept-by=conformance")
+        .labels(OWN)
         .cache_format(form)
         .index("value", |map: &ConfigMap| {
-            crate::informers::value(map).len().checked_rem(10)
+            crate::config_maps::value(map).len().checked_rem(10)
         })
         .build()
 }
@@ -25,7 +26,7 @@ fn objects(informer: &SharedInformer<ConfigMap>) -> Vec<ConfigMap> {
 
 #[tokio::test]
 async fn packed_cache_returns_the_same_objects_as_a_decoded_one() {
-    let maps = Maps::holding(["a", "b", "c"]).await;
+    let maps = ConfigMaps::named(["a", "b", "c"]).await;
     let (typed, packed) = (
         informer(&maps, CacheFormat::Decoded),
         informer(&maps, CacheFormat::Packed),
@@ -40,8 +41,8 @@ async fn packed_cache_returns_the_same_objects_as_a_decoded_one() {
 
     maps.change("a", "2").await;
     let changed = soon(events.next()).await.expect("no end");
-    assert_eq!(said(&changed), "~a");
-    assert_eq!(crate::informers::value(changed.object()), "2");
+    assert_eq!(event_word(&changed), "~a");
+    assert_eq!(crate::config_maps::value(changed.object()), "2");
     maps.delete("b").await;
     let version = maps.create("d", "0123456789").await;
     for informer in [&typed, &packed] {
@@ -59,7 +60,7 @@ async fn packed_cache_returns_the_same_objects_as_a_decoded_one() {
 
 #[tokio::test]
 async fn packed_cache_uses_fewer_bytes_than_it_received() {
-    let maps = Maps::holding([]).await;
+    let maps = ConfigMaps::named([]).await;
     let text = "objects of one kind have much in common, line after line\n".repeat(50);
     for number in 0..40 {
         maps.create(&format!("map-{number}"), &format!("{number}\n{text}"))

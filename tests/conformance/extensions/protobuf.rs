@@ -11,7 +11,8 @@ use kube::client::Body;
 use kube::core::ApiResource;
 use kube_informer::{Kind, SharedInformer, WireFormat};
 
-use crate::informers::{Maps, caught_up, started, stopped};
+use crate::config_maps::{ConfigMaps, OWN};
+use crate::informers::{caught_up, started, stopped};
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 const JSON: &str = "application/json";
@@ -44,7 +45,7 @@ impl ContentTypes {
 
 /// Lists and watches ConfigMaps as a `K`, and returns the content types of the answers.
 async fn content_types<K: Kind>(
-    maps: &Maps,
+    maps: &ConfigMaps,
     kind: K::DynamicType,
     wire: WireFormat,
     streaming: bool,
@@ -52,7 +53,7 @@ async fn content_types<K: Kind>(
     let (client, types) = ContentTypes::through(maps.server.client.clone());
     let informer = SharedInformer::<K>::builder_with(client, kind)
         .namespace(&maps.server.namespace)
-        .labels("kept-by=conformance")
+        .labels(OWN)
         .wire_format(wire)
         .streaming_list(streaming)
         .build();
@@ -72,7 +73,7 @@ async fn content_types<K: Kind>(
 
 #[tokio::test]
 async fn built_in_kinds_are_listed_and_watched_as_protobuf() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     for streaming in [true, false] {
         let types = content_types::<ConfigMap>(&maps, (), WireFormat::Protobuf, streaming).await;
         assert!(types.iter().all(|found| found.starts_with(PROTOBUF)), "{types:?}");
@@ -81,7 +82,7 @@ async fn built_in_kinds_are_listed_and_watched_as_protobuf() {
 
 #[tokio::test]
 async fn json_is_used_on_request_and_for_dynamic_objects() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     for streaming in [true, false] {
         let types = content_types::<ConfigMap>(&maps, (), WireFormat::Json, streaming).await;
         assert!(types.iter().all(|found| found.starts_with(JSON)), "{types:?}");

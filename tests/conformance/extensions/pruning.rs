@@ -3,7 +3,8 @@
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{CacheFormat, FieldMask, InformerBuilder, SharedInformer, WireFormat};
 
-use crate::informers::{Maps, caught_up, hearing, started, stopped};
+use crate::config_maps::{ConfigMaps, OWN};
+use crate::informers::{caught_up, recording_handler, started, stopped};
 
 const FORMATS: [(CacheFormat, WireFormat); 4] = [
     (CacheFormat::Decoded, WireFormat::Protobuf),
@@ -18,15 +19,15 @@ async fn in_all_formats(
     choose: impl Fn(InformerBuilder<ConfigMap>) -> InformerBuilder<ConfigMap>,
     compare: impl Fn(&ConfigMap, &ConfigMap),
 ) {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     for (form, wire) in FORMATS {
         for streaming in [true, false] {
             let builder = SharedInformer::<ConfigMap>::builder(maps.server.client.clone())
                 .namespace(&maps.server.namespace)
-                .labels("kept-by=conformance")
+                .labels(OWN)
                 .streaming_list(streaming);
             let informer = choose(builder).cache_format(form).wire_format(wire).build();
-            let (handler, mut heard) = hearing();
+            let (handler, mut received) = recording_handler();
             informer.add_handler(handler).expect("a handler");
             started(&informer).await;
             for value in ["listed", "watched"] {
@@ -43,7 +44,7 @@ async fn in_all_formats(
                         .is_some_and(|fields| !fields.is_empty()),
                     "the server has them"
                 );
-                compare(heard.next().await.object(), &there);
+                compare(received.next().await.object(), &there);
                 let cached = informer.lister().get_key(&maps.key("a")).expect("the object");
                 compare(&cached, &there);
             }

@@ -9,11 +9,12 @@ use kube::api::{Api, DeleteParams, PostParams};
 use kube_informer::{Key, ResourceVersion, Selector, SharedInformer};
 use serde_json::json;
 
-use crate::informers::{Maps, PATIENCE, caught_up, names, soon, started, stopped, value, version_of};
+use crate::config_maps::{ConfigMaps, value, version_of};
+use crate::informers::{PATIENCE, caught_up, names, soon, started, stopped};
 
 #[tokio::test]
 async fn created_and_changed_objects_are_in_the_cache() {
-    let maps = Maps::holding([]).await;
+    let maps = ConfigMaps::named([]).await;
     let informer = maps.informer();
     started(&informer).await;
     let lister = informer.lister();
@@ -33,7 +34,7 @@ async fn created_and_changed_objects_are_in_the_cache() {
 
 #[tokio::test]
 async fn wait_lasts_until_the_write_arrives() {
-    let maps = Maps::holding(["gone"]).await;
+    let maps = ConfigMaps::named(["gone"]).await;
     let (informer, let_go) = maps.held();
     started(&informer).await;
     let_go.send_replace(false);
@@ -86,7 +87,7 @@ async fn deleted_object_is_not_in_the_cache() {
 /// Other kinds answer with a status that has no version. The order of the watch helps: what was written later comes later.
 #[tokio::test]
 async fn waiting_for_a_later_write_includes_earlier_deletions() {
-    let maps = Maps::holding(["a", "b"]).await;
+    let maps = ConfigMaps::named(["a", "b"]).await;
     let informer = maps.informer();
     started(&informer).await;
     maps.delete("a").await;
@@ -98,7 +99,7 @@ async fn waiting_for_a_later_write_includes_earlier_deletions() {
 
 #[tokio::test]
 async fn version_can_be_awaited_before_sync() {
-    let maps = Maps::holding([]).await;
+    let maps = ConfigMaps::named([]).await;
     let written = maps.create("a", "1").await;
     let informer = maps.informer();
     let mut waiting = pin!(informer.wait_for_version(written, PATIENCE));
@@ -111,7 +112,7 @@ async fn version_can_be_awaited_before_sync() {
 
 #[tokio::test]
 async fn incomparable_versions_are_not_awaited() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
     for started_already in [false, true] {
         if started_already {
@@ -130,7 +131,7 @@ async fn incomparable_versions_are_not_awaited() {
 
 #[tokio::test]
 async fn wait_ends_at_its_deadline_or_with_the_informer() {
-    let maps = Maps::holding([]).await;
+    let maps = ConfigMaps::named([]).await;
     let informer = maps.informer();
     started(&informer).await;
     let at = informer.resource_version().expect("a version");

@@ -7,11 +7,12 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::{Api, ObjectMeta, PostParams};
 use kube_informer::{Object, Selector, SharedInformer, snapshot_all};
 
-use crate::informers::{Maps, PATIENCE, caught_up, names, started, stopped, value, version_of};
+use crate::config_maps::{ConfigMaps, value, version_of};
+use crate::informers::{PATIENCE, caught_up, names, started, stopped};
 
 #[tokio::test]
 async fn snapshot_does_not_change() {
-    let maps = Maps::holding(["a", "b"]).await;
+    let maps = ConfigMaps::named(["a", "b"]).await;
     let informer = maps.informer();
     let by_value = informer
         .index("value", |map: &ConfigMap| [value(map).to_owned()])
@@ -50,7 +51,7 @@ async fn snapshot_does_not_change() {
 
 #[tokio::test]
 async fn snapshots_of_different_versions_coexist() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
     started(&informer).await;
     let mut snapshots = vec![informer.snapshot()];
@@ -71,7 +72,7 @@ async fn snapshots_of_different_versions_coexist() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn snapshot_of_several_informers_is_consistent() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let client = maps.server.client.clone();
     let secrets: Api<Secret> = Api::namespaced(client.clone(), &maps.server.namespace);
     let of_maps = maps.informer();

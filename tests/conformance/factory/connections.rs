@@ -4,16 +4,17 @@ use conformance::chaos::Proxy;
 use futures::future::join_all;
 use kube_informer::watching_client;
 
-use crate::informers::{Maps, hearing, started, stopped};
+use crate::config_maps::ConfigMaps;
+use crate::informers::{recording_handler, started, stopped};
 use crate::kinds::forty_kinds;
 
 /// How many connections so many informers of one client make, each of which lists and watches.
 async fn connections_of(count: usize) -> usize {
-    let maps = Maps::holding(["before"]).await;
+    let maps = ConfigMaps::named(["before"]).await;
     let mut config = maps.server.config().await;
     let proxy = Proxy::before(&mut config).await.expect("a proxy");
     let client = watching_client(config).expect("a client");
-    let (handlers, mut heard): (Vec<_>, Vec<_>) = (0..count).map(|_| hearing()).unzip();
+    let (handlers, mut received): (Vec<_>, Vec<_>) = (0..count).map(|_| recording_handler()).unzip();
     let informers: Vec<_> = handlers
         .into_iter()
         .map(|handler| {
@@ -24,8 +25,8 @@ async fn connections_of(count: usize) -> usize {
         .collect();
     join_all(informers.iter().map(started)).await;
     maps.create("after", "1").await;
-    for heard in &mut heard {
-        assert_eq!(heard.until("+after").await, ["*before", "+after"]);
+    for received in &mut received {
+        assert_eq!(received.until("+after").await, ["*before", "+after"]);
     }
     join_all(informers.iter().map(stopped)).await;
     proxy.connections()
@@ -43,7 +44,7 @@ async fn informers_beyond_the_stream_limit_get_a_second_connection() {
 
 #[tokio::test]
 async fn forty_kinds_share_one_connection() {
-    let maps = Maps::holding([]).await;
+    let maps = ConfigMaps::named([]).await;
     let mut config = maps.server.config().await;
     let proxy = Proxy::before(&mut config).await.expect("a proxy");
     let factory = forty_kinds(watching_client(config).expect("a client")).await;

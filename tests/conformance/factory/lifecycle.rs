@@ -5,11 +5,12 @@ use kube_informer::{CancellationToken, InformerState};
 use tokio::runtime::Handle;
 
 use super::{factory, started, stopped};
-use crate::informers::{Maps, PATIENCE, soon};
+use crate::config_maps::ConfigMaps;
+use crate::informers::{PATIENCE, soon};
 
 #[tokio::test]
 async fn second_start_starts_only_new_informers() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let factory = factory(&maps).build();
     let first = factory.informer::<ConfigMap>();
     factory.start();
@@ -38,7 +39,7 @@ async fn second_start_starts_only_new_informers() {
 
 #[tokio::test]
 async fn informer_can_be_started_on_its_own() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let factory = factory(&maps).build();
     let informer = factory.informer::<ConfigMap>();
     informer.start().expect("a start");
@@ -50,7 +51,7 @@ async fn informer_can_be_started_on_its_own() {
 
 #[tokio::test]
 async fn nothing_starts_after_shutdown() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let factory = factory(&maps).build();
     let informer = factory.informer::<ConfigMap>();
     started(&factory).await;
@@ -66,7 +67,7 @@ async fn nothing_starts_after_shutdown() {
 
 #[tokio::test]
 async fn shutdown_leaves_no_task_and_is_idempotent() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let tasks = Handle::current().metrics().num_alive_tasks();
     let factory = factory(&maps).build();
     let maps_informer = factory.informer::<ConfigMap>();
@@ -90,7 +91,7 @@ async fn shutdown_leaves_no_task_and_is_idempotent() {
 
 #[tokio::test]
 async fn run_ends_when_its_token_is_cancelled() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let factory = factory(&maps).build();
     let informer = factory.informer::<ConfigMap>();
     let stop = CancellationToken::new();

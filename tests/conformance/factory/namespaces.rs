@@ -7,12 +7,13 @@ use kube::{Client, ResourceExt};
 use kube_informer::{Selector, SharedInformer, SharedInformerFactory};
 
 use super::{SHORTLY, started, stopped};
-use crate::informers::{AT_ONCE, Maps, PATIENCE, hearing, names, soon};
+use crate::config_maps::{ConfigMaps, OWN};
+use crate::informers::{PATIENCE, SHORT_BACKOFF, names, recording_handler, soon};
 use crate::tap::{Tap, answer};
 
 /// Two tests' worth of ConfigMaps, on one server.
-async fn two() -> (Maps, Maps) {
-    let one = Maps::holding(["a", "b"]).await;
+async fn two() -> (ConfigMaps, ConfigMaps) {
+    let one = ConfigMaps::named(["a", "b"]).await;
     let own = &one.server.namespace;
     let name = format!("two-{}", &own[own.len().saturating_sub(50)..]);
     let namespace = Namespace {
@@ -33,25 +34,25 @@ async fn two() -> (Maps, Maps) {
     (one, other)
 }
 
-fn factory(one: &Maps, other: &Maps, client: Client) -> SharedInformerFactory {
+fn factory(one: &ConfigMaps, other: &ConfigMaps, client: Client) -> SharedInformerFactory {
     SharedInformerFactory::builder(client)
         .namespaces([&other.server.namespace, &one.server.namespace])
-        .labels("kept-by=conformance")
-        .backoff(AT_ONCE)
+        .labels(OWN)
+        .backoff(SHORT_BACKOFF)
         .build()
 }
 
 #[tokio::test]
 async fn several_namespaces_share_one_cache() {
     let (one, other) = two().await;
-    let elsewhere = Maps::holding(["no"]).await;
+    let elsewhere = ConfigMaps::named(["no"]).await;
     let factory = factory(&one, &other, one.server.client.clone());
     let informer = factory.informer::<ConfigMap>();
     let nodes = factory.informer::<k8s_openapi::api::core::v1::Namespace>();
     let by_name = informer
         .index("name", |map: &ConfigMap| [map.name_any()])
         .expect("an index");
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     assert!(
         nodes.resource().namespaces().is_empty(),
@@ -59,7 +60,7 @@ async fn several_namespaces_share_one_cache() {
     );
     factory.start();
     informer.wait_for_sync(PATIENCE).await.expect("a sync");
-    assert_eq!(heard.listed(4).await, ["*a", "*a", "*b", "*z"]);
+    assert_eq!(received.listed(4).await, ["*a", "*a", "*b", "*z"]);
     assert_eq!(by_name.get("a").len(), 2);
 
     let lister = informer.lister();
@@ -92,10 +93,10 @@ async fn several_namespaces_share_one_cache() {
         let made = maps.api.get(name).await.expect("an object");
         informer.wait_for_write(&made, PATIENCE).await.expect("the write");
         assert!(lister.get_key(&maps.key(name)).is_ok());
-        assert_eq!(heard.word().await, format!("+{name}"));
+        assert_eq!(received.word().await, format!("+{name}"));
     }
     other.delete("a").await;
-    assert_eq!(heard.word().await, "-a");
+    assert_eq!(received.word().await, "-a");
     assert_eq!(names(&by_name.get("a")), ["a"]);
     assert_eq!(informer.lister().len(), 5);
     stopped(&factory).await;
@@ -110,10 +111,10 @@ async fn listing_one_namespace_keeps_the_others() {
     let (client, tap) = Tap::on(Client::try_from(config).expect("a client"));
     let factory = factory(&one, &other, client);
     let informer = factory.informer::<ConfigMap>();
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     started(&factory).await;
-    heard.listed(4).await;
+    received.listed(4).await;
     // The watches end, and one of the namespaces is told to list again.
     let expired = r#"{"kind":"Status","status":"Failure","code":410,"reason":"Expired","message":"too old"}"#;
     let namespace = other.server.namespace.clone();
@@ -130,7 +131,7 @@ async fn listing_one_namespace_keeps_the_others() {
         .await
         .expect("an object");
     one.create("c", "1").await;
-    let mut words = heard.listed(2).await;
+    let mut words = received.listed(2).await;
     words.retain(|word| word != "?z" && word != "-z");
     assert_eq!(words, ["+c"], "nothing of the first namespace was deleted");
     assert_eq!(informer.lister().len(), 4);
@@ -150,12 +151,12 @@ async fn nothing_is_visible_until_every_namespace_is_listed() {
     });
     let informer = SharedInformer::<ConfigMap>::builder(client)
         .namespaces([&one.server.namespace, &other.server.namespace])
-        .labels("kept-by=conformance")
+        .labels(OWN)
         .build();
     let by_name = informer
         .index("name", |map: &ConfigMap| [map.name_any()])
         .expect("an index");
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     informer.start().expect("a start");
     let error = informer
@@ -176,7 +177,7 @@ async fn nothing_is_visible_until_every_namespace_is_listed() {
         .index("late", |map: &ConfigMap| [map.name_any()])
         .expect("an index");
     assert!(late.get("a").is_empty());
-    assert!(heard.rest().is_empty());
+    assert!(received.rest().is_empty());
     let written = one.api.get("a").await.expect("an object");
     let waited = informer.wait_for_write(&written, SHORTLY).await;
     assert!(
@@ -191,7 +192,7 @@ async fn nothing_is_visible_until_every_namespace_is_listed() {
     let namespace = &one.server.namespace;
     assert!(informer.lister().namespace(namespace).get("a").is_ok());
     soon(informer.synced()).await.expect("a sync");
-    assert_eq!(heard.listed(4).await, ["*a", "*a", "*b", "*z"]);
+    assert_eq!(received.listed(4).await, ["*a", "*a", "*b", "*z"]);
     assert_eq!((by_name.get("a").len(), late.get("a").len()), (2, 2));
     soon(informer.shutdown()).await;
 }

@@ -5,12 +5,13 @@ use kube::core::{ApiResource, GroupVersionResource};
 use kube_informer::{SharedInformer, SharedInformerFactory};
 
 use super::{started, stopped};
-use crate::informers::{Maps, hearing, names};
+use crate::config_maps::{ConfigMaps, OWN};
+use crate::informers::{names, recording_handler};
 use crate::tap::Tap;
 
 #[tokio::test]
 async fn metadata_informer_requests_only_metadata() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let (client, tap) = Tap::on(maps.server.client.clone());
     let accepted = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let seen = std::sync::Arc::clone(&accepted);
@@ -26,19 +27,19 @@ async fn metadata_informer_requests_only_metadata() {
     });
     let factory = SharedInformerFactory::builder(client)
         .namespace(&maps.server.namespace)
-        .labels("kept-by=conformance")
+        .labels(OWN)
         .build();
     let typed = factory.metadata::<ConfigMap>();
     let dynamic = factory.dynamic_metadata(ApiResource::erase::<ConfigMap>(&()));
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     dynamic.add_handler(handler).expect("a handler");
     started(&factory).await;
     assert_eq!(names(&typed.snapshot().sorted()), ["a"]);
-    assert_eq!(heard.word().await, "*a");
+    assert_eq!(received.word().await, "*a");
     maps.change("a", "2").await;
-    assert_eq!(heard.word().await, "~a");
+    assert_eq!(received.word().await, "~a");
     maps.delete("a").await;
-    assert_eq!(heard.word().await, "-a");
+    assert_eq!(received.word().await, "-a");
     let accepted = accepted.lock().expect("nobody panics").clone();
     assert!(accepted.len() >= 2);
     assert!(
@@ -52,7 +53,7 @@ async fn metadata_informer_requests_only_metadata() {
 
 #[tokio::test]
 async fn dynamic_informer_by_group_version_and_resource() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let factory = SharedInformerFactory::builder(maps.server.client.clone())
         .namespace(&maps.server.namespace)
         .build();
@@ -92,7 +93,7 @@ async fn dynamic_informer_by_group_version_and_resource() {
 
 #[tokio::test]
 async fn informer_works_without_a_factory() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     maps.create_labelled("b", "1", &[("tier", "front")]).await;
     let filtered = SharedInformer::<ConfigMap>::builder(maps.server.client.clone())
         .namespace(&maps.server.namespace)

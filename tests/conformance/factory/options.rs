@@ -12,12 +12,13 @@ use tokio::sync::mpsc;
 use tokio::time::{pause, resume};
 
 use super::{factory, started, stopped};
-use crate::informers::{Maps, PATIENCE, names, soon, value};
+use crate::config_maps::{ConfigMaps, value};
+use crate::informers::{PATIENCE, names, soon};
 use crate::tap::{Asked, Tap, failure};
 
 #[tokio::test]
 async fn selectors_and_other_parameters_reach_the_server_on_list_and_watch() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     maps.create_labelled("b", "1", &[("tier", "front")]).await;
     maps.create_labelled("c", "1", &[("tier", "back")]).await;
     let (client, tap) = Tap::on(maps.server.client.clone());
@@ -66,7 +67,7 @@ async fn selectors_and_other_parameters_reach_the_server_on_list_and_watch() {
 
 #[tokio::test]
 async fn parameters_set_by_informers_are_rejected() {
-    let maps = Maps::holding([]).await;
+    let maps = ConfigMaps::named([]).await;
     let client = &maps.server.client;
     for (name, instead) in [
         ("limit", "use page_size()"),
@@ -98,7 +99,7 @@ async fn parameters_set_by_informers_are_rejected() {
 
 #[tokio::test]
 async fn options_can_be_overridden_per_kind() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     maps.create_labelled("b", "1", &[("tier", "front")]).await;
     let secret = Secret {
         metadata: ObjectMeta {
@@ -157,7 +158,7 @@ async fn options_can_be_overridden_per_kind() {
 
 #[tokio::test]
 async fn one_error_handler_receives_errors_of_all_kinds() {
-    let maps = Maps::holding([]).await;
+    let maps = ConfigMaps::named([]).await;
     let (tell, mut told) = mpsc::unbounded_channel();
     let factory = factory(&maps)
         .fields("no.such.field=1")
@@ -190,7 +191,7 @@ fn requests_for(tap: &Tap, selector: &str) -> Vec<Asked> {
 
 #[tokio::test]
 async fn page_size_can_be_set_per_kind() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let (client, tap) = Tap::on(maps.server.client.clone());
     let factory = SharedInformerFactory::builder(client)
         .namespace(&maps.server.namespace)
@@ -212,7 +213,7 @@ async fn page_size_can_be_set_per_kind() {
 /// No request reaches the server, so the clock can be paused.
 #[tokio::test]
 async fn backoff_can_be_set_per_kind() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     pause();
     let every = |seconds| Backoff {
         initial: Duration::from_secs(seconds),
@@ -246,7 +247,7 @@ async fn backoff_can_be_set_per_kind() {
 
 #[tokio::test]
 async fn error_handler_can_be_set_per_kind() {
-    let maps = Maps::holding([]).await;
+    let maps = ConfigMaps::named([]).await;
     let (tell_all, mut told_all) = mpsc::unbounded_channel();
     let (tell_one, mut told_one) = mpsc::unbounded_channel();
     let factory = factory(&maps)
@@ -272,7 +273,7 @@ async fn error_handler_can_be_set_per_kind() {
 /// A packed object is transformed whenever it is decoded, a typed one once.
 #[tokio::test]
 async fn cache_format_can_be_set_for_all_kinds_and_per_kind() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     for (for_all, for_one) in [
         (CacheFormat::Packed, CacheFormat::Decoded),
         (CacheFormat::Decoded, CacheFormat::Packed),

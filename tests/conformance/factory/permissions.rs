@@ -12,7 +12,8 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::{SHORTLY, stopped};
-use crate::informers::{Maps, PATIENCE};
+use crate::config_maps::{ConfigMaps, OWN};
+use crate::informers::PATIENCE;
 
 /// A client that acts as somebody without any rights.
 fn as_a_stranger(client: Client) -> Client {
@@ -27,7 +28,7 @@ fn as_a_stranger(client: Client) -> Client {
     Client::new(service, "default")
 }
 
-async fn make<K>(maps: &Maps, object: serde_json::Value)
+async fn make<K>(maps: &ConfigMaps, object: serde_json::Value)
 where
     K: Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>,
     K: Clone + std::fmt::Debug + Serialize + DeserializeOwned,
@@ -40,7 +41,7 @@ where
 }
 
 /// Lets the stranger list and watch ConfigMaps.
-async fn grant(maps: &Maps) {
+async fn grant(maps: &ConfigMaps) {
     let role = json!({
         "metadata": { "name": "reader" },
         "rules": [{ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["list", "watch"] }],
@@ -56,7 +57,7 @@ async fn grant(maps: &Maps) {
 
 #[tokio::test]
 async fn forbidden_kind_is_reported_and_recovers_when_permitted() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     // The embedded server knows no rights: there a fault takes them away.
     let fault = maps.server.embedded().map(|server| {
         server
@@ -65,7 +66,7 @@ async fn forbidden_kind_is_reported_and_recovers_when_permitted() {
     });
     let factory = SharedInformerFactory::builder(as_a_stranger(maps.server.client.clone()))
         .namespace(&maps.server.namespace)
-        .labels("kept-by=conformance")
+        .labels(OWN)
         .build();
     let informer = factory.informer::<ConfigMap>();
     factory.start();

@@ -9,17 +9,18 @@ use kube_informer::HandlerOptions;
 use tokio::time::{pause, resume};
 
 use super::{factory, started, stopped};
-use crate::informers::{Maps, hearing};
+use crate::config_maps::ConfigMaps;
+use crate::informers::recording_handler;
 
 /// The clock is paused once the informers have synced: a resync needs no server.
 #[tokio::test]
 async fn resync_period_has_a_default_and_an_override_per_kind() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let factory = factory(&maps)
         .resync(Duration::from_mins(1))
         .kind::<ConfigMap>(|maps| maps.resync(Duration::from_secs(10)))
         .build();
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     let informer = factory.informer::<ConfigMap>();
     informer.add_handler(handler).expect("a handler");
     let resyncs = Arc::new(AtomicUsize::new(0));
@@ -34,14 +35,14 @@ async fn resync_period_has_a_default_and_an_override_per_kind() {
         )
         .expect("a handler");
     started(&factory).await;
-    assert_eq!(heard.word().await, "*a");
+    assert_eq!(received.word().await, "*a");
     pause();
     for _ in 0..5 {
-        assert_eq!(heard.word().await, "=a");
+        assert_eq!(received.word().await, "=a");
     }
     assert_eq!(resyncs.load(Ordering::SeqCst), 0, "a minute is not over");
     for _ in 0..2 {
-        heard.word().await;
+        received.word().await;
     }
     assert_eq!(resyncs.load(Ordering::SeqCst), 1);
     resume();

@@ -5,19 +5,20 @@ use kube::core::{ApiResource, DynamicObject, PartialObjectMeta};
 use kube_informer::SharedInformerFactory;
 
 use super::{factory, started, stopped};
-use crate::informers::{Maps, hearing};
+use crate::config_maps::{ConfigMaps, OWN};
+use crate::informers::recording_handler;
 use crate::tap::Tap;
 
 #[tokio::test]
 async fn two_requests_for_one_kind_open_one_watch() {
-    let maps = Maps::holding(["a", "b"]).await;
+    let maps = ConfigMaps::named(["a", "b"]).await;
     let (client, tap) = Tap::on(maps.server.client.clone());
     let factory = SharedInformerFactory::builder(client)
         .namespace(&maps.server.namespace)
-        .labels("kept-by=conformance")
+        .labels(OWN)
         .build();
-    let (one, mut first) = hearing();
-    let (two, mut second) = hearing();
+    let (one, mut first) = recording_handler();
+    let (two, mut second) = recording_handler();
     factory
         .informer::<ConfigMap>()
         .add_handler(one)
@@ -43,7 +44,7 @@ async fn two_requests_for_one_kind_open_one_watch() {
 
 #[tokio::test]
 async fn threads_share_one_informer() {
-    let maps = Maps::holding([]).await;
+    let maps = ConfigMaps::named([]).await;
     let factory = factory(&maps).build();
     let threads: Vec<_> = (0..8)
         .map(|_| {
@@ -69,7 +70,7 @@ async fn threads_share_one_informer() {
 
 #[tokio::test]
 async fn each_kind_and_object_type_has_its_own_informer() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let factory = factory(&maps).name("conformance").build();
     let resource = ApiResource::erase::<ConfigMap>(&());
     let typed = factory.informer::<ConfigMap>();
@@ -102,11 +103,11 @@ async fn each_kind_and_object_type_has_its_own_informer() {
 
 #[tokio::test]
 async fn group_and_version_lead_to_the_same_informer() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let factory = factory(&maps).build();
     let config_maps = factory.core().v1().config_maps();
     let lister = config_maps.lister();
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     factory
         .informer::<ConfigMap>()
         .add_handler(handler)
@@ -127,7 +128,7 @@ async fn group_and_version_lead_to_the_same_informer() {
     );
     assert_eq!(factory.statuses().len(), 7);
     started(&factory).await;
-    assert_eq!(heard.word().await, "*a");
+    assert_eq!(received.word().await, "*a");
     assert!(lister.get_key(&maps.key("a")).is_ok());
     stopped(&factory).await;
 }

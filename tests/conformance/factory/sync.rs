@@ -10,16 +10,19 @@ use kube_embedded::{Fault, On};
 use kube_informer::SharedInformerFactory;
 
 use super::{SHORTLY, factory, started, stopped};
-use crate::informers::{AT_ONCE, Maps, PATIENCE};
+use crate::config_maps::ConfigMaps;
+use crate::informers::{PATIENCE, SHORT_BACKOFF};
 use crate::tap::{Tap, answer};
 
 fn of(client: Client) -> SharedInformerFactory {
-    SharedInformerFactory::builder(client).backoff(AT_ONCE).build()
+    SharedInformerFactory::builder(client)
+        .backoff(SHORT_BACKOFF)
+        .build()
 }
 
 #[tokio::test]
 async fn sync_error_names_each_kind_and_its_last_error() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let (client, tap) = Tap::on(maps.server.client.clone());
     let forbidden =
         r#"{"kind":"Status","status":"Failure","code":403,"reason":"Forbidden","message":"no maps for you"}"#;
@@ -120,7 +123,7 @@ async fn sync_error_reports_rejected_credentials_without_revealing_them() {
 
 #[tokio::test]
 async fn wait_for_sync_ends_on_shutdown_and_requires_start() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let empty = factory(&maps).build();
     empty.wait_for_sync(PATIENCE).await.expect("nothing to wait for");
     let (client, tap) = Tap::on(maps.server.client.clone());
@@ -148,7 +151,7 @@ async fn wait_for_sync_ends_on_shutdown_and_requires_start() {
 
 #[tokio::test]
 async fn readiness_can_be_awaited_and_probed() {
-    let maps = Maps::holding(["a", "b"]).await;
+    let maps = ConfigMaps::named(["a", "b"]).await;
     let factory = factory(&maps).build();
     let readiness = factory.readiness();
     let _maps = factory.informer::<ConfigMap>();

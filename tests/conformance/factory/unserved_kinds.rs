@@ -35,14 +35,14 @@ async fn informer_follows_a_custom_kind_that_is_created_deleted_and_recreated() 
     for name in ["a", "b"] {
         widgets.make(name).await;
     }
-    assert_eq!(widgets.heard.listed(2).await, ["+a", "+b"]);
+    assert_eq!(widgets.received.listed(2).await, ["+a", "+b"]);
     let version = widgets.informer.resource_version().expect("a version");
     widgets.take_errors();
 
     widgets.asked.take();
     widgets.undefine().await;
     // The deletion of a definition deletes the objects first, and a watch sees that.
-    assert_eq!(widgets.heard.listed(2).await, ["-a", "-b"]);
+    assert_eq!(widgets.received.listed(2).await, ["-a", "-b"]);
     widgets.complaint("the cache is emptied").await;
     assert!(widgets.informer.lister().is_empty());
     assert!(widgets.informer.has_synced() && !widgets.informer.is_stopped());
@@ -53,11 +53,11 @@ async fn informer_follows_a_custom_kind_that_is_created_deleted_and_recreated() 
 
     widgets.define().await;
     widgets.make("c").await;
-    assert_eq!(widgets.heard.next().await.key().name(), "c");
+    assert_eq!(widgets.received.next().await.key().name(), "c");
     let again = widgets.informer.resource_version().expect("a version");
     assert!(emptied.is_before(&again), "{emptied} before, {again} after");
     assert_eq!(widgets.informer.lister().len(), 1);
-    assert!(widgets.heard.rest().is_empty());
+    assert!(widgets.received.rest().is_empty());
     stopped(&widgets.informer).await;
     widgets.undefine().await;
 }
@@ -69,12 +69,12 @@ async fn cache_is_emptied_when_a_version_is_no_longer_served() {
     widgets.define().await;
     widgets.make("a").await;
     started(&widgets.informer).await;
-    assert_eq!(widgets.heard.word().await, "*a");
+    assert_eq!(widgets.received.word().await, "*a");
     let version = widgets.informer.resource_version();
 
     widgets.asked.take();
     widgets.serve_v1(false).await;
-    assert_eq!(widgets.heard.word().await, "?a");
+    assert_eq!(widgets.received.word().await, "?a");
     assert!(widgets.informer.lister().is_empty());
     let gone = widgets.informer.resource_version();
     assert!(!gone.is_none_or(|gone| version.is_some_and(|version| gone.is_before(&version))));
@@ -83,7 +83,7 @@ async fn cache_is_emptied_when_a_version_is_no_longer_served() {
     assert!(asked.len() <= 20, "{} requests: {asked:#?}", asked.len());
 
     widgets.serve_v1(true).await;
-    assert_eq!(widgets.heard.word().await, "+a");
+    assert_eq!(widgets.received.word().await, "+a");
     stopped(&widgets.informer).await;
     widgets.undefine().await;
 }

@@ -6,23 +6,26 @@ use conformance::TestServer;
 use kube_informer::Backoff;
 use tokio::time::{Instant, advance, pause, resume, timeout};
 
-use crate::scene::Scene;
+use crate::observed_informer::ObservedInformer;
 
 /// A refused connection needs no server, so the clock is paused while the server is down.
 #[tokio::test]
 async fn backoff_grows_to_its_cap_during_an_hour_long_outage() {
     let server = TestServer::alone().await;
     let default = |informer: kube_informer::InformerBuilder<_>| informer.backoff(Backoff::default());
-    let mut scene = Scene::live(&server, default);
-    scene.make("a").await;
-    scene.start().await;
-    let before = scene.tap.all().len();
+    let mut observed = ObservedInformer::on(&server, default);
+    observed.create("a").await;
+    observed.start().await;
+    let before = observed.tap.all().len();
     server.go_down().await;
-    scene.error_that(kube_informer::Error::is_connection).await;
+    observed.error_that(kube_informer::Error::is_connection).await;
     pause();
     let down = Instant::now();
     tokio::time::sleep(Duration::from_hours(1)).await;
-    let asked: Vec<_> = scene.tap.all()[before..].iter().map(|asked| asked.at).collect();
+    let asked: Vec<_> = observed.tap.all()[before..]
+        .iter()
+        .map(|asked| asked.at)
+        .collect();
     resume();
     let waits: Vec<_> = asked.windows(2).map(|pair| pair[1] - pair[0]).collect();
     // The first wait, of 0.8 s, may have begun before the clock was paused.
@@ -40,7 +43,7 @@ async fn backoff_grows_to_its_cap_during_an_hour_long_outage() {
     pause();
     advance(Duration::from_mins(1)).await;
     resume();
-    scene.catches_up().await;
+    observed.catches_up().await;
 }
 
 /// In real time, and counted where no retry of a client can hide: at the other end of the connections.
@@ -54,9 +57,9 @@ async fn connection_attempts_respect_the_backoff() {
         jitter: 0.0,
         ..Backoff::default()
     };
-    let (proxy, scene) = Scene::proxied(&server, |informer| informer.backoff(brisk)).await;
-    scene.make("a").await;
-    scene.start().await;
+    let (proxy, observed) = ObservedInformer::behind_proxy(&server, |informer| informer.backoff(brisk)).await;
+    observed.create("a").await;
+    observed.start().await;
     let connected = proxy.connections();
     let began = Instant::now();
     server.go_down().await;
@@ -69,10 +72,10 @@ async fn connection_attempts_respect_the_backoff() {
         began.elapsed()
     );
     assert!(
-        scene.tap.all().len() >= 6,
+        observed.tap.all().len() >= 6,
         "each attempt is a request of the informer"
     );
 
     server.come_back().await;
-    scene.catches_up().await;
+    observed.catches_up().await;
 }

@@ -5,7 +5,7 @@ use http::Response;
 use kube::client::Body;
 use kube_informer::ResourceVersion;
 
-use crate::scene::Scene;
+use crate::observed_informer::ObservedInformer;
 use crate::tap::answer;
 
 const JSON: &str = "application/json";
@@ -101,13 +101,13 @@ fn bad_lists(namespace: &str) -> Vec<(&'static str, &'static str, Response<Body>
 async fn bad_list_is_reported_and_changes_nothing() {
     let server = TestServer::start().await;
     for (name, word, bad) in bad_lists(&server.namespace) {
-        let mut scene = Scene::live(&server, |informer| informer.streaming_list(false));
+        let mut observed = ObservedInformer::on(&server, |informer| informer.streaming_list(false));
         let expired = answer(200, JSON, EXPIRED);
-        scene.tap.answer([("watch last", expired), ("list last", bad)]);
-        scene.start().await;
-        let before = (scene.informer.resource_version(), scene.cached());
-        assert!(scene.error().await.is_expired(), "{name}");
-        let error = scene.error().await;
+        observed.tap.answer([("watch last", expired), ("list last", bad)]);
+        observed.start().await;
+        let before = (observed.informer.resource_version(), observed.cached());
+        assert!(observed.error().await.is_expired(), "{name}");
+        let error = observed.error().await;
         let text = format!("{error:?}");
         assert!(
             text.contains("configmaps") && text.contains(word),
@@ -115,17 +115,17 @@ async fn bad_list_is_reported_and_changes_nothing() {
         );
         assert_eq!(error.is_bad_data(), name != "HTML of a gateway", "{name}: {text}");
         assert!(
-            !went_back(before.0.as_ref(), scene.informer.resource_version().as_ref()),
+            !went_back(before.0.as_ref(), observed.informer.resource_version().as_ref()),
             "{name}"
         );
         assert!(
-            before.1.is_subset(&scene.cached()),
+            before.1.is_subset(&observed.cached()),
             "{name}: {:?}",
-            scene.cached()
+            observed.cached()
         );
-        scene.catches_up().await;
-        assert_eq!(scene.errors(), [""; 0], "{name}");
-        scene.informer.shutdown().await;
+        observed.catches_up().await;
+        assert_eq!(observed.errors(), [""; 0], "{name}");
+        observed.informer.shutdown().await;
     }
 }
 
@@ -207,40 +207,40 @@ async fn bad_event_is_reported_and_changes_nothing() {
     let server = TestServer::start().await;
     for (name, word, bad) in BAD_EVENTS {
         let bad = in_namespace(bad, &server.namespace);
-        let mut scene = Scene::live(&server, |informer| informer.streaming_list(false));
-        scene
+        let mut observed = ObservedInformer::on(&server, |informer| informer.streaming_list(false));
+        observed
             .tap
             .answer([("watch last", answer(200, JSON, format!("{bad}\n")))]);
-        scene.start().await;
-        let error = scene.error().await;
+        observed.start().await;
+        let error = observed.error().await;
         let text = format!("{error:?}");
         assert!(error.is_bad_data(), "{name}: {text}");
         assert!(
             text.contains("watching configmaps") && text.contains(word),
             "{name}: {text}"
         );
-        let names = scene.cached();
+        let names = observed.cached();
         assert!(
             !names.iter().any(|name| name.starts_with("x@")),
             "{name}: {names:?}"
         );
-        scene.catches_up().await;
-        assert_eq!(scene.errors(), [""; 0], "{name}");
-        scene.informer.shutdown().await;
+        observed.catches_up().await;
+        assert_eq!(observed.errors(), [""; 0], "{name}");
+        observed.informer.shutdown().await;
     }
 }
 
 #[tokio::test]
 async fn watch_answered_by_something_else_is_reported() {
     let server = TestServer::start().await;
-    let mut scene = Scene::live(&server, |informer| informer.streaming_list(false));
+    let mut observed = ObservedInformer::on(&server, |informer| informer.streaming_list(false));
     let page = || answer(200, "text/html", "<html>Please log in</html>");
-    scene.tap.answer([("watch last", page())]);
-    scene.start().await;
-    let error = scene.error().await;
+    observed.tap.answer([("watch last", page())]);
+    observed.start().await;
+    let error = observed.error().await;
     assert!(
         error.is_bad_data() && error.to_string().contains("text/html"),
         "{error}"
     );
-    scene.catches_up().await;
+    observed.catches_up().await;
 }

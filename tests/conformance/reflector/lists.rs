@@ -8,7 +8,7 @@ use futures::StreamExt;
 use http::Uri;
 use kube::client::Body;
 
-use crate::scene::Scene;
+use crate::observed_informer::ObservedInformer;
 use crate::tap::{Asked, answer, failure};
 
 fn expired() -> http::Response<Body> {
@@ -18,16 +18,16 @@ fn expired() -> http::Response<Body> {
 #[tokio::test]
 async fn first_list_accepts_any_version_and_later_lists_use_the_last_seen() {
     let server = TestServer::start().await;
-    let scene = Scene::live(&server, |informer| informer.streaming_list(false));
-    scene.make("a").await;
-    scene.tap.answer([("watch last", expired())]);
-    scene.start().await;
-    scene.catches_up().await;
+    let observed = ObservedInformer::on(&server, |informer| informer.streaming_list(false));
+    observed.create("a").await;
+    observed.tap.answer([("watch last", expired())]);
+    observed.start().await;
+    observed.catches_up().await;
     assert_eq!(
-        scene.tap.words(),
+        observed.tap.words(),
         ["list any 500", "watch last", "list last", "watch last"]
     );
-    let versions: Vec<_> = scene.tap.all().iter().filter_map(Asked::version).collect();
+    let versions: Vec<_> = observed.tap.all().iter().filter_map(Asked::version).collect();
     assert_eq!(versions[0], 0);
     assert_eq!(versions[1], versions[2], "the version of the first list");
     assert!(versions[3] >= versions[2], "{versions:?}");
@@ -36,15 +36,15 @@ async fn first_list_accepts_any_version_and_later_lists_use_the_last_seen() {
 #[tokio::test]
 async fn expired_list_version_falls_back_to_the_most_recent() {
     let server = TestServer::start().await;
-    let mut scene = Scene::live(&server, |informer| informer.streaming_list(false));
-    scene.make("a").await;
-    scene
+    let mut observed = ObservedInformer::on(&server, |informer| informer.streaming_list(false));
+    observed.create("a").await;
+    observed
         .tap
         .answer([("watch last", expired()), ("list last", expired())]);
-    scene.start().await;
-    scene.catches_up().await;
+    observed.start().await;
+    observed.catches_up().await;
     assert_eq!(
-        scene.tap.words(),
+        observed.tap.words(),
         [
             "list any 500",
             "watch last",
@@ -53,9 +53,9 @@ async fn expired_list_version_falls_back_to_the_most_recent() {
             "watch last"
         ]
     );
-    assert!(scene.error().await.is_expired(), "the watch");
-    assert!(scene.error().await.is_expired(), "the list");
-    assert_eq!(scene.errors(), [""; 0]);
+    assert!(observed.error().await.is_expired(), "the watch");
+    assert!(observed.error().await.is_expired(), "the list");
+    assert_eq!(observed.errors(), [""; 0]);
 }
 
 #[tokio::test]
@@ -70,14 +70,14 @@ async fn too_large_list_version_falls_back_to_the_most_recent() {
     ];
     for too_large in dialects {
         let server = TestServer::start().await;
-        let scene = Scene::live(&server, |informer| informer.streaming_list(false));
-        scene
+        let observed = ObservedInformer::on(&server, |informer| informer.streaming_list(false));
+        observed
             .tap
             .answer([("watch last", expired()), ("list last", too_large)]);
-        scene.start().await;
-        scene.catches_up().await;
+        observed.start().await;
+        observed.catches_up().await;
         assert_eq!(
-            scene.tap.words(),
+            observed.tap.words(),
             [
                 "list any 500",
                 "watch last",
@@ -92,17 +92,17 @@ async fn too_large_list_version_falls_back_to_the_most_recent() {
 #[tokio::test]
 async fn list_uses_the_requested_page_size() {
     let server = TestServer::start().await;
-    let scene = Scene::live(&server, |informer| informer.streaming_list(false).page_size(2));
+    let observed = ObservedInformer::on(&server, |informer| informer.streaming_list(false).page_size(2));
     for name in ["a", "b", "c", "d", "e"] {
-        scene.make(name).await;
+        observed.create(name).await;
     }
-    scene
+    observed
         .tap
         .answer([("watch last", expired()), ("list last 2", expired())]);
-    scene.start().await;
-    scene.catches_up().await;
+    observed.start().await;
+    observed.catches_up().await;
     assert_eq!(
-        scene.tap.words(),
+        observed.tap.words(),
         [
             "list any 2",
             "watch last",
@@ -120,17 +120,17 @@ async fn list_uses_the_requested_page_size() {
 #[tokio::test]
 async fn paginated_list_moves_past_a_version_compacted_for_watches() {
     let server = TestServer::start().await;
-    let scene = Scene::live(&server, |informer| informer.streaming_list(false).page_size(2));
-    scene.make("a").await;
+    let observed = ObservedInformer::on(&server, |informer| informer.streaming_list(false).page_size(2));
+    observed.create("a").await;
     let remembered = Arc::new(AtomicU64::new(u64::MAX));
     let oldest = Arc::clone(&remembered);
-    scene.tap.proxy(move |asked, _| {
+    observed.tap.proxy(move |asked, _| {
         let is_forgotten = asked.version() < Some(oldest.load(Ordering::Relaxed));
         (asked.is_plain_watch() && is_forgotten).then(expired)
     });
-    scene.start().await;
-    remembered.store(scene.make("b").await, Ordering::Relaxed);
-    scene.catches_up().await;
+    observed.start().await;
+    remembered.store(observed.create("b").await, Ordering::Relaxed);
+    observed.catches_up().await;
 }
 
 /// Where the first list at any version comes in pages the server has no cache, and every list would cost it all objects
@@ -138,25 +138,25 @@ async fn paginated_list_moves_past_a_version_compacted_for_watches() {
 #[tokio::test]
 async fn server_without_a_watch_cache_is_always_listed_in_pages() {
     let server = TestServer::start().await;
-    let scene = Scene::live(&server, |informer| informer.streaming_list(false));
+    let observed = ObservedInformer::on(&server, |informer| informer.streaming_list(false));
     let names: Vec<_> = (0..501).map(|n| format!("map-{n}")).collect();
     futures::stream::iter(&names)
         .for_each_concurrent(32, async |name| {
-            scene.make(name).await;
+            observed.create(name).await;
         })
         .await;
     let mut watches = 0;
-    scene.tap.proxy(move |asked, request| {
+    observed.tap.proxy(move |asked, request| {
         if asked.version() == Some(0) {
             *request.uri_mut() = without_version(request.uri());
         }
         watches += usize::from(asked.is_plain_watch());
         (asked.is_plain_watch() && watches == 1).then(expired)
     });
-    scene.start().await;
-    scene.catches_up().await;
+    observed.start().await;
+    observed.catches_up().await;
     assert_eq!(
-        scene.tap.words(),
+        observed.tap.words(),
         [
             "list any 500",
             "page 500",
@@ -178,23 +178,23 @@ fn without_version(uri: &Uri) -> Uri {
 #[tokio::test]
 async fn expired_page_causes_one_full_list() {
     let server = TestServer::start().await;
-    let mut scene = Scene::live(&server, |informer| informer.streaming_list(false).page_size(2));
+    let mut observed = ObservedInformer::on(&server, |informer| informer.streaming_list(false).page_size(2));
     for name in ["a", "b", "c", "d", "e"] {
-        scene.make(name).await;
+        observed.create(name).await;
     }
     let mut pages = 0;
-    scene.tap.proxy(move |asked, request| {
+    observed.tap.proxy(move |asked, request| {
         if asked.version() == Some(0) && asked.parameter("limit").is_some() {
             *request.uri_mut() = without_version(request.uri());
         }
         pages += usize::from(asked.parameter("continue").is_some());
         (asked.parameter("continue").is_some() && pages == 2).then(expired)
     });
-    scene.start().await;
-    scene.catches_up().await;
+    observed.start().await;
+    observed.catches_up().await;
     assert_eq!(
-        scene.tap.words(),
+        observed.tap.words(),
         ["list any 2", "page 2", "page 2", "list any", "watch last"]
     );
-    assert!(scene.error().await.is_expired());
+    assert!(observed.error().await.is_expired());
 }

@@ -9,16 +9,16 @@ use kube::Client;
 use kube_informer::watching_client;
 use tokio::time::{advance, pause, resume, timeout};
 
-use crate::scene::Scene;
+use crate::observed_informer::ObservedInformer;
 
 /// Skips time until the informer has sent another request. Nothing else is waited for meanwhile: the connection is dead.
-async fn renewed(scene: &Scene, within: Duration) {
-    let before = scene.tap.all().len();
+async fn renewed(observed: &ObservedInformer, within: Duration) {
+    let before = observed.tap.all().len();
     let step = Duration::from_secs(1);
     let mut skipped = Duration::ZERO;
     pause();
-    while scene.tap.all().len() == before {
-        assert!(skipped <= within, "{:?} after {skipped:?}", scene.tap.words());
+    while observed.tap.all().len() == before {
+        assert!(skipped <= within, "{:?} after {skipped:?}", observed.tap.words());
         advance(step).await;
         skipped += step;
     }
@@ -29,19 +29,19 @@ async fn renewed(scene: &Scene, within: Duration) {
 #[tokio::test]
 async fn stalled_watch_is_restarted() {
     let server = TestServer::start().await;
-    let (proxy, mut scene) = Scene::proxied(&server, |informer| informer).await;
-    scene.make("a").await;
-    scene.start().await;
+    let (proxy, mut observed) = ObservedInformer::behind_proxy(&server, |informer| informer).await;
+    observed.create("a").await;
+    observed.start().await;
     proxy.stall();
-    scene.change("a", "2").await;
+    observed.change("a", "2").await;
     // At the latest when the watch should have ended, after ten minutes.
-    renewed(&scene, Duration::from_secs(615)).await;
-    let error = scene.error().await;
+    renewed(&observed, Duration::from_secs(615)).await;
+    let error = observed.error().await;
     assert!(error.is_connection(), "{error}");
     assert!(error.to_string().contains("nothing came for"), "{error}");
-    scene.catches_up().await;
+    observed.catches_up().await;
     assert_eq!(
-        scene.tap.words(),
+        observed.tap.words(),
         ["stream newest", "watch last"],
         "renewed without a list"
     );
@@ -54,17 +54,17 @@ async fn stalled_connection_of_the_watching_client_is_detected_within_a_minute()
     let mut config = server.config().await;
     let proxy = Proxy::before(&mut config).await.expect("a proxy");
     let client: Client = watching_client(config).expect("a client");
-    let mut scene = Scene::through(&server, &client, |informer| informer);
-    scene.make("a").await;
-    scene.start().await;
+    let mut observed = ObservedInformer::with_client(&server, &client, |informer| informer);
+    observed.create("a").await;
+    observed.start().await;
     proxy.stall();
-    scene.change("a", "2").await;
-    renewed(&scene, Duration::from_mins(1)).await;
-    let error = scene.error().await;
+    observed.change("a", "2").await;
+    renewed(&observed, Duration::from_mins(1)).await;
+    let error = observed.error().await;
     assert!(error.is_connection(), "{error}");
-    scene.catches_up().await;
+    observed.catches_up().await;
     assert_eq!(
-        scene.tap.words(),
+        observed.tap.words(),
         ["stream newest", "watch last"],
         "renewed without a list"
     );
@@ -74,17 +74,17 @@ async fn stalled_connection_of_the_watching_client_is_detected_within_a_minute()
 #[tokio::test]
 async fn no_event_is_lost_when_a_frozen_server_resumes() {
     let server = TestServer::alone().await;
-    let (proxy, scene) = Scene::proxied(&server, |informer| informer).await;
-    scene.make("a").await;
-    scene.start().await;
-    let mut told = scene.events();
+    let (proxy, observed) = ObservedInformer::behind_proxy(&server, |informer| informer).await;
+    observed.create("a").await;
+    observed.start().await;
+    let mut told = observed.events();
     assert_eq!(told.next().await, "+a");
     match server.real() {
         Some(real) => real.apiserver().freeze().await.expect("a process to freeze"),
         None => proxy.set(Weather::Silent),
     }
     // On the real server the write waits as well.
-    let write = scene.change("a", "2");
+    let write = observed.change("a", "2");
     let thaw = async {
         let nothing = timeout(Duration::from_secs(1), told.events.next()).await;
         assert!(nothing.is_err(), "{nothing:?}");
@@ -95,6 +95,6 @@ async fn no_event_is_lost_when_a_frozen_server_resumes() {
     };
     tokio::join!(write, thaw);
     assert_eq!(told.next().await, "~a");
-    scene.catches_up().await;
-    assert_eq!(scene.tap.words(), ["stream newest"]);
+    observed.catches_up().await;
+    assert_eq!(observed.tap.words(), ["stream newest"]);
 }

@@ -10,7 +10,8 @@ use contract_checker::{
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{Event, HandlerOptions, SharedInformer};
 
-use crate::informers::{Maps, caught_up, started, stopped};
+use crate::config_maps::ConfigMaps;
+use crate::informers::{caught_up, started, stopped};
 
 /// Adds a handler whose events are checked.
 fn checked_handler(
@@ -39,7 +40,7 @@ fn checked_handler(
 
 #[tokio::test]
 async fn contract_7_handlers_that_join_during_writes_receive_a_whole_history() {
-    let maps = Maps::holding(["a", "b", "c"]).await;
+    let maps = ConfigMaps::named(["a", "b", "c"]).await;
     let informer = maps.informer();
     started(&informer).await;
     let findings = Arc::new(Findings::default());

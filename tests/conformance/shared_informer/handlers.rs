@@ -7,28 +7,29 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{DeletedObject, Event, EventHandler, HandlerOptions, Object, callbacks, filtered};
 use tokio::sync::mpsc;
 
-use crate::informers::{Maps, caught_up, hearing, said, soon, sorted, started, stopped, value};
+use crate::config_maps::{ConfigMaps, value};
+use crate::informers::{caught_up, event_word, recording_handler, soon, sorted, started, stopped};
 
 #[tokio::test]
 async fn handlers_can_be_added_before_and_after_start() {
-    let maps = Maps::holding(["a", "b"]).await;
+    let maps = ConfigMaps::named(["a", "b"]).await;
     let informer = maps.informer();
     let mut everyone = Vec::new();
     for number in 0..20 {
         if number == 10 {
             started(&informer).await;
         }
-        let (handler, heard) = hearing();
+        let (handler, received) = recording_handler();
         let options = HandlerOptions::new().name(format!("handler-{number}"));
         let registration = informer.add_handler_with(handler, options).expect("a handler");
         assert_eq!(registration.name(), format!("handler-{number}"));
-        everyone.push(heard);
+        everyone.push(received);
     }
     assert_eq!(informer.registrations().len(), 20);
     maps.create("c", "1").await;
-    for heard in &mut everyone {
-        assert_eq!(heard.listed(2).await, ["*a", "*b"]);
-        assert_eq!(heard.word().await, "+c");
+    for received in &mut everyone {
+        assert_eq!(received.listed(2).await, ["*a", "*b"]);
+        assert_eq!(received.word().await, "+c");
     }
     stopped(&informer).await;
 }
@@ -40,9 +41,9 @@ impl EventHandler<ConfigMap> for Quiet {}
 
 #[tokio::test]
 async fn handler_options_are_name_resync_period_and_delivery_mode() {
-    let maps = Maps::holding([]).await;
+    let maps = ConfigMaps::named([]).await;
     let informer = maps.builder().resync(Duration::from_hours(1)).build();
-    let (handler, mut every) = hearing();
+    let (handler, mut every) = recording_handler();
     let options = HandlerOptions::new()
         .name("all of it")
         .resync(Duration::from_mins(5))
@@ -64,22 +65,22 @@ async fn handler_options_are_name_resync_period_and_delivery_mode() {
 
 #[tokio::test]
 async fn update_event_has_the_old_and_the_new_object() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     started(&informer).await;
 
     let Event::Added {
         object: first,
         is_in_initial_list: true,
-    } = heard.next().await
+    } = received.next().await
     else {
         panic!("no initial add");
     };
     assert_eq!((value(&first), first.key()), ("1", &maps.key("a")));
     let version = maps.change("a", "2").await;
-    let Event::Updated { old, new } = heard.next().await else {
+    let Event::Updated { old, new } = received.next().await else {
         panic!("no update");
     };
     assert!(Object::ptr_eq(&old, &first));
@@ -88,12 +89,12 @@ async fn update_event_has_the_old_and_the_new_object() {
     let Event::Added {
         is_in_initial_list: false,
         ..
-    } = heard.next().await
+    } = received.next().await
     else {
         panic!("no later add");
     };
     maps.delete("a").await;
-    let Event::Deleted(deleted) = heard.next().await else {
+    let Event::Deleted(deleted) = received.next().await else {
         panic!("no deletion");
     };
     assert!(!deleted.is_final_state_unknown());
@@ -106,13 +107,13 @@ async fn update_event_has_the_old_and_the_new_object() {
 
 #[tokio::test]
 async fn missed_deletion_is_marked_as_final_state_unknown() {
-    let maps = Maps::holding(["a", "b"]).await;
+    let maps = ConfigMaps::named(["a", "b"]).await;
     let (builder, gate) = maps.gated();
     let informer = builder.build();
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     started(&informer).await;
-    heard.listed(2).await;
+    received.listed(2).await;
 
     gate.close();
     maps.change("a", "2").await;
@@ -120,22 +121,22 @@ async fn missed_deletion_is_marked_as_final_state_unknown() {
     let last = maps.create("c", "1").await;
     maps.open(&gate).await;
     caught_up(&informer, last).await;
-    let Event::Deleted(deleted) = heard.next().await else {
+    let Event::Deleted(deleted) = received.next().await else {
         panic!("no deletion");
     };
     assert!(deleted.is_final_state_unknown());
     // The change came to nobody either.
     assert_eq!(value(deleted.last_state()), "1");
-    assert_eq!(heard.word().await, "+c");
+    assert_eq!(received.word().await, "+c");
     stopped(&informer).await;
 }
 
 #[tokio::test]
 async fn recreated_object_is_a_different_object() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let (builder, gate) = maps.gated();
     let informer = builder.build();
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     started(&informer).await;
     gate.close();
@@ -143,7 +144,7 @@ async fn recreated_object_is_a_different_object() {
     let anew = maps.create("a", "2").await;
     maps.open(&gate).await;
     caught_up(&informer, anew).await;
-    assert_eq!(heard.until("+a").await, ["*a", "?a", "+a"]);
+    assert_eq!(received.until("+a").await, ["*a", "?a", "+a"]);
     stopped(&informer).await;
 }
 
@@ -156,26 +157,26 @@ struct Counting {
 impl EventHandler<ConfigMap> for Counting {
     fn on_add(&mut self, object: &Object<ConfigMap>, is_in_initial_list: bool) {
         self.seen += 1;
-        let said = format!("{} add {} {is_in_initial_list}", self.seen, object.key().name());
-        drop(self.tell.send(said));
+        let word = format!("{} add {} {is_in_initial_list}", self.seen, object.key().name());
+        drop(self.tell.send(word));
     }
 
     fn on_update(&mut self, old: &Object<ConfigMap>, new: &Object<ConfigMap>) {
         self.seen += 1;
-        let said = format!("{} update {} {}", self.seen, value(old), value(new));
-        drop(self.tell.send(said));
+        let word = format!("{} update {} {}", self.seen, value(old), value(new));
+        drop(self.tell.send(word));
     }
 
     fn on_delete(&mut self, deleted: &DeletedObject<ConfigMap>) {
         self.seen += 1;
-        let said = format!("{} delete {}", self.seen, deleted.key().name());
-        drop(self.tell.send(said));
+        let word = format!("{} delete {}", self.seen, deleted.key().name());
+        drop(self.tell.send(word));
     }
 }
 
 #[tokio::test]
 async fn handler_can_be_a_trait_closures_or_an_async_function() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
     let (tell, mut by_trait) = mpsc::unbounded_channel();
     informer
@@ -195,7 +196,7 @@ async fn handler_can_be_a_trait_closures_or_an_async_function() {
         let tell = tell.clone();
         async move {
             tokio::task::yield_now().await;
-            drop(tell.send(said(&event)));
+            drop(tell.send(event_word(&event)));
         }
     };
     informer
@@ -220,21 +221,21 @@ async fn handler_can_be_a_trait_closures_or_an_async_function() {
 
 #[tokio::test]
 async fn filter_adds_objects_that_start_to_match_and_deletes_those_that_stop() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     maps.create("in", "fits").await;
     let informer = maps.informer();
-    let (handler, mut heard) = hearing::<ConfigMap>();
+    let (handler, mut received) = recording_handler::<ConfigMap>();
     let fits = |map: &ConfigMap| value(map).starts_with("fits");
     informer.add_handler(filtered(fits, handler)).expect("a handler");
     started(&informer).await;
-    assert_eq!(heard.word().await, "*in");
+    assert_eq!(received.word().await, "*in");
 
     maps.change("a", "fits").await;
-    assert_eq!(heard.word().await, "+a");
+    assert_eq!(received.word().await, "+a");
     maps.change("a", "fits still").await;
-    assert_eq!(heard.word().await, "~a");
+    assert_eq!(received.word().await, "~a");
     maps.change("a", "no more").await;
-    let Event::Deleted(gone) = heard.next().await else {
+    let Event::Deleted(gone) = received.next().await else {
         panic!("no deletion");
     };
     assert_eq!(value(&gone), "fits still");
@@ -242,22 +243,25 @@ async fn filter_adds_objects_that_start_to_match_and_deletes_those_that_stop() {
     maps.change("a", "not at all").await;
     maps.delete("a").await;
     maps.delete("in").await;
-    assert_eq!(heard.word().await, "-in");
+    assert_eq!(received.word().await, "-in");
     stopped(&informer).await;
 }
 
 #[tokio::test]
 async fn events_are_available_as_a_stream() {
-    let maps = Maps::holding(["a", "b"]).await;
+    let maps = ConfigMaps::named(["a", "b"]).await;
     let informer = maps.informer();
     let mut early = informer.events().expect("a stream");
     started(&informer).await;
     let late = informer.events().expect("a stream");
     assert!(!late.registration().has_synced());
     let initial: Vec<_> = soon(early.by_ref().take(2).collect()).await;
-    assert_eq!(sorted(initial.iter().map(said)), ["*a", "*b"]);
+    assert_eq!(sorted(initial.iter().map(event_word)), ["*a", "*b"]);
     maps.change("a", "2").await;
-    assert_eq!(soon(early.next()).await.as_ref().map(said).as_deref(), Some("~a"));
+    assert_eq!(
+        soon(early.next()).await.as_ref().map(event_word).as_deref(),
+        Some("~a")
+    );
     assert!(early.registration().has_synced());
 
     // It ends with the informer, after everything was given out; one that is dropped is gone.
@@ -268,5 +272,5 @@ async fn events_are_available_as_a_stream() {
     caught_up(&informer, version).await;
     stopped(&informer).await;
     let rest: Vec<_> = soon(early.collect()).await;
-    assert_eq!(rest.iter().map(said).collect::<Vec<_>>(), ["+c"]);
+    assert_eq!(rest.iter().map(event_word).collect::<Vec<_>>(), ["+c"]);
 }

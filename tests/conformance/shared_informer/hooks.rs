@@ -13,7 +13,8 @@ use tokio::sync::mpsc;
 use tracing::field::{Field, Visit};
 use tracing::{Level, Metadata, Subscriber, span};
 
-use crate::informers::{AT_ONCE, Maps, PATIENCE, caught_up, form, hearing, soon, started, stopped, value};
+use crate::config_maps::{ConfigMaps, value};
+use crate::informers::{PATIENCE, SHORT_BACKOFF, caught_up, form, recording_handler, soon, started, stopped};
 
 fn of_ghosts(server: &TestServer) -> SharedInformer<DynamicObject> {
     let ghosts = ApiResource::from_gvk(&GroupVersionKind::gvk("nowhere.example.com", "v1", "Ghost"));
@@ -49,7 +50,7 @@ async fn last_watch_error_handler_is_used() {
 
 #[tokio::test]
 async fn hooks_must_be_set_before_start() {
-    let maps = Maps::holding([]).await;
+    let maps = ConfigMaps::named([]).await;
     let informer = maps.informer();
     started(&informer).await;
     let late = informer.set_watch_error_handler(|_| {});
@@ -63,7 +64,7 @@ async fn hooks_must_be_set_before_start() {
 
 #[tokio::test]
 async fn panicking_error_handler_stops_nothing() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let (builder, gate) = maps.gated();
     let informer = builder.build();
     informer
@@ -80,7 +81,7 @@ async fn panicking_error_handler_stops_nothing() {
 
 #[tokio::test]
 async fn transform_runs_once_per_object() {
-    let maps = Maps::holding(["a", "b"]).await;
+    let maps = ConfigMaps::named(["a", "b"]).await;
     let informer = maps.informer();
     let calls = Arc::new(AtomicUsize::new(0));
     informer
@@ -94,21 +95,21 @@ async fn transform_runs_once_per_object() {
         }
     };
     informer.set_transform(transform).expect("a transform");
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     started(&informer).await;
     for _ in 0..2 {
-        assert_eq!(value(heard.next().await.object()), "1!");
+        assert_eq!(value(received.next().await.object()), "1!");
     }
     maps.change("a", "2").await;
-    let Event::Updated { old, new } = heard.next().await else {
+    let Event::Updated { old, new } = received.next().await else {
         panic!("no update");
     };
     assert_eq!((value(&old), value(&new)), ("1!", "2!"));
     let cached = informer.lister().get_key(&maps.key("a")).expect("the object");
     assert_eq!(value(&cached), "2!");
     maps.delete("a").await;
-    let Event::Deleted(deleted) = heard.next().await else {
+    let Event::Deleted(deleted) = received.next().await else {
         panic!("no deletion");
     };
     assert_eq!(value(deleted.last_state()), "2!");
@@ -124,8 +125,8 @@ async fn transform_runs_once_per_object() {
 
 #[tokio::test]
 async fn failing_transform_never_passes_untransformed_objects() {
-    let maps = Maps::holding(["bad", "good"]).await;
-    let informer = maps.builder().backoff(AT_ONCE).build();
+    let maps = ConfigMaps::named(["bad", "good"]).await;
+    let informer = maps.builder().backoff(SHORT_BACKOFF).build();
     let healed = Arc::new(AtomicBool::new(false));
     let (tell, mut told) = mpsc::unbounded_channel::<Error>();
     let heal = Arc::clone(&healed);
@@ -196,7 +197,7 @@ async fn errors_are_logged_by_kind_without_a_handler() {
     // test's, and keeps its no for all threads; where there are two, it asks both.
     let _second = tracing::Dispatch::new(Log(log.clone()));
     let _logging = tracing::subscriber::set_default(Log(log));
-    let maps = Maps::holding([]).await;
+    let maps = ConfigMaps::named([]).await;
     let (builder, gate) = maps.gated();
     let informer = builder.build();
     started(&informer).await;

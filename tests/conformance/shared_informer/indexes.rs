@@ -4,7 +4,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{Error, Object, Selector};
 use tokio::sync::mpsc;
 
-use crate::informers::{Maps, caught_up, hearing, names, soon, started, stopped, value};
+use crate::config_maps::{ConfigMaps, value};
+use crate::informers::{caught_up, names, recording_handler, soon, started, stopped};
 
 fn by_value(map: &ConfigMap) -> [String; 1] {
     [value(map).to_owned()]
@@ -12,7 +13,7 @@ fn by_value(map: &ConfigMap) -> [String; 1] {
 
 #[tokio::test]
 async fn indexes_can_be_added_before_and_after_start() {
-    let maps = Maps::holding(["a", "b"]).await;
+    let maps = ConfigMaps::named(["a", "b"]).await;
     maps.create("c", "2").await;
     let informer = maps.informer();
     let before = informer.index("before", by_value).expect("an index");
@@ -44,7 +45,7 @@ async fn indexes_can_be_added_before_and_after_start() {
 
 #[tokio::test]
 async fn duplicate_index_name_is_rejected() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
     let index = informer.index("value", by_value).expect("an index");
     for started_already in [false, true] {
@@ -63,7 +64,7 @@ async fn duplicate_index_name_is_rejected() {
 
 #[tokio::test]
 async fn failing_or_panicking_index_function_breaks_nothing() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     maps.create("bad", "fail").await;
     maps.create("worse", "panic").await;
     let informer = maps.informer();
@@ -78,11 +79,11 @@ async fn failing_or_panicking_index_function_breaks_nothing() {
     };
     let early = informer.try_index("early", fragile).expect("an index");
     let sound = informer.index("sound", by_value).expect("an index");
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     started(&informer).await;
     // All are in the store and told of; only the index does without.
-    assert_eq!(heard.listed(3).await, ["*a", "*bad", "*worse"]);
+    assert_eq!(received.listed(3).await, ["*a", "*bad", "*worse"]);
     assert_eq!(informer.lister().len(), 3);
     assert_eq!(early.values().len(), 1);
     assert_eq!(names(&sound.get("panic")), ["worse"]);
@@ -115,12 +116,12 @@ async fn failing_or_panicking_index_function_breaks_nothing() {
 /// none is ever copied, so that there is nothing to change behind anyone's back, is shown here.
 #[tokio::test]
 async fn all_readers_share_one_object() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
     let index = informer.index("value", by_value).expect("an index");
-    let (handler, mut one) = hearing();
+    let (handler, mut one) = recording_handler();
     informer.add_handler(handler).expect("a handler");
-    let (handler, mut other) = hearing();
+    let (handler, mut other) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     started(&informer).await;
     let key = maps.key("a");

@@ -8,11 +8,12 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{Event, HandlerOptions, Object, Selector};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::informers::{Maps, caught_up, hearing, said, soon, started, stopped, value};
+use crate::config_maps::{ConfigMaps, value};
+use crate::informers::{caught_up, event_word, recording_handler, soon, started, stopped};
 
 #[tokio::test]
 async fn handler_receives_one_event_at_a_time() {
-    let maps = Maps::holding(["a", "b", "c"]).await;
+    let maps = ConfigMaps::named(["a", "b", "c"]).await;
     let informer = maps.informer();
     let busy = Arc::new(AtomicBool::new(false));
     let (tell, mut told) = mpsc::unbounded_channel();
@@ -24,7 +25,7 @@ async fn handler_receives_one_event_at_a_time() {
                 tokio::task::yield_now().await;
             }
             busy.store(false, Ordering::SeqCst);
-            drop(tell.send((alone, said(&event))));
+            drop(tell.send((alone, event_word(&event))));
         }
     };
     informer
@@ -46,7 +47,7 @@ async fn handler_receives_one_event_at_a_time() {
 
 #[tokio::test]
 async fn blocked_handler_delays_no_other_and_its_backlog_is_bounded() {
-    let maps = Maps::holding(["a", "b", "c"]).await;
+    let maps = ConfigMaps::named(["a", "b", "c"]).await;
     let informer = maps.informer();
     let (release, held) = blocking::channel::<()>();
     let (tell, mut told) = mpsc::unbounded_channel();
@@ -55,22 +56,22 @@ async fn blocked_handler_delays_no_other_and_its_backlog_is_bounded() {
         let _ = held.recv();
     };
     let blocked = informer.add_handler(blocked).expect("a handler");
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     let options = HandlerOptions::new().every_event();
     informer.add_handler_with(handler, options).expect("a handler");
     started(&informer).await;
-    heard.listed(3).await;
+    received.listed(3).await;
     soon(told.recv()).await.expect("a first object");
 
     let mut last = None;
     for round in 2..20 {
         for name in ["a", "b", "c"] {
             last = Some(maps.change(name, &round.to_string()).await);
-            assert_eq!(heard.word().await, format!("~{name}"));
+            assert_eq!(received.word().await, format!("~{name}"));
         }
     }
-    // The store is there, the other has heard it all, and what waits is no more than there are objects, twice: as they
-    // were in the beginning, and as they are now.
+    // The store is current and the other handler has received everything. The backlog has at most two events per object: its
+    // state at the start and its current state.
     caught_up(&informer, last.expect("a change")).await;
     assert!(
         informer
@@ -91,11 +92,11 @@ async fn blocked_handler_delays_no_other_and_its_backlog_is_bounded() {
         }
         seen.entry(event.key().name().into())
             .or_default()
-            .push(said(&event));
+            .push(event_word(&event));
     }
     stopped(&informer).await;
     assert_eq!(
-        soon(told.recv()).await.map(|event| said(&event)),
+        soon(told.recv()).await.map(|event| event_word(&event)),
         None,
         "three initial, three updates"
     );
@@ -107,13 +108,13 @@ async fn blocked_handler_delays_no_other_and_its_backlog_is_bounded() {
 
 #[tokio::test]
 async fn at_most_one_change_per_object_is_pending() {
-    let maps = Maps::holding(["a", "b", "c"]).await;
+    let maps = ConfigMaps::named(["a", "b", "c"]).await;
     let informer = maps.informer();
     let (release, held) = blocking::channel::<()>();
     let (tell, mut told) = mpsc::unbounded_channel();
     let busy = informer.add_handler(move |event: Event<ConfigMap>| {
         if let Event::Updated { .. } = event {
-            drop(tell.send(said(&event)));
+            drop(tell.send(event_word(&event)));
             let _ = held.recv();
         }
     });
@@ -139,12 +140,12 @@ async fn at_most_one_change_per_object_is_pending() {
 
 #[tokio::test]
 async fn object_created_and_deleted_while_a_handler_is_busy_is_not_delivered() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
     let (release, held) = blocking::channel::<()>();
     let (tell, mut told) = mpsc::unbounded_channel();
     let busy = move |event: Event<ConfigMap>| {
-        drop(tell.send(said(&event)));
+        drop(tell.send(event_word(&event)));
         let _ = held.recv();
     };
     let busy = informer.add_handler(busy).expect("a handler");
@@ -164,25 +165,25 @@ async fn object_created_and_deleted_while_a_handler_is_busy_is_not_delivered() {
 
 #[tokio::test]
 async fn async_handler_that_never_returns_delays_no_other() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
     let stuck = informer.add_async_handler_with(
         |_: Event<ConfigMap>| std::future::pending(),
         HandlerOptions::new(),
     );
     let stuck = stuck.expect("a handler");
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     started(&informer).await;
     maps.change("a", "2").await;
-    assert_eq!(heard.until("~a").await, ["*a", "~a"]);
+    assert_eq!(received.until("~a").await, ["*a", "~a"]);
     assert!(!stuck.has_synced());
     stuck.remove();
 }
 
 #[tokio::test]
 async fn panicking_handler_affects_only_itself() {
-    let maps = Maps::holding(["a", "b"]).await;
+    let maps = ConfigMaps::named(["a", "b"]).await;
     let informer = maps.informer();
     let sync = informer
         .add_handler(|event: Event<ConfigMap>| panic!("I cannot stand {}", event.key()))
@@ -202,17 +203,17 @@ async fn panicking_handler_affects_only_itself() {
             HandlerOptions::new(),
         )
         .expect("a handler");
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     started(&informer).await;
-    assert_eq!(heard.listed(2).await, ["*a", "*b"]);
+    assert_eq!(received.listed(2).await, ["*a", "*b"]);
     // A panic counts as handled, and the next event comes all the same.
     for registration in [&sync, &inline, &asynchronous] {
         soon(registration.synced()).await.expect("a sync");
         assert_eq!(registration.panics(), 2);
     }
     maps.change("a", "2").await;
-    assert_eq!(heard.word().await, "~a");
+    assert_eq!(received.word().await, "~a");
     stopped(&informer).await;
     for registration in [&sync, &inline, &asynchronous] {
         assert_eq!(registration.panics(), 3);
@@ -221,7 +222,7 @@ async fn panicking_handler_affects_only_itself() {
 
 #[tokio::test]
 async fn late_handler_receives_every_object_once_then_every_change() {
-    let maps = Maps::holding(["a", "b", "c"]).await;
+    let maps = ConfigMaps::named(["a", "b", "c"]).await;
     let informer = maps.informer();
     started(&informer).await;
     let version = maps.change("a", "2").await;
@@ -230,38 +231,38 @@ async fn late_handler_receives_every_object_once_then_every_change() {
     let version = maps.create("d", "1").await;
     caught_up(&informer, version).await;
 
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     let registration = informer.add_handler(handler).expect("a handler");
-    assert_eq!(heard.listed(3).await, ["*a", "*c", "*d"]);
+    assert_eq!(received.listed(3).await, ["*a", "*c", "*d"]);
     soon(registration.synced()).await.expect("a sync");
     maps.change("c", "2").await;
-    assert_eq!(heard.word().await, "~c");
+    assert_eq!(received.word().await, "~c");
     maps.create("e", "1").await;
-    assert_eq!(heard.word().await, "+e");
+    assert_eq!(received.word().await, "+e");
     stopped(&informer).await;
 }
 
 /// Handlers join all the while; each ends up with the history of every object, whole.
 #[tokio::test]
 async fn joining_during_changes_misses_nothing() {
-    let maps = Maps::holding(["a", "b"]).await;
+    let maps = ConfigMaps::named(["a", "b"]).await;
     let informer = maps.informer();
     started(&informer).await;
     let mut everyone = Vec::new();
     for round in 2..22 {
-        let (handler, heard) = hearing();
+        let (handler, received) = recording_handler();
         let options = HandlerOptions::new().every_event();
         informer.add_handler_with(handler, options).expect("a handler");
-        everyone.push(heard);
+        everyone.push(received);
         for name in ["a", "b"] {
             maps.change(name, &round.to_string()).await;
         }
     }
     maps.create("end", "1").await;
-    for heard in &mut everyone {
+    for received in &mut everyone {
         let mut last: BTreeMap<String, Event<ConfigMap>> = BTreeMap::new();
         loop {
-            let event = heard.next().await;
+            let event = received.next().await;
             let name = event.key().name().to_owned();
             if name == "end" {
                 break;
@@ -280,7 +281,7 @@ async fn joining_during_changes_misses_nothing() {
                         (value(old).parse().unwrap_or(0), value(new).parse().unwrap_or(0));
                     assert_eq!(old + 1, new);
                 }
-                (event, before) => panic!("{} after {:?}", said(event), before.map(said)),
+                (event, before) => panic!("{} after {:?}", event_word(event), before.map(event_word)),
             }
             last.insert(name, event);
         }
@@ -292,12 +293,12 @@ async fn joining_during_changes_misses_nothing() {
 
 #[tokio::test]
 async fn joining_handler_delays_no_other() {
-    let maps = Maps::holding(["a", "b", "c"]).await;
+    let maps = ConfigMaps::named(["a", "b", "c"]).await;
     let informer = maps.informer();
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     started(&informer).await;
-    heard.listed(3).await;
+    received.listed(3).await;
     // The late one does not get beyond its first object.
     let (arrive, arrived) = oneshot::channel();
     let (release, held) = blocking::channel::<()>();
@@ -311,9 +312,9 @@ async fn joining_handler_delays_no_other() {
     let late = late.expect("a handler");
     soon(arrived).await.expect("a first object");
     let version = maps.change("a", "2").await;
-    assert_eq!(heard.word().await, "~a");
+    assert_eq!(received.word().await, "~a");
     caught_up(&informer, version).await;
-    let (handler, mut later_still) = hearing();
+    let (handler, mut later_still) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     assert_eq!(later_still.listed(3).await, ["*a", "*b", "*c"]);
     assert!(!late.has_synced());

@@ -17,7 +17,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::informers::{AT_ONCE, caught_up, hearing, soon, started, stopped, version_of};
+use crate::config_maps::version_of;
+use crate::informers::{SHORT_BACKOFF, caught_up, recording_handler, soon, started, stopped};
 
 fn decoded<K: DeserializeOwned>(object: Value) -> K {
     serde_json::from_value(object).expect("an object of its kind")
@@ -37,7 +38,7 @@ where
     K: Kind,
 {
     let name = object.meta().name.clone().expect("a name");
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     started(&informer).await;
     assert!(informer.lister().is_empty());
@@ -47,7 +48,7 @@ where
         .await
         .expect("an object");
     caught_up(&informer, version_of(&made)).await;
-    let added = heard.next().await;
+    let added = received.next().await;
     assert_eq!(*added.object().version(), version_of(&made));
     let key = added.key().clone();
     assert_eq!(key.namespace(), made.meta().namespace.as_deref());
@@ -57,7 +58,7 @@ where
     let patch = Patch::Merge(json!({ "metadata": { "annotations": { "changed": "yes" } } }));
     let changed = api.patch(&name, &PatchParams::default(), &patch).await;
     let changed = changed.expect("an object");
-    let updated = heard.next().await;
+    let updated = received.next().await;
     assert_eq!(*updated.object().version(), version_of(&changed));
     assert_eq!(updated.object().meta().annotations, changed.meta().annotations);
 
@@ -65,7 +66,7 @@ where
         .await
         .expect("a deletion");
     // A pod is first marked as one that goes, and whether that is told on its own depends on how quickly it is gone.
-    let words = heard.until(&format!("-{name}")).await;
+    let words = received.until(&format!("-{name}")).await;
     assert!(words.len() <= 2, "{words:?}");
     assert!(
         informer
@@ -140,7 +141,7 @@ async fn derived_custom_kind() {
     .expect("an established kind");
     let api: Api<Ship> = Api::namespaced(server.client.clone(), &server.namespace);
     // A real server says that a kind is established a moment before it serves it: the informer waits for that.
-    let informer = SharedInformer::<Ship>::builder(server.client.clone()).backoff(AT_ONCE);
+    let informer = SharedInformer::<Ship>::builder(server.client.clone()).backoff(SHORT_BACKOFF);
     let informer = informer.namespace(&server.namespace).build();
     life(api, informer, Ship::new("beagle", ShipSpec { masts: 3 })).await;
 }

@@ -11,11 +11,12 @@ use kube_informer::{Error, Event, InformerState, SharedInformer};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::informers::{Maps, PATIENCE, caught_up, soon, started, stopped};
+use crate::config_maps::ConfigMaps;
+use crate::informers::{PATIENCE, caught_up, soon, started, stopped};
 
 #[tokio::test]
 async fn state_is_new_then_running_then_stopped() {
-    let maps = Maps::holding([]).await;
+    let maps = ConfigMaps::named([]).await;
     let made = maps.create("a", "1").await;
     let informer = maps.informer();
     assert_eq!(informer.state(), InformerState::New);
@@ -52,7 +53,7 @@ fn refused<T>(outcome: Result<T, Error>) -> Error {
 
 #[tokio::test]
 async fn second_run_is_rejected() {
-    let maps = Maps::holding([]).await;
+    let maps = ConfigMaps::named([]).await;
     let informer = maps.informer();
     let clone = informer.clone();
     started(&informer).await;
@@ -68,7 +69,7 @@ async fn second_run_is_rejected() {
 
 #[tokio::test]
 async fn stopped_informer_accepts_nothing_new() {
-    let maps = Maps::holding([]).await;
+    let maps = ConfigMaps::named([]).await;
     let informer = maps.informer();
     started(&informer).await;
     stopped(&informer).await;
@@ -82,7 +83,7 @@ async fn stopped_informer_accepts_nothing_new() {
 
 #[tokio::test]
 async fn run_ends_by_its_token_or_by_shutdown() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     for by_token in [true, false] {
         let informer = maps.informer();
         let stop = CancellationToken::new();
@@ -105,7 +106,7 @@ async fn run_ends_by_its_token_or_by_shutdown() {
 
 #[tokio::test]
 async fn unstarted_informer_can_be_stopped() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
     let mut waiting = pin!(informer.synced());
     assert!(futures::poll!(&mut waiting).is_pending());

@@ -7,27 +7,28 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{Event, HandlerOptions, Registration};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::informers::{Maps, caught_up, hearing, said, soon, started, stopped};
+use crate::config_maps::ConfigMaps;
+use crate::informers::{caught_up, event_word, recording_handler, soon, started, stopped};
 
 #[tokio::test]
 async fn registration_syncs_after_its_handler_handled_all_initial_objects() {
-    let maps = Maps::holding(["a", "b", "c"]).await;
+    let maps = ConfigMaps::named(["a", "b", "c"]).await;
     let informer = maps.informer();
     let (release, held) = blocking::channel::<()>();
     let (tell, mut told) = mpsc::unbounded_channel();
     let slow = move |event: Event<ConfigMap>| {
-        drop(tell.send(said(&event)));
+        drop(tell.send(event_word(&event)));
         let _ = held.recv();
     };
     let slow = informer.add_handler(slow).expect("a handler");
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     let quick = informer.add_handler(handler).expect("a handler");
     assert!(!quick.has_synced());
     started(&informer).await;
 
     soon(quick.synced()).await.expect("a sync");
     assert!(quick.has_synced());
-    assert_eq!(heard.rest().len(), 3);
+    assert_eq!(received.rest().len(), 3);
     // The informer has synced, this handler has not: it is busy with its first object.
     soon(told.recv()).await.expect("a first object");
     assert!(!slow.has_synced());
@@ -47,13 +48,13 @@ async fn registration_syncs_after_its_handler_handled_all_initial_objects() {
 
 #[tokio::test]
 async fn registration_syncs_with_an_empty_cache() {
-    let maps = Maps::holding([]).await;
+    let maps = ConfigMaps::named([]).await;
     let informer = maps.informer();
-    let (handler, _heard) = hearing();
+    let (handler, _heard) = recording_handler();
     let registration = informer.add_handler(handler).expect("a handler");
     started(&informer).await;
     soon(registration.synced()).await.expect("a sync");
-    let (handler, _heard) = hearing();
+    let (handler, _heard) = recording_handler();
     let late = informer.add_handler(handler).expect("a handler");
     soon(late.synced()).await.expect("a sync");
     stopped(&informer).await;
@@ -61,11 +62,11 @@ async fn registration_syncs_with_an_empty_cache() {
 
 #[tokio::test]
 async fn wait_ends_when_the_handler_can_no_longer_sync() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
-    let (handler, _heard) = hearing();
+    let (handler, _heard) = recording_handler();
     let removed = informer.add_handler(handler).expect("a handler");
-    let (handler, _heard) = hearing();
+    let (handler, _heard) = recording_handler();
     let stopped = informer.add_handler(handler).expect("a handler");
     let (first, second, ()) = soon(async {
         tokio::join!(removed.synced(), stopped.synced(), async {
@@ -80,15 +81,15 @@ async fn wait_ends_when_the_handler_can_no_longer_sync() {
 
 #[tokio::test]
 async fn removed_handler_receives_no_more_events() {
-    let maps = Maps::holding([]).await;
+    let maps = ConfigMaps::named([]).await;
     let informer = maps.informer();
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     let registration = informer.add_handler(handler).expect("a handler");
-    let (handler, mut others) = hearing();
+    let (handler, mut others) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     started(&informer).await;
     maps.create("a", "1").await;
-    assert_eq!(heard.word().await, "+a");
+    assert_eq!(received.word().await, "+a");
     // As often as one likes, and from anywhere.
     registration.remove();
     soon(registration.remove_and_wait()).await;
@@ -97,19 +98,19 @@ async fn removed_handler_receives_no_more_events() {
     assert_eq!(informer.registrations().len(), 1);
     maps.create("b", "1").await;
     assert_eq!(others.until("+b").await, ["+a", "+b"]);
-    assert_eq!(heard.rest(), [""; 0]);
+    assert_eq!(received.rest(), [""; 0]);
     stopped(&informer).await;
     soon(registration.remove_and_wait()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn threads_can_remove_handlers_concurrently() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
     let registrations: Vec<Registration> = (0..8)
         .map(|_| informer.add_handler(|_: Event<ConfigMap>| {}).expect("a handler"))
         .collect();
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     started(&informer).await;
     std::thread::scope(|threads| {
@@ -122,18 +123,18 @@ async fn threads_can_remove_handlers_concurrently() {
     }
     assert_eq!(informer.registrations().len(), 1);
     maps.create("b", "1").await;
-    assert_eq!(heard.until("+b").await, ["*a", "+b"]);
+    assert_eq!(received.until("+b").await, ["*a", "+b"]);
     stopped(&informer).await;
 }
 
 #[tokio::test]
 async fn removal_can_be_awaited() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
     let (release, held) = blocking::channel::<()>();
     let (tell, mut told) = mpsc::unbounded_channel();
     let slow = move |event: Event<ConfigMap>| {
-        drop(tell.send(said(&event)));
+        drop(tell.send(event_word(&event)));
         let _ = held.recv();
     };
     let slow = informer.add_handler(slow).expect("a handler");
@@ -148,14 +149,14 @@ async fn removal_can_be_awaited() {
     assert!(informer.registrations().is_empty());
     drop(release);
     soon(removed).await;
-    // The handler itself is gone, and never heard of b.
+    // The handler itself is gone, and never received b.
     assert_eq!(soon(told.recv()).await, None);
     stopped(&informer).await;
 }
 
 #[tokio::test]
 async fn handler_can_remove_itself() {
-    let maps = Maps::holding(["a", "b", "c"]).await;
+    let maps = ConfigMaps::named(["a", "b", "c"]).await;
     let informer = maps.informer();
     let (tell, mut told) = mpsc::unbounded_channel();
     let (give, given) = oneshot::channel::<Registration>();
@@ -166,7 +167,7 @@ async fn handler_can_remove_itself() {
             let myself = given.expect("only once").await.expect("a registration");
             // It does not wait for itself.
             myself.remove_and_wait().await;
-            drop(tell.send(said(&event)));
+            drop(tell.send(event_word(&event)));
         }
     };
     let registration = informer

@@ -10,7 +10,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{Event, EventStream, HandlerOptions, SharedInformer};
 use tokio::time::{Instant, pause, resume};
 
-use crate::informers::{Maps, said, soon, started, stopped};
+use crate::config_maps::ConfigMaps;
+use crate::informers::{event_word, soon, started, stopped};
 use crate::tap::Tap;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -32,7 +33,7 @@ async fn gaps(events: &mut EventStream<ConfigMap>, count: usize) -> Vec<u64> {
     let mut times = Vec::new();
     while times.len() <= count {
         let event = soon(events.next()).await.expect("no end");
-        match said(&event).as_str() {
+        match event_word(&event).as_str() {
             "*a" => {}
             "=a" => times.push(Instant::now()),
             other => panic!("{other}"),
@@ -46,7 +47,7 @@ async fn gaps(events: &mut EventStream<ConfigMap>, count: usize) -> Vec<u64> {
 }
 
 /// The events of two and a half minutes, which are skipped, and of a write after them.
-async fn within_minutes(maps: &Maps, events: &mut EventStream<ConfigMap>) -> Vec<String> {
+async fn within_minutes(maps: &ConfigMaps, events: &mut EventStream<ConfigMap>) -> Vec<String> {
     pause();
     tokio::time::sleep(150 * SECOND).await;
     resume();
@@ -54,19 +55,22 @@ async fn within_minutes(maps: &Maps, events: &mut EventStream<ConfigMap>) -> Vec
     let mut words = Vec::new();
     while words.last().is_none_or(|word| word != "+end") {
         let event = soon(events.next()).await.expect("no end");
-        words.push(said(&event));
+        words.push(event_word(&event));
     }
     words
 }
 
 #[tokio::test]
 async fn resync_repeats_the_cache_with_a_period_of_at_least_a_second() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.builder().resync(HOUR).build();
     let mut often = events(&informer, Duration::from_millis(1));
     let start = Instant::now();
     started(&informer).await;
-    assert_eq!(soon(often.next()).await.as_ref().map(said).as_deref(), Some("*a"));
+    assert_eq!(
+        soon(often.next()).await.as_ref().map(event_word).as_deref(),
+        Some("*a")
+    );
     let again = soon(often.next()).await.expect("a resync");
     assert!(again.is_resync());
     assert!(start.elapsed() >= SECOND, "{:?}", start.elapsed());
@@ -75,7 +79,7 @@ async fn resync_repeats_the_cache_with_a_period_of_at_least_a_second() {
 
 #[tokio::test]
 async fn each_handler_has_its_own_period() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.builder().resync(20 * SECOND).build();
     let mut by_default = events(&informer, None);
     let mut often = events(&informer, Duration::from_millis(1));
@@ -99,7 +103,7 @@ async fn each_handler_has_its_own_period() {
 
 #[tokio::test]
 async fn shorter_period_after_start_is_raised_to_the_informers_period() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.builder().resync(20 * SECOND).build();
     started(&informer).await;
     pause();
@@ -115,14 +119,14 @@ async fn shorter_period_after_start_is_raised_to_the_informers_period() {
 
 #[tokio::test]
 async fn informer_without_resync_sends_none() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
     let mut asking = events(&informer, 10 * SECOND);
     started(&informer).await;
     assert_eq!(within_minutes(&maps, &mut asking).await, ["*a", "+end"]);
     maps.delete("end").await;
     let deleted = soon(asking.next()).await.expect("no end");
-    assert_eq!(said(&deleted), "-end");
+    assert_eq!(event_word(&deleted), "-end");
     let mut late = events(&informer, 10 * SECOND);
     assert_eq!(within_minutes(&maps, &mut late).await, ["*a", "+end"]);
     stopped(&informer).await;
@@ -130,7 +134,7 @@ async fn informer_without_resync_sends_none() {
 
 #[tokio::test]
 async fn resync_sends_no_requests() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let (client, tap) = Tap::on(maps.server.client.clone());
     let informer = maps.builder_with(client).resync(SECOND).build();
     let mut stream = events(&informer, None);

@@ -7,16 +7,17 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{Event, HandlerOptions};
 use tokio::sync::mpsc;
 
-use crate::informers::{Maps, caught_up, said, soon, started, stopped};
+use crate::config_maps::ConfigMaps;
+use crate::informers::{caught_up, event_word, soon, started, stopped};
 
 #[tokio::test]
 async fn handlers_stop_last_after_delivering_everything() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
     let (release, held) = blocking::channel::<()>();
     let (tell, mut told) = mpsc::unbounded_channel();
     let slow = move |event: Event<ConfigMap>| {
-        drop(tell.send(said(&event)));
+        drop(tell.send(event_word(&event)));
         let _ = held.recv();
     };
     let options = HandlerOptions::new().every_event();
@@ -52,7 +53,7 @@ struct Held(Arc<()>);
 
 #[tokio::test]
 async fn no_handler_and_no_task_remains() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
     let held = Held(Arc::new(()));
     let (one, two, three) = (held.clone(), held.clone(), held.clone());

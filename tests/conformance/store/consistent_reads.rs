@@ -7,7 +7,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{Index, Lister, Object, Selector, Snapshot};
 use tokio::sync::mpsc;
 
-use crate::informers::{Maps, PATIENCE, caught_up, hearing, soon, started, stopped, value};
+use crate::config_maps::{ConfigMaps, value};
+use crate::informers::{PATIENCE, caught_up, recording_handler, soon, started, stopped};
 
 /// Objects, index and version say the same.
 fn check(snapshot: &Snapshot<ConfigMap>, by_value: &Index<ConfigMap, String>) -> usize {
@@ -48,7 +49,7 @@ fn read(lister: &Lister<ConfigMap>, by_value: &Index<ConfigMap, String>, done: &
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers_see_a_consistent_state_during_writes() {
-    let maps = Maps::holding(["a", "b", "c"]).await;
+    let maps = ConfigMaps::named(["a", "b", "c"]).await;
     let informer = maps.informer();
     let by_value = informer
         .index("value", |map: &ConfigMap| [value(map).to_owned()])
@@ -83,7 +84,7 @@ async fn readers_see_a_consistent_state_during_writes() {
 /// A reader in the midst of a walk keeps nobody from writing, and sees the walk to its end as it began.
 #[tokio::test]
 async fn slow_reader_blocks_nothing() {
-    let maps = Maps::holding(["a", "b", "c"]).await;
+    let maps = ConfigMaps::named(["a", "b", "c"]).await;
     let informer = maps.informer();
     started(&informer).await;
     let snapshot = informer.snapshot();
@@ -108,7 +109,7 @@ async fn slow_reader_blocks_nothing() {
 /// The writer rests in the midst of a write, in an index function: nobody who reads waits for it or sees half of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers_do_not_wait_for_the_writer() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
     let (arrive, mut arrived) = mpsc::unbounded_channel();
     let (release, held) = blocking::channel::<()>();
@@ -133,12 +134,12 @@ async fn readers_do_not_wait_for_the_writer() {
     assert_eq!((by_value.get("1").len(), by_value.get("slow").len()), (1, 0));
     assert_eq!(informer.resource_version(), before);
     // Handlers may even join meanwhile.
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     informer.add_handler(handler).expect("a handler");
-    assert_eq!(value(heard.next().await.object()), "1");
+    assert_eq!(value(received.next().await.object()), "1");
     drop(release);
     caught_up(&informer, written).await;
     assert_eq!((by_value.get("1").len(), by_value.get("slow").len()), (0, 1));
-    assert_eq!(heard.word().await, "~a");
+    assert_eq!(received.word().await, "~a");
     stopped(&informer).await;
 }

@@ -7,7 +7,8 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::api::{Api, ObjectMeta, PostParams};
 use kube_informer::{Key, SharedInformer};
 
-use crate::informers::{Maps, caught_up, names, sorted, started, stopped, value, version_of};
+use crate::config_maps::{ConfigMaps, value, version_of};
+use crate::informers::{caught_up, names, sorted, started, stopped};
 
 /// The words of a map's value: any number of them.
 fn words(map: &ConfigMap) -> Vec<String> {
@@ -68,7 +69,7 @@ async fn objects_are_found_by_key_and_by_namespace() {
 
 #[tokio::test]
 async fn object_is_indexed_under_each_of_its_values() {
-    let maps = Maps::holding([]).await;
+    let maps = ConfigMaps::named([]).await;
     maps.create("a", "red green").await;
     maps.create("b", "green").await;
     maps.create("c", "red red").await;
@@ -121,7 +122,7 @@ impl fmt::Display for Length {
 
 #[tokio::test]
 async fn indexes_are_available_by_type_and_by_name() {
-    let maps = Maps::holding([]).await;
+    let maps = ConfigMaps::named([]).await;
     maps.create("a", "x").await;
     maps.create("b", "xxxxxxxx").await;
     let informer = maps.informer();

@@ -4,16 +4,17 @@ use conformance::TestServer;
 use k8s_openapi::api::core::v1::Namespace;
 use kube_informer::{Event, Key, SharedInformer};
 
-use crate::informers::{Maps, caught_up, hearing, started, stopped};
+use crate::config_maps::ConfigMaps;
+use crate::informers::{caught_up, recording_handler, started, stopped};
 
 #[tokio::test]
 async fn key_of_a_namespaced_object_has_namespace_and_name() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     started(&informer).await;
-    let event = heard.next().await;
+    let event = received.next().await;
     let printed = event.key().to_string();
     assert_eq!(printed, format!("{}/a", maps.server.namespace));
     // Printed, sent somewhere and parsed, it finds the object again.
@@ -38,10 +39,10 @@ async fn key_of_a_cluster_scoped_object_is_its_name() {
     let informer = SharedInformer::<Namespace>::builder(server.client.clone())
         .fields(format!("metadata.name={}", server.namespace))
         .build();
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     started(&informer).await;
-    let event = heard.next().await;
+    let event = received.next().await;
     assert_eq!(event.key().to_string(), server.namespace);
     assert_eq!(event.key(), &Key::cluster(&server.namespace));
     assert_eq!(event.key().namespace(), None);
@@ -52,15 +53,15 @@ async fn key_of_a_cluster_scoped_object_is_its_name() {
 
 #[tokio::test]
 async fn deleted_object_keeps_its_key() {
-    let maps = Maps::holding(["seen", "unseen"]).await;
+    let maps = ConfigMaps::named(["seen", "unseen"]).await;
     let (builder, gate) = maps.gated();
     let informer = builder.build();
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     started(&informer).await;
-    heard.listed(2).await;
+    received.listed(2).await;
     maps.delete("seen").await;
-    let Event::Deleted(deleted) = heard.next().await else {
+    let Event::Deleted(deleted) = received.next().await else {
         panic!("no deletion");
     };
     assert_eq!(deleted.key(), &maps.key("seen"));
@@ -69,7 +70,7 @@ async fn deleted_object_keeps_its_key() {
     let version = maps.create("end", "1").await;
     maps.open(&gate).await;
     caught_up(&informer, version).await;
-    let Event::Deleted(deleted) = heard.next().await else {
+    let Event::Deleted(deleted) = received.next().await else {
         panic!("no deletion");
     };
     assert!(deleted.is_final_state_unknown());

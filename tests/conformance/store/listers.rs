@@ -5,7 +5,8 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Namespace;
 use kube_informer::{Object, Selector, SharedInformer, WatchedResource};
 
-use crate::informers::{Maps, caught_up, names, started, stopped};
+use crate::config_maps::ConfigMaps;
+use crate::informers::{caught_up, names, started, stopped};
 
 fn selector(text: &str) -> Selector {
     text.parse().expect("a selector")
@@ -13,7 +14,7 @@ fn selector(text: &str) -> Selector {
 
 #[tokio::test]
 async fn lister_filters_by_labels_and_namespace() {
-    let maps = Maps::holding([]).await;
+    let maps = ConfigMaps::named([]).await;
     maps.create_labelled("a", "1", &[("tier", "front"), ("team", "red")])
         .await;
     maps.create_labelled("b", "1", &[("tier", "back"), ("team", "red")])
@@ -47,7 +48,7 @@ async fn lister_filters_by_labels_and_namespace() {
 
 #[tokio::test]
 async fn lister_returns_the_shared_object() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
     started(&informer).await;
     let lister = informer.lister();

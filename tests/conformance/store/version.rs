@@ -1,13 +1,14 @@
 //! The version of the store.
 
-use crate::informers::{Maps, caught_up, hearing, started, stopped};
+use crate::config_maps::ConfigMaps;
+use crate::informers::{caught_up, recording_handler, started, stopped};
 
 #[tokio::test]
 async fn version_advances_with_every_event() {
-    let maps = Maps::holding([]).await;
+    let maps = ConfigMaps::named([]).await;
     let informer = maps.informer();
     assert_eq!(informer.snapshot().version(), None);
-    let (handler, mut heard) = hearing();
+    let (handler, mut received) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     started(&informer).await;
     let mut last = informer.resource_version().expect("a version");
@@ -17,7 +18,7 @@ async fn version_advances_with_every_event() {
             "change" => drop(maps.change("a", "2").await),
             _ => maps.delete("a").await,
         }
-        let event = heard.next().await;
+        let event = received.next().await;
         let now = informer.resource_version().expect("a version");
         assert!(last.is_before(&now), "{step}");
         // The version of a deletion is that of the deletion, not of what was deleted.
@@ -31,7 +32,7 @@ async fn version_advances_with_every_event() {
 
 #[tokio::test]
 async fn bookmark_sets_the_version_of_an_empty_collection() {
-    let maps = Maps::holding([]).await;
+    let maps = ConfigMaps::named([]).await;
     let made = maps.create("a", "1").await;
     // Nothing here fits: all that a streaming list sends is the bookmark that ends it.
     let informer = maps.builder().fields("metadata.name=none").build();
@@ -44,7 +45,7 @@ async fn bookmark_sets_the_version_of_an_empty_collection() {
 
 #[tokio::test]
 async fn list_advances_the_version() {
-    let maps = Maps::holding(["a"]).await;
+    let maps = ConfigMaps::named(["a"]).await;
     let (builder, gate) = maps.gated();
     let informer = builder.streaming_list(false).build();
     started(&informer).await;

@@ -4,25 +4,25 @@ use std::time::Duration;
 
 use kube_informer::{Event, HandlerOptions};
 
-use crate::scene::Scene;
+use crate::observed_informer::ObservedInformer;
 
 /// 2, 32. A late joiner's initial adds, or a listener that does not listen, hold up every other handler. Here a handler
 /// joins with a snapshot and has a queue of its own.
 #[tokio::test(start_paused = true)]
 async fn late_handler_does_not_delay_others() {
-    let (server, scene) = Scene::paused(|informer| informer).await;
+    let (server, observed) = ObservedInformer::paused(|informer| informer).await;
     let objects = (0..2000).map(|n| {
         serde_json::json!({
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": format!("map-{n}"), "namespace": "default" },
         })
     });
     server.load(objects).expect("objects");
-    scene.start().await;
-    let mut first = scene.events();
+    observed.start().await;
+    let mut first = observed.events();
     first.sorted(2000).await;
-    let stuck = scene.informer.events().expect("a running informer");
-    let mut late = scene.events();
-    scene.make("new").await;
+    let stuck = observed.informer.events().expect("a running informer");
+    let mut late = observed.events();
+    observed.create("new").await;
     assert_eq!(
         first.next().await,
         "+new",
@@ -38,19 +38,19 @@ async fn late_handler_does_not_delay_others() {
 /// always there, and marked.
 #[tokio::test(start_paused = true)]
 async fn missed_deletion_has_the_last_known_state() {
-    let (server, scene) = Scene::paused(|informer| informer).await;
-    scene.make("a").await;
-    scene.start().await;
-    let known = scene.change("a", "2").await;
-    scene.reach(known).await;
-    let mut told = scene.events();
+    let (server, observed) = ObservedInformer::paused(|informer| informer).await;
+    observed.create("a").await;
+    observed.start().await;
+    let known = observed.change("a", "2").await;
+    observed.reach(known).await;
+    let mut told = observed.events();
     assert_eq!(told.next().await, "+a");
     server.faults().add(
         kube_embedded::On::watch("configmaps").once(),
         kube_embedded::Fault::expired(),
     );
     server.cut_connections();
-    scene.delete("a").await;
+    observed.delete("a").await;
     match told.event().await {
         Event::Deleted(gone) => {
             assert!(gone.is_final_state_unknown());
@@ -58,7 +58,7 @@ async fn missed_deletion_has_the_last_known_state() {
             assert_eq!(
                 gone.data
                     .as_ref()
-                    .and_then(|data| data.get("v"))
+                    .and_then(|data| data.get("value"))
                     .map(String::as_str),
                 Some("2")
             );
@@ -71,13 +71,13 @@ async fn missed_deletion_has_the_last_known_state() {
 #[tokio::test(start_paused = true)]
 async fn unchanged_relist_notifies_only_resyncing_handlers() {
     let resync = Duration::from_hours(10);
-    let (server, scene) = Scene::paused(|informer| informer.resync(resync)).await;
+    let (server, observed) = ObservedInformer::paused(|informer| informer.resync(resync)).await;
     for name in ["a", "b", "c"] {
-        scene.make(name).await;
+        observed.create(name).await;
     }
-    let mut quiet = scene.events_with(HandlerOptions::new().resync(Duration::ZERO));
-    let mut asking = scene.events();
-    scene.start().await;
+    let mut quiet = observed.events_with(HandlerOptions::new().resync(Duration::ZERO));
+    let mut asking = observed.events();
+    observed.start().await;
     for told in [&mut quiet, &mut asking] {
         assert_eq!(told.sorted(3).await, ["+a", "+b", "+c"]);
         told.nothing();
@@ -89,7 +89,7 @@ async fn unchanged_relist_notifies_only_resyncing_handlers() {
     server.cut_connections();
     assert_eq!(asking.sorted(3).await, ["~a", "~b", "~c"], "those who asked");
     quiet.nothing();
-    scene.make("d").await;
+    observed.create("d").await;
     assert_eq!(quiet.next().await, "+d");
 }
 
@@ -97,18 +97,19 @@ async fn unchanged_relist_notifies_only_resyncing_handlers() {
 /// through a snapshot: nothing that is gone comes back, and the server hears nothing.
 #[tokio::test(start_paused = true)]
 async fn resync_skips_pending_objects() {
-    let (server, scene) = Scene::paused(|informer| informer.resync(Duration::from_mins(1))).await;
-    scene.make("a").await;
-    scene.make("b").await;
-    scene.start().await;
-    let mut told = scene.events();
+    let (server, observed) =
+        ObservedInformer::paused(|informer| informer.resync(Duration::from_mins(1))).await;
+    observed.create("a").await;
+    observed.create("b").await;
+    observed.start().await;
+    let mut told = observed.events();
     assert_eq!(told.sorted(2).await, ["+a", "+b"]);
     told.nothing();
     let requests = server.requests().len();
     tokio::time::sleep(Duration::from_secs(61)).await;
-    scene.delete("a").await;
-    let last = scene.make("c").await;
-    scene.reach(last).await;
+    observed.delete("a").await;
+    let last = observed.create("c").await;
+    observed.reach(last).await;
     assert_eq!(
         server.requests().len(),
         requests + 2,

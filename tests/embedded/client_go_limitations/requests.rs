@@ -5,16 +5,16 @@ use std::time::Duration;
 use kube_embedded::{Fault, On};
 use tokio::time::{Instant, timeout};
 
-use crate::scene::Scene;
+use crate::observed_informer::ObservedInformer;
 
 /// What a server may be asked in so much time, whatever it does: client-go's own waits, a few requests at first and then
 /// two or three a minute.
-fn assert_polite(scene: &Scene, begin: Instant, what: &str) {
-    let (asked, minutes) = (scene.tap.all().len(), begin.elapsed().as_secs() / 60);
+fn assert_polite(observed: &ObservedInformer, begin: Instant, what: &str) {
+    let (asked, minutes) = (observed.tap.all().len(), begin.elapsed().as_secs() / 60);
     let most = 12 + usize::try_from(minutes).unwrap_or(usize::MAX) * 4;
     assert!(asked <= most, "{what}: {asked} requests in {minutes} minutes");
     // A stream at the last version, one at the newest, the same two as lists, and a watch; then there is a wait.
-    for six in scene.tap.all().windows(6) {
+    for six in observed.tap.all().windows(6) {
         let time = six[5].at - six[0].at;
         assert!(
             time >= Duration::from_millis(800),
@@ -26,19 +26,19 @@ fn assert_polite(scene: &Scene, begin: Instant, what: &str) {
 /// 9. A server that sends the objects and never the bookmark hangs the informer for ever. Here silence ends in a list.
 #[tokio::test(start_paused = true)]
 async fn streaming_list_without_bookmark_falls_back_to_a_list() {
-    let (server, scene) = Scene::paused(|informer| informer).await;
-    scene.make("a").await;
+    let (server, observed) = ObservedInformer::paused(|informer| informer).await;
+    observed.create("a").await;
     server
         .faults()
         .add(On::streaming_list("configmaps"), Fault::NoBookmarks);
     let begin = Instant::now();
-    scene.start().await;
+    observed.start().await;
     assert!(
         begin.elapsed() <= Duration::from_secs(10),
         "{:?}",
         begin.elapsed()
     );
-    scene.catches_up().await;
+    observed.catches_up().await;
 }
 
 /// 20. A stream that closes before its bookmark is asked for again at once and without end. Here it is followed by a list,
@@ -75,24 +75,25 @@ async fn early_close_causes_no_hot_loop() {
             ("both", On::list_or_watch("configmaps")),
         ] {
             for streaming in [true, false] {
-                let (server, scene) = Scene::paused(|informer| informer.streaming_list(streaming)).await;
-                scene.make("a").await;
-                scene.change("a", "2").await;
+                let (server, observed) =
+                    ObservedInformer::paused(|informer| informer.streaming_list(streaming)).await;
+                observed.create("a").await;
+                observed.change("a", "2").await;
                 server.faults().add(on.clone(), fault.clone());
                 let begin = Instant::now();
-                scene.informer.start().expect("a first start");
+                observed.informer.start().expect("a first start");
                 for round in 0..20 {
                     tokio::time::sleep(Duration::from_mins(1)).await;
-                    scene.change("a", &format!("round {round}")).await;
+                    observed.change("a", &format!("round {round}")).await;
                 }
                 assert_polite(
-                    &scene,
+                    &observed,
                     begin,
                     &format!("{fault:?} on {what}, streaming {streaming}"),
                 );
                 server.faults().clear();
-                scene.synced().await;
-                scene.catches_up().await;
+                observed.synced().await;
+                observed.catches_up().await;
             }
         }
     }
@@ -101,17 +102,17 @@ async fn early_close_causes_no_hot_loop() {
 /// 30. A watcher whose version is refused with 410 asks for the same version again and again. Here it lists.
 #[tokio::test(start_paused = true)]
 async fn watch_rejected_with_410_causes_a_relist() {
-    let (server, scene) = Scene::paused(|informer| informer).await;
-    scene.make("a").await;
-    scene.start().await;
+    let (server, observed) = ObservedInformer::paused(|informer| informer).await;
+    observed.create("a").await;
+    observed.start().await;
     let plain = On::watch("configmaps").when(|request| !request.is_streaming_list());
     server.faults().add(plain, Fault::expired());
     server.cut_connections();
     let begin = Instant::now();
     tokio::time::sleep(Duration::from_hours(1)).await;
-    assert_polite(&scene, begin, "410");
-    scene.catches_up().await;
-    let words = scene.tap.words();
+    assert_polite(&observed, begin, "410");
+    observed.catches_up().await;
+    let words = observed.tap.words();
     assert!(
         words.len() > 2 && words.windows(2).all(|pair| pair != ["watch last", "watch last"]),
         "{words:?}"
@@ -121,13 +122,13 @@ async fn watch_rejected_with_410_causes_a_relist() {
 /// 31. In a lasting outage the waits return to their start every two minutes. Here only health brings them back.
 #[tokio::test(start_paused = true)]
 async fn backoff_does_not_restart_during_an_outage() {
-    let (server, scene) = Scene::paused(|informer| informer).await;
-    scene.start().await;
+    let (server, observed) = ObservedInformer::paused(|informer| informer).await;
+    observed.start().await;
     server.go_down().await;
     tokio::time::sleep(Duration::from_mins(10)).await;
-    let settled = scene.tap.all().len();
+    let settled = observed.tap.all().len();
     tokio::time::sleep(Duration::from_hours(2)).await;
-    for pair in scene.tap.all()[settled - 1..].windows(2) {
+    for pair in observed.tap.all()[settled - 1..].windows(2) {
         let gap = pair[1].at - pair[0].at;
         assert!(gap >= Duration::from_secs(30), "{gap:?}");
     }
@@ -151,19 +152,20 @@ async fn cancellation_ends_a_pending_list() {
             Fault::too_many_requests(100),
         ),
     ] {
-        let (server, scene) = Scene::paused(|informer| informer.streaming_list(what != "a list")).await;
-        scene.make("a").await;
+        let (server, observed) =
+            ObservedInformer::paused(|informer| informer.streaming_list(what != "a list")).await;
+        observed.create("a").await;
         server.faults().add(on, fault);
-        scene.informer.start().expect("a first start");
-        scene.requests(1).await;
+        observed.informer.start().expect("a first start");
+        observed.requests(1).await;
         let begin = Instant::now();
-        let ended = timeout(Duration::from_secs(1), scene.informer.shutdown()).await;
+        let ended = timeout(Duration::from_secs(1), observed.informer.shutdown()).await;
         assert!(ended.is_ok(), "{what} goes on");
         assert_eq!(begin.elapsed(), Duration::ZERO, "{what}");
-        let asked = scene.tap.all().len();
+        let asked = observed.tap.all().len();
         tokio::time::sleep(Duration::from_hours(2)).await;
-        assert_eq!(scene.tap.all().len(), asked, "{what} is followed by requests");
-        let error = scene.informer.synced().await.expect_err("it never synced");
+        assert_eq!(observed.tap.all().len(), asked, "{what} is followed by requests");
+        let error = observed.informer.synced().await.expect_err("it never synced");
         assert!(error.is_stopped(), "{error}");
     }
 }

@@ -7,16 +7,17 @@ use kube::ResourceExt;
 use kube_informer::CacheFormat;
 
 use crate::informers::form;
-use crate::scene::Scene;
+use crate::observed_informer::ObservedInformer;
 
 /// 25, and the note on streaming lists. The transform runs twice on each object of a streaming list, and on others not at
 /// all. Here it runs once for each state of an object that comes into the cache.
 #[tokio::test(start_paused = true)]
 async fn transform_runs_once_per_state() {
     for streaming in [true, false] {
-        let (server, scene) = Scene::paused(|informer| informer.streaming_list(streaming)).await;
+        let (server, observed) =
+            ObservedInformer::paused(|informer| informer.streaming_list(streaming)).await;
         for name in ["a", "b", "c"] {
-            scene.make(name).await;
+            observed.create(name).await;
         }
         let transform = |map: &mut ConfigMap| {
             let times = map.annotations_mut().entry("times".into()).or_default();
@@ -33,18 +34,18 @@ async fn transform_runs_once_per_state() {
             called.lock().expect("no panics").push(state);
             transform(map);
         };
-        scene.informer.set_transform(counting).expect("a new informer");
-        scene.start().await;
-        let last = scene.change("a", "2").await;
-        scene.reach(last).await;
+        observed.informer.set_transform(counting).expect("a new informer");
+        observed.start().await;
+        let last = observed.change("a", "2").await;
+        observed.reach(last).await;
         // A relist finds everything as it is known: nothing is transformed anew.
         server.faults().add(
             kube_embedded::On::watch("configmaps").once(),
             kube_embedded::Fault::expired(),
         );
         server.cut_connections();
-        scene.catches_up().await;
-        let all = scene
+        observed.catches_up().await;
+        let all = observed
             .informer
             .lister()
             .list(&kube_informer::Selector::everything());
@@ -74,8 +75,8 @@ async fn transform_runs_once_per_state() {
 /// also where the handler of errors itself panics.
 #[tokio::test(start_paused = true)]
 async fn watch_errors_are_reported() {
-    let (server, scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
-    scene
+    let (server, observed) = ObservedInformer::paused(|informer| informer.streaming_list(false)).await;
+    observed
         .informer
         .set_watch_error_handler(|error| panic!("a panic on purpose, about {error}"))
         .expect("a new informer");
@@ -83,8 +84,8 @@ async fn watch_errors_are_reported() {
         kube_embedded::On::list("configmaps").times(3),
         kube_embedded::Fault::forbidden(),
     );
-    scene.start().await;
-    let status = scene.informer.status();
+    observed.start().await;
+    let status = observed.informer.status();
     assert_eq!(status.errors, 3);
     let last = status.last_error.expect("an error");
     assert!(last.is_forbidden(), "{last}");
@@ -93,19 +94,19 @@ async fn watch_errors_are_reported() {
             .contains("needs the verbs list and watch on configmaps"),
         "{last}"
     );
-    scene.catches_up().await;
+    observed.catches_up().await;
 }
 
 /// 18. A wait that fails does not say why. Here it names the kind and the last error.
 #[tokio::test(start_paused = true)]
 async fn failed_wait_reports_its_cause() {
-    let (server, scene) = Scene::paused(|informer| informer).await;
+    let (server, observed) = ObservedInformer::paused(|informer| informer).await;
     server.faults().add(
         kube_embedded::On::list_or_watch("configmaps"),
         kube_embedded::Fault::forbidden(),
     );
-    scene.informer.start().expect("a first start");
-    let wait = scene
+    observed.informer.start().expect("a first start");
+    let wait = observed
         .informer
         .wait_for_sync(std::time::Duration::from_secs(30))
         .await;

@@ -5,27 +5,28 @@ use std::time::Duration;
 use kube_embedded::{Fault, On};
 use kube_informer::{Object, Selector};
 
-use crate::scene::Scene;
+use crate::observed_informer::ObservedInformer;
 
 /// 4. A relist holds the old objects, the new ones and the replacement all at once. Here an object whose version did not
 /// change is the same one afterwards, not an equal one.
 #[tokio::test(start_paused = true)]
 async fn relist_keeps_unchanged_objects() {
     for streaming in [true, false] {
-        let (server, scene) = Scene::paused(|informer| informer.streaming_list(streaming)).await;
+        let (server, observed) =
+            ObservedInformer::paused(|informer| informer.streaming_list(streaming)).await;
         for name in ["a", "b", "c"] {
-            scene.make(name).await;
+            observed.create(name).await;
         }
-        scene.start().await;
-        let before = scene.informer.lister().list(&Selector::everything());
+        observed.start().await;
+        let before = observed.informer.lister().list(&Selector::everything());
         server
             .faults()
             .add(On::watch("configmaps").once(), Fault::expired());
         server.cut_connections();
-        scene.change("b", "2").await;
-        scene.catches_up().await;
+        observed.change("b", "2").await;
+        observed.catches_up().await;
         assert!(
-            scene
+            observed
                 .tap
                 .words()
                 .iter()
@@ -36,7 +37,7 @@ async fn relist_keeps_unchanged_objects() {
         );
         for old in &before {
             let key = old.metadata.name.clone().unwrap_or_default();
-            let new = scene
+            let new = observed
                 .informer
                 .lister()
                 .namespace("default")
@@ -51,17 +52,17 @@ async fn relist_keeps_unchanged_objects() {
 /// waited for.
 #[tokio::test(start_paused = true)]
 async fn bookmarks_advance_the_cache_version() {
-    let (server, scene) = Scene::paused(|informer| informer).await;
-    scene.make("a").await;
-    scene.start().await;
+    let (server, observed) = ObservedInformer::paused(|informer| informer).await;
+    observed.create("a").await;
+    observed.start().await;
     let begin = tokio::time::Instant::now();
     server.advance_resource_version(500);
     let newest = server.resource_version();
-    scene.reach(newest).await;
+    observed.reach(newest).await;
     assert!(
         begin.elapsed() <= Duration::from_secs(61),
         "{:?}",
         begin.elapsed()
     );
-    assert_eq!(scene.informer.resource_version(), Some(newest.into()));
+    assert_eq!(observed.informer.resource_version(), Some(newest.into()));
 }

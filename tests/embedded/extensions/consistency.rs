@@ -8,7 +8,7 @@ use kube_informer::{ApiListWatch, Difference, Key, ListRequest, ListStream, List
 use kube_informer::{Error, WatchRequest, WatchStream};
 use tokio::time::{Instant, advance};
 
-use crate::scene::Scene;
+use crate::observed_informer::ObservedInformer;
 
 const HOUR: Duration = Duration::from_hours(1);
 
@@ -21,19 +21,19 @@ fn names(differing: &Difference) -> Vec<&str> {
 #[tokio::test(start_paused = true)]
 async fn events_lost_by_the_server_are_found() {
     for lost in ["a creation", "a change", "a deletion"] {
-        let (server, scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
-        scene.make("a").await;
-        scene.make("b").await;
+        let (server, observed) = ObservedInformer::paused(|informer| informer.streaming_list(false)).await;
+        observed.create("a").await;
+        observed.create("b").await;
         server.faults().add(On::watch("configmaps"), Fault::LoseEvent(0));
-        scene.start().await;
+        observed.start().await;
         match lost {
-            "a creation" => drop(scene.make("c").await),
-            "a change" => drop(scene.change("b", "2").await),
-            _ => scene.delete("b").await,
+            "a creation" => drop(observed.create("c").await),
+            "a change" => drop(observed.change("b", "2").await),
+            _ => observed.delete("b").await,
         }
-        let seen = scene.change("a", "2").await;
-        scene.reach(seen).await;
-        let found = scene.informer.check_consistency().await.expect("a comparison");
+        let seen = observed.change("a", "2").await;
+        observed.reach(seen).await;
+        let found = observed.informer.check_consistency().await.expect("a comparison");
         let differences = [&found.missing, &found.different, &found.unexpected].map(names);
         let expected: [&[&str]; 3] = match lost {
             "a creation" => [&["c"], &[], &[]],
@@ -41,22 +41,22 @@ async fn events_lost_by_the_server_are_found() {
             _ => [&[], &[], &["b"]],
         };
         assert_eq!(differences, expected, "{lost}");
-        assert_eq!(scene.informer.status().inconsistencies, 1);
+        assert_eq!(observed.informer.status().inconsistencies, 1);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn difference_is_reported_and_counted_but_not_repaired_by_default() {
-    let (server, mut scene) =
-        Scene::paused(|informer| informer.streaming_list(false).check_consistency(HOUR)).await;
-    scene.make("a").await;
+    let (server, mut observed) =
+        ObservedInformer::paused(|informer| informer.streaming_list(false).check_consistency(HOUR)).await;
+    observed.create("a").await;
     server.faults().add(On::watch("configmaps"), Fault::LoseEvent(0));
-    scene.start().await;
-    scene.make("lost").await;
-    let seen = scene.change("a", "2").await;
-    scene.reach(seen).await;
+    observed.start().await;
+    observed.create("lost").await;
+    let seen = observed.change("a", "2").await;
+    observed.reach(seen).await;
     let began = Instant::now();
-    let error = scene.error_that(Error::is_inconsistent).await;
+    let error = observed.error_that(Error::is_inconsistent).await;
     assert!(
         (HOUR..HOUR * 2).contains(&began.elapsed()),
         "{:?}",
@@ -67,13 +67,13 @@ async fn difference_is_reported_and_counted_but_not_repaired_by_default() {
     assert!(words.contains("1 missing (default/lost)"), "{words}");
     let found = error.consistency().expect("what was found");
     assert_eq!(names(&found.missing), ["lost"]);
-    assert!(!scene.cached().iter().any(|name| name.starts_with("lost@")));
+    assert!(!observed.cached().iter().any(|name| name.starts_with("lost@")));
     // It was looked at twice before anything was said, and it is said again an hour later, no sooner.
-    assert_eq!(scene.informer.status().checks, 2);
+    assert_eq!(observed.informer.status().checks, 2);
     let told = Instant::now();
-    scene.error_that(Error::is_inconsistent).await;
+    observed.error_that(Error::is_inconsistent).await;
     assert!(told.elapsed() >= HOUR);
-    scene.informer.shutdown().await;
+    observed.informer.shutdown().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -83,92 +83,92 @@ async fn difference_is_repaired_on_request_and_delivered_to_handlers() {
             let informer = informer.streaming_list(streaming);
             informer.check_consistency(HOUR).relist_if_inconsistent()
         };
-        let (server, mut scene) = Scene::paused(choose).await;
-        scene.make("a").await;
-        scene.make("b").await;
+        let (server, mut observed) = ObservedInformer::paused(choose).await;
+        observed.create("a").await;
+        observed.create("b").await;
         // Behind what a stream begins with: two objects and a bookmark.
         let after = if streaming { 3 } else { 0 };
         let rule = server
             .faults()
             .add(On::watch("configmaps"), Fault::LoseEvent(after));
-        let mut events = scene.events();
-        scene.start().await;
+        let mut events = observed.events();
+        observed.start().await;
         assert_eq!(events.sorted(2).await, ["+a", "+b"]);
-        scene.delete("b").await;
-        let seen = scene.change("a", "2").await;
-        scene.reach(seen).await;
+        observed.delete("b").await;
+        let seen = observed.change("a", "2").await;
+        observed.reach(seen).await;
         assert_eq!(events.next().await, "~a");
         rule.end();
-        scene.error_that(Error::is_inconsistent).await;
+        observed.error_that(Error::is_inconsistent).await;
         assert_eq!(events.next().await, "-b?");
-        scene.catches_up().await;
-        let found = scene.informer.check_consistency().await.expect("a comparison");
+        observed.catches_up().await;
+        let found = observed.informer.check_consistency().await.expect("a comparison");
         assert!(found.is_consistent(), "{found}");
-        scene.informer.shutdown().await;
+        observed.informer.shutdown().await;
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn compacted_version_is_skipped_without_an_error() {
-    let (server, mut scene) =
-        Scene::paused(|informer| informer.streaming_list(false).check_consistency(HOUR)).await;
-    scene.make("a").await;
-    scene.start().await;
+    let (server, mut observed) =
+        ObservedInformer::paused(|informer| informer.streaming_list(false).check_consistency(HOUR)).await;
+    observed.create("a").await;
+    observed.start().await;
     let forgotten = On::list("configmaps").when(|request| request.param("limit") == Some("500"));
     server.faults().add(forgotten, Fault::expired());
     for _ in 0..5 {
         advance(HOUR * 2).await;
-        scene.catches_up().await;
+        observed.catches_up().await;
     }
-    let error = scene
+    let error = observed
         .informer
         .check_consistency()
         .await
         .expect_err("no comparison");
     assert!(error.is_not_checked() && error.is_expired(), "{error:?}");
-    assert_eq!(scene.errors(), [""; 0]);
-    let status = scene.informer.status();
+    assert_eq!(observed.errors(), [""; 0]);
+    let status = observed.informer.status();
     assert!(status.unchecked >= 3, "{status:?}");
     assert_eq!((status.checks, status.errors), (0, 0));
-    scene.informer.shutdown().await;
+    observed.informer.shutdown().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn impossible_check_is_reported_once() {
-    let (server, mut scene) =
-        Scene::paused(|informer| informer.streaming_list(false).check_consistency(HOUR)).await;
-    scene.start().await;
+    let (server, mut observed) =
+        ObservedInformer::paused(|informer| informer.streaming_list(false).check_consistency(HOUR)).await;
+    observed.start().await;
     let exact = On::list("configmaps").when(|request| request.param("resourceVersionMatch").is_some());
     let rule = server.faults().add(exact, Fault::forbidden());
-    let error = scene.error().await;
+    let error = observed.error().await;
     assert!(error.is_not_checked() && error.is_forbidden(), "{error:?}");
     while rule.hits() < 5 {
         advance(HOUR).await;
         tokio::task::yield_now().await;
     }
-    assert_eq!(scene.errors(), [""; 0]);
-    scene.informer.shutdown().await;
+    assert_eq!(observed.errors(), [""; 0]);
+    observed.informer.shutdown().await;
 }
 
 /// An extension server may not know the parameter, and answer with what it has now.
 #[tokio::test(start_paused = true)]
 async fn list_at_another_version_is_not_compared() {
-    let (server, scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
-    scene.make("a").await;
+    let (server, observed) = ObservedInformer::paused(|informer| informer.streaming_list(false)).await;
+    observed.create("a").await;
     server
         .faults()
         .add(On::watch("configmaps"), Fault::SilenceAfterEvents(0));
-    scene.start().await;
-    scene.tap.proxy(|asked, request| {
+    observed.start().await;
+    observed.tap.proxy(|asked, request| {
         if asked.parameter("resourceVersionMatch").is_some() {
             let path = request.uri().path().to_owned();
             *request.uri_mut() = path.parse().expect("a path");
         }
         None
     });
-    scene.make("b").await;
-    let at = scene.informer.resource_version().expect("a version");
-    let error = scene
+    observed.create("b").await;
+    let at = observed.informer.resource_version().expect("a version");
+    let error = observed
         .informer
         .check_consistency()
         .await
@@ -176,7 +176,7 @@ async fn list_at_another_version_is_not_compared() {
     assert!(error.is_not_checked(), "{error:?}");
     let words = error.to_string();
     assert!(words.contains(&format!("exactly {at} was asked for")), "{words}");
-    scene.informer.shutdown().await;
+    observed.informer.shutdown().await;
 }
 
 /// A source that lists and watches, and nothing else.
@@ -200,8 +200,8 @@ impl ListWatch<ConfigMap> for Plain {
 
 #[tokio::test(start_paused = true)]
 async fn rejected_comparison_reports_why() {
-    let (server, scene) = Scene::paused(|informer| informer).await;
-    let error = scene
+    let (server, observed) = ObservedInformer::paused(|informer| informer).await;
+    let error = observed
         .informer
         .check_consistency()
         .await
@@ -221,17 +221,17 @@ async fn rejected_comparison_reports_why() {
 
 #[tokio::test(start_paused = true)]
 async fn stop_ends_a_comparison() {
-    let (server, scene) = Scene::paused(|informer| informer.check_consistency(HOUR)).await;
-    scene.start().await;
+    let (server, observed) = ObservedInformer::paused(|informer| informer.check_consistency(HOUR)).await;
+    observed.start().await;
     let exact = On::list("configmaps").when(|request| request.param("resourceVersionMatch").is_some());
     let rule = server.faults().add(exact, Fault::Delay(HOUR));
-    let informer = scene.informer.clone();
+    let informer = observed.informer.clone();
     let asked = tokio::spawn(async move { informer.check_consistency().await });
     while rule.hits() == 0 {
         tokio::task::yield_now().await;
     }
     let began = Instant::now();
-    scene.informer.shutdown().await;
+    observed.informer.shutdown().await;
     let error = asked.await.expect("an end").expect_err("no comparison");
     assert!(error.is_stopped(), "{error:?}");
     assert!(began.elapsed() < HOUR);

@@ -5,35 +5,35 @@ use std::time::Duration;
 use kube_embedded::{Backup, Fault, On, Server};
 use tokio::time::{Instant, timeout};
 
-use crate::scene::Scene;
+use crate::observed_informer::ObservedInformer;
 
 /// `a` is there in the backup; after it, `a` changed, `b` came, `c` came and went.
-async fn before_the_restore(streaming: bool) -> (Server, Scene, Backup) {
-    let (server, scene) = Scene::paused(|informer| informer.streaming_list(streaming)).await;
-    scene.make("a").await;
-    scene.make("gone").await;
+async fn before_the_restore(streaming: bool) -> (Server, ObservedInformer, Backup) {
+    let (server, observed) = ObservedInformer::paused(|informer| informer.streaming_list(streaming)).await;
+    observed.create("a").await;
+    observed.create("gone").await;
     let backup = server.backup();
-    scene.start().await;
+    observed.start().await;
     tokio::time::sleep(Duration::from_mins(3)).await;
     server.advance_resource_version(1000);
-    scene.change("a", "2").await;
-    scene.delete("gone").await;
-    let last = scene.make("b").await;
-    scene.reach(last).await;
-    (server, scene, backup)
+    observed.change("a", "2").await;
+    observed.delete("gone").await;
+    let last = observed.create("b").await;
+    observed.reach(last).await;
+    (server, observed, backup)
 }
 
 /// Embedded only, as backups are.
 #[tokio::test(start_paused = true)]
 async fn restored_server_is_detected_reported_and_followed() {
     for streaming in [true, false] {
-        let (server, mut scene, backup) = before_the_restore(streaming).await;
-        let mut told = scene.events();
+        let (server, mut observed, backup) = before_the_restore(streaming).await;
+        let mut told = observed.events();
         assert_eq!(told.sorted(2).await, ["+a", "+b"]);
-        let high = scene.informer.resource_version().expect("a version");
+        let high = observed.informer.resource_version().expect("a version");
         server.restore(&backup);
         let begin = Instant::now();
-        let error = scene.error_that(kube_informer::Error::is_going_back).await;
+        let error = observed.error_that(kube_informer::Error::is_going_back).await;
         assert!(begin.elapsed() < Duration::from_mins(10), "{:?}", begin.elapsed());
         let text = error.to_string();
         assert!(
@@ -41,26 +41,26 @@ async fn restored_server_is_detected_reported_and_followed() {
             "{text}"
         );
         assert_eq!(told.sorted(3).await, ["+gone", "-b?", "~a"]);
-        scene.equals_server().await;
-        let low = scene.informer.resource_version().expect("a version");
+        observed.equals_server().await;
+        let low = observed.informer.resource_version().expect("a version");
         assert!(low.is_before(&high), "{low}");
-        assert_eq!(scene.informer.status().went_back, 1);
+        assert_eq!(observed.informer.status().went_back, 1);
         // The way on is an ordinary one.
-        scene.change("a", "3").await;
-        scene.make("c").await;
+        observed.change("a", "3").await;
+        observed.create("c").await;
         assert_eq!(told.sorted(2).await, ["+c", "~a"]);
-        scene.equals_server().await;
+        observed.equals_server().await;
         tokio::time::sleep(Duration::from_hours(1)).await;
-        assert_eq!(scene.informer.status().went_back, 1, "said once");
-        assert!(scene.tap.all().len() < 40, "{:?}", scene.tap.words());
+        assert_eq!(observed.informer.status().went_back, 1, "said once");
+        assert!(observed.tap.all().len() < 40, "{:?}", observed.tap.words());
     }
 }
 
 /// Each handler's history stays `add (update)* delete`, each update's old state being the one it saw before.
 #[tokio::test(start_paused = true)]
 async fn handlers_receive_a_valid_history_after_a_restore() {
-    let (server, mut scene, backup) = before_the_restore(true).await;
-    let mut told = scene.events();
+    let (server, mut observed, backup) = before_the_restore(true).await;
+    let mut told = observed.events();
     let first = told.event().await;
     let second = told.event().await;
     let seen = [first, second]
@@ -68,7 +68,7 @@ async fn handlers_receive_a_valid_history_after_a_restore() {
         .find(|event| event.key().name() == "a")
         .expect("a");
     server.restore(&backup);
-    scene.error_that(kube_informer::Error::is_going_back).await;
+    observed.error_that(kube_informer::Error::is_going_back).await;
     loop {
         match told.event().await {
             kube_informer::Event::Updated { old, new } => {
@@ -88,15 +88,15 @@ async fn handlers_receive_a_valid_history_after_a_restore() {
 /// A server behind a balancer that lags: its list is older than what another one has told.
 #[tokio::test(start_paused = true)]
 async fn list_older_than_the_cache_is_not_applied() {
-    let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
-    scene.make("a").await;
-    scene.start().await;
-    let mut told = scene.events();
+    let (server, mut observed) = ObservedInformer::paused(|informer| informer.streaming_list(false)).await;
+    observed.create("a").await;
+    observed.start().await;
+    let mut told = observed.events();
     assert_eq!(told.next().await, "+a");
-    scene.change("a", "2").await;
-    let last = scene.change("a", "3").await;
-    scene.reach(last).await;
-    let cached = scene.cached();
+    observed.change("a", "2").await;
+    let last = observed.change("a", "3").await;
+    observed.reach(last).await;
+    let cached = observed.cached();
     server
         .faults()
         .add(On::list("configmaps").once(), Fault::StaleList(2));
@@ -104,11 +104,11 @@ async fn list_older_than_the_cache_is_not_applied() {
         .faults()
         .add(On::watch("configmaps").once(), Fault::expired());
     server.cut_connections();
-    let error = scene.error_that(kube_informer::Error::is_behind).await;
+    let error = observed.error_that(kube_informer::Error::is_behind).await;
     assert!(error.to_string().contains("listing configmaps"), "{error}");
-    assert_eq!(scene.cached(), cached);
-    scene.catches_up().await;
-    let words = scene.tap.words();
+    assert_eq!(observed.cached(), cached);
+    observed.catches_up().await;
+    let words = observed.tap.words();
     assert_eq!(
         words[words.len() - 3..],
         ["list last", "list newest 500", "watch last"],
@@ -123,10 +123,10 @@ async fn list_older_than_the_cache_is_not_applied() {
 /// A wait for a version that was lost with the restore ends, in an error that says where the cache is.
 #[tokio::test(start_paused = true)]
 async fn wait_for_a_lost_version_ends() {
-    let (server, scene, backup) = before_the_restore(true).await;
+    let (server, observed, backup) = before_the_restore(true).await;
     let lost = server.resource_version() + 1;
     server.restore(&backup);
-    let wait = scene.informer.wait_for_version(lost, Duration::from_mins(20));
+    let wait = observed.informer.wait_for_version(lost, Duration::from_mins(20));
     let waited = timeout(Duration::from_hours(1), wait).await.expect("an end");
     let error = waited.expect_err("that version never comes");
     assert!(error.is_timeout(), "{error}");
@@ -137,25 +137,26 @@ async fn wait_for_a_lost_version_ends() {
 #[tokio::test(start_paused = true)]
 async fn restore_is_detected_without_bookmarks() {
     for bookmarks in [true, false] {
-        let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
+        let (server, mut observed) =
+            ObservedInformer::paused(|informer| informer.streaming_list(false)).await;
         if !bookmarks {
             server.faults().add(On::watch("configmaps"), Fault::NoBookmarks);
         }
-        scene.make("a").await;
+        observed.create("a").await;
         let backup = server.backup();
         server.advance_resource_version(1000);
-        scene.make("b").await;
-        scene.start().await;
+        observed.create("b").await;
+        observed.start().await;
         server.restore(&backup);
         let begin = Instant::now();
-        let error = scene.error_that(kube_informer::Error::is_going_back).await;
+        let error = observed.error_that(kube_informer::Error::is_going_back).await;
         assert!(
             begin.elapsed() < Duration::from_mins(21),
             "{:?}: {error}",
             begin.elapsed()
         );
-        scene.make("c").await;
+        observed.create("c").await;
         tokio::time::sleep(Duration::from_mins(1)).await;
-        scene.equals_server().await;
+        observed.equals_server().await;
     }
 }

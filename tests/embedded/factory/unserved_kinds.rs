@@ -19,7 +19,7 @@ async fn removed_kind_is_requested_rarely() {
     widgets.define().await;
     widgets.informer.wait_for_sync(PATIENCE).await.expect("a sync");
     widgets.make("a").await;
-    assert_eq!(widgets.heard.word().await, "+a");
+    assert_eq!(widgets.received.word().await, "+a");
     sleep(Duration::from_mins(10)).await;
 
     widgets.asked.take();
@@ -52,7 +52,7 @@ async fn not_found_from_a_proxy_keeps_the_cache() {
         widgets.define().await;
         widgets.make("a").await;
         started(&widgets.informer).await;
-        assert_eq!(widgets.heard.word().await, "*a");
+        assert_eq!(widgets.received.word().await, "*a");
         let server = widgets.server.embedded().expect("the embedded server");
 
         for on in &faults {
@@ -64,11 +64,11 @@ async fn not_found_from_a_proxy_keeps_the_cache() {
         let asked = widgets.asked.take().len();
         assert!((80..=350).contains(&asked), "{faults:?}: {asked} requests");
         assert_eq!(widgets.informer.lister().len(), 1, "{faults:?}");
-        assert!(widgets.heard.rest().is_empty(), "{faults:?}");
+        assert!(widgets.received.rest().is_empty(), "{faults:?}");
 
         server.faults().clear();
         widgets.make("b").await;
-        assert_eq!(widgets.heard.word().await, "+b");
+        assert_eq!(widgets.received.word().await, "+b");
         let told = widgets.take_errors();
         assert!(told.len() > 50, "{faults:?}: {} errors", told.len());
         let misled = told.iter().find(|error| error.is_not_served());

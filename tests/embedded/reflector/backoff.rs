@@ -6,11 +6,11 @@ use kube_embedded::{Fault, On};
 use kube_informer::Backoff;
 use tokio::time::Instant;
 
-use crate::scene::Scene;
+use crate::observed_informer::ObservedInformer;
 
 /// The times between requests, in seconds.
-fn gaps(scene: &Scene) -> Vec<f64> {
-    let all = scene.tap.all();
+fn gaps(observed: &ObservedInformer) -> Vec<f64> {
+    let all = observed.tap.all();
     all.windows(2)
         .map(|pair| (pair[1].at - pair[0].at).as_secs_f64())
         .collect()
@@ -35,17 +35,17 @@ fn growing() -> impl Iterator<Item = f64> {
 
 #[tokio::test(start_paused = true)]
 async fn backoff_does_not_reset_during_an_hour_long_outage() {
-    let (server, scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
-    scene.make("a").await;
-    scene.start().await;
+    let (server, observed) = ObservedInformer::paused(|informer| informer.streaming_list(false)).await;
+    observed.create("a").await;
+    observed.start().await;
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let before = scene.tap.all().len();
+    let before = observed.tap.all().len();
     server.go_down().await;
     let begin = Instant::now();
     tokio::time::sleep(Duration::from_hours(1)).await;
-    let gaps = gaps(&scene);
+    let gaps = gaps(&observed);
     assert_waits(&gaps[before..], growing().skip(1));
-    let first = scene.tap.all()[before].at - begin;
+    let first = observed.tap.all()[before].at - begin;
     assert!((800..1602).contains(&first.as_millis()), "{first:?}");
     assert!(
         (60..=120).contains(&(gaps.len() - before)),
@@ -53,8 +53,8 @@ async fn backoff_does_not_reset_during_an_hour_long_outage() {
         gaps.len()
     );
     server.come_back().await.expect("the same port");
-    scene.catches_up().await;
-    assert_eq!(scene.tap.count("list"), 1, "an outage is no reason to list");
+    observed.catches_up().await;
+    assert_eq!(observed.tap.count("list"), 1, "an outage is no reason to list");
 }
 
 #[tokio::test(start_paused = true)]
@@ -65,12 +65,12 @@ async fn backoff_does_not_reset_during_an_hour_of_failing_lists() {
         Fault::internal_error(),
         Fault::Drop,
     ] {
-        let (server, scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
-        scene.make("a").await;
+        let (server, observed) = ObservedInformer::paused(|informer| informer.streaming_list(false)).await;
+        observed.create("a").await;
         server.faults().add(On::list("configmaps"), fault.clone());
-        scene.informer.start().expect("a first start");
+        observed.informer.start().expect("a first start");
         tokio::time::sleep(Duration::from_hours(1)).await;
-        let gaps = gaps(&scene);
+        let gaps = gaps(&observed);
         assert_waits(&gaps, growing());
         assert!(
             (60..=120).contains(&gaps.len()),
@@ -78,44 +78,44 @@ async fn backoff_does_not_reset_during_an_hour_of_failing_lists() {
             gaps.len()
         );
         server.faults().clear();
-        scene.synced().await;
-        scene.catches_up().await;
+        observed.synced().await;
+        observed.catches_up().await;
     }
 }
 
 /// A stream that fails is followed by a list at once, and only then by a wait; so there are at most two requests a wait.
 #[tokio::test(start_paused = true)]
 async fn streaming_lists_and_lists_share_one_backoff() {
-    let (server, scene) = Scene::paused(|informer| informer).await;
-    scene.make("a").await;
+    let (server, observed) = ObservedInformer::paused(|informer| informer).await;
+    observed.create("a").await;
     server
         .faults()
         .add(On::list_or_watch("configmaps"), Fault::unavailable());
-    scene.informer.start().expect("a first start");
+    observed.informer.start().expect("a first start");
     tokio::time::sleep(Duration::from_hours(1)).await;
-    let waits: Vec<_> = gaps(&scene).into_iter().filter(|gap| *gap > 0.0).collect();
+    let waits: Vec<_> = gaps(&observed).into_iter().filter(|gap| *gap > 0.0).collect();
     assert_waits(&waits, growing());
     assert!(
-        scene.tap.all().len() <= 140,
+        observed.tap.all().len() <= 140,
         "{} requests in an hour",
-        scene.tap.all().len()
+        observed.tap.all().len()
     );
     server.faults().clear();
-    scene.synced().await;
-    scene.catches_up().await;
+    observed.synced().await;
+    observed.catches_up().await;
 }
 
 /// A server that is well for a minute and a half at a time is not well.
 #[tokio::test(start_paused = true)]
 async fn short_recoveries_do_not_reset_the_backoff() {
-    let (server, scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
-    scene.start().await;
+    let (server, observed) = ObservedInformer::paused(|informer| informer.streaming_list(false)).await;
+    observed.start().await;
     let mut waits = Vec::new();
     for _ in 0..10 {
         tokio::time::sleep(Duration::from_secs(90)).await;
-        let (before, begin) = (scene.tap.all().len(), Instant::now());
+        let (before, begin) = (observed.tap.all().len(), Instant::now());
         server.cut_connections();
-        scene.requests(before + 1).await;
+        observed.requests(before + 1).await;
         waits.push(begin.elapsed().as_secs_f64());
     }
     assert_waits(&waits, growing());
@@ -123,14 +123,14 @@ async fn short_recoveries_do_not_reset_the_backoff() {
 
 #[tokio::test(start_paused = true)]
 async fn two_healthy_minutes_reset_the_backoff() {
-    let (server, scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
-    scene.start().await;
+    let (server, observed) = ObservedInformer::paused(|informer| informer.streaming_list(false)).await;
+    observed.start().await;
     let mut waits = Vec::new();
     for _ in 0..10 {
         tokio::time::sleep(Duration::from_secs(121)).await;
-        let (before, begin) = (scene.tap.all().len(), Instant::now());
+        let (before, begin) = (observed.tap.all().len(), Instant::now());
         server.cut_connections();
-        scene.requests(before + 1).await;
+        observed.requests(before + 1).await;
         waits.push(begin.elapsed().as_secs_f64());
     }
     assert_waits(&waits, std::iter::repeat(0.8));
@@ -145,11 +145,12 @@ async fn backoff_is_configurable() {
         jitter: 0.0,
         ..Backoff::default()
     };
-    let (server, scene) = Scene::paused(|informer| informer.streaming_list(false).backoff(waits)).await;
+    let (server, observed) =
+        ObservedInformer::paused(|informer| informer.streaming_list(false).backoff(waits)).await;
     server.faults().add(On::list("configmaps"), Fault::unavailable());
-    scene.informer.start().expect("a first start");
-    scene.requests(6).await;
-    let gaps: Vec<_> = gaps(&scene).into_iter().map(f64::round).collect();
+    observed.informer.start().expect("a first start");
+    observed.requests(6).await;
+    let gaps: Vec<_> = gaps(&observed).into_iter().map(f64::round).collect();
     assert_eq!(gaps, [5.0, 15.0, 45.0, 60.0, 60.0]);
 }
 
@@ -158,12 +159,13 @@ async fn backoff_is_configurable() {
 async fn jitter_spreads_the_retries_of_informers() {
     let mut firsts = Vec::new();
     for seed in 0..20 {
-        let (server, scene) = Scene::paused(|informer| informer.streaming_list(false).seed(seed)).await;
+        let (server, observed) =
+            ObservedInformer::paused(|informer| informer.streaming_list(false).seed(seed)).await;
         server
             .faults()
             .add(On::list("configmaps").once(), Fault::unavailable());
-        scene.start().await;
-        firsts.push((gaps(&scene)[0] * 1000.0).round());
+        observed.start().await;
+        firsts.push((gaps(&observed)[0] * 1000.0).round());
     }
     firsts.sort_by(f64::total_cmp);
     firsts.dedup();

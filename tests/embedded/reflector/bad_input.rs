@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kube_embedded::{Fault, On};
 
-use crate::scene::Scene;
+use crate::observed_informer::ObservedInformer;
 
 /// The same, as the embedded server spoils its own answers, in lists, streams and watches. Embedded only.
 #[tokio::test(start_paused = true)]
@@ -19,11 +19,12 @@ async fn corrupt_responses_of_every_kind_are_survived() {
     ];
     for fault in faults {
         for streaming in [true, false] {
-            let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(streaming)).await;
-            scene.make("a").await;
-            scene.make("b").await;
-            scene.start().await;
-            let mut told = scene.events();
+            let (server, mut observed) =
+                ObservedInformer::paused(|informer| informer.streaming_list(streaming)).await;
+            observed.create("a").await;
+            observed.create("b").await;
+            observed.start().await;
+            let mut told = observed.events();
             assert_eq!(told.sorted(2).await, ["+a", "+b"]);
             let rule = server
                 .faults()
@@ -31,14 +32,14 @@ async fn corrupt_responses_of_every_kind_are_survived() {
             // The list and the streams are spoiled as well: there is nothing to resume from.
             server.cut_connections();
             server.compact_history();
-            scene.error_that(kube_informer::Error::is_connection).await;
-            scene.change("a", "2").await;
-            scene.delete("b").await;
+            observed.error_that(kube_informer::Error::is_connection).await;
+            observed.change("a", "2").await;
+            observed.delete("b").await;
             for _ in 0..3 {
-                let error = scene.error().await;
+                let error = observed.error().await;
                 assert!(error.to_string().contains("configmaps"), "{fault:?}: {error}");
             }
-            scene.catches_up().await;
+            observed.catches_up().await;
             assert!(rule.hits() > 1, "{fault:?}");
             let words = told.until("+marker-0").await;
             assert_eq!(
@@ -58,31 +59,32 @@ async fn corrupt_responses_of_every_kind_are_survived() {
 /// No object of Kubernetes is as large as this. Embedded only.
 #[tokio::test(start_paused = true)]
 async fn oversized_event_is_not_buffered() {
-    let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
-    scene.make("a").await;
+    let (server, mut observed) = ObservedInformer::paused(|informer| informer.streaming_list(false)).await;
+    observed.create("a").await;
     server
         .faults()
         .add(On::watch("configmaps").once(), Fault::Oversized(65 << 20));
-    scene.start().await;
-    let before = scene.informer.resource_version();
-    scene.change("a", "2").await;
-    let error = scene.error().await;
+    observed.start().await;
+    let before = observed.informer.resource_version();
+    observed.change("a", "2").await;
+    let error = observed.error().await;
     assert!(error.is_bad_data(), "{error}");
     assert!(error.to_string().contains("64 MiB"), "{error}");
-    assert_eq!(scene.informer.resource_version(), before);
-    scene.catches_up().await;
+    assert_eq!(observed.informer.resource_version(), before);
+    observed.catches_up().await;
 }
 
 /// A slow line is not a broken one: bytes come in drops, for minutes. Embedded only.
 #[tokio::test(start_paused = true)]
 async fn responses_in_small_chunks_are_accepted() {
     for streaming in [true, false] {
-        let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(streaming)).await;
-        scene.make("a").await;
+        let (server, mut observed) =
+            ObservedInformer::paused(|informer| informer.streaming_list(streaming)).await;
+        observed.create("a").await;
         let drops = Fault::Drip(7, Duration::from_millis(50));
         server.faults().add(On::list_or_watch("configmaps"), drops);
-        scene.start().await;
-        scene.catches_up().await;
-        assert_eq!(scene.errors(), [""; 0]);
+        observed.start().await;
+        observed.catches_up().await;
+        assert_eq!(observed.errors(), [""; 0]);
     }
 }

@@ -4,30 +4,32 @@ use kube_embedded::{Fault, On};
 use kube_informer::WireFormat;
 
 use crate::informers::wire_format;
-use crate::scene::Scene;
+use crate::observed_informer::ObservedInformer;
 use crate::tap::answer;
 
 #[tokio::test(start_paused = true)]
 async fn repeated_continue_token_ends_the_list() {
-    let (_server, mut scene) = Scene::paused(|informer| informer.streaming_list(false).page_size(2)).await;
+    let (_server, mut observed) =
+        ObservedInformer::paused(|informer| informer.streaming_list(false).page_size(2)).await;
     let endless = r#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"5","continue":"again"},"items":[]}"#;
-    scene
+    observed
         .tap
         .proxy(move |asked, _| asked.is_list().then(|| answer(200, "application/json", endless)));
-    scene.informer.start().expect("a first start");
-    let error = scene.error().await;
+    observed.informer.start().expect("a first start");
+    let error = observed.error().await;
     assert!(error.is_bad_data(), "{error}");
     assert!(error.to_string().contains("configmaps"), "{error}");
-    assert_eq!(scene.tap.words(), ["list any 2", "page 2"]);
-    scene.tap.proxy(|_, _| None);
-    scene.synced().await;
-    scene.catches_up().await;
+    assert_eq!(observed.tap.words(), ["list any 2", "page 2"]);
+    observed.tap.proxy(|_, _| None);
+    observed.synced().await;
+    observed.catches_up().await;
 }
 
 /// The parameters, letter by letter, as the server sees them. Embedded only, as its record of requests is.
 #[tokio::test(start_paused = true)]
 async fn requests_have_exactly_these_parameters() {
-    let (server, scene) = Scene::paused(|informer| informer.streaming_list(false).labels("app=web")).await;
+    let (server, observed) =
+        ObservedInformer::paused(|informer| informer.streaming_list(false).labels("app=web")).await;
     server
         .faults()
         .add(On::watch("configmaps").once(), Fault::expired());
@@ -35,8 +37,8 @@ async fn requests_have_exactly_these_parameters() {
         .faults()
         .add(On::list("configmaps").after(1).once(), Fault::expired());
     let version = server.resource_version().to_string();
-    scene.start().await;
-    scene.requests(5).await;
+    observed.start().await;
+    observed.requests(5).await;
     server.wait_for_request(|request| request.number == 4).await;
     let selector = ("labelSelector", "app=web");
     let limit = ("limit", "500");

@@ -5,21 +5,21 @@ use std::time::Duration;
 use kube_embedded::{Fault, On};
 use tokio::time::{Instant, sleep};
 
-use crate::scene::Scene;
+use crate::observed_informer::ObservedInformer;
 
 #[tokio::test(start_paused = true)]
 async fn missing_bookmarks_are_noticed_within_minutes() {
-    let (server, mut scene) = Scene::paused(|informer| informer).await;
-    scene.make("a").await;
+    let (server, mut observed) = ObservedInformer::paused(|informer| informer).await;
+    observed.create("a").await;
     // The object, the bookmark of the stream and the one of the first minute come, and then nothing.
     server
         .faults()
         .add(On::watch("configmaps").once(), Fault::SilenceAfterEvents(3));
-    scene.start().await;
+    observed.start().await;
     sleep(Duration::from_secs(70)).await;
     let begin = Instant::now();
-    scene.change("a", "2").await;
-    let error = scene.error().await;
+    observed.change("a", "2").await;
+    let error = observed.error().await;
     assert!(error.is_connection(), "{error}");
     assert!(error.to_string().contains("nothing came for 210s"), "{error}");
     assert!(error.to_string().contains("configmaps"), "{error}");
@@ -28,9 +28,9 @@ async fn missing_bookmarks_are_noticed_within_minutes() {
         "{:?}",
         begin.elapsed()
     );
-    scene.catches_up().await;
+    observed.catches_up().await;
     assert_eq!(
-        scene.tap.words(),
+        observed.tap.words(),
         ["stream newest", "watch last"],
         "renewed without a list"
     );
@@ -38,23 +38,23 @@ async fn missing_bookmarks_are_noticed_within_minutes() {
 
 #[tokio::test(start_paused = true)]
 async fn stall_without_bookmarks_is_noticed_after_the_watch_timeout() {
-    let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
-    scene.make("a").await;
+    let (server, mut observed) = ObservedInformer::paused(|informer| informer.streaming_list(false)).await;
+    observed.create("a").await;
     server.faults().add(On::watch("configmaps"), Fault::NoBookmarks);
     server
         .faults()
         .add(On::watch("configmaps").once(), Fault::SilenceAfterEvents(0));
-    scene.start().await;
+    observed.start().await;
     let begin = Instant::now();
-    scene.change("a", "2").await;
-    let error = scene.error().await;
+    observed.change("a", "2").await;
+    let error = observed.error().await;
     assert!(error.is_connection(), "{error}");
-    let asked = scene.tap.all()[1]
+    let asked = observed.tap.all()[1]
         .parameter("timeoutSeconds")
         .and_then(|text| text.parse().ok());
     let allowed = Duration::from_secs(asked.unwrap_or(0) + 10);
     assert_eq!(begin.elapsed().as_secs(), allowed.as_secs());
-    scene.catches_up().await;
+    observed.catches_up().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -65,20 +65,21 @@ async fn unanswered_requests_time_out() {
         (On::list("configmaps"), false, 60),
         (On::watch("configmaps"), true, 30),
     ] {
-        let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(streaming)).await;
-        scene.make("a").await;
+        let (server, mut observed) =
+            ObservedInformer::paused(|informer| informer.streaming_list(streaming)).await;
+        observed.create("a").await;
         server.faults().add(on.once(), hours.clone());
         let begin = Instant::now();
-        scene.informer.start().expect("a first start");
-        let error = scene.error().await;
+        observed.informer.start().expect("a first start");
+        let error = observed.error().await;
         assert!(
             begin.elapsed() <= Duration::from_secs(most + 1),
             "{:?}: {error}",
             begin.elapsed()
         );
         assert!(error.to_string().contains("configmaps"), "{error}");
-        scene.synced().await;
-        scene.catches_up().await;
+        observed.synced().await;
+        observed.catches_up().await;
         assert!(
             begin.elapsed() <= Duration::from_secs(most + 5),
             "{:?}",
@@ -90,10 +91,10 @@ async fn unanswered_requests_time_out() {
 /// Silence is no failure: a quiet collection is watched for hours without a complaint.
 #[tokio::test(start_paused = true)]
 async fn quiet_collection_is_not_treated_as_stalled() {
-    let (_server, mut scene) = Scene::paused(|informer| informer).await;
-    scene.make("a").await;
-    scene.start().await;
+    let (_server, mut observed) = ObservedInformer::paused(|informer| informer).await;
+    observed.create("a").await;
+    observed.start().await;
     tokio::time::sleep(Duration::from_hours(12)).await;
-    assert_eq!(scene.errors(), [""; 0]);
-    scene.catches_up().await;
+    assert_eq!(observed.errors(), [""; 0]);
+    observed.catches_up().await;
 }

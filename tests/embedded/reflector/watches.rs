@@ -6,23 +6,23 @@ use kube_embedded::{Fault, On};
 use kube_informer::HandlerOptions;
 use tokio::time::Instant;
 
-use crate::scene::Scene;
+use crate::observed_informer::ObservedInformer;
 use crate::tap::Asked;
 
 /// Servers close watches at the time that was asked for. That is no reason to list, nor to wait.
 #[tokio::test(start_paused = true)]
 async fn closing_watches_cause_no_relist_for_hours() {
-    let (server, mut scene) = Scene::paused(|informer| informer).await;
-    scene.make("a").await;
-    scene.start().await;
+    let (server, mut observed) = ObservedInformer::paused(|informer| informer).await;
+    observed.create("a").await;
+    observed.start().await;
     let begin = Instant::now();
     while begin.elapsed() < Duration::from_hours(6) {
         tokio::time::sleep(Duration::from_mins(7)).await;
         server.advance_resource_version(10);
-        let written = scene.change("a", &begin.elapsed().as_secs().to_string()).await;
-        scene.reach(written).await;
+        let written = observed.change("a", &begin.elapsed().as_secs().to_string()).await;
+        observed.reach(written).await;
     }
-    let words = scene.tap.words();
+    let words = observed.tap.words();
     assert_eq!(words[0], "stream newest");
     assert!(words[1..].iter().all(|word| word == "watch last"), "{words:?}");
     assert!(
@@ -30,61 +30,61 @@ async fn closing_watches_cause_no_relist_for_hours() {
         "{} watches",
         words.len()
     );
-    let versions: Vec<_> = scene.tap.all()[1..].iter().map(Asked::version).collect();
+    let versions: Vec<_> = observed.tap.all()[1..].iter().map(Asked::version).collect();
     assert!(versions.is_sorted(), "{versions:?}");
-    assert_eq!(scene.errors(), [""; 0]);
-    scene.equals_server().await;
+    assert_eq!(observed.errors(), [""; 0]);
+    observed.equals_server().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn cleanly_closed_watch_is_restarted_immediately() {
-    let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
-    scene.make("a").await;
+    let (server, mut observed) = ObservedInformer::paused(|informer| informer.streaming_list(false)).await;
+    observed.create("a").await;
     server
         .faults()
         .add(On::watch("configmaps").once(), Fault::CloseAfterEvents(1));
-    scene.start().await;
+    observed.start().await;
     tokio::time::sleep(Duration::from_secs(2)).await;
     let closed = Instant::now();
-    let written = scene.change("a", "2").await;
-    scene.requests(3).await;
+    let written = observed.change("a", "2").await;
+    observed.requests(3).await;
     assert_eq!(closed.elapsed(), Duration::ZERO);
-    assert_eq!(scene.tap.words(), ["list any 500", "watch last", "watch last"]);
-    assert_eq!(scene.tap.all()[2].version(), Some(written));
-    assert_eq!(scene.errors(), [""; 0]);
-    scene.catches_up().await;
+    assert_eq!(observed.tap.words(), ["list any 500", "watch last", "watch last"]);
+    assert_eq!(observed.tap.all()[2].version(), Some(written));
+    assert_eq!(observed.errors(), [""; 0]);
+    observed.catches_up().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn refused_connection_causes_no_relist() {
-    let (server, mut scene) = Scene::paused(|informer| informer).await;
-    scene.make("a").await;
-    scene.start().await;
+    let (server, mut observed) = ObservedInformer::paused(|informer| informer).await;
+    observed.create("a").await;
+    observed.start().await;
     server.go_down().await;
-    assert!(scene.error().await.is_connection(), "the watch breaks");
+    assert!(observed.error().await.is_connection(), "the watch breaks");
     for _ in 0..5 {
-        let refused = scene.error().await;
+        let refused = observed.error().await;
         assert!(
             refused.is_connection() && refused.to_string().contains("configmaps"),
             "{refused}"
         );
     }
     server.come_back().await.expect("the same port");
-    scene.catches_up().await;
-    let words = scene.tap.words();
+    observed.catches_up().await;
+    let words = observed.tap.words();
     assert!(words[1..].iter().all(|word| word == "watch last"), "{words:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn retry_after_is_respected_within_limits() {
     for (said, least, most) in [(20, 20, 21), (1_000_000, 120, 121)] {
-        let (server, scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
+        let (server, observed) = ObservedInformer::paused(|informer| informer.streaming_list(false)).await;
         server
             .faults()
             .add(On::watch("configmaps").once(), Fault::too_many_requests(said));
-        scene.start().await;
-        scene.requests(3).await;
-        let all = scene.tap.all();
+        observed.start().await;
+        observed.requests(3).await;
+        let all = observed.tap.all();
         let waited = all[2].at - all[1].at;
         assert!((least..most).contains(&waited.as_secs()), "{said} s: {waited:?}");
     }
@@ -92,19 +92,19 @@ async fn retry_after_is_respected_within_limits() {
 
 #[tokio::test(start_paused = true)]
 async fn expired_version_in_the_stream_causes_a_relist() {
-    let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
-    scene.make("a").await;
+    let (server, mut observed) = ObservedInformer::paused(|informer| informer.streaming_list(false)).await;
+    observed.create("a").await;
     server
         .faults()
         .add(On::watch("configmaps").once(), Fault::ExpireAfterEvents(1));
-    scene.start().await;
-    let written = scene.change("a", "2").await;
-    assert!(scene.error().await.is_expired());
-    scene.catches_up().await;
-    let words = scene.tap.words();
+    observed.start().await;
+    let written = observed.change("a", "2").await;
+    assert!(observed.error().await.is_expired());
+    observed.catches_up().await;
+    let words = observed.tap.words();
     assert_eq!(words, ["list any 500", "watch last", "list last", "watch last"]);
     assert_eq!(
-        scene.tap.all()[2].version(),
+        observed.tap.all()[2].version(),
         Some(written),
         "what came before the error counts"
     );
@@ -112,22 +112,22 @@ async fn expired_version_in_the_stream_causes_a_relist() {
 
 #[tokio::test(start_paused = true)]
 async fn watch_broken_within_an_event_resumes_without_a_relist() {
-    let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
-    scene.make("a").await;
+    let (server, mut observed) = ObservedInformer::paused(|informer| informer.streaming_list(false)).await;
+    observed.create("a").await;
     server
         .faults()
         .add(On::watch("configmaps").once(), Fault::CutAfterEvents(1));
-    scene.start().await;
-    let mut told = scene.events_with(HandlerOptions::new().every_event());
+    observed.start().await;
+    let mut told = observed.events_with(HandlerOptions::new().every_event());
     assert_eq!(told.next().await, "+a");
-    let whole = scene.change("a", "2").await;
-    scene.change("a", "3").await;
-    assert!(scene.error().await.is_connection());
-    scene.catches_up().await;
-    let words = scene.tap.words();
+    let whole = observed.change("a", "2").await;
+    observed.change("a", "3").await;
+    assert!(observed.error().await.is_connection());
+    observed.catches_up().await;
+    let words = observed.tap.words();
     assert_eq!(words, ["list any 500", "watch last", "watch last"]);
     assert_eq!(
-        scene.tap.all()[2].version(),
+        observed.tap.all()[2].version(),
         Some(whole),
         "half an event counts for nothing"
     );
@@ -136,38 +136,38 @@ async fn watch_broken_within_an_event_resumes_without_a_relist() {
 
 #[tokio::test(start_paused = true)]
 async fn error_event_causes_a_relist() {
-    let (server, mut scene) = Scene::paused(|informer| informer.streaming_list(false)).await;
-    scene.make("a").await;
+    let (server, mut observed) = ObservedInformer::paused(|informer| informer.streaming_list(false)).await;
+    observed.create("a").await;
     server
         .faults()
         .add(On::watch("configmaps").once(), Fault::ErrorAfterEvents(1));
-    scene.start().await;
-    scene.change("a", "2").await;
-    let error = scene.error().await;
+    observed.start().await;
+    observed.change("a", "2").await;
+    let error = observed.error().await;
     assert_eq!(
         error.server_status().map(|status| status.code),
         Some(500),
         "{error}"
     );
-    scene.catches_up().await;
-    let words = scene.tap.words();
+    observed.catches_up().await;
+    let words = observed.tap.words();
     assert_eq!(words, ["list any 500", "watch last", "list last", "watch last"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn duplicate_events_are_delivered_once() {
-    let (server, mut scene) = Scene::paused(|informer| informer).await;
-    scene.make("a").await;
+    let (server, mut observed) = ObservedInformer::paused(|informer| informer).await;
+    observed.create("a").await;
     server
         .faults()
         .add(On::watch("configmaps"), Fault::DuplicateEvents);
-    scene.start().await;
-    let mut told = scene.events_with(HandlerOptions::new().every_event());
+    observed.start().await;
+    let mut told = observed.events_with(HandlerOptions::new().every_event());
     assert_eq!(told.next().await, "+a");
-    scene.change("a", "2").await;
-    scene.delete("a").await;
-    scene.catches_up().await;
+    observed.change("a", "2").await;
+    observed.delete("a").await;
+    observed.catches_up().await;
     let words = told.until("+marker-0").await;
     assert_eq!(words, ["~a", "-a", "+marker-0"]);
-    assert_eq!(scene.errors(), [""; 0]);
+    assert_eq!(observed.errors(), [""; 0]);
 }

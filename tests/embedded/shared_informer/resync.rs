@@ -7,7 +7,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{Event, EventStream, HandlerOptions, SharedInformer};
 use tokio::time::Instant;
 
-use crate::informers::{Maps, said, started, stopped};
+use crate::config_maps::ConfigMaps;
+use crate::informers::{event_word, started, stopped};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_mins(1);
@@ -27,7 +28,7 @@ async fn next(events: &mut EventStream<ConfigMap>) -> Event<ConfigMap> {
 async fn resyncs(events: &mut EventStream<ConfigMap>, start: Instant, count: usize) -> Vec<u64> {
     let mut times = Vec::new();
     while times.len() < count {
-        match said(&next(events).await).as_str() {
+        match event_word(&next(events).await).as_str() {
             "*a" => {}
             "=a" => times.push(start.elapsed().as_secs()),
             other => panic!("{other}"),
@@ -37,7 +38,7 @@ async fn resyncs(events: &mut EventStream<ConfigMap>, start: Instant, count: usi
 }
 
 /// The events of an hour, and of a write after it.
-async fn within_an_hour(maps: &Maps, events: &mut EventStream<ConfigMap>) -> Vec<String> {
+async fn within_an_hour(maps: &ConfigMaps, events: &mut EventStream<ConfigMap>) -> Vec<String> {
     let later = async {
         tokio::time::sleep(HOUR).await;
         maps.create("end", "1").await;
@@ -45,7 +46,7 @@ async fn within_an_hour(maps: &Maps, events: &mut EventStream<ConfigMap>) -> Vec
     let listen = async {
         let mut words = Vec::new();
         while words.last().is_none_or(|word| word != "+end") {
-            words.push(said(&next(events).await));
+            words.push(event_word(&next(events).await));
         }
         words
     };
@@ -54,7 +55,7 @@ async fn within_an_hour(maps: &Maps, events: &mut EventStream<ConfigMap>) -> Vec
 
 #[tokio::test(start_paused = true)]
 async fn each_handler_has_its_own_period_from_the_start() {
-    let maps = Maps::paused(["a"]).await;
+    let maps = ConfigMaps::paused(["a"]).await;
     let informer = maps.builder().resync(10 * MINUTE).build();
     let mut by_default = informer.events().expect("a stream");
     let mut often = events(&informer, Duration::from_millis(1));
@@ -77,7 +78,7 @@ async fn each_handler_has_its_own_period_from_the_start() {
 
 #[tokio::test(start_paused = true)]
 async fn shorter_period_after_start_is_raised_from_the_first_resync() {
-    let maps = Maps::paused(["a"]).await;
+    let maps = ConfigMaps::paused(["a"]).await;
     let informer = maps.builder().resync(MINUTE).build();
     let start = Instant::now();
     started(&informer).await;
@@ -92,7 +93,7 @@ async fn shorter_period_after_start_is_raised_from_the_first_resync() {
 
 #[tokio::test(start_paused = true)]
 async fn informer_without_resync_sends_none_within_an_hour() {
-    let maps = Maps::paused(["a"]).await;
+    let maps = ConfigMaps::paused(["a"]).await;
     let informer = maps.informer();
     let mut asking = events(&informer, MINUTE);
     started(&informer).await;
@@ -102,7 +103,7 @@ async fn informer_without_resync_sends_none_within_an_hour() {
 
 #[tokio::test(start_paused = true)]
 async fn two_hundred_resyncs_send_no_requests() {
-    let maps = Maps::paused(["a"]).await;
+    let maps = ConfigMaps::paused(["a"]).await;
     let embedded = maps.server.embedded().expect("an embedded server");
     let informer = maps.builder().resync(SECOND).build();
     let mut stream = informer.events().expect("a stream");

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use crate::informers::{Maps, started, stopped};
+use crate::config_maps::ConfigMaps;
+use crate::informers::{started, stopped};
 
 #[tokio::test(start_paused = true)]
 async fn bookmarks_advance_the_version_past_unselected_writes() {
-    let maps = Maps::paused(["a"]).await;
+    let maps = ConfigMaps::paused(["a"]).await;
     let informer = maps.builder().fields("metadata.name=a").build();
     started(&informer).await;
     let other = maps.create("other", "1").await;

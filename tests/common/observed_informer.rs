@@ -1,6 +1,6 @@
-//! An informer of config maps, what it complains of, and what it asks the server for.
+//! An informer of ConfigMaps whose requests and errors are recorded.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -9,32 +9,22 @@ use conformance::TestServer;
 use conformance::chaos::Proxy;
 use futures::{FutureExt, StreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::api::{Api, ListParams};
 use kube::{Client, ResourceExt};
-use kube_informer::{
-    Backoff, Error, Event, EventStream, HandlerOptions, InformerBuilder, Selector, SharedInformer,
-};
+use kube_informer::{Error, Event, EventStream, HandlerOptions, InformerBuilder, Selector, SharedInformer};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::informers::as_asked;
+use crate::config_maps::{self, config_map};
+use crate::informers::{SHORT_BACKOFF, with_requested_formats};
 use crate::tap::Tap;
 
-/// Waits that are over at once, for tests on a clock that cannot be paused.
-pub(crate) const QUICK: Backoff = Backoff {
-    initial: Duration::from_millis(1),
-    factor: 1.0,
-    cap: Duration::from_millis(1),
-    jitter: 0.0,
-    reset: Duration::from_mins(2),
-};
-
-/// An informer of config maps that is not started yet.
-pub(crate) struct Scene {
+/// An informer of ConfigMaps that is not started yet.
+pub(crate) struct ObservedInformer {
     pub(crate) informer: SharedInformer<ConfigMap>,
     pub(crate) api: Api<ConfigMap>,
     pub(crate) tap: Arc<Tap>,
-    /// How long anything may take before the test has failed.
+    /// Time limit of every wait.
     pub(crate) patience: Duration,
     errors: mpsc::UnboundedReceiver<Error>,
     markers: AtomicU32,
@@ -42,38 +32,38 @@ pub(crate) struct Scene {
 
 type Builder = InformerBuilder<ConfigMap>;
 
-impl Scene {
-    /// On the server that the environment asks for, in real time.
-    pub(crate) fn live(server: &TestServer, choose: impl FnOnce(Builder) -> Builder) -> Scene {
-        Scene::through(server, &server.client, choose)
+impl ObservedInformer {
+    /// An informer on a server in real time.
+    pub(crate) fn on(server: &TestServer, choose: impl FnOnce(Builder) -> Builder) -> ObservedInformer {
+        ObservedInformer::with_client(server, &server.client, choose)
     }
 
-    /// The same, with a client for the informer alone.
-    pub(crate) fn through(
+    /// The same, with a separate client for the informer.
+    pub(crate) fn with_client(
         server: &TestServer,
         client: &Client,
         choose: impl FnOnce(Builder) -> Builder,
-    ) -> Scene {
-        let choose = |informer: Builder| choose(informer.backoff(QUICK));
-        let scene = Scene::new(client, &server.namespace, Duration::from_secs(90), choose);
-        Scene {
+    ) -> ObservedInformer {
+        let choose = |informer: Builder| choose(informer.backoff(SHORT_BACKOFF));
+        let observed = ObservedInformer::new(client, &server.namespace, Duration::from_secs(90), choose);
+        ObservedInformer {
             api: Api::namespaced(server.client.clone(), &server.namespace),
-            ..scene
+            ..observed
         }
     }
 
     /// The same, with a proxy between the informer and the server.
-    pub(crate) async fn proxied(
+    pub(crate) async fn behind_proxy(
         server: &TestServer,
         choose: impl FnOnce(Builder) -> Builder,
-    ) -> (Proxy, Scene) {
+    ) -> (Proxy, ObservedInformer) {
         let mut config = server.config().await;
         config.default_retry = false;
-        // The informer has its own measure of silence.
+        // The informer has its own timeout for stalled watches.
         config.read_timeout = None;
         let proxy = Proxy::before(&mut config).await.expect("a proxy");
         let client = Client::try_from(config).expect("a client");
-        (proxy, Scene::through(server, &client, choose))
+        (proxy, ObservedInformer::with_client(server, &client, choose))
     }
 
     pub(crate) fn new(
@@ -81,17 +71,17 @@ impl Scene {
         namespace: &str,
         patience: Duration,
         choose: impl FnOnce(Builder) -> Builder,
-    ) -> Scene {
+    ) -> ObservedInformer {
         let (tapped, tap) = Tap::on(client.clone());
-        let builder = as_asked(SharedInformer::<ConfigMap>::builder(tapped))
+        let builder = with_requested_formats(SharedInformer::<ConfigMap>::builder(tapped))
             .namespace(namespace)
             .seed(1);
         let informer = choose(builder).build();
-        let (tell, errors) = mpsc::unbounded_channel();
+        let (sender, errors) = mpsc::unbounded_channel();
         informer
-            .set_watch_error_handler(move |error| drop(tell.send(error.clone())))
+            .set_watch_error_handler(move |error| drop(sender.send(error.clone())))
             .expect("an informer that is not started");
-        Scene {
+        ObservedInformer {
             informer,
             api: Api::namespaced(client.clone(), namespace),
             tap,
@@ -112,15 +102,15 @@ impl Scene {
         synced.unwrap_or_else(|error| panic!("{error:#}"));
     }
 
-    /// The next error that the informer tells.
+    /// The next error that the informer reports.
     pub(crate) async fn error(&mut self) -> Error {
         match timeout(self.patience, self.errors.recv()).await {
             Ok(Some(error)) => error,
-            _ => panic!("no error was told; {:?} were asked", self.tap.words()),
+            _ => panic!("no error was reported; requests: {:?}", self.tap.words()),
         }
     }
 
-    /// The next error for which this holds; those before it are passed over.
+    /// The next error for which this holds; earlier ones are skipped.
     pub(crate) async fn error_that(&mut self, holds: impl Fn(&Error) -> bool) -> Error {
         let patience = self.patience;
         let found = timeout(patience, async {
@@ -134,50 +124,44 @@ impl Scene {
         found.await.expect("such an error, however many others there are")
     }
 
-    /// The errors that were told and not taken yet.
+    /// The errors that were reported and not read yet.
     pub(crate) fn errors(&mut self) -> Vec<String> {
         std::iter::from_fn(|| self.errors.try_recv().ok())
             .map(|error| error.to_string())
             .collect()
     }
 
-    /// Waits until so many lists and watches were asked for.
+    /// Waits until the informer has sent this many lists and watches.
     pub(crate) async fn requests(&self, count: usize) {
         self.tap.wait_for(count, self.patience).await;
     }
 
-    /// Creates an object and says at which version.
-    pub(crate) async fn make(&self, name: &str) -> u64 {
-        let made = self
-            .api
-            .create(&PostParams::default(), &config_map(name, "1"))
-            .await;
-        version(&made.unwrap_or_else(|error| panic!("{name} was not created: {error}")))
+    /// Creates an object and returns its version.
+    pub(crate) async fn create(&self, name: &str) -> u64 {
+        version(&config_maps::create(&self.api, &config_map(name, "1")).await)
     }
 
-    /// Creates an object, or changes what another scene in this namespace has left of that name.
+    /// Creates an object, or changes it if another informer of this namespace has created it.
     async fn put(&self, name: &str) -> u64 {
         match self.api.get_opt(name).await.expect("an answer") {
             Some(there) => self.change(name, &format!("after {}", version(&there))).await,
-            None => self.make(name).await,
+            None => self.create(name).await,
         }
     }
 
+    /// Changes an object and returns its version.
     pub(crate) async fn change(&self, name: &str, value: &str) -> u64 {
-        let patch = Patch::Merge(config_map(name, value));
-        let changed = self.api.patch(name, &PatchParams::default(), &patch).await;
-        version(&changed.unwrap_or_else(|error| panic!("{name} was not changed: {error}")))
+        version(&config_maps::change(&self.api, name, value).await)
     }
 
     pub(crate) async fn delete(&self, name: &str) {
-        let deleted = self.api.delete(name, &DeleteParams::default()).await;
-        deleted.unwrap_or_else(|error| panic!("{name} was not deleted: {error}"));
+        config_maps::delete(&self.api, name).await;
     }
 
     /// Waits until the cache is at least at a version.
     pub(crate) async fn reach(&self, version: u64) {
         let reached = self.informer.wait_for_version(version, self.patience).await;
-        reached.unwrap_or_else(|error| panic!("{error}; {:?} were asked", self.tap.words()));
+        reached.unwrap_or_else(|error| panic!("{error}; requests: {:?}", self.tap.words()));
     }
 
     /// Writes once more, waits for it, and compares the cache with the server.
@@ -201,25 +185,25 @@ impl Scene {
     }
 
     /// The informer's events as words: `+a`, `~a`, `-a`, `-a?` where the final state is unknown.
-    pub(crate) fn events(&self) -> Told {
+    pub(crate) fn events(&self) -> ObservedEvents {
         self.events_with(HandlerOptions::new())
     }
 
-    pub(crate) fn events_with(&self, options: HandlerOptions) -> Told {
-        Told {
+    pub(crate) fn events_with(&self, options: HandlerOptions) -> ObservedEvents {
+        ObservedEvents {
             events: self.informer.events_with(options).expect("an informer that runs"),
             patience: self.patience,
         }
     }
 }
 
-/// Events as words.
-pub(crate) struct Told {
+/// A stream of events as words.
+pub(crate) struct ObservedEvents {
     pub(crate) events: EventStream<ConfigMap>,
     patience: Duration,
 }
 
-impl Told {
+impl ObservedEvents {
     pub(crate) async fn event(&mut self) -> Event<ConfigMap> {
         match timeout(self.patience, self.events.next()).await {
             Ok(Some(event)) => event,
@@ -231,13 +215,13 @@ impl Told {
         word(&self.event().await)
     }
 
-    /// Says that there is nothing to tell now. Whoever asks for the next event has handled those before.
+    /// Asserts that no event is ready. Reading the next event marks the earlier ones as handled.
     pub(crate) fn nothing(&mut self) {
         let next = self.events.next().now_or_never();
         assert!(next.is_none(), "{next:?}");
     }
 
-    /// So many events in any order.
+    /// The next events, sorted.
     pub(crate) async fn sorted(&mut self, count: usize) -> Vec<String> {
         let mut words = Vec::new();
         for _ in 0..count {
@@ -274,15 +258,4 @@ fn name_and_version(object: &ConfigMap) -> String {
 pub(crate) fn version(object: &ConfigMap) -> u64 {
     let version = object.resource_version().and_then(|version| version.parse().ok());
     version.expect("an object with a version")
-}
-
-pub(crate) fn config_map(name: &str, value: &str) -> ConfigMap {
-    ConfigMap {
-        metadata: ObjectMeta {
-            name: Some(name.into()),
-            ..ObjectMeta::default()
-        },
-        data: Some(BTreeMap::from([("v".into(), value.into())])),
-        ..ConfigMap::default()
-    }
 }
