@@ -52,7 +52,7 @@ impl Scene {
         let deployments = informer(&factory, "apps", "Deployment", "deployments");
         informer(&factory, "", "Node", "nodes");
         informer(&factory, "", "Secret", "secrets");
-        let queue = WorkQueue::builder("deployments").timed().build();
+        let queue = WorkQueue::builder("deployments").track_age().build();
         let named = HandlerOptions::new().name("enqueue deployments");
         deployments
             .add_handler_with(enqueue_keys(&queue), named)

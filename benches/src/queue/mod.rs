@@ -6,7 +6,7 @@ mod keys;
 mod memory;
 
 use clap::{Args, ValueEnum};
-use kube_workqueue::Work;
+use kube_workqueue::QueueItem;
 
 pub use self::cycles::cycles;
 pub use self::delays::{delays, limits};
@@ -50,9 +50,9 @@ impl Size {
 }
 
 /// What can be a key here. Go's strings are shared when they are copied, as an `Arc<str>` is; a `String` is a copy.
-pub trait Key: Work + for<'a> From<&'a str> {}
+pub trait Key: QueueItem + for<'a> From<&'a str> {}
 
-impl<T: Work + for<'a> From<&'a str>> Key for T {}
+impl<T: QueueItem + for<'a> From<&'a str>> Key for T {}
 
 /// What is said of keys that are copied.
 const COPIED: &str = ", keys as String";

@@ -32,7 +32,7 @@ pub use axum;
 use axum::Router;
 use axum::routing::MethodRouter;
 use kube_informer::{CancellationToken, Kind, SharedInformer, SharedInformerFactory};
-use kube_workqueue::{Work, WorkQueue};
+use kube_workqueue::{QueueItem, WorkQueue};
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -139,10 +139,9 @@ impl Dashboard {
         self
     }
 
-    /// Shows a work queue.
-    ///
-    /// Build the queue with [`timed`](kube_workqueue::QueueBuilder::timed) to see the age of its oldest item.
-    pub fn queue<T: Work>(mut self, queue: &WorkQueue<T>) -> Dashboard {
+    /// Adds a work queue. Build the queue with [`track_age`](kube_workqueue::QueueBuilder::track_age) to show the age of its
+    /// oldest item.
+    pub fn queue<T: QueueItem>(mut self, queue: &WorkQueue<T>) -> Dashboard {
         self.queues.push(Box::new(queue.clone()));
         self
     }

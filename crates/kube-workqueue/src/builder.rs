@@ -1,14 +1,15 @@
-//! A queue with choices.
+//! Builder of a queue.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::limit::{RateLimiter, default_limiter};
 use crate::metrics::Meter;
-use crate::queue::{Shared, Work, WorkQueue};
+use crate::queue::{QueueItem, Shared, WorkQueue};
 
-/// What a queue is to be like. Made by [`WorkQueue::builder`].
+/// Builder of a queue. Created by [`WorkQueue::builder`].
 ///
+/// # Examples
 /// ```
 /// use kube_workqueue::{Exponential, WorkQueue};
 /// use std::time::Duration;
@@ -18,44 +19,44 @@ use crate::queue::{Shared, Work, WorkQueue};
 /// assert_eq!(queue.name(), "websites");
 /// ```
 #[doc(alias = "TypedRateLimitingQueueConfig")]
-#[must_use = "nothing is made before `build`"]
+#[must_use = "call `build` to create the queue"]
 pub struct QueueBuilder<T> {
     pub(crate) name: String,
     limiter: Option<Box<dyn RateLimiter<T>>>,
     pub(crate) meter: Option<Meter>,
-    timed: bool,
+    tracks_times: bool,
 }
 
-impl<T: Work> QueueBuilder<T> {
+impl<T: QueueItem> QueueBuilder<T> {
     pub(crate) fn new(name: String) -> QueueBuilder<T> {
         QueueBuilder {
             name,
             limiter: None,
             meter: None,
-            timed: false,
+            tracks_times: false,
         }
     }
 
-    /// How long items wait after failures; as client-go's [`default_limiter`] says, unless told otherwise.
+    /// Sets the rate limiter, which returns the delays of failed items; [`default_limiter`] by default.
     pub fn limiter(mut self, limiter: impl RateLimiter<T>) -> Self {
         self.limiter = Some(Box::new(limiter));
         self
     }
 
-    /// Keeps in mind since when items are in line, so that [`WorkQueue::stats`] tells how old the oldest is. It costs a look
-    /// at the clock and eight bytes for each item. With metrics it is so anyway.
-    pub fn timed(mut self) -> Self {
-        self.timed = true;
+    /// Records when items are queued, for [`QueueStats::oldest`](crate::QueueStats::oldest). This costs a call of the clock
+    /// for each add, and eight bytes for each item. Queues with metrics always do.
+    pub fn track_age(mut self) -> Self {
+        self.tracks_times = true;
         self
     }
 
-    /// The queue.
+    /// Builds the queue.
     #[must_use]
     pub fn build(self) -> WorkQueue<T> {
         let limiter = self.limiter.unwrap_or_else(|| Box::new(default_limiter()));
-        let shared = Arc::new(Shared::new(self.name, limiter, self.meter, self.timed));
+        let shared = Arc::new(Shared::new(self.name, limiter, self.meter, self.tracks_times));
         if let Some(meter) = &shared.meter {
-            meter.watch(&shared);
+            meter.register(&shared);
         }
         WorkQueue { shared }
     }

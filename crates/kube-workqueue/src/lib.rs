@@ -1,17 +1,18 @@
-//! A work queue for controllers, and for anything that works like one.
+//! A work queue for controllers and similar programs, with workers that process its items.
 //!
-//! A key is in the queue at most once, is never worked on twice at the same time, and comes back when it was added again
-//! meanwhile. Keys can be delayed, held back by rate limiters after failures, and preferred by priority. Workers take keys
-//! and call a function until they are told to stop. Nothing in it is about Kubernetes; the semantics are those of client-go's
-//! `workqueue` and of controller-runtime's priority queue, whose names are found by the search of this documentation.
+//! A key is queued at most once, is never processed twice at the same time, and is queued again if it is added while it is
+//! processed. Keys can be delayed, rate limited after failures, and ordered by priority. Workers take keys and call a function
+//! until they are cancelled. The crate does not depend on Kubernetes. Its semantics are those of client-go's `workqueue` and
+//! of controller-runtime's priority queue, whose names are search aliases in this documentation.
 //!
+//! # Examples
 //! ```
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() {
 //! use kube_workqueue::{CancellationToken, Outcome, Task, WorkQueue, workers};
 //! use std::time::Duration;
 //!
-//! /// Fails the first time, and stops everything when it has worked.
+//! /// Fails the first time. Cancels the workers when it succeeds.
 //! async fn work(name: Task<&'static str>, stop: CancellationToken) -> Result<Outcome, &'static str> {
 //!     if name.attempt() == 1 {
 //!         return Err("not yet");
@@ -22,43 +23,44 @@
 //!
 //! let queue = WorkQueue::new("websites");
 //! queue.add("shop/cart");
-//! queue.add("shop/cart"); // it is in line already
+//! queue.add("shop/cart"); // no effect: it is queued already
 //! let stop = CancellationToken::new();
-//! let until = stop.clone();
-//! let left = workers(queue, 4, move |name| work(name, until.clone()))
+//! let token = stop.clone();
+//! let remaining = workers(queue, 4, move |name| work(name, token.clone()))
 //!     .deadline(Duration::from_secs(30))
 //!     .run(stop)
 //!     .await;
-//! assert!(left.is_drained());
+//! assert!(remaining.is_drained());
 //! # }
 //! ```
 //!
-//! # Where to look
+//! # Overview
 //!
-//! | for | see |
+//! | task | items |
 //! |---|---|
-//! | the queue: add, delay, prefer, drain | [`WorkQueue`], [`AddOptions`], [`QueueBuilder`] |
-//! | workers, and what their function says | [`workers`], [`Workers`], [`Task`], [`Outcome`] |
-//! | taking items by hand | [`WorkQueue::get`], which gives an [`Item`] |
-//! | how long failures wait | [`RateLimiter`], [`default_limiter`], [`Exponential`], [`Bucket`], [`MaxOf`] and others |
-//! | what was left at the end | [`Remaining`] |
+//! | adding, delaying and draining | [`WorkQueue`], [`AddOptions`], [`QueueBuilder`] |
+//! | running workers | [`workers`], [`Workers`], [`Task`], [`Outcome`] |
+//! | taking items without workers | [`WorkQueue::get`], which returns an [`ItemGuard`] |
+//! | delays after failures | [`RateLimiter`], [`default_limiter`], [`Exponential`], [`Bucket`], [`MaxOf`] and others |
+//! | items that were not processed | [`Remaining`] |
 //!
 //! # Features
-//! None is on unless you say so.
-//! - `metrics`: metrics with client-go's names, on a registry of yours: see `metrics`.
+//! No feature is enabled by default.
+//! - `metrics`: Prometheus metrics with client-go's names: see `metrics`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod builder;
 mod core;
-mod half_hash;
-mod item;
+mod guard;
+mod hash;
 mod limit;
 #[cfg(feature = "metrics")]
 pub mod metrics;
 #[cfg(not(feature = "metrics"))]
 #[path = "metrics/none.rs"]
 mod metrics;
+mod outcome;
 mod panics;
 mod queue;
 mod stats;
@@ -69,9 +71,10 @@ mod worker;
 mod workers;
 
 pub use builder::QueueBuilder;
-pub use item::Item;
-pub use limit::{Bucket, Exponential, FastSlow, Jittered, MaxOf, MaxWait, RateLimiter, default_limiter};
-pub use queue::{AddOptions, Remaining, Work, WorkQueue};
+pub use guard::ItemGuard;
+pub use limit::{Bucket, Exponential, FastSlow, Jitter, MaxOf, MaxWait, RateLimiter, default_limiter};
+pub use outcome::{IntoOutcome, Outcome};
+pub use queue::{AddOptions, QueueItem, Remaining, WorkQueue};
 pub use stats::QueueStats;
 pub use tokio_util::sync::CancellationToken;
-pub use workers::{IntoOutcome, Outcome, Task, Workers, workers};
+pub use workers::{Task, Workers, workers};

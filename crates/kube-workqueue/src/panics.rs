@@ -1,39 +1,42 @@
-//! Panics of what users gave: caught, so that they end neither a worker nor the item it works on.
+//! Catches panics of user code, so that they end neither a worker nor the processing of an item.
+//!
+//! kube-informer has a similar module. Sharing it would need a public API for panics in this crate, which does not belong
+//! to a work queue.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use futures::FutureExt;
 
-/// What a call gives, or none if it panics, which is logged.
-pub(crate) fn caught<R>(queue: &str, what: &str, call: impl FnOnce() -> R) -> Option<R> {
+/// Calls a function. If it panics, logs the panic and returns none.
+pub(crate) fn catch<R>(queue: &str, what: &str, call: impl FnOnce() -> R) -> Option<R> {
     match catch_unwind(AssertUnwindSafe(call)) {
-        Ok(given) => Some(given),
+        Ok(value) => Some(value),
         Err(panic) => {
-            let why = words(panic);
-            // Who logs may be the one who panicked.
-            let _ = catch_unwind(|| tracing::error!(queue, why, "{what} panicked")).map_err(words);
+            let panic = message(panic);
+            // The panic may have come from the `tracing` subscriber itself.
+            let _ = catch_unwind(|| tracing::error!(queue, panic, "{what} panicked")).map_err(message);
             None
         }
     }
 }
 
-/// What a future gives, or the words of its panic.
-pub(crate) async fn caught_in<F: Future>(future: F) -> Result<F::Output, String> {
-    AssertUnwindSafe(future).catch_unwind().await.map_err(words)
+/// Awaits a future. If it panics, returns the message of the panic.
+pub(crate) async fn catch_async<F: Future>(future: F) -> Result<F::Output, String> {
+    AssertUnwindSafe(future).catch_unwind().await.map_err(message)
 }
 
-/// What a panic says.
-pub(crate) fn words(panic: Box<dyn Any + Send>) -> String {
-    let words = panic
+/// Returns the message of a panic.
+pub(crate) fn message(panic: Box<dyn Any + Send>) -> String {
+    let message = panic
         .downcast_ref::<&str>()
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("without words")
+        .unwrap_or("(no message)")
         .to_owned();
-    // It can be anything, also something that panics when it is dropped, and what that says can be so, too.
+    // The payload can be of any type, also one that panics when it is dropped, with such a payload again.
     if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
         std::mem::forget(another);
     }
-    words
+    message
 }

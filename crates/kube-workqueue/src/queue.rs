@@ -1,4 +1,4 @@
-//! The queue that programs hold: the rules behind a lock, with a clock and with those who wait.
+//! The queue that programs use: the state machine behind a lock, with a clock and waiting tasks.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -9,31 +9,33 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use crate::builder::QueueBuilder;
-use crate::core::{Added, Core, Nanos, SlotId, Turn};
-use crate::item::Item;
+use crate::core::{AddResult, Core, Nanos, NextItem, SlotId};
+use crate::guard::ItemGuard;
 use crate::limit::RateLimiter;
 use crate::metrics::Meter;
-use crate::stats::Tally;
+use crate::outcome::AttemptResult;
+use crate::stats::Counters;
 use crate::sync::{Instant, Mutex, Notify, sleep_until, timeout};
-use crate::wait::{Looked, Wait};
+use crate::wait::{Progress, Wait};
 use crate::waiters::Waiters;
 
-/// What can be an item: anything that can be compared, hashed and cloned, as a `String` or a key. Items are cloned for
-/// those who work on them, so they should be cheap to clone.
+/// Types that can be queued: everything that can be compared, hashed and cloned, for example a `String` or a key.
 ///
-/// There is nothing to implement: every type that fits has it.
-pub trait Work: Clone + Eq + Hash + Send + Sync + 'static {}
+/// Implemented for all types that meet the bounds. Items are cloned for each attempt, so cloning should be cheap.
+pub trait QueueItem: Clone + Eq + Hash + Send + Sync + 'static {}
 
-impl<T: Clone + Eq + Hash + Send + Sync + 'static> Work for T {}
+impl<T: Clone + Eq + Hash + Send + Sync + 'static> QueueItem for T {}
 
-/// A queue of items to work on: each at most once in line, and never worked on twice at a time.
+/// A queue of items to process. An item is queued at most once, and never processed twice at the same time.
 ///
-/// An item that is added while it is in line is not added again. One that is added while it is worked on comes in line
-/// when the work is done. Items can be delayed, held back after failures, and preferred by priority.
+/// Adding an item that is queued has no effect. An item that is added while it is processed is queued again when its
+/// processing ends. Items can be delayed, rate limited after failures, and ordered by priority. While items with a lower
+/// priority are queued, every eighth item taken is the one that was queued first, so low priorities do not starve.
 ///
-/// It is shared: clones are one queue. It stands for client-go's `workqueue.TypedRateLimitingInterface`, and for
+/// Clones share one queue. It corresponds to client-go's `workqueue.TypedRateLimitingInterface` and to
 /// controller-runtime's priority queue.
 ///
+/// # Examples
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
@@ -46,7 +48,7 @@ impl<T: Clone + Eq + Hash + Send + Sync + 'static> Work for T {}
 ///
 /// let item = queue.get().await.expect("the queue is open");
 /// assert_eq!(*item, "a");
-/// queue.add("a"); // it changed while it is worked on
+/// queue.add("a"); // added while it is processed
 /// assert_eq!(queue.len(), 0);
 /// drop(item); // done
 /// assert_eq!(queue.len(), 1);
@@ -68,28 +70,29 @@ pub(crate) struct Shared<T> {
     name: String,
     pub(crate) state: Mutex<State<T>>,
     limiter: Mutex<Box<dyn RateLimiter<T>>>,
-    /// None if nobody wants to know.
+    /// None without metrics.
     pub(crate) meter: Option<Meter>,
-    /// Whether it is kept in mind since when items are in line.
-    pub(crate) is_timed: bool,
-    pub(crate) tally: Tally,
-    /// Told when nothing is left to work on, or a drain is to end.
+    /// Whether the times at which items are queued are recorded.
+    pub(crate) tracks_times: bool,
+    pub(crate) counters: Counters,
+    /// Notified when no item is queued or running, and when drains have to end.
     idle: Notify,
-    pub(crate) began: Instant,
+    pub(crate) created: Instant,
 }
 
 pub(crate) struct State<T> {
     pub(crate) core: Core<T>,
-    /// One is called for each item that comes in line, and when someone has to look after the next that is due.
+    /// One is woken for each item that is queued, and when a waiter has to take the timer.
     pub(crate) waiters: Waiters,
-    /// When the one who looks after delayed items will wake up.
-    pub(crate) watched: Option<Nanos>,
-    /// How often it was shut down: a drain that began before is not waited for any more.
+    /// When the timer fires, if a waiter holds it.
+    pub(crate) timer: Option<Nanos>,
+    /// Number of shutdowns. A drain ends when this changes.
     shutdowns: u64,
 }
 
-/// How an item is added: at once and with priority 0, unless it says otherwise.
+/// Options for adding an item. By default it is queued at once with priority 0.
 ///
+/// # Examples
 /// ```
 /// use kube_workqueue::{AddOptions, WorkQueue};
 /// use std::time::Duration;
@@ -101,7 +104,7 @@ pub(crate) struct State<T> {
 /// ```
 #[doc(alias = "AddOpts")]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[must_use = "options do nothing until an item is added with them"]
+#[must_use = "options have no effect until an item is added with them"]
 pub struct AddOptions {
     priority: i32,
     after: Option<Duration>,
@@ -109,94 +112,94 @@ pub struct AddOptions {
 }
 
 impl AddOptions {
-    /// At once, with priority 0.
+    /// Returns the default options: at once, with priority 0.
     pub fn new() -> AddOptions {
         AddOptions::default()
     }
 
-    /// Before items of lower priority. An item that is in line with a lower one is raised.
+    /// Sets the priority. Higher ones are processed first. An item that is queued with a lower priority is moved up.
     pub fn priority(mut self, priority: i32) -> AddOptions {
         self.priority = priority;
         self
     }
 
-    /// Not before so much time has passed. Of several times the earliest counts.
+    /// Delays the item. If it is delayed already, the earlier time wins.
     pub fn after(mut self, delay: Duration) -> AddOptions {
         self.after = Some(delay);
         self
     }
 
-    /// Not before the rate limiter allows it, which counts this as a failure of the item.
+    /// Counts a failure of the item, and delays it as the rate limiter demands.
     pub fn rate_limited(mut self) -> AddOptions {
         self.rate_limited = true;
         self
     }
 }
 
-/// What was not worked on, or not to its end, when a queue came to its end. No item is in two of them.
+/// Items that were not processed to the end when a queue was shut down. Each item is in one of the lists only.
 ///
-/// What [`WorkQueue::drain`] and [`Workers::run`](crate::Workers::run) give.
+/// Returned by [`WorkQueue::drain`] and [`Workers::run`](crate::Workers::run).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remaining<T> {
-    /// In line.
+    /// Items that were queued.
     pub queued: Vec<T>,
-    /// Worked on, and not done in time.
+    /// Items that were being processed.
     pub running: Vec<T>,
-    /// Their time had not come: they were added with a delay, or [`workers`](crate::workers) were to try them again. It does
-    /// not come any more, so what failed while a stop waited is among them, too.
+    /// Items that were delayed: added with a delay, or to be retried by [`workers`](crate::workers). This includes items that
+    /// failed during the drain.
     pub delayed: Vec<T>,
 }
 
 impl<T> Remaining<T> {
-    /// Whether everything was worked on, except for what was delayed.
+    /// Returns whether all items were processed, except for delayed ones.
     #[must_use]
     pub fn is_drained(&self) -> bool {
         self.queued.is_empty() && self.running.is_empty()
     }
 }
 
-impl<T: Work> WorkQueue<T> {
-    /// A queue with client-go's rate limiter; see [`default_limiter`](crate::default_limiter).
+impl<T: QueueItem> WorkQueue<T> {
+    /// Creates a queue with client-go's default rate limiter; see [`default_limiter`](crate::default_limiter).
     #[must_use]
     pub fn new(name: impl Into<String>) -> WorkQueue<T> {
         WorkQueue::builder(name).build()
     }
 
-    /// A queue with a rate limiter of your choice.
+    /// Creates a queue with a rate limiter.
     #[must_use]
     pub fn with_limiter(name: impl Into<String>, limiter: impl RateLimiter<T>) -> WorkQueue<T> {
         WorkQueue::builder(name).limiter(limiter).build()
     }
 
-    /// A queue with choices.
+    /// Returns a builder of a queue.
     pub fn builder(name: impl Into<String>) -> QueueBuilder<T> {
         QueueBuilder::new(name.into())
     }
 
-    /// The name it was made with.
+    /// Returns the name of the queue.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.shared.name
     }
 
-    /// Adds an item. After [`WorkQueue::shut_down`] this does nothing.
+    /// Adds an item. This has no effect after [`WorkQueue::shut_down`].
     pub fn add(&self, item: T) {
         self.add_with(item, AddOptions::new());
     }
 
-    /// Adds an item when so much time has passed. Of several times the earliest counts.
+    /// Adds an item after a delay. If it is delayed already, the earlier time wins.
     #[doc(alias = "AddAfter")]
     pub fn add_after(&self, item: T, delay: Duration) {
         self.add_with(item, AddOptions::new().after(delay));
     }
 
-    /// Adds an item when the rate limiter allows it, which counts a failure of the item.
+    /// Counts a failure of an item, and adds it after the delay that the rate limiter returns.
     #[doc(alias = "AddRateLimited")]
     pub fn add_rate_limited(&self, item: T) {
         self.add_with(item, AddOptions::new().rate_limited());
     }
 
-    /// Adds an item with a priority, a delay, or held back by the rate limiter.
+    /// Adds an item with a priority, a delay or a rate limit.
     #[doc(alias = "AddWithOpts")]
     pub fn add_with(&self, item: T, options: AddOptions) {
         let is_retry = options.rate_limited || options.after.is_some();
@@ -205,178 +208,179 @@ impl<T: Work> WorkQueue<T> {
             if self.is_shut_down() {
                 return;
             }
-            delay = delay.max(self.hold_back(&item));
+            delay = delay.max(self.next_delay(&item));
         }
-        let (added, called) = {
+        let (result, waker) = {
             let mut state = self.shared.state.lock();
             let now = self.shared.now_for(delay);
-            let added = if delay.is_zero() {
+            let result = if delay.is_zero() {
                 state.core.add(item, now, options.priority)
             } else {
-                let at = now.saturating_add(nanos(delay));
-                state.core.add_at(item, at, options.priority)
+                let due = now.saturating_add(nanos(delay));
+                state.core.add_at(item, due, options.priority)
             };
-            (added, self.shared.added(&mut state, added))
+            (result, self.shared.waiter_for(&mut state, result))
         };
-        if is_retry && added != Added::Refused {
+        if is_retry && result != AddResult::ShutDown {
             self.shared.count_retry();
         }
-        wake(called);
+        wake_all(waker);
     }
 
-    /// Lets an item that is worked on come back after this time. It does not come while it is worked on, so it comes in
-    /// line once; and it is found by its slot, so nothing of the item's own is called that could fail. If the queue is shut
-    /// down it does not come, but is left as delayed.
-    pub(crate) fn come_back(&self, item: &Item<T>, delay: Duration) {
+    /// Requeues a running item after a delay, but not before its processing ends. After a shutdown the item stays delayed.
+    ///
+    /// The item is found by its slot, so no code of the item's type is called that could panic.
+    pub(crate) fn requeue_after(&self, item: &ItemGuard<T>, delay: Duration) {
         let now = self.shared.now_for(delay);
-        let at = now.saturating_add(nanos(delay));
-        let called = {
+        let due = now.saturating_add(nanos(delay));
+        let waker = {
             let mut state = self.shared.state.lock();
-            let added = state.core.come_back(item.slot, at, now, item.priority);
-            self.shared.added(&mut state, added)
+            let result = state.core.requeue_at(item.slot, due, now, item.priority);
+            self.shared.waiter_for(&mut state, result)
         };
         self.shared.count_retry();
-        wake(called);
+        wake_all(waker);
     }
 
-    /// Counts a failure of an item; how long it has to wait.
-    pub(crate) fn hold_back(&self, item: &T) -> Duration {
+    /// Counts a failure of an item, and returns the delay before its next attempt.
+    pub(crate) fn next_delay(&self, item: &T) -> Duration {
         self.shared.limiter.lock().when(item)
     }
 
-    /// Forgets an item's failures. It stays in line, if it is.
+    /// Forgets the failures of an item. The item stays queued or delayed.
     #[doc(alias = "Forget")]
     pub fn forget(&self, item: &T) {
         self.shared.limiter.lock().forget(item);
     }
 
-    /// How often an item was added by [`WorkQueue::add_rate_limited`] since it was forgotten.
+    /// Returns the number of failures of an item since they were last forgotten.
     #[doc(alias = "NumRequeues")]
     #[must_use]
     pub fn requeues(&self, item: &T) -> u32 {
         self.shared.limiter.lock().requeues(item)
     }
 
-    /// Waits for the next item to work on. It is this caller's alone until the guard is dropped. None if the queue was
-    /// shut down and nothing is in line any more.
+    /// Waits for the next item to process. Returns none if the queue is shut down and empty.
+    ///
+    /// No other caller gets the same item before the guard is dropped.
     ///
     /// # Cancel safety
-    /// Nothing is lost when the wait is dropped: the item goes to another.
+    /// This method is cancel safe: if the future is dropped, the item goes to another caller.
     #[doc(alias("Get", "Done"))]
-    pub async fn get(&self) -> Option<Item<T>> {
-        // Where there is work, nobody has to wait for it.
+    pub async fn get(&self) -> Option<ItemGuard<T>> {
         match self.try_get() {
             Some(item) => Some(item),
             None => self.wait().await,
         }
     }
 
-    async fn wait(&self) -> Option<Item<T>> {
+    async fn wait(&self) -> Option<ItemGuard<T>> {
         let mut wait = Wait::new(self);
         loop {
-            let due = match poll_fn(|cx| wait.look(cx)).await {
-                Looked::Got(item) => return item,
-                Looked::Watch(due) => due,
+            let due = match poll_fn(|cx| wait.poll_item(cx)).await {
+                Progress::Finished(item) => return item,
+                Progress::SleepUntil(due) => due,
             };
-            let mut due = pin!(sleep_until(self.shared.began + Duration::from_nanos(due)));
-            poll_fn(|cx| match wait.poll_called(cx) {
+            let mut timer = pin!(sleep_until(self.shared.created + Duration::from_nanos(due)));
+            poll_fn(|cx| match wait.poll_woken(cx) {
                 Poll::Ready(()) => Poll::Ready(()),
-                Poll::Pending => due.as_mut().poll(cx),
+                Poll::Pending => timer.as_mut().poll(cx),
             })
             .await;
         }
     }
 
-    /// The next item to work on, if there is one.
+    /// Returns the next item to process, if there is one.
     #[must_use]
-    pub fn try_get(&self) -> Option<Item<T>> {
+    pub fn try_get(&self) -> Option<ItemGuard<T>> {
         let mut state = self.shared.state.lock();
-        let turn = self.shared.take(&mut state)?;
-        if turn.others > 0 {
-            let called = state.waiters.call_some(turn.others as usize);
-            let item = self.item(&state, turn.slot);
+        let next = self.shared.pop(&mut state)?;
+        if next.also_due > 0 {
+            let wakers = state.waiters.pop_up_to(next.also_due as usize);
+            let item = self.guard(&state, next.slot);
             drop(state);
-            wake(called);
+            wake_all(wakers);
             return Some(item);
         }
-        Some(self.item(&state, turn.slot))
+        Some(self.guard(&state, next.slot))
     }
 
-    /// The guard of an item that was taken.
-    pub(crate) fn item(&self, state: &State<T>, slot: SlotId) -> Item<T> {
-        Item {
+    /// Returns the guard of a running item.
+    pub(crate) fn guard(&self, state: &State<T>, slot: SlotId) -> ItemGuard<T> {
+        ItemGuard {
             queue: self.clone(),
             slot,
-            value: state.core.item(slot),
+            item: state.core.item(slot),
             priority: state.core.priority(slot),
         }
     }
 
-    /// How many items are in line.
+    /// Returns the number of queued items.
     #[must_use]
     pub fn len(&self) -> usize {
-        let (len, called) = {
+        let (len, wakers) = {
             let mut state = self.shared.state.lock();
-            self.shared.in_line(&mut state, self.shared.now())
+            self.shared.count_queued(&mut state, self.shared.now())
         };
-        wake(called);
+        wake_all(wakers);
         len
     }
 
-    /// Whether nothing is in line.
+    /// Returns whether no item is queued.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many items are worked on.
+    /// Returns the number of items being processed.
     #[must_use]
     pub fn running(&self) -> usize {
         self.shared.state.lock().core.running()
     }
 
-    /// How many items wait for their time.
+    /// Returns the number of delayed items.
     #[must_use]
     pub fn delayed(&self) -> usize {
         self.shared.state.lock().core.delayed()
     }
 
-    /// Takes no more items. What is in line can still be worked on; what is delayed stays where it is. A [`WorkQueue::drain`]
-    /// that waits is let go.
+    /// Shuts the queue down: rejects new items, and ends every [`WorkQueue::drain`] in progress.
+    ///
+    /// Queued items can still be processed. Delayed items stay delayed.
     #[doc(alias = "ShutDown")]
     pub fn shut_down(&self) {
-        let called = {
+        let wakers = {
             let mut state = self.shared.state.lock();
             state.core.close();
             state.shutdowns += 1;
-            state.waiters.call_some(usize::MAX)
+            state.waiters.pop_up_to(usize::MAX)
         };
-        wake(called);
+        wake_all(wakers);
         self.shared.idle.notify_waiters();
     }
 
-    /// Whether it was shut down.
+    /// Returns whether the queue is shut down.
     #[must_use]
     pub fn is_shut_down(&self) -> bool {
         self.shared.state.lock().core.is_closed()
     }
 
-    /// Takes no more items, and waits until everything that is in line was worked on and done; at most for so long. What is
-    /// left is told, and so is what was delayed.
+    /// Shuts the queue down, waits until all queued and running items are done or the time limit has passed, and returns the
+    /// remaining items.
     ///
     /// # Cancel safety
-    /// The queue is shut down even if the wait is dropped.
+    /// The queue is shut down even if the future is dropped after its first poll.
     #[doc(alias = "ShutDownWithDrain")]
-    pub async fn drain(&self, patience: Duration) -> Remaining<T> {
-        let (shutdowns, called) = {
+    pub async fn drain(&self, limit: Duration) -> Remaining<T> {
+        let (shutdowns, wakers) = {
             let mut state = self.shared.state.lock();
             state.core.close();
-            (state.shutdowns, state.waiters.call_some(usize::MAX))
+            (state.shutdowns, state.waiters.pop_up_to(usize::MAX))
         };
-        wake(called);
-        // Time is up, or it is empty: what is left says which.
-        let _ = timeout(patience, self.drained(shutdowns)).await;
-        let [queued, running, delayed] = self.shared.state.lock().core.left();
+        wake_all(wakers);
+        // The remaining items show whether this timed out.
+        let _ = timeout(limit, self.drained(shutdowns)).await;
+        let [queued, running, delayed] = self.shared.state.lock().core.remaining();
         Remaining {
             queued,
             running,
@@ -384,6 +388,7 @@ impl<T: Work> WorkQueue<T> {
         }
     }
 
+    /// Waits until no item is queued or running, or the queue is shut down once more.
     async fn drained(&self, shutdowns: u64) {
         loop {
             let mut idle = pin!(self.shared.idle.notified());
@@ -401,12 +406,12 @@ impl<T: Work> WorkQueue<T> {
 
 impl<T> Shared<T> {
     pub(crate) fn now(&self) -> Nanos {
-        nanos(self.began.elapsed())
+        nanos(self.created.elapsed())
     }
 
-    /// What time it is, or 0 if nobody needs it: few ask how long an item was in line, and clocks are slow.
+    /// Returns the time, or 0 if an add with this delay does not need it: reading the clock is slow.
     fn now_for(&self, delay: Duration) -> Nanos {
-        if self.is_timed || !delay.is_zero() {
+        if self.tracks_times || !delay.is_zero() {
             self.now()
         } else {
             0
@@ -414,96 +419,103 @@ impl<T> Shared<T> {
     }
 }
 
-impl<T: Work> Shared<T> {
+impl<T: QueueItem> Shared<T> {
     pub(crate) fn new(
         name: String,
         limiter: Box<dyn RateLimiter<T>>,
         meter: Option<Meter>,
-        timed: bool,
+        tracks_times: bool,
     ) -> Shared<T> {
-        let is_timed = timed || meter.is_some();
+        let tracks_times = tracks_times || meter.is_some();
         Shared {
             name,
             state: Mutex::new(State {
-                core: Core::new(is_timed),
+                core: Core::new(tracks_times),
                 waiters: Waiters::new(),
-                watched: None,
+                timer: None,
                 shutdowns: 0,
             }),
             limiter: Mutex::new(limiter),
             meter,
-            is_timed,
-            tally: Tally::default(),
+            tracks_times,
+            counters: Counters::default(),
             idle: Notify::new(),
-            began: Instant::now(),
+            created: Instant::now(),
         }
     }
 
-    /// How many are in line, and who is to be called because their time had come.
-    pub(crate) fn in_line(&self, state: &mut State<T>, now: Nanos) -> (usize, Vec<Waker>) {
-        let (len, came) = state.core.len(now);
-        self.count_adds(state);
-        (len, state.waiters.call_some(came))
+    /// Returns the number of queued items, and the wakers of waiters for those that became due.
+    pub(crate) fn count_queued(&self, state: &mut State<T>, now: Nanos) -> (usize, Vec<Waker>) {
+        let (len, new) = state.core.queued_at(now);
+        self.report_adds(state);
+        (len, state.waiters.pop_up_to(new))
     }
 
-    /// Takes the next item. If others came in line with it, as many are to be called.
-    pub(crate) fn take(&self, state: &mut State<T>) -> Option<Turn> {
-        // To ask what time it is takes as long as all the rest, so it is only asked if somebody needs it.
+    /// Takes the next item. The caller wakes a waiter for each other item that became due.
+    pub(crate) fn pop(&self, state: &mut State<T>) -> Option<NextItem> {
+        // Reading the clock takes as long as everything else here, so it is read only if needed.
         let needs_time = self.meter.is_some() || state.core.next_due().is_some();
         let now = if needs_time { self.now() } else { 0 };
-        let turn = state.core.take(now);
-        self.count_adds(state);
-        if let (Some(meter), Some(turn)) = (&self.meter, turn) {
-            let waited = now.saturating_sub(state.core.since(turn.slot));
-            meter.began(turn.slot, now, waited);
+        let next = state.core.pop(now);
+        self.report_adds(state);
+        if let (Some(meter), Some(next)) = (&self.meter, next) {
+            let queued_for = now.saturating_sub(state.core.queued_since(next.slot));
+            meter.item_started(next.slot, now, queued_for);
         }
-        turn
+        next
     }
 
-    /// Who is to be called because of an add.
-    fn added(&self, state: &mut State<T>, added: Added) -> Option<Waker> {
-        self.count_adds(state);
-        match added {
-            Added::InLine | Added::Waits { earliest: true } => state.waiters.call(),
-            Added::Waits { earliest: false } | Added::Known | Added::Refused => None,
+    /// Returns the waker of the waiter that has to be woken after an add.
+    fn waiter_for(&self, state: &mut State<T>, result: AddResult) -> Option<Waker> {
+        self.report_adds(state);
+        match result {
+            AddResult::Queued | AddResult::Delayed { earliest: true } => state.waiters.pop(),
+            AddResult::Delayed { earliest: false } | AddResult::Duplicate | AddResult::ShutDown => None,
         }
     }
 
     fn count_retry(&self) {
-        self.tally.retried();
+        self.counters.count_retry();
         if let Some(meter) = &self.meter {
-            meter.retried();
+            meter.count_retry();
         }
     }
 
-    fn count_adds(&self, state: &mut State<T>) {
+    pub(crate) fn count_attempt(&self, result: &AttemptResult) {
+        self.counters.count_attempt(result);
         if let Some(meter) = &self.meter {
-            meter.added(state.core.take_adds());
+            meter.count_attempt(result);
+        }
+    }
+
+    fn report_adds(&self, state: &mut State<T>) {
+        if let Some(meter) = &self.meter {
+            meter.count_adds(state.core.take_adds());
         }
     }
 
     pub(crate) fn finish(&self, slot: SlotId) {
-        // Before the slot can be another item's.
+        // Before the slot can belong to another item.
         if let Some(meter) = &self.meter {
-            meter.ended(slot, self.now());
+            meter.item_finished(slot, self.now());
         }
-        let (finished, called) = {
+        let (completion, waker) = {
             let mut state = self.state.lock();
-            let finished = state.core.finish(slot);
-            let called = finished.in_line_again.then(|| state.waiters.call()).flatten();
-            (finished, called)
+            let completion = state.core.finish(slot);
+            let waker = completion.requeued.then(|| state.waiters.pop()).flatten();
+            (completion, waker)
         };
-        drop(finished.forgotten);
-        wake(called);
-        if finished.idle {
+        drop(completion.removed);
+        wake_all(waker);
+        if completion.idle {
             self.idle.notify_waiters();
         }
     }
 }
 
-/// Calls those who were chosen under the lock, without it: whoever is woken may come at once.
-pub(crate) fn wake(called: impl IntoIterator<Item = Waker>) {
-    called.into_iter().for_each(Waker::wake);
+/// Wakes tasks. Must be called without the lock, because a woken task may run at once.
+pub(crate) fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
+    wakers.into_iter().for_each(Waker::wake);
 }
 
 fn nanos(time: Duration) -> Nanos {
@@ -518,7 +530,7 @@ impl<T> Clone for WorkQueue<T> {
     }
 }
 
-impl<T: Work> fmt::Debug for WorkQueue<T> {
+impl<T: QueueItem> fmt::Debug for WorkQueue<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WorkQueue")
             .field("name", &self.shared.name)

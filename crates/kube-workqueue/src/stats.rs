@@ -1,74 +1,72 @@
-//! How a queue is at a moment, for those who look at it.
+//! Statistics of a queue.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::queue::{Work, WorkQueue, wake};
+use crate::outcome::{AttemptResult, Outcome};
+use crate::queue::{QueueItem, WorkQueue, wake_all};
 
-/// How a queue is at one moment, and what it has done so far. Made by [`WorkQueue::stats`].
+/// State of a queue at one moment, and counts since it was created. Returned by [`WorkQueue::stats`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QueueStats {
-    /// Items in line.
+    /// Number of queued items.
     pub queued: usize,
-    /// Items that are worked on.
+    /// Number of items being processed.
     pub running: usize,
-    /// Items whose time has not come.
+    /// Number of delayed items.
     pub delayed: usize,
-    /// How long the first in line has been there; of several priorities, the longest. Only of a queue that was made with
-    /// [`timed`](crate::QueueBuilder::timed) or with metrics.
+    /// Age of the first item in the queue; with several priorities, the largest age of their first items. None unless the
+    /// queue was built with [`track_age`](crate::QueueBuilder::track_age) or with metrics.
     pub oldest: Option<Duration>,
-    /// When the next delayed item is due.
+    /// Time until the next delayed item is due.
     pub next_due: Option<Duration>,
-    /// Items that came in line, or were added while they were worked on; folded ones are not counted.
+    /// Number of adds, also those of running items. Duplicates are not counted.
     pub adds: u64,
-    /// Adds with a delay, or held back by the rate limiter.
+    /// Number of adds with a delay or a rate limit.
     pub retries: u64,
-    /// Attempts of [`workers`](crate::workers) that went well.
+    /// Number of attempts of [`workers`](crate::workers) that succeeded.
     pub done: u64,
-    /// Those that failed, panicked or took too long, or asked to be tried again.
+    /// Number of attempts that failed, panicked, exceeded the deadline or returned
+    /// [`Outcome::Requeue`](crate::Outcome::Requeue).
     pub failed: u64,
-    /// Those that gave their item up.
+    /// Number of attempts that returned [`Outcome::GiveUp`](crate::Outcome::GiveUp).
     pub given_up: u64,
-    /// Whether the queue takes nothing any more.
+    /// Whether the queue is shut down.
     pub is_shut_down: bool,
 }
 
-/// What is counted whether somebody looks or not, because it costs next to nothing.
+/// Counts of every queue, also without metrics.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct Counters {
     retries: AtomicU64,
     done: AtomicU64,
     failed: AtomicU64,
     given_up: AtomicU64,
 }
 
-/// What came of an attempt, as far as it is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Attempted {
-    Done,
-    Failed,
-    GivenUp,
-}
-
-impl Tally {
-    pub(crate) fn retried(&self) {
+impl Counters {
+    pub(crate) fn count_retry(&self) {
         self.retries.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn attempted(&self, attempted: Attempted) {
-        let count = match attempted {
-            Attempted::Done => &self.done,
-            Attempted::Failed => &self.failed,
-            Attempted::GivenUp => &self.given_up,
+    pub(crate) fn count_attempt(&self, result: &AttemptResult) {
+        let counter = match result {
+            AttemptResult::Returned(Outcome::Done | Outcome::RequeueAfter(_)) => &self.done,
+            AttemptResult::Returned(Outcome::GiveUp(_)) => &self.given_up,
+            AttemptResult::Returned(Outcome::Requeue)
+            | AttemptResult::Error(_)
+            | AttemptResult::Panic(_)
+            | AttemptResult::Timeout(_) => &self.failed,
         };
-        count.fetch_add(1, Ordering::Relaxed);
+        counter.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-impl<T: Work> WorkQueue<T> {
-    /// How the queue is.
+impl<T: QueueItem> WorkQueue<T> {
+    /// Returns the statistics of the queue.
     ///
+    /// # Examples
     /// ```
     /// use kube_workqueue::WorkQueue;
     ///
@@ -81,28 +79,31 @@ impl<T: Work> WorkQueue<T> {
     pub fn stats(&self) -> QueueStats {
         let shared = &self.shared;
         let (now, mut stats) = (shared.now(), QueueStats::default());
-        let called = {
+        let wakers = {
             let mut state = shared.state.lock();
-            let (queued, called) = shared.in_line(&mut state, now);
-            let ago = |since| Duration::from_nanos(now.saturating_sub(since));
+            let (queued, wakers) = shared.count_queued(&mut state, now);
+            let age = |since| Duration::from_nanos(now.saturating_sub(since));
             stats.queued = queued;
             stats.running = state.core.running();
             stats.delayed = state.core.delayed();
-            stats.oldest = shared.is_timed.then(|| state.core.oldest().map(ago)).flatten();
+            stats.oldest = shared
+                .tracks_times
+                .then(|| state.core.oldest().map(age))
+                .flatten();
             stats.next_due = state
                 .core
                 .next_due()
-                .map(|at| Duration::from_nanos(at.saturating_sub(now)));
-            stats.adds = state.core.all_adds();
+                .map(|due| Duration::from_nanos(due.saturating_sub(now)));
+            stats.adds = state.core.total_adds();
             stats.is_shut_down = state.core.is_closed();
-            called
+            wakers
         };
-        wake(called);
-        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        stats.retries = count(&shared.tally.retries);
-        stats.done = count(&shared.tally.done);
-        stats.failed = count(&shared.tally.failed);
-        stats.given_up = count(&shared.tally.given_up);
+        wake_all(wakers);
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        stats.retries = load(&shared.counters.retries);
+        stats.done = load(&shared.counters.done);
+        stats.failed = load(&shared.counters.failed);
+        stats.given_up = load(&shared.counters.given_up);
         stats
     }
 }

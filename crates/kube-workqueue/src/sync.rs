@@ -1,4 +1,4 @@
-//! What the queue waits with. It is named in one place so that `tests/model` can put a model in its stead.
+//! Locks and timers of the queue, imported in one place so that `tests/model` can replace them.
 
 pub(crate) use parking_lot::Mutex;
 pub(crate) use tokio::sync::Notify;

@@ -1,120 +1,119 @@
-//! One who waits for an item.
+//! Waiting for an item.
 
 use std::task::{Context, Poll};
 
 use crate::core::Nanos;
-use crate::item::Item;
-use crate::queue::{State, Work, WorkQueue, wake};
+use crate::guard::ItemGuard;
+use crate::queue::{QueueItem, State, WorkQueue, wake_all};
 use crate::waiters::Ticket;
 
-/// A wait for an item. One of those who wait also looks after the item that is due next, for all.
+/// One wait for an item. One of all waiters also sleeps until the next delayed item is due: it holds the timer.
 ///
-/// For each item in line, and for the next that is due if nobody looks after it, somebody was called who has not looked
-/// yet, or nobody waits. Who was called and leaves without having looked, or leaves what it looked after, calls another.
-pub(crate) struct Wait<'a, T: Work> {
+/// Invariant: for each queued item, and for the next due time if no waiter holds the timer, a waiter was woken that has not
+/// polled yet, or there is no waiter. A waiter that is dropped after it was woken, or that gives up the timer, wakes another.
+pub(crate) struct Wait<'a, T: QueueItem> {
     queue: &'a WorkQueue<T>,
-    /// Its place among those who wait, if it has waited since it last looked.
+    /// Position among the waiters, if it registered since the last poll.
     ticket: Option<Ticket>,
-    /// What it looks after.
-    due: Option<Nanos>,
+    /// When its timer fires, if it holds the timer.
+    timer: Option<Nanos>,
 }
 
-/// What came of a look.
-pub(crate) enum Looked<T: Work> {
-    /// An item, or none because there will be none.
-    Got(Option<Item<T>>),
-    /// Nothing yet, and this is when it has to look again, if it is not called before.
-    Watch(Nanos),
+/// Result of polling for an item.
+pub(crate) enum Progress<T: QueueItem> {
+    /// An item, or none because the queue is shut down and empty.
+    Finished(Option<ItemGuard<T>>),
+    /// No item yet. The waiter holds the timer, and has to poll again at this time unless it is woken before.
+    SleepUntil(Nanos),
 }
 
-impl<'a, T: Work> Wait<'a, T> {
+impl<'a, T: QueueItem> Wait<'a, T> {
     pub(crate) fn new(queue: &'a WorkQueue<T>) -> Wait<'a, T> {
         Wait {
             queue,
             ticket: None,
-            due: None,
+            timer: None,
         }
     }
 
-    /// Looks whether there is an item, and waits if not.
-    pub(crate) fn look(&mut self, cx: &mut Context<'_>) -> Poll<Looked<T>> {
-        let mut called = Vec::new();
-        let looked = {
+    /// Takes an item, or registers as a waiter if there is none.
+    pub(crate) fn poll_item(&mut self, cx: &mut Context<'_>) -> Poll<Progress<T>> {
+        let mut wakers = Vec::new();
+        let progress = {
             let mut state = self.queue.shared.state.lock();
-            // Who looks is not one to be called.
             if let Some(ticket) = self.ticket.take() {
-                state.waiters.leave(ticket);
+                state.waiters.remove(ticket);
             }
-            self.pause(&mut state);
-            if let Some(turn) = self.queue.shared.take(&mut state) {
-                called = state.waiters.call_some(turn.others as usize);
-                // Whoever has work to do looks after nothing, also if it was called to do so.
-                if Self::unwatched(&state).is_some() {
-                    called.extend(state.waiters.call());
+            self.release_timer(&mut state);
+            if let Some(next) = self.queue.shared.pop(&mut state) {
+                wakers = state.waiters.pop_up_to(next.also_due as usize);
+                // A task with an item does not hold the timer, even if it was woken to do so.
+                if Self::unwatched_due(&state).is_some() {
+                    wakers.extend(state.waiters.pop());
                 }
-                Poll::Ready(Looked::Got(Some(self.queue.item(&state, turn.slot))))
+                Poll::Ready(Progress::Finished(Some(self.queue.guard(&state, next.slot))))
             } else if state.core.is_closed() {
-                Poll::Ready(Looked::Got(None))
+                Poll::Ready(Progress::Finished(None))
             } else {
-                self.ticket = Some(state.waiters.wait(cx.waker()));
-                match self.resume(&mut state) {
-                    Some(due) => Poll::Ready(Looked::Watch(due)),
+                self.ticket = Some(state.waiters.push(cx.waker()));
+                match self.acquire_timer(&mut state) {
+                    Some(due) => Poll::Ready(Progress::SleepUntil(due)),
                     None => Poll::Pending,
                 }
             }
         };
-        wake(called);
-        looked
+        wake_all(wakers);
+        progress
     }
 
-    /// Waits to be called, without a look.
-    pub(crate) fn poll_called(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    /// Waits until another task wakes this waiter. Does not look for an item.
+    pub(crate) fn poll_woken(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.queue.shared.state.lock();
         match self.ticket {
-            Some(ticket) if state.waiters.waits(ticket, cx.waker()) => Poll::Pending,
+            Some(ticket) if state.waiters.update(ticket, cx.waker()) => Poll::Pending,
             _ => Poll::Ready(()),
         }
     }
 
-    /// Looks after nothing; whether it did.
-    fn pause(&mut self, state: &mut State<T>) -> bool {
-        let watched = self.due.take();
-        let is_its = watched.is_some() && state.watched == watched;
-        if is_its {
-            state.watched = None;
+    /// Gives up the timer. Returns whether this waiter held it.
+    fn release_timer(&mut self, state: &mut State<T>) -> bool {
+        let timer = self.timer.take();
+        let is_holder = timer.is_some() && state.timer == timer;
+        if is_holder {
+            state.timer = None;
         }
-        is_its
+        is_holder
     }
 
-    /// Looks after the next item until this time, unless another does so already.
-    fn resume(&mut self, state: &mut State<T>) -> Option<Nanos> {
-        let due = Self::unwatched(state)?;
-        state.watched = Some(due);
-        self.due = Some(due);
-        self.due
+    /// Takes the timer, unless another waiter holds it.
+    fn acquire_timer(&mut self, state: &mut State<T>) -> Option<Nanos> {
+        let due = Self::unwatched_due(state)?;
+        state.timer = Some(due);
+        self.timer = Some(due);
+        self.timer
     }
 
-    /// When the next item is due, if nobody looks after it.
-    fn unwatched(state: &State<T>) -> Option<Nanos> {
+    /// Returns when the next item is due, if no timer fires by then.
+    fn unwatched_due(state: &State<T>) -> Option<Nanos> {
         let due = state.core.next_due()?;
-        let is_watched = state.watched.is_some_and(|watched| watched <= due);
+        let is_watched = state.timer.is_some_and(|timer| timer <= due);
         (!is_watched).then_some(due)
     }
 }
 
-impl<T: Work> Drop for Wait<'_, T> {
+impl<T: QueueItem> Drop for Wait<'_, T> {
     fn drop(&mut self) {
         let Some(ticket) = self.ticket else { return };
-        let called = {
+        let waker = {
             let mut state = self.queue.shared.state.lock();
-            let was_called = !state.waiters.leave(ticket);
-            let watched = self.pause(&mut state);
-            let is_wanted = state.core.in_line() > 0 || Self::unwatched(&state).is_some();
-            // One is enough for both: if it takes an item, it leaves the watch to another.
-            ((was_called || watched) && is_wanted)
-                .then(|| state.waiters.call())
+            let was_woken = !state.waiters.remove(ticket);
+            let held_timer = self.release_timer(&mut state);
+            let has_work = state.core.queued() > 0 || Self::unwatched_due(&state).is_some();
+            // One waiter is enough for both: if it takes an item, it wakes another for the timer.
+            ((was_woken || held_timer) && has_work)
+                .then(|| state.waiters.pop())
                 .flatten()
         };
-        wake(called);
+        wake_all(waker);
     }
 }

@@ -1,15 +1,14 @@
-//! Those who wait for an item, in the order of their coming.
+//! Tasks that wait for an item, in the order of arrival.
 //!
-//! They are part of the state behind the queue's lock. So who adds an item knows at once whether anybody waits for it, and
-//! a queue whose workers are busy calls nobody.
+//! The list is part of the state behind the queue's lock, so adding an item wakes a task only if one waits.
 
 use std::collections::VecDeque;
 use std::task::Waker;
 
 pub(crate) struct Waiters {
-    /// By rising tickets.
-    line: VecDeque<Waiter>,
-    next: u64,
+    /// Sorted by ticket.
+    waiters: VecDeque<Waiter>,
+    next_ticket: u64,
 }
 
 struct Waiter {
@@ -17,59 +16,59 @@ struct Waiter {
     waker: Waker,
 }
 
-/// A place among those who wait. Who is called has it no more.
+/// Position of a waiter. It becomes invalid when the waiter is removed to be woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ticket(u64);
 
 impl Waiters {
     pub(crate) fn new() -> Waiters {
         Waiters {
-            line: VecDeque::new(),
-            next: 0,
+            waiters: VecDeque::new(),
+            next_ticket: 0,
         }
     }
 
-    /// Waits at the end.
-    pub(crate) fn wait(&mut self, waker: &Waker) -> Ticket {
-        let ticket = self.next;
-        self.next += 1;
-        self.line.push_back(Waiter {
+    /// Appends a waiter.
+    pub(crate) fn push(&mut self, waker: &Waker) -> Ticket {
+        let ticket = self.next_ticket;
+        self.next_ticket += 1;
+        self.waiters.push_back(Waiter {
             ticket,
             waker: waker.clone(),
         });
         Ticket(ticket)
     }
 
-    /// Waits on at its place, with this waker. Whether it does: if not, it was called.
-    pub(crate) fn waits(&mut self, ticket: Ticket, waker: &Waker) -> bool {
-        let place = self.place(ticket);
-        if let Some(at) = place {
-            self.line[at].waker.clone_from(waker);
+    /// Replaces the waker of a waiter, which keeps its position. Returns false if the waiter was removed to be woken.
+    pub(crate) fn update(&mut self, ticket: Ticket, waker: &Waker) -> bool {
+        let index = self.index(ticket);
+        if let Some(index) = index {
+            self.waiters[index].waker.clone_from(waker);
         }
-        place.is_some()
+        index.is_some()
     }
 
-    /// Waits no longer. Whether it still did: if not, it was called.
-    pub(crate) fn leave(&mut self, ticket: Ticket) -> bool {
-        let place = self.place(ticket);
-        place.and_then(|at| self.line.remove(at)).is_some()
+    /// Removes a waiter. Returns false if it was removed to be woken.
+    pub(crate) fn remove(&mut self, ticket: Ticket) -> bool {
+        let index = self.index(ticket);
+        index.and_then(|index| self.waiters.remove(index)).is_some()
     }
 
-    /// The next to be called, as soon as the lock is free.
+    /// Removes the first waiter. The caller wakes it after releasing the lock.
     #[must_use]
-    pub(crate) fn call(&mut self) -> Option<Waker> {
-        self.line.pop_front().map(|waiter| waiter.waker)
+    pub(crate) fn pop(&mut self) -> Option<Waker> {
+        self.waiters.pop_front().map(|waiter| waiter.waker)
     }
 
-    /// So many to be called, or all if there are fewer.
+    /// Removes at most `count` waiters from the front. The caller wakes them after releasing the lock.
     #[must_use]
-    pub(crate) fn call_some(&mut self, count: usize) -> Vec<Waker> {
-        let count = count.min(self.line.len());
-        self.line.drain(..count).map(|waiter| waiter.waker).collect()
+    pub(crate) fn pop_up_to(&mut self, count: usize) -> Vec<Waker> {
+        let count = count.min(self.waiters.len());
+        self.waiters.drain(..count).map(|waiter| waiter.waker).collect()
     }
 
-    fn place(&self, ticket: Ticket) -> Option<usize> {
-        self.line
+    fn index(&self, ticket: Ticket) -> Option<usize> {
+        self.waiters
             .binary_search_by_key(&ticket.0, |waiter| waiter.ticket)
             .ok()
     }

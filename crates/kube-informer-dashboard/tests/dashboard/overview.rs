@@ -29,7 +29,7 @@ async fn an_informer_is_shown_with_its_handlers_and_the_queue_behind() {
     let maps = SharedInformer::<ConfigMap>::builder(client)
         .namespace("default")
         .build();
-    let queue = WorkQueue::builder("maps").timed().build();
+    let queue = WorkQueue::builder("maps").track_age().build();
     maps.add_handler_with(enqueue_keys(&queue), HandlerOptions::new().name("enqueue"))
         .expect("a handler");
     let router = Dashboard::new().informer(&maps).queue(&queue).router();

@@ -5,7 +5,7 @@ mod tests;
 
 use std::fmt;
 
-use kube_workqueue::{AddOptions, Work, WorkQueue};
+use kube_workqueue::{AddOptions, QueueItem, WorkQueue};
 
 use super::{DeletedObject, EventHandler};
 use crate::object::{Key, Kind, Object, is_cluster_scoped};
@@ -93,7 +93,7 @@ pub fn enqueue_mapped<K, T, I>(
 ) -> Enqueue<K, T>
 where
     K: Kind,
-    T: Work,
+    T: QueueItem,
     I: IntoIterator<Item = T>,
 {
     Enqueue {
@@ -128,7 +128,7 @@ pub struct Enqueue<K, T> {
 
 type Map<K, T> = Box<dyn Fn(&Object<K>) -> Vec<T> + Send>;
 
-impl<K: Kind, T: Work> Enqueue<K, T> {
+impl<K: Kind, T: QueueItem> Enqueue<K, T> {
     /// The priority of what changes; 0 unless it is chosen otherwise.
     #[must_use]
     pub fn priority(mut self, priority: i32) -> Self {
@@ -163,7 +163,7 @@ impl<K: Kind, T: Work> Enqueue<K, T> {
     }
 }
 
-impl<K: Kind, T: Work> EventHandler<K> for Enqueue<K, T> {
+impl<K: Kind, T: QueueItem> EventHandler<K> for Enqueue<K, T> {
     fn on_add(&mut self, object: &Object<K>, is_in_initial_list: bool) {
         self.add((self.map)(object), !is_in_initial_list);
     }
@@ -184,7 +184,7 @@ impl<K: Kind, T: Work> EventHandler<K> for Enqueue<K, T> {
     }
 }
 
-impl<K, T: Work> fmt::Debug for Enqueue<K, T> {
+impl<K, T: QueueItem> fmt::Debug for Enqueue<K, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Enqueue({})", self.queue.name())
     }

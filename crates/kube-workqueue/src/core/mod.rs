@@ -1,12 +1,11 @@
-//! The rules of the queue, without locks, tasks or a clock: who calls says what time it is.
+//! The state machine of the queue: no locks, tasks or clock. The caller passes the current time.
 //!
-//! Every item that is known has one slot, found by a table. A slot may be in line (`ready`), wait for its time
-//! (`waiting`) and be worked on (`running`), in almost any combination: only what is worked on is not in line, so that no
-//! item is ever worked on twice at a time.
+//! Each item has one slot, found by a hash table. A slot can be queued (`ready`), delayed (`delays`) and running, in every
+//! combination except queued and running: that keeps an item from being processed twice at the same time.
 
+mod delays;
 mod ready;
 mod slots;
-mod waiting;
 
 #[cfg(test)]
 mod tests;
@@ -14,231 +13,233 @@ mod tests;
 use std::hash::Hash;
 use std::mem;
 
-use self::ready::Ready;
+use self::delays::DelayHeap;
+use self::ready::ReadyQueue;
 pub(crate) use self::slots::SlotId;
 use self::slots::Slots;
-use self::waiting::Waiting;
 
-/// Nanoseconds since the queue was made.
+/// Nanoseconds since the queue was created.
 pub(crate) type Nanos = u64;
 
-/// The state of a queue.
+/// State of a queue.
 pub(crate) struct Core<T> {
     slots: Slots<T>,
-    ready: Ready,
-    waiting: Waiting,
+    ready: ReadyQueue,
+    delays: DelayHeap,
     running: usize,
-    /// How many of those that are worked on were added meanwhile.
-    again: usize,
-    /// Adds that were not folded into an earlier one, and not asked for yet.
+    /// Number of running items that were added again.
+    dirty: usize,
+    /// Adds that were not duplicates, since the last call of `take_adds`.
     adds: u64,
-    /// Those that were asked for.
-    told_adds: u64,
+    /// Adds returned by `take_adds` so far.
+    reported_adds: u64,
     closed: bool,
 }
 
-/// What became of an add.
+/// Result of adding an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Added {
-    /// It is in line now.
-    InLine,
-    /// It waits for its time; `earliest` if nothing else is due before it.
-    Waits { earliest: bool },
-    /// It was in line, or will be as soon as the work on it is done.
-    Known,
-    /// The queue takes nothing any more.
-    Refused,
+pub(crate) enum AddResult {
+    /// The item is queued now.
+    Queued,
+    /// The item is delayed. `earliest` if no other item is due before it.
+    Delayed { earliest: bool },
+    /// The item was queued already, or is queued when its processing ends.
+    Duplicate,
+    /// The queue is shut down.
+    ShutDown,
 }
 
-/// Whose turn it is.
+/// An item to process.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Turn {
+pub(crate) struct NextItem {
     pub(crate) slot: SlotId,
-    /// How many others came in line at the same time, because their time had come.
-    pub(crate) others: u32,
+    /// Number of other delayed items that became due and are queued now.
+    pub(crate) also_due: u32,
 }
 
-/// What became of an item that was worked on.
+/// Result of finishing an item.
 #[derive(Debug)]
-pub(crate) struct Finished<T> {
-    /// It, if nothing is known of it any more.
-    pub(crate) forgotten: Option<T>,
-    /// It was added meanwhile, and is in line again.
-    pub(crate) in_line_again: bool,
-    /// Nothing is in line, nothing is worked on, and nothing more comes.
+pub(crate) struct Completion<T> {
+    /// The item, if it has no state any more.
+    pub(crate) removed: Option<T>,
+    /// The item was added while running, and is queued again.
+    pub(crate) requeued: bool,
+    /// The queue is shut down, and no item is queued or running.
     pub(crate) idle: bool,
 }
 
 impl<T: Clone + Eq + Hash> Core<T> {
-    /// Without anything. It keeps in mind since when items are to be worked on only if that is measured.
-    pub(crate) fn new(is_measured: bool) -> Core<T> {
+    /// Creates an empty queue. It records the times at which items are queued only if `tracks_times` is set.
+    pub(crate) fn new(tracks_times: bool) -> Core<T> {
         Core {
-            slots: Slots::new(is_measured),
-            ready: Ready::new(),
-            waiting: Waiting::new(),
+            slots: Slots::new(tracks_times),
+            ready: ReadyQueue::new(),
+            delays: DelayHeap::new(),
             running: 0,
-            again: 0,
+            dirty: 0,
             adds: 0,
-            told_adds: 0,
+            reported_adds: 0,
             closed: false,
         }
     }
 
-    /// Puts an item in line, unless it is.
-    pub(crate) fn add(&mut self, item: T, now: Nanos, priority: i32) -> Added {
+    /// Queues an item.
+    pub(crate) fn add(&mut self, item: T, now: Nanos, priority: i32) -> AddResult {
         if self.closed {
-            return Added::Refused;
+            return AddResult::ShutDown;
         }
         let id = self.slots.find_or_insert(item);
-        self.line_up(id, now, priority)
+        self.enqueue(id, now, priority)
     }
 
-    /// Puts an item in line at a time. Of several times the earliest counts.
-    pub(crate) fn add_at(&mut self, item: T, at: Nanos, priority: i32) -> Added {
+    /// Queues an item at a later time. If it is delayed already, the earlier time wins.
+    pub(crate) fn add_at(&mut self, item: T, due: Nanos, priority: i32) -> AddResult {
         if self.closed {
-            return Added::Refused;
+            return AddResult::ShutDown;
         }
         let id = self.slots.find_or_insert(item);
-        self.delay(id, at, priority)
+        self.delay(id, due, priority)
     }
 
-    /// Lets an item that is worked on come back: as soon as that is done if its time has come, else then. If nothing is
-    /// taken any more it only waits, so that it is among what is left.
-    pub(crate) fn come_back(&mut self, id: SlotId, at: Nanos, now: Nanos, priority: i32) -> Added {
-        if at <= now && !self.closed {
-            return self.line_up(id, now, priority);
+    /// Requeues a running item: when its processing ends, but not before `due`. If the queue is shut down, the item is
+    /// delayed without end, so that it is among the remaining items.
+    pub(crate) fn requeue_at(&mut self, id: SlotId, due: Nanos, now: Nanos, priority: i32) -> AddResult {
+        if due <= now && !self.closed {
+            return self.enqueue(id, now, priority);
         }
-        self.delay(id, at, priority)
+        self.delay(id, due, priority)
     }
 
-    fn delay(&mut self, id: SlotId, at: Nanos, priority: i32) -> Added {
-        let before = self.waiting.next();
-        self.waiting.put(&mut self.slots, id, at, priority);
-        Added::Waits {
-            earliest: before.is_none_or(|before| at < before),
+    fn delay(&mut self, id: SlotId, due: Nanos, priority: i32) -> AddResult {
+        let before = self.delays.next_due();
+        self.delays.insert(&mut self.slots, id, due, priority);
+        AddResult::Delayed {
+            earliest: before.is_none_or(|before| due < before),
         }
     }
 
-    fn line_up(&mut self, id: SlotId, since: Nanos, priority: i32) -> Added {
+    fn enqueue(&mut self, id: SlotId, since: Nanos, priority: i32) -> AddResult {
         let slot = self.slots.get_mut(id);
         if slot.is_running {
-            let is_first = !mem::replace(&mut slot.is_again, true);
+            let is_first = !mem::replace(&mut slot.is_dirty, true);
             if is_first || priority > slot.priority {
                 slot.priority = priority;
             }
             if is_first {
-                self.slots.set_since(id, since);
-                self.again += 1;
+                self.slots.set_queued_since(id, since);
+                self.dirty += 1;
                 self.adds += 1;
             }
-            return Added::Known;
+            return AddResult::Duplicate;
         }
-        if !slot.is_ready {
-            self.slots.set_since(id, since);
+        if !slot.is_queued {
+            self.slots.set_queued_since(id, since);
             self.adds += 1;
             self.ready.push(&mut self.slots, id, priority);
-            return Added::InLine;
+            return AddResult::Queued;
         }
         if priority > slot.priority {
             self.ready.remove(&mut self.slots, id);
             self.ready.push(&mut self.slots, id, priority);
         }
-        Added::Known
+        AddResult::Duplicate
     }
 
-    /// Puts those in line whose time has come; how many.
-    fn bring_due(&mut self, now: Nanos) -> usize {
-        let mut came = 0;
+    /// Queues the delayed items that are due. Returns how many are queued by this.
+    fn enqueue_due(&mut self, now: Nanos) -> usize {
+        let mut queued = 0;
         while !self.closed
-            && let Some(due) = self.waiting.pop_due(&mut self.slots, now)
+            && let Some(item) = self.delays.pop_due(&mut self.slots, now)
         {
-            came += usize::from(self.line_up(due.slot, due.at, due.priority) == Added::InLine);
+            queued += usize::from(self.enqueue(item.slot, item.due, item.priority) == AddResult::Queued);
         }
-        came
+        queued
     }
 
-    /// Takes the next item to work on. It is small, so that it need not be copied on the way: the item itself is asked for.
-    pub(crate) fn take(&mut self, now: Nanos) -> Option<Turn> {
-        let came = self.bring_due(now);
+    /// Takes the next item to process. Returns only its slot, which is cheap to copy; see [`Core::item`].
+    pub(crate) fn pop(&mut self, now: Nanos) -> Option<NextItem> {
+        let queued = self.enqueue_due(now);
         let slot = self.ready.pop(&mut self.slots)?;
         self.running += 1;
         self.slots.get_mut(slot).is_running = true;
-        let others = u32::try_from(came.min(self.ready.len())).expect("each has a slot, and its number");
-        Some(Turn { slot, others })
+        let also_due = u32::try_from(queued.min(self.ready.len())).expect("fewer items than slots");
+        Some(NextItem { slot, also_due })
     }
 
-    /// An item that is worked on.
+    /// Returns a running item.
     pub(crate) fn item(&self, id: SlotId) -> T {
         self.slots.get(id).item()
     }
 
-    /// The priority that an item had in line, before it is added again.
+    /// Returns the priority that a running item had in the queue, unless it was added again.
     pub(crate) fn priority(&self, id: SlotId) -> i32 {
         self.slots.get(id).priority
     }
 
-    /// Since when there was something to do with an item.
-    pub(crate) fn since(&self, id: SlotId) -> Nanos {
-        self.slots.since(id)
+    /// Returns when an item was queued, or was added while running.
+    pub(crate) fn queued_since(&self, id: SlotId) -> Nanos {
+        self.slots.queued_since(id)
     }
 
-    /// The work on an item is done.
-    pub(crate) fn finish(&mut self, id: SlotId) -> Finished<T> {
+    /// Ends the processing of an item.
+    pub(crate) fn finish(&mut self, id: SlotId) -> Completion<T> {
         self.running -= 1;
         let slot = self.slots.get_mut(id);
         slot.is_running = false;
-        let in_line_again = mem::take(&mut slot.is_again);
-        let mut forgotten = None;
-        if in_line_again {
+        let requeued = mem::take(&mut slot.is_dirty);
+        let mut removed = None;
+        if requeued {
             let priority = slot.priority;
-            self.again -= 1;
+            self.dirty -= 1;
             self.ready.push(&mut self.slots, id, priority);
-        } else if !slot.is_waiting() {
-            forgotten = self.slots.remove(id);
+        } else if !slot.is_delayed() {
+            removed = self.slots.remove(id);
         }
-        Finished {
-            forgotten,
-            in_line_again,
+        Completion {
+            removed,
+            requeued,
             idle: self.closed && self.is_idle(),
         }
     }
 
-    /// When the next item is due.
+    /// Returns when the next delayed item is due.
     pub(crate) fn next_due(&self) -> Option<Nanos> {
-        self.waiting.next().filter(|_| !self.closed)
+        self.delays.next_due().filter(|_| !self.closed)
     }
 
-    /// How many are in line, and how many of them came just now, because their time had come.
-    pub(crate) fn len(&mut self, now: Nanos) -> (usize, usize) {
-        let came = self.bring_due(now);
-        (self.ready.len(), came)
+    /// Queues the delayed items that are due. Returns the number of queued items, and how many of them are new.
+    pub(crate) fn queued_at(&mut self, now: Nanos) -> (usize, usize) {
+        let new = self.enqueue_due(now);
+        (self.ready.len(), new)
     }
 
-    /// How many are in line, without those whose time has come since it was last looked at.
-    pub(crate) fn in_line(&self) -> usize {
+    /// Returns the number of queued items, without those that became due since the last call that passed the time.
+    pub(crate) fn queued(&self) -> usize {
         self.ready.len()
     }
 
-    /// How many will be in line as soon as the work on them is done.
+    /// Returns the number of running items that were added again.
     #[cfg(any(test, feature = "metrics"))]
-    pub(crate) fn again(&self) -> usize {
-        self.again
+    pub(crate) fn dirty(&self) -> usize {
+        self.dirty
     }
 
-    /// How many adds were not folded into an earlier one, since this was last asked.
+    /// Returns the number of adds that were not duplicates, since the last call.
     pub(crate) fn take_adds(&mut self) -> u64 {
-        self.told_adds += self.adds;
+        self.reported_adds += self.adds;
         mem::take(&mut self.adds)
     }
 
-    /// How many adds there were at all.
-    pub(crate) fn all_adds(&self) -> u64 {
-        self.told_adds + self.adds
+    /// Returns the number of all adds that were not duplicates.
+    pub(crate) fn total_adds(&self) -> u64 {
+        self.reported_adds + self.adds
     }
 
-    /// Since when the first in line are there; of several priorities, the longest.
+    /// Returns the earliest time at which the first item of any priority was queued.
+    ///
+    /// This is the only operation that visits every priority. Only statistics use it.
     pub(crate) fn oldest(&self) -> Option<Nanos> {
-        self.ready.heads().map(|head| self.slots.since(head)).min()
+        self.ready.heads().map(|head| self.slots.queued_since(head)).min()
     }
 
     pub(crate) fn running(&self) -> usize {
@@ -246,10 +247,10 @@ impl<T: Clone + Eq + Hash> Core<T> {
     }
 
     pub(crate) fn delayed(&self) -> usize {
-        self.waiting.len()
+        self.delays.len()
     }
 
-    /// Takes nothing any more, and no delayed item comes in line.
+    /// Shuts the queue down: rejects adds, and keeps delayed items delayed.
     pub(crate) fn close(&mut self) {
         self.closed = true;
     }
@@ -262,23 +263,22 @@ impl<T: Clone + Eq + Hash> Core<T> {
         self.running == 0 && self.ready.len() == 0
     }
 
-    /// Every item, by what is to become of it: in line, worked on, delayed. One that is worked on or in line counts as
-    /// that, also if it is delayed, too.
-    pub(crate) fn left(&self) -> [Vec<T>; 3] {
-        let mut left = [Vec::new(), Vec::new(), Vec::new()];
+    /// Returns all items: queued, running, and only delayed.
+    pub(crate) fn remaining(&self) -> [Vec<T>; 3] {
+        let mut remaining = [Vec::new(), Vec::new(), Vec::new()];
         for slot in self.slots.iter() {
-            let place = match (slot.is_ready, slot.is_running) {
+            let list = match (slot.is_queued, slot.is_running) {
                 (true, _) => 0,
                 (_, true) => 1,
                 _ => 2,
             };
-            left[place].push(slot.item());
+            remaining[list].push(slot.item());
         }
-        left
+        remaining
     }
 }
 
-/// Makes room for one more. A long list grows by a quarter, so that not half of it is empty.
+/// Reserves room for one more element. A long list grows by a quarter, so that little of it is unused.
 fn make_room<E>(list: &mut Vec<E>) {
     const LONG: usize = 1_024;
     if list.len() == list.capacity() && list.len() >= LONG {

@@ -1,38 +1,41 @@
-//! The line: by priority, and in each priority in the order of coming.
+//! Queued items: ordered by priority, and by arrival within a priority.
+//!
+//! Adding and taking an item costs O(log p), where p is the number of distinct priorities that are queued.
 
 use std::collections::BTreeMap;
 use std::hash::Hash;
 
 use super::slots::{NONE, SlotId, Slots};
 
-/// While others of lower priority are in line, every so many turns go to whoever is in line longest. So low priority is
-/// late, but its turn comes: with `n` before it in line, after at most so many times `n` turns.
-pub(super) const SHARE: u32 = 8;
+/// Every so many pops, the oldest item is taken instead of one with the highest priority, while there are several
+/// priorities. So an item with `n` older ones is taken after at most this many times `n + 1` pops.
+pub(super) const OLDEST_EVERY: u32 = 8;
 
-pub(super) struct Ready {
-    /// By priority. One is empty only if there is no other.
-    levels: BTreeMap<i32, Level>,
-    /// All items in the order of coming.
+pub(super) struct ReadyQueue {
+    /// By priority. A level is empty only if it is the only one.
+    levels: BTreeMap<i32, PriorityLevel>,
+    /// Ends of the list of all items in the order of arrival.
     oldest: u32,
     newest: u32,
     len: usize,
-    turn: u32,
+    /// Pops since the oldest item was taken.
+    pops: u32,
 }
 
-/// The items of one priority in the order of coming.
-struct Level {
+/// Ends of the list of items with one priority, in the order of arrival.
+struct PriorityLevel {
     head: u32,
     tail: u32,
 }
 
-impl Ready {
-    pub(super) fn new() -> Ready {
-        Ready {
+impl ReadyQueue {
+    pub(super) fn new() -> ReadyQueue {
+        ReadyQueue {
             levels: BTreeMap::new(),
             oldest: NONE,
             newest: NONE,
             len: 0,
-            turn: 0,
+            pops: 0,
         }
     }
 
@@ -40,32 +43,32 @@ impl Ready {
         self.len
     }
 
-    /// The first of each priority.
+    /// Returns the first item of each priority.
     pub(super) fn heads(&self) -> impl Iterator<Item = SlotId> {
         let heads = self.levels.values().map(|level| level.head);
         heads.filter(|head| *head != NONE).map(SlotId)
     }
 
-    /// Puts an item at the end of its priority's line.
+    /// Appends an item to the list of its priority.
     pub(super) fn push<T: Eq + Hash>(&mut self, slots: &mut Slots<T>, id: SlotId, priority: i32) {
         if self.len == 0 && !self.levels.contains_key(&priority) {
             self.levels.clear();
         }
-        let empty = Level {
+        let empty = PriorityLevel {
             head: NONE,
             tail: NONE,
         };
         let level = self.levels.entry(priority).or_insert(empty);
         let slot = slots.get_mut(id);
-        slot.is_ready = true;
+        slot.is_queued = true;
         slot.priority = priority;
-        slot.before = level.tail;
-        slot.after = NONE;
+        slot.previous = level.tail;
+        slot.next = NONE;
         slot.older = self.newest;
         slot.newer = NONE;
         match level.tail {
             NONE => level.head = id.0,
-            tail => slots.get_mut(SlotId(tail)).after = id.0,
+            tail => slots.get_mut(SlotId(tail)).next = id.0,
         }
         level.tail = id.0;
         match self.newest {
@@ -76,11 +79,11 @@ impl Ready {
         self.len += 1;
     }
 
-    /// Takes an item out of the line, wherever it is.
+    /// Removes an item from any position.
     pub(super) fn remove<T: Eq + Hash>(&mut self, slots: &mut Slots<T>, id: SlotId) {
         let slot = slots.get_mut(id);
-        slot.is_ready = false;
-        let (before, after, priority) = (slot.before, slot.after, slot.priority);
+        slot.is_queued = false;
+        let (previous, next, priority) = (slot.previous, slot.next, slot.priority);
         let (older, newer) = (slot.older, slot.newer);
         match older {
             NONE => self.oldest = newer,
@@ -90,32 +93,32 @@ impl Ready {
             NONE => self.newest = older,
             newer => slots.get_mut(SlotId(newer)).older = older,
         }
-        if before != NONE {
-            slots.get_mut(SlotId(before)).after = after;
+        if previous != NONE {
+            slots.get_mut(SlotId(previous)).next = next;
         }
-        if after != NONE {
-            slots.get_mut(SlotId(after)).before = before;
+        if next != NONE {
+            slots.get_mut(SlotId(next)).previous = previous;
         }
         self.len -= 1;
-        // In the middle of its level nothing else changes.
-        if before != NONE && after != NONE {
+        // Removing from the middle of a level does not change its ends.
+        if previous != NONE && next != NONE {
             return;
         }
-        if before == NONE && after == NONE && self.levels.len() > 1 {
+        if previous == NONE && next == NONE && self.levels.len() > 1 {
             self.levels.remove(&priority);
             return;
         }
         if let Some(level) = self.levels.get_mut(&priority) {
-            if before == NONE {
-                level.head = after;
+            if previous == NONE {
+                level.head = next;
             }
-            if after == NONE {
-                level.tail = before;
+            if next == NONE {
+                level.tail = previous;
             }
         }
     }
 
-    /// Takes the item whose turn it is.
+    /// Removes and returns the next item.
     pub(super) fn pop<T: Eq + Hash>(&mut self, slots: &mut Slots<T>) -> Option<SlotId> {
         if self.len == 0 {
             return None;
@@ -123,8 +126,8 @@ impl Ready {
         let (_, highest) = self.levels.last_key_value()?;
         let mut next = highest.head;
         if self.levels.len() > 1 {
-            self.turn = (self.turn + 1) % SHARE;
-            if self.turn == 0 {
+            self.pops = (self.pops + 1) % OLDEST_EVERY;
+            if self.pops == 0 {
                 next = self.oldest;
             }
         }

@@ -1,4 +1,4 @@
-//! What is known of each item, and how it is found.
+//! The state of each item, and the table that finds it.
 
 use std::hash::{BuildHasher, Hash};
 
@@ -6,42 +6,42 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
 use super::{Nanos, make_room};
-use crate::half_hash::{half, spread};
+use crate::hash::{half, spread};
 
-/// No slot, no place.
+/// No slot, or no index.
 pub(super) const NONE: u32 = u32::MAX;
-/// Memory for so many items is kept when a queue is empty.
-const KEPT: usize = 1_024;
+/// An empty queue keeps memory for at most this many items.
+const KEPT_SLOTS: usize = 1_024;
 
-/// A slot's number.
+/// Index of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct SlotId(pub(super) u32);
 
-/// What is known of an item.
+/// State of an item.
 #[derive(Debug)]
 pub(super) struct Slot<T> {
     /// None if the slot is free.
     item: Option<T>,
     hash: u32,
-    /// Neighbours in the line of its priority; `after` also links the free slots.
-    pub(super) before: u32,
-    pub(super) after: u32,
-    /// Neighbours among all in line.
+    /// Neighbours in the list of its priority. `next` also links the free slots.
+    pub(super) previous: u32,
+    pub(super) next: u32,
+    /// Neighbours in the list of all queued items.
     pub(super) older: u32,
     pub(super) newer: u32,
-    /// In line; while it is worked on, the one that it will have in line.
+    /// Priority in the queue. While the item is running, the priority it is requeued with.
     pub(super) priority: i32,
-    /// Its place among those that wait.
-    pub(super) place: u32,
-    pub(super) is_ready: bool,
+    /// Index in the heap of delayed items.
+    pub(super) heap_index: u32,
+    pub(super) is_queued: bool,
     pub(super) is_running: bool,
-    /// It was added while it was worked on.
-    pub(super) is_again: bool,
+    /// The item was added while it was running.
+    pub(super) is_dirty: bool,
 }
 
 impl<T: Clone> Slot<T> {
     pub(super) fn item(&self) -> T {
-        self.item.clone().expect("a slot that is in use has an item")
+        self.item.clone().expect("a used slot has an item")
     }
 }
 
@@ -50,20 +50,20 @@ impl<T> Slot<T> {
         Slot {
             item: Some(item),
             hash,
-            before: NONE,
-            after: NONE,
+            previous: NONE,
+            next: NONE,
             older: NONE,
             newer: NONE,
             priority: 0,
-            place: NONE,
-            is_ready: false,
+            heap_index: NONE,
+            is_queued: false,
             is_running: false,
-            is_again: false,
+            is_dirty: false,
         }
     }
 
-    pub(super) fn is_waiting(&self) -> bool {
-        self.place != NONE
+    pub(super) fn is_delayed(&self) -> bool {
+        self.heap_index != NONE
     }
 }
 
@@ -71,18 +71,18 @@ pub(super) struct Slots<T> {
     all: Vec<Slot<T>>,
     free: u32,
     by_item: HashTable<u32>,
-    /// Since when there is something to do, for each slot; None where nobody measures it.
-    since: Option<Vec<Nanos>>,
+    /// For each slot, when the item was queued, or was added while running. None if times are not tracked.
+    queued_since: Option<Vec<Nanos>>,
     hasher: RandomState,
 }
 
 impl<T: Eq + Hash> Slots<T> {
-    pub(super) fn new(is_measured: bool) -> Slots<T> {
+    pub(super) fn new(tracks_times: bool) -> Slots<T> {
         Slots {
             all: Vec::new(),
             free: NONE,
             by_item: HashTable::new(),
-            since: is_measured.then(Vec::new),
+            queued_since: tracks_times.then(Vec::new),
             hasher: RandomState::default(),
         }
     }
@@ -104,7 +104,7 @@ impl<T: Eq + Hash> Slots<T> {
         self.all.iter().filter(|slot| slot.item.is_some())
     }
 
-    /// The slot of an item, which is new if the item is.
+    /// Returns the slot of an item. Creates it if the item is new.
     pub(super) fn find_or_insert(&mut self, item: T) -> SlotId {
         let hash = half(self.hasher.hash_one(&item));
         let all = &self.all;
@@ -122,53 +122,53 @@ impl<T: Eq + Hash> Slots<T> {
         SlotId(at)
     }
 
-    /// Puts an item into a free slot. One that was in use has nothing else in it that would be wrong for the next.
+    /// Stores an item in a free slot. The other fields of a free slot are as in a new one.
     fn fill(&mut self, item: T, hash: u32) -> u32 {
         if self.free == NONE {
-            let at = u32::try_from(self.all.len()).expect("memory holds fewer items than that");
+            let at = u32::try_from(self.all.len()).expect("fewer than 2^32 items fit into memory");
             make_room(&mut self.all);
             self.all.push(Slot::of(item, hash));
-            if let Some(since) = &mut self.since {
-                make_room(since);
-                since.push(0);
+            if let Some(queued_since) = &mut self.queued_since {
+                make_room(queued_since);
+                queued_since.push(0);
             }
             return at;
         }
         let at = self.free;
         let slot = &mut self.all[at as usize];
-        self.free = slot.after;
+        self.free = slot.next;
         slot.item = Some(item);
         slot.hash = hash;
         at
     }
 
-    /// Forgets an item, which is given back: dropping it may take its time.
+    /// Removes an item and returns it, so that the caller can drop it outside of the lock.
     pub(super) fn remove(&mut self, id: SlotId) -> Option<T> {
         let slot = &mut self.all[id.0 as usize];
         let item = slot.item.take();
-        slot.after = self.free;
+        slot.next = self.free;
         self.free = id.0;
         let hash = slot.hash;
         if let Ok(found) = self.by_item.find_entry(spread(hash), |at| *at == id.0) {
             found.remove();
         }
-        // A queue that was once long does not stay large.
-        if self.by_item.is_empty() && self.all.len() > KEPT {
+        // Release the memory of a queue that was long once.
+        if self.by_item.is_empty() && self.all.len() > KEPT_SLOTS {
             self.all = Vec::new();
             self.free = NONE;
             self.by_item = HashTable::new();
-            self.since = self.since.as_ref().map(|_| Vec::new());
+            self.queued_since = self.queued_since.as_ref().map(|_| Vec::new());
         }
         item
     }
 
-    /// Since when there is something to do: it came in line, or was added while it was worked on. 0 where nobody measures.
-    pub(super) fn since(&self, id: SlotId) -> Nanos {
-        self.since.as_ref().map_or(0, |since| since[id.0 as usize])
+    /// Returns when the item was queued, or was added while running. Returns 0 if times are not tracked.
+    pub(super) fn queued_since(&self, id: SlotId) -> Nanos {
+        self.queued_since.as_ref().map_or(0, |since| since[id.0 as usize])
     }
 
-    pub(super) fn set_since(&mut self, id: SlotId, now: Nanos) {
-        if let Some(since) = &mut self.since {
+    pub(super) fn set_queued_since(&mut self, id: SlotId, now: Nanos) {
+        if let Some(since) = &mut self.queued_since {
             since[id.0 as usize] = now;
         }
     }

@@ -1,26 +1,26 @@
-//! The core against a simple model.
+//! Compares the state machine with a simple model.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 
-use super::ready::SHARE;
-use super::{Added, Core, SlotId, make_room};
+use super::ready::OLDEST_EVERY;
+use super::{AddResult, Core, SlotId, make_room};
 
-/// The expected behaviour of a queue with few items, written as simply as possible.
+/// The expected behaviour, written as simply as possible, for few items.
 #[derive(Default)]
 struct Model {
-    line: BTreeMap<u8, Place>,
+    queued: BTreeMap<u8, Entry>,
     running: BTreeMap<u8, Running>,
     /// Due time, order of arrival, priority.
-    waiting: BTreeMap<u8, (u64, u64, i32)>,
+    delayed: BTreeMap<u8, (u64, u64, i32)>,
     order: u64,
-    turn: u32,
+    pops: u32,
     adds: u64,
     closed: bool,
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct Entry {
     priority: i32,
     order: u64,
     since: u64,
@@ -30,38 +30,38 @@ struct Place {
 struct Running {
     priority: i32,
     since: u64,
-    /// It was added while it was running.
-    again: bool,
+    /// The item was added while it was running.
+    dirty: bool,
 }
 
 impl Model {
-    fn add(&mut self, item: u8, since: u64, priority: i32) -> Added {
+    fn add(&mut self, item: u8, since: u64, priority: i32) -> AddResult {
         if self.closed {
-            return Added::Refused;
+            return AddResult::ShutDown;
         }
         if let Some(running) = self.running.get_mut(&item) {
-            if !running.again {
+            if !running.dirty {
                 self.adds += 1;
                 *running = Running {
                     priority,
                     since,
-                    again: true,
+                    dirty: true,
                 };
             }
             running.priority = running.priority.max(priority);
-            return Added::Known;
+            return AddResult::Duplicate;
         }
         let order = self.order;
-        if let Some(place) = self.line.get_mut(&item) {
+        if let Some(place) = self.queued.get_mut(&item) {
             if priority > place.priority {
                 (place.priority, place.order) = (priority, order);
                 self.order += 1;
             }
-            return Added::Known;
+            return AddResult::Duplicate;
         }
-        self.line.insert(
+        self.queued.insert(
             item,
-            Place {
+            Entry {
                 priority,
                 order,
                 since,
@@ -69,25 +69,25 @@ impl Model {
         );
         self.order += 1;
         self.adds += 1;
-        Added::InLine
+        AddResult::Queued
     }
 
-    fn add_at(&mut self, item: u8, at: u64, priority: i32, order: u64) -> Added {
+    fn add_at(&mut self, item: u8, at: u64, priority: i32, order: u64) -> AddResult {
         if self.closed {
-            return Added::Refused;
+            return AddResult::ShutDown;
         }
         self.delay(item, at, priority, order)
     }
 
-    fn delay(&mut self, item: u8, at: u64, priority: i32, order: u64) -> Added {
-        let earliest = self.waiting.values().all(|place| at < place.0);
-        let place = self.waiting.entry(item).or_insert((at, order, priority));
+    fn delay(&mut self, item: u8, at: u64, priority: i32, order: u64) -> AddResult {
+        let earliest = self.delayed.values().all(|place| at < place.0);
+        let place = self.delayed.entry(item).or_insert((at, order, priority));
         place.0 = place.0.min(at);
         place.2 = place.2.max(priority);
-        Added::Waits { earliest }
+        AddResult::Delayed { earliest }
     }
 
-    fn come_back(&mut self, item: u8, at: u64, now: u64, priority: i32, order: u64) -> Added {
+    fn requeue_at(&mut self, item: u8, at: u64, now: u64, priority: i32, order: u64) -> AddResult {
         if at <= now && !self.closed {
             self.add(item, now, priority)
         } else {
@@ -95,57 +95,57 @@ impl Model {
         }
     }
 
-    /// Moves due items into the line and returns how many are new there.
-    fn bring_due(&mut self, now: u64) -> usize {
-        let mut came = 0;
+    /// Queues the delayed items that are due. Returns how many are queued by this.
+    fn enqueue_due(&mut self, now: u64) -> usize {
+        let mut queued = 0;
         while !self.closed {
-            let due = self.waiting.iter().filter(|(_, place)| place.0 <= now);
+            let due = self.delayed.iter().filter(|(_, place)| place.0 <= now);
             let Some((&item, &(at, _, priority))) = due.min_by_key(|(_, place)| (place.0, place.1)) else {
                 break;
             };
-            self.waiting.remove(&item);
-            came += usize::from(self.add(item, at, priority) == Added::InLine);
+            self.delayed.remove(&item);
+            queued += usize::from(self.add(item, at, priority) == AddResult::Queued);
         }
-        came
+        queued
     }
 
-    /// The next item, and how many others became due at the same time.
-    fn take(&mut self, now: u64) -> Option<(u8, usize)> {
-        let came = self.bring_due(now);
-        let levels: BTreeSet<i32> = self.line.values().map(|place| place.priority).collect();
+    /// Returns the next item, and how many others became due.
+    fn pop(&mut self, now: u64) -> Option<(u8, usize)> {
+        let due = self.enqueue_due(now);
+        let levels: BTreeSet<i32> = self.queued.values().map(|place| place.priority).collect();
         let mut by_age = false;
         if levels.len() > 1 {
-            self.turn = (self.turn + 1) % SHARE;
-            by_age = self.turn == 0;
+            self.pops = (self.pops + 1) % OLDEST_EVERY;
+            by_age = self.pops == 0;
         }
-        let first = self.line.iter().min_by_key(|(_, place)| {
+        let first = self.queued.iter().min_by_key(|(_, place)| {
             let level = if by_age { 0 } else { -i64::from(place.priority) };
             (level, place.order)
         });
         let item = *first?.0;
-        let Place { priority, since, .. } = self.line.remove(&item)?;
+        let Entry { priority, since, .. } = self.queued.remove(&item)?;
         self.running.insert(
             item,
             Running {
                 priority,
                 since,
-                again: false,
+                dirty: false,
             },
         );
-        Some((item, came.min(self.line.len())))
+        Some((item, due.min(self.queued.len())))
     }
 
     fn finish(&mut self, item: u8) {
         if let Some(Running {
             priority,
             since,
-            again: true,
+            dirty: true,
         }) = self.running.remove(&item)
         {
             let order = self.order;
-            self.line.insert(
+            self.queued.insert(
                 item,
-                Place {
+                Entry {
                     priority,
                     order,
                     since,
@@ -155,10 +155,10 @@ impl Model {
         }
     }
 
-    /// Since when the first item of each priority is in line; the longest of these.
+    /// Returns the earliest time at which the first item of any priority was queued.
     fn oldest(&self) -> Option<u64> {
-        let mut heads: BTreeMap<i32, Place> = BTreeMap::new();
-        for place in self.line.values() {
+        let mut heads: BTreeMap<i32, Entry> = BTreeMap::new();
+        for place in self.queued.values() {
             let head = heads.entry(place.priority).or_insert(*place);
             if place.order < head.order {
                 *head = *place;
@@ -168,25 +168,26 @@ impl Model {
     }
 }
 
-struct Game {
+/// Performs random operations on the queue and the model.
+struct Comparison {
     core: Core<u8>,
     model: Model,
     taken: Vec<(SlotId, u8)>,
     now: u64,
     random: fastrand::Rng,
-    is_measured: bool,
+    tracks_times: bool,
 }
 
-impl Game {
-    fn new(seed: u64) -> Game {
-        let is_measured = seed.is_multiple_of(2);
-        Game {
-            core: Core::new(is_measured),
+impl Comparison {
+    fn new(seed: u64) -> Comparison {
+        let tracks_times = seed.is_multiple_of(2);
+        Comparison {
+            core: Core::new(tracks_times),
             model: Model::default(),
             taken: Vec::new(),
             now: 0,
             random: fastrand::Rng::with_seed(seed),
-            is_measured,
+            tracks_times,
         }
     }
 
@@ -204,11 +205,11 @@ impl Game {
                 assert_eq!(added, self.model.add_at(item, at, priority, step));
             }
             10..=13 => {
-                // Some become due only now.
+                // Lets some delayed items become due.
                 self.now += self.random.u64(..5);
-                let turn = self.core.take(self.now);
-                let got = turn.map(|turn| (self.core.item(turn.slot), turn.others as usize));
-                assert_eq!(got, self.model.take(self.now));
+                let turn = self.core.pop(self.now);
+                let got = turn.map(|turn| (self.core.item(turn.slot), turn.also_due as usize));
+                assert_eq!(got, self.model.pop(self.now));
                 self.taken
                     .extend(turn.map(|turn| (turn.slot, self.core.item(turn.slot))));
             }
@@ -216,8 +217,8 @@ impl Game {
             18..=19 if !self.taken.is_empty() => {
                 let (slot, item) = self.taken[self.random.usize(..self.taken.len())];
                 let at = self.now + self.random.u64(..50).saturating_sub(25);
-                let added = self.core.come_back(slot, at, self.now, priority);
-                assert_eq!(added, self.model.come_back(item, at, self.now, priority, step));
+                let added = self.core.requeue_at(slot, at, self.now, priority);
+                assert_eq!(added, self.model.requeue_at(item, at, self.now, priority, step));
             }
             20 if step > 900 => {
                 self.core.close();
@@ -230,89 +231,92 @@ impl Game {
 
     fn finish(&mut self) {
         let (slot, item) = self.taken.swap_remove(self.random.usize(..self.taken.len()));
-        let again = self.model.running[&item].again;
-        let forgotten = !again && !self.model.waiting.contains_key(&item);
+        let dirty = self.model.running[&item].dirty;
+        let removed = !dirty && !self.model.delayed.contains_key(&item);
         let finished = self.core.finish(slot);
         self.model.finish(item);
-        assert_eq!(finished.in_line_again, again);
-        assert_eq!(finished.forgotten, forgotten.then_some(item));
+        assert_eq!(finished.requeued, dirty);
+        assert_eq!(finished.removed, removed.then_some(item));
         assert_eq!(finished.idle, self.model.closed && self.core.is_idle());
     }
 
     fn compare(&mut self) {
         let (core, model) = (&mut self.core, &mut self.model);
-        assert_eq!(core.in_line(), model.line.len());
-        let came = model.bring_due(self.now);
-        assert_eq!(core.len(self.now), (model.line.len(), came));
+        assert_eq!(core.queued(), model.queued.len());
+        let due = model.enqueue_due(self.now);
+        assert_eq!(core.queued_at(self.now), (model.queued.len(), due));
         assert_eq!(
             (core.running(), core.delayed(), core.is_closed()),
-            (model.running.len(), model.waiting.len(), model.closed)
+            (model.running.len(), model.delayed.len(), model.closed)
         );
         assert_eq!(
-            core.again(),
-            model.running.values().filter(|running| running.again).count()
+            core.dirty(),
+            model.running.values().filter(|running| running.dirty).count()
         );
-        let due = model.waiting.values().map(|place| place.0).min();
+        let due = model.delayed.values().map(|place| place.0).min();
         assert_eq!(core.next_due(), due.filter(|_| !model.closed));
-        assert_eq!(core.is_idle(), model.line.is_empty() && model.running.is_empty());
-        let measured = |since: u64| if self.is_measured { since } else { 0 };
+        assert_eq!(
+            core.is_idle(),
+            model.queued.is_empty() && model.running.is_empty()
+        );
+        let measured = |since: u64| if self.tracks_times { since } else { 0 };
         assert_eq!(core.oldest(), model.oldest().map(measured));
         for (slot, item) in &self.taken {
             let running = model.running[item];
             assert_eq!(core.priority(*slot), running.priority);
-            assert_eq!(core.since(*slot), measured(running.since));
+            assert_eq!(core.queued_since(*slot), measured(running.since));
         }
         let [queued, running, delayed] = core
-            .left()
+            .remaining()
             .map(|items| items.into_iter().collect::<BTreeSet<u8>>());
-        assert!(queued.iter().eq(model.line.keys()) && running.iter().eq(model.running.keys()));
-        let only_waiting = model
-            .waiting
+        assert!(queued.iter().eq(model.queued.keys()) && running.iter().eq(model.running.keys()));
+        let only_delayed = model
+            .delayed
             .keys()
             .filter(|item| !queued.contains(item) && !running.contains(item));
-        assert!(delayed.iter().eq(only_waiting));
+        assert!(delayed.iter().eq(only_delayed));
     }
 }
 
 fn play(seed: u64) {
-    let mut game = Game::new(seed);
+    let mut game = Comparison::new(seed);
     let mut adds = 0;
     for step in 0..1_000 {
         let before = game.model.adds;
         game.play(step);
         game.compare();
         adds += game.model.adds.saturating_sub(before);
-        assert_eq!(game.core.all_adds(), adds, "seed {seed}, step {step}");
+        assert_eq!(game.core.total_adds(), adds, "seed {seed}, step {step}");
     }
 }
 
 #[test]
-fn does_what_the_model_does() {
+fn behaves_like_the_model() {
     for seed in 0..300 {
         play(seed);
     }
 }
 
 #[test]
-fn low_priority_is_late_but_its_turn_comes() {
+fn low_priority_does_not_starve() {
     let mut core = Core::new(false);
     for item in 0..100_u32 {
         core.add(item, 0, -100);
     }
     let mut low = 0;
-    for urgent in 1_000..1_000 + 100 * SHARE {
+    for urgent in 1_000..1_000 + 100 * OLDEST_EVERY {
         core.add(urgent, 0, 0);
-        let taken = core.take(0).expect("an item");
+        let taken = core.pop(0).expect("an item");
         low += u32::from(core.item(taken.slot) < 100);
         core.finish(taken.slot);
     }
     assert_eq!(
         low, 100,
-        "all of the first list, in its order, while others never ceased to come"
+        "all items with low priority, while others are added all the time"
     );
 }
 
-/// Adds so many items, in line and delayed, and works on all of them.
+/// Adds items, each queued and delayed, and processes all of them.
 fn filled_and_emptied(items: u32) -> Core<u32> {
     let mut core = Core::new(false);
     for item in 0..items {
@@ -320,7 +324,7 @@ fn filled_and_emptied(items: u32) -> Core<u32> {
         core.add_at(item, 1, 0);
     }
     let mut taken = 0;
-    while let Some(item) = core.take(1) {
+    while let Some(item) = core.pop(1) {
         core.finish(item.slot);
         taken += 1;
     }
@@ -329,21 +333,21 @@ fn filled_and_emptied(items: u32) -> Core<u32> {
 }
 
 #[test]
-fn an_empty_queue_is_small_again() {
+fn an_empty_queue_releases_memory() {
     for items in [1_025, 100_000] {
         let core = filled_and_emptied(items);
-        assert_eq!((core.slots.capacity(), core.waiting.capacity()), (0, 0));
+        assert_eq!((core.slots.capacity(), core.delays.capacity()), (0, 0));
     }
 }
 
 #[test]
 fn an_empty_queue_keeps_memory_for_a_thousand_items() {
     let core = filled_and_emptied(1_024);
-    assert_eq!((core.slots.capacity(), core.waiting.capacity()), (1_024, 1_024));
+    assert_eq!((core.slots.capacity(), core.delays.capacity()), (1_024, 1_024));
 }
 
 #[test]
-fn delayed_items_come_in_line_by_time_and_then_by_arrival() {
+fn due_items_are_ordered_by_time_and_then_by_arrival() {
     for seed in 0..20 {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut core = Core::new(false);
@@ -361,7 +365,7 @@ fn delayed_items_come_in_line_by_time_and_then_by_arrival() {
         expected.sort_by_key(|item| times[*item]);
         let mut taken = Vec::new();
         for now in 0..=100 {
-            while let Some(turn) = core.take(now) {
+            while let Some(turn) = core.pop(now) {
                 taken.push(core.item(turn.slot));
                 core.finish(turn.slot);
             }
@@ -371,7 +375,7 @@ fn delayed_items_come_in_line_by_time_and_then_by_arrival() {
 }
 
 #[test]
-fn items_whose_hashes_collide_are_told_apart() {
+fn items_with_equal_hashes_are_distinct() {
     #[derive(Debug, Clone, PartialEq, Eq)]
     struct Colliding(u8);
     impl Hash for Colliding {
@@ -381,7 +385,7 @@ fn items_whose_hashes_collide_are_told_apart() {
     for item in [1, 2, 1, 3] {
         core.add(Colliding(item), 0, 0);
     }
-    let taken = std::iter::from_fn(|| core.take(0).map(|turn| core.item(turn.slot)));
+    let taken = std::iter::from_fn(|| core.pop(0).map(|turn| core.item(turn.slot)));
     assert_eq!(taken.collect::<Vec<_>>(), [1, 2, 3].map(Colliding));
 }
 

@@ -1,4 +1,4 @@
-//! How often items failed.
+//! Number of failures of each item.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
@@ -6,11 +6,11 @@ use std::hash::{BuildHasher, Hash};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
-use crate::half_hash::{half, spread};
+use crate::hash::{half, spread};
 
-/// Failures by item. Beside each stands what is kept of its hash, so that a table that grows does not go to the items.
+/// Failures by item. Half of each hash is stored, so a growing table does not hash its items again.
 #[derive(Clone)]
-pub(super) struct Counts<T> {
+pub(super) struct FailureCounts<T> {
     by_item: HashTable<Count<T>>,
     hasher: RandomState,
 }
@@ -22,8 +22,8 @@ struct Count<T> {
     failures: u32,
 }
 
-impl<T: Clone + Eq + Hash> Counts<T> {
-    /// One more; how many.
+impl<T: Clone + Eq + Hash> FailureCounts<T> {
+    /// Counts a failure, and returns the number of failures.
     pub(super) fn add(&mut self, item: &T) -> u32 {
         let hash = self.hash(item);
         if let Some(count) = self
@@ -43,7 +43,7 @@ impl<T: Clone + Eq + Hash> Counts<T> {
         1
     }
 
-    pub(super) fn of(&self, item: &T) -> u32 {
+    pub(super) fn get(&self, item: &T) -> u32 {
         let hash = self.hash(item);
         let count = self.by_item.find(spread(hash), |count| count.is_of(item, hash));
         count.map_or(0, |count| count.failures)
@@ -73,16 +73,16 @@ impl<T: Eq> Count<T> {
     }
 }
 
-impl<T> Default for Counts<T> {
+impl<T> Default for FailureCounts<T> {
     fn default() -> Self {
-        Counts {
+        FailureCounts {
             by_item: HashTable::new(),
             hasher: RandomState::default(),
         }
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for Counts<T> {
+impl<T: fmt::Debug> fmt::Debug for FailureCounts<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counts = self.by_item.iter().map(|count| (&count.item, count.failures));
         f.debug_map().entries(counts).finish()

@@ -1,4 +1,4 @@
-//! The limiters that client-go has.
+//! Rate limiters, most of them as in client-go.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,42 +6,43 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::RateLimiter;
-use super::counts::Counts;
-use crate::queue::Work;
+use super::counts::FailureCounts;
+use crate::queue::QueueItem;
 
-/// Twice as long after each failure of an item, up to a limit.
+/// Doubles the delay after each failure of an item, up to a limit.
 ///
+/// # Examples
 /// ```
 /// use kube_workqueue::{Exponential, RateLimiter};
 /// use std::time::Duration;
 ///
 /// let mut limiter = Exponential::new(Duration::from_millis(5), Duration::from_millis(15));
-/// let waits = [(); 3].map(|()| limiter.when(&"a").as_millis());
-/// assert_eq!(waits, [5, 10, 15]);
+/// let delays = [(); 3].map(|()| limiter.when(&"a").as_millis());
+/// assert_eq!(delays, [5, 10, 15]);
 /// ```
 #[doc(alias = "TypedItemExponentialFailureRateLimiter")]
 #[derive(Debug, Clone)]
 pub struct Exponential<T> {
     first: Duration,
     longest: Duration,
-    failures: Counts<T>,
+    failures: FailureCounts<T>,
 }
 
-impl<T: Work> Exponential<T> {
-    /// `first` after the first failure, and never more than `longest`.
+impl<T: QueueItem> Exponential<T> {
+    /// Creates a limiter with the delay `first` after the first failure and at most `longest` later.
     #[must_use]
     pub fn new(first: Duration, longest: Duration) -> Exponential<T> {
         Exponential {
             first,
             longest,
-            failures: Counts::default(),
+            failures: FailureCounts::default(),
         }
     }
 }
 
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
 
-impl<T: Work> RateLimiter<T> for Exponential<T> {
+impl<T: QueueItem> RateLimiter<T> for Exponential<T> {
     fn when(&mut self, item: &T) -> Duration {
         let failures = self.failures.add(item);
         let times = 1_u128 << (failures - 1).min(u128::BITS - 1);
@@ -59,45 +60,46 @@ impl<T: Work> RateLimiter<T> for Exponential<T> {
     }
 
     fn requeues(&self, item: &T) -> u32 {
-        self.failures.of(item)
+        self.failures.get(item)
     }
 }
 
-/// A short wait for an item's first failures, and a long one for all others.
+/// Returns a short delay for the first failures of an item, and a long one for all further failures.
 ///
+/// # Examples
 /// ```
 /// use kube_workqueue::{FastSlow, RateLimiter};
 /// use std::time::Duration;
 ///
 /// let mut limiter = FastSlow::new(Duration::from_secs(1), Duration::from_secs(60), 2);
-/// let waits = [(); 3].map(|()| limiter.when(&"a").as_secs());
-/// assert_eq!(waits, [1, 1, 60]);
+/// let delays = [(); 3].map(|()| limiter.when(&"a").as_secs());
+/// assert_eq!(delays, [1, 1, 60]);
 /// ```
 #[doc(alias = "TypedItemFastSlowRateLimiter")]
 #[derive(Debug, Clone)]
 pub struct FastSlow<T> {
     fast: Duration,
     slow: Duration,
-    fast_ones: u32,
-    failures: Counts<T>,
+    fast_attempts: u32,
+    failures: FailureCounts<T>,
 }
 
-impl<T: Work> FastSlow<T> {
-    /// `fast` for the first `fast_ones` failures, then `slow`.
+impl<T: QueueItem> FastSlow<T> {
+    /// Creates a limiter with the delay `fast` for the first `fast_attempts` failures of an item, then `slow`.
     #[must_use]
-    pub fn new(fast: Duration, slow: Duration, fast_ones: u32) -> FastSlow<T> {
+    pub fn new(fast: Duration, slow: Duration, fast_attempts: u32) -> FastSlow<T> {
         FastSlow {
             fast,
             slow,
-            fast_ones,
-            failures: Counts::default(),
+            fast_attempts,
+            failures: FailureCounts::default(),
         }
     }
 }
 
-impl<T: Work> RateLimiter<T> for FastSlow<T> {
+impl<T: QueueItem> RateLimiter<T> for FastSlow<T> {
     fn when(&mut self, item: &T) -> Duration {
-        if self.failures.add(item) <= self.fast_ones {
+        if self.failures.add(item) <= self.fast_attempts {
             self.fast
         } else {
             self.slow
@@ -109,25 +111,25 @@ impl<T: Work> RateLimiter<T> for FastSlow<T> {
     }
 
     fn requeues(&self, item: &T) -> u32 {
-        self.failures.of(item)
+        self.failures.get(item)
     }
 }
 
-/// So many a second for all items together, after some that need not wait: a token bucket.
+/// A token bucket: limits the rate of all items together, and allows bursts.
 ///
-/// See [`default_limiter`](crate::default_limiter), which has one.
+/// Part of [`default_limiter`](crate::default_limiter).
 #[doc(alias = "TypedBucketRateLimiter")]
 #[derive(Debug, Clone)]
 pub struct Bucket {
     interval: Duration,
     burst: u32,
-    /// When the bucket is full again. Each token takes an interval, and a bucket that was full a whole burst ago has one.
+    /// When the bucket is full again. Each token that is taken moves this by one interval, at most `burst` without delay.
     full: Option<Instant>,
 }
 
 impl Bucket {
-    /// `per_second` tokens come each second, and at most `burst` are kept. Without a rate, or with one below zero, only the
-    /// burst passes without a wait, and all others wait for as long as can be.
+    /// Creates a bucket that gains `per_second` tokens each second and holds at most `burst`. With a rate of zero or less,
+    /// the burst passes without delay, and everything after it gets the longest delay.
     #[must_use]
     pub fn new(per_second: f64, burst: u32) -> Bucket {
         let interval = Duration::try_from_secs_f64(1.0 / per_second.max(0.0)).unwrap_or(LONGEST);
@@ -139,17 +141,17 @@ impl Bucket {
     }
 }
 
-/// As good as for ever, and still a time that can be added to others.
+/// Longest interval between tokens. Long enough to mean never, and it does not overflow when added to an `Instant`.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 impl<T> RateLimiter<T> for Bucket {
     fn when(&mut self, _: &T) -> Duration {
         let now = Instant::now();
         let full = self.full.map_or(now, |full| full.max(now));
-        let taken = full + self.interval;
-        self.full = Some(taken);
-        let kept = self.interval.saturating_mul(self.burst);
-        taken.duration_since(now).saturating_sub(kept)
+        let full = full + self.interval;
+        self.full = Some(full);
+        let burst = self.interval.saturating_mul(self.burst);
+        full.duration_since(now).saturating_sub(burst)
     }
 
     fn forget(&mut self, _: &T) {}
@@ -159,8 +161,9 @@ impl<T> RateLimiter<T> for Bucket {
     }
 }
 
-/// The longest wait of several limiters, each of which counts.
+/// Returns the longest delay of several limiters. Each of them counts every failure.
 ///
+/// # Examples
 /// ```
 /// use kube_workqueue::{Exponential, FastSlow, MaxOf, RateLimiter};
 /// use std::time::Duration;
@@ -168,8 +171,8 @@ impl<T> RateLimiter<T> for Bucket {
 /// let mut limiter = MaxOf::new()
 ///     .and(Exponential::new(Duration::from_secs(1), Duration::from_secs(60)))
 ///     .and(FastSlow::new(Duration::ZERO, Duration::from_secs(10), 1));
-/// let waits = [(); 2].map(|()| limiter.when(&"a").as_secs());
-/// assert_eq!(waits, [1, 10]);
+/// let delays = [(); 2].map(|()| limiter.when(&"a").as_secs());
+/// assert_eq!(delays, [1, 10]);
 /// ```
 #[doc(alias = "TypedMaxOfRateLimiter")]
 pub struct MaxOf<T> {
@@ -177,13 +180,13 @@ pub struct MaxOf<T> {
 }
 
 impl<T> MaxOf<T> {
-    /// Of none, which lets everything pass.
+    /// Creates a limiter without parts, which never delays.
     #[must_use]
     pub fn new() -> MaxOf<T> {
         MaxOf { limiters: Vec::new() }
     }
 
-    /// And of this one.
+    /// Adds a limiter.
     #[must_use]
     pub fn and(mut self, limiter: impl RateLimiter<T>) -> MaxOf<T> {
         self.limiters.push(Box::new(limiter));
@@ -199,9 +202,9 @@ impl<T> Default for MaxOf<T> {
 
 impl<T: 'static> RateLimiter<T> for MaxOf<T> {
     fn when(&mut self, item: &T) -> Duration {
-        // Each of them is asked, because each of them counts.
-        let waits = self.limiters.iter_mut().map(|limiter| limiter.when(item));
-        waits.max().unwrap_or_default()
+        // Every limiter is called, because each one counts the failure.
+        let delays = self.limiters.iter_mut().map(|limiter| limiter.when(item));
+        delays.max().unwrap_or_default()
     }
 
     fn forget(&mut self, item: &T) {
@@ -222,16 +225,17 @@ impl<T> fmt::Debug for MaxOf<T> {
     }
 }
 
-/// Another limiter's wait, but never more than this.
+/// Caps the delay of another limiter.
 ///
+/// # Examples
 /// ```
 /// use kube_workqueue::{Exponential, MaxWait, RateLimiter};
 /// use std::time::Duration;
 ///
 /// let slow = Exponential::new(Duration::from_secs(40), Duration::from_secs(3_600));
 /// let mut limiter = MaxWait::new(slow, Duration::from_secs(60));
-/// let waits = [(); 2].map(|()| limiter.when(&"a").as_secs());
-/// assert_eq!(waits, [40, 60]);
+/// let delays = [(); 2].map(|()| limiter.when(&"a").as_secs());
+/// assert_eq!(delays, [40, 60]);
 /// ```
 #[doc(alias = "TypedWithMaxWaitRateLimiter")]
 #[derive(Debug, Clone)]
@@ -241,7 +245,7 @@ pub struct MaxWait<L> {
 }
 
 impl<L> MaxWait<L> {
-    /// At most `longest`.
+    /// Creates a limiter that returns at most `longest`.
     #[must_use]
     pub fn new(limiter: L, longest: Duration) -> MaxWait<L> {
         MaxWait { limiter, longest }
@@ -262,47 +266,48 @@ impl<T, L: RateLimiter<T>> RateLimiter<T> for MaxWait<L> {
     }
 }
 
-/// Another limiter's wait and a random part of it on top, so that items that failed together do not come back together.
+/// Adds a random part to the delay of another limiter, so that items that failed together are not retried together.
 ///
+/// # Examples
 /// ```
-/// use kube_workqueue::{Exponential, Jittered, RateLimiter};
+/// use kube_workqueue::{Exponential, Jitter, RateLimiter};
 /// use std::time::Duration;
 ///
 /// let exact = Exponential::new(Duration::from_secs(10), Duration::from_secs(60));
-/// let mut limiter = Jittered::new(exact, 0.5);
+/// let mut limiter = Jitter::new(exact, 0.5);
 /// assert!((10..=15).contains(&limiter.when(&"a").as_secs()));
 /// ```
 #[derive(Debug, Clone)]
-pub struct Jittered<L> {
+pub struct Jitter<L> {
     limiter: L,
-    part: f64,
+    fraction: f64,
     random: fastrand::Rng,
 }
 
-impl<L> Jittered<L> {
-    /// Up to `part` of the wait on top: with 0.1 up to a tenth. Anything below zero counts as none.
+impl<L> Jitter<L> {
+    /// Creates a limiter that adds up to `fraction` of the delay: with 0.1, up to a tenth. A negative fraction counts as 0.
     #[must_use]
-    pub fn new(limiter: L, part: f64) -> Jittered<L> {
-        Jittered {
+    pub fn new(limiter: L, fraction: f64) -> Jitter<L> {
+        Jitter {
             limiter,
-            part: part.max(0.0),
+            fraction: fraction.max(0.0),
             random: fastrand::Rng::new(),
         }
     }
 
-    /// The same in each run.
+    /// Sets the random seed, for reproducible delays.
     #[must_use]
-    pub fn seed(mut self, seed: u64) -> Jittered<L> {
+    pub fn seed(mut self, seed: u64) -> Jitter<L> {
         self.random = fastrand::Rng::with_seed(seed);
         self
     }
 }
 
-impl<T, L: RateLimiter<T>> RateLimiter<T> for Jittered<L> {
+impl<T, L: RateLimiter<T>> RateLimiter<T> for Jitter<L> {
     fn when(&mut self, item: &T) -> Duration {
-        let wait = self.limiter.when(item);
-        let more = Duration::try_from_secs_f64(wait.as_secs_f64() * self.part * self.random.f64());
-        wait.saturating_add(more.unwrap_or_default())
+        let delay = self.limiter.when(item);
+        let jitter = Duration::try_from_secs_f64(delay.as_secs_f64() * self.fraction * self.random.f64());
+        delay.saturating_add(jitter.unwrap_or_default())
     }
 
     fn forget(&mut self, item: &T) {

@@ -1,4 +1,4 @@
-//! Rate limiters: how long an item waits after a failure.
+//! Rate limiters: delays of items after failures.
 
 mod counts;
 mod limiters;
@@ -7,24 +7,26 @@ mod tests;
 
 use std::time::Duration;
 
-pub use self::limiters::{Bucket, Exponential, FastSlow, Jittered, MaxOf, MaxWait};
-use crate::queue::Work;
+pub use self::limiters::{Bucket, Exponential, FastSlow, Jitter, MaxOf, MaxWait};
+use crate::queue::QueueItem;
 
-/// Says how long an item has to wait before it is worked on again.
+/// Returns the delay of an item after a failure.
 ///
-/// Users implement it as they like. It stands for client-go's `TypedRateLimiter`.
+/// Corresponds to client-go's `TypedRateLimiter`.
 ///
-/// One that panics does so to whoever asked the queue. [Workers](crate::workers) log it and go on: an item that it cannot say
-/// a wait for comes back after ten seconds, one whose failures it cannot count is at its first attempt.
+/// # Panics
+/// A panic reaches the caller of the queue's method. [Workers](crate::workers) catch and log it: if [`RateLimiter::when`]
+/// panics, the item is retried after ten seconds; if [`RateLimiter::requeues`] panics, the attempt counts as the first.
 ///
+/// # Examples
 /// ```
 /// use kube_workqueue::{RateLimiter, WorkQueue};
 /// use std::time::Duration;
 ///
-/// /// A second, each time.
-/// struct Patient;
+/// /// Always delays by one second.
+/// struct Constant;
 ///
-/// impl RateLimiter<String> for Patient {
+/// impl RateLimiter<String> for Constant {
 ///     fn when(&mut self, _: &String) -> Duration {
 ///         Duration::from_secs(1)
 ///     }
@@ -36,27 +38,29 @@ use crate::queue::Work;
 ///     }
 /// }
 ///
-/// let queue = WorkQueue::with_limiter("websites", Patient);
+/// let queue = WorkQueue::with_limiter("websites", Constant);
 /// queue.add_rate_limited("shop/cart".to_owned());
 /// assert_eq!(queue.delayed(), 1);
 /// ```
 #[doc(alias = "TypedRateLimiter")]
 pub trait RateLimiter<T>: Send + 'static {
-    /// Counts a failure of the item, and says how long it has to wait.
+    /// Counts a failure of the item, and returns the delay before its next attempt.
     fn when(&mut self, item: &T) -> Duration;
 
     /// Forgets the failures of the item.
     fn forget(&mut self, item: &T);
 
-    /// How many failures of the item are counted.
+    /// Returns the number of failures of the item since they were last forgotten.
     fn requeues(&self, item: &T) -> u32;
 }
 
-/// client-go's default for controllers: five milliseconds after the first failure and twice as much after each further one,
-/// up to a thousand seconds; and all items together ten times a second, after a hundred that need not wait.
+/// Returns client-go's default limiter for controllers.
+///
+/// Each item waits 5 milliseconds after its first failure and twice as long after each further one, up to 1000 seconds. All
+/// items together are limited to 10 per second after a burst of 100.
 #[doc(alias("DefaultTypedControllerRateLimiter", "DefaultControllerRateLimiter"))]
 #[must_use]
-pub fn default_limiter<T: Work>() -> MaxOf<T> {
+pub fn default_limiter<T: QueueItem>() -> MaxOf<T> {
     MaxOf::new()
         .and(Exponential::new(
             Duration::from_millis(5),

@@ -1,8 +1,8 @@
-//! The limiters' formulas.
+//! Delays of the rate limiters.
 
 use std::time::Duration;
 
-use super::{Bucket, Exponential, FastSlow, Jittered, MaxOf, MaxWait, RateLimiter, default_limiter};
+use super::{Bucket, Exponential, FastSlow, Jitter, MaxOf, MaxWait, RateLimiter, default_limiter};
 
 const fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -131,7 +131,7 @@ fn a_wait_can_be_limited() {
 
 #[test]
 fn a_jittered_wait_is_a_little_longer_and_differs() {
-    let limiter = || Jittered::new(FastSlow::new(millis(100), millis(100), 0), 0.5).seed(7);
+    let limiter = || Jitter::new(FastSlow::new(millis(100), millis(100), 0), 0.5).seed(7);
     let all = waits(&mut limiter(), "a", 100);
     assert!(all.iter().all(|wait| (millis(100)..=millis(150)).contains(wait)));
     assert!(all.iter().any(|wait| *wait > millis(140)) && all.iter().any(|wait| *wait < millis(110)));
@@ -153,7 +153,7 @@ async fn a_bucket_that_fills_in_ages_holds_back_what_comes_after_the_burst() {
 fn a_wait_may_be_as_long_as_a_time_can_be() {
     let longest = || FastSlow::new(Duration::MAX, Duration::MAX, 1);
     for part in [0.0, 0.5, f64::MAX, f64::INFINITY, f64::NAN] {
-        let mut limiter = Jittered::new(longest(), part);
+        let mut limiter = Jitter::new(longest(), part);
         assert_eq!(waits(&mut limiter, "a", 2), [Duration::MAX; 2], "{part}");
     }
     let mut limiter = MaxOf::new().and(longest()).and(Bucket::new(0.0, 0));

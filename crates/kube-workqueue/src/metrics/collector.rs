@@ -1,4 +1,4 @@
-//! The page: every metric of every name, read when it is asked for.
+//! The collector: reads and encodes the metrics of all queues.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,76 +8,81 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeMet
 use prometheus_client::metrics::{MetricType, TypedMetric};
 use prometheus_client::registry::Unit;
 
-use super::Names;
-use super::series::{Reading, Series, Verdict};
+use super::MetricsByName;
+use super::series::{QueueMetrics, Reading};
+use crate::outcome::AttemptResult;
 
 pub(super) struct Collector {
-    names: Arc<Names>,
+    queues: Arc<MetricsByName>,
 }
 
-/// A name on the page.
+/// Metrics of one queue name.
 struct Row {
     name: String,
-    series: Arc<Series>,
+    metrics: Arc<QueueMetrics>,
     reading: Reading,
 }
 
-/// What is said of a metric before its values.
-struct Head {
+/// Name, help text and unit of a metric.
+struct Descriptor {
     name: &'static str,
     help: &'static str,
     unit: Option<Unit>,
 }
 
 impl Collector {
-    pub(super) fn new(names: Arc<Names>) -> Collector {
-        Collector { names }
+    pub(super) fn new(queues: Arc<MetricsByName>) -> Collector {
+        Collector { queues }
     }
 }
 
 impl collector::Collector for Collector {
-    fn encode(&self, mut page: DescriptorEncoder<'_>) -> fmt::Result {
-        // All are read before anything is written: to read brings in line what is due, and that counts as an add.
-        let rows: Vec<Row> = self.names.alive().into_iter().map(Row::read).collect();
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        // Read all queues before encoding: reading queues the items that are due, which changes the counter of adds.
+        let rows: Vec<Row> = self.queues.all().into_iter().map(Row::read).collect();
         if rows.is_empty() {
             return Ok(());
         }
-        let page = &mut page;
-        let depth = Head::new("workqueue_depth", "Items to work on");
-        gauge(page, &rows, &depth, |row| row.reading.depth)?;
-        let adds = Head::new("workqueue_adds", "Adds that were not folded into earlier ones");
-        metric(page, &rows, &adds, |row| &row.series.adds)?;
-        let queued = Head::new(
+        let encoder = &mut encoder;
+        let depth = Descriptor::new(
+            "workqueue_depth",
+            "Number of items that are queued, or were added while being processed",
+        );
+        gauge(encoder, &rows, &depth, |row| row.reading.depth)?;
+        let adds = Descriptor::new("workqueue_adds", "Number of adds, without duplicates");
+        metric(encoder, &rows, &adds, |row| &row.metrics.adds)?;
+        let queued = Descriptor::new(
             "workqueue_queue_duration",
-            "How long items waited to be worked on",
+            "Time that items were queued before their processing began",
         );
-        metric(page, &rows, &queued.seconds(), |row| &row.series.queued)?;
-        let worked = Head::new("workqueue_work_duration", "How long the work on items took");
-        metric(page, &rows, &worked.seconds(), |row| &row.series.worked)?;
-        let unfinished = Head::new(
+        metric(encoder, &rows, &queued.seconds(), |row| {
+            &row.metrics.queue_duration
+        })?;
+        let worked = Descriptor::new("workqueue_work_duration", "Time that processing items took");
+        metric(encoder, &rows, &worked.seconds(), |row| {
+            &row.metrics.work_duration
+        })?;
+        let unfinished = Descriptor::new(
             "workqueue_unfinished_work",
-            "How long the work that is not done takes so far, together",
+            "Sum of the times since the processing of running items began",
         );
-        gauge(page, &rows, &unfinished.seconds(), |row| {
+        gauge(encoder, &rows, &unfinished.seconds(), |row| {
             row.reading.unfinished.as_secs_f64()
         })?;
-        let longest = Head::new(
+        let longest = Descriptor::new(
             "workqueue_longest_running_processor",
-            "How long the longest work that is not done takes so far",
+            "Longest time since the processing of a running item began",
         );
-        gauge(page, &rows, &longest.seconds(), |row| {
+        gauge(encoder, &rows, &longest.seconds(), |row| {
             row.reading.longest.as_secs_f64()
         })?;
-        let retries = Head::new(
-            "workqueue_retries",
-            "Adds with a delay or held back by the rate limiter",
-        );
-        metric(page, &rows, &retries, |row| &row.series.retries)?;
-        let delayed = Head::new("workqueue_delayed", "Items whose time has not come");
-        gauge(page, &rows, &delayed, |row| row.reading.delayed)?;
-        let running = Head::new("workqueue_running", "Items that are worked on");
-        gauge(page, &rows, &running, |row| row.reading.running)?;
-        attempts(page, &rows)
+        let retries = Descriptor::new("workqueue_retries", "Number of adds with a delay or a rate limit");
+        metric(encoder, &rows, &retries, |row| &row.metrics.retries)?;
+        let delayed = Descriptor::new("workqueue_delayed", "Number of delayed items");
+        gauge(encoder, &rows, &delayed, |row| row.reading.delayed)?;
+        let running = Descriptor::new("workqueue_running", "Number of items being processed");
+        gauge(encoder, &rows, &running, |row| row.reading.running)?;
+        attempts(encoder, &rows)
     }
 }
 
@@ -88,11 +93,11 @@ impl fmt::Debug for Collector {
 }
 
 impl Row {
-    fn read((name, series): (String, Arc<Series>)) -> Row {
-        let reading = series.read();
+    fn read((name, metrics): (String, Arc<QueueMetrics>)) -> Row {
+        let reading = metrics.read();
         Row {
             name,
-            series,
+            metrics,
             reading,
         }
     }
@@ -102,29 +107,34 @@ impl Row {
     }
 }
 
-impl Head {
-    /// The name is without the ending that says its unit or that it is a total: encoding adds it.
-    fn new(name: &'static str, help: &'static str) -> Head {
-        Head {
+impl Descriptor {
+    /// Creates a descriptor. The name has no suffix for the unit or `_total`: encoding adds it.
+    fn new(name: &'static str, help: &'static str) -> Descriptor {
+        Descriptor {
             name,
             help,
             unit: None,
         }
     }
 
-    fn seconds(mut self) -> Head {
+    fn seconds(mut self) -> Descriptor {
         self.unit = Some(Unit::Seconds);
         self
     }
 }
 
 fn gauge<V: EncodeGaugeValue>(
-    page: &mut DescriptorEncoder<'_>,
+    encoder: &mut DescriptorEncoder<'_>,
     rows: &[Row],
-    head: &Head,
+    descriptor: &Descriptor,
     value: impl Fn(&Row) -> V,
 ) -> fmt::Result {
-    let mut family = page.encode_descriptor(head.name, head.help, head.unit.as_ref(), MetricType::Gauge)?;
+    let mut family = encoder.encode_descriptor(
+        descriptor.name,
+        descriptor.help,
+        descriptor.unit.as_ref(),
+        MetricType::Gauge,
+    )?;
     for row in rows {
         family.encode_family(&row.labels())?.encode_gauge(&value(row))?;
     }
@@ -132,24 +142,29 @@ fn gauge<V: EncodeGaugeValue>(
 }
 
 fn metric<M: EncodeMetric + TypedMetric>(
-    page: &mut DescriptorEncoder<'_>,
+    encoder: &mut DescriptorEncoder<'_>,
     rows: &[Row],
-    head: &Head,
-    of: impl Fn(&Row) -> &M,
+    descriptor: &Descriptor,
+    value: impl Fn(&Row) -> &M,
 ) -> fmt::Result {
-    let mut family = page.encode_descriptor(head.name, head.help, head.unit.as_ref(), M::TYPE)?;
+    let mut family = encoder.encode_descriptor(
+        descriptor.name,
+        descriptor.help,
+        descriptor.unit.as_ref(),
+        M::TYPE,
+    )?;
     for row in rows {
-        of(row).encode(family.encode_family(&row.labels())?)?;
+        value(row).encode(family.encode_family(&row.labels())?)?;
     }
     Ok(())
 }
 
-fn attempts(page: &mut DescriptorEncoder<'_>, rows: &[Row]) -> fmt::Result {
-    let help = "Attempts of workers, by what came of them";
-    let mut family = page.encode_descriptor("workqueue_attempts", help, None, MetricType::Counter)?;
+fn attempts(encoder: &mut DescriptorEncoder<'_>, rows: &[Row]) -> fmt::Result {
+    let help = "Number of attempts of workers, by result";
+    let mut family = encoder.encode_descriptor("workqueue_attempts", help, None, MetricType::Counter)?;
     for row in rows {
-        for (verdict, counter) in Verdict::ALL.iter().zip(&row.series.attempts) {
-            let labels = [("name", row.name.as_str()), ("result", verdict.label())];
+        for (result, counter) in AttemptResult::LABELS.iter().zip(&row.metrics.attempts) {
+            let labels = [("name", row.name.as_str()), ("result", *result)];
             counter.encode(family.encode_family(&labels)?)?;
         }
     }

@@ -1,21 +1,23 @@
-//! Metrics of queues and workers, with client-go's names and meaning, on a registry of yours.
+//! Prometheus metrics of queues and workers, with client-go's names and meaning.
 //!
-//! | name | type | labels | what it says |
+//! | name | type | labels | meaning |
 //! |---|---|---|---|
-//! | `workqueue_depth` | gauge | `name` | items to work on: in line, or added while they are worked on |
-//! | `workqueue_adds_total` | counter | `name` | adds; one that is folded into an earlier one is none, and a delayed one counts when it is due |
-//! | `workqueue_queue_duration_seconds` | histogram | `name` | how long items were to be worked on before somebody did |
-//! | `workqueue_work_duration_seconds` | histogram | `name` | how long the work on items took |
-//! | `workqueue_unfinished_work_seconds` | gauge | `name` | how long all items that are worked on are worked on so far, together |
-//! | `workqueue_longest_running_processor_seconds` | gauge | `name` | how long the longest of them is |
-//! | `workqueue_retries_total` | counter | `name` | adds with a delay or held back by the rate limiter |
-//! | `workqueue_delayed` | gauge | `name` | items whose time has not come (not in client-go) |
-//! | `workqueue_running` | gauge | `name` | items that are worked on, so workers that are busy (not in client-go) |
-//! | `workqueue_attempts_total` | counter | `name`, `result` | what came of the work of [`workers`](crate::workers): `done`, `requeue_after`, `requeue`, `give_up`, `error`, `panic`, `timeout` (not in client-go) |
+//! | `workqueue_depth` | gauge | `name` | items that are queued, or were added while being processed |
+//! | `workqueue_adds_total` | counter | `name` | adds without duplicates; a delayed item counts when it is due |
+//! | `workqueue_queue_duration_seconds` | histogram | `name` | time that items were queued before their processing began |
+//! | `workqueue_work_duration_seconds` | histogram | `name` | time that processing items took |
+//! | `workqueue_unfinished_work_seconds` | gauge | `name` | sum of the times since the processing of running items began |
+//! | `workqueue_longest_running_processor_seconds` | gauge | `name` | the longest of these times |
+//! | `workqueue_retries_total` | counter | `name` | adds with a delay or a rate limit |
+//! | `workqueue_delayed` | gauge | `name` | delayed items (not in client-go) |
+//! | `workqueue_running` | gauge | `name` | items being processed, which is the number of busy workers (not in client-go) |
+//! | `workqueue_attempts_total` | counter | `name`, `result` | attempts of [`workers`](crate::workers), by result: `done`, `requeue_after`, `requeue`, `give_up`, `error`, `panic`, `timeout` (not in client-go) |
 //!
-//! Gauges are read from the queues when the registry is encoded, so they are never old and nothing runs meanwhile. A queue
-//! that is dropped is shown no more. Queues of one name are shown as one: their sums, and the longest of both.
+//! Gauges are read from the queues when the registry is encoded; no background task updates them. The metrics of a queue
+//! disappear when it is dropped. Queues with the same name share their metrics: values are summed, and of the longest times
+//! the maximum is taken.
 //!
+//! # Examples
 //! ```
 //! use kube_workqueue::WorkQueue;
 //! use kube_workqueue::metrics::Metrics;
@@ -28,7 +30,7 @@
 //! queue.add("shop/cart");
 //!
 //! let mut page = String::new();
-//! text::encode(&mut page, &registry).expect("a string takes everything");
+//! text::encode(&mut page, &registry).expect("writing to a string does not fail");
 //! assert!(page.contains("workqueue_depth{name=\"deployments\"} 1\n"));
 //! ```
 
@@ -40,78 +42,78 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
-/// The crate whose registry this takes.
+/// The crate of the registry.
 pub use prometheus_client;
 use prometheus_client::registry::Registry;
 
 use self::collector::Collector;
-use self::series::Series;
-pub(crate) use self::series::{Meter, Verdict};
+pub(crate) use self::series::Meter;
+use self::series::QueueMetrics;
 use crate::builder::QueueBuilder;
-use crate::queue::Work;
+use crate::queue::QueueItem;
 
-/// Metrics on a registry, for queues to show themselves on. Clones are the same.
+/// Metrics in a registry. Clones share it.
 ///
 /// See [the module](self) for an example.
 #[doc(alias("MetricsProvider", "SetProvider"))]
 #[derive(Clone)]
 pub struct Metrics {
-    names: Arc<Names>,
+    queues: Arc<MetricsByName>,
 }
 
-/// The queues that live, by name. They are held weakly: what nobody uses is not shown.
+/// Metrics by queue name. Weak references, because the metrics of dropped queues disappear.
 #[derive(Default)]
-struct Names {
-    series: Mutex<BTreeMap<String, Weak<Series>>>,
+struct MetricsByName {
+    metrics: Mutex<BTreeMap<String, Weak<QueueMetrics>>>,
 }
 
 impl Metrics {
-    /// Puts the metrics on a registry. Once for a registry, or every name would be on it twice.
-    #[must_use = "queues are shown if they are made with it"]
+    /// Registers the metrics. Call this once per registry, because each call registers every name.
+    #[must_use = "pass it to `QueueBuilder::metrics`"]
     pub fn register(registry: &mut Registry) -> Metrics {
-        let names = Arc::<Names>::default();
-        registry.register_collector(Box::new(Collector::new(Arc::clone(&names))));
-        Metrics { names }
+        let queues = Arc::<MetricsByName>::default();
+        registry.register_collector(Box::new(Collector::new(Arc::clone(&queues))));
+        Metrics { queues }
     }
 
-    /// What a new queue of this name is measured with.
+    /// Returns the meter of a new queue with this name.
     fn meter(&self, name: &str) -> Meter {
-        Meter::new(self.names.of(name))
+        Meter::new(self.queues.get_or_create(name))
     }
 }
 
-impl<T: Work> QueueBuilder<T> {
-    /// Where its metrics are shown. Queues of one name are shown as one.
+impl<T: QueueItem> QueueBuilder<T> {
+    /// Records metrics of the queue. Queues with the same name share their metrics.
     pub fn metrics(mut self, metrics: &Metrics) -> Self {
         self.meter = Some(metrics.meter(&self.name));
         self
     }
 }
 
-impl Names {
-    fn of(&self, name: &str) -> Arc<Series> {
-        let mut all = self.series.lock();
-        if let Some(series) = all.get(name).and_then(Weak::upgrade) {
-            return series;
+impl MetricsByName {
+    fn get_or_create(&self, name: &str) -> Arc<QueueMetrics> {
+        let mut all = self.metrics.lock();
+        if let Some(metrics) = all.get(name).and_then(Weak::upgrade) {
+            return metrics;
         }
-        all.retain(|_, series| series.strong_count() > 0);
-        let series = Arc::new(Series::new());
-        all.insert(name.to_owned(), Arc::downgrade(&series));
-        series
+        all.retain(|_, metrics| metrics.strong_count() > 0);
+        let metrics = Arc::new(QueueMetrics::new());
+        all.insert(name.to_owned(), Arc::downgrade(&metrics));
+        metrics
     }
 
-    fn alive(&self) -> Vec<(String, Arc<Series>)> {
-        let all = self.series.lock();
-        let alive = all
+    fn all(&self) -> Vec<(String, Arc<QueueMetrics>)> {
+        let all = self.metrics.lock();
+        let used = all
             .iter()
-            .filter_map(|(name, series)| Some((name.clone(), series.upgrade()?)));
-        alive.collect()
+            .filter_map(|(name, metrics)| Some((name.clone(), metrics.upgrade()?)));
+        used.collect()
     }
 }
 
 impl fmt::Debug for Metrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<String> = self.names.series.lock().keys().cloned().collect();
+        let names: Vec<String> = self.queues.metrics.lock().keys().cloned().collect();
         f.debug_struct("Metrics").field("queues", &names).finish()
     }
 }

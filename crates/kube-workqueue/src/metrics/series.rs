@@ -1,4 +1,4 @@
-//! What is counted and measured of the queues of one name, and by whom.
+//! Counters and histograms of the queues with one name.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -10,77 +10,65 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::histogram::Histogram;
 
 use crate::core::{Nanos, SlotId};
-use crate::queue::{Shared, Work, wake};
-use crate::worker::Failure;
-use crate::workers::Outcome;
+use crate::outcome::AttemptResult;
+use crate::queue::{QueueItem, Shared, wake_all};
 
-/// The queues of one name. It lives as long as one of them.
-pub(super) struct Series {
+/// Metrics of the queues with one name. Dropped with the last of these queues.
+pub(super) struct QueueMetrics {
     pub(super) adds: Counter,
     pub(super) retries: Counter,
-    pub(super) queued: Histogram,
-    pub(super) worked: Histogram,
-    pub(super) attempts: [Counter; Verdict::ALL.len()],
-    queues: Mutex<Vec<Weak<dyn Live>>>,
+    pub(super) queue_duration: Histogram,
+    pub(super) work_duration: Histogram,
+    /// By label, in the order of `AttemptResult::LABELS`.
+    pub(super) attempts: [Counter; AttemptResult::LABELS.len()],
+    queues: Mutex<Vec<Weak<dyn Gauges>>>,
 }
 
-/// One queue's way to its series.
+/// Records the metrics of one queue.
 pub(crate) struct Meter {
-    series: Arc<Series>,
-    /// When the work on items began.
+    metrics: Arc<QueueMetrics>,
+    /// When the processing of each running item began.
     running: Mutex<HashMap<SlotId, Nanos, RandomState>>,
 }
 
-/// How queues are at a moment.
+/// Gauges of one or more queues at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Reading {
     pub(super) depth: usize,
     pub(super) delayed: usize,
     pub(super) running: usize,
-    /// How long the items that are worked on are so: all together, and the longest.
+    /// Time since the processing of the running items began: sum and maximum.
     pub(super) unfinished: Duration,
     pub(super) longest: Duration,
 }
 
-/// What came of a worker's attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Done,
-    RequeueAfter,
-    Requeue,
-    GiveUp,
-    Error,
-    Panic,
-    Timeout,
-}
-
-/// A queue that can be read, of whatever items.
-trait Live: Send + Sync {
+/// Reads the gauges of a queue with items of any type.
+trait Gauges: Send + Sync {
     fn read(&self) -> Reading;
 }
 
-impl Series {
-    pub(super) fn new() -> Series {
-        Series {
+impl QueueMetrics {
+    pub(super) fn new() -> QueueMetrics {
+        QueueMetrics {
             adds: Counter::default(),
             retries: Counter::default(),
-            queued: Histogram::new(buckets()),
-            worked: Histogram::new(buckets()),
+            queue_duration: Histogram::new(buckets()),
+            work_duration: Histogram::new(buckets()),
             attempts: Default::default(),
             queues: Mutex::default(),
         }
     }
 
-    /// How its queues are, together.
+    /// Reads the gauges of all queues and combines them.
     pub(super) fn read(&self) -> Reading {
-        let alive: Vec<Arc<dyn Live>> = self.queues.lock().iter().filter_map(Weak::upgrade).collect();
-        let readings = alive.iter().map(|queue| queue.read());
-        readings.fold(Reading::default(), Reading::and)
+        let queues: Vec<Arc<dyn Gauges>> = self.queues.lock().iter().filter_map(Weak::upgrade).collect();
+        let readings = queues.iter().map(|queue| queue.read());
+        readings.fold(Reading::default(), Reading::combine)
     }
 }
 
 impl Reading {
-    fn and(self, other: Reading) -> Reading {
+    fn combine(self, other: Reading) -> Reading {
         Reading {
             depth: self.depth + other.depth,
             delayed: self.delayed + other.delayed,
@@ -92,110 +80,76 @@ impl Reading {
 }
 
 impl Meter {
-    pub(super) fn new(series: Arc<Series>) -> Meter {
+    pub(super) fn new(metrics: Arc<QueueMetrics>) -> Meter {
         Meter {
-            series,
+            metrics,
             running: Mutex::default(),
         }
     }
 
-    /// The queue it is in is to be read.
-    pub(crate) fn watch<T: Work>(&self, queue: &Arc<Shared<T>>) {
+    /// Registers the queue that owns this meter, so that its gauges are read.
+    pub(crate) fn register<T: QueueItem>(&self, queue: &Arc<Shared<T>>) {
         let queue: Weak<Shared<T>> = Arc::downgrade(queue);
-        let mut queues = self.series.queues.lock();
+        let mut queues = self.metrics.queues.lock();
         queues.retain(|queue| queue.strong_count() > 0);
         queues.push(queue);
     }
 
-    pub(crate) fn added(&self, adds: u64) {
+    pub(crate) fn count_adds(&self, adds: u64) {
         if adds > 0 {
-            self.series.adds.inc_by(adds);
+            self.metrics.adds.inc_by(adds);
         }
     }
 
-    pub(crate) fn retried(&self) {
-        self.series.retries.inc();
+    pub(crate) fn count_retry(&self) {
+        self.metrics.retries.inc();
     }
 
-    pub(crate) fn began(&self, slot: SlotId, now: Nanos, waited: Nanos) {
+    pub(crate) fn item_started(&self, slot: SlotId, now: Nanos, queued_for: Nanos) {
         self.running.lock().insert(slot, now);
-        self.series.queued.observe(seconds(waited));
+        self.metrics.queue_duration.observe(seconds(queued_for));
     }
 
-    pub(crate) fn ended(&self, slot: SlotId, now: Nanos) {
+    pub(crate) fn item_finished(&self, slot: SlotId, now: Nanos) {
         let began = self.running.lock().remove(&slot);
         if let Some(began) = began {
-            self.series.worked.observe(seconds(now.saturating_sub(began)));
+            self.metrics
+                .work_duration
+                .observe(seconds(now.saturating_sub(began)));
         }
     }
 
-    pub(crate) fn judged(&self, verdict: Verdict) {
-        self.series.attempts[verdict as usize].inc();
+    pub(crate) fn count_attempt(&self, result: &AttemptResult) {
+        self.metrics.attempts[result.label_index()].inc();
     }
 }
 
-impl<T: Work> Live for Shared<T> {
+impl<T: QueueItem> Gauges for Shared<T> {
     fn read(&self) -> Reading {
         let mut reading = Reading::default();
-        let called = {
+        let wakers = {
             let mut state = self.state.lock();
-            let (in_line, called) = self.in_line(&mut state, self.now());
-            reading.depth = in_line + state.core.again();
+            let (queued, wakers) = self.count_queued(&mut state, self.now());
+            reading.depth = queued + state.core.dirty();
             reading.delayed = state.core.delayed();
             reading.running = state.core.running();
-            called
+            wakers
         };
-        wake(called);
+        wake_all(wakers);
         if let Some(meter) = &self.meter {
             let now = self.now();
             for began in meter.running.lock().values() {
-                let so_far = Duration::from_nanos(now.saturating_sub(*began));
-                reading.unfinished += so_far;
-                reading.longest = reading.longest.max(so_far);
+                let elapsed = Duration::from_nanos(now.saturating_sub(*began));
+                reading.unfinished += elapsed;
+                reading.longest = reading.longest.max(elapsed);
             }
         }
         reading
     }
 }
 
-impl Verdict {
-    pub(super) const ALL: [Verdict; 7] = [
-        Verdict::Done,
-        Verdict::RequeueAfter,
-        Verdict::Requeue,
-        Verdict::GiveUp,
-        Verdict::Error,
-        Verdict::Panic,
-        Verdict::Timeout,
-    ];
-
-    pub(crate) fn of(outcome: &Result<Outcome, Failure>) -> Verdict {
-        match outcome {
-            Ok(Outcome::Done) => Verdict::Done,
-            Ok(Outcome::RequeueAfter(_)) => Verdict::RequeueAfter,
-            Ok(Outcome::Requeue) => Verdict::Requeue,
-            Ok(Outcome::GiveUp(_)) => Verdict::GiveUp,
-            Err(Failure::Error(_)) => Verdict::Error,
-            Err(Failure::Panic(_)) => Verdict::Panic,
-            Err(Failure::Late(_)) => Verdict::Timeout,
-        }
-    }
-
-    pub(super) fn label(self) -> &'static str {
-        match self {
-            Verdict::Done => "done",
-            Verdict::RequeueAfter => "requeue_after",
-            Verdict::Requeue => "requeue",
-            Verdict::GiveUp => "give_up",
-            Verdict::Error => "error",
-            Verdict::Panic => "panic",
-            Verdict::Timeout => "timeout",
-        }
-    }
-}
-
-/// Ten, from 10 ns to 10 s. Multiplied step by step as client-go's are, because then they are the same to the last bit, and
-/// histograms of both can be summed.
+/// Returns ten bucket bounds from 10 ns to 10 s. They are multiplied step by step as in client-go, which gives exactly the
+/// same bounds, so histograms of both can be summed.
 fn buckets() -> impl Iterator<Item = f64> {
     std::iter::successors(Some(1e-8), |bucket| Some(bucket * 10.0)).take(10)
 }

@@ -56,7 +56,7 @@ fn what_is_to_come_back_is_left_by_a_drain_whichever_is_first() {
             let queue = queue.clone();
             move || loom::future::block_on(queue.drain(Duration::MAX))
         });
-        queue.come_back(&failed, Duration::from_secs(1));
+        queue.requeue_after(&failed, Duration::from_secs(1));
         failed.done();
         let left = draining.join().expect("a drain");
         assert!(left.is_drained());

@@ -15,15 +15,17 @@
 mod builder;
 #[path = "../../src/core/mod.rs"]
 mod core;
-#[path = "../../src/half_hash.rs"]
-mod half_hash;
-#[path = "../../src/item.rs"]
-mod item;
+#[path = "../../src/guard.rs"]
+mod guard;
+#[path = "../../src/hash.rs"]
+mod hash;
 #[path = "../../src/limit/mod.rs"]
 mod limit;
 /// A queue without metrics, whatever features the library has.
 #[path = "../../src/metrics/none.rs"]
 mod metrics;
+#[path = "../../src/outcome.rs"]
+mod outcome;
 #[path = "../../src/queue.rs"]
 mod queue;
 #[path = "../../src/stats.rs"]

@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use futures::poll;
-use kube_workqueue::{AddOptions, Exponential, Item, WorkQueue};
+use kube_workqueue::{AddOptions, Exponential, ItemGuard, WorkQueue};
 use tokio::sync::Barrier;
 use tokio::time::{Instant, advance};
 
@@ -174,13 +174,13 @@ async fn one_who_gets_work_hands_over_what_he_looked_after() {
 }
 
 /// A wait that has begun. It is polled only when it was woken, or a call that is missing would not be missed.
-fn waits<F: Future<Output = Option<Item<&'static str>>>>(get: F) -> Waiting<F> {
+fn waits<F: Future<Output = Option<ItemGuard<&'static str>>>>(get: F) -> Waiting<F> {
     let mut wait = Waiting::new(get);
     assert!(matches!(wait.poll_if_woken(), Some(Poll::Pending)));
     wait
 }
 
-fn got<F: Future<Output = Option<Item<&'static str>>>>(wait: &mut Waiting<F>) -> Option<&'static str> {
+fn got<F: Future<Output = Option<ItemGuard<&'static str>>>>(wait: &mut Waiting<F>) -> Option<&'static str> {
     match wait.poll_if_woken().expect("it was woken") {
         Poll::Ready(item) => item.map(|item| *item),
         Poll::Pending => None,

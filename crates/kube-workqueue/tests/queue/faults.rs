@@ -105,5 +105,8 @@ async fn to_print_a_queue_changes_nothing() {
     let item = queue.try_get().expect("an item");
     let printed = format!("{queue:?}");
     assert!(printed.contains("len: 1, running: 1, delayed: 1"), "{printed}");
-    assert_eq!(format!("{queue:?} {item:?}"), format!("{printed} Item(\"a\")"));
+    assert_eq!(
+        format!("{queue:?} {item:?}"),
+        format!("{printed} ItemGuard(\"a\")")
+    );
 }

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use kube_workqueue::{AddOptions, Item, Remaining, WorkQueue};
+use kube_workqueue::{AddOptions, ItemGuard, Remaining, WorkQueue};
 
 use crate::LONG;
 
@@ -138,9 +138,9 @@ struct History {
     random: fastrand::Rng,
     queue: WorkQueue<u8>,
     model: Model,
-    waits: Vec<Wait<Option<Item<u8>>>>,
+    waits: Vec<Wait<Option<ItemGuard<u8>>>>,
     drains: Vec<Wait<Remaining<u8>>>,
-    items: Vec<Item<u8>>,
+    items: Vec<ItemGuard<u8>>,
 }
 
 impl History {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use kube_workqueue::{
-    CancellationToken, Exponential, Outcome, RateLimiter, Remaining, Task, Work, WorkQueue, workers,
+    CancellationToken, Exponential, Outcome, QueueItem, RateLimiter, Remaining, Task, WorkQueue, workers,
 };
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
@@ -50,7 +50,7 @@ fn queue() -> WorkQueue<&'static str> {
 /// each with when it was, and what is left.
 async fn a_minute_of<T, F, R>(queue: WorkQueue<T>, other: T, work: F) -> (Vec<(T, u32, u64)>, Remaining<T>)
 where
-    T: Work + fmt::Debug,
+    T: QueueItem + fmt::Debug,
     F: Fn(T, u32) -> R + Send + Sync + 'static,
     R: Future<Output = Result<Outcome, Unspeakable>> + Send + 'static,
 {
@@ -174,7 +174,7 @@ async fn a_limiter_that_panics_keeps_no_item_from_being_worked_on() {
     assert!(left.is_drained() && left.delayed.is_empty());
     let stats = queue.stats();
     assert_eq!((stats.failed, stats.done, stats.retries), (2, 5, 3));
-    let said = |line: &&String| **line == "ERROR the rate limiter panicked queue=\"q\" why=\"when?\"";
+    let said = |line: &&String| **line == "ERROR the rate limiter panicked queue=\"q\" panic=\"when?\"";
     assert_eq!(log.lines().iter().filter(said).count(), 2, "{:?}", log.lines());
 }
 
@@ -246,9 +246,9 @@ async fn a_key_that_cannot_be_told_is_worked_on_without_a_span() {
     assert_eq!(
         log.lines(),
         [
-            "ERROR the span of an item panicked queue=\"q\" why=\"no name\"",
-            "DEBUG the work on an item is over took=0ns outcome=Done",
-            "DEBUG the work on an item is over took=0ns outcome=Done in reconcile queue=\"q\" key=b attempt=1 priority=0",
+            "ERROR creating the span of an item panicked queue=\"q\" panic=\"no name\"",
+            "DEBUG processed the item elapsed=0ns outcome=Done",
+            "DEBUG processed the item elapsed=0ns outcome=Done in reconcile queue=\"q\" key=b attempt=1 priority=0",
         ]
     );
 }
@@ -292,7 +292,7 @@ async fn a_worker_that_dies_is_replaced_also_while_a_stop_waits() {
         .await;
         assert_eq!(*seen.lock(), Some(("a", 3 * SECOND)));
         assert_eq!(left.running.iter().map(|key| key.name).collect::<String>(), "xyz");
-        let said = "ERROR a worker panicked, and another takes its place queue=\"q\" why=\"no clone\"";
+        let said = "ERROR a worker panicked and is replaced queue=\"q\" panic=\"no clone\"";
         assert_eq!(log.lines().iter().filter(|line| *line == said).count(), 3);
     }
 }

@@ -130,7 +130,7 @@ async fn what_the_function_logs_is_in_the_span_of_its_item_also_after_a_wait() {
         [
             format!("INFO begins {span}"),
             format!("INFO goes on {span}"),
-            format!("DEBUG the work on an item is over took=1s outcome=Done {span}"),
+            format!("DEBUG processed the item elapsed=1s outcome=Done {span}"),
         ]
     );
 }
@@ -142,7 +142,10 @@ async fn a_failure_is_told_with_its_sources_and_the_next_attempt_is_another_span
     let why = "it is broken: invalid digit found in string";
     assert_eq!(
         lines[2],
-        format!("WARN the work on an item failed took=1s error={why} {}", span(1))
+        format!(
+            "WARN failed to process the item elapsed=1s error={why} {}",
+            span(1)
+        )
     );
     assert_eq!(lines[3], format!("INFO begins {}", span(2)));
     assert_eq!(lines.len(), 6);
@@ -152,7 +155,7 @@ async fn a_failure_is_told_with_its_sources_and_the_next_attempt_is_another_span
 async fn what_is_given_up_is_told_as_an_error() {
     let lines = log_of("hopeless", 0).await;
     assert!(
-        lines[2].starts_with("ERROR an item is given up took=1s why=\"no use\" in reconcile"),
+        lines[2].starts_with("ERROR gave up on the item elapsed=1s reason=\"no use\" in reconcile"),
         "{lines:?}"
     );
 }

@@ -34,7 +34,7 @@ async fn it_says_what_is_in_line_and_what_is_not_yet() {
 
 #[tokio::test(start_paused = true)]
 async fn the_oldest_in_line_is_told_of_a_timed_queue() {
-    let queue = WorkQueue::<&str>::builder("q").timed().build();
+    let queue = WorkQueue::<&str>::builder("q").track_age().build();
     assert_eq!(queue.stats().oldest, None);
     queue.add("early");
     tokio::time::advance(3 * SECOND).await;

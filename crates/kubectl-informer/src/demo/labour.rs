@@ -45,7 +45,7 @@ impl Labour {
 
         let queue = |name| {
             let later = Exponential::new(Duration::from_millis(250), Duration::from_secs(20));
-            WorkQueue::builder(name).limiter(later).timed().build()
+            WorkQueue::builder(name).limiter(later).track_age().build()
         };
         let (deployments, backups) = (queue("deployments"), queue("backups"));
         named(
