@@ -402,3 +402,29 @@ fn a_long_list_grows_by_a_quarter() {
     make_room(&mut short);
     assert_eq!(short.capacity(), 16, "a short list grows as usual");
 }
+
+/// Each operation on a queue with many priorities costs about as much as with few. If it visited every priority, this would
+/// take minutes: 600,000 operations on 100,000 priorities.
+#[test]
+fn the_cost_of_an_operation_does_not_grow_with_the_number_of_priorities() {
+    const PRIORITIES: i32 = 100_000;
+    let began = tokio::time::Instant::now();
+    let mut core = Core::new(true);
+    for priority in 0..PRIORITIES {
+        core.add(priority, 0, priority);
+    }
+    for round in 0..PRIORITIES {
+        // An item of a new priority, an item that moves to another priority, and one that is requeued.
+        core.add(PRIORITIES + round, 0, -round);
+        core.add(round, 0, PRIORITIES + round);
+        let next = core.pop(0).expect("an item");
+        core.requeue_at(next.slot, 0, 0, -round);
+        core.finish(next.slot);
+    }
+    assert_eq!(core.queued(), 200_000);
+    assert!(
+        began.elapsed() < std::time::Duration::from_secs(30),
+        "{:?}",
+        began.elapsed()
+    );
+}
