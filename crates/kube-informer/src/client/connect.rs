@@ -1,46 +1,47 @@
-//! One connection: TCP, TLS, and the first words of HTTP.
+//! Opens one connection: TCP, TLS and the HTTP handshake.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
+use hyper::client::conn::http1::SendRequest;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioIo;
 use kube::Config;
-use kube::client::ConfigExt;
+use kube::client::{Body, ConfigExt};
 use rustls::ClientConfig;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::ServerName;
-use tokio::io::BufReader;
+use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 use tokio_rustls::TlsConnector;
 use tower::ServiceExt;
 
-use super::unreachable::{Step, Unreachable};
-use super::{http1, http2};
+use super::connect_error::{ConnectError, ConnectStep};
+use super::http1;
+use super::http2::Http2Connection;
 use crate::error::Error;
 
 const HTTP2: &[u8] = b"h2";
 const HTTP1: &[u8] = b"http/1.1";
 
-/// rustls asks for four kilobytes at a time, and a list has many megabytes.
-const READ_AT_ONCE: usize = 64 << 10;
+/// Buffer size for reading from TCP, in bytes. rustls reads 4 KiB at a time, which is slow for large lists.
+const READ_BUFFER: usize = 64 << 10;
 
-/// A connection without HTTP/2 has no pings; TCP's own find out that the other side is gone, after 75 seconds.
-const KEEPALIVE_AFTER: Duration = Duration::from_secs(30);
-const KEEPALIVE_EVERY: Duration = Duration::from_secs(15);
-const KEEPALIVE_TRIES: u32 = 3;
+/// TCP keepalive, because HTTP/1.1 has no pings. It detects a dead connection after 75 seconds.
+const KEEPALIVE_TIME: Duration = Duration::from_secs(30);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
+const KEEPALIVE_RETRIES: u32 = 3;
 
-/// Limit of an attempt if the configuration has none: all requests that need a connection wait for one attempt, so it must end.
-const LONGEST_ATTEMPT: Duration = Duration::from_secs(2 * 60);
+/// Timeout if the configuration has none. All requests wait for one attempt, so every attempt must end.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(2 * 60);
 
-/// Makes connections to one server.
+/// Opens connections to one server.
 pub(super) struct Connector {
-    /// The server in words.
+    /// Scheme, host and port, for messages.
     pub(super) server: Arc<str>,
     address: Uri,
     tcp: HttpConnector,
     tls: Option<Tls>,
-    /// Limit of one attempt, from TCP to the first words of HTTP.
+    /// Timeout of one attempt, from TCP to the HTTP handshake.
     timeout: Duration,
 }
 
@@ -50,118 +51,121 @@ struct Tls {
     only_http1: TlsConnector,
 }
 
-/// What the server may choose from.
+/// The protocols that the server may choose from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Offer {
+pub(super) enum Protocols {
     Any,
-    /// Protocols that take over the connection, as websockets do, begin in HTTP/1.1.
+    /// For requests that upgrade the connection, for example to WebSocket.
     OnlyHttp1,
 }
 
-/// A connection, by what is spoken on it.
-pub(super) enum Connected {
-    Http2(Arc<http2::Connection>),
-    Http1(http1::Sender),
+/// A new connection, by the protocol that the server chose.
+pub(super) enum NewConnection {
+    Http2(Arc<Http2Connection>),
+    Http1(SendRequest<Body>),
 }
 
 impl Connector {
     pub(super) fn new(config: &Config) -> Result<Connector, Error> {
         let address = config.cluster_url.clone();
-        let server = in_words(&address);
+        let server = server_name(&address);
         let host = address.host().unwrap_or_default();
         let tls = match address.scheme_str() {
             Some("https") => Some(Tls::new(config, host, &server)?),
             Some("http") => None,
             _ => {
-                let what = format!("{server} is no server: its address must begin with https:// or http://");
-                return Err(Error::no_client(what));
+                let message =
+                    format!("invalid server address {server}: it must begin with https:// or http://");
+                return Err(Error::no_client(message));
             }
         };
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(config.connect_timeout);
-        tcp.set_keepalive(Some(KEEPALIVE_AFTER));
-        tcp.set_keepalive_interval(Some(KEEPALIVE_EVERY));
-        tcp.set_keepalive_retries(Some(KEEPALIVE_TRIES));
+        tcp.set_keepalive(Some(KEEPALIVE_TIME));
+        tcp.set_keepalive_interval(Some(KEEPALIVE_INTERVAL));
+        tcp.set_keepalive_retries(Some(KEEPALIVE_RETRIES));
         Ok(Connector {
             server: server.into(),
             address,
             tcp,
             tls,
-            timeout: config.connect_timeout.unwrap_or(LONGEST_ATTEMPT),
+            timeout: config.connect_timeout.unwrap_or(DEFAULT_TIMEOUT),
         })
     }
 
-    /// Whether HTTP/2 can come of it; without TLS there is nothing to agree on it.
-    pub(super) fn may_give_http2(&self) -> bool {
+    /// Returns whether HTTP/2 is possible. Only TLS can negotiate it.
+    pub(super) fn supports_http2(&self) -> bool {
         self.tls.is_some()
     }
 
-    pub(super) async fn connect(&self, offer: Offer) -> Result<Connected, Unreachable> {
-        let late = |_| self.failed(Step::TimedOut(self.timeout));
-        tokio::time::timeout(self.timeout, self.connect_in_time(offer))
+    pub(super) async fn connect(&self, protocols: Protocols) -> Result<NewConnection, ConnectError> {
+        let timed_out = |_| self.error(ConnectStep::TimedOut(self.timeout));
+        tokio::time::timeout(self.timeout, self.connect_without_timeout(protocols))
             .await
-            .map_err(late)?
+            .map_err(timed_out)?
     }
 
-    async fn connect_in_time(&self, offer: Offer) -> Result<Connected, Unreachable> {
+    async fn connect_without_timeout(&self, protocols: Protocols) -> Result<NewConnection, ConnectError> {
         let tcp = self.tcp.clone().oneshot(self.address.clone()).await;
         let stream = tcp
-            .map_err(|error| self.failed(Step::Tcp).because(error))?
+            .map_err(|error| self.error(ConnectStep::Tcp).because(error))?
             .into_inner();
         let Some(tls) = &self.tls else {
             return self.http1(stream).await;
         };
-        let connector = match offer {
-            Offer::Any => &tls.any,
-            Offer::OnlyHttp1 => &tls.only_http1,
+        let connector = match protocols {
+            Protocols::Any => &tls.any,
+            Protocols::OnlyHttp1 => &tls.only_http1,
         };
-        let stream = BufReader::with_capacity(READ_AT_ONCE, stream);
+        let stream = BufReader::with_capacity(READ_BUFFER, stream);
         let stream = connector.connect(tls.name.clone(), stream).await;
-        let stream = stream.map_err(|error| self.failed(Step::Tls).because(error))?;
+        let stream = stream.map_err(|error| self.error(ConnectStep::Tls).because(error))?;
         if stream.get_ref().1.alpn_protocol() != Some(HTTP2) {
             return self.http1(stream).await;
         }
-        match http2::Connection::begin(TokioIo::new(stream)).await {
+        match Http2Connection::connect(stream).await {
             Ok(connection) => {
-                tracing::debug!(server = %self.server, streams = connection.room(), "connected with HTTP/2");
-                Ok(Connected::Http2(connection))
+                tracing::debug!(server = %self.server, streams = connection.capacity(), "connected with HTTP/2");
+                Ok(NewConnection::Http2(connection))
             }
-            Err(error) => Err(self.failed(Step::Http).because(error)),
+            Err(error) => Err(self.error(ConnectStep::Http).because(error)),
         }
     }
 
-    async fn http1<S: http1::Stream>(&self, stream: S) -> Result<Connected, Unreachable> {
-        let sender = http1::begin(TokioIo::new(stream)).await;
-        let sender = sender.map_err(|error| self.failed(Step::Http).because(error))?;
+    async fn http1<S>(&self, stream: S) -> Result<NewConnection, ConnectError>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let sender = http1::connect(stream).await;
+        let sender = sender.map_err(|error| self.error(ConnectStep::Http).because(error))?;
         tracing::debug!(server = %self.server, "connected with HTTP/1.1");
-        Ok(Connected::Http1(sender))
+        Ok(NewConnection::Http1(sender))
     }
 
-    pub(super) fn failed(&self, step: Step) -> Unreachable {
-        Unreachable::new(&self.server, step)
+    pub(super) fn error(&self, step: ConnectStep) -> ConnectError {
+        ConnectError::new(&self.server, step)
     }
 }
 
 impl Tls {
     fn new(config: &Config, host: &str, server: &str) -> Result<Tls, Error> {
-        // With two providers in one program rustls does not choose, but panics.
+        // rustls panics if two providers are compiled in and none is installed.
         if CryptoProvider::get_default().is_none() {
-            // Another thread may have been faster, which is as good.
+            // An error means that another thread has installed one meanwhile.
             let _ = ring::default_provider().install_default();
         }
         let any = config.rustls_client_config().map_err(|error| {
             Error::no_client_because(
-                format!("no TLS for {server} can be set up"),
-                super::credentials::told(error),
+                format!("cannot configure TLS for {server}"),
+                super::credentials::redact(error),
             )
         })?;
         let name = config.tls_server_name.as_deref().unwrap_or(host);
         let name = name.trim_start_matches('[').trim_end_matches(']');
-        let name = ServerName::try_from(name.to_owned()).map_err(|error| {
-            Error::no_client_because(format!("{name:?} is not the name of a server"), error)
-        })?;
+        let name = ServerName::try_from(name.to_owned())
+            .map_err(|error| Error::no_client_because(format!("invalid server name {name:?}"), error))?;
         let mut only_http1 = any.clone();
         only_http1.alpn_protocols = vec![HTTP1.to_vec()];
         let mut any = any;
@@ -175,8 +179,8 @@ impl Tls {
     }
 }
 
-/// A server's address without what else may be in a URL: names and passwords among it.
-pub(super) fn in_words(address: &Uri) -> String {
+/// Returns scheme, host and port of an address. A URL may also contain a user name and a password.
+pub(super) fn server_name(address: &Uri) -> String {
     let scheme = address.scheme_str().unwrap_or_default();
     let host = address.host().unwrap_or_default();
     match address.port() {

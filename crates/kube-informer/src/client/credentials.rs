@@ -12,69 +12,25 @@ use tower::BoxError;
 
 use crate::error::Error;
 
-/// How much of a program's own words is told.
-const MOST_WORDS: usize = 500;
+/// Maximum length of a credential plugin's output in an error, in characters.
+const MAX_OUTPUT: usize = 500;
 
-/// The program that a kubeconfig names for credentials has failed.
-///
-/// kube's error shows the command with its environment, and all that the program printed: there may be secrets in both.
+/// Replaces an error of kube that may contain secrets.
 #[derive(Debug)]
-struct ProgramFailed {
-    words: String,
-}
+struct RedactedError(String);
 
-impl ProgramFailed {
-    fn new(output: &Output) -> ProgramFailed {
-        let words: String = String::from_utf8_lossy(&output.stderr)
-            .trim()
-            .chars()
-            .take(MOST_WORDS)
-            .collect();
-        ProgramFailed {
-            words: format!(
-                "the program that the kubeconfig names for credentials failed with {}: {words}",
-                output.status
-            ),
-        }
-    }
-}
-
-impl fmt::Display for ProgramFailed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.words)
-    }
-}
-
-impl StdError for ProgramFailed {}
-
-/// A proxy that cannot be used, without its URL, which may hold a password.
-#[derive(Debug)]
-struct ProxyRefused(&'static str);
-
-impl fmt::Display for ProxyRefused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
-    }
-}
-
-impl StdError for ProxyRefused {}
-
-/// A text with credentials in it that cannot be read. kube's errors quote from it.
-#[derive(Debug)]
-struct Unreadable(String);
-
-impl fmt::Display for Unreadable {
+impl fmt::Display for RedactedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl StdError for Unreadable {}
+impl StdError for RedactedError {}
 
-/// Refuses a token that no header can carry: kube would panic.
+/// Rejects a token that is not a valid header value. kube would panic.
 pub(super) fn check_token(auth: &AuthInfo) -> Result<(), Error> {
-    let fits = |token: &SecretString| HeaderValue::from_str(token.expose_secret()).is_ok();
-    if auth.token.as_ref().is_none_or(fits) {
+    let is_valid = |token: &SecretString| HeaderValue::from_str(token.expose_secret()).is_ok();
+    if auth.token.as_ref().is_none_or(is_valid) {
         return Ok(());
     }
     Err(Error::no_client(
@@ -82,85 +38,94 @@ pub(super) fn check_token(auth: &AuthInfo) -> Result<(), Error> {
     ))
 }
 
-/// What kube says when it finds no configuration, as it may be told.
-pub(super) fn told_of_config(error: InferConfigError) -> BoxError {
+/// Removes secrets from an error about finding a configuration.
+pub(super) fn redact_infer_config(error: InferConfigError) -> BoxError {
     let kubeconfig = StdError::source(&error).and_then(|error| error.downcast_ref::<KubeconfigError>());
-    match kubeconfig.and_then(unreadable) {
-        Some(unreadable) => unreadable.into(),
+    match kubeconfig.and_then(redact_parse_error) {
+        Some(redacted) => redacted.into(),
         None => error.into(),
     }
 }
 
-/// What kube says of a kubeconfig, as it may be told.
-pub(super) fn told_of_kubeconfig(error: KubeconfigError) -> Error {
-    match unreadable(&error) {
-        Some(unreadable) => Error::no_client(unreadable.0),
+/// Removes secrets from an error about a kubeconfig.
+pub(super) fn redact_kubeconfig(error: KubeconfigError) -> Error {
+    match redact_parse_error(&error) {
+        Some(redacted) => Error::no_client(redacted.0),
         None => Error::no_client_because("the kubeconfig cannot be used", error),
     }
 }
 
-/// A kubeconfig that is no kubeconfig.
-fn unreadable(error: &KubeconfigError) -> Option<Unreadable> {
-    let KubeconfigError::Parse(wrong) = error else {
+/// Replaces a syntax error of a kubeconfig, which quotes the lines around it.
+fn redact_parse_error(error: &KubeconfigError) -> Option<RedactedError> {
+    let KubeconfigError::Parse(error) = error else {
         return None;
     };
-    let place = wrong.location();
-    let place = place.map(|place| format!(", at line {}, column {}", place.line(), place.column()));
-    let place = place.unwrap_or_default();
-    Some(Unreadable(format!("the kubeconfig cannot be read{place}")))
+    let location = error.location();
+    let location =
+        location.map(|location| format!(", at line {}, column {}", location.line(), location.column()));
+    let location = location.unwrap_or_default();
+    Some(RedactedError(format!("the kubeconfig cannot be read{location}")))
 }
 
-/// What kube says about a configuration, as it may be told.
-pub(super) fn told(error: kube::Error) -> BoxError {
-    match error {
-        kube::Error::Auth(AuthError::AuthExecRun { out, .. }) => ProgramFailed::new(&out).into(),
+/// Removes secrets from an error about a configuration.
+pub(super) fn redact(error: kube::Error) -> BoxError {
+    let message = match error {
+        kube::Error::Auth(AuthError::AuthExecRun { out, .. }) => plugin_failure(&out),
         kube::Error::Auth(AuthError::AuthExecParse(_)) => {
-            let what =
-                "the program that the kubeconfig names for credentials printed what is no ExecCredential";
-            Unreadable(what.to_owned()).into()
+            "the credential plugin in the kubeconfig printed an invalid ExecCredential".to_owned()
         }
         kube::Error::Auth(AuthError::MalformedTokenExpirationDate(_)) => {
-            let what = "the credentials say when they expire, and it is no time";
-            Unreadable(what.to_owned()).into()
+            "the credentials have an invalid expiration time".to_owned()
         }
-        kube::Error::Auth(error) => error.into(),
-        kube::Error::InferConfig(error) => error.into(),
-        kube::Error::RustlsTls(error) => error.into(),
+        kube::Error::Auth(error) => return error.into(),
+        kube::Error::InferConfig(error) => return error.into(),
+        kube::Error::RustlsTls(error) => return error.into(),
+        // The URL of a proxy may contain a password.
         kube::Error::ProxyProtocolUnsupported { .. } => {
-            ProxyRefused("the proxy's protocol is not known; http, https and socks5 are").into()
+            "the proxy's protocol is not known; expected one of http, https, socks5".to_owned()
         }
         kube::Error::ProxyProtocolDisabled { .. } => {
-            ProxyRefused("for proxies the crate kube needs its feature http-proxy, or socks5").into()
+            "proxies require the feature http-proxy or socks5 of the crate kube".to_owned()
         }
-        error => error.into(),
-    }
+        error => return error.into(),
+    };
+    RedactedError(message).into()
 }
 
-/// What went wrong with a request, as it may be told.
-pub(super) fn told_of_request(error: BoxError) -> BoxError {
+/// Describes a failed credential plugin. kube's error contains the command with its environment and the whole output, which
+/// may include secrets.
+fn plugin_failure(output: &Output) -> String {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let stderr: String = stderr.trim().chars().take(MAX_OUTPUT).collect();
+    let status = output.status;
+    format!("the credential plugin in the kubeconfig failed with {status}: {stderr}")
+}
+
+/// Removes secrets from an error of a request.
+pub(super) fn redact_request(error: BoxError) -> BoxError {
     match error.downcast::<AuthError>() {
-        Ok(error) => told(kube::Error::Auth(*error)),
+        Ok(error) => redact(kube::Error::Auth(*error)),
         Err(error) => error,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::unreadable;
+    use super::redact_parse_error;
 
     #[test]
-    fn a_broken_kubeconfig_is_told_without_its_secrets() {
+    fn a_syntax_error_of_a_kubeconfig_is_reported_without_its_secrets() {
         for broken in [
             "token: [planted",
             "token: planted\n  - :",
             "token: {planted: planted}",
         ] {
             let text = format!("apiVersion: v1\nkind: Config\nusers:\n- name: me\n  user:\n    {broken}\n");
-            let error = kube::config::Kubeconfig::from_yaml(&text).expect_err("no kubeconfig");
-            let told = unreadable(&error).expect("kube cannot read it");
-            let words = format!("{told} {told:?}");
-            assert!(words.contains("at line"), "{words}");
-            assert!(!words.contains("planted"), "{words}");
+            let error = kube::config::Kubeconfig::from_yaml(&text).expect_err("a syntax error");
+            let redacted = redact_parse_error(&error).expect("a parse error");
+            let message = format!("{redacted} {redacted:?}");
+            assert!(message.contains("at line"), "{message}");
+            assert!(!message.contains("planted"), "{message}");
         }
     }
 }

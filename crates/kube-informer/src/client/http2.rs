@@ -1,4 +1,4 @@
-//! A connection with HTTP/2, which all requests share.
+//! HTTP/2: a connection that many requests share.
 
 use std::io;
 use std::pin::pin;
@@ -7,53 +7,55 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hyper::client::conn::http2::{Builder, SendRequest};
-use hyper::rt::{Executor, Read, Write};
-use hyper_util::rt::TokioTimer;
+use hyper::rt::Executor;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use kube::client::Body;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Notify;
 
-/// What a server may send on one stream before anyone reads it: enough for a list over a long way.
+/// Flow control window of a stream, in bytes: large enough to receive lists at full speed over a slow network.
 const STREAM_WINDOW: u32 = 2 << 20;
-/// What it may send on all of them. It is wide open: a body that nobody reads fills its own stream's window and then
-/// waits, and this one still has room for the others.
+/// Flow control window of the connection, in bytes. Large enough that unread bodies, which fill their own windows, do not
+/// block other streams.
 const CONNECTION_WINDOW: u32 = 1 << 30;
-/// As many streams fit into the connection's window even if none of them is read.
-const MOST_STREAMS: usize = (CONNECTION_WINDOW / STREAM_WINDOW) as usize;
+/// The windows of this many streams fit into the connection's window.
+const MAX_STREAMS: usize = (CONNECTION_WINDOW / STREAM_WINDOW) as usize;
 
-/// After so much silence the server is asked whether it is there, as client-go does.
-const PING_AFTER: Duration = Duration::from_secs(30);
-/// And after so much more the connection counts as dead.
-const PING_PATIENCE: Duration = Duration::from_secs(15);
+/// Time without data before the server is pinged, and time that it has to answer, as in client-go.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+const PING_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// A connection and how many streams are in use on it.
-pub(super) struct Connection {
+/// A connection, and the number of its streams in use.
+pub(super) struct Http2Connection {
     sender: SendRequest<Body>,
     streams: AtomicUsize,
-    /// How many the server allows.
-    allowed: Arc<AtomicUsize>,
+    /// The server's limit of concurrent streams.
+    max_streams: Arc<AtomicUsize>,
 }
 
-/// A place among a connection's streams, kept until it is dropped.
-pub(super) struct Stream(Arc<Connection>);
+/// A reserved stream. Dropping it releases the stream.
+pub(super) struct StreamSlot(Arc<Http2Connection>);
 
-impl Connection {
-    /// Says hello, and waits for the server's: it says how many streams there may be at a time. One too many would wait
-    /// until another ends, and watches do not end.
-    pub(super) async fn begin<S>(io: S) -> Result<Arc<Connection>, io::Error>
+impl Http2Connection {
+    /// Performs the handshake and spawns the task of the connection.
+    ///
+    /// Waits for the server's settings, which contain its limit of concurrent streams. A request above the limit would be
+    /// blocked until another stream ends, and watches do not end.
+    pub(super) async fn connect<S>(stream: S) -> Result<Arc<Http2Connection>, io::Error>
     where
-        S: Read + Write + Unpin + Send + 'static,
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let tasks = Tasks::default();
-        let (sender, connection) = Builder::new(tasks.clone())
+        let executor = HandshakeExecutor::default();
+        let (sender, connection) = Builder::new(executor.clone())
             .timer(TokioTimer::new())
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
-            // None until the server has said how many.
+            // No stream before the server's settings arrive.
             .initial_max_send_streams(0)
-            .keep_alive_interval(PING_AFTER)
-            .keep_alive_timeout(PING_PATIENCE)
+            .keep_alive_interval(PING_INTERVAL)
+            .keep_alive_timeout(PING_TIMEOUT)
             .keep_alive_while_idle(true)
-            .handshake(io)
+            .handshake(TokioIo::new(stream))
             .await
             .map_err(io::Error::other)?;
         let mut connection = Box::pin(connection);
@@ -63,27 +65,27 @@ impl Connection {
                     let eof = || io::Error::from(io::ErrorKind::UnexpectedEof);
                     return Err(ended.map_or_else(io::Error::other, |()| eof()));
                 }
-                () = tasks.0.progress.notified() => {}
+                () = executor.0.progress.notified() => {}
             }
         }
-        tasks.0.heard.store(true, Ordering::Relaxed);
-        let allowed = Arc::new(AtomicUsize::new(connection.current_max_send_streams()));
-        let told = Arc::clone(&allowed);
+        executor.0.is_done.store(true, Ordering::Relaxed);
+        let max_streams = Arc::new(AtomicUsize::new(connection.current_max_send_streams()));
+        let current_max = Arc::clone(&max_streams);
         tokio::spawn(async move {
             let ended = std::future::poll_fn(|cx| {
                 let polled = connection.as_mut().poll(cx);
-                told.store(connection.current_max_send_streams(), Ordering::Relaxed);
+                current_max.store(connection.current_max_send_streams(), Ordering::Relaxed);
                 polled
             })
             .await;
             if let Err(error) = ended {
-                tracing::debug!(%error, "a connection with HTTP/2 ended");
+                tracing::debug!(%error, "HTTP/2 connection failed");
             }
         });
-        Ok(Arc::new(Connection {
+        Ok(Arc::new(Http2Connection {
             sender,
             streams: AtomicUsize::new(0),
-            allowed,
+            max_streams,
         }))
     }
 
@@ -91,65 +93,66 @@ impl Connection {
         !self.sender.is_closed()
     }
 
-    /// How many streams may be in use. A tenth of what the server allows stays free, because a stream that ended here is
-    /// for a moment still open for the server.
-    pub(super) fn room(&self) -> usize {
-        let allowed = self.allowed.load(Ordering::Relaxed).min(MOST_STREAMS);
-        (allowed - allowed / 10).max(1)
+    /// Returns how many streams may be in use: a tenth less than the server allows, because the server still counts a stream
+    /// for a short time after the client has ended it.
+    pub(super) fn capacity(&self) -> usize {
+        let max = self.max_streams.load(Ordering::Relaxed).min(MAX_STREAMS);
+        (max - max / 10).max(1)
     }
 
-    /// A place for one more request, if there is one.
-    pub(super) fn stream(self: &Arc<Connection>) -> Option<Stream> {
+    /// Reserves a stream for one request. Returns none if the connection is closed or has no free stream.
+    pub(super) fn reserve(self: &Arc<Http2Connection>) -> Option<StreamSlot> {
         if !self.is_open() {
             return None;
         }
-        let room = self.room();
-        let one_more = |streams| (streams < room).then_some(streams + 1);
+        let capacity = self.capacity();
+        let one_more = |streams| (streams < capacity).then_some(streams + 1);
         self.streams
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
             .ok()?;
-        Some(Stream(Arc::clone(self)))
+        Some(StreamSlot(Arc::clone(self)))
     }
 }
 
-impl Stream {
+impl StreamSlot {
     pub(super) fn sender(&self) -> SendRequest<Body> {
         self.0.sender.clone()
     }
 
-    pub(super) fn connection(&self) -> &Arc<Connection> {
+    pub(super) fn connection(&self) -> &Arc<Http2Connection> {
         &self.0
     }
 }
 
-impl Drop for Stream {
+impl Drop for StreamSlot {
     fn drop(&mut self) {
         self.0.streams.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// Runs a connection's tasks, and tells of their progress until the server's hello has been heard.
+/// Spawns the tasks of a connection, and notifies of their progress until the handshake is done. hyper has no future for the
+/// arrival of the settings, so `connect` checks for them after each step.
 #[derive(Clone, Default)]
-struct Tasks(Arc<Hello>);
+struct HandshakeExecutor(Arc<HandshakeProgress>);
 
 #[derive(Default)]
-struct Hello {
+struct HandshakeProgress {
     progress: Notify,
-    heard: AtomicBool,
+    is_done: AtomicBool,
 }
 
-impl<F> Executor<F> for Tasks
+impl<F> Executor<F> for HandshakeExecutor
 where
     F: Future<Output: Send> + Send + 'static,
 {
     fn execute(&self, task: F) {
-        let hello = Arc::clone(&self.0);
+        let handshake = Arc::clone(&self.0);
         tokio::spawn(async move {
             let mut task = pin!(task);
             std::future::poll_fn(|cx| {
                 let polled = task.as_mut().poll(cx);
-                if !hello.heard.load(Ordering::Relaxed) {
-                    hello.progress.notify_one();
+                if !handshake.is_done.load(Ordering::Relaxed) {
+                    handshake.progress.notify_one();
                 }
                 polled
             })

@@ -1,11 +1,11 @@
-//! State that many requests share, and at most one attempt at a time to extend it. `tests/model` checks it in every
-//! order of threads.
+//! State that many requests share, and at most one attempt at a time to extend it. `tests/model` checks it under all
+//! interleavings of threads.
 
 use std::sync::Arc;
 
 use crate::util::sync::{CancellationToken, Mutex};
 
-/// State that many requests share, with at most one attempt to extend it. An attempt ends with an `R`.
+/// State that many requests share, with at most one attempt to extend it. `R` is the outcome of an attempt.
 pub(super) struct SingleFlight<S, R> {
     shared: Mutex<Shared<S, R>>,
 }
@@ -21,8 +21,8 @@ struct Attempt<R> {
     ended: CancellationToken,
 }
 
-/// The one who makes the attempt. If it is dropped without an outcome, as with its runtime, the attempt has ended and the
-/// next request makes another.
+/// Owned by the task that makes the attempt. If it is dropped without an outcome, for example with its runtime, the attempt
+/// is cancelled and the next request starts another.
 pub(super) struct AttemptGuard<S, R> {
     flight: Arc<SingleFlight<S, R>>,
     attempt: Arc<Attempt<R>>,
@@ -30,9 +30,9 @@ pub(super) struct AttemptGuard<S, R> {
 
 /// The result of [`SingleFlight::find_or_wait`].
 pub(super) enum Found<T, R> {
-    /// The state had it.
+    /// `find` found it in the state.
     Found(T),
-    /// An attempt had to be waited for, and ended so.
+    /// The request waited for an attempt with this outcome.
     Waited(R),
 }
 
@@ -59,15 +59,15 @@ impl<S, R: Clone> SingleFlight<S, R> {
         with(&mut self.shared.lock().state)
     }
 
-    /// Returns what `find` finds. If it finds nothing, waits for the attempt that is under way, or begins one with `begin`
-    /// and waits for it.
+    /// Returns what `find` finds. If it finds nothing, waits for the attempt in progress, or starts one with `begin` and waits
+    /// for it.
     ///
     /// # Errors
-    /// If the attempt that this call began was cancelled. A call that waited for the attempt of another makes its own
-    /// instead.
+    /// Returns [`Cancelled`] if the attempt that this call started was cancelled. A call that waited for the attempt of
+    /// another call starts its own instead.
     ///
     /// # Cancel safety
-    /// The attempt does not depend on the wait.
+    /// The attempt continues if the future is dropped.
     pub(super) async fn find_or_wait<T>(
         self: &Arc<Self>,
         find: impl Fn(&mut S) -> Option<T>,
@@ -112,7 +112,7 @@ impl<S, R: Clone> SingleFlight<S, R> {
 }
 
 impl<R: Clone> Attempt<R> {
-    /// Waits for the end; none if the attempt was cancelled.
+    /// Waits for the end of the attempt. Returns none if it was cancelled.
     async fn outcome(&self) -> Option<R> {
         self.ended.cancelled().await;
         self.outcome.lock().clone()

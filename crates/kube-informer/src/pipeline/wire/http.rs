@@ -22,7 +22,7 @@ use super::pages::{JsonPage, Page, ProtobufPage, Reader};
 use super::parameters::{Parameters, Tweak};
 use super::status::failure;
 use super::{ExactListRequest, ListRequest, ListStream, ListWatch, WatchRequest, WatchStream};
-use crate::client::Unreachable;
+use crate::client::ConnectError;
 use crate::error::Error;
 use crate::object::Kind;
 
@@ -472,7 +472,7 @@ fn is_connect_error(error: &kube::Error) -> bool {
         let refused = error
             .downcast_ref::<io::Error>()
             .is_some_and(|io| io.kind() == io::ErrorKind::ConnectionRefused);
-        if refused || error.is::<Unreachable>() {
+        if refused || error.is::<ConnectError>() {
             return true;
         }
         next = error.source();

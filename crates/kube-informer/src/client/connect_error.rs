@@ -1,4 +1,4 @@
-//! Why there is no connection, in words that help.
+//! The error of a connection attempt, with hints for common mistakes.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -8,81 +8,81 @@ use std::time::Duration;
 
 use rustls::{CertificateError, Error as TlsError};
 
-/// No connection to the server could be made. All requests that waited for it get the same.
+/// The server could not be connected. All requests that wait for one attempt get a clone.
 #[derive(Debug, Clone)]
-pub(crate) struct Unreachable {
+pub(crate) struct ConnectError {
     server: Arc<str>,
-    step: Step,
+    step: ConnectStep,
     cause: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
-/// How far a connection came.
+/// The step at which connecting failed.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Step {
+pub(super) enum ConnectStep {
     /// Name lookup and TCP.
     Tcp,
     Tls,
-    /// The first words of HTTP.
+    /// The HTTP handshake.
     Http,
-    /// It was made, and closed before anyone could use it.
+    /// The server closed the new connection before a request could use it.
     Closed,
-    /// It took longer than it may.
     TimedOut(Duration),
 }
 
-impl Unreachable {
-    pub(super) fn new(server: &Arc<str>, step: Step) -> Unreachable {
-        Unreachable {
+impl ConnectError {
+    pub(super) fn new(server: &Arc<str>, step: ConnectStep) -> ConnectError {
+        ConnectError {
             server: Arc::clone(server),
             step,
             cause: None,
         }
     }
 
-    pub(super) fn because(self, cause: impl StdError + Send + Sync + 'static) -> Unreachable {
-        Unreachable {
+    /// Attaches a cause.
+    pub(super) fn because(self, cause: impl StdError + Send + Sync + 'static) -> ConnectError {
+        ConnectError {
             cause: Some(Arc::new(cause)),
             ..self
         }
     }
 
-    /// What TLS did not like, if that is the reason.
+    /// Returns the TLS error that is the cause.
     fn tls_error(&self) -> Option<&TlsError> {
         let io = self.cause.as_deref()?.downcast_ref::<io::Error>()?;
         io.get_ref()?.downcast_ref()
     }
 }
 
-impl fmt::Display for Unreachable {
+impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let server = &self.server;
         match self.step {
-            Step::Tcp => write!(f, "no connection to {server}"),
-            Step::Tls => {
+            ConnectStep::Tcp => write!(f, "no connection to {server}"),
+            ConnectStep::Tls => {
                 write!(f, "no TLS with {server}")?;
                 self.tls_error()
-                    .and_then(advice)
-                    .map_or(Ok(()), |advice| write!(f, "; {advice}"))
+                    .and_then(hint)
+                    .map_or(Ok(()), |hint| write!(f, "; {hint}"))
             }
-            Step::Http => write!(f, "no HTTP with {server}"),
-            Step::Closed => write!(f, "{server} closed the connection as soon as it was made"),
-            Step::TimedOut(patience) => write!(f, "no connection to {server} within {patience:?}"),
+            ConnectStep::Http => write!(f, "HTTP handshake with {server} failed"),
+            ConnectStep::Closed => write!(f, "{server} closed the connection immediately"),
+            ConnectStep::TimedOut(timeout) => write!(f, "no connection to {server} within {timeout:?}"),
         }
     }
 }
 
-impl StdError for Unreachable {
+impl StdError for ConnectError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         self.cause.as_deref().map(|cause| cause as _)
     }
 }
 
-/// What to do about a failed handshake.
-fn advice(error: &TlsError) -> Option<&'static str> {
+/// Returns a hint for a failed TLS handshake.
+fn hint(error: &TlsError) -> Option<&'static str> {
     use CertificateError as Certificate;
 
     Some(match error {
-        // A signature is bad where another authority of the same name made it: that of a cluster made anew.
+        // A bad signature means another authority of the same name, for example after a cluster was recreated.
         TlsError::InvalidCertificate(Certificate::UnknownIssuer | Certificate::BadSignature) => {
             "its certificate is of an authority not trusted here: check the cluster's certificate-authority"
         }
@@ -90,9 +90,9 @@ fn advice(error: &TlsError) -> Option<&'static str> {
             Certificate::NotValidForName | Certificate::NotValidForNameContext { .. },
         ) => "its certificate is for other names: check the server's address, or set tls-server-name",
         TlsError::InvalidCertificate(Certificate::Expired | Certificate::ExpiredContext { .. }) => {
-            "its certificate has expired, or the clock here is wrong"
+            "its certificate has expired, or the local clock is wrong"
         }
-        TlsError::InvalidMessage(_) => "what answers does not speak TLS: is it an http:// address?",
+        TlsError::InvalidMessage(_) => "the server does not speak TLS: is it an http:// address?",
         _ => return None,
     })
 }
