@@ -30,5 +30,6 @@ chapters! {
     FromClientGo: "from-client-go.md",
     FromKubeRs: "from-kube-rs.md",
     Operations: "operations.md",
+    Architecture: "architecture.md",
     HowItIsTested: "how-it-is-tested.md",
 }
