@@ -1,4 +1,7 @@
 //! Catches panics of user code.
+//!
+//! kube-workqueue has a similar module. Sharing it would need a public API for panics in that crate, which does not belong to
+//! a work queue.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

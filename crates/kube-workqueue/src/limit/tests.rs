@@ -13,7 +13,7 @@ fn waits(limiter: &mut impl RateLimiter<&'static str>, item: &'static str, count
 }
 
 #[test]
-fn exponential_doubles_for_each_item_by_itself() {
+fn exponential_doubles_per_item() {
     let mut limiter = Exponential::new(millis(1), Duration::from_secs(1));
     assert_eq!(waits(&mut limiter, "a", 5), [1, 2, 4, 8, 16].map(millis));
     assert_eq!(limiter.requeues(&"a"), 5);
@@ -35,7 +35,7 @@ fn exponential_stays_at_its_limit_without_overflow() {
 }
 
 #[test]
-fn exponential_doubles_until_its_limit_however_many_failures_that_takes() {
+fn exponential_doubles_up_to_its_limit_after_any_number_of_failures() {
     let day = Duration::from_hours(24);
     let mut limiter = Exponential::new(Duration::from_micros(1), day);
     let all = waits(&mut limiter, "a", 40);
@@ -48,7 +48,7 @@ fn exponential_doubles_until_its_limit_however_many_failures_that_takes() {
 }
 
 #[test]
-fn exponential_without_a_first_wait_never_waits() {
+fn exponential_without_a_first_delay_never_delays() {
     let mut limiter = Exponential::new(Duration::ZERO, Duration::from_secs(1_000));
     assert!(waits(&mut limiter, "a", 200).iter().all(Duration::is_zero));
 }
@@ -66,7 +66,7 @@ fn fast_then_slow() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_bucket_is_for_all_items_together() {
+async fn a_bucket_limits_all_items_together() {
     let mut limiter = Bucket::new(10.0, 3);
     assert_eq!(waits(&mut limiter, "a", 3), [Duration::ZERO; 3]);
     assert_eq!(limiter.when(&"b"), millis(100));
@@ -87,7 +87,7 @@ async fn a_bucket_is_for_all_items_together() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_several_the_longest_counts_and_all_are_charged() {
+async fn max_of_returns_the_longest_delay_and_counts_in_all_limiters() {
     let mut limiter = MaxOf::new()
         .and(FastSlow::new(millis(5), Duration::from_secs(3), 3))
         .and(Exponential::new(millis(1), Duration::from_secs(1)));
@@ -103,7 +103,7 @@ async fn of_several_the_longest_counts_and_all_are_charged() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_default_is_client_gos() {
+async fn the_default_limiter_is_client_gos() {
     let mut limiter = default_limiter();
     assert_eq!(waits(&mut limiter, "a", 4), [5, 10, 20, 40].map(millis));
     for _ in 4..100 {
@@ -121,7 +121,7 @@ async fn the_default_is_client_gos() {
 }
 
 #[test]
-fn a_wait_can_be_limited() {
+fn max_wait_caps_the_delay() {
     let mut limiter = MaxWait::new(Exponential::new(millis(1), Duration::from_secs(9)), millis(3));
     assert_eq!(waits(&mut limiter, "a", 4), [1, 2, 3, 3].map(millis));
     assert_eq!(limiter.requeues(&"a"), 4);
@@ -130,7 +130,7 @@ fn a_wait_can_be_limited() {
 }
 
 #[test]
-fn a_jittered_wait_is_a_little_longer_and_differs() {
+fn jitter_adds_a_random_part() {
     let limiter = || Jitter::new(FastSlow::new(millis(100), millis(100), 0), 0.5).seed(7);
     let all = waits(&mut limiter(), "a", 100);
     assert!(all.iter().all(|wait| (millis(100)..=millis(150)).contains(wait)));
@@ -139,7 +139,7 @@ fn a_jittered_wait_is_a_little_longer_and_differs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_bucket_that_fills_in_ages_holds_back_what_comes_after_the_burst() {
+async fn a_very_slow_bucket_delays_everything_after_the_burst() {
     for per_second in [1e-6, 1e-9, 1e-18, f64::MIN_POSITIVE] {
         let mut limiter = Bucket::new(per_second, 2);
         let all = waits(&mut limiter, "a", 4);
@@ -150,7 +150,7 @@ async fn a_bucket_that_fills_in_ages_holds_back_what_comes_after_the_burst() {
 }
 
 #[test]
-fn a_wait_may_be_as_long_as_a_time_can_be() {
+fn the_longest_duration_does_not_overflow() {
     let longest = || FastSlow::new(Duration::MAX, Duration::MAX, 1);
     for part in [0.0, 0.5, f64::MAX, f64::INFINITY, f64::NAN] {
         let mut limiter = Jitter::new(longest(), part);

@@ -1,4 +1,4 @@
-//! What a registry shows of queues and their workers.
+//! Metrics of queues and workers in a registry.
 
 mod page;
 mod when;
@@ -27,7 +27,7 @@ impl Shown {
         page
     }
 
-    /// What is shown of a metric with these labels; it is without the `workqueue_` before it.
+    /// Returns the value of a metric with these labels. The name is given without the prefix `workqueue_`.
     fn with(&self, metric: &str, labels: &str) -> Option<String> {
         let before = format!("workqueue_{metric}{{{labels}}} ");
         let page = self.page();
@@ -35,7 +35,7 @@ impl Shown {
         value.map(str::to_owned)
     }
 
-    /// What is shown of the queue `q`.
+    /// Returns the values of metrics of the queue `q`.
     fn q<const N: usize>(&self, metrics: [&str; N]) -> [String; N] {
         metrics.map(|metric| self.with(metric, "name=\"q\"").expect("it is shown"))
     }

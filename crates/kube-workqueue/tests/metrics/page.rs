@@ -1,4 +1,4 @@
-//! The page as it is read, and who is on it.
+//! The encoded metrics.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::time::advance;
 use crate::Shown;
 
 #[tokio::test(start_paused = true)]
-async fn the_page_of_a_queue_with_a_history() {
+async fn the_encoded_metrics_of_a_queue() {
     let shown = Shown::new();
     let queue = WorkQueue::builder("q").metrics(&shown.metrics).build();
     for item in ["a", "b", "a"] {
@@ -30,7 +30,7 @@ async fn the_page_of_a_queue_with_a_history() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn queues_of_several_names_stand_side_by_side() {
+async fn queues_with_different_names_have_their_own_metrics() {
     let shown = Shown::new();
     assert_eq!(shown.page(), "# EOF\n");
     let numbers = WorkQueue::builder("numbers").metrics(&shown.metrics).build();
@@ -48,7 +48,7 @@ async fn queues_of_several_names_stand_side_by_side() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn queues_of_one_name_are_shown_as_one() {
+async fn queues_with_one_name_share_metrics() {
     let shown = Shown::new();
     let [one, other] = [0, 1].map(|_| WorkQueue::builder("q").metrics(&shown.metrics).build());
     one.add("a");
@@ -67,7 +67,7 @@ async fn queues_of_one_name_are_shown_as_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queue_that_is_dropped_is_shown_no_more() {
+async fn metrics_of_a_dropped_queue_disappear() {
     let shown = Shown::new();
     let build = |name| WorkQueue::builder(name).metrics(&shown.metrics).build();
     let (one, other, third) = (build("q"), build("q"), build("third"));
@@ -76,7 +76,7 @@ async fn a_queue_that_is_dropped_is_shown_no_more() {
     }
     drop(third);
     assert!(!shown.page().contains("third"));
-    // What it counted stays, also since the page was last read, as long as another goes on counting.
+    // Its counts stay while another queue with the name exists, also those since the last encoding.
     one.add("b");
     drop(one);
     assert_eq!(shown.q(["depth", "adds_total"]), ["1", "3"]);
@@ -88,7 +88,7 @@ async fn a_queue_that_is_dropped_is_shown_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queue_lives_without_its_registry() {
+async fn a_queue_works_after_its_registry_is_dropped() {
     let Shown { registry, metrics } = Shown::new();
     drop(registry);
     let queue = WorkQueue::builder("q").metrics(&metrics).build();

@@ -1,4 +1,4 @@
-//! When each number changes: as client-go's do.
+//! When each metric changes, as in client-go.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn shown() -> (Shown, WorkQueue<&'static str>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_add_while_the_item_is_worked_on_counts_at_once_and_its_wait_begins_then() {
+async fn an_add_of_a_running_item_counts_and_starts_its_queue_time() {
     let (shown, queue) = shown();
     queue.add("a");
     let item = queue.try_get().expect("a");
@@ -38,7 +38,7 @@ async fn an_add_while_the_item_is_worked_on_counts_at_once_and_its_wait_begins_t
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_delayed_item_is_added_when_it_is_due_even_if_nobody_looks() {
+async fn a_delayed_item_counts_as_added_when_it_is_due() {
     let (shown, queue) = shown();
     queue.add_after("a", SECOND);
     queue.add_after("b", 9 * SECOND);
@@ -53,7 +53,7 @@ async fn a_delayed_item_is_added_when_it_is_due_even_if_nobody_looks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_delayed_item_that_is_worked_on_when_it_is_due_is_added_then() {
+async fn a_delayed_item_that_becomes_due_while_running_counts_then() {
     let (shown, queue) = shown();
     queue.add("a");
     let item = queue.try_get().expect("a");
@@ -66,7 +66,7 @@ async fn a_delayed_item_that_is_worked_on_when_it_is_due_is_added_then() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_raise_is_no_add_and_does_not_shorten_the_wait() {
+async fn raising_a_priority_is_not_an_add_and_keeps_the_queue_time() {
     let (shown, queue) = shown();
     queue.add("a");
     advance(SECOND).await;
@@ -78,7 +78,7 @@ async fn a_raise_is_no_add_and_does_not_shorten_the_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn retries_are_adds_with_a_delay_even_of_no_length() {
+async fn an_add_with_any_delay_counts_as_a_retry() {
     let (shown, queue) = shown();
     queue.add("a");
     assert_eq!(shown.q(["retries_total"]), ["0"]);
@@ -92,7 +92,7 @@ async fn retries_are_adds_with_a_delay_even_of_no_length() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_refused_does_not_count() {
+async fn rejected_adds_do_not_count() {
     let (shown, queue) = shown();
     queue.add_after("late", SECOND);
     queue.shut_down();

@@ -1,4 +1,4 @@
-//! What came of the work of workers.
+//! Metrics of workers.
 
 use std::error::Error;
 use std::fmt;
@@ -9,7 +9,7 @@ use kube_workqueue::{CancellationToken, Outcome, WorkQueue, workers};
 
 use crate::Shown;
 
-/// An error that panics when it is told.
+/// An error whose `Display` fails.
 #[derive(Debug)]
 struct Unspeakable;
 
@@ -36,7 +36,7 @@ async fn first_try(item: &str) -> Result<Outcome, String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn attempts_are_counted_by_what_came_of_them() {
+async fn attempts_are_counted_by_result() {
     let shown = Shown::new();
     let queue = WorkQueue::builder("q").metrics(&shown.metrics).build();
     for item in ["fine", "later", "again", "never", "fails", "panics", "hangs"] {
@@ -63,7 +63,7 @@ async fn attempts_are_counted_by_what_came_of_them() {
             .with("attempts_total", &labels)
             .expect("every result is shown")
     };
-    // The four that came back went well then.
+    // The four items that were retried succeeded then.
     assert_eq!(count("done"), "5");
     for result in ["requeue_after", "requeue", "give_up", "error", "panic", "timeout"] {
         assert_eq!(count(result), "1", "{result}");
@@ -75,7 +75,7 @@ async fn attempts_are_counted_by_what_came_of_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_that_cannot_be_told_counts_as_a_panic() {
+async fn an_error_whose_display_fails_counts_as_a_panic() {
     let shown = Shown::new();
     let queue = WorkQueue::builder("q").metrics(&shown.metrics).build();
     queue.add("a");

@@ -1,4 +1,4 @@
-//! One of those who wait looks after the next item that is due, for all.
+//! One waiter holds the timer for the next due item, for all.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::{begin_to_wait, getter, in_all_orders, queue, sorted};
 const SECOND: Duration = Duration::from_secs(1);
 
 #[test]
-fn an_item_comes_in_time_to_one_who_waits() {
+fn a_due_item_goes_to_a_waiter() {
     in_all_orders(|| {
         let queue = queue();
         let waiting = getter(&queue);
@@ -21,7 +21,7 @@ fn an_item_comes_in_time_to_one_who_waits() {
 }
 
 #[test]
-fn when_the_watcher_leaves_another_watches() {
+fn a_timer_holder_that_is_dropped_passes_the_timer_on() {
     in_all_orders(|| {
         let queue = queue();
         queue.add_after(1, SECOND);
@@ -41,7 +41,7 @@ fn when_the_watcher_leaves_another_watches() {
 }
 
 #[test]
-fn when_the_watcher_gets_work_another_watches() {
+fn a_timer_holder_that_gets_an_item_passes_the_timer_on() {
     in_all_orders(|| {
         let queue = queue();
         queue.add_after(2, SECOND);
@@ -53,7 +53,7 @@ fn when_the_watcher_gets_work_another_watches() {
 }
 
 #[test]
-fn the_watcher_hears_of_an_earlier_item() {
+fn the_holder_of_the_timer_is_woken_for_an_earlier_item() {
     in_all_orders(|| {
         let queue = queue();
         queue.add_after(2, 100 * SECOND);
@@ -65,7 +65,7 @@ fn the_watcher_hears_of_an_earlier_item() {
 }
 
 #[test]
-fn those_due_together_go_to_all_who_wait() {
+fn items_due_together_go_to_all_waiters() {
     in_all_orders(|| {
         let queue = queue();
         queue.add_after(1, SECOND);
@@ -77,7 +77,7 @@ fn those_due_together_go_to_all_who_wait() {
 }
 
 #[test]
-fn who_looks_at_the_length_takes_no_call_away() {
+fn reading_the_length_does_not_lose_a_wake_up() {
     in_all_orders(|| {
         let queue = queue();
         queue.add_after(1, SECOND);
@@ -89,9 +89,9 @@ fn who_looks_at_the_length_takes_no_call_away() {
     });
 }
 
-/// One is called to look after the time and comes when it is over, or leaves.
+/// A waiter is woken to take the timer, and polls after the item is due, or is dropped.
 #[test]
-fn who_was_called_to_watch_and_gets_work_leaves_the_watch_to_another() {
+fn a_waiter_woken_for_the_timer_that_gets_an_item_passes_the_timer_on() {
     in_all_orders(|| {
         let queue = queue();
         let waiting = [getter(&queue), getter(&queue)];

@@ -17,7 +17,7 @@ fn a_shutdown_ends_all_waits() {
 }
 
 #[test]
-fn what_came_before_the_shutdown_is_worked_on() {
+fn items_added_before_a_shutdown_are_processed() {
     in_all_orders(|| {
         let queue = queue();
         let waiting = [getter(&queue), getter(&queue)];
@@ -28,7 +28,7 @@ fn what_came_before_the_shutdown_is_worked_on() {
 }
 
 #[test]
-fn a_drain_ends_when_the_work_is_done() {
+fn a_drain_ends_when_all_items_are_done() {
     in_all_orders(|| {
         let queue = queue();
         queue.add(1);
@@ -46,7 +46,7 @@ fn a_drain_ends_when_the_work_is_done() {
 }
 
 #[test]
-fn what_is_to_come_back_is_left_by_a_drain_whichever_is_first() {
+fn an_item_requeued_during_a_drain_remains_delayed() {
     in_all_orders(|| {
         let queue = queue();
         queue.add(1);
@@ -66,7 +66,7 @@ fn what_is_to_come_back_is_left_by_a_drain_whichever_is_first() {
 }
 
 #[test]
-fn a_shutdown_lets_every_drain_go_that_had_begun() {
+fn a_shutdown_ends_every_drain_in_progress() {
     in_all_orders(|| {
         let queue = queue();
         queue.add(1);
@@ -75,12 +75,12 @@ fn a_shutdown_lets_every_drain_go_that_had_begun() {
             let queue = queue.clone();
             move || loom::future::block_on(queue.drain(Duration::MAX))
         });
-        // A drain closes the queue; before that there is nothing to let go.
+        // The drain has begun once the queue is shut down.
         while !queue.is_shut_down() {
             loom::thread::yield_now();
         }
         queue.shut_down();
-        // The next drain is another's, who does not wait long.
+        // Another drain, which is dropped after one poll.
         assert!(futures::FutureExt::now_or_never(queue.drain(Duration::MAX)).is_none());
         assert_eq!(draining.join().expect("a drain").running, [1]);
         stuck.done();

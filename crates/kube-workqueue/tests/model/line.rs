@@ -1,11 +1,11 @@
-//! Items come in line while others wait for them.
+//! Items are queued while others wait for them.
 
 use loom::thread::spawn;
 
 use crate::{begin_to_wait, getter, in_all_orders, queue, sorted};
 
 #[test]
-fn who_waits_gets_what_is_added() {
+fn a_waiter_gets_an_added_item() {
     in_all_orders(|| {
         let queue = queue();
         let waiting = getter(&queue);
@@ -15,7 +15,7 @@ fn who_waits_gets_what_is_added() {
 }
 
 #[test]
-fn two_who_wait_get_one_each() {
+fn two_waiters_get_one_item_each() {
     in_all_orders(|| {
         let queue = queue();
         let waiting = [getter(&queue), getter(&queue)];
@@ -26,13 +26,13 @@ fn two_who_wait_get_one_each() {
 }
 
 #[test]
-fn an_item_comes_back_to_one_who_waits() {
+fn a_readded_item_goes_to_a_waiter() {
     in_all_orders(|| {
         let queue = queue();
         queue.add(1);
         let item = queue.try_get().expect("an item");
         let waiting = getter(&queue);
-        // Added during the work or after it: another has to work on it either way.
+        // Added while the item is running or afterwards: the waiter gets it either way.
         let adding = spawn({
             let queue = queue.clone();
             move || queue.add(1)
@@ -45,7 +45,7 @@ fn an_item_comes_back_to_one_who_waits() {
 }
 
 #[test]
-fn an_item_is_worked_on_by_one_at_a_time() {
+fn an_item_is_not_processed_twice_at_the_same_time() {
     in_all_orders(|| {
         let queue = queue();
         queue.add(1);
@@ -61,7 +61,7 @@ fn an_item_is_worked_on_by_one_at_a_time() {
         if let Some(item) = queue.try_get() {
             assert_eq!(queue.running(), 1);
             item.done();
-            // The other may have come for nothing.
+            // The other thread may find no item otherwise.
             queue.add(1);
         }
         working.join().expect("a worker");
@@ -69,7 +69,7 @@ fn an_item_is_worked_on_by_one_at_a_time() {
 }
 
 #[test]
-fn a_wait_that_is_dropped_takes_no_call_along() {
+fn dropping_a_woken_wait_wakes_another() {
     in_all_orders(|| {
         let queue = queue();
         let adding = spawn({

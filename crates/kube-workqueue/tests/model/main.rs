@@ -1,8 +1,8 @@
-//! The queue's waking, in every order that threads can be in.
+//! Wake-ups of the queue, under all interleavings of threads.
 //!
 //! The sources of the queue are compiled here once more, with loom's locks and with models of tokio's `Notify` and clock in
-//! place of `src/sync.rs`. Loom plays each scenario in all orders of its steps, up to so many interruptions. Whoever is
-//! not told of what he waits for waits for ever, which loom reports as a deadlock.
+//! place of `src/sync.rs`. Loom runs each scenario in all orders of its steps, up to a number of preemptions. It reports a
+//! lost wake-up as a deadlock.
 
 #![allow(
     dead_code,
@@ -21,7 +21,7 @@ mod guard;
 mod hash;
 #[path = "../../src/limit/mod.rs"]
 mod limit;
-/// A queue without metrics, whatever features the library has.
+/// Without metrics, whatever features are enabled.
 #[path = "../../src/metrics/none.rs"]
 mod metrics;
 #[path = "../../src/outcome.rs"]
@@ -45,7 +45,7 @@ use loom::thread::{JoinHandle, spawn};
 use crate::limit::FastSlow;
 use crate::queue::WorkQueue;
 
-/// Plays a scenario in all orders with at most three interruptions of threads that could go on. Waits are no interruptions.
+/// Runs a scenario in all orders with at most three preemptions. A thread that waits is not preempted.
 fn in_all_orders(scenario: impl Fn() + Send + Sync + 'static) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
@@ -57,13 +57,13 @@ fn queue() -> WorkQueue<u8> {
     WorkQueue::with_limiter("q", FastSlow::new(wait, wait, 0))
 }
 
-/// A thread that waits for an item, says which, and is done with it at once.
+/// Spawns a thread that waits for an item, finishes and returns it.
 fn getter(queue: &WorkQueue<u8>) -> JoinHandle<Option<u8>> {
     let queue = queue.clone();
     spawn(move || loom::future::block_on(queue.get()).map(|item| *item))
 }
 
-/// A wait that begins, and is dropped unless it has an item at once.
+/// Polls for an item once and drops the wait.
 fn begin_to_wait(queue: &WorkQueue<u8>) -> Option<u8> {
     futures::FutureExt::now_or_never(queue.get())
         .flatten()

@@ -1,4 +1,4 @@
-//! Items whose time comes.
+//! Delayed items.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::soon;
 const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
-async fn an_item_comes_when_its_time_has_come() {
+async fn a_delayed_item_is_returned_when_it_is_due() {
     let queue = WorkQueue::new("q");
     queue.add_after("b", 2 * SECOND);
     queue.add_after("a", SECOND);
@@ -30,7 +30,7 @@ async fn an_item_comes_when_its_time_has_come() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_several_times_the_earliest_counts() {
+async fn of_several_delays_the_earliest_wins() {
     let queue = WorkQueue::new("q");
     queue.add_after("a", 10 * SECOND);
     queue.add_after("a", SECOND);
@@ -44,13 +44,13 @@ async fn of_several_times_the_earliest_counts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_add_does_not_take_the_delayed_one_away() {
+async fn an_add_does_not_remove_the_delayed_add() {
     let queue = WorkQueue::new("q");
     queue.add_after("a", 5 * SECOND);
     queue.add("a");
     let now = queue.try_get().expect("at once");
     assert_eq!(*now, "a");
-    // Its time comes while it is worked on: then it comes in line when that is done.
+    // It becomes due while it is running, so it is queued afterwards.
     advance(6 * SECOND).await;
     assert_eq!((queue.len(), queue.delayed()), (0, 0));
     now.done();
@@ -58,7 +58,7 @@ async fn an_add_does_not_take_the_delayed_one_away() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_who_waits_already_hears_of_an_earlier_time() {
+async fn a_waiter_is_woken_for_an_earlier_due_time() {
     let queue = WorkQueue::new("q");
     queue.add_after("late", 100 * SECOND);
     let mut waiting = pin!(queue.get());
@@ -69,9 +69,9 @@ async fn one_who_waits_already_hears_of_an_earlier_time() {
     assert_eq!(began.elapsed(), SECOND);
 }
 
-/// Whoever looks after the next time may go away, by a dropped wait or with another item: someone else takes over.
+/// The waiter with the timer may be dropped or get another item: another waiter takes the timer.
 #[tokio::test(start_paused = true)]
-async fn delays_are_looked_after_by_someone() {
+async fn the_timer_moves_to_another_waiter() {
     let queue = WorkQueue::new("q");
     let began = Instant::now();
     queue.add_after("a", 10 * SECOND);
@@ -90,7 +90,7 @@ async fn delays_are_looked_after_by_someone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn those_who_are_due_together_go_to_all_who_wait() {
+async fn items_due_together_go_to_all_waiters() {
     let queue = WorkQueue::new("q");
     for item in 0..4 {
         queue.add_after(item, SECOND);
@@ -116,7 +116,7 @@ async fn those_who_are_due_together_go_to_all_who_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failures_wait_longer_each_time_until_they_are_forgotten() {
+async fn delays_grow_with_each_failure_until_it_is_forgotten() {
     let queue = WorkQueue::with_limiter("q", Exponential::new(SECOND, 10 * SECOND));
     for (requeues, wait) in [(1, 1), (2, 2), (3, 4), (4, 8), (5, 10)] {
         queue.add_rate_limited("a");
@@ -127,7 +127,7 @@ async fn failures_wait_longer_each_time_until_they_are_forgotten() {
     }
     queue.forget(&"a");
     assert_eq!(queue.requeues(&"a"), 0);
-    // With a delay of its own the longer one counts.
+    // With an own delay the longer one wins.
     queue.add_with("a", AddOptions::new().rate_limited().after(7 * SECOND));
     let began = Instant::now();
     drop(soon(queue.get()).await.expect("an item"));
@@ -135,7 +135,7 @@ async fn failures_wait_longer_each_time_until_they_are_forgotten() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_delay_without_end_is_no_accident() {
+async fn the_longest_delay_does_not_overflow() {
     let queue = WorkQueue::new("q");
     queue.add_after("never", Duration::MAX);
     queue.add_after("soon", SECOND);
@@ -143,9 +143,9 @@ async fn a_delay_without_end_is_no_accident() {
     assert_eq!(queue.delayed(), 1);
 }
 
-/// To ask for the length brings in line what is due, and those who wait must hear of it.
+/// Reading the length queues due items, and must wake waiters.
 #[tokio::test(start_paused = true)]
-async fn to_look_takes_nothing_away_from_those_who_wait() {
+async fn reading_the_length_wakes_waiters_for_due_items() {
     let queue = WorkQueue::new("q");
     queue.add_after("a", SECOND);
     queue.add_after("b", SECOND);
@@ -159,7 +159,7 @@ async fn to_look_takes_nothing_away_from_those_who_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_who_gets_work_hands_over_what_he_looked_after() {
+async fn a_waiter_that_gets_an_item_passes_the_timer_on() {
     let queue = WorkQueue::new("q");
     let began = Instant::now();
     queue.add_after("later", 10 * SECOND);
@@ -173,7 +173,7 @@ async fn one_who_gets_work_hands_over_what_he_looked_after() {
     assert_eq!(began.elapsed(), 10 * SECOND);
 }
 
-/// A wait that has begun. It is polled only when it was woken, or a call that is missing would not be missed.
+/// A wait that has begun. It is polled only after a wake-up, so that a missing wake-up is noticed.
 fn waits<F: Future<Output = Option<ItemGuard<&'static str>>>>(get: F) -> Waiting<F> {
     let mut wait = Waiting::new(get);
     assert!(matches!(wait.poll_if_woken(), Some(Poll::Pending)));
@@ -193,7 +193,7 @@ async fn pass(time: Duration) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_who_leaves_hands_over_what_he_was_called_for_and_what_he_looked_after() {
+async fn a_dropped_waiter_passes_its_wake_up_and_the_timer_on() {
     let queue = WorkQueue::new("q");
     queue.add_after("later", 10 * SECOND);
     let first = waits(queue.get());
@@ -206,9 +206,9 @@ async fn one_who_leaves_hands_over_what_he_was_called_for_and_what_he_looked_aft
     assert_eq!(got(&mut third), Some("later"));
 }
 
-/// He was called to look after a time, and came so late that it was over: then he has work, and another looks after the next.
+/// A waiter is woken to take the timer and polls after the item is due: it gets the item, and another takes the timer.
 #[tokio::test(start_paused = true)]
-async fn one_who_comes_late_leaves_the_next_time_to_another() {
+async fn a_late_waiter_leaves_the_timer_to_another() {
     let queue = WorkQueue::new("q");
     let (mut first, mut second) = (waits(queue.get()), waits(queue.get()));
     queue.add_after("early", SECOND);

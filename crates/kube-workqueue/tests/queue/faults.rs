@@ -1,4 +1,4 @@
-//! What is known to go wrong in other queues.
+//! Known faults of other queues.
 
 use std::pin::pin;
 use std::sync::{Arc, Weak};
@@ -13,7 +13,7 @@ use crate::{LONG, soon};
 const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_kept_of_an_item_that_is_done() {
+async fn a_finished_item_leaves_no_state() {
     let queue: WorkQueue<Arc<str>> = WorkQueue::new("q");
     let name: Arc<str> = "a".into();
     let kept: Weak<str> = Arc::downgrade(&name);
@@ -30,7 +30,7 @@ async fn nothing_is_kept_of_an_item_that_is_done() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_that_is_due_at_once_comes_in_the_order_of_the_times() {
+async fn items_that_are_due_together_are_ordered_by_time() {
     let queue = WorkQueue::new("q");
     queue.add_after("third", 3 * SECOND);
     queue.add_after("second", 2 * SECOND);
@@ -41,9 +41,9 @@ async fn all_that_is_due_at_once_comes_in_the_order_of_the_times() {
     assert_eq!(items, ["first", "second", "third", "also third"]);
 }
 
-/// Who asks while a drain waits is told that it is over, and yet what comes back is there for the one who asks then.
+/// During a drain, `get` returns none while nothing is queued, and an item that is requeued later can still be taken.
 #[tokio::test(start_paused = true)]
-async fn what_comes_back_in_a_drain_can_be_got_after_others_were_told_of_the_end() {
+async fn an_item_requeued_during_a_drain_can_be_taken_after_others_saw_the_end() {
     let queue = WorkQueue::new("q");
     queue.add("a");
     let item = soon(queue.get()).await.expect("an item");
@@ -60,7 +60,7 @@ async fn what_comes_back_in_a_drain_can_be_got_after_others_were_told_of_the_end
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_later_drain_does_not_hold_one_that_a_shutdown_let_go() {
+async fn a_drain_ended_by_a_shutdown_does_not_wait_for_a_later_drain() {
     let queue = WorkQueue::new("q");
     queue.add("a");
     let stuck = soon(queue.get()).await.expect("an item");
@@ -74,9 +74,9 @@ async fn a_later_drain_does_not_hold_one_that_a_shutdown_let_go() {
     assert!(soon(second).await.is_drained());
 }
 
-/// Those who wait leave while items come and the queue is shut down: nobody holds an item that nobody gets.
+/// Waiters are dropped while items are added and the queue is shut down: no item is lost.
 #[tokio::test(start_paused = true)]
-async fn a_shutdown_beside_waits_that_end_leaves_no_item_and_no_wait() {
+async fn a_shutdown_with_cancelled_waits_leaves_no_item_and_no_wait() {
     for leaving in 0..4 {
         let queue = WorkQueue::new("q");
         let mut waits: Vec<_> = (0..4).map(|_| Box::pin(queue.get())).collect();
@@ -97,7 +97,7 @@ async fn a_shutdown_beside_waits_that_end_leaves_no_item_and_no_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn to_print_a_queue_changes_nothing() {
+async fn formatting_a_queue_does_not_change_it() {
     let queue = WorkQueue::new("q");
     queue.add("a");
     queue.add("b");

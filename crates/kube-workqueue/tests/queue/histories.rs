@@ -1,5 +1,5 @@
-//! Random histories with several who wait, beside a simple model. Whoever waits is polled only when it was woken, as an
-//! executor does it, so that a call that is missing is a wait that does not end.
+//! Random histories with several waiters, compared with a simple model. A waiter is polled only after a wake-up, as by an
+//! executor, so a missing wake-up is a wait without end.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -49,14 +49,14 @@ impl<F: Future> Waiting<F> {
     }
 }
 
-/// What the queue should hold.
+/// The expected contents of the queue.
 #[derive(Default)]
 struct Model {
-    /// Priority and order of coming.
+    /// Priority and order of arrival.
     line: BTreeMap<u8, (i32, u64)>,
-    /// The priority with which it was added meanwhile.
+    /// The priority with which it was added while running.
     running: BTreeMap<u8, Option<i32>>,
-    /// When it is due, order of coming, priority.
+    /// Due time, order of arrival, priority.
     delayed: BTreeMap<u8, (u64, u64, i32)>,
     order: u64,
     now: u64,
@@ -90,7 +90,7 @@ impl Model {
         !self.closed && self.delayed.values().any(|(at, ..)| *at <= self.now)
     }
 
-    /// Who looks at the queue brings in line what is due.
+    /// Reading the queue queues the due items.
     fn looked_at(&mut self) {
         while self.is_due() {
             let first = self
@@ -103,7 +103,7 @@ impl Model {
         }
     }
 
-    /// Was it this one's turn? It has to be the first of its priority, and of the highest one or in line longest.
+    /// Checks that an item may be next: the first of the highest priority, or the oldest of all.
     fn taken(&mut self, item: u8) {
         let &(priority, order) = self
             .line
@@ -218,7 +218,7 @@ impl History {
                 let queue = self.queue.clone();
                 let drain = async move { queue.drain(LONG).await };
                 self.drains.push(Waiting::new(Box::pin(drain)));
-                // Its first poll closes the queue.
+                // Its first poll shuts the queue down.
                 self.settle_drains();
                 self.model.closed = true;
             }
@@ -230,7 +230,7 @@ impl History {
         }
     }
 
-    /// Polls who was woken, in some order, until nobody is. Not always: others act while someone is on the way.
+    /// Polls woken waiters in random order until none is left, or stops early, so that other operations happen in between.
     fn settle(&mut self) {
         loop {
             self.random.shuffle(&mut self.waits);
@@ -287,7 +287,7 @@ impl History {
         self.finish().await;
     }
 
-    /// Whoever comes now gets everything that is left, except what a shutdown left delayed.
+    /// Takes all remaining items, except those that a shutdown left delayed.
     async fn finish(mut self) {
         for _ in 0..ITEMS * 4 {
             while !self.items.is_empty() {
@@ -315,7 +315,7 @@ impl History {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_lost_and_nothing_overtakes_whatever_happens() {
+async fn random_histories_lose_no_item_and_keep_the_order() {
     for seed in 0..1_000 {
         let played = tokio::spawn(History::new(seed).play()).await;
         assert!(played.is_ok(), "seed {seed}: {played:?}");

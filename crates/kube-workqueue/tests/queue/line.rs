@@ -1,4 +1,4 @@
-//! In line, worked on, shut down, drained.
+//! Adding, taking, shutdown and drain.
 
 use std::pin::pin;
 use std::task::Poll;
@@ -10,7 +10,7 @@ use kube_workqueue::{AddOptions, WorkQueue};
 use crate::{LONG, soon};
 
 #[tokio::test(start_paused = true)]
-async fn an_item_is_in_line_once() {
+async fn an_item_is_queued_once() {
     let queue = WorkQueue::new("q");
     for item in ["a", "b", "a", "b", "a"] {
         queue.add(item);
@@ -24,7 +24,7 @@ async fn an_item_is_in_line_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_added_while_it_is_worked_on_comes_back_once_and_to_nobody_else_meanwhile() {
+async fn an_item_added_while_running_is_queued_once_and_only_afterwards() {
     let queue = WorkQueue::new("q");
     queue.add("a");
     let item = soon(queue.get()).await.expect("an item");
@@ -44,13 +44,13 @@ async fn what_is_added_while_it_is_worked_on_comes_back_once_and_to_nobody_else_
 }
 
 #[tokio::test(start_paused = true)]
-async fn priority_goes_first_and_a_later_add_raises() {
+async fn higher_priority_is_first_and_a_later_add_can_raise_it() {
     let queue = WorkQueue::new("q");
     let with = |priority| AddOptions::new().priority(priority);
     for (item, priority) in [("low", -10), ("a", 0), ("high", 5), ("b", 0), ("low", 9)] {
         queue.add_with(item, with(priority));
     }
-    // A lower one changes nothing.
+    // A lower priority changes nothing.
     queue.add_with("high", with(-7));
     let mut order = Vec::new();
     while let Some(item) = queue.try_get() {
@@ -60,7 +60,7 @@ async fn priority_goes_first_and_a_later_add_raises() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_the_shutdown_what_is_in_line_is_worked_on_and_nothing_comes_in() {
+async fn after_a_shutdown_queued_items_are_processed_and_adds_are_rejected() {
     let queue = WorkQueue::new("q");
     queue.add("a");
     let running = soon(queue.get()).await.expect("an item");
@@ -82,7 +82,7 @@ async fn after_the_shutdown_what_is_in_line_is_worked_on_and_nothing_comes_in() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shutdown_wakes_everyone_who_waits() {
+async fn a_shutdown_wakes_all_waiters() {
     let queue: WorkQueue<&str> = WorkQueue::new("q");
     let waiting: Vec<_> = (0..4)
         .map(|_| {
@@ -98,7 +98,7 @@ async fn a_shutdown_wakes_everyone_who_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_drain_waits_for_what_is_in_line_and_for_what_is_worked_on() {
+async fn a_drain_waits_for_queued_and_running_items() {
     let queue = WorkQueue::new("q");
     queue.add("a");
     queue.add("b");
@@ -122,7 +122,7 @@ async fn a_drain_waits_for_what_is_in_line_and_for_what_is_worked_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_drain_ends_in_time_and_says_what_is_left() {
+async fn a_drain_times_out_and_returns_the_remaining_items() {
     let queue = WorkQueue::new("q");
     for item in ["a", "b"] {
         queue.add(item);
@@ -137,7 +137,7 @@ async fn a_drain_ends_in_time_and_says_what_is_left() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shutdown_lets_a_drain_go() {
+async fn a_shutdown_ends_a_drain() {
     let queue = WorkQueue::new("q");
     queue.add("a");
     let stuck = soon(queue.get()).await.expect("an item");
@@ -148,7 +148,7 @@ async fn a_shutdown_lets_a_drain_go() {
         poll!(&mut drain).map(|left| left.running),
         std::task::Poll::Ready(vec!["a"])
     );
-    // A drain after a shutdown waits again.
+    // A drain that begins after a shutdown waits.
     let mut drain = pin!(queue.drain(LONG));
     assert!(poll!(&mut drain).is_pending());
     stuck.done();
@@ -156,14 +156,14 @@ async fn a_shutdown_lets_a_drain_go() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_that_is_dropped_loses_nothing() {
+async fn dropping_a_wait_loses_nothing() {
     let queue = WorkQueue::new("q");
     {
         let mut dropped = Box::pin(queue.get());
         assert!(poll!(&mut dropped).is_pending());
         let mut other = pin!(queue.get());
         assert!(poll!(&mut other).is_pending());
-        // The first who waits is told, and goes away.
+        // The first waiter is woken and dropped.
         queue.add("a");
         drop(dropped);
         assert_eq!(*soon(other).await.expect("an item"), "a");

@@ -13,10 +13,10 @@ mod work;
 
 use std::time::Duration;
 
-/// Longer than anything takes; on a paused clock it costs nothing.
+/// Longer than any test takes. It costs nothing on a paused clock.
 const LONG: Duration = Duration::from_secs(60 * 60);
 
-/// Waits for what must come.
+/// Awaits a future with a time limit.
 async fn soon<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(LONG, what)
         .await

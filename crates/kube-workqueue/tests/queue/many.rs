@@ -1,4 +1,4 @@
-//! Many at once, on real threads: nothing is lost, nothing is worked on twice at a time.
+//! Many tasks on real threads: nothing is lost, and nothing is processed twice at the same time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -10,10 +10,10 @@ const ITEMS: usize = 50;
 const ADDS: u32 = 4_000;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn every_add_is_followed_by_work_and_no_item_has_two_workers() {
+async fn every_add_is_processed_and_no_item_has_two_workers() {
     let queue: WorkQueue<usize> = WorkQueue::new("q");
     let busy: Arc<Vec<AtomicBool>> = Arc::new((0..ITEMS).map(|_| AtomicBool::new(false)).collect());
-    // What was asked for, and what the worker saw when it began.
+    // The version that was added, and the version that a worker saw when it began.
     let wanted: Arc<Vec<AtomicU32>> = Arc::new((0..ITEMS).map(|_| AtomicU32::new(0)).collect());
     let seen: Arc<Vec<AtomicU32>> = Arc::new((0..ITEMS).map(|_| AtomicU32::new(0)).collect());
     let workers: Vec<_> = (0..8)
@@ -59,7 +59,7 @@ async fn every_add_is_followed_by_work_and_no_item_has_two_workers() {
     for adder in adders {
         adder.await.expect("an adder");
     }
-    // What is delayed comes in line before the drain, which would leave it where it is.
+    // Delayed items must be due before the drain, which would leave them delayed.
     while queue.delayed() > 0 {
         let _ = queue.len();
         tokio::task::yield_now().await;

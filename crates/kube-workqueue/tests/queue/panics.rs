@@ -1,4 +1,4 @@
-//! Panics of what users gave, outside of their function: no worker and no item is lost by one.
+//! Panics of user code outside of the worker's function: no worker and no item is lost.
 
 use std::error::Error;
 use std::fmt;
@@ -21,7 +21,7 @@ use crate::spans::Log;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// An error without words.
+/// An error whose `Display` fails.
 #[derive(Debug)]
 struct Unspeakable;
 
@@ -33,7 +33,7 @@ impl fmt::Display for Unspeakable {
 
 impl Error for Unspeakable {}
 
-/// It has to be forgotten before it is dropped.
+/// Panics when it is dropped, except during a panic.
 struct Bomb;
 
 impl Drop for Bomb {
@@ -46,8 +46,8 @@ fn queue() -> WorkQueue<&'static str> {
     WorkQueue::with_limiter("q", Exponential::new(SECOND, 100 * SECOND))
 }
 
-/// Works until a minute has passed, on what is in line and on the item `other`, which comes after half of it. The attempts,
-/// each with when it was, and what is left.
+/// Runs workers for a minute, and adds the item `other` after half of it. Returns the attempts, each with its time in seconds,
+/// and the remaining items.
 async fn a_minute_of<T, F, R>(queue: WorkQueue<T>, other: T, work: F) -> (Vec<(T, u32, u64)>, Remaining<T>)
 where
     T: QueueItem + fmt::Debug,
@@ -83,7 +83,7 @@ where
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_that_cannot_be_told_is_a_failure() {
+async fn an_error_whose_display_fails_is_a_failure() {
     let queue = queue();
     queue.add("a");
     let (seen, left) = a_minute_of(queue.clone(), "b", async |_, attempt| match attempt {
@@ -97,7 +97,7 @@ async fn an_error_that_cannot_be_told_is_a_failure() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn work_that_panics_when_it_is_dropped_at_its_deadline_is_tried_again() {
+async fn a_panic_in_drop_at_the_deadline_is_retried() {
     let queue = queue();
     queue.add("a");
     let (seen, left) = a_minute_of(queue, "b", async |_, attempt| {
@@ -113,7 +113,7 @@ async fn work_that_panics_when_it_is_dropped_at_its_deadline_is_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panic_may_say_anything() {
+async fn a_panic_payload_can_have_any_type() {
     let queue = queue();
     queue.add("a");
     let (seen, _) = a_minute_of(queue, "b", async |_, attempt| match attempt {
@@ -124,7 +124,7 @@ async fn a_panic_may_say_anything() {
     assert_eq!(seen, [("a", 1, 0), ("a", 2, 1), ("b", 1, 30), ("b", 2, 31)]);
 }
 
-/// Panics whatever it is asked.
+/// A limiter that always panics.
 struct Broken;
 
 impl RateLimiter<&'static str> for Broken {
@@ -142,7 +142,7 @@ impl RateLimiter<&'static str> for Broken {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_limiter_that_panics_keeps_no_item_from_being_worked_on() {
+async fn items_are_processed_even_if_the_limiter_panics() {
     let log = Log::default();
     let _listening = tracing::subscriber::set_default(log.clone());
     let queue = WorkQueue::with_limiter("q", Broken);
@@ -178,7 +178,7 @@ async fn a_limiter_that_panics_keeps_no_item_from_being_worked_on() {
     assert_eq!(log.lines().iter().filter(said).count(), 2, "{:?}", log.lines());
 }
 
-/// A key that can go wrong.
+/// A key whose `Clone` and `Debug` can panic.
 #[derive(Clone)]
 struct Key {
     name: &'static str,
@@ -186,7 +186,7 @@ struct Key {
     _trap: Trap,
 }
 
-/// Panics when it is cloned, if it is set, and is so no more.
+/// Panics on the next clone if it is set, and resets itself.
 struct Trap(Arc<AtomicBool>);
 
 fn key(name: &'static str) -> Key {
@@ -232,7 +232,7 @@ fn named(seen: &[(Key, u32, u64)]) -> Vec<(&'static str, u32, u64)> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_cannot_be_told_is_worked_on_without_a_span() {
+async fn a_key_whose_debug_panics_is_processed_without_a_span() {
     let log = Log::default();
     let _listening = tracing::subscriber::set_default(log.clone());
     let queue = WorkQueue::new("q");
@@ -253,9 +253,9 @@ async fn a_key_that_cannot_be_told_is_worked_on_without_a_span() {
     );
 }
 
-/// A key that panics when it is taken from the line kills its worker: there is another, though not at once.
+/// A key that panics when it is taken from the queue ends its worker, which is replaced after a delay.
 #[tokio::test(start_paused = true)]
-async fn a_worker_that_dies_is_replaced_also_while_a_stop_waits() {
+async fn a_worker_that_panics_is_replaced_also_while_stopping() {
     for stops_at_once in [false, true] {
         let log = Log::default();
         let _listening = tracing::subscriber::set_default(log.clone());
@@ -297,7 +297,7 @@ async fn a_worker_that_dies_is_replaced_also_while_a_stop_waits() {
     }
 }
 
-/// Panics at every event.
+/// A subscriber that panics at every event.
 struct BrokenLog;
 
 impl Subscriber for BrokenLog {
@@ -323,7 +323,7 @@ impl Subscriber for BrokenLog {
 }
 
 #[tokio::test(start_paused = true)]
-async fn work_that_is_done_is_not_repeated_because_nobody_could_be_told() {
+async fn a_panicking_subscriber_does_not_repeat_finished_work() {
     let queue = queue();
     queue.add("a");
     let _listening = tracing::subscriber::set_default(BrokenLog);
@@ -332,10 +332,10 @@ async fn work_that_is_done_is_not_repeated_because_nobody_could_be_told() {
     assert!(left.is_drained());
 }
 
-/// Without timers nothing can wait, and a worker would die again and again.
+/// Without timers nothing can be delayed, and each new worker would panic again.
 #[test]
 #[should_panic(expected = "timers are disabled")]
-fn a_runtime_without_timers_is_told_of_and_not_tried_for_ever() {
+fn a_runtime_without_timers_is_a_panic_and_not_an_endless_loop() {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let queue = queue();
     queue.add("a");

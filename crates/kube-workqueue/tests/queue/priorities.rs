@@ -1,4 +1,4 @@
-//! What is preferred, and what is not forgotten over it.
+//! Priorities.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn rest(queue: &WorkQueue<&'static str>) -> Vec<&'static str> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_item_whose_time_has_come_goes_before_lower_ones_that_were_there_before() {
+async fn a_due_item_precedes_older_items_of_lower_priority() {
     let queue = WorkQueue::new("q");
     queue.add_with("low 1", with(FIRST_LIST));
     queue.add_with("low 2", with(FIRST_LIST));
@@ -33,7 +33,7 @@ async fn an_item_whose_time_has_come_goes_before_lower_ones_that_were_there_befo
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_raised_goes_behind_those_who_had_that_priority() {
+async fn a_raised_item_goes_behind_others_of_its_new_priority() {
     let queue = WorkQueue::new("q");
     queue.add_with("raised", with(FIRST_LIST));
     queue.add_with("a", with(0));
@@ -44,14 +44,14 @@ async fn who_is_raised_goes_behind_those_who_had_that_priority() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_several_adds_the_highest_priority_and_the_earliest_time_count() {
+async fn of_several_adds_the_highest_priority_and_the_earliest_time_win() {
     let queue = WorkQueue::new("q");
     queue.add_with("a", with(7).after(10 * SECOND));
     queue.add_with("a", with(-7).after(SECOND));
     advance(SECOND).await;
     let item = queue.try_get().expect("its time has come");
     assert_eq!(item.priority(), 7);
-    // Also while it is worked on.
+    // Also while the item is running.
     queue.add_with("a", with(3));
     queue.add_with("a", with(1));
     item.done();
@@ -59,7 +59,7 @@ async fn of_several_adds_the_highest_priority_and_the_earliest_time_count() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn work_that_fails_or_is_to_come_back_keeps_its_priority() {
+async fn failed_and_requeued_items_keep_their_priority() {
     let queue = WorkQueue::with_limiter("q", Exponential::new(SECOND, SECOND));
     for (item, priority) in [("fails", 5), ("requeued", -5), ("later", 9)] {
         queue.add_with(item, with(priority));
@@ -90,9 +90,9 @@ async fn work_that_fails_or_is_to_come_back_keeps_its_priority() {
     assert_eq!(*seen.lock(), [round, round].concat());
 }
 
-/// One worker, and items that come back so often that it never is without one: the first list is worked on nevertheless.
+/// One worker, and items that are added again at once: the first list is processed nevertheless.
 #[tokio::test(start_paused = true)]
-async fn a_first_list_is_finished_beside_work_that_never_ceases() {
+async fn items_of_the_first_list_are_processed_under_constant_load() {
     const LISTED: usize = 50;
     let queue = WorkQueue::new("q");
     for item in 0..LISTED {

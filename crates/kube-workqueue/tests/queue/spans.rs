@@ -1,4 +1,4 @@
-//! What workers log, seen by a subscriber that keeps everything.
+//! Log events of workers, recorded by a subscriber.
 
 use std::error::Error;
 use std::fmt::{self, Debug, Write};
@@ -14,7 +14,7 @@ use tracing::{Event, Metadata, Subscriber};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Everything that was logged, each with the spans it was in.
+/// All log events, each with its spans.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Kept>);
 
@@ -106,7 +106,7 @@ async fn reconcile(task: Task<&'static str>) -> Result<Outcome, Broken> {
     }
 }
 
-/// What a worker logs of one item until it has nothing more to do with it.
+/// Returns the log events of one item until it is done.
 async fn log_of(item: &'static str, priority: i32) -> Vec<String> {
     let log = Log::default();
     let _listening = tracing::subscriber::set_default(log.clone());
@@ -123,7 +123,7 @@ async fn log_of(item: &'static str, priority: i32) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_function_logs_is_in_the_span_of_its_item_also_after_a_wait() {
+async fn log_events_of_the_function_are_in_the_span_of_its_item() {
     let span = "in reconcile queue=\"q\" key=\"fine\" attempt=1 priority=7";
     assert_eq!(
         log_of("fine", 7).await,
@@ -136,7 +136,7 @@ async fn what_the_function_logs_is_in_the_span_of_its_item_also_after_a_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_is_told_with_its_sources_and_the_next_attempt_is_another_span() {
+async fn a_failure_is_logged_with_its_sources_and_the_next_attempt_has_its_own_span() {
     let lines = log_of("broken", 0).await;
     let span = |attempt: u32| format!("in reconcile queue=\"q\" key=\"broken\" attempt={attempt} priority=0");
     let why = "it is broken: invalid digit found in string";
@@ -152,7 +152,7 @@ async fn a_failure_is_told_with_its_sources_and_the_next_attempt_is_another_span
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_given_up_is_told_as_an_error() {
+async fn giving_up_is_logged_as_an_error() {
     let lines = log_of("hopeless", 0).await;
     assert!(
         lines[2].starts_with("ERROR gave up on the item elapsed=1s reason=\"no use\" in reconcile"),

@@ -1,4 +1,4 @@
-//! What a queue says of itself.
+//! Statistics of a queue.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::soon;
 const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
-async fn it_says_what_is_in_line_and_what_is_not_yet() {
+async fn stats_count_queued_running_and_delayed_items() {
     let queue = WorkQueue::new("q");
     queue.add("a");
     queue.add("a");
@@ -20,7 +20,7 @@ async fn it_says_what_is_in_line_and_what_is_not_yet() {
     assert_eq!((stats.queued, stats.running, stats.delayed), (1, 1, 1));
     assert_eq!((stats.adds, stats.retries, stats.is_shut_down), (2, 1, false));
     assert_eq!(stats.next_due, Some(5 * SECOND));
-    assert_eq!(stats.oldest, None, "nobody asked for times");
+    assert_eq!(stats.oldest, None, "ages are not tracked");
 
     queue.add("a");
     drop(item);
@@ -33,7 +33,7 @@ async fn it_says_what_is_in_line_and_what_is_not_yet() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_oldest_in_line_is_told_of_a_timed_queue() {
+async fn the_oldest_age_is_known_if_ages_are_tracked() {
     let queue = WorkQueue::<&str>::builder("q").track_age().build();
     assert_eq!(queue.stats().oldest, None);
     queue.add("early");
@@ -48,7 +48,7 @@ async fn the_oldest_in_line_is_told_of_a_timed_queue() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn attempts_are_counted_by_what_came_of_them() {
+async fn attempts_are_counted_by_result() {
     let queue = WorkQueue::with_limiter("q", Exponential::new(SECOND, 100 * SECOND));
     for item in ["good", "bad", "hopeless"] {
         queue.add(item);

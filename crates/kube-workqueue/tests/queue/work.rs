@@ -17,7 +17,7 @@ fn queue() -> WorkQueue<&'static str> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_outcome_is_kept() {
+async fn each_outcome_has_its_effect() {
     let queue = queue();
     let (tell, mut told) = mpsc::unbounded_channel();
     let began = Instant::now();
@@ -64,7 +64,7 @@ async fn each_outcome_is_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn work_that_takes_too_long_is_dropped_and_tried_again() {
+async fn an_attempt_over_its_deadline_is_dropped_and_retried() {
     let queue = queue();
     let tries = Arc::new(AtomicUsize::new(0));
     let stop = CancellationToken::new();
@@ -88,7 +88,7 @@ async fn work_that_takes_too_long_is_dropped_and_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn times_without_end_are_no_accident() {
+async fn the_longest_durations_do_not_overflow() {
     let queue = WorkQueue::with_limiter("q", FastSlow::new(Duration::MAX, Duration::MAX, 0));
     for item in ["later", "again", "fails", "fine"] {
         queue.add(item);
@@ -121,7 +121,7 @@ async fn times_without_end_are_no_accident() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_many_work_at_a_time() {
+async fn as_many_items_as_workers_are_processed_at_once() {
     let queue = WorkQueue::new("q");
     for item in 0..10 {
         queue.add(item);
@@ -144,7 +144,7 @@ async fn so_many_work_at_a_time() {
         (begun.load(Ordering::SeqCst), queue.running(), queue.len()),
         (3, 3, 7)
     );
-    // A stop lets all of it be worked on.
+    // Queued items are still processed after the stop.
     stop.cancel();
     gate.add_permits(10);
     assert!(soon(running).await.expect("an end").is_drained());
@@ -152,7 +152,7 @@ async fn so_many_work_at_a_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stop_waits_no_longer_than_its_grace() {
+async fn stopping_takes_no_longer_than_the_grace_period() {
     let queue = queue();
     queue.add("stuck");
     queue.add("behind");
@@ -176,9 +176,9 @@ async fn a_stop_waits_no_longer_than_its_grace() {
     assert_eq!(queue.running(), 0, "no worker is left");
 }
 
-/// Whatever the wait is, nothing comes back after the stop, and the stop waits for nothing that would.
+/// After the stop nothing is retried, whatever the delay, and the stop does not wait for retries.
 #[tokio::test(start_paused = true)]
-async fn what_would_come_back_after_the_stop_is_told_as_delayed() {
+async fn items_requeued_after_the_stop_remain_delayed() {
     for wait in [SECOND, Duration::ZERO] {
         let queue = WorkQueue::with_limiter("q", FastSlow::new(wait, wait, 0));
         for item in ["fails", "again", "later", "fine"] {
@@ -211,7 +211,7 @@ async fn what_would_come_back_after_the_stop_is_told_as_delayed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_added_before_the_stop_is_tried_again_also_if_it_fails_after_it() {
+async fn an_add_before_the_stop_is_processed_also_if_an_attempt_fails_after_it() {
     let queue = queue();
     queue.add("a");
     let stop = CancellationToken::new();
@@ -237,7 +237,7 @@ async fn what_was_added_before_the_stop_is_tried_again_also_if_it_fails_after_it
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queue_that_is_shut_down_ends_its_workers() {
+async fn a_shutdown_of_the_queue_ends_its_workers() {
     let queue = queue();
     queue.add("a");
     queue.shut_down();
@@ -254,9 +254,9 @@ async fn a_queue_that_is_shut_down_ends_its_workers() {
     assert_eq!(worked.load(Ordering::SeqCst), 1);
 }
 
-/// Work without an `await` on one thread: the one who says stop has to come to his turn all the same.
+/// A function without an `await` on one thread: the task that cancels the workers must still run.
 #[tokio::test]
-async fn work_that_never_waits_lets_others_run() {
+async fn a_function_that_never_waits_lets_other_tasks_run() {
     const ENDLESS: usize = 100_000;
     let queue = queue();
     queue.add("again");

@@ -1,4 +1,4 @@
-//! A clock that goes on when a thread says so.
+//! A clock that threads advance.
 
 use std::ops::Add;
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::Mutex;
 
 loom::lazy_static! {
-    /// Each execution of a model has its own.
+    /// One per execution of a model.
     static ref CLOCK: Mutex<Clock> = Mutex::new(Clock::default());
 }
 
@@ -40,7 +40,7 @@ impl Add<Duration> for Instant {
     }
 }
 
-/// So much time passes, and those whose sleep is over are woken.
+/// Advances the clock and wakes the tasks whose sleep ends.
 pub(crate) fn advance(time: Duration) {
     let woken: Vec<Waker> = {
         let mut clock = CLOCK.lock();
@@ -92,7 +92,7 @@ impl Drop for Sleep {
     }
 }
 
-/// Patience has no end here: what must come has to come.
+/// Never times out: a future that does not complete is a deadlock.
 pub(crate) async fn timeout<T>(_patience: Duration, what: impl Future<Output = T>) -> Result<T, ()> {
     Ok(what.await)
 }

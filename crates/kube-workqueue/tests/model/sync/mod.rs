@@ -1,4 +1,4 @@
-//! Models of what the queue waits with.
+//! Models of the queue's synchronisation primitives.
 
 mod clock;
 mod mutex;

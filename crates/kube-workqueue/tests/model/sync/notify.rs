@@ -1,4 +1,4 @@
-//! tokio's `Notify` as it is documented, over loom's lock. That it is the same is shown in [`tests`].
+//! A model of tokio's `Notify` with loom's lock. [`tests`] compares it with tokio's.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use super::Mutex;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Told {
     Nothing,
-    /// By `notify_one`: if it goes away without having looked, another is told.
+    /// By `notify_one`: if it is dropped without being polled, another is notified.
     Alone,
     /// By `notify_waiters`.
     WithAll,
@@ -24,7 +24,7 @@ struct Waiter {
 #[derive(Default)]
 struct State {
     permit: bool,
-    /// How often all were told. Who was made before counts as told, even if it did not wait yet.
+    /// Number of calls of `notify_waiters`. It also notifies futures that were created before and not polled yet.
     rounds: u64,
     waiters: VecDeque<Waiter>,
     next: u64,
@@ -130,7 +130,7 @@ impl Notified<'_> {
             }
             Stage::Waits { id } => {
                 let waiter = state.waiters.iter_mut().find(|waiter| waiter.id == id);
-                let waiter = waiter.expect("who waits is in the list until it looks or goes");
+                let waiter = waiter.expect("a waiter is in the list until it is polled or dropped");
                 if waiter.told != Told::Nothing {
                     state.remove(id);
                     self.stage = Stage::Done;
@@ -171,7 +171,7 @@ impl Drop for Notified<'_> {
     }
 }
 
-/// The model beside the original, on one thread: the same calls have the same answers.
+/// Calls the model and the original on one thread and compares the results.
 #[cfg(test)]
 mod tests {
     use std::pin::Pin;
