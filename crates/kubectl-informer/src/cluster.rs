@@ -10,7 +10,7 @@ use kube::{Client, Config};
 use kube_informer::kubeconfig_error;
 
 use crate::duration;
-use crate::failure::{Failure, Outcome, chain};
+use crate::failure::{DEMO_HINT, Failure, Outcome, chain};
 
 /// The flags by which every command finds its cluster. They mean what they mean to kubectl.
 #[derive(Debug, Clone, Default, Args)]
@@ -151,10 +151,9 @@ fn address(server: &str) -> Outcome<Uri> {
 
 fn unreadable(error: KubeconfigError) -> Failure {
     let error = kubeconfig_error(error);
-    Failure::new(format!("no cluster is configured: {}", chain(&error))).advise(
-        "Name a kubeconfig with --kubeconfig or KUBECONFIG, or a server with --server.\n\
-         `kubectl-informer demo` needs no cluster: it brings its own.",
-    )
+    Failure::new(format!("no cluster is configured: {}", chain(&error))).advise(format!(
+        "Name a kubeconfig with --kubeconfig or KUBECONFIG, or a server with --server.{DEMO_HINT}"
+    ))
 }
 
 fn unusable(error: KubeconfigError, kubeconfig: &Kubeconfig) -> Failure {

@@ -1,4 +1,4 @@
-//! What went wrong, for the person at the terminal: what, and what to do about it.
+//! Failures of commands, with advice for the user.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -6,10 +6,17 @@ use std::io;
 
 use crate::stop::Signal;
 
-/// How a command ends.
+/// Another line of advice where no cluster is available; empty without the demo.
+pub(crate) const DEMO_HINT: &str = if cfg!(feature = "demo") {
+    "\n`kubectl-informer demo` needs no cluster: it brings its own."
+} else {
+    ""
+};
+
+/// The result of a command.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
-/// Why a command could not do its work.
+/// The failure of a command.
 #[derive(Debug)]
 pub(crate) struct Failure {
     what: String,
@@ -20,11 +27,11 @@ pub(crate) struct Failure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Failed,
-    /// The command was not asked in the right way.
+    /// The arguments were invalid.
     Usage,
-    /// Nobody reads what is printed any more. That is how `head` ends the programs before it, and no failure.
+    /// The reader of the output is gone, for example `head`. This is not an error.
     ReaderGone,
-    /// It was told to end before it had its answer. Shells have a code for that.
+    /// A signal ended the command before its result. Shells have an exit code for that.
     Stopped(Signal),
 }
 
@@ -51,7 +58,7 @@ impl Failure {
         }
     }
 
-    /// Says what to do.
+    /// Adds advice.
     pub(crate) fn advise(self, advice: impl Into<String>) -> Failure {
         Failure {
             advice: Some(advice.into()),
@@ -59,7 +66,7 @@ impl Failure {
         }
     }
 
-    /// The code that the process ends with.
+    /// Returns the exit code of the process.
     pub(crate) fn exit_code(&self) -> u8 {
         match self.kind {
             Kind::ReaderGone => 0,
@@ -97,6 +104,7 @@ impl From<kube_informer::Error> for Failure {
     }
 }
 
+#[cfg(feature = "demo")]
 impl From<kube_embedded::Error> for Failure {
     fn from(error: kube_embedded::Error) -> Failure {
         let failure = Failure::new(chain(&error));
@@ -120,36 +128,36 @@ impl From<io::Error> for Failure {
     }
 }
 
+#[cfg(feature = "demo")]
 impl From<Box<dyn StdError>> for Failure {
     fn from(error: Box<dyn StdError>) -> Failure {
         Failure::new(chain(&*error))
     }
 }
 
-fn advice(error: &kube_informer::Error) -> Option<&'static str> {
+fn advice(error: &kube_informer::Error) -> Option<String> {
     if error.is_connection() {
-        Some(
-            "Is the cluster up, and is this the context you meant (--context, --kubeconfig)?\n\
-             `kubectl-informer demo` needs no cluster: it brings its own.",
-        )
+        Some(format!(
+            "Is the cluster up, and is this the context you meant (--context, --kubeconfig)?{DEMO_HINT}"
+        ))
     } else if error.is_unknown_resource() {
-        Some("`kubectl api-resources` lists everything that the server serves.")
+        Some("`kubectl api-resources` lists everything that the server serves.".to_owned())
     } else {
         None
     }
 }
 
-/// An error with its causes, on one line. What an error has said already is not said again as its cause.
+/// Returns an error with its causes on one line, without repeating causes whose text is included already.
 pub(crate) fn chain(error: &dyn StdError) -> String {
-    let mut said = error.to_string();
+    let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {
-        let words = cause.to_string();
-        if !said.contains(&words) {
-            said.push_str(": ");
-            said.push_str(&words);
+        let message = cause.to_string();
+        if !text.contains(&message) {
+            text.push_str(": ");
+            text.push_str(&message);
         }
         next = cause.source();
     }
-    said
+    text
 }

@@ -1,11 +1,12 @@
 //! `kubectl-informer`: see informers at work.
 //!
 //! A kubectl plugin by its name (`kubectl informer …`) and a program on its own: `watch` shows what happens in a cluster,
-//! `get` answers from an indexed cache, `serve` shows caches on a dashboard, and `demo` needs no cluster at all.
+//! `get` queries an indexed cache, `serve` shows caches on a dashboard, and `demo` (feature `demo`, on by default) needs no cluster.
 
 mod cache;
 mod cluster;
 mod completions;
+#[cfg(feature = "demo")]
 mod demo;
 mod duration;
 mod failure;
@@ -31,7 +32,8 @@ struct Options {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Start an embedded API server with a lively cluster on it, and show what happens. Nothing needs to be installed.
+    /// Start an embedded API server with a simulated cluster, and show its changes. Nothing needs to be installed.
+    #[cfg(feature = "demo")]
     Demo(demo::Options),
     Watch(watch::Options),
     Get(get::Options),
@@ -42,9 +44,10 @@ enum Command {
 impl Command {
     async fn run(self) -> Outcome {
         match self {
+            #[cfg(feature = "demo")]
             Command::Demo(options) => demo::run(options).await,
             Command::Watch(options) => stop::until_stopped(watch::run(options)).await,
-            Command::Get(options) if options.asks_again() => stop::until_stopped(get::run(options)).await,
+            Command::Get(options) if options.is_interactive() => stop::until_stopped(get::run(options)).await,
             Command::Get(options) => stop::until_answered(get::run(options)).await,
             Command::Serve(options) => serve::run(options).await,
             Command::Completions(options) => completions::run(&options, Options::command()),

@@ -91,7 +91,7 @@ pub(crate) async fn run(options: Options) -> Outcome {
 fn factory(client: Client, options: &Options) -> SharedInformerFactory {
     let namespace = client.default_namespace().to_owned();
     let said = Mutex::new(String::new());
-    // Whole objects of whatever size are kept for a look now and then, so they are kept small.
+    // JsonObject objects of whatever size are kept for a look now and then, so they are kept small.
     let mut factory = SharedInformerFactory::builder(client)
         .cache_format(CacheFormat::Packed)
         .watch_error_handler(move |error| {

@@ -130,6 +130,7 @@ async fn serve_shows_any_resources_and_metrics_until_ctrl_c() {
     std::fs::remove_file(&kubeconfig).expect("the kubeconfig");
 }
 
+#[cfg(feature = "demo")]
 #[tokio::test]
 async fn the_demo_has_a_dashboard_with_life_on_it_and_ends_cleanly() {
     let kubeconfig = std::env::temp_dir().join(format!("kubectl-informer-demo-{}", std::process::id()));

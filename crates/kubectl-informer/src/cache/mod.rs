@@ -1,8 +1,8 @@
-//! The caches behind `watch` and `get`: an informer for each resource, packed, that tells how it is getting on.
+//! The caches of `watch` and `get`: a packed informer for each resource, with progress messages.
 
-mod contact;
+mod connection;
+mod json_object;
 mod source;
-mod whole;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,52 +11,52 @@ use clap::Args;
 use kube::Client;
 use kube_informer::{ApiListWatch, CacheFormat, DiscoveredResource, Discovery, Selector, SharedInformer};
 
-pub(crate) use self::contact::Contact;
-use self::source::Watched;
-pub(crate) use self::source::{Tally, grouped};
-pub(crate) use self::whole::{Any, As, Metadata, Shape, Whole};
+pub(crate) use self::connection::ConnectionMonitor;
+pub(crate) use self::json_object::{AllFields, JsonObject, Metadata, ObjectForm, TypedFields};
+use self::source::ObservedListWatch;
+pub(crate) use self::source::{ListProgress, grouped};
 use crate::cluster;
 use crate::failure::{Failure, Outcome};
-use crate::print::notes::Notes;
+use crate::print::messages::Messages;
 
-/// The flags that say which objects are meant.
+/// Flags that select objects.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Which objects")]
 #[group(skip)]
 pub(crate) struct Selection {
-    /// All namespaces, whatever --namespace says.
+    /// All namespaces; overrides --namespace.
     #[arg(long, short = 'A')]
     pub(crate) all_namespaces: bool,
-    /// Only objects with these labels, as in app=web,tier!=cache.
+    /// Only objects with these labels, for example app=web,tier!=cache.
     #[arg(long, short = 'l', value_name = "SELECTOR", value_parser = selector)]
     pub(crate) selector: Option<Selector>,
-    /// Only objects with these fields, as in spec.nodeName=north; the server says which fields it knows.
+    /// Only objects with these fields, for example spec.nodeName=north; supported fields depend on the server.
     #[arg(long, value_name = "SELECTOR")]
     pub(crate) field_selector: Option<String>,
 }
 
-/// Reads a label selector.
+/// Parses a label selector.
 pub(crate) fn selector(text: &str) -> Result<Selector, String> {
     text.parse::<Selector>()
         .map_err(|error| format!("{error}; write it as app=web, tier!=cache, env in (a, b) or !canary"))
 }
 
-/// A resource that was asked for by any of its names, and maybe one object of it.
+/// A resource named on the command line, and optionally the name of one object.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct RequestedResource {
     pub(crate) resource: DiscoveredResource,
     pub(crate) name: Option<String>,
 }
 
-/// What the words of a command line mean: `pods deploy`, `pods,deploy`, `pod/web-1`.
+/// Resolves the resources of a command line: `pods deploy`, `pods,deploy`, `pod/web-1`.
 pub(crate) async fn resolve(
     client: &Client,
     options: &cluster::Options,
     words: &[String],
-) -> Outcome<Vec<Asked>> {
+) -> Outcome<Vec<RequestedResource>> {
     let discovery = async { Ok(Discovery::ask(client).await?) };
     let discovery = options.in_time(discovery).await?;
-    let mut asked: Vec<Asked> = Vec::new();
+    let mut asked: Vec<RequestedResource> = Vec::new();
     for word in words.iter().flat_map(|words| words.split(',')) {
         let (word, name) = match word.split_once('/') {
             Some((word, name)) => (word, Some(name.to_owned())),
@@ -68,33 +68,33 @@ pub(crate) async fn resolve(
             ));
         }
         let resource = discovery.resolve(word)?.clone();
-        let twice = |known: &Asked| known.resource == resource && known.name == name;
+        let twice = |known: &RequestedResource| known.resource == resource && known.name == name;
         if !asked.iter().any(twice) {
-            asked.push(Asked { resource, name });
+            asked.push(RequestedResource { resource, name });
         }
     }
     Ok(asked)
 }
 
-/// A cache of one resource that was not started yet.
-pub(crate) struct Cache<S: Shape> {
-    pub(crate) informer: SharedInformer<Whole<S>>,
-    /// What has come so far.
-    pub(crate) tally: Arc<Tally>,
-    pub(crate) contact: Arc<Contact>,
+/// A cache of one resource.
+pub(crate) struct Cache<S: ObjectForm> {
+    pub(crate) informer: SharedInformer<JsonObject<S>>,
+    /// Progress of the current list.
+    pub(crate) progress: Arc<ListProgress>,
+    pub(crate) connection: Arc<ConnectionMonitor>,
 }
 
-impl<S: Shape> Cache<S> {
+impl<S: ObjectForm> Cache<S> {
     pub(crate) fn new(
         client: &Client,
-        asked: &Asked,
+        asked: &RequestedResource,
         selection: &Selection,
         resync: Duration,
-        contact: &Arc<Contact>,
+        connection: &Arc<ConnectionMonitor>,
     ) -> Cache<S> {
         let kind = asked.resource.api_resource();
         let namespace = namespace(client, &asked.resource, selection);
-        let mut api = ApiListWatch::<Whole<S>>::new(client.clone(), kind, namespace.as_deref());
+        let mut api = ApiListWatch::<JsonObject<S>>::new(client.clone(), kind, namespace.as_deref());
         if let Some(selector) = &selection.selector {
             api = api.labels(selector);
         }
@@ -103,41 +103,41 @@ impl<S: Shape> Cache<S> {
         if !fields.is_empty() {
             api = api.fields(fields.join(","));
         }
-        let tally = Arc::new(Tally::default());
+        let progress = Arc::new(ListProgress::default());
         let name = asked.resource.to_string();
-        let source = Watched::new(api, &name, Arc::clone(&tally), Arc::clone(contact));
-        let failures = Arc::clone(contact);
+        let source = ObservedListWatch::new(api, &name, Arc::clone(&progress), Arc::clone(connection));
+        let failures = Arc::clone(connection);
         let informer = SharedInformer::builder_from(source, kind.clone())
             .namespace(namespace.unwrap_or_default())
             .resync(resync)
             .cache_format(CacheFormat::Packed)
-            .watch_error_handler(move |error| failures.told(&name, error))
+            .watch_error_handler(move |error| failures.informer_failed(&name, error))
             .build();
         Cache {
             informer,
-            tally,
-            contact: Arc::clone(contact),
+            progress,
+            connection: Arc::clone(connection),
         }
     }
 
-    /// Waits for the first full list, and says meanwhile how far it is. Fails if there is no hope of one.
-    pub(crate) async fn synced(&self, notes: &Notes) -> Outcome {
+    /// Waits until the cache has synced, and reports progress. Fails if it can never sync.
+    pub(crate) async fn synced(&self, messages: &Messages) -> Outcome {
         let resource = self.informer.resource().group_resource();
         let result = tokio::select! {
             biased;
             synced = self.informer.synced() => synced.map_err(Failure::from),
-            error = self.contact.hopeless() => Err(error.into()),
-            () = self.tally.report(&resource, notes) => Ok(()),
+            error = self.connection.fatal() => Err(error.into()),
+            () = self.progress.report(&resource, messages) => Ok(()),
         };
-        notes.clear();
+        messages.clear();
         if result.is_ok() {
-            self.contact.synced(&resource);
+            self.connection.synced(&resource);
         }
         result
     }
 }
 
-/// The namespace to look at, if it is one.
+/// Returns the namespace to watch, or `None` for all.
 fn namespace(client: &Client, resource: &DiscoveredResource, selection: &Selection) -> Option<String> {
     let one = resource.is_namespaced() && !selection.all_namespaces;
     one.then(|| client.default_namespace().to_owned())

@@ -1,4 +1,4 @@
-//! What comes from the server, counted as it comes.
+//! A list-watch that counts received objects and reports results.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,48 +12,50 @@ use kube_informer::{
 };
 use tokio::time::{Instant, interval};
 
-use super::contact::Contact;
-use super::whole::{Shape, Whole};
-use crate::print::notes::Notes;
+use super::connection::ConnectionMonitor;
+use super::json_object::{JsonObject, ObjectForm};
+use crate::print::messages::Messages;
 
-/// A list that takes no longer than this needs no progress.
-const PATIENCE: Duration = Duration::from_millis(400);
-const EVERY: Duration = Duration::from_millis(200);
+/// Delay before the first progress message.
+const PROGRESS_DELAY: Duration = Duration::from_millis(400);
 
-/// How much has come.
+/// Interval of progress messages.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Objects and bytes of the current list.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct ListProgress {
     objects: AtomicU64,
     bytes: AtomicU64,
 }
 
-impl Tally {
-    fn add<S: Shape>(&self, item: &RawObject<Whole<S>>) {
+impl ListProgress {
+    fn add<S: ObjectForm>(&self, item: &RawObject<JsonObject<S>>) {
         self.objects.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(item.size() as u64, Ordering::Relaxed);
     }
 
-    /// A list begins anew.
+    /// Starts a new list.
     fn clear(&self) {
         self.objects.store(0, Ordering::Relaxed);
         self.bytes.store(0, Ordering::Relaxed);
     }
 
-    /// Says again and again how much has come, for as long as it is awaited.
-    pub(crate) async fn report(&self, resource: &str, notes: &Notes) {
-        if !notes.shows_progress() {
+    /// Reports progress repeatedly until it is dropped.
+    pub(crate) async fn report(&self, resource: &str, messages: &Messages) {
+        if !messages.shows_progress() {
             return std::future::pending().await;
         }
         let began = Instant::now();
-        tokio::time::sleep(PATIENCE).await;
-        let mut ticks = interval(EVERY);
+        tokio::time::sleep(PROGRESS_DELAY).await;
+        let mut ticks = interval(PROGRESS_INTERVAL);
         loop {
             ticks.tick().await;
             let (objects, bytes) = (
                 self.objects.load(Ordering::Relaxed),
                 self.bytes.load(Ordering::Relaxed),
             );
-            notes.progress(&progress(resource, objects, bytes, began.elapsed()));
+            messages.progress(&progress(resource, objects, bytes, began.elapsed()));
         }
     }
 }
@@ -85,69 +87,69 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-/// Lists and watches of the API server, whose answers are counted and noted as a sign of life.
-pub(super) struct Watched<S: Shape> {
-    api: ApiListWatch<Whole<S>>,
+/// A list-watch of an API server that counts received objects and reports results to the [`ConnectionMonitor`].
+pub(super) struct ObservedListWatch<S: ObjectForm> {
+    api: ApiListWatch<JsonObject<S>>,
     resource: Arc<str>,
-    tally: Arc<Tally>,
-    contact: Arc<Contact>,
+    progress: Arc<ListProgress>,
+    connection: Arc<ConnectionMonitor>,
 }
 
-impl<S: Shape> Watched<S> {
+impl<S: ObjectForm> ObservedListWatch<S> {
     pub(super) fn new(
-        api: ApiListWatch<Whole<S>>,
+        api: ApiListWatch<JsonObject<S>>,
         resource: &str,
-        tally: Arc<Tally>,
-        contact: Arc<Contact>,
-    ) -> Watched<S> {
-        Watched {
+        progress: Arc<ListProgress>,
+        connection: Arc<ConnectionMonitor>,
+    ) -> ObservedListWatch<S> {
+        ObservedListWatch {
             api,
             resource: resource.into(),
-            tally,
-            contact,
+            progress,
+            connection,
         }
     }
 
-    /// Notes whether there was an answer.
-    fn noted<T>(&self, answer: Result<T, Error>) -> Result<T, Error> {
-        match &answer {
-            Ok(_) => self.contact.answered(&self.resource),
-            Err(error) => self.contact.unanswered(&self.resource, error),
+    /// Reports the result of a request.
+    fn observed<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
+        match &result {
+            Ok(_) => self.connection.request_succeeded(&self.resource),
+            Err(error) => self.connection.request_failed(&self.resource, error),
         }
-        answer
+        result
     }
 }
 
-impl<S: Shape> ListWatch<Whole<S>> for Watched<S> {
-    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<Whole<S>>, Error>> {
+impl<S: ObjectForm> ListWatch<JsonObject<S>> for ObservedListWatch<S> {
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<JsonObject<S>>, Error>> {
         Box::pin(async move {
             let is_first = request.continue_token.is_none();
-            let listing = self.noted(self.api.list(request).await)?;
+            let listing = self.observed(self.api.list(request).await)?;
             if is_first {
-                self.tally.clear();
+                self.progress.clear();
             }
-            let tally = Arc::clone(&self.tally);
+            let progress = Arc::clone(&self.progress);
             let counted = listing.inspect(move |part| {
                 if let Ok(ListPart::Object(item)) = part {
-                    tally.add(item);
+                    progress.add(item);
                 }
             });
             Ok(counted.boxed())
         })
     }
 
-    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<Whole<S>>, Error>> {
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<JsonObject<S>>, Error>> {
         Box::pin(async move {
             let with_objects = request.initial_events;
-            let watching = self.noted(self.api.watch(request).await)?;
+            let watching = self.observed(self.api.watch(request).await)?;
             if !with_objects {
                 return Ok(watching);
             }
-            self.tally.clear();
-            let tally = Arc::clone(&self.tally);
+            self.progress.clear();
+            let progress = Arc::clone(&self.progress);
             let counted = watching.inspect(move |event| {
                 if let Ok(WatchEvent::Added(item)) = event {
-                    tally.add(item);
+                    progress.add(item);
                 }
             });
             Ok(counted.boxed())

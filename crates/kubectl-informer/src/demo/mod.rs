@@ -1,8 +1,8 @@
-//! `demo`: an embedded API server, a town of workloads on it, a program with informers that watches it, and a dashboard.
+//! `demo`: an embedded API server with a simulated cluster, informers and controllers that watch it, and a dashboard.
 
-mod labour;
-mod show;
-mod town;
+mod cluster;
+mod controllers;
+mod printer;
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -15,11 +15,11 @@ use kube_embedded::Server;
 use kube_informer::{SharedInformer, SharedInformerFactory};
 use kube_informer_dashboard::Dashboard;
 
+use self::cluster::DemoCluster;
+use self::controllers::{Caches, DemoControllers};
+use self::printer::EventPrinter;
 use crate::failure::Failure;
 use crate::stop::{self, Signal};
-use labour::{Caches, Labour};
-use show::Show;
-use town::Town;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -33,19 +33,19 @@ pub(crate) struct Options {
     /// write is not overwritten.
     #[arg(long, value_name = "FILE")]
     write_kubeconfig: Option<PathBuf>,
-    // Elsewhere it names a file to read; here it once named the file to write.
+    // Other commands read this file. Hidden, so that the error can explain the difference.
     #[arg(long, hide = true)]
     kubeconfig: Option<PathBuf>,
-    /// Loopback port to listen on; 0 takes a free one.
+    /// Loopback port of the API server; 0 selects a free port.
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// Loopback port of the dashboard; 0 takes a free one.
+    /// Loopback port of the dashboard; 0 selects a free port.
     #[arg(long, default_value_t = 0, value_name = "PORT")]
     dashboard_port: u16,
-    /// The same seed gives the same story.
+    /// Random seed; the same seed repeats the same events.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Milliseconds between two things that happen.
+    /// Delay between events, in milliseconds.
     #[arg(long, default_value_t = 350, value_name = "MS")]
     pace: u64,
 }
@@ -66,27 +66,27 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let path = options.write_kubeconfig.clone().unwrap_or_else(|| {
         std::env::temp_dir().join(format!("kube-informer-demo-{}.kubeconfig", std::process::id()))
     });
-    // Before the kubeconfig is written, so that a signal never leaves it behind.
+    // Handled before the kubeconfig is written, so that a signal never leaves it behind.
     let stop = stop::signalled()?;
     let kubeconfig = server.write_kubeconfig(path)?;
-    let ended = play(&options, &server, kubeconfig.path(), stop).await;
-    // A file that was changed is kept. That is worth a message, and no failure.
+    let result = simulate(&options, &server, kubeconfig.path(), stop).await;
+    // A modified file is kept, with a message.
     if let Err(error) = kubeconfig.remove() {
         eprintln!("kubectl-informer: {}", Failure::from(error));
     }
     server.stop().await;
-    Ok(ended?)
+    Ok(result?)
 }
 
-/// Everything between the start of the server and its end.
-async fn play(
+/// Runs the cluster, controllers, dashboard and output until the demo ends.
+async fn simulate(
     options: &Options,
     server: &Server,
     kubeconfig: &Path,
     stop: impl Future<Output = io::Result<Signal>>,
 ) -> Outcome {
     let client = server.direct_client();
-    let mut town = Town::found(client.clone(), options.seed).await?;
+    let mut cluster = DemoCluster::create(client.clone(), options.seed).await?;
     let factory = SharedInformerFactory::new(client);
     let of = |group, version, kind, plural| informer(&factory, group, version, kind, plural);
     let nodes = of("", "v1", "Node", "nodes");
@@ -95,36 +95,36 @@ async fn play(
         deployments: of("apps", "v1", "Deployment", "deployments"),
         backups: of("demo.example", "v1", "Backup", "backups"),
     };
-    // Not in the output: it is there to be looked at in the dashboard, which does not show its values.
+    // Shown only by the dashboard, which hides the values.
     of("", "v1", "Secret", "secrets");
-    let labour = Labour::begin(&caches)?;
+    let controllers = DemoControllers::start(&caches)?;
     let dashboard = Dashboard::new()
         .factory(&factory)
-        .queue(&labour.deployments)
-        .queue(&labour.backups)
+        .queue(&controllers.deployments)
+        .queue(&controllers.backups)
         .serve((Ipv4Addr::LOCALHOST, options.dashboard_port))
         .await?;
-    let show = Show::open();
-    show.welcome(server, &dashboard, kubeconfig);
+    let printer = EventPrinter::new();
+    printer.introduction(server, &dashboard, kubeconfig);
     factory.start();
 
     let pace = Duration::from_millis(options.pace.max(1));
-    let ended = tokio::select! {
-        ended = town.live(pace) => ended,
-        ended = show.follow([
+    let result = tokio::select! {
+        result = cluster.run(pace) => result,
+        result = printer.follow([
             ("Node", &nodes),
             ("Pod", &caches.pods),
             ("Deployment", &caches.deployments),
             ("Backup", &caches.backups),
-        ]) => ended,
-        interrupted = stop => interrupted.map(drop).map_err(Into::into),
-        () = until(options.seconds) => Ok(()),
+        ]) => result,
+        signal = stop => signal.map(drop).map_err(Into::into),
+        () = elapsed(options.seconds) => Ok(()),
     };
     dashboard.stop().await;
-    labour.end().await;
+    controllers.stop().await;
     factory.shutdown().await;
-    show.farewell(server);
-    ended
+    printer.summary(server);
+    result
 }
 
 fn informer(
@@ -138,7 +138,7 @@ fn informer(
     factory.dynamic(ApiResource::from_gvk_with_plural(&kind, plural))
 }
 
-async fn until(seconds: Option<u64>) {
+async fn elapsed(seconds: Option<u64>) {
     match seconds {
         Some(seconds) => tokio::time::sleep(Duration::from_secs(seconds)).await,
         None => std::future::pending().await,

@@ -1,6 +1,6 @@
-//! `get`: objects from an indexed cache, once or at a prompt.
+//! `get`: queries an indexed cache, once or at a prompt.
 
-mod answer;
+mod printer;
 mod prompt;
 mod query;
 
@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use clap::Args;
 
-use self::answer::Answers;
+use self::printer::ObjectPrinter;
 use self::query::{By, IndexDefinition, Query};
-use crate::cache::{Asked, Cache, Contact, Selection, resolve};
+use crate::cache::{Cache, ConnectionMonitor, RequestedResource, Selection, resolve};
 use crate::cluster;
 use crate::failure::{Failure, Outcome};
 use crate::print::Output;
 use crate::print::columns::columns_of;
-use crate::print::notes::Notes;
+use crate::print::messages::Messages;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -63,13 +63,13 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Whether there is more to come than one answer.
-    pub(crate) fn asks_again(&self) -> bool {
+    /// Whether the command reads queries from a prompt.
+    pub(crate) fn is_interactive(&self) -> bool {
         self.prompt
     }
 }
 
-/// Answers one query, or as many as are asked.
+/// Runs one query, or reads queries from the prompt.
 pub(crate) async fn run(options: Options) -> Outcome {
     let query = query_of(&options)?;
     let client = options.cluster.client().await?;
@@ -83,37 +83,37 @@ pub(crate) async fn run(options: Options) -> Outcome {
         }
         (name, other) => name.as_ref().or(other.as_ref()).cloned(),
     };
-    // What nobody will ask for need not be fetched.
-    let fetched = Asked {
+    // Without a prompt, only the named object is needed.
+    let fetched = RequestedResource {
         name: name.clone().filter(|_| !options.prompt),
         ..asked.clone()
     };
-    let notes = Arc::new(Notes::new());
-    let contact = Arc::new(Contact::new(Arc::clone(&notes)));
-    let cache = Cache::new(&client, &fetched, &options.selection, Duration::ZERO, &contact);
+    let messages = Arc::new(Messages::new());
+    let connection = Arc::new(ConnectionMonitor::new(Arc::clone(&messages)));
+    let cache = Cache::new(&client, &fetched, &options.selection, Duration::ZERO, &connection);
     for index in &options.index {
         index.add_to(&cache.informer)?;
     }
     cache.informer.start()?;
     let columns = columns_of(&client, &asked.resource).await;
-    cache.synced(&notes).await?;
+    cache.synced(&messages).await?;
     let with_namespace = options.selection.all_namespaces && asked.resource.is_namespaced();
-    let answers = Answers::new(asked.resource.clone(), columns, with_namespace, options.output);
+    let printer = ObjectPrinter::new(asked.resource.clone(), columns, with_namespace, options.output);
     let query = Query { name, ..query };
     if options.prompt {
-        return prompt::run(&cache.informer, answers, notes).await;
+        return prompt::run(&cache.informer, printer, messages).await;
     }
     let found = query.run(&cache.informer)?;
     if found.is_empty() {
         if let Some(name) = &query.name {
             return Err(Failure::new(format!("{} {name:?} not found", asked.resource)));
         }
-        notes.say("No resources found.");
+        messages.print("No resources found.");
     }
-    answers.print(options.output, query.name.is_some(), found)
+    printer.print(options.output, query.name.is_some(), found)
 }
 
-/// What is asked on the command line.
+/// Returns the query of the command line.
 fn query_of(options: &Options) -> Outcome<Query> {
     for by in &options.by {
         if !options.index.iter().any(|index| index.name() == by.index) {

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use kube_informer::SharedInformer;
 use tokio::sync::mpsc;
 
-use super::answer::Answers;
+use super::printer::ObjectPrinter;
 use super::query::{IndexDefinition, Query, unknown_index};
-use crate::cache::{Any, Whole, grouped};
+use crate::cache::{AllFields, JsonObject, grouped};
 use crate::failure::{Failure, Outcome};
-use crate::print::notes::Notes;
-use crate::print::out::Out;
+use crate::print::messages::Messages;
+use crate::print::stdout::BufferedStdout;
 
 const HELP: &str = "\
 node=north                 objects that the index `node` has under `north`
@@ -28,21 +28,21 @@ index team=.metadata.labels.team
 help, exit
 ";
 
-/// Answers queries until there are no more. A bad one is told and forgotten.
+/// ObjectPrinter queries until there are no more. A bad one is told and forgotten.
 pub(super) async fn run(
-    informer: &SharedInformer<Whole<Any>>,
-    answers: Answers,
-    notes: Arc<Notes>,
+    informer: &SharedInformer<JsonObject<AllFields>>,
+    printer: ObjectPrinter,
+    messages: Arc<Messages>,
 ) -> Outcome {
     let is_asked = io::stdin().is_terminal();
     if is_asked {
-        notes.say(&format!(
+        messages.print(&format!(
             "{} {} in the cache. `help` says what can be asked, `exit` or Ctrl-D ends.",
             grouped(informer.snapshot().len() as u64),
-            answers.resource()
+            printer.resource()
         ));
     }
-    let prompt = is_asked.then(|| format!("{}> ", answers.resource()));
+    let prompt = is_asked.then(|| format!("{}> ", printer.resource()));
     let mut lines = lines();
     loop {
         if let Some(prompt) = &prompt {
@@ -54,11 +54,11 @@ pub(super) async fn run(
             return Ok(());
         };
         let line = line?;
-        match answer(line.trim(), informer, &answers) {
+        match answer(line.trim(), informer, &printer) {
             Ok(Next::Ask) => {}
             Ok(Next::Exit) => return Ok(()),
             Err(failure) if failure.is_silent() => return Err(failure),
-            Err(failure) => notes.say(&failure.to_string()),
+            Err(failure) => messages.print(&failure.to_string()),
         }
     }
 }
@@ -68,10 +68,14 @@ enum Next {
     Exit,
 }
 
-fn answer(line: &str, informer: &SharedInformer<Whole<Any>>, answers: &Answers) -> Outcome<Next> {
+fn answer(
+    line: &str,
+    informer: &SharedInformer<JsonObject<AllFields>>,
+    printer: &ObjectPrinter,
+) -> Outcome<Next> {
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
-    let mut out = Out::new();
+    let mut out = BufferedStdout::new();
     match (word, rest) {
         ("", _) => return Ok(Next::Ask),
         ("exit" | "quit", "") => return Ok(Next::Exit),
@@ -95,22 +99,22 @@ fn answer(line: &str, informer: &SharedInformer<Whole<Any>>, answers: &Answers) 
             let found = parse(rest)?.run(informer)?;
             out.line(&found.len().to_string())?;
         }
-        _ => ask(line, informer, answers)?,
+        _ => ask(line, informer, printer)?,
     }
     out.flush()?;
     Ok(Next::Ask)
 }
 
-fn ask(line: &str, informer: &SharedInformer<Whole<Any>>, answers: &Answers) -> Outcome {
+fn ask(line: &str, informer: &SharedInformer<JsonObject<AllFields>>, printer: &ObjectPrinter) -> Outcome {
     let query = parse(line)?;
     let found = query.run(informer)?;
-    let output = query.output.unwrap_or(answers.usual());
+    let output = query.output.unwrap_or(printer.default_output());
     if found.is_empty() {
-        let mut out = Out::new();
+        let mut out = BufferedStdout::new();
         out.line("No resources found.")?;
         return Ok(out.flush()?);
     }
-    answers.print(output, query.name.is_some() && found.len() == 1, found)
+    printer.print(output, query.name.is_some() && found.len() == 1, found)
 }
 
 fn parse(line: &str) -> Outcome<Query> {
@@ -121,7 +125,7 @@ fn parse(line: &str) -> Outcome<Query> {
     Query::parse(line).map_err(Failure::new)
 }
 
-fn values(name: &str, informer: &SharedInformer<Whole<Any>>, out: &mut Out) -> Outcome {
+fn values(name: &str, informer: &SharedInformer<JsonObject<AllFields>>, out: &mut BufferedStdout) -> Outcome {
     let Ok(index) = informer.find_index::<String>(name) else {
         return Err(unknown_index(name, informer));
     };

@@ -7,7 +7,7 @@ use kube_informer::{Key, Object, Selector, SharedInformer};
 use kube_informer_dashboard::fields::{FieldPath, ParseFieldPathError};
 use serde_json::Value;
 
-use crate::cache::{Any, Whole, selector};
+use crate::cache::{AllFields, JsonObject, selector};
 use crate::failure::{Failure, Outcome};
 use crate::print::Output;
 
@@ -23,9 +23,9 @@ impl IndexDefinition {
         &self.name
     }
 
-    pub(super) fn add_to(&self, informer: &SharedInformer<Whole<Any>>) -> Outcome {
+    pub(super) fn add_to(&self, informer: &SharedInformer<JsonObject<AllFields>>) -> Outcome {
         let path = self.path.clone();
-        informer.index(&self.name, move |object: &Whole<Any>| {
+        informer.index(&self.name, move |object: &JsonObject<AllFields>| {
             let found = path.find(object.value());
             found.into_iter().filter_map(text).collect::<Vec<_>>()
         })?;
@@ -134,7 +134,10 @@ impl Query {
     }
 
     /// The objects that are meant, by namespace and name, all of one moment.
-    pub(super) fn run(&self, informer: &SharedInformer<Whole<Any>>) -> Outcome<Vec<Object<Whole<Any>>>> {
+    pub(super) fn run(
+        &self,
+        informer: &SharedInformer<JsonObject<AllFields>>,
+    ) -> Outcome<Vec<Object<JsonObject<AllFields>>>> {
         let snapshot = informer.snapshot();
         let mut found = match self.by.split_first() {
             None => snapshot.iter().collect(),
@@ -165,7 +168,7 @@ impl Query {
 }
 
 /// What to do about an index that is not there.
-pub(super) fn unknown_index(name: &str, informer: &SharedInformer<Whole<Any>>) -> Failure {
+pub(super) fn unknown_index(name: &str, informer: &SharedInformer<JsonObject<AllFields>>) -> Failure {
     let snapshot = informer.snapshot();
     let known: Vec<_> = snapshot.index_names().collect();
     let known = match known.as_slice() {

@@ -1,7 +1,8 @@
-//! Colours, where someone can see them.
+//! Colours of the output.
 
 use std::io::IsTerminal as _;
 
+use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
 
 /// When to use colours.
@@ -27,52 +28,84 @@ pub(crate) struct ColourOptions {
 }
 
 impl ColourOptions {
-    pub(crate) fn paint(&self) -> Paint {
-        let coloured = match self.color {
-            When::Always => true,
-            When::Never => false,
-            When::Auto => {
-                let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-                std::io::stdout().is_terminal() && !refused
-            }
-        };
-        Paint { coloured }
+    pub(crate) fn painter(&self) -> Painter {
+        match self.color {
+            When::Always => Painter { coloured: true },
+            When::Never => Painter::plain(),
+            When::Auto => Painter::auto(),
+        }
     }
 }
 
-/// A colour by what it means.
+/// A colour by its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Colour {
     Added,
     Changed,
     Deleted,
-    /// What only stands around what matters.
+    /// Text of minor importance.
     Faint,
     Heading,
 }
 
-/// Paints text, or leaves it as it is.
+impl Colour {
+    fn style(self) -> Style {
+        match self {
+            Colour::Added => AnsiColor::Green.on_default(),
+            Colour::Changed => AnsiColor::Yellow.on_default(),
+            Colour::Deleted => AnsiColor::Red.on_default(),
+            Colour::Faint => Style::new().dimmed(),
+            Colour::Heading => Style::new().bold(),
+        }
+    }
+}
+
+/// Colours text, if colours are enabled.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Paint {
+pub(crate) struct Painter {
     coloured: bool,
 }
 
-impl Paint {
-    pub(crate) fn plain() -> Paint {
-        Paint { coloured: false }
+impl Painter {
+    /// Disables colours.
+    pub(crate) fn plain() -> Painter {
+        Painter { coloured: false }
+    }
+
+    /// Enables colours if standard output is a terminal, unless NO_COLOR is set.
+    pub(crate) fn auto() -> Painter {
+        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Painter {
+            coloured: std::io::stdout().is_terminal() && !refused,
+        }
     }
 
     pub(crate) fn paint(self, colour: Colour, text: &str) -> String {
         if !self.coloured || text.is_empty() {
             return text.to_owned();
         }
-        let code = match colour {
-            Colour::Added => "32",
-            Colour::Changed => "33",
-            Colour::Deleted => "31",
-            Colour::Faint => "2",
-            Colour::Heading => "1",
-        };
-        format!("\x1b[{code}m{text}\x1b[0m")
+        let style = colour.style();
+        format!("{style}{text}{style:#}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Colour, Painter};
+
+    #[test]
+    fn styles_are_reset_after_the_text() {
+        let painter = Painter { coloured: true };
+        for (colour, expected) in [
+            (Colour::Added, "\x1b[32mtext\x1b[0m"),
+            (Colour::Changed, "\x1b[33mtext\x1b[0m"),
+            (Colour::Deleted, "\x1b[31mtext\x1b[0m"),
+            (Colour::Faint, "\x1b[2mtext\x1b[0m"),
+            (Colour::Heading, "\x1b[1mtext\x1b[0m"),
+        ] {
+            assert_eq!(painter.paint(colour, "text"), expected);
+            assert_eq!(painter.paint(colour, ""), "");
+            assert_eq!(Painter::plain().paint(colour, "text"), "text");
+        }
     }
 }

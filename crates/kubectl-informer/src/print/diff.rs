@@ -1,20 +1,20 @@
-//! What changed between two states of an object, in short lines.
+//! Differences between two states of an object, as short lines.
 
 use kube_informer_dashboard::fields::Difference;
 use serde_json::Value;
 
-use super::colour::{Colour, Paint};
+use super::colour::{Colour, Painter};
 use super::table::on_one_line;
 
-/// A value is shown up to so many characters.
-const LONGEST: usize = 60;
+/// Maximum number of characters of a value.
+const MAX_LENGTH: usize = 60;
 
-/// One line: `status.phase: Pending → Running`.
-pub(crate) fn line(difference: &Difference, paint: Paint) -> String {
+/// Formats a difference as one line, for example `status.phase: Pending → Running`.
+pub(crate) fn line(difference: &Difference, painter: Painter) -> String {
     let path = &difference.path;
     let path = path.strip_prefix('.').unwrap_or(path);
     let path: String = path.chars().map(on_one_line).collect();
-    let path = paint.paint(Colour::Faint, &format!("{path}:"));
+    let path = painter.paint(Colour::Faint, &format!("{path}:"));
     let (old, new) = (difference.old.as_ref(), difference.new.as_ref());
     if difference.is_hidden {
         let what = match (old, new) {
@@ -25,14 +25,14 @@ pub(crate) fn line(difference: &Difference, paint: Paint) -> String {
         return format!("{path} {what}");
     }
     let side = |value: Option<&Value>, colour| match value {
-        Some(value) => paint.paint(colour, &short(value)),
-        None => paint.paint(Colour::Faint, "<none>"),
+        Some(value) => painter.paint(colour, &short(value)),
+        None => painter.paint(Colour::Faint, "<none>"),
     };
     let (old, new) = (side(old, Colour::Deleted), side(new, Colour::Added));
     format!("{path} {old} → {new}")
 }
 
-/// A value on one line, and not much of it. Of a condition, what counts is whether it holds.
+/// Shortens a value to one line. Of a condition, only the status is shown.
 fn short(value: &Value) -> String {
     let text = match value {
         Value::Object(fields) if fields.contains_key("type") && fields["type"].is_string() => {
@@ -46,7 +46,7 @@ fn short(value: &Value) -> String {
         other => other.to_string(),
     };
     let mut one_line = text.chars().map(on_one_line);
-    let mut shown: String = one_line.by_ref().take(LONGEST).collect();
+    let mut shown: String = one_line.by_ref().take(MAX_LENGTH).collect();
     if one_line.next().is_some() {
         shown.pop();
         shown.push('…');
@@ -61,7 +61,7 @@ mod tests {
     use kube_informer_dashboard::fields::differences;
     use serde_json::{Value, json};
 
-    use super::{Paint, line};
+    use super::{Painter, line};
 
     fn lines(old: &Value, new: &Value) -> Vec<String> {
         told(&WatchedResource::of::<Pod>(&(), []), old, new)
@@ -71,7 +71,7 @@ mod tests {
         let found = differences(resource, old, new);
         found
             .iter()
-            .map(|difference| line(difference, Paint::plain()))
+            .map(|difference| line(difference, Painter::plain()))
             .collect()
     }
 

@@ -1,11 +1,11 @@
-//! What people see: tables, objects, differences, and notes beside them.
+//! Output: tables, objects, differences, and messages.
 
 pub(crate) mod colour;
 pub(crate) mod columns;
 pub(crate) mod diff;
-pub(crate) mod notes;
+pub(crate) mod messages;
 pub(crate) mod objects;
-pub(crate) mod out;
+pub(crate) mod stdout;
 pub(crate) mod table;
 
 use clap::ValueEnum;
@@ -17,9 +17,9 @@ pub(crate) enum Output {
     Table,
     /// The same with more columns.
     Wide,
-    /// Whole objects as JSON.
+    /// JsonObject objects as JSON.
     Json,
-    /// Whole objects as YAML.
+    /// JsonObject objects as YAML.
     Yaml,
     /// Kind and name.
     Name,

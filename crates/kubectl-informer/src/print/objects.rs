@@ -1,4 +1,4 @@
-//! Whole objects as text.
+//! JsonObject objects as text.
 
 use kube_informer::DiscoveredResource;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Rows under headings, in columns that are as wide as what stands in them.
+//! Aligned tables.
 
 use std::io;
 
@@ -6,24 +6,25 @@ use kube_informer::Object;
 use kube_table::Columns;
 use serde_json::Value;
 
-use super::colour::{Colour, Paint};
-use super::out::Out;
-use crate::cache::{Shape, Whole};
+use super::colour::{Colour, Painter};
+use super::stdout::BufferedStdout;
+use crate::cache::{JsonObject, ObjectForm};
 
-/// Between two columns, as kubectl has it.
+/// Spaces between two columns, as kubectl prints them.
 const GAP: usize = 3;
 
-/// So many rows are looked at before the first is written.
+/// Number of rows that determine the initial widths.
 const BLOCK: usize = 1_000;
 
-/// How the objects of one kind become lines. Columns grow as longer cells come and never shrink, so that a stream of lines
-/// stays aligned without being known in advance.
+/// Formats the objects of one kind as lines.
+///
+/// Columns grow with longer cells and never shrink, so that a stream of lines stays aligned.
 #[derive(Debug)]
 pub(crate) struct Table {
     columns: Columns,
-    /// Where in the cells the columns are that are shown.
-    places: Vec<usize>,
-    /// What stands before a name, as in `pod/`.
+    /// Indexes of the columns that are shown.
+    indexes: Vec<usize>,
+    /// Prefix of names, for example `pod/`.
     prefix: String,
     with_namespace: bool,
     headings: Vec<String>,
@@ -36,17 +37,17 @@ impl Table {
             .then(|| "NAMESPACE".to_owned())
             .into_iter()
             .collect();
-        let mut places = Vec::new();
-        for (place, heading) in columns.headings().enumerate() {
+        let mut indexes = Vec::new();
+        for (index, heading) in columns.headings().enumerate() {
             if wide || !heading.is_wide {
-                places.push(place);
+                indexes.push(index);
                 headings.push(heading.name.to_uppercase());
             }
         }
         let widths = headings.iter().map(|heading| heading.chars().count()).collect();
         Table {
             columns,
-            places,
+            indexes,
             prefix,
             with_namespace,
             headings,
@@ -54,14 +55,15 @@ impl Table {
         }
     }
 
-    /// Writes objects under their headings. The first rows say how wide the columns are; a table of all of them would have
-    /// to be waited for, and kept. Each object is decoded when its turn comes and forgotten again.
-    pub(crate) fn write<S: Shape>(
+    /// Writes objects under their headings.
+    ///
+    /// The first rows determine the widths, so that output starts early. Objects are decoded one block at a time to save memory.
+    pub(crate) fn write<S: ObjectForm>(
         &mut self,
-        out: &mut Out,
-        paint: Paint,
+        out: &mut BufferedStdout,
+        painter: Painter,
         margin: &str,
-        objects: Vec<Object<Whole<S>>>,
+        objects: Vec<Object<JsonObject<S>>>,
     ) -> io::Result<()> {
         let mut objects = objects.into_iter();
         let mut is_first = true;
@@ -75,7 +77,7 @@ impl Table {
                 self.fit(cells);
             }
             if std::mem::take(&mut is_first) {
-                out.line(&format!("{margin}{}", self.heading(paint)))?;
+                out.line(&format!("{margin}{}", self.heading(painter)))?;
             }
             for cells in &block {
                 out.line(&format!("{margin}{}", self.line(cells)))?;
@@ -83,7 +85,7 @@ impl Table {
         }
     }
 
-    /// The cells of an object, as far as they are shown.
+    /// Returns the cells of an object that are shown.
     pub(crate) fn cells(&self, object: &Value) -> Vec<String> {
         let mut all = self.columns.cells(object);
         if !self.prefix.is_empty()
@@ -94,25 +96,25 @@ impl Table {
         }
         let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
         let namespace = self.with_namespace.then(|| namespace.to_owned());
-        let shown = self.places.iter().map(|place| {
-            let cell = all.get(*place).map(String::as_str).unwrap_or_default();
+        let shown = self.indexes.iter().map(|index| {
+            let cell = all.get(*index).map(String::as_str).unwrap_or_default();
             cell.chars().map(on_one_line).collect()
         });
         namespace.into_iter().chain(shown).collect()
     }
 
-    /// Makes room for cells.
+    /// Widens columns to fit the cells.
     pub(crate) fn fit(&mut self, cells: &[String]) {
         for (width, cell) in self.widths.iter_mut().zip(cells) {
             *width = (*width).max(cell.chars().count());
         }
     }
 
-    fn heading(&self, paint: Paint) -> String {
-        paint.paint(Colour::Heading, &self.line(&self.headings))
+    fn heading(&self, painter: Painter) -> String {
+        painter.paint(Colour::Heading, &self.line(&self.headings))
     }
 
-    /// Cells next to each other, each as wide as its column but the last.
+    /// Pads cells to the widths of their columns, except the last one.
     pub(crate) fn line(&self, cells: &[String]) -> String {
         let mut line = String::new();
         for (at, (cell, width)) in cells.iter().zip(&self.widths).enumerate() {
@@ -127,7 +129,7 @@ impl Table {
     }
 }
 
-/// What would begin a new line, or tell the terminal to do something, becomes a space.
+/// Replaces control characters by spaces.
 pub(crate) fn on_one_line(character: char) -> char {
     if character.is_control() { ' ' } else { character }
 }
@@ -137,7 +139,7 @@ mod tests {
     use kube_table::Columns;
     use serde_json::{Value, json};
 
-    use super::super::colour::Paint;
+    use super::super::colour::Painter;
     use super::Table;
 
     fn namespaces(wide: bool) -> Table {
@@ -156,7 +158,7 @@ mod tests {
         for row in &rows {
             table.fit(row);
         }
-        assert_eq!(table.heading(Paint::plain()), "NAME          STATUS   AGE");
+        assert_eq!(table.heading(Painter::plain()), "NAME          STATUS   AGE");
         assert_eq!(table.line(&rows[0]), "a             Active   <unknown>");
         assert_eq!(table.line(&rows[1]), "a-long-name   Active   <unknown>");
     }

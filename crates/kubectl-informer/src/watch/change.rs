@@ -1,18 +1,20 @@
-//! What is there at the beginning, and what comes after it.
+//! The initial objects and the stream of changes after them.
 
 use futures::stream::{BoxStream, StreamExt as _};
 use kube_informer::{Event, Object, SharedInformer};
 
-use crate::cache::{Shape, Whole};
+use crate::cache::{JsonObject, ObjectForm};
 use crate::failure::Outcome;
 
-/// The objects that are there, by namespace and name, and the changes from then on. The informer must have synced.
+/// Returns the initial objects, sorted by namespace and name, and the changes after them. The informer must have synced.
 ///
-/// The objects are not decoded yet, and whoever shows them should forget each before the next: all of them at once would
-/// not be small.
-pub(super) async fn changes<S: Shape>(
-    informer: &SharedInformer<Whole<S>>,
-) -> Outcome<(Vec<Object<Whole<S>>>, BoxStream<'static, Event<Whole<S>>>)> {
+/// The objects are not decoded yet. Drop each before decoding the next, because all decoded objects together are large.
+pub(super) async fn changes<S: ObjectForm>(
+    informer: &SharedInformer<JsonObject<S>>,
+) -> Outcome<(
+    Vec<Object<JsonObject<S>>>,
+    BoxStream<'static, Event<JsonObject<S>>>,
+)> {
     let mut events = informer.events()?;
     let beginning = events.registration();
     let mut present = Vec::new();

@@ -1,7 +1,7 @@
-//! `watch`: what is there, and then every change as it happens.
+//! `watch`: prints the objects of resources, then every change.
 
 mod change;
-mod show;
+mod printer;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,41 +14,44 @@ use kube::Client;
 use kube_informer::{Event, WatchedResource};
 
 use self::change::changes;
-use self::show::{Show, Shown};
-use crate::cache::{Any, As, Asked, Cache, Contact, Metadata, Selection, Shape, Whole, grouped, resolve};
+use self::printer::{ChangePrinter, WatchedKind};
+use crate::cache::{
+    AllFields, Cache, ConnectionMonitor, JsonObject, Metadata, ObjectForm, RequestedResource, Selection,
+    TypedFields, grouped, resolve,
+};
 use crate::failure::Outcome;
 use crate::print::colour::ColourOptions;
 use crate::print::columns::{columns_of, name_and_age};
-use crate::print::notes::Notes;
+use crate::print::messages::Messages;
 use crate::print::table::Table;
 use crate::print::{Output, objects};
 use crate::{cluster, duration};
 
 const EXAMPLES: &str = "\
 Examples:
-  # The pods of the current namespace, then what happens to them
+  # The pods of the current namespace, then their changes
   kubectl-informer watch pods
 
-  # Pods and deployments of all namespaces, only what changes
+  # Only the changes of pods and deployments in all namespaces
   kubectl-informer watch pods,deploy -A --changes-only
 
   # One object
   kubectl-informer watch deploy/web
 
-  # What the scheduler decides
+  # The decisions of the scheduler
   kubectl-informer watch pods -A | grep --line-buffered spec.nodeName
 
   # Every change as a line of JSON, as {\"type\": \"MODIFIED\", \"object\": {...}}
   kubectl-informer watch pods -o json | jq -r '[.type, .object.metadata.name] | @tsv'
 
-In the table, + is new, ~ has changed, - is gone, and = is repeated by a resync (--resync).
+In the table, + means added, ~ changed, - deleted, and = repeated by a resync (--resync).
 ";
 
-/// Watch resources: a table of what is there, then every change with the fields that differ.
+/// Watch resources: a table of all objects, then every change with the fields that differ.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// What to watch: any names that kubectl knows, as in pods, deploy, ingresses.networking.k8s.io, or pod/web-1.
+    /// Resources to watch, by any name that kubectl accepts: pods, deploy, ingresses.networking.k8s.io, pod/web-1.
     #[arg(value_name = "RESOURCE", required = true)]
     resources: Vec<String>,
     #[command(flatten)]
@@ -56,13 +59,13 @@ pub(crate) struct Options {
     /// How to print objects. json prints one change a line, yaml one a document, each with the type of the change.
     #[arg(long, short, value_enum, default_value = "table")]
     output: Output,
-    /// Leave out what is there at the beginning.
+    /// Leave out the initial objects.
     #[arg(long)]
     changes_only: bool,
     /// Repeat every object from the cache after this time, as informers do for their handlers; at least a second.
     #[arg(long, value_name = "DURATION", default_value = "0", value_parser = duration::parse)]
     resync: Duration,
-    /// Ask the server for the metadata of objects only: much smaller, and blind for everything else.
+    /// Only fetch metadata.
     #[arg(long)]
     metadata_only: bool,
     #[command(flatten)]
@@ -71,79 +74,79 @@ pub(crate) struct Options {
     cluster: cluster::Options,
 }
 
-/// Watches until nobody wants to see more.
+/// Prints objects and changes until it is dropped.
 pub(crate) async fn run(options: Options) -> Outcome {
     let client = options.cluster.client().await?;
     let asked = resolve(&client, &options.cluster, &options.resources).await?;
-    let is_pods = |asked: &Asked| asked.resource.to_string() == "pods";
-    // A name is all that would be shown.
+    let is_pods = |asked: &RequestedResource| asked.resource.to_string() == "pods";
+    // Names are part of the metadata.
     if options.metadata_only || options.output == Output::Name {
         watch::<Metadata>(&client, &asked, &options).await
     } else if matches!(options.output, Output::Table | Output::Wide) && asked.iter().all(is_pods) {
-        // There are more of them than of anything else.
-        watch::<As<Pod>>(&client, &asked, &options).await
+        // Pods are usually the most numerous objects, and protobuf is cheaper.
+        watch::<TypedFields<Pod>>(&client, &asked, &options).await
     } else {
-        watch::<Any>(&client, &asked, &options).await
+        watch::<AllFields>(&client, &asked, &options).await
     }
 }
 
-async fn watch<S: Shape>(client: &Client, asked: &[Asked], options: &Options) -> Outcome {
-    let notes = Arc::new(Notes::new());
-    let contact = Arc::new(Contact::new(Arc::clone(&notes)));
+async fn watch<S: ObjectForm>(client: &Client, asked: &[RequestedResource], options: &Options) -> Outcome {
+    let messages = Arc::new(Messages::new());
+    let connection = Arc::new(ConnectionMonitor::new(Arc::clone(&messages)));
     let caches: Vec<Cache<S>> = asked
         .iter()
-        .map(|asked| Cache::new(client, asked, &options.selection, options.resync, &contact))
+        .map(|asked| Cache::new(client, asked, &options.selection, options.resync, &connection))
         .collect();
     for cache in &caches {
         cache.informer.start()?;
     }
     let mut kinds = Vec::new();
     for one in asked {
-        kinds.push(shown::<S>(client, one, asked.len() > 1, options).await);
+        kinds.push(watched_kind::<S>(client, one, asked.len() > 1, options).await);
     }
-    let mut show = Show::new(options.output, options.colours.paint(), kinds);
+    let mut printer = ChangePrinter::new(options.output, options.colours.painter(), kinds);
     let mut streams = Vec::new();
     let mut objects = 0;
     for (kind, cache) in caches.iter().enumerate() {
-        cache.synced(&notes).await?;
+        cache.synced(&messages).await?;
         let (present, changes) = changes(&cache.informer).await?;
         objects += present.len();
         if !options.changes_only {
-            show.present(kind, present)?;
+            printer.initial(kind, present)?;
         }
         streams.push(changes.map(move |change| (kind, change)).boxed());
     }
     if objects == 0 || options.changes_only {
-        notes.say(&waiting(objects));
+        messages.print(&waiting(objects));
     }
-    follow(show, select_all(streams)).await
+    follow(printer, select_all(streams)).await
 }
 
-/// Shows changes as they come; in between, everything that was written is to be seen.
-async fn follow<S: Shape>(
-    mut show: Show,
-    mut changes: SelectAll<BoxStream<'static, (usize, Event<Whole<S>>)>>,
+/// Prints changes as they arrive, and writes buffered output whenever none is pending.
+async fn follow<S: ObjectForm>(
+    mut printer: ChangePrinter,
+    mut changes: SelectAll<BoxStream<'static, (usize, Event<JsonObject<S>>)>>,
 ) -> Outcome {
     loop {
         let next = if let Some(next) = changes.next().now_or_never() {
             next
         } else {
-            show.flush()?;
+            printer.flush()?;
             changes.next().await
         };
         let Some((kind, change)) = next else {
-            return show.flush();
+            return printer.flush();
         };
-        show.change(kind, &change)?;
+        printer.change(kind, &change)?;
     }
 }
 
-async fn shown<S: Shape>(
+async fn watched_kind<S: ObjectForm>(
     client: &Client,
-    asked: &Asked,
+    asked: &RequestedResource,
     is_one_of_several: bool,
     options: &Options,
-) -> Shown {
+) -> WatchedKind {
     let resource = asked.resource.clone();
     let columns = if S::METADATA {
         name_and_age()
@@ -156,14 +159,14 @@ async fn shown<S: Shape>(
         String::new()
     };
     let with_namespace = options.selection.all_namespaces && resource.is_namespaced();
-    Shown {
+    WatchedKind {
         table: Table::new(columns, options.output == Output::Wide, prefix, with_namespace),
-        names: WatchedResource::of::<Whole<S>>(resource.api_resource(), []),
+        names: WatchedResource::of::<JsonObject<S>>(resource.api_resource(), []),
         resource,
     }
 }
 
-/// Why nothing is to be seen yet.
+/// Returns a message for the time until the first change.
 fn waiting(objects: usize) -> String {
     match objects {
         0 => "nothing is there yet; waiting for changes".to_owned(),

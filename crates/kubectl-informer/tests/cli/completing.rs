@@ -78,6 +78,7 @@ async fn kubectl_asks_for_completions_in_its_own_way() {
     }
 }
 
+#[cfg(feature = "demo")]
 #[tokio::test]
 async fn help_teaches_by_examples() {
     let ended = run_alone(&["--help"]).await;

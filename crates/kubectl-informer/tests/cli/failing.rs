@@ -23,6 +23,7 @@ async fn a_wrong_resource_is_told_with_what_is_near() {
     assert!(ended.notes.contains("cannot be watched"), "{ended:?}");
 }
 
+#[cfg(feature = "demo")]
 #[tokio::test]
 async fn without_a_cluster_the_demo_is_offered() {
     for words in [
@@ -72,6 +73,7 @@ async fn a_kubeconfig_that_cannot_be_read_is_told_without_its_secrets() {
     }
 }
 
+#[cfg(feature = "demo")]
 #[tokio::test]
 async fn a_server_that_is_not_there_is_named() {
     let cluster = Cluster::start().await;

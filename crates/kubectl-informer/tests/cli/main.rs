@@ -5,6 +5,7 @@ mod asking;
 mod cluster;
 mod completing;
 mod contact;
+#[cfg(feature = "demo")]
 mod demo;
 mod failing;
 mod getting;

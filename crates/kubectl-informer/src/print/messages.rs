@@ -1,37 +1,37 @@
-//! Notes to the person, beside the output: on standard error.
+//! Messages for the user, on standard error.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
 use parking_lot::Mutex;
 
-/// Standard error, where a line of progress may stand at the bottom.
+/// Standard error with an optional progress line at the bottom.
 #[derive(Debug)]
-pub(crate) struct Notes {
+pub(crate) struct Messages {
     terminal: bool,
-    /// Whether the line of progress is there.
+    /// Whether the progress line is visible.
     progress: Mutex<bool>,
 }
 
-impl Notes {
-    pub(crate) fn new() -> Notes {
-        Notes {
+impl Messages {
+    pub(crate) fn new() -> Messages {
+        Messages {
             terminal: io::stderr().is_terminal(),
             progress: Mutex::new(false),
         }
     }
 
-    /// Whether a line of progress would be seen by someone.
+    /// Whether progress lines are visible to the user.
     pub(crate) fn shows_progress(&self) -> bool {
         self.terminal
     }
 
-    /// A line that stays.
-    pub(crate) fn say(&self, line: &str) {
+    /// Prints a message.
+    pub(crate) fn print(&self, line: &str) {
         let mut progress = self.progress.lock();
         write(&format!("{}{line}\n", clearing(&mut progress)));
     }
 
-    /// A line that the next one replaces.
+    /// Prints a progress line, which the next message replaces.
     pub(crate) fn progress(&self, line: &str) {
         if self.terminal {
             let mut progress = self.progress.lock();
@@ -41,7 +41,7 @@ impl Notes {
         }
     }
 
-    /// Takes the line of progress away.
+    /// Removes the progress line.
     pub(crate) fn clear(&self) {
         let clearing = clearing(&mut self.progress.lock());
         if !clearing.is_empty() {
@@ -50,8 +50,8 @@ impl Notes {
     }
 }
 
-/// No line of progress stays behind.
-impl Drop for Notes {
+/// Removes the progress line.
+impl Drop for Messages {
     fn drop(&mut self) {
         self.clear();
     }
@@ -62,6 +62,6 @@ fn clearing(progress: &mut bool) -> &'static str {
 }
 
 fn write(text: &str) {
-    // There is nobody to tell that nobody can be told.
+    // Errors on standard error cannot be reported.
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }

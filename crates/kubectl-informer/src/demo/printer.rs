@@ -1,6 +1,6 @@
-//! What the demo prints: a greeting, one line per change, a summary at the end.
+//! The demo's output: an introduction, one line per change, and a summary.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,27 +12,29 @@ use kube_informer_dashboard::DashboardServer;
 use serde_json::Value;
 
 use super::Outcome;
+use crate::print::colour::{Colour, Painter};
 
 #[derive(Clone, Copy)]
-enum Sign {
+enum ChangeType {
     Added,
     Updated,
     Deleted,
 }
 
-/// The view of the demo.
-pub(super) struct Show {
-    colours: bool,
+/// Prints the events of the demo's informers.
+pub(super) struct EventPrinter {
+    painter: Painter,
 }
 
-impl Show {
-    pub(super) fn open() -> Show {
-        let colours = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        Show { colours }
+impl EventPrinter {
+    pub(super) fn new() -> EventPrinter {
+        EventPrinter {
+            painter: Painter::auto(),
+        }
     }
 
-    pub(super) fn welcome(&self, server: &Server, dashboard: &DashboardServer, kubeconfig: &Path) {
-        let bold = |text: &str| self.paint("1", text);
+    pub(super) fn introduction(&self, server: &Server, dashboard: &DashboardServer, kubeconfig: &Path) {
+        let bold = |text: &str| self.painter.paint(Colour::Heading, text);
         line(&format!(
             "{} Kubernetes {} at {}",
             bold("embedded API server:"),
@@ -52,10 +54,10 @@ impl Show {
         line(&format!("{} Ctrl-C\n", bold("stop:")));
     }
 
-    pub(super) fn farewell(&self, server: &Server) {
+    pub(super) fn summary(&self, server: &Server) {
         line(&format!(
             "\n{} {} requests, {} pods, {} deployments, resource version {}",
-            self.paint("1", "stopped after"),
+            self.painter.paint(Colour::Heading, "stopped after"),
             server.requests().len(),
             server.count("pods"),
             server.count("deployments.apps"),
@@ -63,7 +65,7 @@ impl Show {
         ));
     }
 
-    /// Prints every change, from the beginning, for as long as it is awaited.
+    /// Prints all objects and then every change, until it is dropped.
     pub(super) async fn follow<const KINDS: usize>(
         &self,
         informers: [(&'static str, &SharedInformer<DynamicObject>); KINDS],
@@ -74,7 +76,7 @@ impl Show {
             let events = informer.events_with(options)?;
             informer.wait_for_sync(Duration::from_secs(30)).await?;
             for object in &informer.snapshot().sorted() {
-                self.change(Sign::Added, kind, object, &state(kind, &object.data));
+                self.change(ChangeType::Added, kind, object, &state(kind, &object.data));
             }
             streams.push(events.map(move |event| (kind, event)));
         }
@@ -91,49 +93,44 @@ impl Show {
                 object,
                 is_in_initial_list: false,
             } => {
-                self.change(Sign::Added, kind, object, &state(kind, &object.data));
+                self.change(ChangeType::Added, kind, object, &state(kind, &object.data));
             }
             Event::Updated { old, new } => {
-                let what = changes(kind, &old.data, &new.data);
-                if !what.is_empty() {
-                    self.change(Sign::Updated, kind, new, &what);
+                let differences = differences(kind, &old.data, &new.data);
+                if !differences.is_empty() {
+                    self.change(ChangeType::Updated, kind, new, &differences);
                 }
             }
-            Event::Deleted(gone) => self.change(Sign::Deleted, kind, gone, &state(kind, &gone.data)),
+            Event::Deleted(deleted) => {
+                self.change(ChangeType::Deleted, kind, deleted, &state(kind, &deleted.data));
+            }
             Event::Added { .. } => {}
         }
     }
 
-    fn change(&self, sign: Sign, kind: &str, object: &Object<DynamicObject>, what: &str) {
-        let (sign, colour) = match sign {
-            Sign::Added => ("+", "32"),
-            Sign::Updated => ("~", "33"),
-            Sign::Deleted => ("-", "31"),
+    fn change(&self, change: ChangeType, kind: &str, object: &Object<DynamicObject>, details: &str) {
+        let (sign, colour) = match change {
+            ChangeType::Added => ("+", Colour::Added),
+            ChangeType::Updated => ("~", Colour::Changed),
+            ChangeType::Deleted => ("-", Colour::Deleted),
         };
+        let version = format!("{:>6}", object.version().to_string());
         line(&format!(
-            "{} {:>6} {:<10} {:<24} {what}",
-            self.paint(colour, sign),
-            self.paint("2", &object.version().to_string()),
+            "{} {} {:<10} {:<24} {details}",
+            self.painter.paint(colour, sign),
+            self.painter.paint(Colour::Faint, &version),
             kind,
             object.key()
         ));
     }
-
-    fn paint(&self, colour: &str, text: &str) -> String {
-        if self.colours {
-            format!("\u{1b}[{colour}m{text}\u{1b}[0m")
-        } else {
-            text.to_owned()
-        }
-    }
 }
 
 fn line(text: &str) {
-    // A reader that went away (`| head`) is no reason to complain.
+    // The reader may be gone (`| head`), which is not an error.
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
-/// The fields worth a word, by kind.
+/// Returns the fields that are printed, by kind.
 fn facts(kind: &str, object: &Value) -> Vec<(&'static str, String)> {
     let text = |value: &Value| match value {
         Value::Null => String::new(),
@@ -172,7 +169,7 @@ fn state(kind: &str, object: &Value) -> String {
         .join(" ")
 }
 
-fn changes(kind: &str, before: &Value, after: &Value) -> String {
+fn differences(kind: &str, before: &Value, after: &Value) -> String {
     let pairs = facts(kind, before).into_iter().zip(facts(kind, after));
     let changed = pairs.filter(|((_, old), (_, new))| old != new);
     let show = |value: String| if value.is_empty() { "-".to_owned() } else { value };

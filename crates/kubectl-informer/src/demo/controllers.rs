@@ -1,7 +1,7 @@
-//! What the demo's program does with its caches: two small controllers, each with a work queue and workers.
+//! The demo's controllers: each has a work queue and workers, and reads the demo's caches.
 //!
-//! One sees whether every deployment has the pods it wants, by an index of pods; while it has not, the work fails and is
-//! tried again, later with each time. The other looks after backups, and some of them take several attempts.
+//! One checks whether every deployment has its pods, using an index of pods; until then its work fails and is retried with backoff. The other
+//! processes backups, some of which need several attempts.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ use super::Outcome;
 /// Workers of each queue.
 const WORKERS: usize = 2;
 
-/// The queues, while their workers work.
-pub(super) struct Labour {
+/// The running controllers.
+pub(super) struct DemoControllers {
     pub(super) deployments: WorkQueue<Key>,
     pub(super) backups: WorkQueue<Key>,
     stop: CancellationToken,
@@ -31,9 +31,9 @@ pub(super) struct Caches {
     pub(super) backups: SharedInformer<DynamicObject>,
 }
 
-impl Labour {
+impl DemoControllers {
     /// Adds the indexes and handlers, and starts the workers.
-    pub(super) fn begin(caches: &Caches) -> Outcome<Labour> {
+    pub(super) fn start(caches: &Caches) -> Outcome<DemoControllers> {
         let by_owner = caches.pods.index("owner", |pod: &DynamicObject| {
             let namespace = pod.metadata.namespace.clone().unwrap_or_default();
             let owner = pod.metadata.owner_references.iter().flatten().next();
@@ -44,8 +44,8 @@ impl Labour {
             .index("node", |pod: &DynamicObject| text(&pod.data["spec"]["nodeName"]))?;
 
         let queue = |name| {
-            let later = Exponential::new(Duration::from_millis(250), Duration::from_secs(20));
-            WorkQueue::builder(name).limiter(later).track_age().build()
+            let backoff = Exponential::new(Duration::from_millis(250), Duration::from_secs(20));
+            WorkQueue::builder(name).limiter(backoff).track_age().build()
         };
         let (deployments, backups) = (queue("deployments"), queue("backups"));
         named(
@@ -61,9 +61,9 @@ impl Labour {
         named(&caches.backups, "enqueue backups", enqueue_keys(&backups))?;
 
         let stop = CancellationToken::new();
-        let wanted = caches.deployments.clone();
+        let deployment_cache = caches.deployments.clone();
         let check = workers(deployments.clone(), WORKERS, move |key: Task<Key>| {
-            let deployment = wanted.snapshot().get(&key);
+            let deployment = deployment_cache.snapshot().get(&key);
             let pods = by_owner.get(&*key).len() as u64;
             async move {
                 work_for(&key, 40).await;
@@ -72,15 +72,15 @@ impl Labour {
                 };
                 match deployment.data["spec"]["replicas"].as_u64().unwrap_or(1) {
                     replicas if replicas == pods => Ok(()),
-                    replicas => Err(format!("{pods} of {replicas} pods are there")),
+                    replicas => Err(format!("{pods} of {replicas} pods exist")),
                 }
             }
         });
         let store = workers(backups.clone(), WORKERS, |key: Task<Key>| async move {
             work_for(&key, 220).await;
-            // Every third one needs three attempts: a store that is not always there.
+            // Every third backup needs three attempts, as if the storage were unreliable.
             if amount(&key, 3) == 0 && key.attempt() < 3 {
-                return Err("the store does not answer");
+                return Err("the storage does not respond");
             }
             Ok(())
         });
@@ -88,7 +88,7 @@ impl Labour {
             tokio::spawn(ended(check.run(stop.clone()))),
             tokio::spawn(ended(store.run(stop.clone()))),
         ];
-        Ok(Labour {
+        Ok(DemoControllers {
             deployments,
             backups,
             stop,
@@ -97,10 +97,10 @@ impl Labour {
     }
 
     /// Stops the workers and waits for them.
-    pub(super) async fn end(self) {
+    pub(super) async fn stop(self) {
         self.stop.cancel();
         for worker in self.workers {
-            // It ends, and has nothing to say.
+            // The result is empty, and a panic was logged.
             let _ = worker.await;
         }
     }
@@ -119,9 +119,9 @@ fn named(
     Ok(())
 }
 
-/// Work takes its time, which is another for each object, and the same each time.
-async fn work_for(key: &Key, most: u64) {
-    tokio::time::sleep(Duration::from_millis(5 + amount(key, most))).await;
+/// Simulates work. The duration depends on the object only.
+async fn work_for(key: &Key, max_millis: u64) {
+    tokio::time::sleep(Duration::from_millis(5 + amount(key, max_millis))).await;
 }
 
 fn amount(key: &Key, below: u64) -> u64 {

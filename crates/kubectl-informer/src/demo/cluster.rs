@@ -1,5 +1,5 @@
-//! A small town of workloads: deployments that scale and roll, pods that come and go, nodes that fail and recover, and a
-//! custom resource that goes through its phases. It plays the parts of the controllers and kubelets a cluster has.
+//! The demo's cluster: deployments that scale and roll, pods that are created and deleted, nodes that fail and recover, and a custom resource with
+//! phases. It simulates the controllers and kubelets of a cluster.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 
-/// Applications, each with the images it rolls through.
+/// Namespace and name of each application, and the images it is updated to.
 const APPLICATIONS: [(&str, &str, &[&str]); 4] = [
     (
         "shop",
@@ -30,23 +30,23 @@ const APPLICATIONS: [(&str, &str, &[&str]); 4] = [
 ];
 const NODES: [&str; 3] = ["north", "south", "west"];
 
-/// The town.
-pub(super) struct Town {
+/// Simulates a cluster on an API server.
+pub(super) struct DemoCluster {
     client: Client,
     rng: Rng,
     backups: Api<DynamicObject>,
     serial: u32,
 }
 
-impl Town {
-    /// Builds nodes, namespaces, deployments and the custom kind.
-    pub(super) async fn found(client: Client, seed: u64) -> Outcome<Town> {
+impl DemoCluster {
+    /// Creates nodes, namespaces, deployments and the custom resource definition.
+    pub(super) async fn create(client: Client, seed: u64) -> Outcome<DemoCluster> {
         let backup = ApiResource::from_gvk_with_plural(
             &GroupVersionKind::gvk("demo.example", "v1", "Backup"),
             "backups",
         );
         let backups = Api::namespaced_with(client.clone(), "data", &backup);
-        let town = Town {
+        let cluster = DemoCluster {
             client,
             rng: Rng::with_seed(seed),
             backups,
@@ -55,44 +55,48 @@ impl Town {
         for namespace in ["shop", "data"] {
             let object =
                 json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
-            town.apply("", "v1", "Namespace", "namespaces", None, &object)
+            cluster
+                .apply("", "v1", "Namespace", "namespaces", None, &object)
                 .await?;
         }
         let crd = custom_kind();
-        town.apply(
-            "apiextensions.k8s.io",
-            "v1",
-            "CustomResourceDefinition",
-            "customresourcedefinitions",
-            None,
-            &crd,
-        )
-        .await?;
+        cluster
+            .apply(
+                "apiextensions.k8s.io",
+                "v1",
+                "CustomResourceDefinition",
+                "customresourcedefinitions",
+                None,
+                &crd,
+            )
+            .await?;
         for name in NODES {
             let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name } });
-            town.apply("", "v1", "Node", "nodes", None, &node).await?;
-            town.set_node(name, true).await?;
+            cluster.apply("", "v1", "Node", "nodes", None, &node).await?;
+            cluster.set_node(name, true).await?;
         }
         let secret = json!({
             "apiVersion": "v1", "kind": "Secret", "type": "Opaque",
             "metadata": { "name": "checkout-credentials", "namespace": "shop", "labels": { "app": "checkout" } },
             "stringData": { "user": "checkout", "password": "correct horse battery staple" },
         });
-        town.apply("", "v1", "Secret", "secrets", Some("shop"), &secret)
+        cluster
+            .apply("", "v1", "Secret", "secrets", Some("shop"), &secret)
             .await?;
         for (namespace, name, images) in APPLICATIONS {
             let object = deployment(namespace, name, images[0], 2);
-            town.apply(
-                "apps",
-                "v1",
-                "Deployment",
-                "deployments",
-                Some(namespace),
-                &object,
-            )
-            .await?;
+            cluster
+                .apply(
+                    "apps",
+                    "v1",
+                    "Deployment",
+                    "deployments",
+                    Some(namespace),
+                    &object,
+                )
+                .await?;
         }
-        Ok(town)
+        Ok(cluster)
     }
 
     async fn apply(
@@ -111,31 +115,31 @@ impl Town {
             None => Api::all_with(self.client.clone(), &resource),
         };
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        api.patch(name, &PatchParams::apply("town").force(), &Patch::Apply(object))
+        api.patch(name, &PatchParams::apply("demo").force(), &Patch::Apply(object))
             .await?;
         Ok(())
     }
 
-    /// Lives for ever: something happens at every beat, and what follows from it at the next ones.
-    pub(super) async fn live(&mut self, pace: Duration) -> Outcome {
-        let mut beat = tokio::time::interval(pace);
+    /// Changes the cluster until it is dropped: one random event per interval, or a step of the controllers if one is due.
+    pub(super) async fn run(&mut self, pace: Duration) -> Outcome {
+        let mut interval = tokio::time::interval(pace);
         loop {
-            beat.tick().await;
-            if self.settle().await? {
+            interval.tick().await;
+            if self.reconcile().await? {
                 continue;
             }
             match self.rng.u8(..10) {
                 0..=2 => self.scale().await?,
                 3..=4 => self.roll().await?,
-                5..=6 => self.lose_a_pod().await?,
-                7 => self.node_trouble().await?,
-                _ => self.back_up().await?,
+                5..=6 => self.delete_pod().await?,
+                7 => self.toggle_node().await?,
+                _ => self.advance_backups().await?,
             }
         }
     }
 
-    /// Does one step towards what the deployments want. Says whether there was one to do.
-    async fn settle(&mut self) -> Outcome<bool> {
+    /// Does one step towards the desired state of the deployments. Returns whether a step was necessary.
+    async fn reconcile(&mut self) -> Outcome<bool> {
         for (namespace, name, _) in APPLICATIONS {
             let deployments: Api<Deployment> = Api::namespaced(self.client.clone(), namespace);
             let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
@@ -219,7 +223,7 @@ impl Town {
         Ok(())
     }
 
-    async fn lose_a_pod(&mut self) -> Outcome {
+    async fn delete_pod(&mut self) -> Outcome {
         let (namespace, name, _) = self.application();
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
         let there = pods
@@ -248,7 +252,7 @@ impl Town {
         Ok(())
     }
 
-    async fn node_trouble(&mut self) -> Outcome {
+    async fn toggle_node(&mut self) -> Outcome {
         let name = NODES[self.rng.usize(..NODES.len())];
         let nodes: Api<Node> = Api::all(self.client.clone());
         let node = nodes.get(name).await?;
@@ -259,8 +263,8 @@ impl Town {
         self.set_node(name, !ready).await
     }
 
-    /// A backup is asked for, then runs, then is done, then is forgotten.
-    async fn back_up(&mut self) -> Outcome {
+    /// Moves a backup to its next phase, deletes an old one, or creates one.
+    async fn advance_backups(&mut self) -> Outcome {
         let there = self.backups.list(&ListParams::default()).await?.items;
         let phase = |b: &DynamicObject| b.data["status"]["phase"].as_str().unwrap_or_default().to_owned();
         if let Some(next) = there.iter().find(|b| phase(b) != "Done") {

@@ -1,4 +1,4 @@
-//! Any object, as the JSON that it is.
+//! Objects of any kind, as JSON.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -10,55 +10,55 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-/// An object of any kind, as one JSON value: everything that is done with it here, from tables to differences, reads JSON.
-pub(crate) struct Whole<S> {
+/// An object of any kind as a JSON value, which tables and differences read.
+pub(crate) struct JsonObject<S> {
     value: Value,
-    /// As much of it as informers look at.
+    /// The metadata that informers need.
     meta: ObjectMeta,
-    shape: PhantomData<fn() -> S>,
+    form: PhantomData<fn() -> S>,
 }
 
-/// What is asked of the server, and in which form it comes.
-pub(crate) trait Shape: 'static {
-    /// Whether nothing but metadata is asked for.
+/// Which fields are requested from the server, and how they are decoded.
+pub(crate) trait ObjectForm: 'static {
+    /// Whether only metadata is requested.
     const METADATA: bool = false;
 
-    /// Reads an object.
+    /// Decodes an object.
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
         Value::deserialize(deserializer)
     }
 }
 
-/// Every field that the server has, as JSON.
-pub(crate) struct Any;
+/// All fields, as JSON.
+pub(crate) struct AllFields;
 
-/// Nothing but metadata.
+/// Only metadata.
 pub(crate) struct Metadata;
 
-/// The fields that a type of Kubernetes' knows. Such objects come as protobuf, which is smaller and costs the server much
-/// less; fields that are newer than the type are not among them.
-pub(crate) struct As<K>(PhantomData<fn() -> K>);
+/// The fields of a Kubernetes type. Objects are sent as protobuf, which is smaller and cheaper for the server; fields that are newer than
+/// the type are missing.
+pub(crate) struct TypedFields<K>(PhantomData<fn() -> K>);
 
-impl Shape for Any {}
+impl ObjectForm for AllFields {}
 
-impl Shape for Metadata {
+impl ObjectForm for Metadata {
     const METADATA: bool = true;
 }
 
-impl<K: DeserializeOwned + Serialize + 'static> Shape for As<K> {
+impl<K: DeserializeOwned + Serialize + 'static> ObjectForm for TypedFields<K> {
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
         let object = K::deserialize(deserializer)?;
         serde_json::to_value(&object).map_err(D::Error::custom)
     }
 }
 
-impl<S: Shape> Whole<S> {
-    /// The object.
+impl<S: ObjectForm> JsonObject<S> {
+    /// Returns the object.
     pub(crate) fn value(&self) -> &Value {
         &self.value
     }
 
-    /// The object, saying of which kind it is: items of lists do not.
+    /// Returns the object with `apiVersion` and `kind`, which items of lists lack.
     pub(crate) fn typed(&self, kind: &ApiResource) -> Value {
         let mut value = self.value.clone();
         if let Some(fields) = value.as_object_mut() {
@@ -74,7 +74,7 @@ impl<S: Shape> Whole<S> {
     }
 }
 
-impl<'de, S: Shape> Deserialize<'de> for Whole<S> {
+impl<'de, S: ObjectForm> Deserialize<'de> for JsonObject<S> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = S::read(deserializer)?;
         let metadata = &value["metadata"];
@@ -86,15 +86,15 @@ impl<'de, S: Shape> Deserialize<'de> for Whole<S> {
             resource_version: text("resourceVersion"),
             ..ObjectMeta::default()
         };
-        Ok(Whole {
+        Ok(JsonObject {
             value,
             meta,
-            shape: PhantomData,
+            form: PhantomData,
         })
     }
 }
 
-impl<S: Shape> Resource for Whole<S> {
+impl<S: ObjectForm> Resource for JsonObject<S> {
     type DynamicType = ApiResource;
     type Scope = DynamicResourceScope;
 

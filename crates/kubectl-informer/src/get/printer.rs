@@ -1,32 +1,32 @@
-//! What was found, printed as kubectl prints it.
+//! Prints the results of queries as kubectl does.
 
 use kube_informer::{DiscoveredResource, Object};
 use kube_table::Columns;
 use serde_json::Value;
 
-use crate::cache::{Any, Whole};
+use crate::cache::{AllFields, JsonObject};
 use crate::failure::Outcome;
-use crate::print::colour::Paint;
-use crate::print::out::Out;
+use crate::print::colour::Painter;
+use crate::print::stdout::BufferedStdout;
 use crate::print::table::Table;
 use crate::print::{Output, objects};
 
-/// How the objects of a resource are printed.
-pub(super) struct Answers {
+/// Prints the objects of a resource.
+pub(super) struct ObjectPrinter {
     resource: DiscoveredResource,
     columns: Columns,
     with_namespace: bool,
     output: Output,
 }
 
-impl Answers {
+impl ObjectPrinter {
     pub(super) fn new(
         resource: DiscoveredResource,
         columns: Columns,
         with_namespace: bool,
         output: Output,
-    ) -> Answers {
-        Answers {
+    ) -> ObjectPrinter {
+        ObjectPrinter {
             resource,
             columns,
             with_namespace,
@@ -34,8 +34,8 @@ impl Answers {
         }
     }
 
-    /// How objects are printed where nothing else is asked for.
-    pub(super) fn usual(&self) -> Output {
+    /// Returns the default output format.
+    pub(super) fn default_output(&self) -> Output {
         self.output
     }
 
@@ -43,14 +43,19 @@ impl Answers {
         &self.resource
     }
 
-    /// Prints objects. Each is decoded when its turn comes and forgotten again.
-    pub(super) fn print(&self, output: Output, is_one: bool, found: Vec<Object<Whole<Any>>>) -> Outcome {
-        let mut out = Out::new();
+    /// Prints objects, decoding one at a time to save memory.
+    pub(super) fn print(
+        &self,
+        output: Output,
+        is_one: bool,
+        found: Vec<Object<JsonObject<AllFields>>>,
+    ) -> Outcome {
+        let mut out = BufferedStdout::new();
         let kind = self.resource.api_resource();
         if let Output::Table | Output::Wide = output {
             let wide = output == Output::Wide;
             let mut table = Table::new(self.columns.clone(), wide, String::new(), self.with_namespace);
-            return Ok(table.write(&mut out, Paint::plain(), "", found)?);
+            return Ok(table.write(&mut out, Painter::plain(), "", found)?);
         }
         let mut values = found.into_iter().map(|object| object.typed(kind));
         match output {
@@ -66,8 +71,8 @@ impl Answers {
     }
 }
 
-/// One object, or a list of them, in the words of kubectl. The list is written as it comes: all of it would be large.
-fn json(out: &mut Out, is_one: bool, values: &mut dyn Iterator<Item = Value>) -> Outcome {
+/// Prints one object, or a list as kubectl does. Items are written one at a time to save memory.
+fn json(out: &mut BufferedStdout, is_one: bool, values: &mut dyn Iterator<Item = Value>) -> Outcome {
     if is_one {
         for value in values {
             out.line(&objects::json_pretty(&value)?)?;
@@ -88,7 +93,7 @@ fn json(out: &mut Out, is_one: bool, values: &mut dyn Iterator<Item = Value>) ->
     Ok(())
 }
 
-fn yaml(out: &mut Out, is_one: bool, values: &mut dyn Iterator<Item = Value>) -> Outcome {
+fn yaml(out: &mut BufferedStdout, is_one: bool, values: &mut dyn Iterator<Item = Value>) -> Outcome {
     if is_one {
         for value in values {
             out.write(&objects::yaml(&value)?)?;
