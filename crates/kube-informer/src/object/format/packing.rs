@@ -44,7 +44,7 @@ pub(crate) struct Packing<K> {
 struct PruneBuffer {
     /// The one before, whose memory is used again.
     pruned: Vec<u8>,
-    /// What is left of the block.
+    /// The free rest of the block.
     block: BytesMut,
 }
 
@@ -200,7 +200,7 @@ impl<K> Packing<K> {
         let bytes = if place == Place::Alone || pruned.len() > BLOCK / 4 {
             Bytes::copy_from_slice(pruned)
         } else {
-            if block.capacity() - block.len() < pruned.len() {
+            if block.capacity() < pruned.len() {
                 *block = BytesMut::with_capacity(BLOCK);
             }
             block.extend_from_slice(pruned);

@@ -80,7 +80,9 @@ impl<S: Slot, const W: usize> Leaf<S, W> {
             slots,
             names: Names::none(),
         };
-        leaf.names = Names::of(&leaf.all_names());
+        if S::NAMED {
+            leaf.names = Names::of(&leaf.all_names());
+        }
         leaf
     }
 
@@ -129,7 +131,6 @@ impl<S: Slot, const W: usize> Leaf<S, W> {
     fn all_names(&self) -> Vec<&[u8]> {
         let slots = self.slots.items().iter().flatten();
         match &self.names.text {
-            _ if !S::NAMED => Vec::new(),
             Some(_) => (0..self.slots.len()).filter_map(|at| self.name(at)).collect(),
             None => slots.map(|slot| slot.name().as_bytes()).collect(),
         }
