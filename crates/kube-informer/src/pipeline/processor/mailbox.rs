@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use crate::util::sync::{AtomicWaker, CancellationToken, Mutex, spawn_blocking, yield_now};
 
 /// Number of turns of other threads that a blocking thread waits for the next event before it is given back.
-const PATIENCE: u32 = 16;
+pub(super) const PATIENCE: u32 = 16;
 
 /// The events of a [`Mailbox`].
 pub(super) trait Backlog {
@@ -234,7 +234,7 @@ pub(super) async fn deliver_on_blocking_threads<R: BlockingReceiver>(mut receive
 }
 
 /// Delivers what waits, and what arrives within a few turns of other threads: coming back to this thread costs more.
-fn deliver_burst<R: BlockingReceiver>(receiver: &mut R) {
+pub(super) fn deliver_burst<R: BlockingReceiver>(receiver: &mut R) {
     let mut turns = 0;
     loop {
         match receiver.mailbox().take() {

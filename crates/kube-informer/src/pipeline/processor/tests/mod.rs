@@ -1,4 +1,5 @@
 //! What one handler is told, without any task or clock.
 
 mod history;
+mod turns;
 mod waking;
