@@ -3,15 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
+use bytes::Bytes;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube_wire::FieldMask;
+use kube_wire::protobuf::{self, Envelope, Schema};
 use kube_wire::selector::Selector;
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
-use super::compress::Compressor;
+use super::compress::{Compressor, FEWEST_SAMPLES};
 use super::decoded::{FEW, MANY};
 use super::packing::{BLOCK, Trained};
 use super::{Packed, Packer, Packing, Place, TransformedMetadata, Value};
@@ -393,6 +396,76 @@ fn a_dictionary_that_does_much_worse_than_at_first_is_made_anew() {
     assert_eq!(*cache.get(7), expected(7));
 }
 
+#[test]
+fn a_dictionary_is_made_of_the_smallest_number_of_samples_that_is_enough() {
+    let mut cache = Cache::new();
+    cache.list(FEWEST_SAMPLES);
+    cache.round(true);
+    let trained = cache.packing.dictionary.lock().clone().expect("there are enough");
+    assert_eq!(trained.objects, FEWEST_SAMPLES);
+}
+
+#[test]
+fn a_round_notes_how_many_percent_of_the_objects_are_left() {
+    let mut cache = Cache::new();
+    cache.list(400);
+    let before = cache.size();
+    cache.round(true);
+    let trained = cache.packing.dictionary.lock().clone().expect("it was trained");
+    assert_eq!(trained.percent, Some(100 * cache.size() / before));
+}
+
+#[test]
+fn the_bytes_of_all_objects_are_counted() {
+    let mut cache = Cache::new();
+    cache.list(100);
+    assert_eq!(cache.packing.bytes(), cache.size());
+    cache.round(true);
+    assert_eq!(cache.packing.bytes(), cache.size(), "compressed");
+    cache.list(0);
+    assert_eq!(cache.packing.bytes(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_read_last_is_let_go_after_a_rest_but_not_after_a_list() {
+    let mut cache = Cache::new();
+    cache.list(10);
+    cache.round(true);
+    let read = Arc::downgrade(&cache.get(1).to_arc());
+    let stop = CancellationToken::new();
+    let packer = tokio::spawn(cache.packer.run(stop.clone()));
+    cache.packing.on_list_applied();
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    assert!(read.upgrade().is_some());
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    assert!(read.upgrade().is_none());
+    stop.cancel();
+    packer.await.unwrap();
+}
+
+/// A check of the bytes is enough to know that they can be decoded.
+#[test]
+fn a_good_message_of_a_built_in_kind_is_packed_without_decoding() {
+    let message = protobuf::encode(&config_map(1)).expect("it has a message");
+    let message = Bytes::copy_from_slice(Envelope::parse(&message).unwrap().raw);
+    let schema = Schema::of("v1", "ConfigMap").expect("it is a built-in kind");
+    for (is_transformed, decoded) in [(false, 0), (true, 1)] {
+        let resource = WatchedResource::of::<ConfigMap>(&(), None);
+        let packing = Packing::<ConfigMap>::new(resource);
+        packing
+            .set_transform(is_transformed.then(|| Transform::new(|_: &mut ConfigMap| Ok::<_, String>(()))));
+        let encoded = Encoded {
+            format: Format::Protobuf(schema),
+            bytes: message.clone(),
+        };
+        let packed = packing
+            .pack(&key(1), &encoded, &FieldMask::none(), Place::Alone)
+            .unwrap();
+        assert_eq!(packing.decoded.lock().len(), decoded);
+        assert_eq!(packed.object(&key(1)).metadata.name.as_deref(), Some("map-1"));
+    }
+}
+
 /// A config map with this much text, which compresses well.
 fn packed_text(cache: &Cache, size: usize, place: Place) -> Arc<Packed<ConfigMap>> {
     let text = serde_json::to_vec(&json!({
@@ -459,6 +532,20 @@ fn small_objects_of_a_list_share_memory_and_others_do_not() {
     assert_eq!(neighbours(Place::Block, BLOCK / 4), 0);
 }
 
+#[test]
+fn four_of_the_largest_objects_that_share_a_block_fill_it() {
+    let cache = Cache::new();
+    let envelope = packed_text(&cache, 1_000, Place::Alone).size() - 1_000;
+    let packed = [(); 4].map(|()| packed_text(&cache, BLOCK / 4 - envelope, Place::Block));
+    let bytes = packed
+        .each_ref()
+        .map(|packed| packed.to_compress(true, None).unwrap());
+    assert_eq!(bytes[0].len(), BLOCK / 4);
+    let are_neighbours = |pair: &[Bytes]| pair[0].as_ptr_range().end == pair[1].as_ptr();
+    let neighbours: Vec<bool> = bytes.windows(2).map(are_neighbours).collect();
+    assert_eq!(neighbours, [true; 3]);
+}
+
 /// Objects that change often may compress worse than the others, whatever the dictionary.
 #[test]
 fn changed_objects_that_compress_badly_bring_one_new_dictionary() {
@@ -471,6 +558,11 @@ fn changed_objects_that_compress_badly_bring_one_new_dictionary() {
     };
     let (first, second) = (trained(Some(40)), trained(None));
     *cache.packing.dictionary.lock() = Some(first);
+    cache.packer.note(60);
+    assert!(
+        cache.packing.dictionary.lock().is_some(),
+        "half as much again is not too much"
+    );
     cache.packer.note(70);
     assert!(cache.packing.dictionary.lock().is_none(), "it is given up");
     *cache.packing.dictionary.lock() = Some(second);
