@@ -108,6 +108,25 @@ mod tests {
     }
 
     #[test]
+    fn jitter_adds_up_to_its_share_of_a_wait() {
+        for (jitter, most) in [(0.0, 0.0), (0.5, 0.4), (3.0, 2.4)] {
+            let added = |seed| {
+                let mut waits = BackoffState::new(Backoff {
+                    jitter,
+                    ..Backoff::default()
+                });
+                let wait = waits.failed(Instant::now(), &mut fastrand::Rng::with_seed(seed));
+                wait.as_secs_f64() - 0.8
+            };
+            let longest = (0..1000).map(added).fold(0.0, f64::max);
+            assert!(
+                longest <= most && longest >= 0.95 * most,
+                "{longest} for {jitter}"
+            );
+        }
+    }
+
+    #[test]
     fn c4_an_outage_is_no_health() {
         let mut random = fastrand::Rng::with_seed(1);
         let mut waits = BackoffState::new(Backoff {

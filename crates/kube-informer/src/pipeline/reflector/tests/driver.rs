@@ -245,6 +245,37 @@ async fn an_object_of_another_namespace_is_bad_data() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_objects_of_a_failed_list_are_freed_before_the_wait() {
+    let parts = || {
+        vec![
+            listed("a@1"),
+            listed("b@2"),
+            pause(5),
+            Told::Error(Error::bad_data("rubbish")),
+        ]
+    };
+    let events = || {
+        vec![
+            added("a@1"),
+            added("b@2"),
+            pause(5),
+            Told::Error(Error::bad_data("rubbish")),
+        ]
+    };
+    let lists = Stage::with(plain(), Script::new().lists_parts(parts()));
+    // A failed stream is replaced by a list, which fails at once.
+    let streams = Stage::with(streaming(), Script::new().sends(events()).fails(status(500)));
+    for stage in [lists, streams] {
+        let driver = tokio::spawn(stage.drive());
+        tokio::time::sleep(SOON).await;
+        assert_eq!(stage.entries(), 2);
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert_eq!(stage.entries(), 0, "{:?}", stage.requests());
+        driver.abort();
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_empty_list_is_a_list() {
     let script = Script::new().lists(&[], at("10"));
     let stage = Stage::with(plain(), script);

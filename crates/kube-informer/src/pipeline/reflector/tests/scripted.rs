@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -347,6 +347,8 @@ pub(super) fn pause<T>(seconds: u64) -> Told<T> {
 pub(super) struct Plain {
     reports: Mutex<Vec<String>>,
     counted: Mutex<Vec<Operation>>,
+    /// All entries that were made.
+    entries: Mutex<Vec<Weak<Entry<ConfigMap>>>>,
     /// While this is locked, the store has not reached what was handed on.
     pub(super) behind: tokio::sync::Mutex<()>,
 }
@@ -360,13 +362,9 @@ impl Context<ConfigMap> for Plain {
         let uid = object.uid();
         let (key, version, object) = object.into_parts()?;
         let hash = Seed::new(7).key(&key);
-        Ok(Entry::new(
-            key,
-            hash,
-            version,
-            uid,
-            Value::Decoded(Arc::new(object)),
-        ))
+        let entry = Entry::new(key, hash, version, uid, Value::Decoded(Arc::new(object)));
+        self.entries.lock().push(Arc::downgrade(&entry));
+        Ok(entry)
     }
 
     fn report(&self, error: &Error) {
@@ -444,6 +442,12 @@ impl Stage {
 
     pub(super) fn counted(&self) -> Vec<Operation> {
         self.context.counted.lock().clone()
+    }
+
+    /// Number of entries in memory.
+    pub(super) fn entries(&self) -> usize {
+        let entries = self.context.entries.lock();
+        entries.iter().filter(|entry| entry.strong_count() > 0).count()
     }
 
     /// Takes everything out of the delta queue.
