@@ -3,7 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube_informer::{CacheFormat, Event, HandlerOptions, SharedInformer, Status};
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_informer::{
+    CacheFormat, Error, Event, HandlerOptions, ListRequest, ListStream, ListWatch, SharedInformer, Status,
+    WatchRequest, WatchStream,
+};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::sleep;
@@ -221,6 +227,77 @@ async fn a_change_that_comes_to_nothing_does_not_stop_the_noting() {
     futures::StreamExt::next(&mut events).await;
     assert_eq!(place.waits().count, 1);
     informer.shutdown().await;
+}
+
+/// A server that records the innermost span around each use of it.
+struct Traced {
+    server: Server,
+    spans: Spans,
+    seen: Arc<Mutex<Vec<String>>>,
+}
+
+impl Traced {
+    fn note(&self, what: &str) {
+        self.seen.lock().push(format!("{what}: {}", self.spans.current()));
+    }
+}
+
+impl ListWatch<ConfigMap> for Traced {
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<ConfigMap>, Error>> {
+        self.note("list");
+        self.server.list(request)
+    }
+
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<ConfigMap>, Error>> {
+        self.note("watch");
+        let (spans, seen) = (self.spans.clone(), Arc::clone(&self.seen));
+        async move {
+            let events = self.server.watch(request).await?;
+            let note = move |_: &_| seen.lock().push(format!("event: {}", spans.current()));
+            Ok(events.inspect(note).boxed())
+        }
+        .boxed()
+    }
+
+    fn is_served(&self) -> BoxFuture<'_, Result<bool, Error>> {
+        self.note("discovery");
+        self.server.is_served()
+    }
+}
+
+/// Each request has its own span, which includes the events of the watch and nothing that follows.
+#[tokio::test(start_paused = true)]
+async fn lists_and_watches_are_used_in_their_spans_and_discovery_is_not() {
+    let spans = Spans::of(Level::DEBUG);
+    let _here = subscribe(spans.clone());
+    let (server, seen) = (Server::new(), Arc::<Mutex<Vec<String>>>::default());
+    let traced = Traced {
+        server: server.clone(),
+        spans,
+        seen: Arc::clone(&seen),
+    };
+    let informer = SharedInformer::builder_from(traced, ())
+        .streaming_list(false)
+        .build();
+    informer.start().unwrap();
+    informer.wait_for_sync(LONG).await.unwrap();
+    let version = server.put("a/x", "");
+    informer.wait_for_version(version, LONG).await.unwrap();
+    server.serve(false);
+    sleep(10 * SECOND).await;
+    informer.shutdown().await;
+
+    let seen = seen.lock();
+    assert_eq!(
+        seen.iter().take(5).collect::<Vec<_>>(),
+        [
+            "list: list at=\"0\"",
+            "watch: watch from=\"1\"",
+            "event: watch from=\"1\"",
+            "watch: watch from=\"2\"",
+            "discovery: informer resource=configmaps",
+        ]
+    );
 }
 
 /// One change can be followed by its key and version, from the bytes of the watch to the handler.
