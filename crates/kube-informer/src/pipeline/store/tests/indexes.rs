@@ -3,6 +3,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Cache, key, name_of, tagged, tags_of};
@@ -24,6 +25,7 @@ fn names(index: &Index<ConfigMap, String>, value: &str) -> Vec<String> {
 fn an_object_stands_under_each_of_its_values_once() {
     let mut cache = Cache::new(Seed::new(1));
     let index = cache.index("tags", tags_of).unwrap();
+    assert_eq!(index.name(), "tags");
     cache.upsert(tagged(&key("one"), 1, 1, &["a", "b", "a", "a"]));
     cache.upsert(tagged(&key("two"), 2, 1, &["b"]));
     cache.publish();
@@ -258,6 +260,63 @@ fn a_panic_while_an_index_is_added_leaves_the_cache_as_it_was() {
         .unwrap();
     cache.publish();
     assert_eq!(names(&name, "two"), ["two"], "the name is free");
+}
+
+/// A value that counts how often it is printed and compared.
+struct Counted {
+    text: String,
+    printed: Arc<AtomicU64>,
+    compared: Arc<AtomicU64>,
+}
+
+impl Hash for Counted {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+    }
+}
+
+impl PartialEq for Counted {
+    fn eq(&self, other: &Counted) -> bool {
+        self.compared.fetch_add(1, Ordering::Relaxed);
+        self.text == other.text
+    }
+}
+
+impl Eq for Counted {}
+
+impl fmt::Display for Counted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.printed.fetch_add(1, Ordering::Relaxed);
+        f.write_str(&self.text)
+    }
+}
+
+#[test]
+fn each_value_is_printed_once_and_compared_with_none_of_another_hash() {
+    let mut cache = Cache::new(Seed::new(9));
+    let (printed, compared) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
+    let counts = (Arc::clone(&printed), Arc::clone(&compared));
+    let values = move |object: &ConfigMap| {
+        let counted = |text| Counted {
+            text,
+            printed: Arc::clone(&counts.0),
+            compared: Arc::clone(&counts.1),
+        };
+        tags_of(object).into_iter().map(counted).collect::<Vec<_>>()
+    };
+    let index = cache.index("counted", values).unwrap();
+    for n in 0..60 {
+        let tag = (n % 20).to_string();
+        cache.upsert(tagged(&key(&format!("n{n}")), n + 1, 1, &[&tag]));
+    }
+    cache.publish();
+
+    let snapshot = cache.store.snapshot();
+    assert_eq!(snapshot.keys_by_name("counted", "7").unwrap().len(), 3);
+    assert_eq!(printed.load(Ordering::Relaxed), 20);
+    compared.store(0, Ordering::Relaxed);
+    assert_eq!(index.values().len(), 20);
+    assert_eq!(compared.load(Ordering::Relaxed), 0);
 }
 
 /// The index forgets what it noted, whatever the function would say today.

@@ -165,6 +165,26 @@ fn contract_1_each_namespace_is_at_its_version_and_a_list_replaces_only_its_own(
 }
 
 #[test]
+fn a_removed_kind_is_missing_from_its_own_namespace_and_from_all_together() {
+    let mut cache = Cache::<ConfigMap>::of_scopes(Seed::new(1), Scopes::of_namespaces(["a", "b"]));
+    cache.replace_in(Scope(0), Vec::new(), 5);
+    cache.replace_in(Scope(1), Vec::new(), 6);
+    let removed = |cache: &mut Cache<ConfigMap>| {
+        cache.publish();
+        let snapshot = cache.store.snapshot();
+        [Some("a"), Some("b"), None].map(|namespace| snapshot.is_kind_removed_in(namespace))
+    };
+    assert_eq!(removed(&mut cache), [false, false, false]);
+    cache.apply(Delta::KindRemoved {
+        version: ResourceVersion::from(5),
+        scope: Scope(0),
+    });
+    assert_eq!(removed(&mut cache), [true, false, true]);
+    cache.replace_in(Scope(0), Vec::new(), 7);
+    assert_eq!(removed(&mut cache), [false, false, false]);
+}
+
+#[test]
 fn versions_without_an_order_are_reached_by_no_number() {
     let mut cache = Cache::<ConfigMap>::of_scopes(Seed::new(1), Scopes::of_namespaces(["a", "b"]));
     cache.replace_in(Scope(0), Vec::new(), 5);

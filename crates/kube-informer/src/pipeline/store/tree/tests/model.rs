@@ -336,6 +336,46 @@ fn a_built_tree_is_edited_like_any_other() {
     assert!(pair.tree.is_empty());
 }
 
+/// Number of slots in each leaf of a tree with two levels.
+fn leaf_lengths(tree: &Tree<Slot, NARROW>) -> Vec<usize> {
+    match tree.root.as_deref() {
+        Some(Node::Inner(leaves)) => leaves.items().iter().flatten().map(|leaf| leaf.len()).collect(),
+        _ => panic!("the tree has another height"),
+    }
+}
+
+/// A tree of slots with the hashes 0, 10, 20 and so on.
+fn tree_by_tens(slots: u32) -> Tree<Slot, NARROW> {
+    Tree::from_sorted((0..slots).map(|id| (u64::from(id) * 10, Item::new(u64::from(id) * 10, id, 0))))
+}
+
+#[test]
+fn a_full_leaf_hands_slots_to_a_neighbour_that_has_room_instead_of_splitting() {
+    for (removed, added, filled, evened) in [(0, 91, [4, 6], [5, 6]), (90, 1, [6, 4], [6, 5])] {
+        let mut tree = tree_by_tens(10);
+        assert_eq!(leaf_lengths(&tree), [5, 5]);
+        assert!(tree.remove(removed, |_| true).is_some());
+        tree.insert(added, Item::new(added, 100, 0), |_| false);
+        assert_eq!(leaf_lengths(&tree), filled);
+        tree.insert(added + 1, Item::new(added + 1, 101, 0), |_| false);
+        assert_eq!(leaf_lengths(&tree), evened);
+        assert_well_formed(&tree);
+    }
+}
+
+#[test]
+fn a_leaf_with_the_smallest_number_of_slots_is_left_alone() {
+    assert_eq!(leaf_lengths(&tree_by_tens(6)), [3, 3], "one slot is too few");
+    let mut tree = tree_by_tens(7);
+    assert_eq!(leaf_lengths(&tree), [5, 2]);
+    tree = tree_by_tens(10);
+    for (removed, left) in [(0, [4, 5]), (10, [3, 5]), (20, [2, 5]), (30, [3, 3])] {
+        assert!(tree.remove(removed, |_| true).is_some());
+        assert_eq!(leaf_lengths(&tree), left);
+        assert_well_formed(&tree);
+    }
+}
+
 #[test]
 fn an_empty_range_has_nothing() {
     let tree = Tree::<Slot>::from_sorted((0..100).map(|hash| (hash, Item::new(hash, 0, 0))));
