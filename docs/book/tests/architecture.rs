@@ -33,7 +33,7 @@ fn both_walks_are_short() {
         .map(|walk| walk.split("\n## ").next().unwrap_or_default())
         .map(|walk| {
             walk.lines()
-                .filter(|line| line.starts_with(|c: char| c == '|') && line.contains("]("))
+                .filter(|line| line.starts_with('|') && line.contains("]("))
                 .count()
         })
         .collect();

@@ -147,15 +147,6 @@ fn c1_an_expired_page_leads_to_one_full_list_at_the_same_version() {
 }
 
 #[test]
-fn a_page_size_of_zero_is_the_default() {
-    let mut settings = plain();
-    settings.page_size(4);
-    play(settings.clone(), "list 0 by 4", &[]);
-    settings.page_size(0);
-    play(settings, "list 0 by 500", &[]);
-}
-
-#[test]
 fn c1_the_users_page_size_holds_for_every_list() {
     let by_four = Settings {
         page_size: PageSize::objects(4),
