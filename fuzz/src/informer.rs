@@ -17,7 +17,7 @@ use http::{Request, Response};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::client::Body;
-use kube_informer::{CacheFormat, Event, Key, Object, SharedInformer, WireFormat};
+use kube_informer::{CacheFormat, Event, Key, Object, SharedInformer, source::WireFormat};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use contract_checker::CacheChecker;
 use kube::Client;
-use kube_informer::watching_client;
+use kube_informer::client::watching_client;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, interval};
 

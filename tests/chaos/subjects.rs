@@ -13,7 +13,7 @@ use kube::Client;
 use kube::api::{DynamicObject, PartialObjectMeta};
 use kube_informer::{
     Backoff, CacheFormat, Error, HandlerOptions, InformerBuilder, Kind, Registration, ResourceVersion,
-    SharedInformer, WireFormat,
+    SharedInformer, source::WireFormat,
 };
 use tokio::time::sleep;
 

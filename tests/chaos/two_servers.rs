@@ -8,7 +8,7 @@ use conformance::chaos::Weather;
 use contract_checker::{Collection, Findings};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, PostParams, VersionMatch};
-use kube_informer::{Backoff, Error, ResourceVersion, SharedInformer, watching_client};
+use kube_informer::{Backoff, Error, ResourceVersion, SharedInformer, client::watching_client};
 use tokio::time::sleep;
 
 use crate::ALONE;

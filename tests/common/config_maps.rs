@@ -6,7 +6,7 @@ use conformance::TestServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, VersionMatch};
 use kube::{Client, Resource};
-use kube_informer::{ApiListWatch, InformerBuilder, Key, ResourceVersion, SharedInformer};
+use kube_informer::{InformerBuilder, Key, ResourceVersion, SharedInformer, source::ApiListWatch};
 use serde_json::json;
 use tokio::sync::watch;
 

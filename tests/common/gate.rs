@@ -6,8 +6,9 @@ use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{
-    ApiListWatch, Error, Kind, ListRequest, ListStream, ListWatch, StatusError, WatchEvent, WatchRequest,
-    WatchStream,
+    Error, Kind,
+    error::StatusError,
+    source::{ApiListWatch, ListRequest, ListStream, ListWatch, WatchEvent, WatchRequest, WatchStream},
 };
 use tokio::sync::watch;
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use kube::Resource;
 use kube_informer::{
-    Backoff, CacheFormat, Event, InformerBuilder, Kind, Object, ResourceVersion, SharedInformer, WireFormat,
+    Backoff, CacheFormat, Event, InformerBuilder, Kind, Object, ResourceVersion, SharedInformer,
+    source::WireFormat,
 };
 use tokio::sync::mpsc;
 

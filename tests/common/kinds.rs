@@ -1,7 +1,7 @@
 //! A factory with informers of many kinds.
 
 use kube::Client;
-use kube_informer::{Discovery, SharedInformerFactory};
+use kube_informer::{SharedInformerFactory, discovery::Discovery};
 
 use crate::factories::started;
 

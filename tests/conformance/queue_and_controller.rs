@@ -13,8 +13,11 @@ use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{
-    ApiListWatch, Error, Event, HandlerOptions, ListRequest, ListStream, ListWatch, Object, Operation,
-    RawObject, ResourceVersion, SharedInformer, Snapshot, WatchEvent, WatchRequest, WatchStream,
+    Error, Event, HandlerOptions, Object, ResourceVersion, SharedInformer, Snapshot,
+    error::Operation,
+    source::{
+        ApiListWatch, ListRequest, ListStream, ListWatch, RawObject, WatchEvent, WatchRequest, WatchStream,
+    },
 };
 use tokio::sync::mpsc;
 

@@ -11,7 +11,8 @@ use kube::ResourceExt;
 use kube::api::ListParams;
 use kube_embedded::Server;
 use kube_informer::{
-    Backoff, CacheFormat, Event, Key, Object, ResourceVersion, SharedInformer, enqueue_keys, watching_client,
+    Backoff, CacheFormat, Event, Key, Object, ResourceVersion, SharedInformer, client::watching_client,
+    enqueue_keys,
 };
 use kube_workqueue::{WorkQueue, workers};
 use tokio::task::JoinHandle;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use kube_informer::{InformerState, Registration, Status};
+use kube_informer::{InformerState, Registration, status::Status};
 use serde_json::{Map, Value, json};
 
 use crate::queue::QueueView;

@@ -213,7 +213,7 @@ impl Parameters {
             .get("key")
             .ok_or_else(|| RequestError::bad("which object? key=namespace/name"))?;
         key.parse()
-            .map_err(|error: kube_informer::ParseKeyError| RequestError::bad(error.to_string()))
+            .map_err(|error: kube_informer::error::ParseKeyError| RequestError::bad(error.to_string()))
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use kube::core::DynamicObject;
 use kube_informer::erased::{AnyInformer, AnyObject};
-use kube_informer::{HandlerOptions, Key, Kind, Registration, SharedInformer, Status};
+use kube_informer::{HandlerOptions, Key, Kind, Registration, SharedInformer, status::Status};
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::{Value, json};

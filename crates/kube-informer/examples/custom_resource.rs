@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use kube::CustomResource;
-use kube_informer::{SharedInformerFactory, callbacks, default_client};
+use kube_informer::{SharedInformerFactory, callbacks, client::default_client};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

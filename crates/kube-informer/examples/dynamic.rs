@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use kube::api::DynamicObject;
-use kube_informer::{SharedInformerFactory, callbacks, default_client};
+use kube_informer::{SharedInformerFactory, callbacks, client::default_client};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kube::api::DynamicObject;
 use kube::core::PartialObjectMeta;
-use kube_informer::{Index, Object, SharedInformerFactory, default_client};
+use kube_informer::{Index, Object, SharedInformerFactory, client::default_client};
 
 type Metadata = PartialObjectMeta<DynamicObject>;
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Resource;
 use kube::api::ObjectMeta;
-use kube_informer::{FieldMask, SharedInformer, default_client};
+use kube_informer::{FieldMask, SharedInformer, client::default_client};
 use serde::Deserialize;
 
 /// A pod, as far as this program is concerned. It is listed and watched as the kind that it inherits from.

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::StatefulSet;
-use kube_informer::{Object, Selector, SharedInformerFactory, callbacks, default_client};
+use kube_informer::{Object, Selector, SharedInformerFactory, callbacks, client::default_client};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -10,7 +10,7 @@ const LAYERS: &[&str] = &[
     "types",
     "error",
     "object",
-    "status",
+    "measures",
     "client",
     "handler",
     "pipeline::wire",

@@ -7,7 +7,7 @@ use clap::Args;
 use http::Uri;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
-use kube_informer::kubeconfig_error;
+use kube_informer::client::kubeconfig_error;
 
 use crate::duration;
 use crate::failure::{DEMO_HINT, Failure, Outcome, chain};
@@ -52,7 +52,7 @@ pub(crate) struct Options {
 impl Options {
     /// A client for the cluster, whose watches share one connection. Its default namespace is the one to look at.
     pub(crate) async fn client(&self) -> Outcome<Client> {
-        Ok(kube_informer::watching_client(self.config().await?)?)
+        Ok(kube_informer::client::watching_client(self.config().await?)?)
     }
 
     /// Waits for an answer no longer than it was asked for.

@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Client;
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind, GroupVersionResource, PartialObjectMeta};
 use kube_informer::{
-    CacheFormat, FieldMask, InformerBuilder, Kind, SharedInformer, SharedInformerFactory, WireFormat,
+    CacheFormat, FieldMask, InformerBuilder, Kind, SharedInformer, SharedInformerFactory, source::WireFormat,
 };
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! What has to hold for an informer at any time.
 
 use contract_checker::CacheContents;
-use kube_informer::Status;
+use kube_informer::status::Status;
 
 use super::erased::HeldSnapshot;
 use super::waits::Wait;

@@ -7,8 +7,8 @@ use contract_checker::{CacheContents, HandlerChecker, ObjectState};
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{
-    ConsistencyReport, Error, Key, Kind, Object, ResourceVersion, SharedInformer, SharedInformerFactory,
-    Snapshot, Status, enqueue_keys,
+    Error, Key, Kind, Object, ResourceVersion, SharedInformer, SharedInformerFactory, Snapshot, enqueue_keys,
+    status::{ConsistencyReport, Status},
 };
 use parking_lot::Mutex;
 use serde::Serialize;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use contract_checker::Selects;
 use futures::future::BoxFuture;
-use kube_informer::{ConsistencyReport, Error, Key};
+use kube_informer::{Error, Key, status::ConsistencyReport};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 

@@ -9,7 +9,7 @@ use kube::Client;
 use kube::api::DynamicObject;
 use kube::client::Body;
 use kube::core::ApiResource;
-use kube_informer::{Kind, SharedInformer, WireFormat};
+use kube_informer::{Kind, SharedInformer, source::WireFormat};
 
 use crate::config_maps::{ConfigMaps, OWN};
 use crate::informers::{caught_up, started, stopped};

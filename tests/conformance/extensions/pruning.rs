@@ -1,7 +1,7 @@
 //! Fields that are dropped while objects are decoded, in every cache format and wire format.
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::{CacheFormat, FieldMask, InformerBuilder, SharedInformer, WireFormat};
+use kube_informer::{CacheFormat, FieldMask, InformerBuilder, SharedInformer, source::WireFormat};
 
 use crate::config_maps::{ConfigMaps, OWN};
 use crate::informers::{caught_up, recording_handler, started, stopped};

@@ -2,7 +2,7 @@
 
 use conformance::chaos::Proxy;
 use futures::future::join_all;
-use kube_informer::watching_client;
+use kube_informer::client::watching_client;
 
 use crate::config_maps::ConfigMaps;
 use crate::informers::{recording_handler, started, stopped};

@@ -7,7 +7,10 @@ use futures::StreamExt;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Client;
 use kube::api::{Api, DynamicObject, PostParams, WatchEvent, WatchParams};
-use kube_informer::{DiscoveredResource, Discovery, Selector, SharedInformer};
+use kube_informer::{
+    Selector, SharedInformer,
+    discovery::{DiscoveredResource, Discovery},
+};
 use serde_json::json;
 use tokio::time::timeout;
 

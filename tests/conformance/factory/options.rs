@@ -7,7 +7,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::ResourceExt as _;
 use kube::api::{Api, ObjectMeta, PostParams};
-use kube_informer::{ApiListWatch, Backoff, CacheFormat, SharedInformer, SharedInformerFactory};
+use kube_informer::{Backoff, CacheFormat, SharedInformer, SharedInformerFactory, source::ApiListWatch};
 use tokio::sync::mpsc;
 use tokio::time::{pause, resume};
 

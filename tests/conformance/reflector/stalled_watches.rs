@@ -6,7 +6,7 @@ use conformance::TestServer;
 use conformance::chaos::{Proxy, Weather};
 use futures::StreamExt;
 use kube::Client;
-use kube_informer::watching_client;
+use kube_informer::client::watching_client;
 use tokio::time::{advance, pause, resume, timeout};
 
 use crate::observed_informer::ObservedInformer;

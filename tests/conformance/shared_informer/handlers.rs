@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::{DeletedObject, Event, EventHandler, HandlerOptions, Object, callbacks, filtered};
+use kube_informer::{
+    Event, EventHandler, HandlerOptions, Object, callbacks, filtered, handler::DeletedObject,
+};
 use tokio::sync::mpsc;
 
 use crate::config_maps::{ConfigMaps, value};

@@ -8,7 +8,7 @@ use conformance::TestServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::DynamicObject;
 use kube::core::{ApiResource, GroupVersionKind};
-use kube_informer::{CacheFormat, Error, Event, Operation, SharedInformer};
+use kube_informer::{CacheFormat, Error, Event, SharedInformer, error::Operation};
 use tokio::sync::mpsc;
 use tracing::field::{Field, Visit};
 use tracing::{Level, Metadata, Subscriber, span};

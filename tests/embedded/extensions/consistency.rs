@@ -4,8 +4,15 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_embedded::{Fault, On};
-use kube_informer::{ApiListWatch, Difference, Key, ListRequest, ListStream, ListWatch, SharedInformer};
-use kube_informer::{Error, WatchRequest, WatchStream};
+use kube_informer::{
+    Error,
+    source::{WatchRequest, WatchStream},
+};
+use kube_informer::{
+    Key, SharedInformer,
+    source::{ApiListWatch, ListRequest, ListStream, ListWatch},
+    status::Difference,
+};
 use tokio::time::{Instant, advance};
 
 use crate::observed_informer::ObservedInformer;

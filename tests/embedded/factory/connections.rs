@@ -1,7 +1,7 @@
 //! Connections to a server without HTTP/2.
 
 use kube_embedded::Server;
-use kube_informer::watching_client;
+use kube_informer::client::watching_client;
 
 use crate::kinds::forty_kinds;
 

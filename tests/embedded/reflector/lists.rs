@@ -1,7 +1,7 @@
 //! Which version a list asks for, and in which pages.
 
 use kube_embedded::{Fault, On};
-use kube_informer::WireFormat;
+use kube_informer::source::WireFormat;
 
 use crate::informers::wire_format;
 use crate::observed_informer::ObservedInformer;

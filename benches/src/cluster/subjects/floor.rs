@@ -4,7 +4,7 @@ use http::Request;
 use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
-use kube_informer::default_client;
+use kube_informer::client::default_client;
 
 use super::Wire;
 use crate::Outcome;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use kube::Resource;
 use kube_informer::{
-    HandlerOptions, Key, Kind, Registration, SharedInformer, WireFormat, callbacks, default_client,
+    HandlerOptions, Key, Kind, Registration, SharedInformer, callbacks, client::default_client,
+    source::WireFormat,
 };
 
 use super::{ObjectFormat, Wire};

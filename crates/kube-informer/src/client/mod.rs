@@ -70,7 +70,7 @@ use crate::error::Error;
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut config = kube::Config::infer().await?;
 /// config.default_namespace = "shop".into();
-/// let client = kube_informer::watching_client(config)?;
+/// let client = kube_informer::client::watching_client(config)?;
 /// # Ok(())
 /// # }
 /// ```
@@ -119,7 +119,7 @@ pub fn watching_client(mut config: Config) -> Result<Client, Error> {
 /// # Examples
 /// ```no_run
 /// # async fn example() -> Result<(), kube_informer::Error> {
-/// let client = kube_informer::default_client().await?;
+/// let client = kube_informer::client::default_client().await?;
 /// # Ok(())
 /// # }
 /// ```
@@ -140,12 +140,12 @@ pub async fn default_client() -> Result<Client, Error> {
 /// ```no_run
 /// # async fn example() -> Result<(), kube_informer::Error> {
 /// use kube::config::{Config, KubeConfigOptions, Kubeconfig};
-/// use kube_informer::kubeconfig_error;
+/// use kube_informer::client::kubeconfig_error;
 ///
 /// let kubeconfig = Kubeconfig::read_from("production.yaml").map_err(kubeconfig_error)?;
 /// let options = KubeConfigOptions::default();
 /// let config = Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(kubeconfig_error)?;
-/// let client = kube_informer::watching_client(config)?;
+/// let client = kube_informer::client::watching_client(config)?;
 /// # Ok(())
 /// # }
 /// ```

@@ -1,8 +1,7 @@
-//! Discovery: what a server serves, and which of it a name means.
-//!
-//! [`documents`] reads what the server tells, [`requests`] asks for it, [`resolve`] finds names in it.
+//! Discovery: the resources that a server serves, and how names resolve to them.
 
 mod documents;
+mod dynamic_kind;
 mod near;
 mod requests;
 mod resolve;
@@ -18,6 +17,7 @@ use kube::Client;
 use self::documents::{GroupVersion, Root, Told};
 use crate::error::Error;
 
+pub use self::dynamic_kind::DynamicKind;
 pub use self::resource::DiscoveredResource;
 
 /// So many documents are asked for at once where each group-version has its own.
@@ -31,7 +31,7 @@ const AT_ONCE: usize = 8;
 /// ```no_run
 /// # async fn example(client: kube::Client) -> Result<(), kube_informer::Error> {
 /// use kube::api::DynamicObject;
-/// use kube_informer::{Discovery, SharedInformer};
+/// use kube_informer::{SharedInformer, discovery::Discovery};
 ///
 /// let discovery = Discovery::ask(&client).await?;
 /// let deployments = discovery.resolve("deploy")?;

@@ -6,7 +6,7 @@ use kube::api::ApiResource;
 
 /// A resource that a server serves, by all its names.
 ///
-/// Found by [`SharedInformerFactory::discover`](crate::SharedInformerFactory::discover), and by [`Discovery`](crate::Discovery)
+/// Found by [`SharedInformerFactory::discover`](crate::SharedInformerFactory::discover), and by [`Discovery`](crate::discovery::Discovery)
 /// in everything that a server serves.
 #[doc(alias("APIResource", "RESTMapping"))]
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,6 +12,9 @@ use crate::util::truncate;
 
 pub(crate) use self::discovery::DiscoveryProblem;
 pub(crate) use self::words::Chain;
+pub use crate::types::ParseKeyError;
+pub use kube_wire::ParsePathError;
+pub use kube_wire::selector::ParseSelectorError;
 
 /// What went wrong: while listing or watching, or in a call to this library.
 ///
@@ -97,6 +100,7 @@ pub(crate) enum Problem {
     UserCode(String),
     /// A bug in this crate.
     Internal(String),
+    InvalidKey(ParseKeyError),
     /// A configuration of which no client can be made.
     NoClient(String),
     AlreadyStarted,
@@ -189,7 +193,7 @@ pub(crate) enum NotChecked {
 
 /// A failure as the server tells it: Kubernetes' `Status`, or as much of it as came.
 ///
-/// See [`Error::server_status`]; a [`ListWatch`](crate::ListWatch) of one's own makes one with [`Error::status`].
+/// See [`Error::server_status`]; a [`ListWatch`](crate::source::ListWatch) of one's own makes one with [`Error::status`].
 #[doc(alias("metav1.Status", "StatusReason"))]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StatusError {
@@ -215,6 +219,12 @@ pub(crate) fn shortened(mut text: String) -> String {
         text.push('…');
     }
     text
+}
+
+impl From<ParseKeyError> for Error {
+    fn from(error: ParseKeyError) -> Error {
+        Error::new(Problem::InvalidKey(error))
+    }
 }
 
 impl StatusError {

@@ -73,6 +73,7 @@ impl Error {
             Problem::Stopped => {
                 f.write_str("the informer has stopped, and a stopped informer never starts again")
             }
+            Problem::InvalidKey(error) => write!(f, "{error}"),
             Problem::InformerConflict => f.write_str("the factory has an informer of this kind already"),
             Problem::IndexConflict(name) => write!(f, "there is an index named {name:?} already"),
             Problem::IndexInIndex(name) => write!(

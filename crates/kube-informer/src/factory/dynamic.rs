@@ -2,57 +2,12 @@
 
 use std::sync::Arc;
 
-use kube::core::{ApiResource, DynamicObject, GroupVersionResource, PartialObjectMeta};
+use kube::core::{DynamicObject, GroupVersionResource, PartialObjectMeta};
 
 use super::SharedInformerFactory;
-use crate::discovery::{DiscoveredResource, Discovery};
+use crate::discovery::{DiscoveredResource, Discovery, DynamicKind};
 use crate::error::Error;
 use crate::informer::SharedInformer;
-
-/// A kind that is known only at run time: an `ApiResource`, or better a [`DiscoveredResource`], which also knows whether
-/// its objects are in namespaces.
-///
-/// What [`SharedInformerFactory::dynamic`] takes:
-///
-/// ```no_run
-/// # async fn example(factory: kube_informer::SharedInformerFactory) -> Result<(), kube_informer::Error> {
-/// use kube::core::{ApiResource, GroupVersionKind};
-///
-/// let known = ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1", "Website"));
-/// let websites = factory.dynamic(&known);
-/// let deployments = factory.dynamic(&factory.discover("deploy").await?);
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DynamicKind {
-    pub(super) resource: ApiResource,
-    pub(super) cluster_scoped: bool,
-}
-
-impl From<ApiResource> for DynamicKind {
-    fn from(resource: ApiResource) -> DynamicKind {
-        DynamicKind {
-            resource,
-            cluster_scoped: false,
-        }
-    }
-}
-
-impl From<&ApiResource> for DynamicKind {
-    fn from(resource: &ApiResource) -> DynamicKind {
-        resource.clone().into()
-    }
-}
-
-impl From<&DiscoveredResource> for DynamicKind {
-    fn from(discovered: &DiscoveredResource) -> DynamicKind {
-        DynamicKind {
-            resource: discovered.api_resource().clone(),
-            cluster_scoped: !discovered.is_namespaced(),
-        }
-    }
-}
 
 impl SharedInformerFactory {
     /// The informer of a resource as dynamic objects.

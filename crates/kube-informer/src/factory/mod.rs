@@ -19,7 +19,6 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::builder::FactoryBuilder;
 use self::builder::Plan;
-pub use self::dynamic::DynamicKind;
 use self::member::Member;
 pub use self::readiness::Readiness;
 use self::registry::{KindId, Registry};
@@ -146,7 +145,7 @@ impl SharedInformerFactory {
     /// ```no_run
     /// # use k8s_openapi::api::core::v1::Pod;
     /// # async fn example(factory: kube_informer::SharedInformerFactory) -> Result<(), kube_informer::Error> {
-    /// use kube_informer::ApiListWatch;
+    /// use kube_informer::source::ApiListWatch;
     ///
     /// let source = ApiListWatch::<Pod>::new(factory.client().clone(), &(), Some("shop"));
     /// let pods = factory.informer_from(source, ())?;

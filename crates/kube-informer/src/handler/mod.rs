@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::object::Object;
 
+pub use self::enqueue::Enqueue;
 pub use self::event::{DeletedObject, Event};
 pub(crate) use self::registration::AnyListener;
 pub use self::registration::Registration;
@@ -25,7 +26,7 @@ pub use self::registration::Registration;
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
-/// use kube_informer::{DeletedObject, EventHandler, Object};
+/// use kube_informer::{EventHandler, Object, handler::DeletedObject};
 ///
 /// struct Counter(usize);
 ///

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::inside::{self, End};
 use crate::error::{Error, NotSynced, Problem};
-use crate::status::Durations;
+use crate::measures::Durations;
 
 /// A handler that was added to an informer.
 ///

@@ -16,6 +16,7 @@ use super::context::{Hooks, ReflectorContext};
 use super::lifecycle::Lifecycle;
 use super::{Checking, Shared, SharedInformer, Source};
 use crate::error::Error;
+use crate::measures::Measures;
 use crate::object::format::{CacheFormat, Packing};
 use crate::object::{Kind, WatchedResource, is_cluster_scoped};
 use crate::pipeline::processor::Processor;
@@ -25,7 +26,6 @@ use crate::pipeline::store::{IndexValue, Scopes, Seed, Store, Writer};
 use crate::pipeline::wire::{
     ApiListWatch, Limits, ListWatch, Parameters, Tweak, WireFormat, check_parameter,
 };
-use crate::status::Measures;
 
 /// Everything that can be chosen about an informer. Made by [`SharedInformer::builder`].
 ///
@@ -305,7 +305,7 @@ impl<K: Kind> InformerBuilder<K> {
 
     /// Compares the cache with the server from time to time, see [`SharedInformer::check_consistency`]. A difference is told
     /// to the watch-error handler ([`Error::is_inconsistent`]) once a second check has found one, too, and counted in
-    /// [`Status::inconsistencies`](crate::Status::inconsistencies).
+    /// [`Status::inconsistencies`](crate::status::Status::inconsistencies).
     ///
     /// ```no_run
     /// # use k8s_openapi::api::core::v1::Pod;
@@ -327,7 +327,7 @@ impl<K: Kind> InformerBuilder<K> {
     /// Each check costs the server a list of the metadata of all objects. The time between two is this and up to a quarter
     /// more, so that informers that began together do not ask together; less than a minute counts as a minute, and zero
     /// means never. A check that cannot be made, as when the server has forgotten the version, is counted
-    /// ([`Status::unchecked`](crate::Status::unchecked)) and not told again and again.
+    /// ([`Status::unchecked`](crate::status::Status::unchecked)) and not told again and again.
     #[must_use]
     pub fn check_consistency(mut self, every: Duration) -> Self {
         self.checking.every(every);
@@ -360,7 +360,7 @@ impl<K: Kind> InformerBuilder<K> {
     ///
     /// ```no_run
     /// # use k8s_openapi::api::core::v1::Pod;
-    /// # fn example(client: kube::Client) -> Result<(), kube_informer::ParsePathError> {
+    /// # fn example(client: kube::Client) -> Result<(), kube_informer::error::ParsePathError> {
     /// use kube_informer::{SharedInformer, FieldMask};
     ///
     /// let fields = FieldMask::none()

@@ -9,13 +9,13 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::error::{Chain, Error, Operation};
+use crate::measures::Measures;
 use crate::object::format::{Packing, Place, Value};
 use crate::object::{Entry, Key, Kind, ResourceVersion, Transform, WatchedResource, complete};
 use crate::pipeline::reflector::Scope;
 use crate::pipeline::reflector::driver::{Activity, Context};
 use crate::pipeline::store::{Seed, Store};
 use crate::pipeline::wire::{Body, RawObject};
-use crate::status::Measures;
 use crate::util::panics::{caught, drop_logged};
 
 /// Functions that users set before the start.

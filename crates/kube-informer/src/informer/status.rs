@@ -9,10 +9,10 @@ use super::SharedInformer;
 use super::lifecycle::InformerState;
 use crate::error::Error;
 use crate::handler::Registration;
+use crate::measures::RelistCause;
+use crate::measures::{Durations, Measures};
 use crate::object::{Kind, ResourceVersion, WatchedResource};
 use crate::pipeline::queue::QueueDepth;
-use crate::status::RelistCause;
-use crate::status::{Durations, Measures};
 
 /// How an informer is at one moment, for logs, tests and dashboards.
 ///

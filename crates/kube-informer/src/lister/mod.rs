@@ -10,10 +10,11 @@ use kube_wire::selector::Selector;
 
 use crate::error::{Error, Operation, Problem};
 use crate::object::{Key, Kind, Object};
-use crate::pipeline::store::{Contents, Objects, Snapshot, Store};
+use crate::pipeline::store::{Contents, Snapshot, Store};
 
 pub use self::cache::Cache;
 pub use self::snapshot_all::{SnapshotAll, snapshot_all};
+pub use crate::pipeline::store::Objects;
 
 /// Reads an informer's cache: lists by labels and namespace, and gets single objects.
 ///

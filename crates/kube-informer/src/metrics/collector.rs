@@ -13,8 +13,8 @@ use prometheus_client::registry::Unit;
 use super::{Sources, prometheus_client};
 use crate::handler::Registration;
 use crate::informer::Status;
+use crate::measures::Durations;
 use crate::object::ResourceVersion;
-use crate::status::Durations;
 
 pub(super) struct Collector {
     sources: Arc<Sources>,

@@ -39,14 +39,14 @@
 //! | `informer_processing_latency_seconds` | histogram | | how long changes took to get into the cache and in line for the handlers, each batch of them |
 //! | `informer_store_resource_version` | gauge | | the last 15 digits of the cache's version |
 //! | `informer_objects` | gauge | | objects in the cache |
-//! | `informer_cache_bytes` | gauge | | their bytes: see [`Status::bytes`](crate::Status::bytes) |
+//! | `informer_cache_bytes` | gauge | | their bytes: see [`Status::bytes`](crate::status::Status::bytes) |
 //! | `informer_synced` | gauge | | 1 if a full list is in the cache |
 //! | `informer_sync_duration_seconds` | gauge | | how long it took until there was one |
 //! | `informer_watch_age_seconds` | gauge | | for how long the server has been watched without a break; not there while it is not |
 //! | `informer_silence_seconds` | gauge | | how long ago the server told of its version by a list, an event or a bookmark |
 //! | `informer_events_total` | counter | `type`: `added`, `updated`, `deleted` | changes of the cache |
 //! | `informer_requests_total` | counter | `verb`: `list`, `streaming_list`, `watch` | requests to the server |
-//! | `informer_relists_total` | counter | `cause`: `expired`, `behind`, `failed`, `fruitless`, `silent`, `absent`, `inconsistent` | lists that took the place of what was in the cache: see [`Relists`](crate::Relists) |
+//! | `informer_relists_total` | counter | `cause`: `expired`, `behind`, `failed`, `fruitless`, `silent`, `absent`, `inconsistent` | lists that took the place of what was in the cache: see [`Relists`](crate::status::Relists) |
 //! | `informer_errors_total` | counter | | errors told to the watch-error handler |
 //! | `informer_went_back_total` | counter | | how often the server was found at an older version than before |
 //! | `informer_received_objects_total` | counter | | objects that came in lists and watches |

@@ -16,7 +16,7 @@ use kube_wire::selector::{ParseSelectorError, Selector};
 ///     ..LabelSelector::default()
 /// };
 /// assert_eq!(kube_informer::selector_of(&carried)?.to_string(), "app=web");
-/// # Ok::<(), kube_informer::ParseSelectorError>(())
+/// # Ok::<(), kube_informer::error::ParseSelectorError>(())
 /// ```
 ///
 /// # Errors

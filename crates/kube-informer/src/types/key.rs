@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// assert_eq!(key, Key::namespaced("shop", "cart"));
 /// assert_eq!(Key::cluster("node-1").to_string(), "node-1");
 /// assert!("a/b/c".parse::<Key>().is_err());
-/// # Ok::<(), kube_informer::ParseKeyError>(())
+/// # Ok::<(), kube_informer::error::ParseKeyError>(())
 /// ```
 #[doc(alias(
     "MetaNamespaceKeyFunc",

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use kube::Config;
 use kube::config::ExecConfig;
-use kube_informer::watching_client;
+use kube_informer::client::watching_client;
 
 use crate::asking::{answer, get, soon};
 use crate::small_server::SmallServer;

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Namespace;
 use kube_embedded::Server;
-use kube_informer::{Event, SharedInformerFactory, watching_client};
+use kube_informer::{Event, SharedInformerFactory, client::watching_client};
 
 use crate::asking::soon;
 

@@ -6,7 +6,11 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube_embedded::Server;
-use kube_informer::{ApiListWatch, Error, ListRequest, ListWatch, watching_client};
+use kube_informer::{
+    Error,
+    client::watching_client,
+    source::{ApiListWatch, ListRequest, ListWatch},
+};
 use tokio::net::TcpListener;
 
 use crate::asking::soon;

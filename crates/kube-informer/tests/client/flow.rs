@@ -1,7 +1,7 @@
 //! Bodies are streamed, and a slow reader delays nobody.
 
 use kube_embedded::Server;
-use kube_informer::watching_client;
+use kube_informer::client::watching_client;
 use serde_json::json;
 
 use crate::asking::{answer, read};

@@ -13,7 +13,10 @@ use http_body_util::StreamBody;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::client::Body;
-use kube_informer::{ApiListWatch, Error, ListRequest, ListWatch, SharedInformer, WatchRequest};
+use kube_informer::{
+    Error, SharedInformer,
+    source::{ApiListWatch, ListRequest, ListWatch, WatchRequest},
+};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -351,7 +354,7 @@ async fn headers_without_an_end_are_given_up() {
         sent
     });
     let config = kube::Config::new(format!("http://{address}").parse().expect("a URL"));
-    let client = kube_informer::watching_client(config).expect("a client");
+    let client = kube_informer::client::watching_client(config).expect("a client");
     let error = first_error_of_list(maps(client.clone())).await;
     assert!(error.is_connection(), "{error:?}");
     drop(client);

@@ -17,8 +17,10 @@ use kube::config::{AuthInfo, ExecConfig};
 use kube::{Client, Config};
 use kube_embedded::{Fault, On, Server};
 use kube_informer::{
-    ApiListWatch, CacheFormat, Error, ListRequest, ListWatch, Selector, SharedInformer,
-    SharedInformerFactory, WatchRequest, WireFormat, enqueue_keys, watching_client,
+    CacheFormat, Error, Selector, SharedInformer, SharedInformerFactory,
+    client::watching_client,
+    enqueue_keys,
+    source::{ApiListWatch, ListRequest, ListWatch, WatchRequest, WireFormat},
 };
 use kube_workqueue::WorkQueue;
 use parking_lot::Mutex;
@@ -281,7 +283,7 @@ async fn read(said: &Said, source: ApiListWatch<Secret>) {
         Ok(parts) => {
             for part in parts.collect::<Vec<_>>().await {
                 match part {
-                    Ok(kube_informer::ListPart::Object(item)) => {
+                    Ok(kube_informer::source::ListPart::Object(item)) => {
                         said.print(&item);
                         told_by_decoding(said, item);
                     }
@@ -301,7 +303,7 @@ async fn read(said: &Said, source: ApiListWatch<Secret>) {
         Ok(events) => {
             for event in events.collect::<Vec<_>>().await {
                 match event {
-                    Ok(kube_informer::WatchEvent::Added(item)) => told_by_decoding(said, item),
+                    Ok(kube_informer::source::WatchEvent::Added(item)) => told_by_decoding(said, item),
                     Ok(event) => said.print(&event),
                     Err(error) => said.error(&error),
                 }
@@ -310,7 +312,7 @@ async fn read(said: &Said, source: ApiListWatch<Secret>) {
     }
 }
 
-fn told_by_decoding(said: &Said, item: kube_informer::RawObject<Secret>) {
+fn told_by_decoding(said: &Said, item: kube_informer::source::RawObject<Secret>) {
     if let Err(error) = item.into_parts() {
         said.error(&error);
     }

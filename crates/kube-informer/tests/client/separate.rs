@@ -3,7 +3,7 @@
 use http::header::UPGRADE;
 use kube::Config;
 use kube_embedded::Server;
-use kube_informer::watching_client;
+use kube_informer::client::watching_client;
 
 use crate::asking::{answer, get, read, soon, until_broken, watches};
 

@@ -1,7 +1,7 @@
 //! HTTP/2: as few connections as the server allows.
 
 use kube_embedded::Server;
-use kube_informer::watching_client;
+use kube_informer::client::watching_client;
 
 use crate::asking::{answer, get, read, soon, until_broken, watches};
 use crate::small_server::{Identity, SmallServer};

@@ -5,8 +5,10 @@ use futures::{FutureExt, StreamExt, stream};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::core::{ApiResource, DynamicObject};
 use kube_informer::{
-    CacheFormat, Error, ListPart, ListRequest, ListStream, ListWatch, RawObject, SharedInformer, WatchEvent,
-    WatchRequest, WatchStream,
+    CacheFormat, Error, SharedInformer,
+    source::{
+        ListPart, ListRequest, ListStream, ListWatch, RawObject, WatchEvent, WatchRequest, WatchStream,
+    },
 };
 use serde_json::{Value, json};
 

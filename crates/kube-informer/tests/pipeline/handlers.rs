@@ -309,7 +309,7 @@ async fn handlers_come_in_several_forms() {
             let _ = self.0.send(format!("add {} {is_in_initial_list}", object.key()));
         }
 
-        fn on_delete(&mut self, deleted: &kube_informer::DeletedObject<ConfigMap>) {
+        fn on_delete(&mut self, deleted: &kube_informer::handler::DeletedObject<ConfigMap>) {
             let _ = self.0.send(format!("delete {}", deleted.key()));
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::{Error, Event, HandlerOptions, InformerState, StatusError};
+use kube_informer::{Error, Event, HandlerOptions, InformerState, error::StatusError};
 use tokio::time::timeout;
 
 use crate::handlers::PanicOnDrop;

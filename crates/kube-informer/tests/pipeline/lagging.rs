@@ -65,7 +65,7 @@ impl Lagging {
 
     /// Ends the watch with an error after which the informer lists, and waits for the list to be in the cache.
     async fn relist(&self) {
-        let lists = |status: &kube_informer::Status| {
+        let lists = |status: &kube_informer::status::Status| {
             status.relists.expired + status.relists.behind + status.relists.failed
         };
         let before = lists(&self.informer.status());

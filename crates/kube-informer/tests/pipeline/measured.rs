@@ -7,8 +7,9 @@ use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{
-    CacheFormat, Error, Event, HandlerOptions, ListRequest, ListStream, ListWatch, SharedInformer, Status,
-    WatchRequest, WatchStream,
+    CacheFormat, Error, Event, HandlerOptions, SharedInformer,
+    source::{ListRequest, ListStream, ListWatch, WatchRequest, WatchStream},
+    status::Status,
 };
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -84,10 +85,12 @@ async fn relists_are_counted_by_their_cause() {
 #[tokio::test(start_paused = true)]
 async fn the_next_attempt_is_known_while_it_is_waited_for() {
     let server = Server::new();
-    server.fail_lists(Some(kube_informer::Error::status(kube_informer::StatusError {
-        code: 500,
-        ..kube_informer::StatusError::default()
-    })));
+    server.fail_lists(Some(kube_informer::Error::status(
+        kube_informer::error::StatusError {
+            code: 500,
+            ..kube_informer::error::StatusError::default()
+        },
+    )));
     let informer = server.informer();
     informer.start().unwrap();
     sleep(Duration::from_millis(100)).await;

@@ -10,7 +10,8 @@ use kube::api::ObjectMeta;
 use kube::core::DynamicObject;
 use kube_embedded::Server as EmbeddedServer;
 use kube_informer::{
-    CacheFormat, Error, ListRequest, ListStream, ListWatch, SharedInformer, WatchRequest, WatchStream,
+    CacheFormat, Error, SharedInformer,
+    source::{ListRequest, ListStream, ListWatch, WatchRequest, WatchStream},
 };
 use parking_lot::Mutex;
 use serde::Deserialize;

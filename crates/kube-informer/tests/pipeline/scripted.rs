@@ -9,8 +9,12 @@ use futures::{FutureExt, StreamExt, stream};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::ObjectMeta;
 use kube_informer::{
-    Error, ExactListRequest, InformerBuilder, Key, ListPart, ListRequest, ListStream, ListWatch, RawObject,
-    ResourceVersion, SharedInformer, StatusError, WatchEvent, WatchRequest, WatchStream,
+    Error, InformerBuilder, Key, ResourceVersion, SharedInformer,
+    error::StatusError,
+    source::{
+        ExactListRequest, ListPart, ListRequest, ListStream, ListWatch, RawObject, WatchEvent, WatchRequest,
+        WatchStream,
+    },
 };
 use parking_lot::Mutex;
 use tokio::sync::watch;

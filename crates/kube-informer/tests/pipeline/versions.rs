@@ -6,8 +6,10 @@ use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{
-    Error, ListPart, ListRequest, ListStream, ListWatch, RawObject, ResourceVersion, SharedInformer,
-    WatchEvent, WatchRequest, WatchStream,
+    Error, ResourceVersion, SharedInformer,
+    source::{
+        ListPart, ListRequest, ListStream, ListWatch, RawObject, WatchEvent, WatchRequest, WatchStream,
+    },
 };
 use tokio::time::sleep;
 

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::{Backoff, Error, Event, InformerState, ResourceVersion, StatusError, snapshot_all};
+use kube_informer::{
+    Backoff, Error, Event, InformerState, ResourceVersion, error::StatusError, snapshot_all,
+};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::scripted::Server;

@@ -9,7 +9,11 @@ use std::time::Duration;
 
 use clap::Args;
 use kube::Client;
-use kube_informer::{ApiListWatch, CacheFormat, DiscoveredResource, Discovery, Selector, SharedInformer};
+use kube_informer::{
+    CacheFormat, Selector, SharedInformer,
+    discovery::{DiscoveredResource, Discovery},
+    source::ApiListWatch,
+};
 
 pub(crate) use self::connection::ConnectionMonitor;
 pub(crate) use self::json_object::{AllFields, JsonObject, Metadata, ObjectForm, TypedFields};

@@ -7,8 +7,11 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use futures::stream::StreamExt as _;
 use kube_informer::{
-    ApiListWatch, Error, ListPart, ListRequest, ListStream, ListWatch, RawObject, WatchEvent, WatchRequest,
-    WatchStream,
+    Error,
+    source::{
+        ApiListWatch, ListPart, ListRequest, ListStream, ListWatch, RawObject, WatchEvent, WatchRequest,
+        WatchStream,
+    },
 };
 use tokio::time::{Instant, interval};
 

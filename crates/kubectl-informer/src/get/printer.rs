@@ -1,6 +1,6 @@
 //! Prints the results of queries as kubectl does.
 
-use kube_informer::{DiscoveredResource, Object};
+use kube_informer::{Object, discovery::DiscoveredResource};
 use kube_table::Columns;
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! Columns of resources.
 
 use kube::Client;
-use kube_informer::DiscoveredResource;
+use kube_informer::discovery::DiscoveredResource;
 use kube_table::Columns;
 use serde_json::Value;
 

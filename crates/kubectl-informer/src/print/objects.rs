@@ -1,6 +1,6 @@
 //! JsonObject objects as text.
 
-use kube_informer::DiscoveredResource;
+use kube_informer::discovery::DiscoveredResource;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal as _;
 
-use kube_informer::{DiscoveredResource, Event, Object, WatchedResource};
+use kube_informer::{Event, Object, WatchedResource, discovery::DiscoveredResource};
 use kube_informer_dashboard::fields::{Difference, differences};
 use serde::Serialize;
 use serde_json::Value;

@@ -9,7 +9,7 @@ mod script;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
-use kube_informer::{InformerBuilder, RawObject, SharedInformer};
+use kube_informer::{InformerBuilder, SharedInformer, source::RawObject};
 
 use self::script::Script;
 use crate::Outcome;

@@ -9,8 +9,11 @@ use futures::stream::{self, BoxStream};
 use futures::{FutureExt, Stream, StreamExt};
 use k8s_openapi::api::core::v1::Pod;
 use kube_informer::{
-    Error, ListPart, ListRequest, ListStream, ListWatch, RawObject, ResourceVersion, StatusError, WatchEvent,
-    WatchRequest, WatchStream,
+    Error, ResourceVersion,
+    error::StatusError,
+    source::{
+        ListPart, ListRequest, ListStream, ListWatch, RawObject, WatchEvent, WatchRequest, WatchStream,
+    },
 };
 use tokio::sync::Notify;
 

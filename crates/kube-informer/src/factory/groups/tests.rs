@@ -11,8 +11,9 @@ use kube::api::{ApiResource, DynamicObject};
 use kube_embedded::Server;
 
 use super::{BuiltInKind, EachKind, each_kind};
+use crate::discovery::Discovery;
 use crate::factory::SharedInformerFactory;
-use crate::{Discovery, Error, Kind, SharedInformer};
+use crate::{Error, Kind, SharedInformer};
 
 /// Where a kind is served.
 fn path(kind: &ApiResource) -> String {

@@ -13,13 +13,13 @@ use tokio::time::{Instant, Sleep, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
+use crate::measures::Measures;
 use crate::object::Kind;
 use crate::object::format::Packing;
 use crate::pipeline::processor::{Batch, Processor};
 use crate::pipeline::queue::DeltaReceiver;
 use crate::pipeline::reflector::Delta;
 use crate::pipeline::store::{Change, Writer};
-use crate::status::Measures;
 use crate::util::panics::drop_logged;
 
 /// The running part of the controller.

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Checks, Controller};
 use crate::handler::{Event, HandlerOptions};
+use crate::measures::Measures;
 use crate::object::{Entry, ResourceVersion};
 use crate::pipeline::processor::Processor;
 use crate::pipeline::queue::{self, DeltaReceiver};
@@ -21,7 +22,6 @@ use crate::pipeline::reflector::{Delta, Replacement, Scope};
 use crate::pipeline::store::tests::retired::{Probe, probes};
 use crate::pipeline::store::tests::{Cache, entry, key, tagged};
 use crate::pipeline::store::{Seed, Store};
-use crate::status::Measures;
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -18,9 +18,9 @@ use super::resync::ResyncTimes;
 use super::runner::Runner;
 use crate::handler::inside::{End, Inside};
 use crate::handler::{AnyListener, Event};
+use crate::measures::{Clock, Durations, Histogram, Moment, add_alone};
 use crate::object::Kind;
 use crate::pipeline::store::{Change, Snapshot};
-use crate::status::{Clock, Durations, Histogram, Moment, add_alone};
 
 /// One handler or stream of an informer.
 pub(crate) struct Listener<K> {

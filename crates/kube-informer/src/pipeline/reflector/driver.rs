@@ -13,12 +13,12 @@ use super::list_trace::ListTrace;
 use super::machine::{self, EventKind, Machine, Settings, Trust};
 use super::{Delta, Replacement, Scope};
 use crate::error::{Chain, Error, Operation};
+use crate::measures::RelistCause;
 use crate::object::format::Place;
 use crate::object::{Entry, Key, Kind, ResourceVersion, WatchedResource};
 use crate::pipeline::wire::{
     ListPart, ListRequest, ListWatch, RawObject, WatchEvent, WatchRequest, WatchStream,
 };
-use crate::status::RelistCause;
 use crate::util::panics;
 
 type Action<K> = machine::Action<DecodedEvent<K>>;

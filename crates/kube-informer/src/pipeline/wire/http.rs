@@ -36,7 +36,7 @@ use crate::object::Kind;
 /// ```no_run
 /// # use k8s_openapi::api::core::v1::Pod;
 /// # fn example(client: kube::Client) {
-/// use kube_informer::{ApiListWatch, SharedInformer};
+/// use kube_informer::{SharedInformer, source::ApiListWatch};
 ///
 /// let source = ApiListWatch::<Pod>::new(client, &(), Some("shop"));
 /// let pods = SharedInformer::builder_from(source, ()).build();

@@ -45,9 +45,7 @@ pub use self::raw_object::RawObject;
 /// use futures::future::BoxFuture;
 /// use futures::{FutureExt, StreamExt, stream};
 /// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kube_informer::{
-///     Error, RawObject, ListPart, ListRequest, ListWatch, ListStream, SharedInformer, WatchRequest, WatchStream,
-/// };
+/// use kube_informer::{Error, SharedInformer, source::{ListPart, ListRequest, ListStream, ListWatch, RawObject, WatchRequest, WatchStream}};
 /// use std::time::Duration;
 ///
 /// struct Fixed(&'static str);

@@ -11,7 +11,7 @@ use crate::object::{Encoded, Key, Kind, ResourceVersion, Uid};
 
 /// An object as it came: its key and version, and its body, which becomes a `K` only where someone needs one.
 ///
-/// Sources make it with [`RawObject::json`] or [`RawObject::decoded`]; see [`ListWatch`](crate::ListWatch) for an example.
+/// Sources make it with [`RawObject::json`] or [`RawObject::decoded`]; see [`ListWatch`](crate::source::ListWatch) for an example.
 pub struct RawObject<K> {
     key: Key,
     version: ResourceVersion,

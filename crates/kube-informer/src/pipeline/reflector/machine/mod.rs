@@ -16,9 +16,9 @@ use self::stream::Streaming;
 use self::watch::Watching;
 use super::backoff::{Backoff, BackoffState};
 use crate::error::{Error, Problem, StatusError};
+use crate::measures::RelistCause;
 use crate::object::ResourceVersion;
 use crate::pipeline::wire::{ListRequest, WatchRequest};
-use crate::status::RelistCause;
 
 pub(crate) use self::list::{EMPTY_PAGE_PAUSE, LIST_SILENCE, PAGE_SIZE};
 

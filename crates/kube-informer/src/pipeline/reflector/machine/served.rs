@@ -10,8 +10,8 @@ use tokio::time::Instant;
 
 use super::{Action, Decision, Machine, Next, Phase, Then, Trust, status_of};
 use crate::error::{Absent, Error, Problem, StatusError};
+use crate::measures::RelistCause;
 use crate::object::ResourceVersion;
-use crate::status::RelistCause;
 
 /// How long discovery may take.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(30);

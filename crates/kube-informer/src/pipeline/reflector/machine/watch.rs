@@ -6,9 +6,9 @@ use tokio::time::Instant;
 
 use super::{Action, Decision, EventKind, Machine, Phase, QUIET, Then, WATCH_ANSWER, behind, status_of};
 use crate::error::{Error, Problem, StatusError};
+use crate::measures::RelistCause;
 use crate::object::ResourceVersion;
 use crate::pipeline::wire::WatchRequest;
-use crate::status::RelistCause;
 
 /// A watch that ends sooner is not healthy, and the next one has to wait.
 const VERY_SHORT: Duration = Duration::from_secs(1);

@@ -3,7 +3,7 @@
 use super::table::Did::{self, *};
 use super::table::{Action, Play};
 use super::table::{answers, bad_data, broke, describe, expired, plain, play, seconds, steady, too_large};
-use crate::status::RelistCause;
+use crate::measures::RelistCause;
 
 /// A machine that watches from version 10, by the first list or stream.
 fn watching(streaming: bool) -> Play {

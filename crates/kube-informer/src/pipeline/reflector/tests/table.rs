@@ -11,12 +11,12 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::error::{Absent, Error, Problem, StatusError};
+use crate::measures::RelistCause;
 use crate::object::ResourceVersion;
 use crate::pipeline::reflector::Backoff;
 use crate::pipeline::reflector::machine::{
     self, Contradiction, Decision, EventKind, Input, Machine, Settings,
 };
-use crate::status::RelistCause;
 
 /// Events have no content here.
 pub(super) type Action = machine::Action<()>;

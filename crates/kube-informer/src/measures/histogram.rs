@@ -28,7 +28,7 @@ pub(crate) struct Histogram {
 
 /// How long something took, each time: how often, how long together, and how often up to which time.
 ///
-/// Of handlers: [`Registration::calls`](crate::Registration::calls). Of the cache: [`Status::processing`](crate::Status::processing).
+/// Of handlers: [`Registration::calls`](crate::Registration::calls). Of the cache: [`Status::processing`](crate::status::Status::processing).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Durations {
