@@ -7,6 +7,7 @@ mod namespaces;
 mod object_types;
 mod options;
 mod permissions;
+mod requests;
 mod resync;
 mod sharing;
 mod sync;
