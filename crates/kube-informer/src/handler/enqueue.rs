@@ -182,6 +182,10 @@ impl<K: Kind, T: QueueItem> EventHandler<K> for Enqueue<K, T> {
     fn never_blocks(&self) -> bool {
         self.never_blocks
     }
+
+    fn needs_every_event(&self) -> bool {
+        true
+    }
 }
 
 impl<K, T: QueueItem> fmt::Debug for Enqueue<K, T> {

@@ -62,7 +62,15 @@ pub trait EventHandler<K>: Send + 'static {
         false
     }
 
-    /// Any of these. As it is, it calls the method that fits.
+    /// Whether the handler gets every event, as with [`HandlerOptions::every_event`].
+    ///
+    /// Handlers that only put keys into a work queue return true: an object that was added and deleted while the handler was
+    /// busy would otherwise cause no event, and a controller would not restore an object that it has just created.
+    fn needs_every_event(&self) -> bool {
+        false
+    }
+
+    /// Handles any event. The default implementation calls the matching method.
     fn handle(&mut self, event: Event<K>) {
         match &event {
             Event::Added {
@@ -229,13 +237,17 @@ where
                 }
                 (false, false) => {}
             },
-            // What counts is whether the handler was shown the object, not how it looked when it went.
+            // Decided by the state that the handler was given, not by the one at the deletion.
             Event::Deleted(ref deleted) => {
                 if (self.filter)(deleted.last_seen()) {
                     self.handler.handle(event);
                 }
             }
         }
+    }
+
+    fn needs_every_event(&self) -> bool {
+        self.handler.needs_every_event()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Handlers that fill work queues.
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::prelude::{Key, Object, WorkQueue, enqueue_mapped};
+use kube_informer::prelude::{Key, Object, WorkQueue, enqueue_keys, enqueue_mapped};
 use kube_informer::{EventHandler, HandlerOptions};
 
 use crate::scripted::Server;
@@ -34,4 +34,21 @@ async fn a_map_function_that_blocks_does_not_block_the_runtime() {
         thread_of_the_map(HandlerOptions::new().never_blocks()).await,
         here
     );
+}
+
+/// A controller that has just created the object must learn that it was deleted, even if its handler has seen neither.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_is_added_and_deleted_at_once_is_enqueued() {
+    let server = Server::new();
+    let informer = server.informer();
+    let queue = WorkQueue::new("test");
+    informer.add_handler(enqueue_keys(&queue)).unwrap();
+    informer.start().unwrap();
+    informer.wait_for_sync(LONG).await.unwrap();
+    server.put("a/x", "");
+    let version = server.delete("a/x");
+    informer.wait_for_version(version, LONG).await.unwrap();
+    let key = tokio::time::timeout(LONG, queue.get()).await.expect("a key");
+    assert_eq!(key.expect("the queue is open").to_string(), "a/x");
+    informer.shutdown().await;
 }

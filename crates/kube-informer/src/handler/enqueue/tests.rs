@@ -8,7 +8,7 @@ use kube_workqueue::WorkQueue;
 use serde_json::json;
 
 use super::{enqueue_controllers, enqueue_keys, enqueue_mapped, enqueue_owners};
-use crate::handler::EventHandler;
+use crate::handler::{Event, EventHandler, filtered};
 use crate::object::format::{Packing, Place, Value};
 use crate::object::{Encoded, Entry, Format, Key, Object, ResourceVersion, Transform, WatchedResource};
 use crate::pipeline::store::Seed;
@@ -71,6 +71,16 @@ fn owners_of_packed_objects_are_enqueued_without_decoding() {
     enqueue_keys::<Pod>(&queue).on_add(&pod, true);
     assert_eq!(queued(&queue), ["shop/web-1"]);
     assert_eq!(decoded.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn handlers_that_enqueue_need_every_event() {
+    let queue = WorkQueue::new("test");
+    let mapped = || enqueue_mapped(&queue, |pod: &Object<Pod>| [pod.key().clone()]);
+    assert!(enqueue_keys::<Pod>(&queue).needs_every_event());
+    assert!(mapped().needs_every_event());
+    assert!(filtered(|_: &Pod| true, mapped()).needs_every_event());
+    assert!(!EventHandler::<Pod>::needs_every_event(&|_: Event<Pod>| {}));
 }
 
 #[test]

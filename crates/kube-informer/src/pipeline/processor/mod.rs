@@ -94,6 +94,10 @@ impl<K: Kind> Processor<K> {
         options: HandlerOptions,
     ) -> Result<Registration, Error> {
         let name = type_name(&handler);
+        let options = HandlerOptions {
+            every_event: options.every_event || handler.needs_every_event(),
+            ..options
+        };
         let runner = if options.never_blocks || handler.never_blocks() {
             runner::inline(handler)
         } else {
