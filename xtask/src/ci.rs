@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 
 use crate::{
-    Outcome, bench, browser, deny, features, go, mutants, package, pins, process, real_server, semver, soak,
-    tables, test, test_table, toolchain,
+    Outcome, api, bench, browser, deny, features, go, mutants, package, pins, process, real_server, semver,
+    soak, tables, test, test_table, toolchain,
 };
 
 /// The steps in the order in which a mistake is cheapest to find.
@@ -34,6 +34,10 @@ const STEPS: &[Step] = &[
             &["doc", "--workspace", "--no-deps"],
             &[("RUSTDOCFLAGS", "-D warnings")],
         ),
+    },
+    Step {
+        name: "api",
+        action: Action::Chore(api::step),
     },
     Step {
         name: "go",

@@ -1,5 +1,6 @@
 //! Development chores, run as `cargo xtask <chore>`.
 
+mod api;
 mod bench;
 mod book;
 mod browser;
@@ -58,6 +59,12 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Write the public API of the libraries to docs/api, and check which types of other crates it contains
+    Api {
+        /// Only check whether the files are up to date
+        #[arg(long)]
+        check: bool,
+    },
     /// Run everything that has to pass before a change is taken
     Ci(ci::Options),
     /// Let everything go wrong on a real cluster, and check that informers keep their promises
@@ -93,11 +100,15 @@ enum Chore {
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = api::as_rustdoc() {
+        return code;
+    }
     let root = root();
     let outcome = match Cli::parse().chore {
         Chore::RealServer(options) => real_server::run(&options),
         Chore::Test(options) => test::run(&root, &options),
         Chore::TestTable { check } => test_table::run(&root, check),
+        Chore::Api { check } => api::run(&root, check),
         Chore::Ci(options) => ci::run(&root, &options),
         Chore::Chaos(options) => chaos::run(&root, &options),
         Chore::Bench(options) => bench::run(&root, &options),
