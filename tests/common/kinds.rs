@@ -7,7 +7,7 @@ use crate::factories::started;
 
 /// Starts informers of the first forty kinds that the server's discovery lists, and waits until they have synced.
 pub(crate) async fn forty_kinds(client: Client) -> SharedInformerFactory {
-    let discovery = Discovery::ask(&client).await.expect("discovery");
+    let discovery = Discovery::fetch(&client).await.expect("discovery");
     let factory = SharedInformerFactory::new(client);
     for resource in discovery
         .resources()

@@ -57,7 +57,7 @@
 //! registration.synced().await?; // every object was added to the queue
 //!
 //! let lister = deployments.lister();
-//! workers(&queue, 4, move |task: Task<Key>| reconcile(task.item().clone(), lister.clone())).run(stop).await;
+//! workers(queue, 4, move |task: Task<Key>| reconcile(task.into_item(), lister.clone())).run(stop).await;
 //! # Ok(())
 //! # }
 //! ```

@@ -70,7 +70,7 @@ async fn define_gizmos(client: &Client, group: &str) {
 #[tokio::test]
 async fn resources_resolve_by_every_name_in_kubectl_order() {
     let server = TestServer::start().await;
-    let discovery = Discovery::ask(&server.client).await.expect("a discovery");
+    let discovery = Discovery::fetch(&server.client).await.expect("a discovery");
     let failures: Vec<_> = discovery.failures().collect();
     assert!(failures.is_empty(), "{failures:?}");
     for (name, meant) in [
@@ -116,7 +116,7 @@ async fn resources_resolve_by_every_name_in_kubectl_order() {
 async fn custom_resource_resolves_by_short_name_and_can_be_watched() {
     let server = TestServer::start().await;
     let group = format!("{}.example.com", server.namespace);
-    let before = Discovery::ask(&server.client).await.expect("a discovery");
+    let before = Discovery::fetch(&server.client).await.expect("a discovery");
     let in_group = format!("gz.{group}");
     assert!(
         before
@@ -130,7 +130,7 @@ async fn custom_resource_resolves_by_short_name_and_can_be_watched() {
     // The real server says that it is established a moment before it tells of it.
     let discovery = timeout(PATIENCE, async {
         loop {
-            let discovery = Discovery::ask(&server.client).await.expect("a discovery");
+            let discovery = Discovery::fetch(&server.client).await.expect("a discovery");
             if discovery.resolve(&in_group).is_ok() {
                 return discovery;
             }

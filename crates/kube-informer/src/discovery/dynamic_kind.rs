@@ -4,10 +4,11 @@ use kube::core::ApiResource;
 
 use super::DiscoveredResource;
 
-/// A kind that is known only at run time: an `ApiResource`, or better a [`DiscoveredResource`], which also knows whether
-/// its objects are in namespaces.
+/// A kind that is known only at run time, as [`SharedInformerFactory::dynamic`](crate::SharedInformerFactory::dynamic)
+/// takes it.
 ///
-/// What [`SharedInformerFactory::dynamic`](crate::SharedInformerFactory::dynamic) takes:
+/// Converted from an `ApiResource`, or preferably from a [`DiscoveredResource`], which also contains whether the objects belong
+/// to namespaces:
 ///
 /// ```no_run
 /// # async fn example(factory: kube_informer::SharedInformerFactory) -> Result<(), kube_informer::Error> {

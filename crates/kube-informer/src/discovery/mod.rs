@@ -1,39 +1,49 @@
 //! Discovery: the resources that a server serves, and how names resolve to them.
 
-mod documents;
 mod dynamic_kind;
-mod near;
-mod requests;
 mod resolve;
-mod resource;
+mod suggestions;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
+use std::time::Duration;
 
 use futures::stream::{self, StreamExt};
 use kube::Client;
+use serde::de::DeserializeOwned;
+use tokio::time::timeout;
 
-use self::documents::{GroupVersion, Root, Told};
-use crate::error::Error;
+use crate::error::{DiscoveryProblem, Error, Problem};
+use crate::pipeline::wire::discovery::{
+    DiscoveredVersion, GroupVersion, PLAIN, ResourceDocument, Root, RootDocument, document,
+};
 
 pub use self::dynamic_kind::DynamicKind;
-pub use self::resource::DiscoveredResource;
+pub use crate::pipeline::wire::discovery::DiscoveredResource;
 
-/// So many documents are asked for at once where each group-version has its own.
-const AT_ONCE: usize = 8;
+/// All groups with their resources in one document, which servers since Kubernetes 1.27 support, or the plain list of groups.
+const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
+                          application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,\
+                          application/json";
 
-/// What a server serves, as it was when it was asked.
+/// client-go's timeout for a document.
+const DOCUMENT_TIMEOUT: Duration = Duration::from_secs(32);
+
+/// Number of concurrent requests to a server without aggregated discovery.
+const CONCURRENT_REQUESTS: usize = 8;
+
+/// The resources that an API server served at one time.
 ///
-/// It finds resources by the names that people use, as `kubectl` does, for informers of kinds that are known only at run
-/// time. It is a snapshot: ask again to see custom resources that came later.
+/// Finds resources by the names that `kubectl` accepts, for informers of kinds that are known only at run time. It is a snapshot:
+/// fetch another one to find custom resources that were defined later.
 ///
 /// ```no_run
 /// # async fn example(client: kube::Client) -> Result<(), kube_informer::Error> {
 /// use kube::api::DynamicObject;
 /// use kube_informer::{SharedInformer, discovery::Discovery};
 ///
-/// let discovery = Discovery::ask(&client).await?;
+/// let discovery = Discovery::fetch(&client).await?;
 /// let deployments = discovery.resolve("deploy")?;
 /// let kind = deployments.api_resource().clone();
 /// let informer = SharedInformer::<DynamicObject>::builder_with(client, kind).build();
@@ -42,26 +52,26 @@ const AT_ONCE: usize = 8;
 /// ```
 #[derive(Clone)]
 pub struct Discovery {
-    /// In the order of preference: groups as the server has them, in each its preferred version first.
+    /// In the order of preference: groups as the server orders them, and in each its preferred version first.
     resources: Vec<DiscoveredResource>,
     failures: Vec<(GroupVersion, Error)>,
 }
 
 impl Discovery {
-    /// Asks a server, by aggregated discovery, which takes two requests, or where there is none by one request for each
-    /// version of each group.
+    /// Fetches the resources of all groups.
     ///
-    /// A group-version that cannot be asked, as when its aggregated API server is down, is left out and told by
-    /// [`Discovery::failures`].
+    /// Sends two requests to a server with aggregated discovery, and otherwise one for each version of each group. A
+    /// group-version that cannot be read, for example because its aggregated API server is down, is left out and
+    /// returned by [`Discovery::failures`].
     ///
     /// # Errors
-    /// If the server does not tell which groups it has.
+    /// If the groups cannot be read.
     ///
     /// # Cancel safety
-    /// Dropping the future ends the requests; nothing else is left of it.
-    pub async fn ask(client: &Client) -> Result<Discovery, Error> {
-        let (core, named) = futures::join!(Told::by(client, Root::Core), Told::by(client, Root::Named));
-        // Servers without a core group, and accounts that may see only one of the two, are no failures.
+    /// Dropping the future cancels its requests.
+    pub async fn fetch(client: &Client) -> Result<Discovery, Error> {
+        let (core, named) = futures::join!(versions(client, Root::Core), versions(client, Root::Named));
+        // A server may lack the core group, and an account may have access to only one of the two.
         let (core, named) = match (core, named) {
             (Err(error), _) | (_, Err(error)) if !(error.is_not_found() || error.is_forbidden()) => {
                 return Err(error);
@@ -70,8 +80,8 @@ impl Discovery {
             (core, named) => (core.unwrap_or_default(), named.unwrap_or_default()),
         };
         let outcomes: Vec<_> = stream::iter(core.into_iter().chain(named))
-            .map(|told| told.resources(client))
-            .buffered(AT_ONCE)
+            .map(|version| resources(client, version))
+            .buffered(CONCURRENT_REQUESTS)
             .collect()
             .await;
         let mut discovery = Discovery {
@@ -87,17 +97,17 @@ impl Discovery {
         Ok(discovery)
     }
 
-    /// Everything that is served, also what cannot be watched, in the order in which names are looked for: the groups as
-    /// the server has them, in each the preferred version first. Subresources are not among it.
+    /// Returns all resources without subresources, also those that cannot be watched, in the order in which names are resolved:
+    /// groups as the server orders them, and in each its preferred version first.
     pub fn resources(&self) -> impl Iterator<Item = &DiscoveredResource> {
         self.resources.iter()
     }
 
-    /// The group-versions that the server has and could not tell about, as in `metrics.k8s.io/v1beta1`, and why.
+    /// Returns the group-versions whose resources could not be read, for example `metrics.k8s.io/v1beta1`, and why.
     pub fn failures(&self) -> impl Iterator<Item = (String, &Error)> {
         self.failures
             .iter()
-            .map(|(place, error)| (place.to_string(), error))
+            .map(|(group_version, error)| (group_version.to_string(), error))
     }
 }
 
@@ -108,4 +118,46 @@ impl fmt::Debug for Discovery {
             .field("failures", &self.failures)
             .finish()
     }
+}
+
+/// Returns the versions of all groups in the order of preference.
+async fn versions(client: &Client, root: Root) -> Result<Vec<DiscoveredVersion>, Error> {
+    let document: RootDocument = in_time(client, root.path(), AGGREGATED).await?;
+    Ok(document.group_versions())
+}
+
+/// Returns the resources of a version, requesting them if necessary.
+async fn resources(
+    client: &Client,
+    version: DiscoveredVersion,
+) -> Result<Vec<DiscoveredResource>, (GroupVersion, Error)> {
+    match version {
+        DiscoveredVersion::Included(resources) => Ok(resources),
+        DiscoveredVersion::Stale(group_version) => {
+            let problem = DiscoveryProblem::Stale(group_version.to_string());
+            Err((group_version, Error::new(Problem::Discovery(problem))))
+        }
+        DiscoveredVersion::Separate(group_version) => {
+            match in_time::<ResourceDocument>(client, &group_version.path(), PLAIN).await {
+                Ok(document) => Ok(document.resources(&group_version)),
+                Err(error) => Err((group_version, error)),
+            }
+        }
+    }
+}
+
+async fn in_time<D: DeserializeOwned>(client: &Client, path: &str, accept: &str) -> Result<D, Error> {
+    let document = match timeout(DOCUMENT_TIMEOUT, document(client, path, accept)).await {
+        Ok(document) => document,
+        Err(late) => Err(Error::transport(
+            format!("no answer within {DOCUMENT_TIMEOUT:?}"),
+            late,
+        )),
+    };
+    document.map_err(|cause| {
+        Error::new(Problem::Discovery(DiscoveryProblem::NotTold {
+            path: path.to_owned(),
+            cause,
+        }))
+    })
 }

@@ -1,49 +1,53 @@
-//! Which resource a name means.
+//! Resolves the names that people type to resources.
 
-use super::near::near_misses;
+use super::suggestions::suggestions;
 use super::{DiscoveredResource, Discovery};
 use crate::error::{DiscoveryProblem, Error, Problem};
 
-/// Where a name is looked for.
+/// What follows the name in a text like `deployments.v1.apps`.
 #[derive(Debug, Clone, Copy)]
-enum Place<'a> {
-    Anywhere,
+enum Qualifier<'a> {
+    None,
     Version { version: &'a str, group: &'a str },
     Group(&'a str),
-    GroupThatBegins(&'a str),
+    GroupPrefix(&'a str),
 }
 
-/// What a name is compared with.
+/// The kinds of names that a resource has.
 #[derive(Debug, Clone, Copy)]
-enum Names {
-    PluralAndSingular,
+enum NameKind {
+    PluralOrSingular,
     Short,
     Kind,
 }
 
 impl Discovery {
-    /// The resource that a name means, as `kubectl` understands it: plural, singular, short name or kind, in any case,
-    /// alone or with a group (`deploy.apps`) or a version and a group (`deployments.v1.apps`, in the core group
-    /// `pods.v1.`). The beginning of a group is enough (`ingresses.networking`).
+    /// Returns the resource with a name.
     ///
-    /// Several resources may have one name. The first one is meant, in this order: plural and singular names go before
-    /// short names, and those before kinds; then the groups as the server has them, the core group first (`events` is
-    /// the core group's, not that of `events.k8s.io`); then the version that the group prefers. Name the group where
-    /// that matters.
+    /// Accepts what `kubectl` accepts: the plural, singular or short name or the kind, in upper or lower case, alone or followed
+    /// by a group (`deploy.apps`) or by a version and a group (`deployments.v1.apps`; `pods.v1.` in the core group). A prefix of
+    /// the group suffices (`ingresses.networking`).
+    ///
+    /// If several resources have the name, plural and singular names take precedence over short names, and those over kinds. Then
+    /// the server's order of groups decides, which begins with the core group (so `events` are not those of `events.k8s.io`), and
+    /// then the preferred version of the group. Add the group to be unambiguous.
     ///
     /// # Errors
-    /// If the server serves nothing of that name ([`Error::is_unknown_resource`]; the error tells what is spelt almost
-    /// like it), or if it cannot be both listed and watched ([`Error::is_not_watchable`]).
+    /// If no resource has the name ([`Error::is_unknown_resource`]; the error suggests similar names), or if the resource does not
+    /// support both list and watch ([`Error::is_not_watchable`]).
     pub fn resolve(&self, name: &str) -> Result<&DiscoveredResource, Error> {
-        let asked = name.trim().to_lowercase();
-        let (word, places) = places(&asked);
-        match places.into_iter().find_map(|place| self.first(word, place)) {
+        let lowercase = name.trim().to_lowercase();
+        let (word, qualifiers) = parse(&lowercase);
+        match qualifiers
+            .into_iter()
+            .find_map(|qualifier| self.first(word, qualifier))
+        {
             Some(resource) => watchable(resource),
             None => Err(self.unknown(name.trim(), word)),
         }
     }
 
-    /// The resource of exactly this group (empty for the core group), version and plural name: client-go's
+    /// Returns the resource with exactly this group (empty for the core group), version and plural name, as client-go's
     /// `GroupVersionResource`.
     ///
     /// # Errors
@@ -59,61 +63,61 @@ impl Discovery {
         }
     }
 
-    fn first(&self, word: &str, place: Place<'_>) -> Option<&DiscoveredResource> {
-        [Names::PluralAndSingular, Names::Short, Names::Kind]
+    fn first(&self, word: &str, qualifier: Qualifier<'_>) -> Option<&DiscoveredResource> {
+        [NameKind::PluralOrSingular, NameKind::Short, NameKind::Kind]
             .into_iter()
-            .find_map(|names| {
+            .find_map(|kind| {
                 let mut resources = self.resources.iter();
-                resources.find(|resource| place.holds(resource) && names.of(resource, word))
+                resources.find(|resource| qualifier.matches(resource) && kind.matches(resource, word))
             })
     }
 
     fn unknown(&self, asked: &str, word: &str) -> Error {
         Error::new(Problem::Discovery(DiscoveryProblem::Unknown {
             asked: asked.to_owned(),
-            near: near_misses(
+            near: suggestions(
                 word,
                 self.resources.iter().filter(|resource| resource.is_watchable()),
             ),
-            untold: self.failures().map(|(place, _)| place).collect(),
+            untold: self.failures().map(|(group_version, _)| group_version).collect(),
         }))
     }
 }
 
-impl Place<'_> {
-    fn holds(self, resource: &DiscoveredResource) -> bool {
+impl Qualifier<'_> {
+    fn matches(self, resource: &DiscoveredResource) -> bool {
         let names = &resource.names;
         match self {
-            Place::Anywhere => true,
-            Place::Version { version, group } => names.version == version && names.group == group,
-            Place::Group(group) => names.group == group,
-            Place::GroupThatBegins(beginning) => names.group.starts_with(beginning),
+            Qualifier::None => true,
+            Qualifier::Version { version, group } => names.version == version && names.group == group,
+            Qualifier::Group(group) => names.group == group,
+            Qualifier::GroupPrefix(prefix) => names.group.starts_with(prefix),
         }
     }
 }
 
-impl Names {
-    fn of(self, resource: &DiscoveredResource, word: &str) -> bool {
+impl NameKind {
+    fn matches(self, resource: &DiscoveredResource, word: &str) -> bool {
         match self {
-            Names::PluralAndSingular => resource.names.plural == word || resource.singular == word,
-            Names::Short => resource.short_names.iter().any(|short| short == word),
-            Names::Kind => resource.names.kind.to_lowercase() == word,
+            NameKind::PluralOrSingular => resource.names.plural == word || resource.singular == word,
+            NameKind::Short => resource.short_names.iter().any(|short| short == word),
+            NameKind::Kind => resource.names.kind.to_lowercase() == word,
         }
     }
 }
 
-/// The name itself and where to look for it. Whether the first part after it is a version or begins a group cannot be
-/// seen, so that both are tried.
-fn places(asked: &str) -> (&str, Vec<Place<'_>>) {
-    let Some((word, rest)) = asked.split_once('.') else {
-        return (asked, vec![Place::Anywhere]);
+/// Splits a text into the name and the meanings of what follows it, in the order in which they are tried. The part after the
+/// first dot may be a version or the beginning of a group.
+fn parse(text: &str) -> (&str, Vec<Qualifier<'_>>) {
+    let Some((word, rest)) = text.split_once('.') else {
+        return (text, vec![Qualifier::None]);
     };
-    let mut places = Vec::new();
+    let mut qualifiers = Vec::new();
     if let Some((version, group)) = rest.split_once('.') {
-        places.push(Place::Version { version, group });
+        qualifiers.push(Qualifier::Version { version, group });
     }
-    places.extend([Place::Group(rest), Place::GroupThatBegins(rest)]);
-    (word, places)
+    qualifiers.extend([Qualifier::Group(rest), Qualifier::GroupPrefix(rest)]);
+    (word, qualifiers)
 }
 
 fn watchable(resource: &DiscoveredResource) -> Result<&DiscoveredResource, Error> {

@@ -20,7 +20,7 @@ async fn server() -> Server {
 
 async fn discovered() -> Discovery {
     let server = server().await;
-    Discovery::ask(&server.direct_client())
+    Discovery::fetch(&server.direct_client())
         .await
         .expect("a discovery")
 }
@@ -92,11 +92,13 @@ fn full(resource: &DiscoveredResource) -> String {
 #[tokio::test(start_paused = true)]
 async fn both_forms_tell_the_same() {
     let server = server().await;
-    let aggregated = Discovery::ask(&server.direct_client())
+    let aggregated = Discovery::fetch(&server.direct_client())
         .await
         .expect("a discovery");
     assert_eq!(server.requests().len(), 2);
-    let plain = Discovery::ask(&of_old(&server, &[])).await.expect("a discovery");
+    let plain = Discovery::fetch(&of_old(&server, &[]))
+        .await
+        .expect("a discovery");
     let group_versions: BTreeSet<_> = plain
         .resources()
         .map(|resource| resource.api_resource().api_version.clone())
@@ -222,7 +224,7 @@ async fn the_better_name_wins() {
             ),
         ],
     );
-    let discovery = Discovery::ask(&client).await.expect("a discovery");
+    let discovery = Discovery::fetch(&client).await.expect("a discovery");
     assert_eq!(discovery.failures().count(), 0);
     for (name, meant) in [
         ("ones", "ones.v1.a.io"),
@@ -289,7 +291,7 @@ async fn errors_say_what_was_meant_and_what_is_missing() {
 async fn a_group_version_that_fails_does_not_fail_the_rest() {
     let server = server().await;
     let client = of_old(&server, &[("/apis/apps/v1", Instead::failure(503, "no backend"))]);
-    let discovery = Discovery::ask(&client).await.expect("a discovery");
+    let discovery = Discovery::fetch(&client).await.expect("a discovery");
     let failures: Vec<_> = discovery
         .failures()
         .map(|(place, error)| (place, format!("{error:#}")))
@@ -336,7 +338,7 @@ async fn what_is_stale_is_not_believed() {
             ("/apis", Instead::json(&groups)),
         ],
     );
-    let discovery = Discovery::ask(&client).await.expect("a discovery");
+    let discovery = Discovery::fetch(&client).await.expect("a discovery");
     let names: Vec<_> = discovery.resources().map(full).collect();
     assert_eq!(names, ["things.v1.b.io"]);
     let failures: Vec<_> = discovery.failures().map(|(place, _)| place).collect();
@@ -350,7 +352,7 @@ async fn what_is_stale_is_not_believed() {
 
 async fn failed(server: &Server, core: Instead, named: Instead) -> Error {
     let client = of_old(server, &[("/api", core), ("/apis", named)]);
-    Discovery::ask(&client).await.expect_err("no discovery")
+    Discovery::fetch(&client).await.expect_err("no discovery")
 }
 
 #[tokio::test(start_paused = true)]
@@ -391,7 +393,7 @@ async fn a_server_that_tells_no_groups_is_an_error() {
 async fn a_server_that_does_not_answer_is_not_waited_for_for_ever() {
     let server = server().await;
     server.go_down().await;
-    let error = Discovery::ask(&server.direct_client())
+    let error = Discovery::fetch(&server.direct_client())
         .await
         .expect_err("no server");
     assert!(error.is_connection(), "{error}");
@@ -399,7 +401,7 @@ async fn a_server_that_does_not_answer_is_not_waited_for_for_ever() {
     let silent = service_fn(|_: Request<Body>| {
         futures::future::pending::<Result<Response<Body>, std::convert::Infallible>>()
     });
-    let error = Discovery::ask(&Client::new(silent, "default"))
+    let error = Discovery::fetch(&Client::new(silent, "default"))
         .await
         .expect_err("no answer");
     assert!(error.is_connection(), "{error}");

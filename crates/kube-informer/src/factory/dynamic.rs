@@ -88,7 +88,7 @@ impl SharedInformerFactory {
         if let Some(found) = known.as_deref().and_then(|known| find(known).ok()) {
             return Ok(found.clone());
         }
-        let asked = Arc::new(Discovery::ask(&self.shared.client).await?);
+        let asked = Arc::new(Discovery::fetch(&self.shared.client).await?);
         find(known.insert(asked)).cloned()
     }
 }

@@ -58,7 +58,7 @@ pub(crate) async fn resolve(
     options: &cluster::Options,
     words: &[String],
 ) -> Outcome<Vec<RequestedResource>> {
-    let discovery = async { Ok(Discovery::ask(client).await?) };
+    let discovery = async { Ok(Discovery::fetch(client).await?) };
     let discovery = options.in_time(discovery).await?;
     let mut asked: Vec<RequestedResource> = Vec::new();
     for word in words.iter().flat_map(|words| words.split(',')) {

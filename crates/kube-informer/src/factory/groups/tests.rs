@@ -39,7 +39,7 @@ async fn each_served_kind_has_an_accessor_and_each_accessor_a_served_kind() {
     let mut ways = Ways::default();
     each_kind(&SharedInformerFactory::new(client.clone()), &mut ways);
 
-    let discovery = Discovery::ask(&client).await.expect("a discovery");
+    let discovery = Discovery::fetch(&client).await.expect("a discovery");
     let (mut served, mut watched) = (BTreeSet::new(), 0);
     for resource in discovery.resources().filter(|resource| resource.allows("list")) {
         served.insert(path(resource.api_resource()));

@@ -14,7 +14,7 @@ use kube::Client;
 use kube::client::Body;
 use kube_wire::protobuf::{self, Schema};
 
-use super::discovery::Listed;
+use super::discovery::ServedResource;
 use super::events::EventReader;
 use super::expected::Expected;
 use super::limits::Limits;
@@ -51,7 +51,7 @@ pub struct ApiListWatch<K: Kind> {
     expected: Arc<Expected>,
     language: Arc<Language>,
     wire_format: WireFormat,
-    pub(super) listed: Arc<Listed>,
+    pub(super) served_resource: Arc<ServedResource>,
     limits: Limits,
     kind: std::marker::PhantomData<fn() -> K>,
 }
@@ -68,7 +68,7 @@ impl<K: Kind> ApiListWatch<K> {
             language: Arc::new(Language::of::<K>(&expected)),
             wire_format: WireFormat::default(),
             expected: Arc::new(expected),
-            listed: Arc::new(Listed::of::<K>(kind)),
+            served_resource: Arc::new(ServedResource::of::<K>(kind)),
             limits: Limits::default(),
             kind: std::marker::PhantomData,
         }
@@ -347,7 +347,7 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
     }
 
     fn is_served(&self) -> BoxFuture<'_, Result<bool, Error>> {
-        Box::pin(self.is_listed())
+        Box::pin(self.is_listed_by_discovery())
     }
 }
 
@@ -378,7 +378,7 @@ impl<K: Kind> Clone for ApiListWatch<K> {
             expected: Arc::clone(&self.expected),
             language: Arc::clone(&self.language),
             wire_format: self.wire_format,
-            listed: Arc::clone(&self.listed),
+            served_resource: Arc::clone(&self.served_resource),
             limits: self.limits,
             kind: std::marker::PhantomData,
         }
@@ -401,7 +401,7 @@ pub(super) fn get(path: &str, accept: &str) -> Result<Request<Body>, Error> {
 }
 
 /// Sends a request for JSON, and gets an answer that is some and no failure.
-pub(crate) async fn answer(client: &Client, request: Request<Body>) -> Result<Response<Body>, Error> {
+pub(super) async fn answer(client: &Client, request: Request<Body>) -> Result<Response<Body>, Error> {
     let response = good_answer(client, request).await?;
     match Spoken::of(&response) {
         Some(Spoken::Json) => Ok(response),

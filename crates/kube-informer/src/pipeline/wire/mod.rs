@@ -4,7 +4,7 @@
 //! [`ApiListWatch`] asks a real API server through kube's client, and a test or a special source implements it as it
 //! likes. It stands for client-go's `ListerWatcher`.
 
-mod discovery;
+pub(crate) mod discovery;
 mod events;
 mod expected;
 mod http;
@@ -24,7 +24,6 @@ use futures::stream::BoxStream;
 use crate::error::{Error, StatusError};
 use crate::object::ResourceVersion;
 
-pub(crate) use self::http::answer;
 pub use self::http::{ApiListWatch, WireFormat};
 pub(crate) use self::limits::{Limits, list_exceeded};
 pub use self::parameters::Parameters;

@@ -52,14 +52,15 @@ const OTHER_KINDS: Answer = (
 const GROUPS_WITH_IT: Answer = (
     200,
     JSON,
-    r#"{"kind":"APIGroupList","groups":[{"name":"apps","versions":[{"groupVersion":"apps/v1"}]},
-        {"name":"example.com","versions":[{"groupVersion":"example.com/v2"},{"groupVersion":"example.com/v1"}]}]}"#,
+    r#"{"kind":"APIGroupList","groups":[{"name":"apps","versions":[{"groupVersion":"apps/v1","version":"v1"}]},
+        {"name":"example.com","versions":[{"groupVersion":"example.com/v2","version":"v2"},
+        {"groupVersion":"example.com/v1","version":"v1"}]}]}"#,
 );
 const GROUPS_WITHOUT_IT: Answer = (
     200,
     JSON,
-    r#"{"kind":"APIGroupList","groups":[{"name":"apps","versions":[{"groupVersion":"apps/v1"}]},
-        {"name":"example.com","versions":[{"groupVersion":"example.com/v2"}]}]}"#,
+    r#"{"kind":"APIGroupList","groups":[{"name":"apps","versions":[{"groupVersion":"apps/v1","version":"v1"}]},
+        {"name":"example.com","versions":[{"groupVersion":"example.com/v2","version":"v2"}]}]}"#,
 );
 
 async fn is_served(answers: Vec<(&'static str, Answer)>) -> (Result<bool, Error>, Vec<String>) {

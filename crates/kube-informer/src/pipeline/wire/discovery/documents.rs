@@ -1,4 +1,4 @@
-//! The documents by which a server tells what it serves: aggregated, and one by one.
+//! Discovery documents: aggregated, and one for each group and version.
 
 use std::fmt;
 
@@ -9,35 +9,35 @@ use super::resource::DiscoveredResource;
 
 /// A version of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct GroupVersion {
+pub(crate) struct GroupVersion {
     pub(super) group: String,
     pub(super) version: String,
 }
 
-/// Where the groups are told.
+/// The path of a document that lists groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Root {
+pub(crate) enum Root {
     /// `/api`: the core group.
     Core,
-    /// `/apis`: all others.
+    /// `/apis`: all other groups.
     Named,
 }
 
-/// What a server tells of one version of a group.
+/// One version of a group in a list of groups.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Told {
-    /// Its resources.
-    Resources(Vec<DiscoveredResource>),
-    /// That it exists; its resources have a document of their own.
-    Elsewhere(GroupVersion),
-    /// What was served when its API server was last heard of.
+pub(crate) enum DiscoveredVersion {
+    /// The list contains its resources.
+    Included(Vec<DiscoveredResource>),
+    /// Its resources are in a document of their own.
+    Separate(GroupVersion),
+    /// The list contains resources from an earlier time, because the server does not reach the API server behind them.
     Stale(GroupVersion),
 }
 
-/// Any document that comes from `/api` and `/apis`.
+/// A list of groups, from `/api` or `/apis`.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "kind")]
-pub(super) enum RootDocument {
+pub(crate) enum RootDocument {
     #[serde(rename = "APIGroupDiscoveryList")]
     Aggregated {
         #[serde(default, deserialize_with = "or_empty")]
@@ -56,7 +56,7 @@ pub(super) enum RootDocument {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct AggregatedGroup {
+pub(crate) struct AggregatedGroup {
     #[serde(default)]
     metadata: AggregatedName,
     #[serde(default, deserialize_with = "or_empty")]
@@ -84,7 +84,7 @@ struct AggregatedVersion {
 struct AggregatedResource {
     #[serde(default)]
     resource: String,
-    /// Missing where only subresources are served.
+    /// None if only subresources are served.
     response_kind: Option<AggregatedKind>,
     #[serde(default)]
     scope: String,
@@ -104,7 +104,7 @@ struct AggregatedKind {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct PlainGroup {
+pub(crate) struct PlainGroup {
     name: String,
     #[serde(default, deserialize_with = "or_empty")]
     versions: Vec<PlainVersion>,
@@ -118,9 +118,13 @@ struct PlainVersion {
 
 /// The document of one version of a group.
 #[derive(Debug, Deserialize)]
-pub(super) struct ResourceDocument {
-    #[serde(default, deserialize_with = "or_empty")]
-    resources: Vec<PlainResource>,
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ResourceDocument {
+    #[serde(default)]
+    kind: String,
+    #[serde(default)]
+    group_version: String,
+    resources: Option<Vec<PlainResource>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -141,8 +145,8 @@ struct PlainResource {
 }
 
 impl RootDocument {
-    /// The versions of all groups, in the order of preference.
-    pub(super) fn group_versions(self) -> Vec<Told> {
+    /// Returns the versions of all groups, in the order of preference.
+    pub(crate) fn group_versions(self) -> Vec<DiscoveredVersion> {
         match self {
             RootDocument::Aggregated { items } => items
                 .into_iter()
@@ -151,7 +155,7 @@ impl RootDocument {
             RootDocument::Core { versions } => versions
                 .into_iter()
                 .map(|version| {
-                    Told::Elsewhere(GroupVersion {
+                    DiscoveredVersion::Separate(GroupVersion {
                         group: String::new(),
                         version,
                     })
@@ -165,27 +169,31 @@ impl RootDocument {
 }
 
 impl AggregatedGroup {
-    /// The first version of an aggregated group is the preferred one.
-    fn group_versions(self) -> impl Iterator<Item = Told> {
+    // The first version of an aggregated group is the preferred one.
+    fn group_versions(self) -> impl Iterator<Item = DiscoveredVersion> {
         let group = self.metadata.name;
         self.versions.into_iter().map(move |version| {
-            let place = GroupVersion {
+            let group_version = GroupVersion {
                 group: group.clone(),
                 version: version.version,
             };
             if version.freshness == "Stale" {
-                return Told::Stale(place);
+                return DiscoveredVersion::Stale(group_version);
             }
             let resources = version.resources.into_iter();
-            Told::Resources(resources.filter_map(|resource| resource.at(&place)).collect())
+            DiscoveredVersion::Included(
+                resources
+                    .filter_map(|resource| resource.in_version(&group_version))
+                    .collect(),
+            )
         })
     }
 }
 
 impl AggregatedResource {
-    fn at(self, place: &GroupVersion) -> Option<DiscoveredResource> {
+    fn in_version(self, group_version: &GroupVersion) -> Option<DiscoveredResource> {
         Some(DiscoveredResource {
-            names: place.names(&self.response_kind?.kind, &self.resource)?,
+            names: group_version.names(&self.response_kind?.kind, &self.resource)?,
             singular: self.singular_resource,
             short_names: self.short_names,
             verbs: self.verbs,
@@ -195,14 +203,19 @@ impl AggregatedResource {
 }
 
 impl PlainGroup {
-    fn group_versions(self) -> impl Iterator<Item = Told> {
+    pub(super) fn has_version(&self, wanted: &GroupVersion) -> bool {
+        let mut versions = self.versions.iter();
+        self.name == wanted.group && versions.any(|version| version.version == wanted.version)
+    }
+
+    fn group_versions(self) -> impl Iterator<Item = DiscoveredVersion> {
         let preferred = self.preferred_version.map(|version| version.version);
         let mut versions: Vec<String> = self.versions.into_iter().map(|version| version.version).collect();
-        // The sort is stable: the others stay as the server has them.
+        // The sort is stable, so the other versions keep the server's order.
         versions.sort_by_key(|version| Some(version) != preferred.as_ref());
         let group = self.name;
         versions.into_iter().map(move |version| {
-            Told::Elsewhere(GroupVersion {
+            DiscoveredVersion::Separate(GroupVersion {
                 group: group.clone(),
                 version,
             })
@@ -211,13 +224,22 @@ impl PlainGroup {
 }
 
 impl ResourceDocument {
-    pub(super) fn resources(self, place: &GroupVersion) -> Vec<DiscoveredResource> {
-        let resources = self.resources.into_iter();
+    /// Returns whether a resource is in the document, or nothing if this is not the document of that group and version.
+    pub(super) fn contains(&self, group_version: &GroupVersion, plural: &str) -> Option<bool> {
+        if self.kind != "APIResourceList" || self.group_version != group_version.to_string() {
+            return None;
+        }
+        let mut resources = self.resources.as_ref()?.iter();
+        Some(resources.any(|resource| resource.name == plural))
+    }
+
+    pub(crate) fn resources(self, group_version: &GroupVersion) -> Vec<DiscoveredResource> {
+        let resources = self.resources.unwrap_or_default().into_iter();
         resources
             .filter(|resource| !resource.name.contains('/'))
             .filter_map(|resource| {
                 Some(DiscoveredResource {
-                    names: place.names(&resource.kind, &resource.name)?,
+                    names: group_version.names(&resource.kind, &resource.name)?,
                     singular: resource.singular_name,
                     short_names: resource.short_names,
                     verbs: resource.verbs,
@@ -229,15 +251,19 @@ impl ResourceDocument {
 }
 
 impl GroupVersion {
-    /// Where its document is.
-    pub(super) fn path(&self) -> String {
+    pub(super) fn is_core(&self) -> bool {
+        self.group.is_empty()
+    }
+
+    /// Returns the path of its document.
+    pub(crate) fn path(&self) -> String {
         match self.group.as_str() {
             "" => format!("/api/{self}"),
             _ => format!("/apis/{self}"),
         }
     }
 
-    /// What lacks a name or kind is nothing to ask for, and no reason to refuse the rest.
+    /// Returns nothing for a resource without a name or kind; the others in its document are usable nevertheless.
     fn names(&self, kind: &str, plural: &str) -> Option<ApiResource> {
         if kind.is_empty() || plural.is_empty() {
             return None;
@@ -248,7 +274,7 @@ impl GroupVersion {
 }
 
 impl Root {
-    pub(super) fn path(self) -> &'static str {
+    pub(crate) fn path(self) -> &'static str {
         match self {
             Root::Core => "/api",
             Root::Named => "/apis",
@@ -266,7 +292,7 @@ impl fmt::Display for GroupVersion {
     }
 }
 
-/// Go writes a list that nobody filled as `null`.
+/// Go encodes an empty list as `null`.
 fn or_empty<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,61 +1,61 @@
-//! A resource as the server tells of it.
+//! A resource in a discovery document.
 
 use std::fmt;
 
 use kube::api::ApiResource;
 
-/// A resource that a server serves, by all its names.
+/// A resource that an API server serves, with all its names.
 ///
-/// Found by [`SharedInformerFactory::discover`](crate::SharedInformerFactory::discover), and by [`Discovery`](crate::discovery::Discovery)
-/// in everything that a server serves.
+/// [`SharedInformerFactory::discover`](crate::SharedInformerFactory::discover) returns one;
+/// [`Discovery`](crate::discovery::Discovery) contains all.
 #[doc(alias("APIResource", "RESTMapping"))]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiscoveredResource {
-    pub(super) names: ApiResource,
-    pub(super) singular: String,
-    pub(super) short_names: Vec<String>,
-    pub(super) verbs: Vec<String>,
-    pub(super) namespaced: bool,
+    pub(crate) names: ApiResource,
+    pub(crate) singular: String,
+    pub(crate) short_names: Vec<String>,
+    pub(crate) verbs: Vec<String>,
+    pub(crate) namespaced: bool,
 }
 
 impl DiscoveredResource {
-    /// Group, version, kind and plural: what an informer of `DynamicObject` is made with.
+    /// Returns group, version, kind and plural name, as an informer of `DynamicObject` needs them.
     #[must_use]
     pub fn api_resource(&self) -> &ApiResource {
         &self.names
     }
 
-    /// Whether its objects are in namespaces; otherwise they are the cluster's.
+    /// Returns whether its objects belong to namespaces. Otherwise they are cluster-scoped.
     #[must_use]
     pub fn is_namespaced(&self) -> bool {
         self.namespaced
     }
 
-    /// What can be done with it, as in `get`, `list`, `watch`.
+    /// Returns the supported verbs, for example `get`, `list` and `watch`.
     #[must_use]
     pub fn verbs(&self) -> &[String] {
         &self.verbs
     }
 
-    /// Whether something can be done with it.
+    /// Returns whether it supports a verb.
     #[must_use]
     pub fn allows(&self, verb: &str) -> bool {
         self.verbs.iter().any(|allowed| allowed == verb)
     }
 
-    /// Whether it can be listed and watched, which is what an informer does.
+    /// Returns whether it can be listed and watched, as an informer does.
     #[must_use]
     pub fn is_watchable(&self) -> bool {
         self.allows("list") && self.allows("watch")
     }
 
-    /// The name of one object of it, as in `deployment`; empty where the server does not tell.
+    /// Returns the singular name, for example `deployment`; empty if the server has none.
     #[must_use]
     pub fn singular(&self) -> &str {
         &self.singular
     }
 
-    /// The names for the impatient, as in `deploy`.
+    /// Returns the short names, for example `deploy`.
     #[must_use]
     pub fn short_names(&self) -> &[String] {
         &self.short_names
