@@ -19,7 +19,7 @@ use super::connect::{Connector, NewConnection, Protocols};
 use super::connect_error::{ConnectError, ConnectStep};
 use super::http1::{IdleConnections, set_origin_form};
 use super::http2::{Http2Connection, StreamSlot};
-use super::single_flight::{AttemptGuard, Cancelled, Found, SingleFlight};
+use super::single_flight::{AttemptGuard, Cancelled, FindResult, SingleFlight};
 
 /// A service that sends requests to one server. Clones share the connections.
 #[derive(Clone)]
@@ -160,15 +160,15 @@ impl Pool {
                 .connections
                 .find_or_wait(Connections::route, |attempt| self.start_attempt(attempt));
             match found.await {
-                Ok(Found::Found(Route::Use(Lease::Http1(mut sender)))) => {
+                Ok(FindResult::Found(Route::Use(Lease::Http1(mut sender)))) => {
                     // The server may have closed it: then try the next one.
                     if sender.ready().await.is_ok() {
                         return Ok(Lease::Http1(sender));
                     }
                 }
-                Ok(Found::Found(Route::Use(lease))) => return Ok(lease),
-                Ok(Found::Found(Route::OpenConnection)) => return self.open(protocols).await,
-                Ok(Found::Waited(result)) => {
+                Ok(FindResult::Found(Route::Use(lease))) => return Ok(lease),
+                Ok(FindResult::Found(Route::OpenConnection)) => return self.open(protocols).await,
+                Ok(FindResult::Waited(result)) => {
                     // If it is open, the next iteration uses it, or starts another attempt because all its streams are used.
                     if result?.is_some_and(|connection| !connection.is_open()) {
                         return Err(self.connector.error(ConnectStep::Closed));

@@ -7,10 +7,10 @@ use crate::util::sync::{CancellationToken, Mutex};
 
 /// State that many requests share, with at most one attempt to extend it. `R` is the outcome of an attempt.
 pub(super) struct SingleFlight<S, R> {
-    shared: Mutex<Shared<S, R>>,
+    shared: Mutex<FlightState<S, R>>,
 }
 
-struct Shared<S, R> {
+struct FlightState<S, R> {
     state: S,
     attempt: Option<Arc<Attempt<R>>>,
 }
@@ -29,7 +29,7 @@ pub(super) struct AttemptGuard<S, R> {
 }
 
 /// The result of [`SingleFlight::find_or_wait`].
-pub(super) enum Found<T, R> {
+pub(super) enum FindResult<T, R> {
     /// `find` found it in the state.
     Found(T),
     /// The request waited for an attempt with this outcome.
@@ -48,7 +48,7 @@ enum Role<T, S, R> {
 
 impl<S, R: Clone> SingleFlight<S, R> {
     pub(super) fn new(state: S) -> SingleFlight<S, R> {
-        let shared = Shared { state, attempt: None };
+        let shared = FlightState { state, attempt: None };
         SingleFlight {
             shared: Mutex::new(shared),
         }
@@ -72,20 +72,20 @@ impl<S, R: Clone> SingleFlight<S, R> {
         self: &Arc<Self>,
         find: impl Fn(&mut S) -> Option<T>,
         begin: impl Fn(AttemptGuard<S, R>),
-    ) -> Result<Found<T, R>, Cancelled> {
+    ) -> Result<FindResult<T, R>, Cancelled> {
         loop {
             match self.role(&find) {
-                Role::Found(found) => return Ok(Found::Found(found)),
+                Role::Found(found) => return Ok(FindResult::Found(found)),
                 Role::Waiter(attempt) => {
                     if let Some(outcome) = attempt.outcome().await {
-                        return Ok(Found::Waited(outcome));
+                        return Ok(FindResult::Waited(outcome));
                     }
                 }
                 Role::Leader(guard) => {
                     let attempt = Arc::clone(&guard.attempt);
                     begin(guard);
                     let outcome = attempt.outcome().await;
-                    return outcome.map(Found::Waited).ok_or(Cancelled);
+                    return outcome.map(FindResult::Waited).ok_or(Cancelled);
                 }
             }
         }

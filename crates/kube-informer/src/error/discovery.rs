@@ -44,14 +44,14 @@ impl fmt::Display for DiscoveryProblem {
             DiscoveryProblem::Unknown { asked, near, untold } => {
                 write!(f, "the server serves no {asked:?}")?;
                 if !near.is_empty() {
-                    write!(f, "; did you mean {}?", Listed(near, "or"))?;
+                    write!(f, "; did you mean {}?", Alternatives(near, "or"))?;
                 }
                 match untold.as_slice() {
                     [] => Ok(()),
                     _ => write!(
                         f,
                         "; it could not tell what there is in {}",
-                        Listed(untold, "and")
+                        Alternatives(untold, "and")
                     ),
                 }
             }
@@ -59,7 +59,7 @@ impl fmt::Display for DiscoveryProblem {
                 write!(f, "{resource} cannot be watched: ")?;
                 match verbs.as_slice() {
                     [] => f.write_str("the server offers nothing to do with it"),
-                    _ => write!(f, "the server offers only {}", Listed(verbs, "and")),
+                    _ => write!(f, "the server offers only {}", Alternatives(verbs, "and")),
                 }
             }
         }
@@ -67,9 +67,9 @@ impl fmt::Display for DiscoveryProblem {
 }
 
 /// Names as people list them: `a, b or c`.
-struct Listed<'a>(&'a [String], &'static str);
+struct Alternatives<'a>(&'a [String], &'static str);
 
-impl fmt::Display for Listed<'_> {
+impl fmt::Display for Alternatives<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             [] => Ok(()),

@@ -11,7 +11,7 @@ use crate::types::{ConsistencyReport, Key, ResourceVersion, WatchedResource};
 use crate::util::truncate;
 
 pub(crate) use self::discovery::DiscoveryProblem;
-pub(crate) use self::words::Chain;
+pub(crate) use self::words::ErrorChain;
 pub use crate::types::ParseKeyError;
 pub use kube_wire::ParsePathError;
 pub use kube_wire::selector::ParseSelectorError;
@@ -93,7 +93,7 @@ pub(crate) enum Problem {
     },
     /// The server does not serve the kind, and says so in discovery, too.
     NotServed {
-        absent: Absent,
+        stage: UnservedStage,
         status: StatusError,
     },
     /// A user's function failed or panicked.
@@ -137,7 +137,7 @@ pub(crate) enum Problem {
     NotReached {
         version: ResourceVersion,
         at: Option<ResourceVersion>,
-        why: NotReached,
+        why: VersionNotReached,
     },
     /// The cache is not what the server has.
     Inconsistent {
@@ -145,12 +145,12 @@ pub(crate) enum Problem {
         relist: bool,
     },
     /// The cache could not be compared with the server.
-    NotChecked(NotChecked),
+    NotChecked(CheckFailure),
 }
 
 /// How far it is known that a kind is not served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Absent {
+pub(crate) enum UnservedStage {
     /// It was just found.
     Found,
     /// It is not served for long enough to be gone, and so are its objects.
@@ -166,7 +166,7 @@ pub(crate) enum NotSynced {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NotReached {
+pub(crate) enum VersionNotReached {
     TimedOut(Duration),
     Stopped,
     NotComparable,
@@ -174,7 +174,7 @@ pub(crate) enum NotReached {
 
 /// Why a cache was not compared with the server.
 #[derive(Debug, Clone)]
-pub(crate) enum NotChecked {
+pub(crate) enum CheckFailure {
     /// There is nothing in it yet.
     NotListed,
     /// The kind is not served any more, and the version at which its objects were removed is unknown.
@@ -378,7 +378,7 @@ impl Error {
                 _ => None,
             },
             Problem::Discovery(problem) => problem.cause(),
-            Problem::NotChecked(NotChecked::Failed(error)) => Some(error),
+            Problem::NotChecked(CheckFailure::Failed(error)) => Some(error),
             _ => None,
         }
     }
@@ -420,7 +420,7 @@ impl Error {
     #[must_use]
     pub fn is_not_served(&self) -> bool {
         match self.problem() {
-            Problem::NotServed { .. } | Problem::NotChecked(NotChecked::KindRemoved) => true,
+            Problem::NotServed { .. } | Problem::NotChecked(CheckFailure::KindRemoved) => true,
             _ => self.cause().is_some_and(Error::is_not_served),
         }
     }
@@ -430,7 +430,7 @@ impl Error {
         matches!(
             self.problem(),
             Problem::NotServed {
-                absent: Absent::Still,
+                stage: UnservedStage::Still,
                 ..
             }
         )
@@ -525,7 +525,7 @@ impl Error {
             Problem::NotSynced { why, .. } | Problem::HandlerNotSynced { why, .. } => {
                 *why == NotSynced::Stopped
             }
-            Problem::NotReached { why, .. } => *why == NotReached::Stopped,
+            Problem::NotReached { why, .. } => *why == VersionNotReached::Stopped,
             Problem::NotAllSynced { errors, .. } => errors.iter().any(Error::is_stopped),
             _ => false,
         }
@@ -537,7 +537,7 @@ impl Error {
             Problem::NotSynced { why, .. } | Problem::HandlerNotSynced { why, .. } => {
                 matches!(why, NotSynced::TimedOut(_))
             }
-            Problem::NotReached { why, .. } => matches!(why, NotReached::TimedOut(_)),
+            Problem::NotReached { why, .. } => matches!(why, VersionNotReached::TimedOut(_)),
             Problem::NotAllSynced { errors, .. } => errors.iter().any(Error::is_timeout),
             _ => false,
         }
@@ -585,7 +585,7 @@ impl Error {
         matches!(
             self.problem(),
             Problem::NotReached {
-                why: NotReached::NotComparable,
+                why: VersionNotReached::NotComparable,
                 ..
             }
         )

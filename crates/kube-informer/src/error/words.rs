@@ -4,14 +4,16 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
-use super::{Absent, Error, NotChecked, NotReached, NotSynced, Operation, Problem, StatusError};
+use super::{
+    CheckFailure, Error, NotSynced, Operation, Problem, StatusError, UnservedStage, VersionNotReached,
+};
 use crate::types::WatchedResource;
 
 /// `{}` prints this error without its causes, which [`source`](StdError::source) returns; `{:#}` prints them all on one line.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
-            return write!(f, "{}", Chain(self));
+            return write!(f, "{}", ErrorChain(self));
         }
         self.place(f)?;
         self.words(f)
@@ -59,14 +61,18 @@ impl Error {
                  a proxy between here and the server may be cutting it",
             ),
             Problem::StalledWatch(silence) => {
-                write!(f, "nothing came for {}, the watch is renewed", Seconds(*silence))
+                write!(
+                    f,
+                    "nothing came for {}, the watch is renewed",
+                    HumanDuration(*silence)
+                )
             }
             Problem::NoStreamingList(why) => write!(f, "{why}; a plain list is used instead"),
             Problem::WentBack { from, to } => write!(
                 f,
                 "the server went back from version {from} to {to}, as after a restored backup; the cache is rebuilt"
             ),
-            Problem::NotServed { absent, status } => not_served(f, *absent, status, resource),
+            Problem::NotServed { stage, status } => not_served(f, *stage, status, resource),
             Problem::AlreadyStarted => {
                 f.write_str("the informer has been started already; do this before the start")
             }
@@ -125,7 +131,7 @@ impl Error {
                     None => f.write_str("did not sync")?,
                 }
                 match why {
-                    NotSynced::TimedOut(after) => write!(f, " within {}", Seconds(*after))?,
+                    NotSynced::TimedOut(after) => write!(f, " within {}", HumanDuration(*after))?,
                     NotSynced::Stopped => f.write_str(" before the informer was stopped")?,
                 }
                 match last {
@@ -144,7 +150,7 @@ impl Error {
                         write!(f, "{} of {of} caches did not sync", several.len())?;
                         for (at, error) in several.iter().enumerate() {
                             let separator = if at == 0 { ": " } else { "; and " };
-                            write!(f, "{separator}{}", Chain(error))?;
+                            write!(f, "{separator}{}", ErrorChain(error))?;
                         }
                         Ok(())
                     }
@@ -164,7 +170,7 @@ impl Error {
                 )?;
                 match why {
                     NotSynced::TimedOut(after) => {
-                        write!(f, " within {}; it has {backlog} to go", Seconds(*after))
+                        write!(f, " within {}; it has {backlog} to go", HumanDuration(*after))
                     }
                     NotSynced::Stopped => f.write_str(" before it was removed or the informer stopped"),
                 }
@@ -179,11 +185,13 @@ impl Error {
                     None => f.write_str(" has no version yet")?,
                 }
                 match why {
-                    NotReached::TimedOut(after) => {
-                        write!(f, " and did not reach {version} within {}", Seconds(*after))
+                    VersionNotReached::TimedOut(after) => {
+                        write!(f, " and did not reach {version} within {}", HumanDuration(*after))
                     }
-                    NotReached::Stopped => write!(f, " and stopped before {version}"),
-                    NotReached::NotComparable => write!(f, ", which cannot be compared with {version:?}"),
+                    VersionNotReached::Stopped => write!(f, " and stopped before {version}"),
+                    VersionNotReached::NotComparable => {
+                        write!(f, ", which cannot be compared with {version:?}")
+                    }
                 }
             }
             _ => Ok(()),
@@ -223,42 +231,42 @@ impl StatusError {
     }
 }
 
-fn not_checked(f: &mut fmt::Formatter<'_>, why: &NotChecked) -> fmt::Result {
+fn not_checked(f: &mut fmt::Formatter<'_>, why: &CheckFailure) -> fmt::Result {
     f.write_str("it was not compared with the server")?;
     match why {
-        NotChecked::NotListed => f.write_str(", as there is nothing in it before the first list"),
-        NotChecked::KindRemoved => {
+        CheckFailure::NotListed => f.write_str(", as there is nothing in it before the first list"),
+        CheckFailure::KindRemoved => {
             f.write_str(", because the server stopped serving the kind and no list has succeeded since")
         }
-        NotChecked::NoExactLists => {
+        CheckFailure::NoExactLists => {
             f.write_str(", as its source has no lists at an exact version; see ListWatch::list_exactly")
         }
-        NotChecked::OtherVersion { asked, listed } => write!(
+        CheckFailure::OtherVersion { asked, listed } => write!(
             f,
             ", as it listed version {listed} where exactly {asked} was asked for"
         ),
-        NotChecked::TooLong(limit) => write!(f, ", as that took longer than {}", Seconds(*limit)),
+        CheckFailure::TooLong(limit) => write!(f, ", as that took longer than {}", HumanDuration(*limit)),
         // What failed is told as the cause.
-        NotChecked::Failed(_) => Ok(()),
+        CheckFailure::Failed(_) => Ok(()),
     }
 }
 
 fn not_served(
     f: &mut fmt::Formatter<'_>,
-    absent: Absent,
+    stage: UnservedStage,
     status: &StatusError,
     resource: Option<&WatchedResource>,
 ) -> fmt::Result {
-    f.write_str(match absent {
-        Absent::Found | Absent::Still => "the server does not serve ",
-        Absent::Gone => "the server no longer serves ",
+    f.write_str(match stage {
+        UnservedStage::Found | UnservedStage::Still => "the server does not serve ",
+        UnservedStage::Gone => "the server no longer serves ",
     })?;
     match resource {
         Some(resource) => write!(f, "{} {}", resource.api_version(), resource.kind())?,
         None => f.write_str("the kind")?,
     }
     write!(f, " ({})", status.code)?;
-    if absent == Absent::Gone {
+    if stage == UnservedStage::Gone {
         return f.write_str("; the cache is emptied, and the informer waits until it is served again");
     }
     f.write_str("; the informer waits until it does")?;
@@ -273,14 +281,14 @@ fn not_served(
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Error({})", Chain(self))
+        write!(f, "Error({})", ErrorChain(self))
     }
 }
 
 /// An error and what caused it, on one line.
-pub(crate) struct Chain<'a>(pub(crate) &'a Error);
+pub(crate) struct ErrorChain<'a>(pub(crate) &'a Error);
 
-impl fmt::Display for Chain<'_> {
+impl fmt::Display for ErrorChain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)?;
         let mut next = StdError::source(self.0);
@@ -293,9 +301,9 @@ impl fmt::Display for Chain<'_> {
 }
 
 /// A duration as people say it.
-struct Seconds(Duration);
+struct HumanDuration(Duration);
 
-impl fmt::Display for Seconds {
+impl fmt::Display for HumanDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.0)
     }

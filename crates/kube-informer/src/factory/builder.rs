@@ -13,7 +13,7 @@ use kube_wire::FieldMask;
 use super::SharedInformerFactory;
 use super::registry::KindId;
 use crate::error::Error;
-use crate::informer::{Checking, InformerBuilder};
+use crate::informer::{CheckSettings, InformerBuilder};
 use crate::object::Kind;
 use crate::object::format::CacheFormat;
 use crate::pipeline::reflector::Backoff;
@@ -43,19 +43,19 @@ use crate::pipeline::wire::{Limits, Parameters, Tweak, WireFormat, check_paramet
 #[must_use = "a factory is made by build()"]
 pub struct FactoryBuilder {
     client: Client,
-    plan: Plan,
+    plan: FactoryOptions,
 }
 
 /// What was chosen.
 #[derive(Default)]
-pub(super) struct Plan {
+pub(super) struct FactoryOptions {
     pub(super) name: String,
     namespaces: Vec<String>,
     parameters: Parameters,
     tweak: Option<Tweak>,
     resync: Duration,
     settings: Settings,
-    checking: Checking,
+    checking: CheckSettings,
     limits: Limits,
     keep_managed_fields: bool,
     pruned: FieldMask,
@@ -69,13 +69,13 @@ pub(super) struct Plan {
 type MetadataTransform = Arc<dyn Fn(&mut ObjectMeta) + Send + Sync>;
 type ErrorHandler = Arc<dyn Fn(&Error) + Send + Sync>;
 /// Options of one kind.
-type Choice<K> = Box<dyn Fn(InformerBuilder<K>) -> InformerBuilder<K> + Send + Sync>;
+type InformerOptions<K> = Box<dyn Fn(InformerBuilder<K>) -> InformerBuilder<K> + Send + Sync>;
 
 impl FactoryBuilder {
     pub(super) fn new(client: Client) -> FactoryBuilder {
         FactoryBuilder {
             client,
-            plan: Plan::default(),
+            plan: FactoryOptions::default(),
         }
     }
 
@@ -268,7 +268,7 @@ impl FactoryBuilder {
         kind: &K::DynamicType,
         choose: impl Fn(InformerBuilder<K>) -> InformerBuilder<K> + Send + Sync + 'static,
     ) -> Self {
-        let choice: Choice<K> = Box::new(choose);
+        let choice: InformerOptions<K> = Box::new(choose);
         self.plan.kinds.insert(KindId::of::<K>(kind), Box::new(choice));
         self
     }
@@ -280,7 +280,7 @@ impl FactoryBuilder {
     }
 }
 
-impl Plan {
+impl FactoryOptions {
     /// What was chosen for all kinds, then what was chosen for this one.
     pub(super) fn apply<K: Kind>(&self, id: &KindId, mut builder: InformerBuilder<K>) -> InformerBuilder<K> {
         builder = builder
@@ -305,7 +305,7 @@ impl Plan {
         match self
             .kinds
             .get(id)
-            .and_then(|choice| choice.downcast_ref::<Choice<K>>())
+            .and_then(|choice| choice.downcast_ref::<InformerOptions<K>>())
         {
             Some(choose) => choose(builder),
             None => builder,

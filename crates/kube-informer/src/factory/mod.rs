@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 pub use self::builder::FactoryBuilder;
-use self::builder::Plan;
+use self::builder::FactoryOptions;
 use self::member::Member;
 pub use self::readiness::Readiness;
 use self::registry::{KindId, Registry};
@@ -68,7 +68,7 @@ pub struct SharedInformerFactory {
 
 struct Shared {
     client: Client,
-    plan: Plan,
+    plan: FactoryOptions,
     registry: Mutex<Registry>,
     /// What the server said last.
     discovery: tokio::sync::Mutex<Option<Arc<Discovery>>>,
@@ -88,7 +88,7 @@ impl SharedInformerFactory {
         FactoryBuilder::new(client)
     }
 
-    fn planned(client: Client, plan: Plan) -> SharedInformerFactory {
+    fn planned(client: Client, plan: FactoryOptions) -> SharedInformerFactory {
         SharedInformerFactory {
             shared: Arc::new(Shared {
                 client,

@@ -6,7 +6,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response, StatusCode};
 
 use super::SharedInformerFactory;
-use crate::error::{Chain, Error};
+use crate::error::{Error, ErrorChain};
 use crate::informer::{InformerState, Status};
 
 /// Whether a factory's caches are filled: a value to await, and a health check for an HTTP server.
@@ -89,7 +89,7 @@ fn line(status: &Status) -> String {
         InformerState::Stopped => format!("[-] {resource}: stopped"),
         InformerState::Running if status.has_synced => format!("[+] {resource}: {} objects", status.objects),
         InformerState::Running => match &status.last_error {
-            Some(error) => format!("[-] {resource}: not synced: {}", Chain(error)),
+            Some(error) => format!("[-] {resource}: not synced: {}", ErrorChain(error)),
             None => format!("[-] {resource}: not synced yet"),
         },
     }

@@ -12,7 +12,7 @@ use crate::object::{Key, Kind, Object, is_cluster_scoped};
 
 /// The priority of what was there from the beginning, and of what a resync repeats, unless it is chosen otherwise:
 /// controller-runtime's.
-const LOW: i32 = -100;
+const LOW_PRIORITY: i32 = -100;
 
 /// A handler that adds the key of each object that comes, changes or goes.
 ///
@@ -100,7 +100,7 @@ where
         queue: queue.clone(),
         map: Box::new(move |object| map(object).into_iter().collect()),
         priority: 0,
-        low_priority: LOW,
+        low_priority: LOW_PRIORITY,
         never_blocks: false,
     }
 }
@@ -120,13 +120,13 @@ where
 /// ```
 pub struct Enqueue<K, T> {
     queue: WorkQueue<T>,
-    map: Map<K, T>,
+    map: MapFunction<K, T>,
     priority: i32,
     low_priority: i32,
     never_blocks: bool,
 }
 
-type Map<K, T> = Box<dyn Fn(&Object<K>) -> Vec<T> + Send>;
+type MapFunction<K, T> = Box<dyn Fn(&Object<K>) -> Vec<T> + Send>;
 
 impl<K: Kind, T: QueueItem> Enqueue<K, T> {
     /// The priority of what changes; 0 unless it is chosen otherwise.

@@ -3,84 +3,84 @@
 use parking_lot::Mutex;
 
 tokio::task_local! {
-    static INSIDE: Inside;
+    static CURRENT_HANDLER: CurrentHandler;
 }
 
 /// Waits of handlers that are going on, in all informers of the process.
-static WAITS: Mutex<Vec<Wait>> = Mutex::new(Vec::new());
+static ACTIVE_WAITS: Mutex<Vec<ActiveWait>> = Mutex::new(Vec::new());
 
 /// The handler that is called here, and its informer's processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Inside {
+pub(crate) struct CurrentHandler {
     pub(crate) listener: u64,
     pub(crate) processor: u64,
 }
 
 /// What a handler can wait for: the end of one handler, or of all handlers of an informer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum WaitTarget {
     Listener(u64),
     Processor(u64),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Wait {
-    by: Inside,
-    end: End,
+struct ActiveWait {
+    by: CurrentHandler,
+    end: WaitTarget,
 }
 
-impl Inside {
+impl CurrentHandler {
     /// The handler that is running in this task, or was called by it.
-    fn current() -> Option<Inside> {
-        INSIDE.try_with(|inside| *inside).ok()
+    fn current() -> Option<CurrentHandler> {
+        CURRENT_HANDLER.try_with(|inside| *inside).ok()
     }
 
     /// Calls a handler.
     pub(crate) fn sync<R>(self, call: impl FnOnce() -> R) -> R {
-        INSIDE.sync_scope(self, call)
+        CURRENT_HANDLER.sync_scope(self, call)
     }
 
     /// Awaits a handler's work.
     pub(crate) fn scope<F: Future>(self, work: F) -> impl Future<Output = F::Output> {
-        INSIDE.scope(self, work)
+        CURRENT_HANDLER.scope(self, work)
     }
 
-    fn ends(self, end: End) -> bool {
+    fn ends(self, end: WaitTarget) -> bool {
         match end {
-            End::Listener(listener) => self.listener == listener,
-            End::Processor(processor) => self.processor == processor,
+            WaitTarget::Listener(listener) => self.listener == listener,
+            WaitTarget::Processor(processor) => self.processor == processor,
         }
     }
 }
 
 /// Waits with this future for an end. Returns at once if the current handler, directly or through waits of other handlers, has
 /// to return first.
-pub(crate) async fn wait_for(end: End, ended: impl Future<Output = ()>) {
-    let Some(by) = Inside::current() else {
+pub(crate) async fn wait_for(end: WaitTarget, ended: impl Future<Output = ()>) {
+    let Some(by) = CurrentHandler::current() else {
         return ended.await;
     };
-    if let Some(_waiting) = Waiting::begin(Wait { by, end }) {
+    if let Some(_waiting) = WaitGuard::begin(ActiveWait { by, end }) {
         ended.await;
     }
 }
 
 /// Removes a wait from the list when it is over.
-struct Waiting(Wait);
+struct WaitGuard(ActiveWait);
 
-impl Waiting {
-    fn begin(wait: Wait) -> Option<Waiting> {
-        let mut waits = WAITS.lock();
+impl WaitGuard {
+    fn begin(wait: ActiveWait) -> Option<WaitGuard> {
+        let mut waits = ACTIVE_WAITS.lock();
         if leads_to(wait.end, wait.by, &waits) {
             return None;
         }
         waits.push(wait);
-        Some(Waiting(wait))
+        Some(WaitGuard(wait))
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitGuard {
     fn drop(&mut self) {
-        let mut waits = WAITS.lock();
+        let mut waits = ACTIVE_WAITS.lock();
         if let Some(at) = waits.iter().position(|wait| *wait == self.0) {
             waits.swap_remove(at);
         }
@@ -88,7 +88,7 @@ impl Drop for Waiting {
 }
 
 /// Whether an end cannot come before a handler returns, because of waits that are going on.
-fn leads_to(end: End, handler: Inside, waits: &[Wait]) -> bool {
+fn leads_to(end: WaitTarget, handler: CurrentHandler, waits: &[ActiveWait]) -> bool {
     // Each end once: many handlers may wait for the same informers.
     let mut reached = vec![end];
     let mut at = 0;
@@ -112,23 +112,23 @@ mod tests {
 
     #[test]
     fn contract_11_an_end_that_waits_for_a_handler_is_found() {
-        let handler = |listener, processor| Inside { listener, processor };
-        let wait = |listener, processor, end| Wait {
+        let handler = |listener, processor| CurrentHandler { listener, processor };
+        let wait = |listener, processor, end| ActiveWait {
             by: handler(listener, processor),
             end,
         };
         let waits = [
-            wait(1, 10, End::Processor(20)),
-            wait(2, 20, End::Listener(3)),
-            wait(3, 30, End::Processor(40)),
+            wait(1, 10, WaitTarget::Processor(20)),
+            wait(2, 20, WaitTarget::Listener(3)),
+            wait(3, 30, WaitTarget::Processor(40)),
         ];
-        assert!(leads_to(End::Listener(7), handler(7, 10), &[]));
-        assert!(leads_to(End::Processor(10), handler(7, 10), &[]));
-        assert!(!leads_to(End::Processor(10), handler(7, 11), &[]));
+        assert!(leads_to(WaitTarget::Listener(7), handler(7, 10), &[]));
+        assert!(leads_to(WaitTarget::Processor(10), handler(7, 10), &[]));
+        assert!(!leads_to(WaitTarget::Processor(10), handler(7, 11), &[]));
         // 10 waits for 20, whose second listener waits for the third, which waits for 40.
-        assert!(leads_to(End::Processor(10), handler(4, 40), &waits));
-        assert!(leads_to(End::Listener(1), handler(4, 40), &waits));
-        assert!(!leads_to(End::Listener(5), handler(4, 40), &waits));
-        assert!(!leads_to(End::Processor(40), handler(1, 10), &waits));
+        assert!(leads_to(WaitTarget::Processor(10), handler(4, 40), &waits));
+        assert!(leads_to(WaitTarget::Listener(1), handler(4, 40), &waits));
+        assert!(!leads_to(WaitTarget::Listener(5), handler(4, 40), &waits));
+        assert!(!leads_to(WaitTarget::Processor(40), handler(1, 10), &waits));
     }
 }

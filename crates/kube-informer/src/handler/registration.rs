@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::inside::{self, End};
+use super::inside::{self, WaitTarget};
 use crate::error::{Error, NotSynced, Problem};
 use crate::measures::Durations;
 
@@ -144,7 +144,7 @@ impl Registration {
 
     /// Removes the handler and waits until it will run no more.
     ///
-    /// Inside a handler that has to return first, such as the handler itself, it does not wait.
+    /// CurrentHandler a handler that has to return first, such as the handler itself, it does not wait.
     ///
     /// # Cancel safety
     /// The handler is removed even if the wait is dropped.
@@ -178,5 +178,5 @@ pub(crate) trait AnyListener: Send + Sync {
     fn removed(&self) -> &CancellationToken;
     fn done(&self) -> &CancellationToken;
     fn remove(self: Arc<Self>);
-    fn end(&self) -> End;
+    fn end(&self) -> WaitTarget;
 }

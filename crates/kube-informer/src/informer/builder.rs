@@ -14,10 +14,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::context::{Hooks, ReflectorContext};
 use super::lifecycle::Lifecycle;
-use super::{Checking, Shared, SharedInformer, Source};
+use super::{CheckSettings, Shared, SharedInformer, Source};
 use crate::error::Error;
-use crate::measures::Measures;
-use crate::object::format::{CacheFormat, Packing};
+use crate::measures::Measurements;
+use crate::object::format::{CacheFormat, PackingContext};
 use crate::object::{Kind, WatchedResource, is_cluster_scoped};
 use crate::pipeline::processor::Processor;
 use crate::pipeline::reflector::Backoff;
@@ -61,7 +61,7 @@ pub struct InformerBuilder<K: Kind> {
     tweak: Option<Tweak>,
     resync: Duration,
     settings: Settings,
-    checking: Checking,
+    checking: CheckSettings,
     limits: Limits,
     hooks: Hooks<K>,
     keep_managed_fields: bool,
@@ -114,7 +114,7 @@ impl<K: Kind> InformerBuilder<K> {
             tweak: None,
             resync: Duration::ZERO,
             settings: Settings::default(),
-            checking: Checking::default(),
+            checking: CheckSettings::default(),
             limits: Limits::default(),
             hooks: Hooks::default(),
             keep_managed_fields: false,
@@ -343,7 +343,7 @@ impl<K: Kind> InformerBuilder<K> {
     }
 
     /// What a factory has chosen of this.
-    pub(crate) fn checking(mut self, checking: Checking) -> Self {
+    pub(crate) fn checking(mut self, checking: CheckSettings) -> Self {
         self.checking = checking;
         self
     }
@@ -467,7 +467,7 @@ impl<K: Kind> InformerBuilder<K> {
         if self.cache_format == CacheFormat::Packed {
             mask = mask.union(&unwanted::<K>(&self.kind));
         }
-        let measures = Arc::new(Measures::new(sources.len()));
+        let measures = Arc::new(Measurements::new(sources.len()));
         let seed = Seed::new(self.settings.seed);
         let store = Arc::new(Store::new(resource.clone(), seed));
         let mut writer = Writer::new(Arc::clone(&store), seed, scopes);
@@ -491,7 +491,7 @@ impl<K: Kind> InformerBuilder<K> {
                     Arc::clone(&store),
                     seed,
                     mask,
-                    (self.cache_format == CacheFormat::Packed).then(|| Packing::new(resource.clone())),
+                    (self.cache_format == CacheFormat::Packed).then(|| PackingContext::new(resource.clone())),
                     self.hooks,
                     measures,
                 )),

@@ -7,33 +7,33 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::Shared;
-use crate::error::{Chain, Error, Operation, Problem, StatusError};
+use crate::error::{Error, ErrorChain, Operation, Problem, StatusError};
 use crate::object::Kind;
 use crate::types::ConsistencyReport;
 use crate::util::{MAX_DURATION, panics};
 
 /// The shortest time between two checks: each costs the server a list.
-const SHORTEST: Duration = Duration::from_secs(60);
+const MIN_INTERVAL: Duration = Duration::from_secs(60);
 /// A difference is looked for once more after this time and up to twice as much.
-const SECOND_LOOK: Duration = Duration::from_secs(5);
+const RECHECK_DELAY: Duration = Duration::from_secs(5);
 
 /// When to compare, and what then.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Checking {
+pub(crate) struct CheckSettings {
     /// None for never.
     every: Option<Duration>,
     /// Whether everything is listed anew after a difference.
     pub(crate) relist: bool,
 }
 
-impl Checking {
+impl CheckSettings {
     pub(crate) fn every(&mut self, period: Duration) {
-        self.every = (!period.is_zero()).then(|| period.clamp(SHORTEST, MAX_DURATION));
+        self.every = (!period.is_zero()).then(|| period.clamp(MIN_INTERVAL, MAX_DURATION));
     }
 }
 
 /// The running part of the check.
-pub(super) struct Checker<K> {
+pub(super) struct CheckTask<K> {
     shared: Arc<Shared<K>>,
     every: Duration,
     random: fastrand::Rng,
@@ -41,10 +41,10 @@ pub(super) struct Checker<K> {
     told: bool,
 }
 
-impl<K: Kind> Checker<K> {
+impl<K: Kind> CheckTask<K> {
     /// The checker of an informer, if there is to be one.
-    pub(super) fn of(shared: &Arc<Shared<K>>) -> Option<Checker<K>> {
-        Some(Checker {
+    pub(super) fn of(shared: &Arc<Shared<K>>) -> Option<CheckTask<K>> {
+        Some(CheckTask {
             every: shared.checking.every?,
             random: fastrand::Rng::with_seed(shared.settings.seed),
             shared: Arc::clone(shared),
@@ -87,7 +87,7 @@ impl<K: Kind> Checker<K> {
         if found.is_consistent() {
             return Ok(found);
         }
-        sleep(SECOND_LOOK + self.chance(SECOND_LOOK)).await;
+        sleep(RECHECK_DELAY + self.chance(RECHECK_DELAY)).await;
         self.shared.check().await
     }
 
@@ -109,7 +109,7 @@ impl<K: Kind> Checker<K> {
         let passes = |status: &StatusError| matches!(status.code, 404 | 410 | 429 | 500..);
         let is_known = error.is_connection() || error.is_not_served();
         if is_known || error.server_status().is_some_and(passes) || self.told {
-            tracing::debug!("{}", Chain(error));
+            tracing::debug!("{}", ErrorChain(error));
             return;
         }
         self.told = true;

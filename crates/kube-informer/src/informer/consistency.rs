@@ -8,17 +8,17 @@ use futures::StreamExt;
 use tokio::time::{sleep, timeout};
 
 use super::{Shared, SharedInformer, Source};
-use crate::error::{Error, NotChecked, Operation, Problem};
+use crate::error::{CheckFailure, Error, Operation, Problem};
 use crate::object::{Key, Kind, ResourceVersion};
 use crate::pipeline::reflector::driver::check_namespace;
-use crate::pipeline::reflector::machine::{EMPTY_PAGE_PAUSE, LIST_SILENCE};
+use crate::pipeline::reflector::machine::{EMPTY_PAGE_PAUSE, LIST_IDLE_TIMEOUT};
 use crate::pipeline::store::Snapshot;
 use crate::pipeline::wire::{ExactListRequest, ListPart, RawObject};
 use crate::types::ConsistencyReport;
 
 /// How long a comparison may take. Kubernetes forgets versions after five minutes, and until the end of a comparison
 /// everything it compares stays in memory.
-const LONGEST: Duration = Duration::from_secs(5 * 60);
+const COMPARISON_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
 impl<K: Kind> SharedInformer<K> {
     /// Compares the cache with the server: takes a snapshot, lists the same objects at exactly its version, and compares
@@ -56,9 +56,9 @@ impl<K: Kind> Shared<K> {
     pub(super) async fn check(&self) -> Result<ConsistencyReport, Error> {
         let compared = async {
             let _one_at_a_time = self.check.lock().await;
-            match timeout(LONGEST, self.compare()).await {
+            match timeout(COMPARISON_TIMEOUT, self.compare()).await {
                 Ok(compared) => compared,
-                Err(_) => Err(NotChecked::TooLong(LONGEST)),
+                Err(_) => Err(CheckFailure::TooLong(COMPARISON_TIMEOUT)),
             }
         };
         let compared = tokio::select! {
@@ -82,9 +82,9 @@ impl<K: Kind> Shared<K> {
         })
     }
 
-    async fn compare(&self) -> Result<ConsistencyReport, NotChecked> {
+    async fn compare(&self) -> Result<ConsistencyReport, CheckFailure> {
         let snapshot = self.store.snapshot();
-        let version = snapshot.version().cloned().ok_or(NotChecked::NotListed)?;
+        let version = snapshot.version().cloned().ok_or(CheckFailure::NotListed)?;
         let mut found = ConsistencyReport::new(version);
         for source in &self.sources {
             // A source that is the only one is all that is in the cache.
@@ -114,14 +114,14 @@ struct Comparison<'a, K> {
 }
 
 impl<K: Kind> Comparison<'_, K> {
-    async fn with(mut self, source: &Source<K>, limit: u32) -> Result<(), NotChecked> {
+    async fn with(mut self, source: &Source<K>, limit: u32) -> Result<(), CheckFailure> {
         let version = self
             .snapshot
             .version_in(self.namespace)
-            .ok_or(NotChecked::NotListed)?;
+            .ok_or(CheckFailure::NotListed)?;
         // At this version the server still had the objects.
         if self.snapshot.is_kind_removed_in(self.namespace) {
-            return Err(NotChecked::KindRemoved);
+            return Err(CheckFailure::KindRemoved);
         }
         let mut request = ExactListRequest {
             version: version.to_string(),
@@ -148,10 +148,10 @@ impl<K: Kind> Comparison<'_, K> {
         source: &Source<K>,
         request: &ExactListRequest,
         version: &ResourceVersion,
-    ) -> Result<Option<String>, NotChecked> {
+    ) -> Result<Option<String>, CheckFailure> {
         let mut listing = in_time(source.list_watch.list_exactly(request.clone()))
             .await??
-            .ok_or(NotChecked::NoExactLists)?;
+            .ok_or(CheckFailure::NoExactLists)?;
         while let Some(part) = in_time(listing.next()).await? {
             tokio::task::consume_budget().await;
             match part? {
@@ -168,7 +168,7 @@ impl<K: Kind> Comparison<'_, K> {
                         return Ok(continue_token);
                     }
                     let asked = version.clone();
-                    return Err(NotChecked::OtherVersion { asked, listed });
+                    return Err(CheckFailure::OtherVersion { asked, listed });
                 }
             }
         }
@@ -202,13 +202,13 @@ impl<K: Kind> Comparison<'_, K> {
 }
 
 /// Waits for the server.
-async fn in_time<F: Future>(part: F) -> Result<F::Output, NotChecked> {
+async fn in_time<F: Future>(part: F) -> Result<F::Output, CheckFailure> {
     let late = |_| Error::transport("the server did not answer in time", "it was silent for a minute").into();
-    timeout(LIST_SILENCE, part).await.map_err(late)
+    timeout(LIST_IDLE_TIMEOUT, part).await.map_err(late)
 }
 
-impl From<Error> for NotChecked {
-    fn from(error: Error) -> NotChecked {
-        NotChecked::Failed(error)
+impl From<Error> for CheckFailure {
+    fn from(error: Error) -> CheckFailure {
+        CheckFailure::Failed(error)
     }
 }

@@ -8,9 +8,9 @@ use kube_wire::FieldMask;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::error::{Chain, Error, Operation};
-use crate::measures::Measures;
-use crate::object::format::{Packing, Place, Value};
+use crate::error::{Error, ErrorChain, Operation};
+use crate::measures::Measurements;
+use crate::object::format::{PackingContext, Place, Value};
 use crate::object::{Entry, Key, Kind, ResourceVersion, Transform, WatchedResource, complete};
 use crate::pipeline::reflector::Scope;
 use crate::pipeline::reflector::driver::{Activity, Context};
@@ -49,14 +49,14 @@ pub(super) struct ReflectorContext<K> {
     pub(super) hooks: Mutex<Hooks<K>>,
     /// The transform of a running informer.
     transform: ArcSwapOption<Transform<K>>,
-    pub(super) measures: Arc<Measures>,
+    pub(super) measures: Arc<Measurements>,
     /// The last error of each watched namespace, the most recent one last.
     last_errors: Mutex<Vec<Error>>,
     store: Arc<Store<K>>,
     seed: Seed,
     mask: FieldMask,
     /// None if objects are not packed.
-    packing: Option<Arc<Packing<K>>>,
+    packing: Option<Arc<PackingContext<K>>>,
 }
 
 impl<K: Kind> ReflectorContext<K> {
@@ -64,9 +64,9 @@ impl<K: Kind> ReflectorContext<K> {
         store: Arc<Store<K>>,
         seed: Seed,
         mask: FieldMask,
-        packing: Option<Arc<Packing<K>>>,
+        packing: Option<Arc<PackingContext<K>>>,
         hooks: Hooks<K>,
-        measures: Arc<Measures>,
+        measures: Arc<Measurements>,
     ) -> ReflectorContext<K> {
         ReflectorContext {
             hooks: Mutex::new(hooks),
@@ -96,7 +96,7 @@ impl<K: Kind> ReflectorContext<K> {
         drop_logged("the transform or the watch-error handler", (hooks, transform));
     }
 
-    pub(super) fn packing(&self) -> Option<&Arc<Packing<K>>> {
+    pub(super) fn packing(&self) -> Option<&Arc<PackingContext<K>>> {
         self.packing.as_ref()
     }
 
@@ -245,8 +245,8 @@ impl<K: Kind> Context<K> for ReflectorContext<K> {
 /// Logs an error: as a warning, unless it is part of normal operation or was logged before.
 fn log(error: &Error) {
     if error.is_expired() || error.is_no_streaming_list() || error.is_old_news() {
-        tracing::debug!("{}", Chain(error));
+        tracing::debug!("{}", ErrorChain(error));
     } else {
-        tracing::warn!("{}", Chain(error));
+        tracing::warn!("{}", ErrorChain(error));
     }
 }

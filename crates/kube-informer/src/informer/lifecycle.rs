@@ -9,11 +9,11 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::checker::Checker;
+use super::checker::CheckTask;
 use super::{Shared, SharedInformer};
 use crate::error::{Error, Problem};
 use crate::object::Kind;
-use crate::object::format::Packer;
+use crate::object::format::Compactor;
 use crate::pipeline::controller::Controller;
 use crate::pipeline::queue::{self, QueueDepth};
 use crate::pipeline::reflector::driver::Driver;
@@ -97,7 +97,7 @@ impl<K: Kind> SharedInformer<K> {
     /// Stops the informer and waits for its end: the reflector first, then the queue, and the handlers last, with what
     /// was queued delivered. A handler that never returns is waited for; put a timeout around this if you have one.
     ///
-    /// Inside a handler it does not wait where the informer cannot end before that handler returns: if the handler is one of
+    /// CurrentHandler a handler it does not wait where the informer cannot end before that handler returns: if the handler is one of
     /// this informer, or of one whose end a handler of this informer waits for.
     ///
     /// At its end the informer drops its handlers, the watch-error handler, the transform and the index functions, so
@@ -126,7 +126,7 @@ impl<K: Kind> SharedInformer<K> {
         self.shared.processor.wait_for_end(stopped).await;
     }
 
-    fn begin(&self) -> Result<Running<K>, Error> {
+    fn begin(&self) -> Result<RunningInformer<K>, Error> {
         let runtime = Handle::current();
         {
             let mut lifecycle = self.shared.lifecycle.lock();
@@ -137,7 +137,7 @@ impl<K: Kind> SharedInformer<K> {
         let measures = &self.shared.context.measures;
         measures.started.set_once(&measures.clock, Instant::now());
         self.shared.processor.start(runtime);
-        Ok(Running {
+        Ok(RunningInformer {
             shared: Arc::clone(&self.shared),
             abandon: CancellationToken::new(),
         })
@@ -145,12 +145,12 @@ impl<K: Kind> SharedInformer<K> {
 }
 
 /// An informer that was started. However this ends, the informer is stopped.
-struct Running<K: Kind> {
+struct RunningInformer<K: Kind> {
     shared: Arc<Shared<K>>,
     abandon: CancellationToken,
 }
 
-impl<K: Kind> Running<K> {
+impl<K: Kind> RunningInformer<K> {
     async fn run(self, stop: CancellationToken) {
         let shared = &self.shared;
         let controller = Controller {
@@ -163,14 +163,14 @@ impl<K: Kind> Running<K> {
         let stop_reflector = self.abandon.child_token();
         let packer = shared.context.packing().map(|packing| {
             let store = Arc::clone(&shared.store);
-            let packer = Packer {
+            let packer = Compactor {
                 packing: Arc::clone(packing),
                 resource: shared.resource.clone(),
                 objects: Box::new(move || store.snapshot().packed_objects()),
             };
             tokio::spawn(packer.run(self.abandon.child_token()))
         });
-        let checker = Checker::of(shared).map(|checker| tokio::spawn(checker.run(stop_reflector.clone())));
+        let checker = CheckTask::of(shared).map(|checker| tokio::spawn(checker.run(stop_reflector.clone())));
         let (sender, deltas) = queue::channel();
         let _set_once = shared.queue_depth.set(QueueDepth::of(&sender));
         let mut reflectors = self.start_reflectors(sender, &stop_reflector);
@@ -221,7 +221,7 @@ impl<K: Kind> Running<K> {
     }
 }
 
-impl<K: Kind> Running<K> {
+impl<K: Kind> RunningInformer<K> {
     /// Starts a reflector for each namespace, or one for everything. The queue is closed when all have ended.
     #[expect(
         clippy::needless_pass_by_value,
@@ -250,7 +250,7 @@ impl<K: Kind> Running<K> {
     }
 }
 
-impl<K: Kind> Drop for Running<K> {
+impl<K: Kind> Drop for RunningInformer<K> {
     fn drop(&mut self) {
         self.abandon.cancel();
         self.shared.lifecycle.lock().0 = InformerState::Stopped;

@@ -28,7 +28,7 @@ use crate::pipeline::store::{self, Index, IndexValue, Snapshot, Store, Writer};
 use crate::pipeline::wire::{Limits, ListWatch};
 
 pub use self::builder::InformerBuilder;
-pub(crate) use self::checker::Checking;
+pub(crate) use self::checker::CheckSettings;
 pub use self::lifecycle::InformerState;
 pub use self::status::{Relists, Status};
 
@@ -92,7 +92,7 @@ pub(crate) struct Shared<K> {
     resource: WatchedResource,
     sources: Vec<Source<K>>,
     settings: Settings,
-    checking: Checking,
+    checking: CheckSettings,
     limits: Limits,
     /// Held by the check that runs, of which there is one at a time.
     check: tokio::sync::Mutex<()>,

@@ -10,7 +10,7 @@ use super::lifecycle::InformerState;
 use crate::error::Error;
 use crate::handler::Registration;
 use crate::measures::RelistCause;
-use crate::measures::{Durations, Measures};
+use crate::measures::{Durations, Measurements};
 use crate::object::{Kind, ResourceVersion, WatchedResource};
 use crate::pipeline::queue::QueueDepth;
 
@@ -124,7 +124,7 @@ pub struct Relists {
 }
 
 impl Relists {
-    fn of(measures: &Measures) -> Relists {
+    fn of(measures: &Measurements) -> Relists {
         let of = |cause| measures.relists(cause);
         Relists {
             expired: of(RelistCause::Expired),

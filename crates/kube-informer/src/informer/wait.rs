@@ -1,12 +1,12 @@
-//! Waiting for the cache: for its first list, and for a version.
+//! WaitGuard for the cache: for its first list, and for a version.
 
 use std::cmp::Ordering;
 use std::time::Duration;
 
 use super::SharedInformer;
-use crate::error::{Error, NotReached, NotSynced, Problem};
+use crate::error::{Error, NotSynced, Problem, VersionNotReached};
 use crate::object::{Kind, ResourceVersion};
-use crate::pipeline::store::Versions;
+use crate::pipeline::store::ScopeVersions;
 
 impl<K: Kind> SharedInformer<K> {
     /// Whether a full list is in the cache. It says nothing about handlers; each [`Registration`] has its own answer.
@@ -66,7 +66,7 @@ impl<K: Kind> SharedInformer<K> {
         timeout: Duration,
     ) -> Result<(), Error> {
         let version = version.into();
-        self.wait(Versions::least, &version, timeout).await
+        self.wait(ScopeVersions::least, &version, timeout).await
     }
 
     /// Waits until the cache has reached the version of an object that a write returned: read your writes.
@@ -94,19 +94,19 @@ impl<K: Kind> SharedInformer<K> {
 
     async fn wait(
         &self,
-        of: impl Fn(&Versions) -> Option<ResourceVersion>,
+        of: impl Fn(&ScopeVersions) -> Option<ResourceVersion>,
         version: &ResourceVersion,
         timeout: Duration,
     ) -> Result<(), Error> {
         match tokio::time::timeout(timeout, self.reached(of, version)).await {
             Ok(result) => result,
-            Err(_) => Err(self.not_reached(version, NotReached::TimedOut(timeout))),
+            Err(_) => Err(self.not_reached(version, VersionNotReached::TimedOut(timeout))),
         }
     }
 
     async fn reached(
         &self,
-        of: impl Fn(&Versions) -> Option<ResourceVersion>,
+        of: impl Fn(&ScopeVersions) -> Option<ResourceVersion>,
         version: &ResourceVersion,
     ) -> Result<(), Error> {
         let mut versions = self.shared.store.versions();
@@ -115,10 +115,10 @@ impl<K: Kind> SharedInformer<K> {
             let order = match &current {
                 Some(current) => match current.compare(version) {
                     Some(order) => Some(order),
-                    None => return Err(self.not_reached(version, NotReached::NotComparable)),
+                    None => return Err(self.not_reached(version, VersionNotReached::NotComparable)),
                 },
                 None if !version.is_comparable() => {
-                    return Err(self.not_reached(version, NotReached::NotComparable));
+                    return Err(self.not_reached(version, VersionNotReached::NotComparable));
                 }
                 None => None,
             };
@@ -128,9 +128,9 @@ impl<K: Kind> SharedInformer<K> {
             tokio::select! {
                 biased;
                 changed = versions.changed() => if changed.is_err() {
-                    return Err(self.not_reached(version, NotReached::Stopped));
+                    return Err(self.not_reached(version, VersionNotReached::Stopped));
                 },
-                () = self.shared.stopped.cancelled() => return Err(self.not_reached(version, NotReached::Stopped)),
+                () = self.shared.stopped.cancelled() => return Err(self.not_reached(version, VersionNotReached::Stopped)),
             }
         }
     }
@@ -141,7 +141,7 @@ impl<K: Kind> SharedInformer<K> {
         self.error(Problem::NotSynced { why, last })
     }
 
-    fn not_reached(&self, version: &ResourceVersion, why: NotReached) -> Error {
+    fn not_reached(&self, version: &ResourceVersion, why: VersionNotReached) -> Error {
         self.error(Problem::NotReached {
             version: version.clone(),
             at: self.resource_version(),

@@ -6,12 +6,12 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::RelistCause;
-use super::{Clock, Histogram, Moment};
+use super::{AtomicInstant, Clock, Histogram};
 use crate::error::Operation;
 
 /// What one informer notes.
 #[derive(Debug)]
-pub(crate) struct Measures {
+pub(crate) struct Measurements {
     pub(crate) clock: Clock,
     pub(crate) lists: AtomicU64,
     pub(crate) watches: AtomicU64,
@@ -23,40 +23,40 @@ pub(crate) struct Measures {
     pub(crate) inconsistencies: AtomicU64,
     relists: [AtomicU64; RelistCause::ALL.len()],
     /// Objects that came, in lists and watches, and their bytes.
-    pub(crate) received: Amount,
+    pub(crate) received: ObjectVolume,
     /// Those of them that were made ready for the cache, and how long that took.
-    pub(crate) decoded: Amount,
+    pub(crate) decoded: ObjectVolume,
     decode_nanos: AtomicU64,
     pub(crate) added: AtomicU64,
     pub(crate) updated: AtomicU64,
     pub(crate) deleted: AtomicU64,
     /// How long batches of changes took to get into the cache and in line for the handlers.
     pub(crate) processing: Histogram,
-    pub(crate) started: Moment,
-    pub(crate) synced: Moment,
-    pub(crate) failed: Moment,
-    scopes: Box<[ScopeMeasures]>,
+    pub(crate) started: AtomicInstant,
+    pub(crate) synced: AtomicInstant,
+    pub(crate) failed: AtomicInstant,
+    scopes: Box<[ScopeMeasurements]>,
 }
 
 /// Objects and their bytes.
 #[derive(Debug, Default)]
-pub(crate) struct Amount {
+pub(crate) struct ObjectVolume {
     pub(crate) objects: AtomicU64,
     pub(crate) bytes: AtomicU64,
 }
 
 /// What one reflector notes.
 #[derive(Debug, Default)]
-pub(crate) struct ScopeMeasures {
-    pub(crate) watch_opened: Moment,
-    pub(crate) heard: Moment,
-    pub(crate) waits_until: Moment,
+pub(crate) struct ScopeMeasurements {
+    pub(crate) watch_opened: AtomicInstant,
+    pub(crate) heard: AtomicInstant,
+    pub(crate) waits_until: AtomicInstant,
 }
 
-impl Measures {
+impl Measurements {
     /// For an informer with so many reflectors.
-    pub(crate) fn new(scopes: usize) -> Measures {
-        Measures {
+    pub(crate) fn new(scopes: usize) -> Measurements {
+        Measurements {
             clock: Clock::start(),
             lists: AtomicU64::new(0),
             watches: AtomicU64::new(0),
@@ -67,22 +67,22 @@ impl Measures {
             unchecked: AtomicU64::new(0),
             inconsistencies: AtomicU64::new(0),
             relists: Default::default(),
-            received: Amount::default(),
-            decoded: Amount::default(),
+            received: ObjectVolume::default(),
+            decoded: ObjectVolume::default(),
             decode_nanos: AtomicU64::new(0),
             added: AtomicU64::new(0),
             updated: AtomicU64::new(0),
             deleted: AtomicU64::new(0),
             processing: Histogram::default(),
-            started: Moment::default(),
-            synced: Moment::default(),
-            failed: Moment::default(),
-            scopes: (0..scopes).map(|_| ScopeMeasures::default()).collect(),
+            started: AtomicInstant::default(),
+            synced: AtomicInstant::default(),
+            failed: AtomicInstant::default(),
+            scopes: (0..scopes).map(|_| ScopeMeasurements::default()).collect(),
         }
     }
 
     /// What the reflector of this number notes.
-    pub(crate) fn scope(&self, number: usize) -> Option<&ScopeMeasures> {
+    pub(crate) fn scope(&self, number: usize) -> Option<&ScopeMeasurements> {
         self.scopes.get(number)
     }
 
@@ -147,7 +147,7 @@ impl Measures {
     }
 }
 
-impl Amount {
+impl ObjectVolume {
     pub(crate) fn add(&self, bytes: usize) {
         self.objects.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);

@@ -10,25 +10,25 @@ use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Unit;
 
-use super::{Sources, prometheus_client};
+use super::{MetricsSources, prometheus_client};
 use crate::handler::Registration;
 use crate::informer::Status;
 use crate::measures::Durations;
 use crate::object::ResourceVersion;
 
 pub(super) struct Collector {
-    sources: Arc<Sources>,
+    sources: Arc<MetricsSources>,
 }
 
 /// An informer on the page.
-struct Row {
+struct InformerRow {
     name: String,
     status: Status,
     handlers: Vec<(String, Registration)>,
 }
 
 /// A metric: its name without the ending that says its unit or that it is a total, which encoding adds.
-struct Head {
+struct MetricName {
     name: &'static str,
     help: &'static str,
     unit: Option<Unit>,
@@ -36,7 +36,7 @@ struct Head {
 }
 
 /// The value of one series.
-enum Value {
+enum MetricValue {
     Count(u64),
     CountOfTime(Duration),
     Gauge(u64),
@@ -45,10 +45,10 @@ enum Value {
 }
 
 /// A value with its own label, if it has one.
-type Sample<'a> = (Option<(&'static str, &'a str)>, Value);
+type LabeledValue<'a> = (Option<(&'static str, &'a str)>, MetricValue);
 
 impl Collector {
-    pub(super) fn new(sources: Arc<Sources>) -> Collector {
+    pub(super) fn new(sources: Arc<MetricsSources>) -> Collector {
         Collector { sources }
     }
 }
@@ -59,7 +59,7 @@ impl collector::Collector for Collector {
         if rows.is_empty() {
             return Ok(());
         }
-        Page {
+        MetricsPage {
             page: &mut page,
             rows: &rows,
         }
@@ -74,8 +74,8 @@ impl fmt::Debug for Collector {
 }
 
 /// Gives those a number that would have the labels of another.
-fn rows(read: Vec<(String, Status)>) -> Vec<Row> {
-    let mut names = Numbers::default();
+fn rows(read: Vec<(String, Status)>) -> Vec<InformerRow> {
+    let mut names = DuplicateNames::default();
     let row = |(name, status): (String, Status)| {
         let resource = &status.resource;
         let what = format!(
@@ -84,8 +84,8 @@ fn rows(read: Vec<(String, Status)>) -> Vec<Row> {
             resource.version(),
             resource.plural()
         );
-        let mut handlers = Numbers::default();
-        Row {
+        let mut handlers = DuplicateNames::default();
+        InformerRow {
             name: names.numbered(&what, &name),
             handlers: status
                 .handlers
@@ -100,9 +100,9 @@ fn rows(read: Vec<(String, Status)>) -> Vec<Row> {
 
 /// The names that are taken, and the last number that each was given with.
 #[derive(Default)]
-struct Numbers(HashMap<(String, String), usize>);
+struct DuplicateNames(HashMap<(String, String), usize>);
 
-impl Numbers {
+impl DuplicateNames {
     fn numbered(&mut self, of: &str, name: &str) -> String {
         let key = |name: &str| (of.to_owned(), name.to_owned());
         let mut number = self.0.get(&key(name)).copied().unwrap_or_default();
@@ -123,12 +123,12 @@ impl Numbers {
     }
 }
 
-struct Page<'p, 'e> {
+struct MetricsPage<'p, 'e> {
     page: &'p mut DescriptorEncoder<'e>,
-    rows: &'p [Row],
+    rows: &'p [InformerRow],
 }
 
-impl Page<'_, '_> {
+impl MetricsPage<'_, '_> {
     fn encode(&mut self) -> fmt::Result {
         self.client_go()?;
         self.cache()?;
@@ -143,12 +143,12 @@ impl Page<'_, '_> {
             "Changes between the watch and the cache",
             |s| Some(s.queued as u64),
         )?;
-        let latency = Head::histogram(
+        let latency = MetricName::histogram(
             "informer_processing_latency",
             "How long changes took to get into the cache and in line for the handlers",
         );
         self.each(&latency, |row| {
-            vec![(None, Value::Histogram(row.status.processing.clone()))]
+            vec![(None, MetricValue::Histogram(row.status.processing.clone()))]
         })?;
         self.gauge(
             "informer_store_resource_version",
@@ -172,7 +172,7 @@ impl Page<'_, '_> {
             "How long the first full list took",
             |s| s.synced_after,
         )?;
-        let events = Head::counter("informer_events", "Changes of the cache");
+        let events = MetricName::counter("informer_events", "Changes of the cache");
         self.each(&events, |row| {
             let status = &row.status;
             let counts = [
@@ -182,7 +182,7 @@ impl Page<'_, '_> {
             ];
             by("type", counts)
         })?;
-        let checks = Head::counter("informer_checks", "Comparisons of the cache with the server");
+        let checks = MetricName::counter("informer_checks", "Comparisons of the cache with the server");
         self.each(&checks, |row| {
             let status = &row.status;
             let counts = [
@@ -205,7 +205,7 @@ impl Page<'_, '_> {
             "How long ago the server told of its version by a list, an event or a bookmark",
             |s| s.silent_for,
         )?;
-        let requests = Head::counter("informer_requests", "Requests to the server");
+        let requests = MetricName::counter("informer_requests", "Requests to the server");
         self.each(&requests, |row| {
             let status = &row.status;
             let counts = [
@@ -215,7 +215,7 @@ impl Page<'_, '_> {
             ];
             by("verb", counts)
         })?;
-        let relists = Head::counter(
+        let relists = MetricName::counter(
             "informer_relists",
             "Lists that took the place of what was in the cache",
         );
@@ -241,30 +241,30 @@ impl Page<'_, '_> {
         self.count("informer_decoded_objects", "Objects that were decoded", |s| {
             s.decoded_objects
         })?;
-        let decoding = Head::counter("informer_decode_seconds", "How long decoding took");
+        let decoding = MetricName::counter("informer_decode_seconds", "How long decoding took");
         self.each(&decoding, |row| {
-            vec![(None, Value::CountOfTime(row.status.decode_time))]
+            vec![(None, MetricValue::CountOfTime(row.status.decode_time))]
         })
     }
 
     fn handlers(&mut self) -> fmt::Result {
-        let backlog = Head::gauge("informer_handler_backlog", "Events that it has still to be told");
-        self.each_handler(&backlog, |handler| Value::Gauge(handler.backlog() as u64))?;
-        let events = Head::counter("informer_handler_events", "Events that it was told");
-        self.each_handler(&events, |handler| Value::Count(handler.delivered()))?;
-        let calls = Head::histogram("informer_handler_duration", "How long its calls took");
-        self.each_handler(&calls, |handler| Value::Histogram(handler.calls()))?;
-        let waits = Head::histogram("informer_handler_latency", "How long changes waited for it");
-        self.each_handler(&waits, |handler| Value::Histogram(handler.waits()))?;
-        let running = Head::gauge(
+        let backlog = MetricName::gauge("informer_handler_backlog", "Events that it has still to be told");
+        self.each_handler(&backlog, |handler| MetricValue::Gauge(handler.backlog() as u64))?;
+        let events = MetricName::counter("informer_handler_events", "Events that it was told");
+        self.each_handler(&events, |handler| MetricValue::Count(handler.delivered()))?;
+        let calls = MetricName::histogram("informer_handler_duration", "How long its calls took");
+        self.each_handler(&calls, |handler| MetricValue::Histogram(handler.calls()))?;
+        let waits = MetricName::histogram("informer_handler_latency", "How long changes waited for it");
+        self.each_handler(&waits, |handler| MetricValue::Histogram(handler.waits()))?;
+        let running = MetricName::gauge(
             "informer_handler_running",
             "How long the call takes so far that is running",
         );
         self.each_handler(&running.seconds(), |handler| {
-            Value::Time(handler.running_for().unwrap_or_default())
+            MetricValue::Time(handler.running_for().unwrap_or_default())
         })?;
-        let panics = Head::counter("informer_handler_panics", "How often it panicked");
-        self.each_handler(&panics, |handler| Value::Count(handler.panics()))
+        let panics = MetricName::counter("informer_handler_panics", "How often it panicked");
+        self.each_handler(&panics, |handler| MetricValue::Count(handler.panics()))
     }
 
     fn gauge(
@@ -273,8 +273,8 @@ impl Page<'_, '_> {
         help: &'static str,
         value: impl Fn(&Status) -> Option<u64>,
     ) -> fmt::Result {
-        let value = |row: &Row| value(&row.status).map(Value::Gauge);
-        self.optional(&Head::gauge(name, help), value)
+        let value = |row: &InformerRow| value(&row.status).map(MetricValue::Gauge);
+        self.optional(&MetricName::gauge(name, help), value)
     }
 
     fn seconds(
@@ -283,11 +283,15 @@ impl Page<'_, '_> {
         help: &'static str,
         value: impl Fn(&Status) -> Option<Duration>,
     ) -> fmt::Result {
-        let value = |row: &Row| value(&row.status).map(Value::Time);
-        self.optional(&Head::gauge(name, help).seconds(), value)
+        let value = |row: &InformerRow| value(&row.status).map(MetricValue::Time);
+        self.optional(&MetricName::gauge(name, help).seconds(), value)
     }
 
-    fn optional(&mut self, head: &Head, value: impl Fn(&Row) -> Option<Value>) -> fmt::Result {
+    fn optional(
+        &mut self,
+        head: &MetricName,
+        value: impl Fn(&InformerRow) -> Option<MetricValue>,
+    ) -> fmt::Result {
         self.each(head, |row| {
             let value = value(row).map(|value| (None, value));
             value.into_iter().collect()
@@ -300,12 +304,16 @@ impl Page<'_, '_> {
         help: &'static str,
         value: impl Fn(&Status) -> u64,
     ) -> fmt::Result {
-        self.each(&Head::counter(name, help), |row| {
-            vec![(None, Value::Count(value(&row.status)))]
+        self.each(&MetricName::counter(name, help), |row| {
+            vec![(None, MetricValue::Count(value(&row.status)))]
         })
     }
 
-    fn each_handler(&mut self, head: &Head, value: impl Fn(&Registration) -> Value) -> fmt::Result {
+    fn each_handler(
+        &mut self,
+        head: &MetricName,
+        value: impl Fn(&Registration) -> MetricValue,
+    ) -> fmt::Result {
         self.each(head, |row| {
             let handlers = row.handlers.iter();
             let samples = handlers.map(|(name, handler)| (Some(("handler", name.as_str())), value(handler)));
@@ -313,7 +321,11 @@ impl Page<'_, '_> {
         })
     }
 
-    fn each<'r>(&mut self, head: &Head, samples: impl Fn(&'r Row) -> Vec<Sample<'r>>) -> fmt::Result
+    fn each<'r>(
+        &mut self,
+        head: &MetricName,
+        samples: impl Fn(&'r InformerRow) -> Vec<LabeledValue<'r>>,
+    ) -> fmt::Result
     where
         Self: 'r,
     {
@@ -336,14 +348,14 @@ impl Page<'_, '_> {
     }
 }
 
-fn by<'a>(label: &'static str, counts: impl IntoIterator<Item = (&'a str, u64)>) -> Vec<Sample<'a>> {
+fn by<'a>(label: &'static str, counts: impl IntoIterator<Item = (&'a str, u64)>) -> Vec<LabeledValue<'a>> {
     let counts = counts.into_iter();
     counts
-        .map(|(value, count)| (Some((label, value)), Value::Count(count)))
+        .map(|(value, count)| (Some((label, value)), MetricValue::Count(count)))
         .collect()
 }
 
-impl Row {
+impl InformerRow {
     fn labels<'a>(&'a self, more: Option<(&'a str, &'a str)>) -> Vec<(&'a str, &'a str)> {
         let resource = &self.status.resource;
         let mut labels = vec![
@@ -357,9 +369,9 @@ impl Row {
     }
 }
 
-impl Head {
-    fn new(name: &'static str, help: &'static str, kind: MetricType) -> Head {
-        Head {
+impl MetricName {
+    fn new(name: &'static str, help: &'static str, kind: MetricType) -> MetricName {
+        MetricName {
             name,
             help,
             unit: None,
@@ -367,34 +379,34 @@ impl Head {
         }
     }
 
-    fn gauge(name: &'static str, help: &'static str) -> Head {
-        Head::new(name, help, MetricType::Gauge)
+    fn gauge(name: &'static str, help: &'static str) -> MetricName {
+        MetricName::new(name, help, MetricType::Gauge)
     }
 
-    fn counter(name: &'static str, help: &'static str) -> Head {
-        Head::new(name, help, MetricType::Counter)
+    fn counter(name: &'static str, help: &'static str) -> MetricName {
+        MetricName::new(name, help, MetricType::Counter)
     }
 
-    fn histogram(name: &'static str, help: &'static str) -> Head {
-        Head::new(name, help, MetricType::Histogram).seconds()
+    fn histogram(name: &'static str, help: &'static str) -> MetricName {
+        MetricName::new(name, help, MetricType::Histogram).seconds()
     }
 
-    fn seconds(mut self) -> Head {
+    fn seconds(mut self) -> MetricName {
         self.unit = Some(Unit::Seconds);
         self
     }
 }
 
-impl Value {
+impl MetricValue {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
         match self {
-            Value::Count(count) => encoder.encode_counter::<NoLabelSet, _, u64>(count, None),
-            Value::CountOfTime(time) => {
+            MetricValue::Count(count) => encoder.encode_counter::<NoLabelSet, _, u64>(count, None),
+            MetricValue::CountOfTime(time) => {
                 encoder.encode_counter::<NoLabelSet, _, f64>(&time.as_secs_f64(), None)
             }
-            Value::Gauge(gauge) => encoder.encode_gauge(gauge),
-            Value::Time(time) => encoder.encode_gauge(&time.as_secs_f64()),
-            Value::Histogram(durations) => {
+            MetricValue::Gauge(gauge) => encoder.encode_gauge(gauge),
+            MetricValue::Time(time) => encoder.encode_gauge(&time.as_secs_f64()),
+            MetricValue::Histogram(durations) => {
                 let bound = |bound: &Option<Duration>| bound.map_or(f64::MAX, |b| b.as_secs_f64());
                 let buckets = durations.buckets.iter();
                 let buckets: Vec<_> = buckets.map(|(longest, count)| (bound(longest), *count)).collect();
@@ -420,7 +432,7 @@ fn last_digits(version: &ResourceVersion) -> Option<u64> {
 mod tests {
     use std::collections::HashSet;
 
-    use super::Numbers;
+    use super::DuplicateNames;
 
     #[test]
     fn no_name_is_numbered_into_one_that_is_there() {
@@ -429,11 +441,11 @@ mod tests {
             ["a", "a", "a-2", "a"],
             ["a-2", "a", "a", "a-2"],
         ] {
-            let mut numbers = Numbers::default();
+            let mut numbers = DuplicateNames::default();
             let numbered: HashSet<_> = names.map(|name| numbers.numbered("", name)).into();
             assert_eq!(numbered.len(), names.len(), "{names:?} became {numbered:?}");
         }
-        let mut numbers = Numbers::default();
+        let mut numbers = DuplicateNames::default();
         let numbered =
             [("x", "a"), ("y", "a"), ("x", "a"), ("x", "a")].map(|(of, name)| numbers.numbered(of, name));
         assert_eq!(numbered, ["a", "a", "a-2", "a-3"]);

@@ -86,17 +86,17 @@ use crate::object::Kind;
 #[doc(alias = "InformerMetricsProvider")]
 #[derive(Clone)]
 pub struct InformerMetrics {
-    sources: Arc<Sources>,
+    sources: Arc<MetricsSources>,
 }
 
 /// What is shown. It is held weakly: what nobody uses is shown no more.
 #[derive(Default)]
-pub(crate) struct Sources {
-    sources: Mutex<Vec<Box<dyn Source>>>,
+pub(crate) struct MetricsSources {
+    sources: Mutex<Vec<Box<dyn InformerProvider>>>,
 }
 
 /// Where informers are found.
-trait Source: Send + Sync {
+trait InformerProvider: Send + Sync {
     /// How they are, each with its name; none if there is nothing any more.
     fn read(&self) -> Option<Vec<(String, Status)>>;
 }
@@ -105,7 +105,7 @@ impl InformerMetrics {
     /// Puts the metrics on a registry. Once for a registry, or every name would be on it twice.
     #[must_use = "informers are shown if they are added to it"]
     pub fn register(registry: &mut Registry) -> InformerMetrics {
-        let sources = Arc::<Sources>::default();
+        let sources = Arc::<MetricsSources>::default();
         registry.register_collector(Box::new(Collector::new(Arc::clone(&sources))));
         InformerMetrics { sources }
     }
@@ -120,12 +120,12 @@ impl InformerMetrics {
         self.add_source(Box::new((name.into(), informer.downgrade())));
     }
 
-    fn add_source(&self, source: Box<dyn Source>) {
+    fn add_source(&self, source: Box<dyn InformerProvider>) {
         self.sources.sources.lock().push(source);
     }
 }
 
-impl Sources {
+impl MetricsSources {
     /// Every informer that lives.
     fn read(&self) -> Vec<(String, Status)> {
         let mut all = Vec::new();
@@ -141,7 +141,7 @@ impl Sources {
     }
 }
 
-impl Source for WeakFactory {
+impl InformerProvider for WeakFactory {
     fn read(&self) -> Option<Vec<(String, Status)>> {
         let factory = self.upgrade()?;
         let named = |status| (factory.name().to_owned(), status);
@@ -149,7 +149,7 @@ impl Source for WeakFactory {
     }
 }
 
-impl<K: Kind> Source for (String, WeakInformer<K>) {
+impl<K: Kind> InformerProvider for (String, WeakInformer<K>) {
     fn read(&self) -> Option<Vec<(String, Status)>> {
         let (name, informer) = self;
         Some(vec![(name.clone(), informer.upgrade()?.status())])

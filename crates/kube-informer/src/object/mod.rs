@@ -18,7 +18,7 @@ use kube_wire::selector::Selector;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use self::format::{Packed, TransformedMetadata, Value};
+use self::format::{PackedObject, TransformedMetadata, Value};
 
 pub(crate) use self::encoding::{Encoded, Format};
 pub(crate) use self::entry::Entry;
@@ -141,7 +141,7 @@ impl<K: kube::Resource> Object<K> {
     pub fn owner_references(&self) -> Cow<'_, [OwnerReference]> {
         match self.metadata(|transformed| transformed.identity) {
             Metadata::Object(meta) => meta.owner_references.as_deref().unwrap_or_default().into(),
-            Metadata::Packed(packed) => packed.metadata::<Owners>().owner_references.into(),
+            Metadata::Packed(packed) => packed.metadata::<OwnerReferences>().owner_references.into(),
         }
     }
 
@@ -150,7 +150,10 @@ impl<K: kube::Resource> Object<K> {
     pub fn is_terminating(&self) -> bool {
         match self.metadata(|transformed| transformed.identity) {
             Metadata::Object(meta) => meta.deletion_timestamp.is_some(),
-            Metadata::Packed(packed) => packed.metadata::<End>().deletion_timestamp.is_some(),
+            Metadata::Packed(packed) => packed
+                .metadata::<DeletionTimestamp>()
+                .deletion_timestamp
+                .is_some(),
         }
     }
 
@@ -167,19 +170,19 @@ impl<K: kube::Resource> Object<K> {
 /// Where metadata is read.
 enum Metadata<'a, K> {
     Object(&'a ObjectMeta),
-    Packed(&'a Packed<K>),
+    Packed(&'a PackedObject<K>),
 }
 
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
-struct Owners {
+struct OwnerReferences {
     #[serde(default)]
     owner_references: Vec<OwnerReference>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
-struct End {
+struct DeletionTimestamp {
     #[serde(default)]
     deletion_timestamp: Option<IgnoredAny>,
 }

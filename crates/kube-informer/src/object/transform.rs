@@ -9,10 +9,10 @@ use crate::util::panics::caught;
 
 /// A function that changes every object before it comes into the cache.
 pub(crate) struct Transform<K> {
-    function: Arc<Function<K>>,
+    function: Arc<TransformFunction<K>>,
 }
 
-type Function<K> = dyn Fn(&mut K) -> Result<(), String> + Send + Sync;
+type TransformFunction<K> = dyn Fn(&mut K) -> Result<(), String> + Send + Sync;
 
 impl<K> Transform<K> {
     pub(crate) fn new<E: fmt::Display>(

@@ -15,11 +15,11 @@ use std::sync::Arc;
 #[doc(alias = "GroupVersionResource")]
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WatchedResource {
-    names: Arc<Names>,
+    names: Arc<ResourceNames>,
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Names {
+struct ResourceNames {
     group: String,
     version: String,
     kind: String,
@@ -35,7 +35,7 @@ impl WatchedResource {
         namespaces: impl IntoIterator<Item = &'a str>,
     ) -> WatchedResource {
         WatchedResource {
-            names: Arc::new(Names {
+            names: Arc::new(ResourceNames {
                 group: K::group(kind).into_owned(),
                 version: K::version(kind).into_owned(),
                 kind: K::kind(kind).into_owned(),

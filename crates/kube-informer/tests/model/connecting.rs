@@ -7,7 +7,7 @@ use loom::future::block_on;
 use loom::thread::{JoinHandle, spawn};
 
 use crate::in_all_orders;
-use crate::single_flight::{AttemptGuard, Cancelled, Found, SingleFlight};
+use crate::single_flight::{AttemptGuard, Cancelled, FindResult, SingleFlight};
 
 /// The number of the connection, if there is one.
 type State = Option<usize>;
@@ -55,8 +55,8 @@ impl Client {
             .flight
             .find_or_wait(|state| *state, |guard| self.begin(networks, guard));
         block_on(found).map(|found| match found {
-            Found::Found(connection) => Ok(connection),
-            Found::Waited(outcome) => outcome,
+            FindResult::Found(connection) => Ok(connection),
+            FindResult::Waited(outcome) => outcome,
         })
     }
 

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 
-use super::{Chain, Error, NotChecked, NotSynced, Problem, StatusError};
+use super::{CheckFailure, Error, ErrorChain, NotSynced, Problem, StatusError};
 use crate::error::{DiscoveryProblem, Operation};
 use crate::object::WatchedResource;
 
@@ -50,7 +50,7 @@ fn errors_with_causes() -> Vec<(Error, &'static [&'static str])> {
     // Its cause is known to another error, too.
     let shared = Error::connect("connection refused");
     let clone = shared.clone();
-    let checked = Error::new(Problem::NotChecked(NotChecked::Failed(refused())))
+    let checked = Error::new(Problem::NotChecked(CheckFailure::Failed(refused())))
         .with_context(Operation::ConsistencyCheck, &pods());
     let errors = vec![
         (refused(), LISTING),
@@ -140,7 +140,7 @@ fn each_error_of_a_chain_prints_itself_and_no_cause() {
 fn the_alternate_form_logs_and_debug_output_print_the_whole_chain() {
     for (error, _) in errors_with_causes() {
         let whole = levels(&error).join(": ");
-        assert_eq!(Chain(&error).to_string(), whole);
+        assert_eq!(ErrorChain(&error).to_string(), whole);
         assert_eq!(format!("{error:#}"), whole);
         assert_eq!(format!("{error:?}"), format!("Error({whole})"));
     }

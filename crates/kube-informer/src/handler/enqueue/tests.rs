@@ -9,13 +9,13 @@ use serde_json::json;
 
 use super::{enqueue_controllers, enqueue_keys, enqueue_mapped, enqueue_owners};
 use crate::handler::{Event, EventHandler, filtered};
-use crate::object::format::{Packing, Place, Value};
+use crate::object::format::{PackingContext, Place, Value};
 use crate::object::{Encoded, Entry, Format, Key, Object, ResourceVersion, Transform, WatchedResource};
 use crate::pipeline::store::Seed;
 
 /// A packed pod with three owners, and the number of times that it was decoded.
 fn packed_pod() -> (Object<Pod>, Arc<AtomicUsize>) {
-    let packing = Packing::new(WatchedResource::of::<Pod>(&(), None));
+    let packing = PackingContext::new(WatchedResource::of::<Pod>(&(), None));
     let decoded = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&decoded);
     packing.set_transform(Some(Transform::new(move |_: &mut Pod| {

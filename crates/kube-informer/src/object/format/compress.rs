@@ -8,17 +8,17 @@ use parking_lot::Mutex;
 use zstd_safe::{CCtx, CParameter, DCtx, DDict, ParamSwitch};
 
 /// How hard to try. More than this takes much more time and saves little.
-const LEVEL: i32 = 3;
+const COMPRESSION_LEVEL: i32 = 3;
 
 /// Beyond this a dictionary helps little, and is too large for the processor's cache.
-const DICTIONARY: usize = 256 << 10;
+const MAX_DICTIONARY: usize = 256 << 10;
 
 /// How much text a dictionary is made from, and how much at most if objects are not as long as was thought.
-const SAMPLES: usize = 2 << 20;
-const LARGEST_SAMPLES: usize = 2 * SAMPLES;
+const SAMPLE_BYTES: usize = 2 << 20;
+const MAX_SAMPLE_BYTES: usize = 2 * SAMPLE_BYTES;
 
 /// With fewer samples a dictionary would be made of chance.
-pub(super) const FEWEST_SAMPLES: usize = 64;
+pub(super) const MIN_SAMPLES: usize = 64;
 
 /// An object of which more than this part is left has much that others have not. What it has in common with them is read
 /// fastest when the rest is as it was; the rest is then so much that it is worth a code of its own.
@@ -39,28 +39,28 @@ impl Dictionary {
         objects: impl Fn() -> I,
         text: impl Fn(O) -> T,
     ) -> Option<Arc<Dictionary>> {
-        if count < FEWEST_SAMPLES {
+        if count < MIN_SAMPLES {
             return None;
         }
         // From all of them evenly, so that neither the first namespace nor the last decides alone.
-        let seldom = count / FEWEST_SAMPLES;
+        let seldom = count / MIN_SAMPLES;
         let looked_at = objects().step_by(seldom).map(|object| text(object).len());
         let (number, length) = looked_at.fold((0, 0), |(number, sum), length| (number + 1, sum + length));
         let all = length * count / number.max(1);
         let (mut samples, mut sizes) = (Vec::new(), Vec::new());
-        for object in objects().step_by((all / SAMPLES).clamp(1, seldom)) {
+        for object in objects().step_by((all / SAMPLE_BYTES).clamp(1, seldom)) {
             let sample = text(object);
             samples.extend_from_slice(&sample);
             sizes.push(sample.len());
-            if samples.len() >= LARGEST_SAMPLES {
+            if samples.len() >= MAX_SAMPLE_BYTES {
                 break;
             }
         }
-        if sizes.len() < FEWEST_SAMPLES {
+        if sizes.len() < MIN_SAMPLES {
             return None;
         }
         // One that is as large as what it serves would save nothing, and one as large as the samples would choose nothing.
-        let size = (all / 64).min(samples.len() / 8).clamp(4 << 10, DICTIONARY);
+        let size = (all / 64).min(samples.len() / 8).clamp(4 << 10, MAX_DICTIONARY);
         let mut dictionary = Vec::with_capacity(size);
         zstd_safe::train_from_buffer(&mut dictionary, &samples, &sizes).ok()?;
         Some(Arc::new(Dictionary {
@@ -87,7 +87,7 @@ impl Compressor {
     pub(super) fn new(dictionary: Option<&Dictionary>) -> Option<Compressor> {
         let mut context = CCtx::try_create()?;
         for parameter in [
-            CParameter::CompressionLevel(LEVEL),
+            CParameter::CompressionLevel(COMPRESSION_LEVEL),
             // The length and the dictionary are known, and nothing here is ever on a disk.
             CParameter::ContentSizeFlag(false),
             CParameter::ChecksumFlag(false),
@@ -126,21 +126,21 @@ impl Compressor {
 
 /// What it takes to decompress. Contexts are large and take longer to make than a text to decompress, and room that was
 /// used a moment ago is still in the processor's cache; there are never more than readers at a time.
-static SPARE: Mutex<Vec<Spare>> = Mutex::new(Vec::new());
+static SPARE_BUFFERS: Mutex<Vec<SpareBuffer>> = Mutex::new(Vec::new());
 
-struct Spare {
+struct SpareBuffer {
     context: DCtx<'static>,
     room: Vec<u8>,
 }
 
 /// How many are kept for later, and how large a room.
-const KEPT: usize = 4;
-const LARGEST_KEPT: usize = 64 << 10;
+const MAX_SPARE_BUFFERS: usize = 4;
+const MAX_SPARE_BYTES: usize = 64 << 10;
 
 /// A text that was decompressed.
-pub(super) struct Text(Option<Spare>);
+pub(super) struct DecompressedText(Option<SpareBuffer>);
 
-impl Deref for Text {
+impl Deref for DecompressedText {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -148,39 +148,43 @@ impl Deref for Text {
     }
 }
 
-impl Drop for Text {
+impl Drop for DecompressedText {
     fn drop(&mut self) {
         let Some(spare) = self
             .0
             .take()
-            .filter(|spare| spare.room.capacity() <= LARGEST_KEPT)
+            .filter(|spare| spare.room.capacity() <= MAX_SPARE_BYTES)
         else {
             return;
         };
-        let mut kept = SPARE.lock();
-        if kept.len() < KEPT {
+        let mut kept = SPARE_BUFFERS.lock();
+        if kept.len() < MAX_SPARE_BUFFERS {
             kept.push(spare);
         }
     }
 }
 
 /// Decompresses what a [`Compressor`] made of a text of this length.
-pub(super) fn decompress(compressed: &[u8], length: usize, dictionary: Option<&Dictionary>) -> Text {
-    let spare = SPARE.lock().pop();
-    let mut spare = spare.unwrap_or_else(|| Spare {
+pub(super) fn decompress(
+    compressed: &[u8],
+    length: usize,
+    dictionary: Option<&Dictionary>,
+) -> DecompressedText {
+    let spare = SPARE_BUFFERS.lock().pop();
+    let mut spare = spare.unwrap_or_else(|| SpareBuffer {
         context: DCtx::create(),
         room: Vec::new(),
     });
     spare.room.clear();
     spare.room.reserve(length);
-    let Spare { context, room } = &mut spare;
+    let SpareBuffer { context, room } = &mut spare;
     let done = match dictionary {
         Some(dictionary) => context.decompress_using_ddict(room, compressed, &dictionary.decompress),
         None => context.decompress(room, compressed),
     };
     // What was compressed here, and never left this memory, is whole.
     done.expect("what was compressed can be decompressed");
-    Text(Some(spare))
+    DecompressedText(Some(spare))
 }
 
 #[cfg(test)]
@@ -197,7 +201,7 @@ mod tests {
         compressed.len()
     }
 
-    /// Text as base64 has it, in which nothing comes twice: six of eight bits are needed.
+    /// DecompressedText as base64 has it, in which nothing comes twice: six of eight bits are needed.
     fn unlike_any(random: &mut fastrand::Rng) -> Vec<u8> {
         (0..4000).map(|_| b'0' + random.u8(..64)).collect()
     }
@@ -221,9 +225,12 @@ mod tests {
             let read = read.into_inner();
             let bytes: usize = read.values().sum();
             let of = format!("{count} of {length}: {} read, {bytes} bytes", read.len());
-            assert!(read.len() >= FEWEST_SAMPLES, "{of}");
-            assert!(bytes <= LARGEST_SAMPLES + 2 * length * FEWEST_SAMPLES, "{of}");
-            assert!(bytes >= SAMPLES.min(count * length / 50 * 50) * 3 / 4, "{of}");
+            assert!(read.len() >= MIN_SAMPLES, "{of}");
+            assert!(bytes <= MAX_SAMPLE_BYTES + 2 * length * MIN_SAMPLES, "{of}");
+            assert!(
+                bytes >= SAMPLE_BYTES.min(count * length / 50 * 50) * 3 / 4,
+                "{of}"
+            );
             let late = read.range(count * 3 / 4..).count();
             assert!(8 * late >= read.len(), "{of}, {late} of the last quarter");
             let trained = trained.unwrap();

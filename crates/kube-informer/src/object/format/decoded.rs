@@ -10,17 +10,17 @@ use hashbrown::HashMap;
 /// How many of the objects that were decoded last are held at least, until nothing has happened for a while: a reconcile
 /// function that reads the same objects several times decodes them once. They are few, so that the next object is made in
 /// memory that is still in the processor's cache.
-pub(super) const FEW: u32 = 2;
+pub(super) const MIN_HELD: u32 = 2;
 
 /// How many are held at most, as long as that is of use: several handlers that hear the same changes one after the other
 /// decode an object once.
-pub(super) const MANY: u32 = 128;
+pub(super) const MAX_HELD: u32 = 128;
 
 /// After so many decoded objects none of which was asked for late, few are held again.
-const WHILE: u32 = 8 * MANY;
+const MIN_HELD_AFTER: u32 = 8 * MAX_HELD;
 
 /// Dead entries that do not matter yet.
-const SWEEP_FROM: usize = 64;
+const MIN_SWEPT: usize = 64;
 
 /// The objects that someone holds, and those that were decoded last.
 pub(super) struct Decoded<K> {
@@ -38,27 +38,27 @@ pub(super) struct Decoded<K> {
 }
 
 /// Which of all objects that were decoded one was: the first, the second. It begins again after all numbers are used.
-pub(super) type Number = NonZeroU32;
+pub(super) type DecodeNumber = NonZeroU32;
 
 /// Objects that are not held any more, to be dropped where nobody waits. They are two at most for each that comes.
-pub(super) type LetGo<K> = [Option<Arc<K>>; 2];
+pub(super) type ReleasedObjects<K> = [Option<Arc<K>>; 2];
 
 impl<K> Decoded<K> {
     pub(super) fn new() -> Decoded<K> {
         Decoded {
             held: HashMap::default(),
-            sweep_at: SWEEP_FROM,
+            sweep_at: MIN_SWEPT,
             recent: VecDeque::new(),
-            room: FEW,
+            room: MIN_HELD,
             next: NonZeroU32::MIN,
             late: NonZeroU32::MIN,
         }
     }
 
     /// The object of a packed form, if anyone holds it. The number is what it got when it was decoded.
-    pub(super) fn find(&mut self, address: usize, number: Number) -> Option<Arc<K>> {
+    pub(super) fn find(&mut self, address: usize, number: DecodeNumber) -> Option<Arc<K>> {
         let ago = self.ago(number);
-        if (FEW + 1..=MANY).contains(&ago) {
+        if (MIN_HELD + 1..=MAX_HELD).contains(&ago) {
             self.room = self.room.max(ago);
             self.late = self.next;
         }
@@ -66,16 +66,16 @@ impl<K> Decoded<K> {
     }
 
     /// Notes a decoded object.
-    pub(super) fn add(&mut self, address: usize, object: &Arc<K>) -> (Number, LetGo<K>) {
+    pub(super) fn add(&mut self, address: usize, object: &Arc<K>) -> (DecodeNumber, ReleasedObjects<K>) {
         let number = self.next;
         self.next = number.checked_add(1).unwrap_or(NonZeroU32::MIN);
-        if self.ago(self.late) > WHILE {
-            self.room = FEW;
+        if self.ago(self.late) > MIN_HELD_AFTER {
+            self.room = MIN_HELD;
         }
         self.held.insert(address, Arc::downgrade(object));
         if self.held.len() >= self.sweep_at {
             self.held.retain(|_, object| object.strong_count() > 0);
-            self.sweep_at = (2 * self.held.len()).max(SWEEP_FROM);
+            self.sweep_at = (2 * self.held.len()).max(MIN_SWEPT);
         }
         self.recent.push_back((address, Arc::clone(object)));
         (number, [self.let_go(), self.let_go()])
@@ -83,7 +83,7 @@ impl<K> Decoded<K> {
 
     /// Lets go of the objects that were decoded last. They are given back to be dropped where nobody waits.
     pub(super) fn forget_recent(&mut self) -> VecDeque<(usize, Arc<K>)> {
-        self.room = FEW;
+        self.room = MIN_HELD;
         std::mem::take(&mut self.recent)
     }
 
@@ -92,7 +92,7 @@ impl<K> Decoded<K> {
     }
 
     /// How many objects ago it was, where the one that was decoded last is one ago.
-    fn ago(&self, number: Number) -> u32 {
+    fn ago(&self, number: DecodeNumber) -> u32 {
         self.next.get().wrapping_sub(number.get())
     }
 
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     /// Adds an object whose address is its value.
-    fn add(decoded: &mut Decoded<usize>, value: usize) -> (Arc<usize>, Number, LetGo<usize>) {
+    fn add(decoded: &mut Decoded<usize>, value: usize) -> (Arc<usize>, DecodeNumber, ReleasedObjects<usize>) {
         let object = Arc::new(value);
         let (number, let_go) = decoded.add(value, &object);
         (object, number, let_go)
@@ -137,7 +137,7 @@ mod tests {
         let mut decoded = Decoded::new();
         for value in 0..10 {
             let (_, _, let_go) = add(&mut decoded, value);
-            let expected = value.checked_sub(FEW as usize);
+            let expected = value.checked_sub(MIN_HELD as usize);
             assert_eq!(
                 let_go.map(|object| object.map(|object| *object)),
                 [expected, None]
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn an_object_that_is_wanted_too_late_makes_no_room() {
-        for (ago, room) in [(MANY, MANY), (MANY + 1, FEW)] {
+        for (ago, room) in [(MAX_HELD, MAX_HELD), (MAX_HELD + 1, MIN_HELD)] {
             let mut decoded = Decoded::new();
             let (_, first, _) = add(&mut decoded, 0);
             for value in 1..ago {

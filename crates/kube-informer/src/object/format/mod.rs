@@ -14,9 +14,9 @@ mod tests;
 
 use std::sync::Arc;
 
-pub(crate) use self::packed::Packed;
-pub(crate) use self::packer::{PackedObjects, Packer};
-pub(crate) use self::packing::{Packing, Place, TransformedMetadata};
+pub(crate) use self::packed::PackedObject;
+pub(crate) use self::packer::{Compactor, PackedObjects};
+pub(crate) use self::packing::{PackingContext, Place, TransformedMetadata};
 
 use crate::error::Error;
 use crate::object::Key;
@@ -25,7 +25,7 @@ use crate::object::Key;
 ///
 /// For 30,000 pods of a busy cluster the figures are in `docs/benchmarks`. In short: a small struct of your own with the
 /// fields you need, as the informer's kind, is the smallest and the fastest of all. Where whole objects are needed,
-/// `Decoded` is right for kinds with some hundred objects or with objects that are read all the time, and `Packed` for
+/// `Decoded` is right for kinds with some hundred objects or with objects that are read all the time, and `PackedObject` for
 /// those with thousands that are read now and then.
 ///
 /// ```no_run
@@ -54,7 +54,7 @@ pub enum CacheFormat {
 /// An object, in the form that the cache keeps.
 pub(crate) enum Value<K> {
     Decoded(Arc<K>),
-    Packed(Arc<Packed<K>>),
+    Packed(Arc<PackedObject<K>>),
 }
 
 impl<K> Value<K> {
@@ -98,7 +98,7 @@ impl<K> std::fmt::Debug for Value<K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Value::Decoded(_) => "Decoded",
-            Value::Packed(_) => "Packed",
+            Value::Packed(_) => "PackedObject",
         })
     }
 }

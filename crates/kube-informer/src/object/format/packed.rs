@@ -10,25 +10,25 @@ use kube_wire::selector::Selector;
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 
-use super::compress::{Compressor, Dictionary, Text, decompress};
-use super::decoded::Number;
-use super::packing::{Packing, TransformedMetadata};
-use crate::error::{Chain, Error};
+use super::compress::{Compressor, DecompressedText, Dictionary, decompress};
+use super::decoded::DecodeNumber;
+use super::packing::{PackingContext, TransformedMetadata};
+use crate::error::{Error, ErrorChain};
 use crate::object::{Format, Key};
 
 /// An object as its bytes, which have been found to be a `K`.
-pub(crate) struct Packed<K> {
-    packing: Arc<Packing<K>>,
+pub(crate) struct PackedObject<K> {
+    packing: Arc<PackingContext<K>>,
     format: Format,
     transformed: TransformedMetadata,
     /// If it was ever decoded, so that there may be a note of it, the number of that; else zero.
     decoded: AtomicU32,
     /// It has been at rest since the packer came by last.
     at_rest: AtomicBool,
-    body: Mutex<Body>,
+    body: Mutex<PackedBody>,
 }
 
-enum Body {
+enum PackedBody {
     /// As it came, without what is left out. It will be compressed.
     Plain(Bytes),
     /// The same, and not worth compressing.
@@ -44,71 +44,71 @@ struct Compressed {
     dictionary: Option<Arc<Dictionary>>,
 }
 
-impl Body {
+impl PackedBody {
     /// An object that has at least the [`Format::outline`] of this one.
     fn outline(&self) -> &[u8] {
         match self {
-            Body::Plain(plain) => plain,
-            Body::Kept(plain) => plain,
-            Body::Compressed(compressed) => compressed.outline(),
+            PackedBody::Plain(plain) => plain,
+            PackedBody::Kept(plain) => plain,
+            PackedBody::Compressed(compressed) => compressed.outline(),
         }
     }
 
     /// How much memory it takes.
     fn size(&self) -> usize {
         match self {
-            Body::Plain(plain) => plain.len(),
-            Body::Kept(plain) => plain.len(),
-            Body::Compressed(compressed) => compressed.bytes.len(),
+            PackedBody::Plain(plain) => plain.len(),
+            PackedBody::Kept(plain) => plain.len(),
+            PackedBody::Compressed(compressed) => compressed.bytes.len(),
         }
     }
 
     /// Looks at the whole object.
     fn whole<R>(&self, look: impl FnOnce(&[u8]) -> R) -> R {
         match self {
-            Body::Plain(plain) => look(plain),
-            Body::Kept(plain) => look(plain),
-            Body::Compressed(compressed) => look(&compressed.text()),
+            PackedBody::Plain(plain) => look(plain),
+            PackedBody::Kept(plain) => look(plain),
+            PackedBody::Compressed(compressed) => look(&compressed.text()),
         }
     }
 }
 
 /// The bytes of an object, for as long as they are needed.
-pub(super) enum Whole {
+pub(super) enum PlainBytes {
     Bytes(Bytes),
-    Text(Text),
+    Decompressed(DecompressedText),
 }
 
-impl Deref for Whole {
+impl Deref for PlainBytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
         match self {
-            Whole::Bytes(bytes) => bytes,
-            Whole::Text(text) => text,
+            PlainBytes::Bytes(bytes) => bytes,
+            PlainBytes::Decompressed(text) => text,
         }
     }
 }
 
 /// Smaller objects are not worth it.
-const SMALLEST: usize = 256;
+const MIN_COMPRESSED: usize = 256;
 
-impl<K> Packed<K> {
+impl<K> PackedObject<K> {
     /// An object of which it is known that `packing` can make a `K`.
     pub(super) fn new(
-        packing: Arc<Packing<K>>,
+        packing: Arc<PackingContext<K>>,
         format: Format,
         transformed: TransformedMetadata,
         plain: Bytes,
-    ) -> Packed<K> {
+    ) -> PackedObject<K> {
         packing.bytes.fetch_add(plain.len(), Ordering::Relaxed);
-        let body = if plain.len() < SMALLEST {
-            Body::Kept(plain.as_ref().into())
+        let body = if plain.len() < MIN_COMPRESSED {
+            PackedBody::Kept(plain.as_ref().into())
         } else {
             packing.plain.fetch_add(1, Ordering::Relaxed);
-            Body::Plain(plain)
+            PackedBody::Plain(plain)
         };
-        Packed {
+        PackedObject {
             packing,
             format,
             transformed,
@@ -125,7 +125,7 @@ impl<K> Packed<K> {
     /// do the same.
     pub(crate) fn object(&self, key: &Key) -> Arc<K> {
         self.try_object(key)
-            .unwrap_or_else(|error| panic!("{key} was found to be good, and now: {}", Chain(&error)))
+            .unwrap_or_else(|error| panic!("{key} was found to be good, and now: {}", ErrorChain(&error)))
     }
 
     pub(super) fn try_object(&self, key: &Key) -> Result<Arc<K>, Error> {
@@ -138,14 +138,14 @@ impl<K> Packed<K> {
     }
 
     fn find_decoded(&self) -> Option<Arc<K>> {
-        let number = Number::new(self.decoded.load(Ordering::Relaxed))?;
+        let number = DecodeNumber::new(self.decoded.load(Ordering::Relaxed))?;
         self.packing.decoded.lock().find(self.address(), number)
     }
 
     /// Notes that the object was decoded; if another thread was faster, its object is the one.
     pub(super) fn hold(&self, object: Arc<K>) -> Arc<K> {
         let mut decoded = self.packing.decoded.lock();
-        let before = Number::new(self.decoded.load(Ordering::Relaxed));
+        let before = DecodeNumber::new(self.decoded.load(Ordering::Relaxed));
         if let Some(other) = before.and_then(|number| decoded.find(self.address(), number)) {
             return other;
         }
@@ -197,11 +197,11 @@ impl<K> Packed<K> {
     }
 
     /// The whole object as it came, without what is left out.
-    pub(super) fn whole(&self) -> Whole {
+    pub(super) fn whole(&self) -> PlainBytes {
         match &*self.body.lock() {
-            Body::Plain(plain) => Whole::Bytes(plain.clone()),
-            Body::Kept(plain) => Whole::Bytes(Bytes::copy_from_slice(plain)),
-            Body::Compressed(compressed) => Whole::Text(compressed.text()),
+            PackedBody::Plain(plain) => PlainBytes::Bytes(plain.clone()),
+            PackedBody::Kept(plain) => PlainBytes::Bytes(Bytes::copy_from_slice(plain)),
+            PackedBody::Compressed(compressed) => PlainBytes::Decompressed(compressed.text()),
         }
     }
 
@@ -209,14 +209,14 @@ impl<K> Packed<K> {
     /// them, those included that were compressed with another dictionary.
     pub(super) fn to_compress(&self, all: bool, dictionary: Option<&Arc<Dictionary>>) -> Option<Bytes> {
         match &*self.body.lock() {
-            Body::Plain(plain) => {
+            PackedBody::Plain(plain) => {
                 let at_rest = self.at_rest.swap(true, Ordering::Relaxed);
                 (all || at_rest).then(|| plain.clone())
             }
-            Body::Compressed(compressed) if all && !compressed.is_with(dictionary) => {
+            PackedBody::Compressed(compressed) if all && !compressed.is_with(dictionary) => {
                 Some(Bytes::copy_from_slice(&compressed.text()))
             }
-            Body::Kept(_) | Body::Compressed(_) => None,
+            PackedBody::Kept(_) | PackedBody::Compressed(_) => None,
         }
     }
 
@@ -231,14 +231,14 @@ impl<K> Packed<K> {
         let (body, size) = match self.compressed(plain, compressor, dictionary) {
             Some(compressed) => {
                 let size = compressed.bytes.len();
-                (Body::Compressed(compressed), size)
+                (PackedBody::Compressed(compressed), size)
             }
-            None => (Body::Kept(plain.into()), plain.len()),
+            None => (PackedBody::Kept(plain.into()), plain.len()),
         };
         let old = std::mem::replace(&mut *self.body.lock(), body);
         self.packing.bytes.fetch_add(size, Ordering::Relaxed);
         self.packing.bytes.fetch_sub(old.size(), Ordering::Relaxed);
-        if matches!(old, Body::Plain(_)) {
+        if matches!(old, PackedBody::Plain(_)) {
             self.packing.plain.fetch_sub(1, Ordering::Relaxed);
         }
         size
@@ -282,20 +282,20 @@ impl Compressed {
         &self.bytes[..self.outline as usize]
     }
 
-    fn text(&self) -> Text {
+    fn text(&self) -> DecompressedText {
         let compressed = &self.bytes[self.outline as usize..];
         decompress(compressed, self.plain as usize, self.dictionary.as_deref())
     }
 }
 
-impl<K> Drop for Packed<K> {
+impl<K> Drop for PackedObject<K> {
     fn drop(&mut self) {
         if *self.decoded.get_mut() != 0 {
             self.packing.decoded.lock().remove(self.address());
         }
         let body = self.body.get_mut();
         self.packing.bytes.fetch_sub(body.size(), Ordering::Relaxed);
-        if matches!(body, Body::Plain(_)) {
+        if matches!(body, PackedBody::Plain(_)) {
             self.packing.plain.fetch_sub(1, Ordering::Relaxed);
         }
     }

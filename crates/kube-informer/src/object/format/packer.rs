@@ -6,39 +6,39 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::Packed;
-use super::compress::{Compressor, Dictionary, FEWEST_SAMPLES};
-use super::packing::{Packing, Trained};
+use super::PackedObject;
+use super::compress::{Compressor, Dictionary, MIN_SAMPLES};
+use super::packing::{PackingContext, TrainedDictionary};
 use crate::object::{Kind, WatchedResource};
 
 /// How long a list is left alone: whoever waited for it comes first.
-const SETTLE: Duration = Duration::from_secs(1);
+const PAUSE_AFTER_LIST: Duration = Duration::from_secs(1);
 
 /// How often to come by. An object that was changed since the last time is left until the next: what changes often would
 /// be compressed in vain.
-const REST: Duration = Duration::from_secs(30);
+const COMPRESSION_INTERVAL: Duration = Duration::from_secs(30);
 
 /// A dictionary is trained anew when there are this many times more objects than those that it was made from...
-const GROWN: usize = 8;
+const RETRAIN_GROWTH: usize = 8;
 
 /// ...or when what it compresses is this many percent of what it was at first.
-const WORSE: usize = 150;
+const RETRAIN_PERCENT: usize = 150;
 
 /// How many objects have to be compressed until it is known how well that goes.
-const ENOUGH: usize = 256;
+const MIN_MEASURED: usize = 256;
 
 /// The task that compresses.
-pub(crate) struct Packer<K> {
-    pub(crate) packing: Arc<Packing<K>>,
+pub(crate) struct Compactor<K> {
+    pub(crate) packing: Arc<PackingContext<K>>,
     pub(crate) resource: WatchedResource,
     /// Returns the number of objects in the cache, and those of them that are packed.
     pub(crate) objects: Box<dyn Fn() -> (usize, PackedObjects<K>) + Send + Sync>,
 }
 
 /// An iterator over packed objects.
-pub(crate) type PackedObjects<K> = Box<dyn Iterator<Item = Arc<Packed<K>>>>;
+pub(crate) type PackedObjects<K> = Box<dyn Iterator<Item = Arc<PackedObject<K>>>>;
 
-impl<K: Kind> Packer<K> {
+impl<K: Kind> Compactor<K> {
     /// Comes by again and again until it is told to stop.
     pub(crate) async fn run(self, stop: CancellationToken) {
         let this = Arc::new(self);
@@ -47,11 +47,11 @@ impl<K: Kind> Packer<K> {
                 biased;
                 () = stop.cancelled() => return,
                 () = this.packing.listed.notified() => true,
-                () = tokio::time::sleep(REST) => false,
+                () = tokio::time::sleep(COMPRESSION_INTERVAL) => false,
             };
             if listed
                 && stop
-                    .run_until_cancelled(tokio::time::sleep(SETTLE))
+                    .run_until_cancelled(tokio::time::sleep(PAUSE_AFTER_LIST))
                     .await
                     .is_none()
             {
@@ -92,19 +92,19 @@ impl<K: Kind> Packer<K> {
                 after += packed.compress(&plain, &mut compressor, dictionary);
             }
         }
-        if objects >= ENOUGH {
+        if objects >= MIN_MEASURED {
             self.note(100 * after / before.max(1));
         }
     }
 
     /// The dictionary to use, if there is one; and whether it was made now, because there was none good enough.
-    fn dictionary(&self) -> (Option<Trained>, bool) {
+    fn dictionary(&self) -> (Option<TrainedDictionary>, bool) {
         let (objects, _) = (self.objects)();
         let current = self.packing.dictionary.lock().clone();
-        if objects < FEWEST_SAMPLES
+        if objects < MIN_SAMPLES
             || current
                 .as_ref()
-                .is_some_and(|trained| objects < GROWN * trained.objects)
+                .is_some_and(|trained| objects < RETRAIN_GROWTH * trained.objects)
         {
             return (current, false);
         }
@@ -112,7 +112,7 @@ impl<K: Kind> Packer<K> {
         else {
             return (current, false);
         };
-        let trained = Trained {
+        let trained = TrainedDictionary {
             dictionary,
             objects,
             percent: None,
@@ -129,7 +129,7 @@ impl<K: Kind> Packer<K> {
         };
         match trained.percent {
             None => trained.percent = Some(percent.max(self.packing.retrained_at.load(Ordering::Relaxed))),
-            Some(first) if percent * 100 > first.max(1) * WORSE => {
+            Some(first) if percent * 100 > first.max(1) * RETRAIN_PERCENT => {
                 self.packing.retrained_at.store(percent, Ordering::Relaxed);
                 *current = None;
             }

@@ -11,13 +11,13 @@ use tokio::sync::Notify;
 
 use super::compress::Dictionary;
 use super::decoded::Decoded;
-use super::packed::Packed;
+use super::packed::PackedObject;
 use crate::error::Error;
 use crate::object::built_in::is_stable_built_in;
 use crate::object::{Encoded, Format, Key, Kind, Transform, WatchedResource, complete};
 
 /// What all packed objects of one cache share.
-pub(crate) struct Packing<K> {
+pub(crate) struct PackingContext<K> {
     resource: WatchedResource,
     decode: fn(Format, &[u8], &Key, &FieldMask) -> Result<K, Error>,
     complete: fn(&mut K, &WatchedResource),
@@ -26,7 +26,7 @@ pub(crate) struct Packing<K> {
     /// Set before the first object comes.
     transform: OnceLock<Option<Transform<K>>>,
     pub(super) decoded: Mutex<Decoded<K>>,
-    pub(super) dictionary: Mutex<Option<Trained>>,
+    pub(super) dictionary: Mutex<Option<TrainedDictionary>>,
     /// The percentage at which the last dictionary was given up. A new one is not given up before it is worse than that: objects
     /// that change often may compress worse than the others with any dictionary.
     pub(super) retrained_at: AtomicUsize,
@@ -74,7 +74,7 @@ const MAX_PRUNE_BUFFER: usize = 64 << 10;
 
 /// A dictionary, and what it was like when it was new.
 #[derive(Debug, Clone)]
-pub(super) struct Trained {
+pub(super) struct TrainedDictionary {
     pub(super) dictionary: Arc<Dictionary>,
     /// How many objects there were.
     pub(super) objects: usize,
@@ -95,12 +95,12 @@ pub(crate) enum Place {
     Alone,
 }
 
-impl<K> Packing<K> {
-    pub(crate) fn new(resource: WatchedResource) -> Arc<Packing<K>>
+impl<K> PackingContext<K> {
+    pub(crate) fn new(resource: WatchedResource) -> Arc<PackingContext<K>>
     where
         K: Kind,
     {
-        Arc::new(Packing {
+        Arc::new(PackingContext {
             resource,
             decode: Format::object,
             complete,
@@ -129,7 +129,7 @@ impl<K> Packing<K> {
         encoded: &Encoded,
         mask: &FieldMask,
         place: Place,
-    ) -> Result<Arc<Packed<K>>, Error>
+    ) -> Result<Arc<PackedObject<K>>, Error>
     where
         K: Kind,
     {
@@ -149,7 +149,7 @@ impl<K> Packing<K> {
             }
             Some(object)
         };
-        let packed = Packed::new(Arc::clone(self), pruned.format, transformed, pruned.bytes);
+        let packed = PackedObject::new(Arc::clone(self), pruned.format, transformed, pruned.bytes);
         let packed = Arc::new(packed);
         if let (Place::Alone, Some(object)) = (place, object) {
             packed.hold(Arc::new(object));
@@ -227,9 +227,9 @@ impl<K> Packing<K> {
     }
 }
 
-impl<K> std::fmt::Debug for Packing<K> {
+impl<K> std::fmt::Debug for PackingContext<K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Packing")
+        f.debug_struct("PackingContext")
             .field("waiting", &self.waiting())
             .field("dictionary", &*self.dictionary.lock())
             .finish_non_exhaustive()

@@ -1,4 +1,4 @@
-//! Packed objects by themselves; what informers make of them is tested with informers.
+//! PackedObject objects by themselves; what informers make of them is tested with informers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use kube_wire::selector::Selector;
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
-use super::compress::{Compressor, FEWEST_SAMPLES};
-use super::decoded::{FEW, MANY};
-use super::packing::{BLOCK, Trained};
-use super::{Packed, Packer, Packing, Place, TransformedMetadata, Value};
+use super::compress::{Compressor, MIN_SAMPLES};
+use super::decoded::{MAX_HELD, MIN_HELD};
+use super::packing::{BLOCK, TrainedDictionary};
+use super::{Compactor, PackedObject, PackingContext, Place, TransformedMetadata, Value};
 use crate::lister::Lister;
 use crate::object::{Encoded, Entry, Format, Key, Object, ResourceVersion, Transform, Uid, WatchedResource};
 use crate::pipeline::reflector::{Delta, Replacement, Scope};
@@ -25,10 +25,10 @@ use crate::pipeline::store::{Scopes, Seed, Store, Writer};
 
 /// A cache of config maps, with what is needed to fill and to compress it.
 struct Cache {
-    packing: Arc<Packing<ConfigMap>>,
+    packing: Arc<PackingContext<ConfigMap>>,
     store: Arc<Store<ConfigMap>>,
     writer: Writer<ConfigMap>,
-    packer: Packer<ConfigMap>,
+    packer: Compactor<ConfigMap>,
     decoded: Arc<AtomicUsize>,
 }
 
@@ -43,7 +43,7 @@ impl Cache {
         transform: impl Fn(&mut ConfigMap, usize) -> Result<(), String> + Send + Sync + 'static,
     ) -> Cache {
         let resource = WatchedResource::of::<ConfigMap>(&(), None);
-        let packing = Packing::new(resource.clone());
+        let packing = PackingContext::new(resource.clone());
         let decoded = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&decoded);
         packing.set_transform(Some(Transform::new(move |map: &mut ConfigMap| {
@@ -53,7 +53,7 @@ impl Cache {
         let store = Arc::new(Store::new(resource.clone(), seed));
         Cache {
             writer: Writer::new(Arc::clone(&store), seed, Scopes::one()),
-            packer: Packer {
+            packer: Compactor {
                 packing: Arc::clone(&packing),
                 resource: resource.clone(),
                 objects: {
@@ -67,7 +67,7 @@ impl Cache {
         }
     }
 
-    fn packed(&self, number: usize, place: Place) -> Arc<Packed<ConfigMap>> {
+    fn packed(&self, number: usize, place: Place) -> Arc<PackedObject<ConfigMap>> {
         let json = config_map(number);
         let encoded = Encoded {
             format: Format::Json,
@@ -249,7 +249,7 @@ fn what_was_read_last_is_not_decoded_again() {
         }
         cache.decoded() - before
     };
-    let few = FEW as usize;
+    let few = MIN_HELD as usize;
     assert_eq!(read_often(0..few), few);
     // Of more, the last few are still held when it becomes known that more are of use.
     assert_eq!(read_often(few..few + 5), 5 + 5 - few);
@@ -269,8 +269,8 @@ fn those_who_read_the_same_one_after_the_other_decode_once_soon() {
     };
     let recent = |cache: &Cache| cache.packing.decoded.lock().recent();
     assert_eq!(read(&cache, 0..100), 100);
-    assert_eq!(recent(&cache), FEW as usize, "nobody has come late");
-    let again = 100 - FEW as usize;
+    assert_eq!(recent(&cache), MIN_HELD as usize, "nobody has come late");
+    let again = 100 - MIN_HELD as usize;
     assert_eq!(
         read(&cache, 0..100),
         again,
@@ -282,10 +282,10 @@ fn those_who_read_the_same_one_after_the_other_decode_once_soon() {
     assert_eq!(read(&cache, 200..500), 300);
     assert_eq!(recent(&cache), 100);
     assert_eq!(read(&cache, 500..3_000), 2_500);
-    assert_eq!(recent(&cache), FEW as usize, "it was of no use for long");
+    assert_eq!(recent(&cache), MIN_HELD as usize, "it was of no use for long");
     assert_eq!(read(&cache, 0..3_000), 3_000);
-    assert_eq!(recent(&cache), FEW as usize);
-    const { assert!(MANY > 100) };
+    assert_eq!(recent(&cache), MIN_HELD as usize);
+    const { assert!(MAX_HELD > 100) };
 }
 
 #[test]
@@ -295,7 +295,7 @@ fn what_is_let_go_is_forgotten_at_once() {
     for number in 0..50 {
         let _name = &cache.get(number).metadata.name;
     }
-    assert_eq!(cache.packing.decoded.lock().len(), FEW as usize);
+    assert_eq!(cache.packing.decoded.lock().len(), MIN_HELD as usize);
 }
 
 #[test]
@@ -399,10 +399,10 @@ fn a_dictionary_that_does_much_worse_than_at_first_is_made_anew() {
 #[test]
 fn a_dictionary_is_made_of_the_smallest_number_of_samples_that_is_enough() {
     let mut cache = Cache::new();
-    cache.list(FEWEST_SAMPLES);
+    cache.list(MIN_SAMPLES);
     cache.round(true);
     let trained = cache.packing.dictionary.lock().clone().expect("there are enough");
-    assert_eq!(trained.objects, FEWEST_SAMPLES);
+    assert_eq!(trained.objects, MIN_SAMPLES);
 }
 
 #[test]
@@ -451,7 +451,7 @@ fn a_good_message_of_a_built_in_kind_is_packed_without_decoding() {
     let schema = Schema::of("v1", "ConfigMap").expect("it is a built-in kind");
     for (is_transformed, decoded) in [(false, 0), (true, 1)] {
         let resource = WatchedResource::of::<ConfigMap>(&(), None);
-        let packing = Packing::<ConfigMap>::new(resource);
+        let packing = PackingContext::<ConfigMap>::new(resource);
         packing
             .set_transform(is_transformed.then(|| Transform::new(|_: &mut ConfigMap| Ok::<_, String>(()))));
         let encoded = Encoded {
@@ -467,7 +467,7 @@ fn a_good_message_of_a_built_in_kind_is_packed_without_decoding() {
 }
 
 /// A config map with this much text, which compresses well.
-fn packed_text(cache: &Cache, size: usize, place: Place) -> Arc<Packed<ConfigMap>> {
+fn packed_text(cache: &Cache, size: usize, place: Place) -> Arc<PackedObject<ConfigMap>> {
     let text = serde_json::to_vec(&json!({
         "metadata": {"name": "map-0", "namespace": "shop", "resourceVersion": "1"},
         "data": {"text": "x".repeat(size)}
@@ -552,7 +552,7 @@ fn changed_objects_that_compress_badly_bring_one_new_dictionary() {
     let mut cache = Cache::new();
     cache.list(400);
     cache.round(true);
-    let trained = |percent| Trained {
+    let trained = |percent| TrainedDictionary {
         percent,
         ..cache.packing.dictionary.lock().clone().expect("it was trained")
     };

@@ -13,9 +13,9 @@ use tokio::time::{Instant, Sleep, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
-use crate::measures::Measures;
+use crate::measures::Measurements;
 use crate::object::Kind;
-use crate::object::format::Packing;
+use crate::object::format::PackingContext;
 use crate::pipeline::processor::{Batch, Processor};
 use crate::pipeline::queue::DeltaReceiver;
 use crate::pipeline::reflector::Delta;
@@ -29,20 +29,20 @@ pub(crate) struct Controller<K> {
     /// Told once the first list is in the store.
     pub(crate) synced: CancellationToken,
     /// Told of every list, if objects are packed.
-    pub(crate) packing: Option<Arc<Packing<K>>>,
-    pub(crate) measures: Arc<Measures>,
+    pub(crate) packing: Option<Arc<PackingContext<K>>>,
+    pub(crate) measures: Arc<Measurements>,
 }
 
 /// Lists of more objects than this are worked on where they hold up nobody's thread.
-const LONG: usize = 2_000;
+const LONG_LIST: usize = 2_000;
 /// How long such a list waits for a thread. Stuck handlers may have them all, and the store waits for nobody (contract 6).
-const PATIENCE: Duration = Duration::from_millis(200);
+const MAX_THREAD_WAIT: Duration = Duration::from_millis(200);
 
 impl<K: Kind> Controller<K> {
     /// Applies deltas until the queue is closed and empty. Reports errors of index functions.
     pub(crate) async fn run(self, mut deltas: DeltaReceiver<K>, report: impl Fn(&Error)) {
         let this = Arc::new(self);
-        let mut checks = Checks::new(this.processor.check_period());
+        let mut checks = ResyncChecks::new(this.processor.check_period());
         loop {
             tokio::select! {
                 // The rare one first, so that a queue that is never empty does not keep it waiting.
@@ -57,7 +57,8 @@ impl<K: Kind> Controller<K> {
     }
 
     async fn work(self: &Arc<Self>, deltas: Vec<Delta<K>>) -> Vec<Error> {
-        let is_long = |delta: &Delta<K>| matches!(delta, Delta::Replaced(list) if list.objects.len() > LONG);
+        let is_long =
+            |delta: &Delta<K>| matches!(delta, Delta::Replaced(list) if list.objects.len() > LONG_LIST);
         if !deltas.iter().any(is_long) {
             return self.handle(deltas);
         }
@@ -68,7 +69,7 @@ impl<K: Kind> Controller<K> {
             let deltas = taken.lock().take();
             deltas.map(|deltas| span.in_scope(|| this.handle(deltas)))
         });
-        let ended = if let Ok(ended) = timeout(PATIENCE, &mut elsewhere).await {
+        let ended = if let Ok(ended) = timeout(MAX_THREAD_WAIT, &mut elsewhere).await {
             ended
         } else {
             let deltas = waiting.lock().take();
@@ -155,15 +156,15 @@ impl<K> Drop for Controller<K> {
 }
 
 /// The times at which handlers may be due for a resync.
-struct Checks {
+struct ResyncChecks {
     period: Duration,
     /// None if there are no resyncs.
     next: Option<Pin<Box<Sleep>>>,
 }
 
-impl Checks {
-    fn new(period: Duration) -> Checks {
-        Checks {
+impl ResyncChecks {
+    fn new(period: Duration) -> ResyncChecks {
+        ResyncChecks {
             period,
             next: (!period.is_zero()).then(|| Box::pin(sleep(period))),
         }

@@ -12,9 +12,9 @@ use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, advance, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::{Checks, Controller};
+use super::{Controller, ResyncChecks};
 use crate::handler::{Event, HandlerOptions};
-use crate::measures::Measures;
+use crate::measures::Measurements;
 use crate::object::{Entry, ResourceVersion};
 use crate::pipeline::processor::Processor;
 use crate::pipeline::queue::{self, DeltaReceiver};
@@ -51,7 +51,7 @@ fn rig(resync: Duration) -> (Rig, Controller<ConfigMap>, DeltaReceiver<ConfigMap
         processor: Arc::clone(&rig.processor),
         synced: rig.synced.clone(),
         packing: None,
-        measures: Arc::new(Measures::new(1)),
+        measures: Arc::new(Measurements::new(1)),
     };
     (rig, controller, deltas)
 }
@@ -183,7 +183,7 @@ async fn nobody_waits_while_an_old_cache_is_freed() {
         processor,
         synced: CancellationToken::new(),
         packing: None,
-        measures: Arc::new(Measures::new(1)),
+        measures: Arc::new(Measurements::new(1)),
     };
     let list = |version: u64| {
         let probes = probes(version, &note).into_iter();
@@ -242,7 +242,7 @@ async fn a_late_check_does_not_spoil_the_next() {
 
 #[tokio::test(start_paused = true)]
 async fn a_wait_for_a_check_that_is_given_up_goes_on_where_it_was() {
-    let mut checks = Checks::new(10 * SECOND);
+    let mut checks = ResyncChecks::new(10 * SECOND);
     let start = Instant::now();
     for tick in 1..4 {
         tokio::select! {
@@ -252,7 +252,7 @@ async fn a_wait_for_a_check_that_is_given_up_goes_on_where_it_was() {
     }
     assert_eq!(checks.next().await - start, 10 * SECOND);
     assert_eq!(checks.next().await - start, 20 * SECOND);
-    let mut never = Checks::new(Duration::ZERO);
+    let mut never = ResyncChecks::new(Duration::ZERO);
     assert!(never.next().now_or_never().is_none());
 }
 

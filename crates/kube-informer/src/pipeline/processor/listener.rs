@@ -13,12 +13,12 @@ use tracing::Span;
 
 use super::Processor;
 use super::mailbox::Mailbox;
-use super::queue::{Popped, Queue};
+use super::queue::{Queue, QueuedEvent};
 use super::resync::ResyncTimes;
 use super::runner::Runner;
-use crate::handler::inside::{End, Inside};
+use crate::handler::inside::{CurrentHandler, WaitTarget};
 use crate::handler::{AnyListener, Event};
-use crate::measures::{Clock, Durations, Histogram, Moment, add_alone};
+use crate::measures::{AtomicInstant, Clock, Durations, Histogram, add_alone};
 use crate::object::Kind;
 use crate::pipeline::store::{Change, Snapshot};
 
@@ -36,7 +36,7 @@ pub(crate) struct Listener<K> {
     /// Durations of calls.
     calls: Histogram,
     /// The beginning of the call that is running.
-    called: Moment,
+    called: AtomicInstant,
     /// How long changes waited; of those that waited together, of some.
     waits: Histogram,
     pub(super) resync: Mutex<ResyncTimes>,
@@ -74,7 +74,7 @@ impl<K: Kind> Listener<K> {
             clock: Clock::start(),
             told: AtomicU64::new(0),
             calls: Histogram::default(),
-            called: Moment::default(),
+            called: AtomicInstant::default(),
             waits: Histogram::default(),
             resync: Mutex::new(resync),
             is_stream: runner.is_none(),
@@ -162,7 +162,7 @@ impl<K: Kind> Listener<K> {
     }
 
     /// Counts an event that was taken.
-    pub(super) fn taken(&self, popped: Popped<K>) -> Event<K> {
+    pub(super) fn taken(&self, popped: QueuedEvent<K>) -> Event<K> {
         if let Some(since) = popped.waited_since {
             self.waits.note(since.elapsed());
         }
@@ -201,8 +201,8 @@ impl<K: Kind> Listener<K> {
         )
     }
 
-    pub(super) fn inside(&self) -> Inside {
-        Inside {
+    pub(super) fn inside(&self) -> CurrentHandler {
+        CurrentHandler {
             listener: self.id,
             processor: self.processor_id,
         }
@@ -257,8 +257,8 @@ impl<K: Kind> AnyListener for Listener<K> {
         }
     }
 
-    fn end(&self) -> End {
-        End::Listener(self.id)
+    fn end(&self) -> WaitTarget {
+        WaitTarget::Listener(self.id)
     }
 }
 

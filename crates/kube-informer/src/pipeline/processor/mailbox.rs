@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use crate::util::sync::{AtomicWaker, CancellationToken, Mutex, spawn_blocking, yield_now};
 
 /// Number of turns of other threads that a blocking thread waits for the next event before it is given back.
-pub(super) const PATIENCE: u32 = 16;
+pub(super) const MAX_YIELDS: u32 = 16;
 
 /// The events of a [`Mailbox`].
 pub(super) trait Backlog {
@@ -31,21 +31,21 @@ pub(super) trait Backlog {
 
 /// Events that wait for one handler.
 pub(super) struct Mailbox<B> {
-    state: Mutex<State<B>>,
+    state: Mutex<MailboxState<B>>,
     /// Woken after every change of the state.
     changed: AtomicWaker,
     synced: CancellationToken,
     removed: CancellationToken,
 }
 
-struct State<B> {
+struct MailboxState<B> {
     backlog: B,
-    phase: Phase,
+    phase: MailboxPhase,
     synced: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum MailboxPhase {
     Open,
     /// What is left is delivered, and then it ends.
     Closing,
@@ -54,7 +54,7 @@ enum Phase {
 }
 
 /// The result of [`Mailbox::take`].
-pub(super) enum Taken<E> {
+pub(super) enum Next<E> {
     Event(E),
     /// Nothing waits now.
     Nothing,
@@ -65,9 +65,9 @@ pub(super) enum Taken<E> {
 impl<B: Backlog> Mailbox<B> {
     pub(super) fn new(backlog: B) -> Mailbox<B> {
         Mailbox {
-            state: Mutex::new(State {
+            state: Mutex::new(MailboxState {
                 backlog,
-                phase: Phase::Open,
+                phase: MailboxPhase::Open,
                 synced: false,
             }),
             changed: AtomicWaker::new(),
@@ -96,7 +96,7 @@ impl<B: Backlog> Mailbox<B> {
         {
             let mut state = self.state.lock();
             // The removal cleared the backlog, and nobody would clear it again.
-            if state.phase == Phase::Removed {
+            if state.phase == MailboxPhase::Removed {
                 return;
             }
             add(&mut state.backlog);
@@ -108,8 +108,8 @@ impl<B: Backlog> Mailbox<B> {
     pub(super) fn close(&self) {
         {
             let mut state = self.state.lock();
-            if state.phase == Phase::Open {
-                state.phase = Phase::Closing;
+            if state.phase == MailboxPhase::Open {
+                state.phase = MailboxPhase::Closing;
             }
         }
         self.changed.wake();
@@ -119,7 +119,7 @@ impl<B: Backlog> Mailbox<B> {
     pub(super) fn remove(&self) {
         let cleared = {
             let mut state = self.state.lock();
-            state.phase = Phase::Removed;
+            state.phase = MailboxPhase::Removed;
             state.backlog.clear()
         };
         self.removed.cancel();
@@ -132,15 +132,15 @@ impl<B: Backlog> Mailbox<B> {
     ///
     /// The call of the handler begins here. The caller handles the event on the same thread, without waiting for
     /// anything else, so a call cannot begin after [`Mailbox::remove`] has returned.
-    pub(super) fn take(&self) -> Taken<B::Event> {
+    pub(super) fn take(&self) -> Next<B::Event> {
         let mut state = self.state.lock();
-        if state.phase == Phase::Removed {
-            return Taken::Finished;
+        if state.phase == MailboxPhase::Removed {
+            return Next::Finished;
         }
         let taken = match state.backlog.pop() {
-            Some(event) => Taken::Event(event),
-            None if state.phase == Phase::Closing => Taken::Finished,
-            None => Taken::Nothing,
+            Some(event) => Next::Event(event),
+            None if state.phase == MailboxPhase::Closing => Next::Finished,
+            None => Next::Nothing,
         };
         let now_synced = state.now_synced();
         drop(state);
@@ -153,9 +153,9 @@ impl<B: Backlog> Mailbox<B> {
     /// Takes the next event as soon as there is one; none at the end.
     pub(super) fn poll_take(&self, context: &mut Context<'_>) -> Poll<Option<B::Event>> {
         self.poll(context, || match self.take() {
-            Taken::Event(event) => Some(Some(event)),
-            Taken::Finished => Some(None),
-            Taken::Nothing => None,
+            Next::Event(event) => Some(Some(event)),
+            Next::Finished => Some(None),
+            Next::Nothing => None,
         })
     }
 
@@ -166,13 +166,13 @@ impl<B: Backlog> Mailbox<B> {
 
     fn is_waiting(&self) -> Option<bool> {
         let mut state = self.state.lock();
-        if state.phase == Phase::Removed {
+        if state.phase == MailboxPhase::Removed {
             return Some(false);
         }
         if state.backlog.is_waiting() {
             return Some(true);
         }
-        let end = (state.phase == Phase::Closing).then_some(false);
+        let end = (state.phase == MailboxPhase::Closing).then_some(false);
         let now_synced = state.now_synced();
         drop(state);
         if now_synced {
@@ -191,7 +191,7 @@ impl<B: Backlog> Mailbox<B> {
     }
 }
 
-impl<B: Backlog> State<B> {
+impl<B: Backlog> MailboxState<B> {
     /// Whether the initial events have just been handled.
     fn now_synced(&mut self) -> bool {
         if self.synced || !self.backlog.is_past_initial() {
@@ -238,16 +238,16 @@ pub(super) fn deliver_burst<R: BlockingReceiver>(receiver: &mut R) {
     let mut turns = 0;
     loop {
         match receiver.mailbox().take() {
-            Taken::Event(event) => {
+            Next::Event(event) => {
                 receiver.handle(event);
                 turns = 0;
             }
-            Taken::Nothing if turns < PATIENCE => {
+            Next::Nothing if turns < MAX_YIELDS => {
                 turns += 1;
                 receiver.rest();
                 yield_now();
             }
-            Taken::Nothing | Taken::Finished => break,
+            Next::Nothing | Next::Finished => break,
         }
     }
     receiver.rest();

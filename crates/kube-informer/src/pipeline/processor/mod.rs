@@ -25,7 +25,7 @@ use self::listener::Listener;
 use self::resync::CheckPeriod;
 use self::runner::Runner;
 use crate::error::{Error, Problem};
-use crate::handler::inside::{self, End};
+use crate::handler::inside::{self, WaitTarget};
 use crate::handler::{AnyListener, Event, EventHandler, HandlerOptions, Registration};
 use crate::object::Kind;
 use crate::pipeline::store::{Change, Store};
@@ -48,14 +48,14 @@ struct Gate<K> {
     listeners: Arc<Vec<Arc<Listener<K>>>>,
     /// Those that were removed while they ran. Their tasks hold them, and let go of them at their end.
     leaving: Vec<Weak<Listener<K>>>,
-    state: State,
+    state: ProcessorState,
     check_period: CheckPeriod,
     /// The store has been filled for the first time.
     filled: bool,
 }
 
 #[derive(Debug, Clone)]
-enum State {
+enum ProcessorState {
     New,
     Running(Handle),
     Stopped,
@@ -78,7 +78,7 @@ impl<K: Kind> Processor<K> {
             gate: Mutex::new(Gate {
                 listeners: Arc::default(),
                 leaving: Vec::new(),
-                state: State::New,
+                state: ProcessorState::New,
                 check_period: CheckPeriod::new(default_resync),
                 filled: false,
             }),
@@ -132,9 +132,9 @@ impl<K: Kind> Processor<K> {
         let name = options.name.unwrap_or_else(|| type_name.to_owned());
         let mut gate = self.gate.lock();
         let runtime = match &gate.state {
-            State::Stopped => return Err(Error::new(Problem::Stopped)),
-            State::Running(runtime) => Some(runtime.clone()),
-            State::New => None,
+            ProcessorState::Stopped => return Err(Error::new(Problem::Stopped)),
+            ProcessorState::Running(runtime) => Some(runtime.clone()),
+            ProcessorState::New => None,
         };
         let joined = gate
             .check_period
@@ -174,7 +174,7 @@ impl<K: Kind> Processor<K> {
         let here = runtime.clone();
         let listeners = {
             let mut gate = self.gate.lock();
-            gate.state = State::Running(runtime);
+            gate.state = ProcessorState::Running(runtime);
             Arc::clone(&gate.listeners)
         };
         for listener in &*listeners {
@@ -238,8 +238,8 @@ impl<K: Kind> Processor<K> {
     pub(crate) fn close(&self) -> Arc<Vec<Arc<Listener<K>>>> {
         let (listeners, never_ran) = {
             let mut gate = self.gate.lock();
-            let before = std::mem::replace(&mut gate.state, State::Stopped);
-            (Arc::clone(&gate.listeners), matches!(before, State::New))
+            let before = std::mem::replace(&mut gate.state, ProcessorState::Stopped);
+            (Arc::clone(&gate.listeners), matches!(before, ProcessorState::New))
         };
         for listener in &*listeners {
             listener.close();
@@ -253,7 +253,7 @@ impl<K: Kind> Processor<K> {
 
     /// Waits with this future for the end of the informer, unless a handler that has to return first waits here.
     pub(crate) async fn wait_for_end(&self, ended: impl Future<Output = ()>) {
-        inside::wait_for(End::Processor(self.id), ended).await;
+        inside::wait_for(WaitTarget::Processor(self.id), ended).await;
     }
 }
 

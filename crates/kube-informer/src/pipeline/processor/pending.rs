@@ -82,7 +82,7 @@ impl<K> PendingChange<K> {
 /// a table finds the slot of an object.
 #[derive(Debug)]
 pub(super) struct PendingChanges<K> {
-    slots: Vec<Slot<K>>,
+    slots: Vec<PendingSlot<K>>,
     by_key: HashTable<u32>,
     head: u32,
     tail: u32,
@@ -90,25 +90,25 @@ pub(super) struct PendingChanges<K> {
 }
 
 #[derive(Debug)]
-struct Slot<K> {
+struct PendingSlot<K> {
     pending: Option<PendingChange<K>>,
     hash: u64,
     before: u32,
     after: u32,
 }
 
-const NONE: u32 = u32::MAX;
+const NO_SLOT: u32 = u32::MAX;
 /// A queue that was once longer than this gives its memory back when it is empty.
-const KEPT: usize = 1_024;
+const MAX_KEPT_SLOTS: usize = 1_024;
 
 impl<K> PendingChanges<K> {
     pub(super) fn new() -> PendingChanges<K> {
         PendingChanges {
             slots: Vec::new(),
             by_key: HashTable::new(),
-            head: NONE,
-            tail: NONE,
-            free: NONE,
+            head: NO_SLOT,
+            tail: NO_SLOT,
+            free: NO_SLOT,
         }
     }
 
@@ -150,7 +150,7 @@ impl<K> PendingChanges<K> {
     /// Takes the change that waits longest.
     pub(super) fn take(&mut self) -> Option<PendingChange<K>> {
         let at = self.head;
-        if at == NONE {
+        if at == NO_SLOT {
             return None;
         }
         let hash = self.slots[at as usize].hash;
@@ -163,19 +163,19 @@ impl<K> PendingChanges<K> {
     }
 
     fn give_back(&mut self) {
-        if self.by_key.is_empty() && self.slots.len() > KEPT {
+        if self.by_key.is_empty() && self.slots.len() > MAX_KEPT_SLOTS {
             *self = PendingChanges::new();
         }
     }
 
     fn append(&mut self, hash: u64, pending: PendingChange<K>) {
-        let slot = Slot {
+        let slot = PendingSlot {
             pending: Some(pending),
             hash,
             before: self.tail,
-            after: NONE,
+            after: NO_SLOT,
         };
-        let at = if self.free == NONE {
+        let at = if self.free == NO_SLOT {
             let Ok(at) = u32::try_from(self.slots.len()) else {
                 return;
             };
@@ -188,7 +188,7 @@ impl<K> PendingChanges<K> {
             at
         };
         match self.tail {
-            NONE => self.head = at,
+            NO_SLOT => self.head = at,
             tail => self.slots[tail as usize].after = at,
         }
         self.tail = at;
@@ -203,11 +203,11 @@ impl<K> PendingChanges<K> {
         slot.after = self.free;
         self.free = at;
         match before {
-            NONE => self.head = after,
+            NO_SLOT => self.head = after,
             before => self.slots[before as usize].after = after,
         }
         match after {
-            NONE => self.tail = before,
+            NO_SLOT => self.tail = before,
             after => self.slots[after as usize].before = before,
         }
         pending

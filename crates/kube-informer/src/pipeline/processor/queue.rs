@@ -1,7 +1,7 @@
 //! What one handler has still to be told.
 //!
 //! First everything that was there when it joined, then the changes since, in the order in which objects first changed.
-//! Changes of one object that wait together become one (contract 3), so no more can wait than there are objects
+//! WaitingChanges of one object that wait together become one (contract 3), so no more can wait than there are objects
 //! (contract 6). A resync repeats what the handler knows, and leaves out what waits for it anyway.
 
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ use crate::object::{Entry, Key, Kind, Object};
 use crate::pipeline::store::{Change, Snapshot, Walk};
 
 /// An event that was taken from a queue.
-pub(super) struct Popped<K> {
+pub(super) struct QueuedEvent<K> {
     pub(super) event: Event<K>,
     /// The time since which its change has waited, if that is measured for this change.
     pub(super) waited_since: Option<Instant>,
@@ -26,26 +26,26 @@ pub(super) struct Popped<K> {
 /// The queue of one handler.
 #[derive(Debug)]
 pub(super) struct Queue<K> {
-    initial: Initial<K>,
-    changes: Changes<K>,
+    initial: InitialEvents<K>,
+    changes: WaitingChanges<K>,
     resync: Option<Resync<K>>,
     /// The second half of something that is told in two events.
     carried: Option<Event<K>>,
     /// Whether a resync is next when both it and changes wait.
     resync_next: bool,
     /// One of the changes that wait.
-    sample: Option<Sample>,
+    sample: Option<LatencySample>,
 }
 
 /// A change that is looked after, to see how long changes wait. To note that of each would cost memory for each.
 #[derive(Debug)]
-struct Sample {
+struct LatencySample {
     hash: u64,
     since: Instant,
 }
 
 #[derive(Debug)]
-enum Initial<K> {
+enum InitialEvents<K> {
     /// The informer has not listed yet.
     Expected,
     Walking {
@@ -56,7 +56,7 @@ enum Initial<K> {
 }
 
 #[derive(Debug)]
-enum Changes<K> {
+enum WaitingChanges<K> {
     Coalesced(PendingChanges<K>),
     Every(VecDeque<Change<K>>),
 }
@@ -67,21 +67,21 @@ struct Resync<K> {
     /// What is repeated.
     snapshot: Snapshot<K>,
     /// Which of it has changed since, or waited to be told of already: its own changes say it.
-    changed: Keys,
+    changed: KeySet,
 }
 
 /// A set of keys with their hashes. Hashes alone would take one object for another: within a namespace they are of 32 bits.
 #[derive(Debug, Default)]
-struct Keys(HashTable<(u64, Key)>);
+struct KeySet(HashTable<(u64, Key)>);
 
 impl<K> Queue<K> {
     pub(super) fn new(every_event: bool) -> Queue<K> {
         Queue {
-            initial: Initial::Expected,
+            initial: InitialEvents::Expected,
             changes: if every_event {
-                Changes::Every(VecDeque::new())
+                WaitingChanges::Every(VecDeque::new())
             } else {
-                Changes::Coalesced(PendingChanges::new())
+                WaitingChanges::Coalesced(PendingChanges::new())
             },
             resync: None,
             carried: None,
@@ -93,9 +93,9 @@ impl<K> Queue<K> {
     /// Everything that is there at the handler's place in the stream.
     pub(super) fn begin(&mut self, snapshot: &Snapshot<K>) {
         self.initial = if snapshot.is_empty() {
-            Initial::Done
+            InitialEvents::Done
         } else {
-            Initial::Walking {
+            InitialEvents::Walking {
                 walk: Box::new(snapshot.walk()),
                 left: snapshot.len(),
             }
@@ -108,15 +108,15 @@ impl<K> Queue<K> {
             resync.leave_out(change.entry());
         }
         match &mut self.changes {
-            Changes::Coalesced(pending_changes) => pending_changes.add(change),
-            Changes::Every(changes) => changes.push_back(change.clone()),
+            WaitingChanges::Coalesced(pending_changes) => pending_changes.add(change),
+            WaitingChanges::Every(changes) => changes.push_back(change.clone()),
         }
     }
 
     /// Looks after a change, unless there is another already.
     pub(super) fn sample(&mut self, change: &Change<K>) {
         if self.sample.is_none() {
-            self.sample = Some(Sample {
+            self.sample = Some(LatencySample {
                 hash: change.entry().hash(),
                 since: Instant::now(),
             });
@@ -139,18 +139,18 @@ impl<K> Queue<K> {
 
     /// Repeats everything. A resync that is still going on is as good as a new one.
     pub(super) fn resync(&mut self, snapshot: &Snapshot<K>) {
-        if self.resync.is_some() || !matches!(self.initial, Initial::Done) {
+        if self.resync.is_some() || !matches!(self.initial, InitialEvents::Done) {
             return;
         }
-        let mut changed = Keys::default();
+        let mut changed = KeySet::default();
         match &self.changes {
-            Changes::Coalesced(pending_changes) => {
+            WaitingChanges::Coalesced(pending_changes) => {
                 changed.reserve(pending_changes.len());
                 for entry in pending_changes.entries() {
                     changed.insert(entry);
                 }
             }
-            Changes::Every(changes) => {
+            WaitingChanges::Every(changes) => {
                 for change in changes {
                     changed.insert(change.entry());
                 }
@@ -169,8 +169,8 @@ impl<K> Queue<K> {
             return Some(event);
         }
         match &mut self.initial {
-            Initial::Expected => return None,
-            Initial::Walking { walk, left } => {
+            InitialEvents::Expected => return None,
+            InitialEvents::Walking { walk, left } => {
                 if let Some(entry) = walk.next() {
                     *left = left.saturating_sub(1);
                     return Some(Event::Added {
@@ -178,9 +178,9 @@ impl<K> Queue<K> {
                         is_in_initial_list: true,
                     });
                 }
-                self.initial = Initial::Done;
+                self.initial = InitialEvents::Done;
             }
-            Initial::Done => {}
+            InitialEvents::Done => {}
         }
         // Neither keeps the other waiting for long.
         self.resync_next = !self.resync_next;
@@ -217,14 +217,14 @@ impl<K> Queue<K> {
 
     fn pop_change(&mut self) -> Option<Event<K>> {
         match &mut self.changes {
-            Changes::Every(changes) => {
+            WaitingChanges::Every(changes) => {
                 let change = changes.pop_front();
                 if changes.is_empty() {
                     changes.shrink_to(1_024);
                 }
                 change.map(event)
             }
-            Changes::Coalesced(pending_changes) => {
+            WaitingChanges::Coalesced(pending_changes) => {
                 let pending = pending_changes.take()?;
                 let (first, second) = pending.events();
                 self.carried = second;
@@ -236,12 +236,12 @@ impl<K> Queue<K> {
     /// How many objects wait to be told of, resyncs not counted.
     pub(super) fn len(&self) -> usize {
         let initial = match &self.initial {
-            Initial::Walking { left, .. } => *left,
-            Initial::Expected | Initial::Done => 0,
+            InitialEvents::Walking { left, .. } => *left,
+            InitialEvents::Expected | InitialEvents::Done => 0,
         };
         let changes = match &self.changes {
-            Changes::Coalesced(pending_changes) => pending_changes.len(),
-            Changes::Every(changes) => changes.len(),
+            WaitingChanges::Coalesced(pending_changes) => pending_changes.len(),
+            WaitingChanges::Every(changes) => changes.len(),
         };
         initial + changes + usize::from(self.carried.is_some())
     }
@@ -259,24 +259,24 @@ impl<K> Queue<K> {
 }
 
 impl<K: Kind> Backlog for Queue<K> {
-    type Event = Popped<K>;
+    type Event = QueuedEvent<K>;
 
-    fn pop(&mut self) -> Option<Popped<K>> {
+    fn pop(&mut self) -> Option<QueuedEvent<K>> {
         let event = Queue::pop(self);
         let waited_since = self.sampled(event.as_ref());
-        event.map(|event| Popped { event, waited_since })
+        event.map(|event| QueuedEvent { event, waited_since })
     }
 
     fn is_waiting(&self) -> bool {
         match self.initial {
-            Initial::Expected => false,
-            Initial::Walking { .. } => true,
-            Initial::Done => self.len() > 0 || self.resync.is_some(),
+            InitialEvents::Expected => false,
+            InitialEvents::Walking { .. } => true,
+            InitialEvents::Done => self.len() > 0 || self.resync.is_some(),
         }
     }
 
     fn is_past_initial(&self) -> bool {
-        matches!(self.initial, Initial::Done)
+        matches!(self.initial, InitialEvents::Done)
     }
 
     fn clear(&mut self) -> Queue<K> {
@@ -284,7 +284,7 @@ impl<K: Kind> Backlog for Queue<K> {
     }
 }
 
-impl Keys {
+impl KeySet {
     fn reserve(&mut self, more: usize) {
         self.0.reserve(more, |(hash, _)| *hash);
     }

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use crate::util::MAX_DURATION;
 
 /// Handlers are not resynced more often than this.
-const SHORTEST: Duration = Duration::from_secs(1);
+const MIN_RESYNC: Duration = Duration::from_secs(1);
 
 /// What a handler asked for, and when its time has come.
 #[derive(Debug, Clone)]
@@ -47,7 +47,7 @@ pub(super) struct CheckPeriod {
 }
 
 /// A handler's times, and the check period if others have to follow it.
-pub(super) struct Joined {
+pub(super) struct ResyncSchedule {
     pub(super) times: ResyncTimes,
     pub(super) lowered: Option<Duration>,
 }
@@ -72,7 +72,7 @@ impl CheckPeriod {
         started: bool,
         now: Instant,
         handler: &str,
-    ) -> Joined {
+    ) -> ResyncSchedule {
         let asked = asked.map_or(self.default, within_reason);
         let mut lowered = None;
         if !asked.is_zero() && asked < self.check && !started {
@@ -88,7 +88,7 @@ impl CheckPeriod {
                 "this resync period cannot be had: the informer was started with a longer one, or with none"
             );
         }
-        Joined {
+        ResyncSchedule {
             times: ResyncTimes {
                 asked,
                 period,
@@ -104,7 +104,7 @@ fn within_reason(period: Duration) -> Duration {
     if period.is_zero() {
         period
     } else {
-        period.clamp(SHORTEST, MAX_DURATION)
+        period.clamp(MIN_RESYNC, MAX_DURATION)
     }
 }
 

@@ -10,13 +10,13 @@ use tracing::Instrument;
 
 use super::listener::Listener;
 use super::mailbox::{BlockingReceiver, Mailbox, deliver_on_blocking_threads};
-use super::queue::{Popped, Queue};
+use super::queue::{Queue, QueuedEvent};
 use crate::handler::{Event, EventHandler};
 use crate::object::Kind;
 use crate::util::panics::{caught, caught_in};
 
 /// Number of events that a task handles before it lets others run.
-const TURN: u32 = 64;
+const MAX_EVENTS_PER_TURN: u32 = 64;
 
 /// The task that calls a handler.
 pub(super) type Runner<K> = Box<dyn FnOnce(Arc<Listener<K>>) -> BoxFuture<'static, ()> + Send>;
@@ -30,7 +30,7 @@ pub(super) fn inline<K: Kind>(handler: impl EventHandler<K>) -> Runner<K> {
             while let Some(event) = caller.next().await {
                 caller.call(event);
                 turn += 1;
-                if turn % TURN == 0 {
+                if turn % MAX_EVENTS_PER_TURN == 0 {
                     caller.step_back().await;
                 }
             }
@@ -57,7 +57,7 @@ where
             while let Some(event) = caller.next().await {
                 caller.call_async(event).await;
                 turn += 1;
-                if turn % TURN == 0 {
+                if turn % MAX_EVENTS_PER_TURN == 0 {
                     caller.step_back().await;
                 }
             }
@@ -165,7 +165,7 @@ impl<K: Kind, H: EventHandler<K>> BlockingReceiver for Caller<K, H> {
         self.listener.mailbox()
     }
 
-    fn handle(&mut self, popped: Popped<K>) {
+    fn handle(&mut self, popped: QueuedEvent<K>) {
         let event = self.listener.taken(popped);
         self.call(event);
     }

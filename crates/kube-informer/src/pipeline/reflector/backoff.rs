@@ -45,7 +45,7 @@ impl Default for Backoff {
 }
 
 /// No wait is shorter, whatever the settings: nothing makes an informer ask in a tight loop.
-const SHORTEST: Duration = Duration::from_millis(50);
+const MIN_BACKOFF: Duration = Duration::from_millis(50);
 
 /// Where an informer stands in its waits.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ impl BackoffState {
         {
             self.next = settings.initial;
         }
-        let base = self.next.min(settings.cap).max(SHORTEST);
+        let base = self.next.min(settings.cap).max(MIN_BACKOFF);
         // Settings are the user's: a wait never becomes shorter and never overflows.
         let grown = base.as_secs_f64() * settings.factor.max(1.0);
         self.next = Duration::try_from_secs_f64(grown)
@@ -179,7 +179,7 @@ mod tests {
         let mut waits = BackoffState::new(nothing);
         let mut random = fastrand::Rng::with_seed(1);
         for _ in 0..3 {
-            assert_eq!(waits.failed(Instant::now(), &mut random), super::SHORTEST);
+            assert_eq!(waits.failed(Instant::now(), &mut random), super::MIN_BACKOFF);
         }
     }
 

@@ -12,7 +12,7 @@ use super::list_buffer::ListBuffer;
 use super::list_trace::ListTrace;
 use super::machine::{self, EventKind, Machine, Settings, Trust};
 use super::{Delta, Replacement, Scope};
-use crate::error::{Chain, Error, Operation};
+use crate::error::{Error, ErrorChain, Operation};
 use crate::measures::RelistCause;
 use crate::object::format::Place;
 use crate::object::{Entry, Key, Kind, ResourceVersion, WatchedResource};
@@ -389,7 +389,7 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
             Ok(Ok(served)) => Some(served),
             // The failure that led here is reported, and says more than this one.
             Ok(Err(error)) => {
-                tracing::debug!(resource = %self.resource, error = %Chain(&error), "discovery failed");
+                tracing::debug!(resource = %self.resource, error = %ErrorChain(&error), "discovery failed");
                 None
             }
             Err(_) => None,

@@ -15,13 +15,13 @@ const MIN_OBJECT: u64 = 64;
 pub(super) struct ListBuffer<K> {
     is_open: bool,
     /// In the order in which they arrived.
-    objects: Vec<Listed<K>>,
+    objects: Vec<ListedObject<K>>,
     trust: Trust,
     bytes: u64,
     max_bytes: u64,
 }
 
-struct Listed<K> {
+struct ListedObject<K> {
     /// The entry's hash, which sorting needs often.
     hash: u64,
     entry: Arc<Entry<K>>,
@@ -98,7 +98,7 @@ impl<K> ListBuffer<K> {
     }
 
     fn push(&mut self, entry: Arc<Entry<K>>, is_deleted: bool) {
-        self.objects.push(Listed {
+        self.objects.push(ListedObject {
             hash: entry.hash(),
             entry,
             is_deleted,
@@ -118,7 +118,7 @@ impl<K> ListBuffer<K> {
     }
 }
 
-impl<K> Listed<K> {
+impl<K> ListedObject<K> {
     fn place(&self) -> (u64, &Key) {
         (self.hash, self.entry.key())
     }

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use crate::object::WatchedResource;
 
 /// A list that takes longer is logged with its phases, as in client-go.
-const SLOW: Duration = Duration::from_secs(10);
+const SLOW_LIST: Duration = Duration::from_secs(10);
 
 /// The phases of a list that is being read.
 #[derive(Debug)]
@@ -49,10 +49,10 @@ impl ListTrace {
     /// Logs a slow list. `queueing` is the time until the queue had room for it.
     pub(super) fn finish(&self, resource: &WatchedResource, objects: usize, queueing: Duration) {
         let total = self.began.elapsed();
-        if total < SLOW {
+        if total < SLOW_LIST {
             return;
         }
-        let Phases {
+        let PhaseDurations {
             waiting,
             pausing,
             decoding,
@@ -70,9 +70,9 @@ impl ListTrace {
         );
     }
 
-    fn phases(&self, total: Duration, queueing: Duration) -> Phases {
+    fn phases(&self, total: Duration, queueing: Duration) -> PhaseDurations {
         let (waiting, pausing) = (self.waiting, self.pausing);
-        Phases {
+        PhaseDurations {
             waiting,
             pausing,
             decoding: total.saturating_sub(waiting + pausing + queueing),
@@ -80,7 +80,7 @@ impl ListTrace {
     }
 }
 
-struct Phases {
+struct PhaseDurations {
     waiting: Duration,
     pausing: Duration,
     decoding: Duration,

@@ -27,19 +27,19 @@ impl<V: Hash + Eq + fmt::Display + Send + Sync + 'static> IndexValue for V {}
 
 thread_local! {
     /// An index function is being asked here.
-    static ASKING: Cell<bool> = const { Cell::new(false) };
+    static IN_INDEX_FUNCTION: Cell<bool> = const { Cell::new(false) };
 }
 
 fn asking<T>(ask: impl FnOnce() -> T) -> T {
-    let before = ASKING.replace(true);
+    let before = IN_INDEX_FUNCTION.replace(true);
     let answer = ask();
-    ASKING.set(before);
+    IN_INDEX_FUNCTION.set(before);
     answer
 }
 
 /// Whether this is inside of an index function, where the cache is being written.
 pub(crate) fn is_asked() -> bool {
-    ASKING.get()
+    IN_INDEX_FUNCTION.get()
 }
 
 /// A function that says under which values an object stands.

@@ -27,7 +27,7 @@ use crate::object::{Entry, Key, ResourceVersion, Uid, WatchedResource};
 pub(crate) use self::hash::Seed;
 pub(crate) use self::index::is_asked;
 pub use self::index::{Index, IndexValue};
-pub(crate) use self::scopes::{Scopes, Versions};
+pub(crate) use self::scopes::{ScopeVersions, Scopes};
 pub use self::snapshot::{Objects, Snapshot};
 use self::tree::{Slot, touch};
 pub(crate) use self::writer::{Change, Writer};
@@ -42,7 +42,7 @@ pub(crate) use self::snapshot::Contents;
 pub(crate) struct Store<K> {
     current: ArcSwap<Contents<K>>,
     /// Moved whenever a version is reached, for those who wait for one.
-    versions: watch::Sender<Versions>,
+    versions: watch::Sender<ScopeVersions>,
     resource: WatchedResource,
 }
 
@@ -50,7 +50,7 @@ impl<K> Store<K> {
     pub(crate) fn new(resource: WatchedResource, seed: Seed) -> Store<K> {
         Store {
             current: ArcSwap::from_pointee(Contents::empty(resource.clone(), seed)),
-            versions: watch::Sender::new(Versions::none()),
+            versions: watch::Sender::new(ScopeVersions::none()),
             resource,
         }
     }
@@ -97,12 +97,12 @@ impl<K> Store<K> {
     }
 
     /// The versions as they are published.
-    pub(crate) fn versions(&self) -> watch::Receiver<Versions> {
+    pub(crate) fn versions(&self) -> watch::Receiver<ScopeVersions> {
         self.versions.subscribe()
     }
 
     /// Puts new contents in place of the current ones, which are given back.
-    fn publish(&self, contents: Arc<Contents<K>>, versions: Versions) -> Arc<Contents<K>> {
+    fn publish(&self, contents: Arc<Contents<K>>, versions: ScopeVersions) -> Arc<Contents<K>> {
         let old = self.current.swap(contents);
         self.versions.send_if_modified(|published| {
             let moved = *published != versions;

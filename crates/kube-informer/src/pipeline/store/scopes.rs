@@ -9,12 +9,12 @@ use crate::pipeline::reflector::Scope;
 /// The scopes of a store, each at its own version: everything, or several namespaces.
 #[derive(Debug, Clone)]
 pub(crate) struct Scopes {
-    scopes: Vec<Reached>,
+    scopes: Vec<ScopeProgress>,
 }
 
 /// How far one scope has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Reached {
+pub(crate) struct ScopeProgress {
     /// None for all of them.
     namespace: Option<Arc<str>>,
     /// None before its first list.
@@ -35,7 +35,7 @@ impl Scopes {
     }
 
     fn new(namespaces: Vec<Option<Arc<str>>>) -> Scopes {
-        let reached = |namespace| Reached {
+        let reached = |namespace| ScopeProgress {
             namespace,
             version: None,
             kind_removed: false,
@@ -53,7 +53,7 @@ impl Scopes {
     /// The scope that an object belongs to.
     pub(super) fn of(&self, key: &Key) -> Scope {
         let namespace = key.namespace();
-        let is_its = |reached: &Reached| {
+        let is_its = |reached: &ScopeProgress| {
             reached
                 .namespace
                 .as_deref()
@@ -83,32 +83,32 @@ impl Scopes {
     }
 
     /// How far all scopes have come.
-    pub(super) fn versions(&self) -> Versions {
+    pub(super) fn versions(&self) -> ScopeVersions {
         match &self.scopes[..] {
-            [only] => Versions::One(only.clone()),
-            several => Versions::Several(several.into()),
+            [only] => ScopeVersions::One(only.clone()),
+            several => ScopeVersions::Several(several.into()),
         }
     }
 }
 
 /// The versions of a store's scopes at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Versions {
-    One(Reached),
-    Several(Arc<[Reached]>),
+pub(crate) enum ScopeVersions {
+    One(ScopeProgress),
+    Several(Arc<[ScopeProgress]>),
 }
 
-impl Versions {
+impl ScopeVersions {
     /// The versions of a store with one scope before its first list.
-    pub(crate) fn none() -> Versions {
+    pub(crate) fn none() -> ScopeVersions {
         Scopes::one().versions()
     }
 
     /// The version that a scope has reached; none before its first list.
     pub(crate) fn of(&self, scope: Scope) -> Option<&ResourceVersion> {
         match self {
-            Versions::One(only) => only.version.as_ref(),
-            Versions::Several(several) => several.get(scope.0)?.version.as_ref(),
+            ScopeVersions::One(only) => only.version.as_ref(),
+            ScopeVersions::Several(several) => several.get(scope.0)?.version.as_ref(),
         }
     }
 
@@ -117,8 +117,8 @@ impl Versions {
     /// Where versions cannot be compared it is all of them in one, which compares with nothing.
     pub(crate) fn least(&self) -> Option<ResourceVersion> {
         let several = match self {
-            Versions::One(only) => return only.version.clone(),
-            Versions::Several(several) => several,
+            ScopeVersions::One(only) => return only.version.clone(),
+            ScopeVersions::Several(several) => several,
         };
         let versions: Option<Vec<&ResourceVersion>> =
             several.iter().map(|reached| reached.version.as_ref()).collect();
@@ -141,8 +141,8 @@ impl Versions {
     /// nothing until then.
     pub(crate) fn in_namespace(&self, namespace: Option<&str>) -> Option<ResourceVersion> {
         let several = match self {
-            Versions::One(only) => return only.version.clone(),
-            Versions::Several(several) => several,
+            ScopeVersions::One(only) => return only.version.clone(),
+            ScopeVersions::Several(several) => several,
         };
         if several.iter().any(|reached| reached.version.is_none()) {
             return None;
@@ -156,8 +156,8 @@ impl Versions {
     /// Whether the kind was removed in a namespace, or in any of them if the namespace has no scope of its own.
     pub(crate) fn is_kind_removed_in(&self, namespace: Option<&str>) -> bool {
         let scopes = match self {
-            Versions::One(only) => std::slice::from_ref(only),
-            Versions::Several(several) => several,
+            ScopeVersions::One(only) => std::slice::from_ref(only),
+            ScopeVersions::Several(several) => several,
         };
         let own = scopes
             .iter()
@@ -171,8 +171,8 @@ impl Versions {
     /// The namespaces that were not listed yet.
     pub(crate) fn unlisted(&self) -> Vec<&str> {
         match self {
-            Versions::One(_) => Vec::new(),
-            Versions::Several(several) => several
+            ScopeVersions::One(_) => Vec::new(),
+            ScopeVersions::Several(several) => several
                 .iter()
                 .filter(|reached| reached.version.is_none())
                 .filter_map(|reached| reached.namespace.as_deref())

@@ -9,7 +9,7 @@ use kube_wire::selector::Selector;
 
 use super::hash::Seed;
 use super::index::{AnyIndex, Index, IndexValue};
-use super::scopes::Versions;
+use super::scopes::ScopeVersions;
 use super::tree::{self, Tree, touch};
 use crate::error::{Error, Operation, Problem};
 use crate::object::format::{PackedObjects, Value};
@@ -42,7 +42,7 @@ pub(crate) struct Contents<K> {
     pub(super) indexes: Vec<Arc<dyn AnyIndex<K>>>,
     pub(super) version: Option<ResourceVersion>,
     /// How far each part has come.
-    pub(super) versions: Versions,
+    pub(super) versions: ScopeVersions,
     pub(super) seed: Seed,
     pub(super) resource: WatchedResource,
 }
@@ -54,7 +54,7 @@ impl<K> Contents<K> {
             hidden: Tree::new(),
             indexes: Vec::new(),
             version: None,
-            versions: Versions::none(),
+            versions: ScopeVersions::none(),
             seed,
             resource,
         }

@@ -8,7 +8,7 @@ use super::index::{IndexFunction, IndexTree, IndexValue, WritableIndex};
 use super::scopes::Scopes;
 use super::snapshot::Contents;
 use super::tree::Tree;
-use crate::error::{Chain, Error, Operation, Problem};
+use crate::error::{Error, ErrorChain, Operation, Problem};
 use crate::object::{Entry, Kind, WatchedResource};
 use crate::pipeline::reflector::{Delta, Replacement, Scope};
 
@@ -330,7 +330,7 @@ fn place<K: Kind>(
     let object = match entry.value().try_object(entry.key()) {
         Ok(object) => object,
         Err(error) => {
-            let what = format!("no index contains {} now: {}", entry.key(), Chain(&error));
+            let what = format!("no index contains {} now: {}", entry.key(), ErrorChain(&error));
             errors.push(Error::user_code(what).with_context(Operation::Cache, resource));
             return entry.with_postings(None);
         }

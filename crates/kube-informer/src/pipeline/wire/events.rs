@@ -10,7 +10,7 @@ use kube_wire::protobuf::{self, Envelope, Schema};
 use kube_wire::{FieldMask, json};
 use serde::Deserialize;
 
-use super::expected::Expected;
+use super::expected::ExpectedKind;
 use super::http::cause;
 use super::limits::Limits;
 use super::status::{status_error, status_schema};
@@ -24,25 +24,25 @@ const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 /// The events of a watch's body.
 pub(super) struct EventReader {
     body: Body,
-    frames: Frames,
-    expected: Arc<Expected>,
+    frames: EventFrames,
+    expected: Arc<ExpectedKind>,
     limits: Limits,
 }
 
 /// What cuts a body into events.
-pub(super) enum Frames {
+pub(super) enum EventFrames {
     /// One a line.
     Json(json::Lines),
     /// Each with its length before it.
     Protobuf(protobuf::FrameReader, Schema),
 }
 
-impl Frames {
+impl EventFrames {
     /// What reads the events of a body, in protobuf if there is a schema.
-    pub(super) fn of(schema: Option<Schema>, limits: Limits) -> Frames {
+    pub(super) fn of(schema: Option<Schema>, limits: Limits) -> EventFrames {
         match schema {
-            Some(schema) => Frames::Protobuf(protobuf::FrameReader::new(limits.object), schema),
-            None => Frames::Json(json::Lines::new(limits.object)),
+            Some(schema) => EventFrames::Protobuf(protobuf::FrameReader::new(limits.object), schema),
+            None => EventFrames::Json(json::Lines::new(limits.object)),
         }
     }
 }
@@ -51,12 +51,12 @@ impl EventReader {
     pub(super) fn new(
         body: Body,
         schema: Option<Schema>,
-        expected: Arc<Expected>,
+        expected: Arc<ExpectedKind>,
         limits: Limits,
     ) -> EventReader {
         EventReader {
             body,
-            frames: Frames::of(schema, limits),
+            frames: EventFrames::of(schema, limits),
             expected,
             limits,
         }
@@ -72,8 +72,8 @@ impl EventReader {
                 Some(Ok(frame)) => {
                     if let Ok(data) = frame.into_data() {
                         match &mut self.frames {
-                            Frames::Json(lines) => lines.push(data),
-                            Frames::Protobuf(frames, _) => frames.push(data),
+                            EventFrames::Json(lines) => lines.push(data),
+                            EventFrames::Protobuf(frames, _) => frames.push(data),
                         }
                     }
                 }
@@ -86,11 +86,11 @@ impl EventReader {
     fn arrived<K: Kind>(&mut self) -> Result<Option<WatchEvent<K>>, Error> {
         let limits = self.limits;
         match &mut self.frames {
-            Frames::Json(lines) => match lines.next_line().map_err(|error| too_long(error, limits))? {
+            EventFrames::Json(lines) => match lines.next_line().map_err(|error| too_long(error, limits))? {
                 Some(line) => json_event(&line, &self.expected).map(Some),
                 None => Ok(None),
             },
-            Frames::Protobuf(frames, schema) => {
+            EventFrames::Protobuf(frames, schema) => {
                 match frames.next().map_err(|error| too_long(error, limits))? {
                     Some(frame) => protobuf_event(&frame, *schema, &self.expected).map(Some),
                     None => Ok(None),
@@ -103,14 +103,14 @@ impl EventReader {
     /// data.
     fn last<K: Kind>(&mut self) -> Option<Result<WatchEvent<K>, Error>> {
         match &mut self.frames {
-            Frames::Json(lines) => {
+            EventFrames::Json(lines) => {
                 let rest = lines.rest()?;
                 if serde_json::from_slice::<serde::de::IgnoredAny>(&rest).is_ok() {
                     return Some(json_event(&rest, &self.expected));
                 }
             }
-            Frames::Protobuf(frames, _) if frames.finish().is_ok() => return None,
-            Frames::Protobuf(..) => {}
+            EventFrames::Protobuf(frames, _) if frames.finish().is_ok() => return None,
+            EventFrames::Protobuf(..) => {}
         }
         let cause = io::Error::from(io::ErrorKind::UnexpectedEof);
         Some(Err(Error::transport(
@@ -158,7 +158,7 @@ fn changed<K>(event_type: &str, item: RawObject<K>) -> WatchEvent<K> {
 }
 
 /// One line of a watch.
-pub(super) fn json_event<K: Kind>(line: &Bytes, expected: &Expected) -> Result<WatchEvent<K>, Error> {
+pub(super) fn json_event<K: Kind>(line: &Bytes, expected: &ExpectedKind) -> Result<WatchEvent<K>, Error> {
     let event = json::watch_event(line).map_err(|error| {
         Error::bad_data_from(
             format!("a watch event that is not JSON ({} bytes)", line.len()),
@@ -198,7 +198,7 @@ pub(super) fn json_event<K: Kind>(line: &Bytes, expected: &Expected) -> Result<W
 pub(super) fn protobuf_event<K: Kind>(
     frame: &Bytes,
     schema: Schema,
-    expected: &Expected,
+    expected: &ExpectedKind,
 ) -> Result<WatchEvent<K>, Error> {
     let no_event = |error| {
         Error::bad_data_from(

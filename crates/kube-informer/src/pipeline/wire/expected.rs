@@ -5,18 +5,18 @@ use crate::object::Kind;
 
 /// The `kind` a source of objects must have, and the forms that are told apart from it.
 #[derive(Debug, Clone)]
-pub(super) struct Expected {
+pub(super) struct ExpectedKind {
     pub(super) api_version: String,
     pub(super) kind: String,
 }
 
-impl Expected {
+impl ExpectedKind {
     /// What objects of `K` are called on the wire.
-    pub(super) fn of<K: Kind>(kind: &K::DynamicType) -> Expected {
+    pub(super) fn of<K: Kind>(kind: &K::DynamicType) -> ExpectedKind {
         if K::metadata_api() {
-            Expected::metadata()
+            ExpectedKind::metadata()
         } else {
-            Expected {
+            ExpectedKind {
                 api_version: K::api_version(kind).into_owned(),
                 kind: K::kind(kind).into_owned(),
             }
@@ -24,8 +24,8 @@ impl Expected {
     }
 
     /// What objects are called of which nothing but the metadata is sent.
-    pub(super) fn metadata() -> Expected {
-        Expected {
+    pub(super) fn metadata() -> ExpectedKind {
+        ExpectedKind {
             api_version: "meta.k8s.io/v1".to_owned(),
             kind: "PartialObjectMetadata".to_owned(),
         }

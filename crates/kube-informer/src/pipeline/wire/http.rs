@@ -16,9 +16,9 @@ use kube_wire::protobuf::{self, Schema};
 
 use super::discovery::ServedResource;
 use super::events::EventReader;
-use super::expected::Expected;
+use super::expected::ExpectedKind;
 use super::limits::Limits;
-use super::pages::{JsonPage, Page, ProtobufPage, Reader};
+use super::pages::{ItemReader, JsonPage, ListPage, ProtobufPage};
 use super::parameters::{Parameters, Tweak};
 use super::status::failure;
 use super::{ExactListRequest, ListRequest, ListStream, ListWatch, WatchRequest, WatchStream};
@@ -48,8 +48,8 @@ pub struct ApiListWatch<K: Kind> {
     path: Arc<str>,
     parameters: Arc<Parameters>,
     tweak: Option<Tweak>,
-    expected: Arc<Expected>,
-    language: Arc<Language>,
+    expected: Arc<ExpectedKind>,
+    language: Arc<WireNegotiation>,
     wire_format: WireFormat,
     pub(super) served_resource: Arc<ServedResource>,
     limits: Limits,
@@ -59,13 +59,13 @@ pub struct ApiListWatch<K: Kind> {
 impl<K: Kind> ApiListWatch<K> {
     /// The objects of one namespace, or of all; of a cluster-scoped kind if there is no namespace.
     pub fn new(client: Client, kind: &K::DynamicType, namespace: Option<&str>) -> ApiListWatch<K> {
-        let expected = Expected::of::<K>(kind);
+        let expected = ExpectedKind::of::<K>(kind);
         ApiListWatch {
             client,
             path: K::url_path(kind, namespace).into(),
             parameters: Arc::default(),
             tweak: None,
-            language: Arc::new(Language::of::<K>(&expected)),
+            language: Arc::new(WireNegotiation::of::<K>(&expected)),
             wire_format: WireFormat::default(),
             expected: Arc::new(expected),
             served_resource: Arc::new(ServedResource::of::<K>(kind)),
@@ -174,12 +174,12 @@ impl<K: Kind> ApiListWatch<K> {
     /// Gets an answer, and says how it is to be read: in protobuf if there is a schema.
     async fn ask(
         &self,
-        wanted: Wanted,
+        wanted: Representation,
         parameters: &[(&str, &str)],
     ) -> Result<(Response<Body>, Option<Schema>), Error> {
         let form = match wanted {
-            Wanted::Objects => String::new(),
-            Wanted::Metadata { form } => format!(";as={form};g=meta.k8s.io;v=v1"),
+            Representation::Objects => String::new(),
+            Representation::Metadata { form } => format!(";as={form};g=meta.k8s.io;v=v1"),
         };
         let json = format!("application/json{form}");
         let schema = match self.wire_format {
@@ -189,9 +189,9 @@ impl<K: Kind> ApiListWatch<K> {
         if let Some(schema) = schema {
             let accept = format!("{}{form},{json}", protobuf::MEDIA_TYPE);
             match good_answer(&self.client, self.request(&accept, parameters)?).await {
-                Ok(response) => match Spoken::of(&response) {
-                    Some(Spoken::Protobuf) => return Ok((response, Some(schema))),
-                    Some(Spoken::Json) => return Ok((response, None)),
+                Ok(response) => match ResponseFormat::of(&response) {
+                    Some(ResponseFormat::Protobuf) => return Ok((response, Some(schema))),
+                    Some(ResponseFormat::Json) => return Ok((response, None)),
                     None => return Err(another_format(&response, &accept)),
                 },
                 // A server that does not even want to be asked for it is asked once, and then never again.
@@ -223,18 +223,18 @@ pub enum WireFormat {
 
 /// How much of each object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum Representation {
     Objects,
     Metadata { form: &'static str },
 }
 
-impl Wanted {
+impl Representation {
     /// What a `K` needs. `form` is what to ask for where metadata is all.
-    fn of<K: Kind>(form: &'static str) -> Wanted {
+    fn of<K: Kind>(form: &'static str) -> Representation {
         if K::metadata_api() {
-            Wanted::Metadata { form }
+            Representation::Metadata { form }
         } else {
-            Wanted::Objects
+            Representation::Objects
         }
     }
 }
@@ -243,7 +243,7 @@ impl Wanted {
 ///
 /// Clones share this, because they have the same server and type. What one of them is told to ask for is its own.
 #[derive(Debug)]
-struct Language {
+struct WireNegotiation {
     /// What objects look like in protobuf, if a `K` can be read from it and nothing is lost.
     schema: Option<Schema>,
     /// What metadata alone looks like.
@@ -252,11 +252,11 @@ struct Language {
     refused: AtomicBool,
 }
 
-impl Language {
-    fn of<K: Kind>(expected: &Expected) -> Language {
+impl WireNegotiation {
+    fn of<K: Kind>(expected: &ExpectedKind) -> WireNegotiation {
         let schema = Schema::of(&expected.api_version, &expected.kind);
-        let metadata = Expected::metadata();
-        Language {
+        let metadata = ExpectedKind::metadata();
+        WireNegotiation {
             // Metadata is the same for all kinds, and all of it is known.
             schema: schema.filter(|schema| K::metadata_api() || schema.covers::<K>()),
             metadata: Schema::of(&metadata.api_version, &metadata.kind),
@@ -264,10 +264,10 @@ impl Language {
         }
     }
 
-    fn protobuf(&self, wanted: Wanted) -> Option<Schema> {
+    fn protobuf(&self, wanted: Representation) -> Option<Schema> {
         let schema = match wanted {
-            Wanted::Objects => self.schema,
-            Wanted::Metadata { .. } => self.metadata,
+            Representation::Objects => self.schema,
+            Representation::Metadata { .. } => self.metadata,
         };
         schema.filter(|_| !self.refused.load(Ordering::Relaxed))
     }
@@ -292,7 +292,7 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
                     parameters.push(("resourceVersionMatch", "NotOlderThan"));
                 }
             }
-            let wanted = Wanted::of::<K>(METADATA_LIST);
+            let wanted = Representation::of::<K>(METADATA_LIST);
             let answer = self.ask(wanted, &parameters).await?;
             Ok(listing(answer, Arc::clone(&self.expected), self.limits))
         })
@@ -310,9 +310,13 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
                     ("resourceVersionMatch", "Exact"),
                 ]),
             }
-            let wanted = Wanted::Metadata { form: METADATA_LIST };
+            let wanted = Representation::Metadata { form: METADATA_LIST };
             let answer = self.ask(wanted, &parameters).await?;
-            Ok(Some(listing(answer, Arc::new(Expected::metadata()), self.limits)))
+            Ok(Some(listing(
+                answer,
+                Arc::new(ExpectedKind::metadata()),
+                self.limits,
+            )))
         })
     }
 
@@ -331,7 +335,7 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
                 parameters.push(("sendInitialEvents", "true"));
                 parameters.push(("resourceVersionMatch", "NotOlderThan"));
             }
-            let wanted = Wanted::of::<K>("PartialObjectMetadata");
+            let wanted = Representation::of::<K>("PartialObjectMetadata");
             let (response, schema) = self.ask(wanted, &parameters).await?;
             let expected = Arc::clone(&self.expected);
             let events = EventReader::new(response.into_body(), schema, expected, self.limits);
@@ -357,15 +361,15 @@ const METADATA_LIST: &str = "PartialObjectMetadataList";
 /// Reads a page of a list.
 fn listing<K: Kind>(
     (response, schema): (Response<Body>, Option<Schema>),
-    expected: Arc<Expected>,
+    expected: Arc<ExpectedKind>,
     limits: Limits,
 ) -> ListStream<K> {
     let reader = match schema {
-        Some(schema) => Reader::Protobuf(ProtobufPage::new(expected, schema, limits)),
-        None => Reader::Json(JsonPage::new(expected, limits)),
+        Some(schema) => ItemReader::Protobuf(ProtobufPage::new(expected, schema, limits)),
+        None => ItemReader::Json(JsonPage::new(expected, limits)),
     };
-    let page = Page::new(response.into_body(), reader, limits.list);
-    stream::unfold(page, Page::next).boxed()
+    let page = ListPage::new(response.into_body(), reader, limits.list);
+    stream::unfold(page, ListPage::next).boxed()
 }
 
 impl<K: Kind> Clone for ApiListWatch<K> {
@@ -403,8 +407,8 @@ pub(super) fn get(path: &str, accept: &str) -> Result<Request<Body>, Error> {
 /// Sends a request for JSON, and gets an answer that is some and no failure.
 pub(super) async fn answer(client: &Client, request: Request<Body>) -> Result<Response<Body>, Error> {
     let response = good_answer(client, request).await?;
-    match Spoken::of(&response) {
-        Some(Spoken::Json) => Ok(response),
+    match ResponseFormat::of(&response) {
+        Some(ResponseFormat::Json) => Ok(response),
         _ => Err(another_format(&response, "application/json")),
     }
 }
@@ -420,17 +424,19 @@ async fn good_answer(client: &Client, request: Request<Body>) -> Result<Response
 
 /// In which format an answer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Spoken {
+enum ResponseFormat {
     Json,
     Protobuf,
 }
 
-impl Spoken {
-    fn of(response: &Response<Body>) -> Option<Spoken> {
+impl ResponseFormat {
+    fn of(response: &Response<Body>) -> Option<ResponseFormat> {
         match content_type(response) {
-            None => Some(Spoken::Json),
-            Some(content_type) if content_type.starts_with("application/json") => Some(Spoken::Json),
-            Some(content_type) if content_type.starts_with(protobuf::MEDIA_TYPE) => Some(Spoken::Protobuf),
+            None => Some(ResponseFormat::Json),
+            Some(content_type) if content_type.starts_with("application/json") => Some(ResponseFormat::Json),
+            Some(content_type) if content_type.starts_with(protobuf::MEDIA_TYPE) => {
+                Some(ResponseFormat::Protobuf)
+            }
             Some(_) => None,
         }
     }

@@ -8,7 +8,7 @@ use kube::client::Body;
 use kube_wire::json::{self, Items};
 use kube_wire::protobuf::{self, ListEvent, Schema};
 
-use super::expected::Expected;
+use super::expected::ExpectedKind;
 use super::http::cause;
 use super::limits::{Limits, list_exceeded};
 use super::{ListPart, RawObject};
@@ -16,9 +16,9 @@ use crate::error::Error;
 use crate::object::{Encoded, Format, Kind, ResourceVersion};
 
 /// A page of a list on its way.
-pub(super) struct Page {
+pub(super) struct ListPage {
     body: Body,
-    reader: Reader,
+    reader: ItemReader,
     /// How many bytes have come.
     length: u64,
     longest: u64,
@@ -27,16 +27,16 @@ pub(super) struct Page {
 }
 
 /// What makes items of a page's bytes, as they come.
-pub(super) enum Reader {
+pub(super) enum ItemReader {
     Json(JsonPage),
     Protobuf(ProtobufPage),
     /// The page is through, or it failed.
     Done,
 }
 
-impl Page {
-    pub(super) fn new(body: Body, reader: Reader, longest: u64) -> Page {
-        Page {
+impl ListPage {
+    pub(super) fn new(body: Body, reader: ItemReader, longest: u64) -> ListPage {
+        ListPage {
             body,
             reader,
             length: 0,
@@ -46,10 +46,10 @@ impl Page {
     }
 
     /// The next part; none after the end, and after an error.
-    pub(super) async fn next<K: Kind>(mut self) -> Option<(Result<ListPart<K>, Error>, Page)> {
+    pub(super) async fn next<K: Kind>(mut self) -> Option<(Result<ListPart<K>, Error>, ListPage)> {
         let part = self.part().await.transpose()?;
         if part.is_err() {
-            self.reader = Reader::Done;
+            self.reader = ItemReader::Done;
         }
         Some((part, self))
     }
@@ -59,7 +59,7 @@ impl Page {
             return Ok(Some(ListPart::Object(item)));
         }
         if self.ended {
-            let reader = std::mem::replace(&mut self.reader, Reader::Done);
+            let reader = std::mem::replace(&mut self.reader, ItemReader::Done);
             return reader.end();
         }
         match self.body.frame().await {
@@ -85,28 +85,28 @@ impl Page {
     }
 }
 
-impl Reader {
+impl ItemReader {
     fn push(&mut self, piece: Bytes) {
         match self {
-            Reader::Json(page) => page.push(piece),
-            Reader::Protobuf(page) => page.push(piece),
-            Reader::Done => {}
+            ItemReader::Json(page) => page.push(piece),
+            ItemReader::Protobuf(page) => page.push(piece),
+            ItemReader::Done => {}
         }
     }
 
     fn item<K: Kind>(&mut self) -> Result<Option<RawObject<K>>, Error> {
         match self {
-            Reader::Json(page) => page.item(),
-            Reader::Protobuf(page) => page.item(),
-            Reader::Done => Ok(None),
+            ItemReader::Json(page) => page.item(),
+            ItemReader::Protobuf(page) => page.item(),
+            ItemReader::Done => Ok(None),
         }
     }
 
     fn end<K>(self) -> Result<Option<ListPart<K>>, Error> {
         match self {
-            Reader::Json(page) => page.end().map(Some),
-            Reader::Protobuf(page) => page.end().map(Some),
-            Reader::Done => Ok(None),
+            ItemReader::Json(page) => page.end().map(Some),
+            ItemReader::Protobuf(page) => page.end().map(Some),
+            ItemReader::Done => Ok(None),
         }
     }
 }
@@ -129,7 +129,7 @@ fn end<K>(version: Option<&str>, continue_token: Option<String>) -> Result<ListP
 pub(super) struct JsonPage {
     reader: json::ListReader,
     limits: Limits,
-    expected: Arc<Expected>,
+    expected: Arc<ExpectedKind>,
     /// Every item so far has said what it is.
     typed: bool,
     checked: bool,
@@ -138,7 +138,7 @@ pub(super) struct JsonPage {
 }
 
 impl JsonPage {
-    pub(super) fn new(expected: Arc<Expected>, limits: Limits) -> JsonPage {
+    pub(super) fn new(expected: Arc<ExpectedKind>, limits: Limits) -> JsonPage {
         JsonPage {
             reader: json::ListReader::new(limits.object),
             limits,
@@ -201,7 +201,7 @@ impl JsonPage {
 
 /// A list of a custom kind may have a name of its own, if its items say what they are.
 fn check_list(
-    expected: &Expected,
+    expected: &ExpectedKind,
     api_version: Option<&str>,
     kind: Option<&str>,
     typed_items: bool,
@@ -227,13 +227,13 @@ fn no_object(error: json::Error) -> Error {
 pub(super) struct ProtobufPage {
     reader: protobuf::ListReader,
     limits: Limits,
-    expected: Arc<Expected>,
+    expected: Arc<ExpectedKind>,
     schema: Schema,
     checked: bool,
 }
 
 impl ProtobufPage {
-    pub(super) fn new(expected: Arc<Expected>, schema: Schema, limits: Limits) -> ProtobufPage {
+    pub(super) fn new(expected: Arc<ExpectedKind>, schema: Schema, limits: Limits) -> ProtobufPage {
         ProtobufPage {
             reader: protobuf::ListReader::new(limits.object),
             limits,

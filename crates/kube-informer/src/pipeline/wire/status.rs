@@ -14,10 +14,10 @@ use kube_wire::protobuf::{Envelope, Schema};
 use crate::error::{Error, StatusError, shortened};
 
 /// A failure's body is read for its words only.
-const LARGEST_FAILURE: usize = 1 << 20;
+const MAX_FAILURE_BYTES: usize = 1 << 20;
 
 /// How many causes of a failure are kept.
-const MOST_CAUSES: usize = 100;
+const MAX_CAUSES: usize = 100;
 
 /// The answer to a request, which is a failure.
 pub(crate) async fn failure(response: Response<Body>) -> Error {
@@ -67,7 +67,7 @@ pub(super) fn status_schema() -> Schema {
 /// The beginning of a failure's body, as far as it came.
 async fn words(mut body: Body) -> BytesMut {
     let mut words = BytesMut::new();
-    while words.len() < LARGEST_FAILURE
+    while words.len() < MAX_FAILURE_BYTES
         && let Some(Ok(frame)) = body.frame().await
     {
         if let Ok(data) = frame.into_data() {
@@ -89,7 +89,7 @@ pub(super) fn status_error(status: Status, code: u16) -> StatusError {
         message: shortened(status.message),
         causes: causes
             .into_iter()
-            .take(MOST_CAUSES)
+            .take(MAX_CAUSES)
             .map(|cause| shortened(cause.reason))
             .collect(),
         retry_after: (retry_after > 0).then(|| Duration::from_secs(retry_after.into())),

@@ -1,4 +1,4 @@
-use super::{KEPT, PendingChanges};
+use super::{MAX_KEPT_SLOTS, PendingChanges};
 use crate::pipeline::store::Seed;
 use crate::pipeline::store::tests::{Cache, key, tagged};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -18,7 +18,7 @@ fn memory_is_given_back() {
     for seed in [Seed::new(1), Seed::colliding(1, 0b1111)] {
         let mut cache = Cache::new(seed);
         let mut pending_changes = PendingChanges::new();
-        let many = 3 * KEPT;
+        let many = 3 * MAX_KEPT_SLOTS;
         for n in 0..many {
             pushed(
                 &mut pending_changes,
@@ -64,14 +64,14 @@ fn memory_is_given_back() {
 fn memory_for_a_thousand_changes_is_kept() {
     let mut cache = Cache::new(Seed::new(1));
     let mut pending_changes = PendingChanges::new();
-    for n in 0..KEPT {
+    for n in 0..MAX_KEPT_SLOTS {
         pushed(
             &mut pending_changes,
             &cache.upsert(tagged(&key(&format!("n{n}")), 1, 1, &[])),
         );
     }
     while pending_changes.take().is_some() {}
-    assert!(pending_changes.slots.capacity() >= KEPT);
+    assert!(pending_changes.slots.capacity() >= MAX_KEPT_SLOTS);
 }
 
 /// Slots are used again, so churn that is cancelled takes no room either.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use crate::pipeline::processor::mailbox::{Backlog, BlockingReceiver, Mailbox, PATIENCE, deliver_burst};
+use crate::pipeline::processor::mailbox::{Backlog, BlockingReceiver, MAX_YIELDS, Mailbox, deliver_burst};
 use crate::pipeline::processor::{Batch, HandlerOptions, Processor};
 use crate::pipeline::store::Seed;
 use crate::pipeline::store::tests::{Cache, key, tagged};
@@ -135,12 +135,16 @@ fn burst(next_event_at_rest: u32) -> Receiver {
 
 #[test]
 fn a_blocking_thread_waits_some_turns_for_the_next_event_and_is_given_back() {
-    let in_time = burst(PATIENCE);
+    let in_time = burst(MAX_YIELDS);
     assert_eq!(in_time.handled, [1, 2]);
-    assert_eq!(in_time.rests, 2 * PATIENCE + 1, "it waits anew after each event");
-    let too_late = burst(PATIENCE + 1);
+    assert_eq!(
+        in_time.rests,
+        2 * MAX_YIELDS + 1,
+        "it waits anew after each event"
+    );
+    let too_late = burst(MAX_YIELDS + 1);
     assert_eq!(too_late.handled, [1]);
-    assert_eq!(too_late.rests, PATIENCE + 1);
+    assert_eq!(too_late.rests, MAX_YIELDS + 1);
     assert!(
         too_late.mailbox.read(Backlog::is_waiting),
         "the next burst delivers it"

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Action, Contradiction, Decision, Machine, Next, PageSize, Phase, Then, Trust, status_of};
+use super::{
+    Action, AfterReplace, AfterWait, Contradiction, Decision, Machine, PageSize, Phase, Trust, status_of,
+};
 use crate::error::{Error, StatusError};
 use crate::object::ResourceVersion;
 use crate::pipeline::wire::ListRequest;
@@ -13,12 +15,12 @@ use crate::pipeline::wire::ListRequest;
 /// client-go's page size.
 pub(crate) const PAGE_SIZE: u32 = 500;
 /// How long a page of a list may be silent.
-pub(crate) const LIST_SILENCE: Duration = Duration::from_secs(60);
+pub(crate) const LIST_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long one page of a list may take in all. kube-apiserver itself ends a list after one minute, so only a connection
 /// that trickles reaches this limit.
-const PAGE_LIMIT: Duration = Duration::from_secs(30 * 60);
+const PAGE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// How long all pages of a list may take together.
-const LIST_LIMIT: Duration = Duration::from_secs(2 * 60 * 60);
+const LIST_TIMEOUT: Duration = Duration::from_secs(2 * 60 * 60);
 /// Pause after an empty page. A page may be empty where a selector matches nothing in it, and a list of empty pages need
 /// never end.
 pub(crate) const EMPTY_PAGE_PAUSE: Duration = Duration::from_secs(1);
@@ -27,7 +29,7 @@ const MAX_SPARSE_PAGES: u32 = 20;
 
 /// A list that is being read.
 #[derive(Debug)]
-pub(super) struct Listing {
+pub(super) struct ListPhase {
     version: ListVersion,
     /// When the first page was requested.
     began: Instant,
@@ -51,8 +53,8 @@ pub(super) enum ListVersion {
     MostRecent,
 }
 
-impl Listing {
-    pub(super) fn contradicted(mut self, contradiction: Contradiction) -> Listing {
+impl ListPhase {
+    pub(super) fn contradicted(mut self, contradiction: Contradiction) -> ListPhase {
         self.contradiction = self.contradiction.or(contradiction);
         self
     }
@@ -63,7 +65,7 @@ impl Machine {
     pub(super) fn page<E>(
         &mut self,
         now: Instant,
-        listing: Listing,
+        listing: ListPhase,
         version: ResourceVersion,
         continue_token: Option<String>,
         objects: usize,
@@ -74,7 +76,7 @@ impl Machine {
         }
         let most_recent = listing.version == ListVersion::MostRecent;
         match self.accept(now, &version, most_recent, listing.contradiction) {
-            Ok(()) => self.replace(version, Next::Watch),
+            Ok(()) => self.replace(version, AfterReplace::Watch),
             Err(error) => self.fall_back(now, None, Machine::list).reporting(error),
         }
     }
@@ -82,13 +84,13 @@ impl Machine {
     fn next_page<E>(
         &mut self,
         now: Instant,
-        mut listing: Listing,
+        mut listing: ListPhase,
         token: String,
         objects: usize,
     ) -> Decision<E> {
         if !listing.tokens.insert(token.clone()) {
             let error = Error::bad_data("the same continue token twice; the list would never end");
-            return self.wait(now, Then::Restart, None).reporting(error);
+            return self.wait(now, AfterWait::Restart, None).reporting(error);
         }
         self.paged |= listing.version == ListVersion::Any;
         let request = ListRequest {
@@ -101,11 +103,11 @@ impl Machine {
         if objects > 0 && listing.sparse <= MAX_SPARSE_PAGES {
             return self.request_page(now, listing, request, None).into();
         }
-        self.phase = Phase::Waiting(Then::Page(listing, request));
+        self.phase = Phase::Waiting(AfterWait::Page(listing, request));
         Action::Wait(EMPTY_PAGE_PAUSE).into()
     }
 
-    pub(super) fn list_failed<E>(&mut self, now: Instant, listing: &Listing, error: &Error) -> Decision<E> {
+    pub(super) fn list_failed<E>(&mut self, now: Instant, listing: &ListPhase, error: &Error) -> Decision<E> {
         let status = status_of(error);
         let expired = status.is_some_and(StatusError::is_expired);
         if expired && !listing.tokens.is_empty() && !listing.unpaged {
@@ -125,7 +127,7 @@ impl Machine {
             }
             return self.fall_back(now, status, Machine::list);
         }
-        self.wait(now, Then::Restart, status)
+        self.wait(now, AfterWait::Restart, status)
     }
 
     pub(super) fn list<E>(&mut self, now: Instant) -> Action<E> {
@@ -159,7 +161,7 @@ impl Machine {
         limit: Option<u32>,
         unpaged: bool,
     ) -> Action<E> {
-        let listing = Listing {
+        let listing = ListPhase {
             version,
             began: now,
             limit,
@@ -185,16 +187,16 @@ impl Machine {
     pub(super) fn request_page<E>(
         &mut self,
         now: Instant,
-        listing: Listing,
+        listing: ListPhase,
         request: ListRequest,
         begin: Option<Trust>,
     ) -> Action<E> {
-        let deadline = (now + PAGE_LIMIT).min(listing.began + LIST_LIMIT);
+        let deadline = (now + PAGE_TIMEOUT).min(listing.began + LIST_TIMEOUT);
         self.phase = Phase::Listing(listing);
         Action::List {
             request,
             begin,
-            silence: LIST_SILENCE,
+            silence: LIST_IDLE_TIMEOUT,
             deadline,
         }
     }

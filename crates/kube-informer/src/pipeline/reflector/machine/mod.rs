@@ -10,26 +10,26 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use self::list::{ListVersion, Listing};
-use self::served::Absence;
-use self::stream::Streaming;
-use self::watch::Watching;
+use self::list::{ListPhase, ListVersion};
+use self::served::UnservedKind;
+use self::stream::StreamPhase;
+use self::watch::WatchPhase;
 use super::backoff::{Backoff, BackoffState};
 use crate::error::{Error, Problem, StatusError};
 use crate::measures::RelistCause;
 use crate::object::ResourceVersion;
 use crate::pipeline::wire::{ListRequest, WatchRequest};
 
-pub(crate) use self::list::{EMPTY_PAGE_PAUSE, LIST_SILENCE, PAGE_SIZE};
+pub(crate) use self::list::{EMPTY_PAGE_PAUSE, LIST_IDLE_TIMEOUT, PAGE_SIZE};
 
 /// How long a request for a watch may stay unanswered.
-const WATCH_ANSWER: Duration = Duration::from_secs(30);
+const WATCH_RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum number of requests in a row that replace a failed one without a wait.
 const MAX_FALLBACKS: u32 = 2;
 /// Longest `Retry-After` that is honoured.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(2 * 60);
 /// After this time without a version from the server, the next problem leads to a list.
-const QUIET: Duration = Duration::from_secs(10 * 60);
+const MAX_VERSION_AGE: Duration = Duration::from_secs(10 * 60);
 /// Default of [`Settings::watch_timeout`], and its minimum.
 const MIN_WATCH_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
@@ -271,13 +271,13 @@ pub(crate) struct Machine {
     paged: bool,
     /// No streaming list before this time.
     no_streaming_before: Option<Instant>,
-    /// Streaming lists that failed since the last successful one.
+    /// StreamPhase lists that failed since the last successful one.
     failed_streams: u32,
     watches: WatchHealth,
     /// Requests since the last wait that replaced a failed one.
     fallbacks: u32,
     /// Set while the kind is not served.
-    absence: Option<Absence>,
+    absence: Option<UnservedKind>,
     /// Why the next list is made; none for the first.
     cause: Option<RelistCause>,
 }
@@ -298,39 +298,39 @@ struct WatchHealth {
 /// What the machine waits for. Each phase owns its data.
 #[derive(Debug)]
 enum Phase {
-    Listing(Listing),
-    Streaming(Streaming),
-    Watching(Watching),
+    Listing(ListPhase),
+    Streaming(StreamPhase),
+    Watching(WatchPhase),
     /// A delta that replaces or empties the cache is on its way to the queue.
-    Replacing(Next),
+    Replacing(AfterReplace),
     /// Discovery is asked whether the kind is served, after a request of this phase failed.
     CheckingServed {
         failed: Box<Phase>,
         error: Error,
     },
-    Waiting(Then),
+    Waiting(AfterWait),
 }
 
 /// What follows a replaced cache.
 #[derive(Debug)]
-enum Next {
+enum AfterReplace {
     /// Open a watch.
     Watch,
     /// Continue the watch that sent the initial events.
-    Read(Watching),
+    Read(WatchPhase),
     Wait(Duration),
 }
 
 /// What follows a wait.
 #[derive(Debug)]
-enum Then {
+enum AfterWait {
     /// A new list, streaming if possible.
     Restart,
     Watch,
     /// A list at this version, not streaming.
     List(ListVersion),
     /// The next page of a list.
-    Page(Listing, ListRequest),
+    Page(ListPhase, ListRequest),
 }
 
 impl Machine {
@@ -339,7 +339,7 @@ impl Machine {
             random: fastrand::Rng::with_seed(settings.seed),
             backoff: BackoffState::new(settings.backoff),
             settings,
-            phase: Phase::Waiting(Then::Restart),
+            phase: Phase::Waiting(AfterWait::Restart),
             last: None,
             last_unusable: false,
             trust: Trust::Versions,
@@ -418,7 +418,7 @@ impl Machine {
             // reflector starts over and reports it.
             (phase, input) => {
                 let error = format!("the reflector got {} in {phase:?}", input.name());
-                self.wait(now, Then::Restart, None)
+                self.wait(now, AfterWait::Restart, None)
                     .reporting(Error::internal(error))
             }
         }
@@ -426,7 +426,7 @@ impl Machine {
 
     /// Leaves a phase behind that the caller replaces.
     fn take_phase(&mut self) -> Phase {
-        std::mem::replace(&mut self.phase, Phase::Waiting(Then::Restart))
+        std::mem::replace(&mut self.phase, Phase::Waiting(AfterWait::Restart))
     }
 
     /// A request failed, or user code did.
@@ -446,7 +446,7 @@ impl Machine {
             }
             Phase::Watching(watching) => (self.watch_failed(now, &watching, &failure), failure),
             Phase::Replacing(_) | Phase::CheckingServed { .. } | Phase::Waiting(_) => {
-                (self.wait(now, Then::Restart, None), failure)
+                (self.wait(now, AfterWait::Restart, None), failure)
             }
         };
         next.reporting(report)
@@ -468,28 +468,28 @@ impl Machine {
         self.restart(now)
     }
 
-    fn replaced<E>(&mut self, now: Instant, next: Next) -> Decision<E> {
+    fn replaced<E>(&mut self, now: Instant, next: AfterReplace) -> Decision<E> {
         match next {
-            Next::Watch => self.watch(now).into(),
-            Next::Read(watching) => self.read_watch(watching),
-            Next::Wait(wait) => {
-                self.phase = Phase::Waiting(Then::Restart);
+            AfterReplace::Watch => self.watch(now).into(),
+            AfterReplace::Read(watching) => self.read_watch(watching),
+            AfterReplace::Wait(wait) => {
+                self.phase = Phase::Waiting(AfterWait::Restart);
                 Action::Wait(wait).into()
             }
         }
     }
 
-    fn resume<E>(&mut self, now: Instant, then: Then) -> Action<E> {
+    fn resume<E>(&mut self, now: Instant, then: AfterWait) -> Action<E> {
         match then {
-            Then::Restart => self.restart(now),
-            Then::Watch => self.watch(now),
-            Then::List(version) => self.list_from(now, version),
-            Then::Page(listing, request) => self.request_page(now, listing, request, None),
+            AfterWait::Restart => self.restart(now),
+            AfterWait::Watch => self.watch(now),
+            AfterWait::List(version) => self.list_from(now, version),
+            AfterWait::Page(listing, request) => self.request_page(now, listing, request, None),
         }
     }
 
     /// Waits as the backoff says, and at least as long as the server asks for.
-    fn wait<E>(&mut self, now: Instant, then: Then, status: Option<&StatusError>) -> Decision<E> {
+    fn wait<E>(&mut self, now: Instant, then: AfterWait, status: Option<&StatusError>) -> Decision<E> {
         let wait = self.next_wait(now, status);
         self.phase = Phase::Waiting(then);
         Action::Wait(wait).into()
@@ -510,7 +510,7 @@ impl Machine {
         to: impl FnOnce(&mut Machine, Instant) -> Action<E>,
     ) -> Decision<E> {
         if self.fallbacks == MAX_FALLBACKS {
-            return self.wait(now, Then::Restart, status);
+            return self.wait(now, AfterWait::Restart, status);
         }
         self.fallbacks += 1;
         to(self, now).into()
@@ -554,7 +554,7 @@ impl Machine {
     }
 
     /// Replaces the cache by an accepted list.
-    fn replace<E>(&mut self, version: ResourceVersion, next: Next) -> Decision<E> {
+    fn replace<E>(&mut self, version: ResourceVersion, next: AfterReplace) -> Decision<E> {
         self.phase = Phase::Replacing(next);
         let cause = self.cause.take();
         Action::Replace { version, cause }.into()

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Action, Decision, Machine, Next, Phase, Then, Trust, status_of};
-use crate::error::{Absent, Error, Problem, StatusError};
+use super::{Action, AfterReplace, AfterWait, Decision, Machine, Phase, Trust, status_of};
+use crate::error::{Error, Problem, StatusError, UnservedStage};
 use crate::measures::RelistCause;
 use crate::object::ResourceVersion;
 
@@ -17,11 +17,11 @@ use crate::object::ResourceVersion;
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a kind must have been absent before its objects are removed. One of several API servers may learn of a
 /// definition later than the others; Kubernetes allows them five seconds for it.
-pub(super) const GONE_AFTER: Duration = Duration::from_secs(5);
+pub(super) const REMOVAL_DELAY: Duration = Duration::from_secs(5);
 
 /// The kind is not served.
 #[derive(Debug)]
-pub(super) struct Absence {
+pub(super) struct UnservedKind {
     since: Instant,
     /// The cache is empty, so another 404 changes nothing and needs no check.
     settled: bool,
@@ -37,7 +37,7 @@ impl Machine {
         status: &StatusError,
     ) -> Decision<E> {
         if self.absence.as_ref().is_some_and(|absence| absence.settled) {
-            return self.wait_until_served(now, status, Absent::Still);
+            return self.wait_until_served(now, status, UnservedStage::Still);
         }
         self.phase = Phase::CheckingServed {
             failed: Box::new(phase),
@@ -62,11 +62,11 @@ impl Machine {
             return self.after_failure(now, failed, error);
         };
         let is_new = self.absence.is_none();
-        let absence = self.absence.get_or_insert(Absence {
+        let absence = self.absence.get_or_insert(UnservedKind {
             since: now,
             settled: self.last.is_none(),
         });
-        let is_gone = now.duration_since(absence.since) >= GONE_AFTER;
+        let is_gone = now.duration_since(absence.since) >= REMOVAL_DELAY;
         match &self.last {
             Some(last) if is_gone && !absence.settled => {
                 absence.settled = true;
@@ -74,7 +74,11 @@ impl Machine {
                 self.remove_kind(now, version, status)
             }
             _ => {
-                let absent = if is_new { Absent::Found } else { Absent::Still };
+                let absent = if is_new {
+                    UnservedStage::Found
+                } else {
+                    UnservedStage::Still
+                };
                 self.wait_until_served(now, status, absent)
             }
         }
@@ -92,20 +96,25 @@ impl Machine {
         self.trust = Trust::Versions;
         self.list_because(RelistCause::Absent);
         let wait = self.next_wait(now, Some(status));
-        self.phase = Phase::Replacing(Next::Wait(wait));
-        Decision::from(Action::RemoveKind { version }).reporting(not_served(status, Absent::Gone))
+        self.phase = Phase::Replacing(AfterReplace::Wait(wait));
+        Decision::from(Action::RemoveKind { version }).reporting(not_served(status, UnservedStage::Gone))
     }
 
-    fn wait_until_served<E>(&mut self, now: Instant, status: &StatusError, absent: Absent) -> Decision<E> {
+    fn wait_until_served<E>(
+        &mut self,
+        now: Instant,
+        status: &StatusError,
+        stage: UnservedStage,
+    ) -> Decision<E> {
         self.list_because(RelistCause::Absent);
-        self.wait(now, Then::Restart, Some(status))
-            .reporting(not_served(status, absent))
+        self.wait(now, AfterWait::Restart, Some(status))
+            .reporting(not_served(status, stage))
     }
 }
 
-fn not_served(status: &StatusError, absent: Absent) -> Error {
+fn not_served(status: &StatusError, stage: UnservedStage) -> Error {
     Error::new(Problem::NotServed {
-        absent,
+        stage,
         status: status.clone(),
     })
 }

@@ -1,27 +1,27 @@
-//! Streaming lists: what follows their end, and what follows a server that does not support them well.
+//! StreamPhase lists: what follows their end, and what follows a server that does not support them well.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::{
-    Action, Contradiction, Decision, EventKind, ListVersion, Machine, Next, Phase, Then, WATCH_ANSWER,
-    Watching, status_of,
+    Action, AfterReplace, AfterWait, Contradiction, Decision, EventKind, ListVersion, Machine, Phase,
+    WATCH_RESPONSE_TIMEOUT, WatchPhase, status_of,
 };
 use crate::error::{Error, Problem, StatusError};
 use crate::object::ResourceVersion;
 use crate::pipeline::wire::WatchRequest;
 
 /// How long a streaming list may be silent before its end, once it was answered.
-const SILENCE: Duration = Duration::from_secs(10);
+const STREAM_IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a streaming list may take in all, for servers that never send the bookmark at its end.
-const LIMIT: Duration = Duration::from_secs(5 * 60);
+const STREAM_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 /// How long plain lists are requested from a server that does not support streaming lists well.
-const PAUSE: Duration = Duration::from_secs(10 * 60);
+const STREAM_RETRY_PAUSE: Duration = Duration::from_secs(10 * 60);
 
 /// A streaming list that was requested.
 #[derive(Debug)]
-pub(super) struct Streaming {
+pub(super) struct StreamPhase {
     /// The most recent version was requested, not one at least as new as that of the cache.
     most_recent: bool,
     requested: Instant,
@@ -31,8 +31,8 @@ pub(super) struct Streaming {
     contradiction: Contradiction,
 }
 
-impl Streaming {
-    pub(super) fn contradicted(mut self, contradiction: Contradiction) -> Streaming {
+impl StreamPhase {
+    pub(super) fn contradicted(mut self, contradiction: Contradiction) -> StreamPhase {
         self.contradiction = self.contradiction.or(contradiction);
         self
     }
@@ -43,7 +43,7 @@ impl Machine {
         let version = self.last.as_ref().filter(|_| !self.last_unusable);
         let version = version.map(ToString::to_string);
         let timeout = self.watch_timeout();
-        self.phase = Phase::Streaming(Streaming {
+        self.phase = Phase::Streaming(StreamPhase {
             most_recent: version.is_none(),
             requested: now,
             timeout,
@@ -57,18 +57,18 @@ impl Machine {
                 initial_events: true,
             },
             begin: Some(self.trust.clone()),
-            timeout: WATCH_ANSWER,
+            timeout: WATCH_RESPONSE_TIMEOUT,
         }
     }
 
-    pub(super) fn stream_opened<E>(&mut self, now: Instant, mut streaming: Streaming) -> Decision<E> {
+    pub(super) fn stream_opened<E>(&mut self, now: Instant, mut streaming: StreamPhase) -> Decision<E> {
         self.absence = None;
         streaming.last_event = now;
         self.read_stream(streaming)
     }
 
-    pub(super) fn read_stream<E>(&mut self, streaming: Streaming) -> Decision<E> {
-        let deadline = (streaming.last_event + SILENCE).min(streaming.requested + LIMIT);
+    pub(super) fn read_stream<E>(&mut self, streaming: StreamPhase) -> Decision<E> {
+        let deadline = (streaming.last_event + STREAM_IDLE_TIMEOUT).min(streaming.requested + STREAM_TIMEOUT);
         self.phase = Phase::Streaming(streaming);
         Action::Read { deadline }.into()
     }
@@ -76,7 +76,7 @@ impl Machine {
     pub(super) fn stream_event<E>(
         &mut self,
         now: Instant,
-        mut streaming: Streaming,
+        mut streaming: StreamPhase,
         kind: EventKind,
         version: ResourceVersion,
         event: E,
@@ -95,10 +95,10 @@ impl Machine {
     fn stream_complete<E>(
         &mut self,
         now: Instant,
-        streaming: Streaming,
+        streaming: StreamPhase,
         version: ResourceVersion,
     ) -> Decision<E> {
-        let Streaming {
+        let StreamPhase {
             most_recent,
             requested,
             timeout,
@@ -108,7 +108,10 @@ impl Machine {
         match self.accept(now, &version, most_recent, contradiction) {
             Ok(()) => {
                 self.failed_streams = 0;
-                self.replace(version, Next::Read(Watching::of_stream(requested, timeout, now)))
+                self.replace(
+                    version,
+                    AfterReplace::Read(WatchPhase::of_stream(requested, timeout, now)),
+                )
             }
             Err(error) => self.fall_back(now, None, Machine::stream).reporting(error),
         }
@@ -116,7 +119,7 @@ impl Machine {
 
     /// Stops requesting streaming lists for a while, because the server does not support them well.
     pub(super) fn no_streaming<E>(&mut self, now: Instant, why: &str) -> Decision<E> {
-        self.no_streaming_before = Some(now + PAUSE);
+        self.no_streaming_before = Some(now + STREAM_RETRY_PAUSE);
         let error = Error::new(Problem::NoStreamingList(why.to_owned()));
         self.fall_back(now, None, Machine::list).reporting(error)
     }
@@ -124,7 +127,7 @@ impl Machine {
     pub(super) fn stream_failed<E>(
         &mut self,
         now: Instant,
-        streaming: &Streaming,
+        streaming: &StreamPhase,
         error: &Error,
     ) -> Decision<E> {
         let status = status_of(error);
@@ -145,20 +148,20 @@ impl Machine {
             } else {
                 ListVersion::Any
             };
-            return self.wait(now, Then::List(version), status);
+            return self.wait(now, AfterWait::List(version), status);
         }
         // None of these is about streaming, and a plain list would fail just the same.
         let is_not_found = status.is_some_and(|status| status.code == 404);
         if matches!(error.problem(), Problem::Connect) || is_not_found || throttled {
-            return self.wait(now, Then::Restart, status);
+            return self.wait(now, AfterWait::Restart, status);
         }
         self.failed_streams += 1;
         if is_unsupported(error) || self.failed_streams > 1 {
-            self.no_streaming_before = Some(now + PAUSE);
+            self.no_streaming_before = Some(now + STREAM_RETRY_PAUSE);
         }
         if status.is_some_and(|status| status.retry_after.is_some()) {
             let version = self.list_version();
-            return self.wait(now, Then::List(version), status);
+            return self.wait(now, AfterWait::List(version), status);
         }
         self.fall_back(now, status, Machine::list)
     }

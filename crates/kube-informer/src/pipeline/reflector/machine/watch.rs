@@ -4,26 +4,29 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Action, Decision, EventKind, Machine, Phase, QUIET, Then, WATCH_ANSWER, behind, status_of};
+use super::{
+    Action, AfterWait, Decision, EventKind, MAX_VERSION_AGE, Machine, Phase, WATCH_RESPONSE_TIMEOUT, behind,
+    status_of,
+};
 use crate::error::{Error, Problem, StatusError};
 use crate::measures::RelistCause;
 use crate::object::ResourceVersion;
 use crate::pipeline::wire::WatchRequest;
 
 /// A watch that ends sooner is not healthy, and the next one has to wait.
-const VERY_SHORT: Duration = Duration::from_secs(1);
+const MIN_HEALTHY_WATCH: Duration = Duration::from_secs(1);
 /// How much later than requested the server may close a watch.
 const CLOSE_GRACE: Duration = Duration::from_secs(10);
 /// Servers send a bookmark about every minute. If a server does, a silence of this length means a dead connection.
-const BOOKMARK_SILENCE: Duration = Duration::from_secs(210);
+const BOOKMARK_TIMEOUT: Duration = Duration::from_secs(210);
 /// Relist after this many watches in a row that failed without an event, so that a broken watch path cannot hide changes.
-const MAX_FRUITLESS: u32 = 5;
+const MAX_FRUITLESS_WATCHES: u32 = 5;
 /// The longest timeout that is requested for a watch.
 const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A watch that was requested.
 #[derive(Debug)]
-pub(super) struct Watching {
+pub(super) struct WatchPhase {
     /// When the server answered.
     opened: Option<Instant>,
     last_event: Instant,
@@ -33,10 +36,10 @@ pub(super) struct Watching {
     applying: Option<ResourceVersion>,
 }
 
-impl Watching {
+impl WatchPhase {
     /// A watch that has sent its initial events.
-    pub(super) fn of_stream(requested: Instant, timeout: Duration, now: Instant) -> Watching {
-        Watching {
+    pub(super) fn of_stream(requested: Instant, timeout: Duration, now: Instant) -> WatchPhase {
+        WatchPhase {
             opened: Some(requested),
             last_event: now,
             has_events: true,
@@ -53,7 +56,7 @@ impl Watching {
 impl Machine {
     pub(super) fn watch<E>(&mut self, now: Instant) -> Action<E> {
         let timeout = self.watch_timeout();
-        self.phase = Phase::Watching(Watching {
+        self.phase = Phase::Watching(WatchPhase {
             opened: None,
             last_event: now,
             has_events: false,
@@ -67,7 +70,7 @@ impl Machine {
                 initial_events: false,
             },
             begin: None,
-            timeout: WATCH_ANSWER,
+            timeout: WATCH_RESPONSE_TIMEOUT,
         }
     }
 
@@ -76,7 +79,7 @@ impl Machine {
         Duration::from_secs(self.random.u64(least..=2 * least))
     }
 
-    pub(super) fn watch_opened<E>(&mut self, now: Instant, mut watching: Watching) -> Decision<E> {
+    pub(super) fn watch_opened<E>(&mut self, now: Instant, mut watching: WatchPhase) -> Decision<E> {
         self.absence = None;
         self.backoff.succeeded(now);
         watching.opened = Some(now);
@@ -84,11 +87,11 @@ impl Machine {
         self.read_watch(watching)
     }
 
-    pub(super) fn read_watch<E>(&mut self, watching: Watching) -> Decision<E> {
+    pub(super) fn read_watch<E>(&mut self, watching: WatchPhase) -> Decision<E> {
         let opened = watching.opened.unwrap_or(watching.last_event);
         let mut deadline = opened + watching.timeout + CLOSE_GRACE;
         if self.watches.has_bookmarks {
-            deadline = deadline.min(watching.last_event + BOOKMARK_SILENCE);
+            deadline = deadline.min(watching.last_event + BOOKMARK_TIMEOUT);
         }
         self.phase = Phase::Watching(watching);
         Action::Read { deadline }.into()
@@ -97,7 +100,7 @@ impl Machine {
     pub(super) fn watch_event<E>(
         &mut self,
         now: Instant,
-        mut watching: Watching,
+        mut watching: WatchPhase,
         kind: EventKind,
         version: ResourceVersion,
         event: E,
@@ -116,7 +119,7 @@ impl Machine {
                 let error = behind(last, &version);
                 self.lags();
                 self.list_because(RelistCause::Behind);
-                self.wait(now, Then::Restart, None).reporting(error)
+                self.wait(now, AfterWait::Restart, None).reporting(error)
             }
             _ => {
                 watching.applying = Some(version);
@@ -127,7 +130,7 @@ impl Machine {
     }
 
     /// An event is in the queue. One that could not be decoded would be requested again.
-    pub(super) fn watch_applied<E>(&mut self, mut watching: Watching) -> Decision<E> {
+    pub(super) fn watch_applied<E>(&mut self, mut watching: WatchPhase) -> Decision<E> {
         if let Some(version) = watching.applying.take() {
             self.last = Some(version);
         }
@@ -135,11 +138,11 @@ impl Machine {
     }
 
     /// The server closed the watch without an error.
-    pub(super) fn watch_closed<E>(&mut self, now: Instant, watching: &Watching) -> Decision<E> {
+    pub(super) fn watch_closed<E>(&mut self, now: Instant, watching: &WatchPhase) -> Decision<E> {
         let lived = watching
             .opened
             .map_or(Duration::ZERO, |opened| now.duration_since(opened));
-        if lived < VERY_SHORT {
+        if lived < MIN_HEALTHY_WATCH {
             let then = self.after_fruitless_watch();
             let next = self.wait(now, then, None);
             return if watching.has_events {
@@ -158,13 +161,13 @@ impl Machine {
     }
 
     /// An open watch was silent for longer than it may be.
-    pub(super) fn watch_stalled<E>(&mut self, now: Instant, watching: &Watching) -> Decision<E> {
+    pub(super) fn watch_stalled<E>(&mut self, now: Instant, watching: &WatchPhase) -> Decision<E> {
         let error = Error::new(Problem::StalledWatch(now.duration_since(watching.last_event)));
         self.watches.silent += 1;
         if self.watches.silent > 1 && (self.watches.has_bookmarks || self.is_quiet(now)) {
             // Something swallows events, or the server was restored to an older version and has none after ours.
             self.list_because(RelistCause::Silent);
-            return self.wait(now, Then::Restart, None).reporting(error);
+            return self.wait(now, AfterWait::Restart, None).reporting(error);
         }
         Decision::from(self.watch(now)).reporting(error)
     }
@@ -172,7 +175,7 @@ impl Machine {
     pub(super) fn watch_failed<E>(
         &mut self,
         now: Instant,
-        watching: &Watching,
+        watching: &WatchPhase,
         error: &Error,
     ) -> Decision<E> {
         let status = status_of(error);
@@ -184,7 +187,7 @@ impl Machine {
         if throttled && self.is_quiet(now) {
             // Watches were throttled for so long that the cache may be far behind.
             self.list_because(RelistCause::Silent);
-            return self.wait(now, Then::Restart, status);
+            return self.wait(now, AfterWait::Restart, status);
         }
         if !is_version_usable_after(error, watching.is_open()) {
             self.list_because(match status {
@@ -192,32 +195,32 @@ impl Machine {
                 Some(status) if status.is_expired() => RelistCause::Expired,
                 _ => RelistCause::Failed,
             });
-            return self.wait(now, Then::Restart, status);
+            return self.wait(now, AfterWait::Restart, status);
         }
         // A server that throttles or cannot be reached gets no list instead.
         let unreachable = matches!(error.problem(), Problem::Connect);
         let then = if watching.is_open() || !(throttled || unreachable) {
             self.after_fruitless_watch()
         } else {
-            Then::Watch
+            AfterWait::Watch
         };
         self.wait(now, then, status)
     }
 
     /// What follows a watch that failed without an event: another one, or a list after several of them.
-    fn after_fruitless_watch(&mut self) -> Then {
+    fn after_fruitless_watch(&mut self) -> AfterWait {
         self.watches.fruitless += 1;
-        if self.watches.fruitless < MAX_FRUITLESS {
-            return Then::Watch;
+        if self.watches.fruitless < MAX_FRUITLESS_WATCHES {
+            return AfterWait::Watch;
         }
         self.watches.fruitless = 0;
         self.list_because(RelistCause::Fruitless);
-        Then::Restart
+        AfterWait::Restart
     }
 
     /// Whether the server has returned no version for long.
     fn is_quiet(&self, now: Instant) -> bool {
-        now.duration_since(self.watches.last_version) > QUIET
+        now.duration_since(self.watches.last_version) > MAX_VERSION_AGE
     }
 }
 

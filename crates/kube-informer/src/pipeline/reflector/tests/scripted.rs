@@ -16,7 +16,7 @@ use tokio::sync::mpsc::Sender;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::error::{Chain, Error, Operation};
+use crate::error::{Error, ErrorChain, Operation};
 use crate::object::format::{Place, Value};
 use crate::object::{Entry, ResourceVersion, WatchedResource};
 use crate::pipeline::queue::{self, DeltaReceiver};
@@ -368,7 +368,7 @@ impl Context<ConfigMap> for Plain {
     }
 
     fn report(&self, error: &Error) {
-        self.reports.lock().push(Chain(error).to_string());
+        self.reports.lock().push(ErrorChain(error).to_string());
     }
 
     fn observe(&self, _scope: Scope, _at: Instant, activity: Activity) {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::error::{Absent, Error, Problem, StatusError};
+use crate::error::{Error, Problem, StatusError, UnservedStage};
 use crate::measures::RelistCause;
 use crate::object::ResourceVersion;
 use crate::pipeline::reflector::Backoff;
@@ -334,10 +334,10 @@ fn reported(report: Option<&Error>) -> &'static str {
         Some(Problem::Behind { .. }) => " !behind",
         Some(Problem::BadData(_)) => " !bad data",
         Some(Problem::Transport(_)) => " !transport",
-        Some(Problem::NotServed { absent, .. }) => match absent {
-            Absent::Found => " !not served",
-            Absent::Still => " !still not served",
-            Absent::Gone => " !no longer served",
+        Some(Problem::NotServed { stage, .. }) => match stage {
+            UnservedStage::Found => " !not served",
+            UnservedStage::Still => " !still not served",
+            UnservedStage::Gone => " !no longer served",
         },
         Some(_) => " !something else",
     }

@@ -132,11 +132,11 @@ impl<'a, S: Slot, const W: usize> IntoIterator for &'a Tree<S, W> {
 ///
 /// It owns what is ahead of it and nothing else: a slot or node it has passed is free as soon as nobody else holds it.
 pub(crate) struct Walk<S, const W: usize = WIDTH> {
-    leaf: Ahead<S, W>,
-    ahead: Vec<Ahead<Arc<Node<S, W>>, W>>,
+    leaf: RemainingItems<S, W>,
+    ahead: Vec<RemainingItems<Arc<Node<S, W>>, W>>,
 }
 
-type Ahead<T, const W: usize> = array::IntoIter<Option<T>, W>;
+type RemainingItems<T, const W: usize> = array::IntoIter<Option<T>, W>;
 
 impl<S: Slot, const W: usize> Walk<S, W> {
     pub(super) fn new(root: Option<Arc<Node<S, W>>>) -> Self {

@@ -1,12 +1,12 @@
 //! Leaves: slots, and a copy of their names beside them.
 //!
 //! A search by name compares with the copy, which lies in one piece: it need not wait for a slot's own memory to learn
-//! where the name is. Names stay when a slot is replaced, so the versions of a leaf share the copy until a slot is added
+//! where the name is. NameTable stay when a slot is replaced, so the versions of a leaf share the copy until a slot is added
 //! or taken out.
 
 use std::sync::Arc;
 
-use super::run::Run;
+use super::run::SortedRun;
 
 /// What the tree holds.
 pub(crate) trait Slot: Clone {
@@ -30,19 +30,19 @@ pub(crate) fn touch<T>(shared: &Arc<T>) {
 
 #[derive(Clone)]
 pub(super) struct Leaf<S, const W: usize> {
-    slots: Run<S, W>,
-    names: Names<W>,
+    slots: SortedRun<S, W>,
+    names: NameTable<W>,
 }
 
 impl<S, const W: usize> Leaf<S, W> {
     pub(super) fn new() -> Self {
         Self {
-            slots: Run::new(),
-            names: Names::none(),
+            slots: SortedRun::new(),
+            names: NameTable::none(),
         }
     }
 
-    pub(super) fn slots(&self) -> &Run<S, W> {
+    pub(super) fn slots(&self) -> &SortedRun<S, W> {
         &self.slots
     }
 
@@ -51,7 +51,7 @@ impl<S, const W: usize> Leaf<S, W> {
         self.names.get(at)
     }
 
-    pub(super) fn into_slots(self) -> Run<S, W> {
+    pub(super) fn into_slots(self) -> SortedRun<S, W> {
         self.slots
     }
 
@@ -75,13 +75,13 @@ impl<S, const W: usize> Leaf<S, W> {
 }
 
 impl<S: Slot, const W: usize> Leaf<S, W> {
-    pub(super) fn of(slots: Run<S, W>) -> Self {
+    pub(super) fn of(slots: SortedRun<S, W>) -> Self {
         let mut leaf = Self {
             slots,
-            names: Names::none(),
+            names: NameTable::none(),
         };
         if S::NAMED {
-            leaf.names = Names::of(&leaf.all_names());
+            leaf.names = NameTable::of(&leaf.all_names());
         }
         leaf
     }
@@ -95,7 +95,7 @@ impl<S: Slot, const W: usize> Leaf<S, W> {
         if S::NAMED {
             let mut names = self.all_names();
             names.insert(at, slot.name().as_bytes());
-            self.names = Names::of(&names);
+            self.names = NameTable::of(&names);
         }
         self.slots.insert(at, hash, slot);
     }
@@ -104,7 +104,7 @@ impl<S: Slot, const W: usize> Leaf<S, W> {
         if S::NAMED {
             let mut names = self.all_names();
             names.remove(at);
-            self.names = Names::of(&names);
+            self.names = NameTable::of(&names);
         }
         self.slots.remove(at)
     }
@@ -113,8 +113,8 @@ impl<S: Slot, const W: usize> Leaf<S, W> {
         if S::NAMED {
             let mut names = self.all_names();
             names.extend(right.all_names());
-            let (here, there) = names.split_at(Run::even(&self.slots, &right.slots));
-            (self.names, right.names) = (Names::of(here), Names::of(there));
+            let (here, there) = names.split_at(SortedRun::even(&self.slots, &right.slots));
+            (self.names, right.names) = (NameTable::of(here), NameTable::of(there));
         }
         self.slots.even_out(&mut right.slots);
     }
@@ -123,7 +123,7 @@ impl<S: Slot, const W: usize> Leaf<S, W> {
         if S::NAMED {
             let mut names = self.all_names();
             names.extend(right.all_names());
-            self.names = Names::of(&names);
+            self.names = NameTable::of(&names);
         }
         self.slots.append(right.slots);
     }
@@ -137,32 +137,32 @@ impl<S: Slot, const W: usize> Leaf<S, W> {
     }
 }
 
-/// Names one behind the other.
+/// NameTable one behind the other.
 #[derive(Clone)]
-struct Names<const W: usize> {
+struct NameTable<const W: usize> {
     /// Where each of them ends.
     ends: [u16; W],
     /// None if they are too long to be copied, which no server allows, or there are none.
     text: Option<Arc<[u8]>>,
 }
 
-impl<const W: usize> Names<W> {
+impl<const W: usize> NameTable<W> {
     fn none() -> Self {
-        Names {
+        NameTable {
             ends: [0; W],
             text: None,
         }
     }
 
     fn of(names: &[&[u8]]) -> Self {
-        let mut all = Names::none();
+        let mut all = NameTable::none();
         let mut end = 0_u16;
         for (at, name) in names.iter().enumerate() {
             let Some(next) = u16::try_from(name.len())
                 .ok()
                 .and_then(|len| end.checked_add(len))
             else {
-                return Names::none();
+                return NameTable::none();
             };
             end = next;
             all.ends[at] = end;

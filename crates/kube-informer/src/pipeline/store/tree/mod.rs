@@ -21,7 +21,7 @@ pub(crate) use iter::{Iter, Range, Walk};
 use leaf::Leaf;
 pub(crate) use leaf::{Slot, touch};
 use node::Node;
-use run::Run;
+use run::SortedRun;
 
 /// Slots of a leaf and children of an inner node, at most. Wider nodes take less memory and fewer steps to a slot, but an
 /// update copies as many reference counts as a node holds. `tests::measure` prints what each width costs; multiples of
@@ -115,7 +115,7 @@ impl<S: Slot, const W: usize> Tree<S, W> {
             return Some(std::mem::replace(Arc::make_mut(root).slot_mut(&path), slot));
         }
         if root.len() == W {
-            let mut above = Run::new();
+            let mut above = SortedRun::new();
             above.push(root.first_hash(), root.clone());
             *root = Arc::new(Node::Inner(above));
         }
@@ -158,21 +158,21 @@ impl<S: Slot, const W: usize> Tree<S, W> {
 /// Packs items that come in order into nodes of one level, each with the bound to stand beside it.
 fn pack<S: Slot, T, const W: usize>(
     items: impl IntoIterator<Item = (u64, T)>,
-    node: fn(Run<T, W>) -> Node<S, W>,
+    node: fn(SortedRun<T, W>) -> Node<S, W>,
 ) -> Vec<(u64, Arc<Node<S, W>>)> {
     // Some room for what is added later; little is enough, since full nodes turn to their neighbours before they split.
     let fill = W * 19 / 20;
     let mut packed = Vec::new();
     let mut items = items.into_iter().peekable();
     while items.peek().is_some() {
-        let mut run = Run::new();
+        let mut run = SortedRun::new();
         for (hash, item) in items.by_ref().take(fill) {
             run.push(hash, item);
         }
         packed.push(Arc::new(node(run)));
     }
     if let [.., left, right] = &mut packed[..]
-        && right.len() < Node::<S, W>::LEAST
+        && right.len() < Node::<S, W>::MIN_ITEMS
     {
         Arc::make_mut(left).even_out(Arc::make_mut(right));
     }

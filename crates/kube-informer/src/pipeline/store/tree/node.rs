@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::leaf::{Leaf, Slot, touch};
-use super::run::Run;
+use super::run::SortedRun;
 
 /// A leaf with slots, or an inner node whose children are all of one height.
 ///
@@ -31,16 +31,16 @@ impl<S: Slot, const W: usize> Clone for Node<S, W> {
     }
 }
 
-pub(super) type Children<S, const W: usize> = Run<Arc<Node<S, W>>, W>;
+pub(super) type Children<S, const W: usize> = SortedRun<Arc<Node<S, W>>, W>;
 
 impl<S, const W: usize> Node<S, W> {
     /// Every node but the root holds at least so many. Well below a half, so that a node that was just split is not
     /// merged by the next removal.
-    pub(super) const LEAST: usize = W / 3;
+    pub(super) const MIN_ITEMS: usize = W / 3;
 
     /// Up to so many, a node takes over from a full neighbour, and two neighbours become one. The rest stays free, so
     /// that the next change does not move them again.
-    const ROOMY: usize = W * 3 / 4;
+    const MAX_MERGED: usize = W * 3 / 4;
 
     pub(super) fn len(&self) -> usize {
         match self {
@@ -124,7 +124,7 @@ impl<S: Slot, const W: usize> Node<S, W> {
                 let at = path[0];
                 let child = Arc::make_mut(children.item_mut(at));
                 let slot = child.remove(&path[1..]);
-                if child.len() < Self::LEAST {
+                if child.len() < Self::MIN_ITEMS {
                     fill_up(children, at.saturating_sub(1));
                 }
                 slot
@@ -152,7 +152,7 @@ impl<S: Slot, const W: usize> Node<S, W> {
     fn empty_neighbour(&self) -> Self {
         match self {
             Node::Leaf(_) => Node::Leaf(Leaf::new()),
-            Node::Inner(_) => Node::Inner(Run::new()),
+            Node::Inner(_) => Node::Inner(SortedRun::new()),
         }
     }
 }
@@ -165,7 +165,7 @@ fn child_for<S, const W: usize>(children: &Children<S, W>, hash: u64) -> usize {
 /// Gives a full child room: by a neighbour that has some, else by a split. Asking the neighbours first keeps nodes
 /// four fifths full instead of two thirds.
 fn make_room<S: Slot, const W: usize>(children: &mut Children<S, W>, at: usize) {
-    let roomy = |at: usize| at < children.len() && children.item(at).len() <= Node::<S, W>::ROOMY;
+    let roomy = |at: usize| at < children.len() && children.item(at).len() <= Node::<S, W>::MAX_MERGED;
     if roomy(at + 1) {
         even_out(children, at);
     } else if at > 0 && roomy(at - 1) {
@@ -180,7 +180,7 @@ fn make_room<S: Slot, const W: usize>(children: &mut Children<S, W>, at: usize) 
 
 /// Brings the neighbours at `at` and `at + 1`, of which one holds too little, back to their fill.
 fn fill_up<S: Slot, const W: usize>(children: &mut Children<S, W>, at: usize) {
-    if children.item(at).len() + children.item(at + 1).len() <= Node::<S, W>::ROOMY {
+    if children.item(at).len() + children.item(at + 1).len() <= Node::<S, W>::MAX_MERGED {
         let right = children.remove(at + 1);
         Arc::make_mut(children.item_mut(at)).append(Arc::unwrap_or_clone(right));
     } else {

@@ -4,7 +4,7 @@
 ///
 /// Hashes and items are kept apart, so that a search reads nothing but hashes.
 #[derive(Clone)]
-pub(super) struct Run<T, const W: usize> {
+pub(super) struct SortedRun<T, const W: usize> {
     len: usize,
     /// Behind `len` all are `u64::MAX`, so that a search may look at the whole array.
     hashes: [u64; W],
@@ -12,7 +12,7 @@ pub(super) struct Run<T, const W: usize> {
     items: [Option<T>; W],
 }
 
-impl<T, const W: usize> Run<T, W> {
+impl<T, const W: usize> SortedRun<T, W> {
     pub(super) const fn new() -> Self {
         Self {
             len: 0,
@@ -107,14 +107,14 @@ impl<T, const W: usize> Run<T, W> {
         item
     }
 
-    /// How many items the left of two neighbours holds after [`Run::even_out`].
+    /// How many items the left of two neighbours holds after [`SortedRun::even_out`].
     pub(super) fn even(left: &Self, right: &Self) -> usize {
         usize::midpoint(left.len, right.len)
     }
 
     /// Moves items between two neighbours until both hold the same number, give or take one.
     pub(super) fn even_out(&mut self, right: &mut Self) {
-        let half = Run::even(self, right);
+        let half = SortedRun::even(self, right);
         if self.len > half {
             let moved = self.len - half;
             right.hashes.copy_within(..right.len, moved);

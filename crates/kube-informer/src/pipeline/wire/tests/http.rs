@@ -17,7 +17,7 @@ use kube::core::PartialObjectMeta;
 use parking_lot::Mutex;
 use serde_json::json;
 
-use crate::error::{Chain, Error};
+use crate::error::{Error, ErrorChain};
 use crate::object::Kind;
 use crate::pipeline::wire::{
     ApiListWatch, ListPart, ListRequest, ListWatch, WatchEvent, WatchRequest, check_parameter,
@@ -107,8 +107,8 @@ async fn watch(answer: Response<AnyBody>) -> Result<Vec<String>, Error> {
         Ok(WatchEvent::Added(item)) => format!("added {}", item.key()),
         Ok(WatchEvent::Bookmark { version, .. }) => format!("bookmark {version}"),
         Ok(other) => format!("{other:?}"),
-        Err(error) if error.is_connection() => format!("connection: {}", Chain(&error)),
-        Err(error) => Chain(&error).to_string(),
+        Err(error) if error.is_connection() => format!("connection: {}", ErrorChain(&error)),
+        Err(error) => ErrorChain(&error).to_string(),
     });
     Ok(words.collect())
 }

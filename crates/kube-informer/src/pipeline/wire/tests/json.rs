@@ -7,15 +7,15 @@ use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::core::{DynamicObject, PartialObjectMeta};
 use serde_json::{Value, json};
 
-use crate::error::{Chain, Error};
+use crate::error::{Error, ErrorChain};
 use crate::object::Kind;
 use crate::pipeline::wire::events::json_event;
-use crate::pipeline::wire::expected::Expected;
+use crate::pipeline::wire::expected::ExpectedKind;
 use crate::pipeline::wire::pages::JsonPage;
 use crate::pipeline::wire::{Limits, ListPart, RawObject, WatchEvent};
 
 /// Everything of a page, or the first error. Objects are decoded, as a cache would do it.
-fn parts_of<K: Kind>(body: &[u8], expected: &Arc<Expected>) -> Result<Vec<ListPart<K>>, Error> {
+fn parts_of<K: Kind>(body: &[u8], expected: &Arc<ExpectedKind>) -> Result<Vec<ListPart<K>>, Error> {
     let mut page = JsonPage::new(Arc::clone(expected), Limits::default());
     page.push(Bytes::copy_from_slice(body));
     let mut parts = Vec::new();
@@ -32,7 +32,7 @@ fn decoded<K: Kind>(item: RawObject<K>) -> Result<RawObject<K>, Error> {
 }
 
 fn parts<K: Kind<DynamicType = ()>>(body: &[u8]) -> Result<Vec<ListPart<K>>, Error> {
-    parts_of(body, &Arc::new(Expected::of::<K>(&())))
+    parts_of(body, &Arc::new(ExpectedKind::of::<K>(&())))
 }
 
 /// A page in words: its objects, then its version and token; or the first error.
@@ -54,7 +54,7 @@ fn page_text(body: &[u8]) -> Result<Vec<String>, String> {
         Ok(parts) => Ok(parts.into_iter().map(words).collect()),
         Err(error) => {
             assert!(error.is_bad_data());
-            Err(Chain(&error).to_string())
+            Err(ErrorChain(&error).to_string())
         }
     }
 }
@@ -225,7 +225,7 @@ fn metadata_lists_have_their_own_kind() {
 /// An event of a watch, its object decoded as a cache would do it.
 fn pod_event(line: &[u8]) -> Result<WatchEvent<Pod>, Error> {
     let line = Bytes::copy_from_slice(line);
-    Ok(match json_event::<Pod>(&line, &Expected::of::<Pod>(&()))? {
+    Ok(match json_event::<Pod>(&line, &ExpectedKind::of::<Pod>(&()))? {
         WatchEvent::Added(item) => WatchEvent::Added(decoded(item)?),
         WatchEvent::Modified(item) => WatchEvent::Modified(decoded(item)?),
         WatchEvent::Deleted(item) => WatchEvent::Deleted(decoded(item)?),
@@ -250,7 +250,7 @@ fn event_text(line: &[u8]) -> Result<String, String> {
         Ok(WatchEvent::Failure(status)) => Ok(format!("failure {} {}", status.code, status.reason)),
         Err(error) => {
             assert!(error.is_bad_data());
-            Err(Chain(&error).to_string())
+            Err(ErrorChain(&error).to_string())
         }
     }
 }
@@ -374,7 +374,7 @@ fn c5_half_an_event_is_refused_wherever_it_ends() {
 fn dynamic_objects_are_checked_by_the_kind_asked_for() {
     let gvk = kube::core::GroupVersionKind::gvk("example.com", "v1", "Widget");
     let resource = kube::core::ApiResource::from_gvk(&gvk);
-    let expected = Expected::of::<DynamicObject>(&resource);
+    let expected = ExpectedKind::of::<DynamicObject>(&resource);
     let of = |kind: &str| {
         json!({"type": "ADDED", "object": {"kind": kind, "apiVersion": "example.com/v1",
                "metadata": {"name": "a", "resourceVersion": "1"}}})
@@ -392,7 +392,7 @@ fn dynamic_objects_are_checked_by_the_kind_asked_for() {
 /// The author of a custom resource may call its lists as he likes; then the items say what they are.
 #[test]
 fn c5_a_list_of_a_custom_kind_may_have_a_name_of_its_own() {
-    let expected = Arc::new(Expected {
+    let expected = Arc::new(ExpectedKind {
         api_version: "example.com/v1".to_owned(),
         kind: "Widget".to_owned(),
     });

@@ -17,7 +17,7 @@ use kube_wire::protobuf::{self, Envelope};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::error::{Chain, Error};
+use crate::error::{Error, ErrorChain};
 use crate::object::Kind;
 use crate::pipeline::wire::{
     ApiListWatch, ListPart, ListRequest, ListWatch, WatchEvent, WatchRequest, WireFormat,
@@ -87,8 +87,8 @@ async fn watch<K: Kind>(source: &ApiListWatch<K>) -> Result<Vec<String>, Error> 
             initial_events_end,
         }) => format!("bookmark {version} {initial_events_end}"),
         Ok(WatchEvent::Failure(status)) => format!("failure {} {}", status.code, status.reason),
-        Err(error) if error.is_connection() => format!("connection: {}", Chain(&error)),
-        Err(error) => Chain(&error).to_string(),
+        Err(error) if error.is_connection() => format!("connection: {}", ErrorChain(&error)),
+        Err(error) => ErrorChain(&error).to_string(),
     });
     Ok(words.collect())
 }
@@ -211,7 +211,7 @@ async fn c5_a_page_of_something_else_or_half_a_page_is_refused() {
         let (client, _) = server(vec![(200, PROTOBUF, body)], 7);
         let error = list(&source::<ConfigMap>(client)).await.expect_err(expected);
         assert!(error.is_bad_data(), "{error}");
-        let text = Chain(&error).to_string();
+        let text = ErrorChain(&error).to_string();
         assert!(text.contains(expected), "{text}");
     }
     let whole = encoded(&page());

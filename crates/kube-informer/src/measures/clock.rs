@@ -13,7 +13,7 @@ pub(crate) struct Clock {
 
 /// A time that something happened at, or not yet.
 #[derive(Debug, Default)]
-pub(crate) struct Moment {
+pub(crate) struct AtomicInstant {
     /// Nanoseconds of the clock and one; nothing has happened yet at none.
     nanos: AtomicU64,
 }
@@ -30,7 +30,7 @@ impl Clock {
     }
 }
 
-impl Moment {
+impl AtomicInstant {
     pub(crate) fn set(&self, clock: &Clock, at: Instant) {
         self.nanos.store(clock.nanos(at) + 1, Ordering::Relaxed);
     }
