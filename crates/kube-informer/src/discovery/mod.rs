@@ -147,7 +147,9 @@ async fn resources(
 }
 
 async fn in_time<D: DeserializeOwned>(client: &Client, path: &str, accept: &str) -> Result<D, Error> {
-    let document = match timeout(DOCUMENT_TIMEOUT, document(client, path, accept)).await {
+    // The future of a request takes kilobytes, which callers would carry in theirs.
+    let document = Box::pin(document(client, path, accept));
+    let document = match timeout(DOCUMENT_TIMEOUT, document).await {
         Ok(document) => document,
         Err(late) => Err(Error::transport(
             format!("no answer within {DOCUMENT_TIMEOUT:?}"),
