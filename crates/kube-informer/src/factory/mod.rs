@@ -225,7 +225,7 @@ impl SharedInformerFactory {
         self.shutdown().await;
     }
 
-    /// Stops every informer and waits for their ends: afterwards nothing of them runs. Operation it twice changes nothing.
+    /// Stops every informer and waits for their ends: afterwards nothing of them runs. Calling it twice changes nothing.
     ///
     /// A handler that never returns is waited for; put a timeout around this if you have one. Inside a
     /// handler, informers that cannot end before it returns stop and are not waited for.

@@ -135,7 +135,7 @@ impl Registration {
     ///
     /// When this returns, no further call of the handler begins, whichever way it is called, and the stream gives no
     /// further event. A call that began before may still be running, or just about to run the first line of the handler:
-    /// use [`Registration::remove_and_wait`] to wait for its end. Operation it again changes nothing, and a handler may remove
+    /// use [`Registration::remove_and_wait`] to wait for its end. Calling it again changes nothing, and a handler may remove
     /// itself.
     #[doc(alias = "RemoveEventHandler")]
     pub fn remove(&self) {
@@ -144,7 +144,7 @@ impl Registration {
 
     /// Removes the handler and waits until it will run no more.
     ///
-    /// CurrentHandler a handler that has to return first, such as the handler itself, it does not wait.
+    /// It does not wait where that would take forever: inside the handler itself, or inside one that has to return first.
     ///
     /// # Cancel safety
     /// The handler is removed even if the wait is dropped.

@@ -97,8 +97,8 @@ impl<K: Kind> SharedInformer<K> {
     /// Stops the informer and waits for its end: the reflector first, then the queue, and the handlers last, with what
     /// was queued delivered. A handler that never returns is waited for; put a timeout around this if you have one.
     ///
-    /// CurrentHandler a handler it does not wait where the informer cannot end before that handler returns: if the handler is one of
-    /// this informer, or of one whose end a handler of this informer waits for.
+    /// A handler that calls this waits only if the informer can end before the handler returns. It cannot if the handler is one
+    /// of this informer, or of an informer whose end a handler of this informer waits for.
     ///
     /// At its end the informer drops its handlers, the watch-error handler, the transform and the index functions, so
     /// these may refer to the informer. The transform of a [packed](crate::CacheFormat::Packed) cache is kept for reading it.

@@ -1,4 +1,4 @@
-//! WaitGuard for the cache: for its first list, and for a version.
+//! Waiting for the first list, and for a version.
 
 use std::cmp::Ordering;
 use std::time::Duration;

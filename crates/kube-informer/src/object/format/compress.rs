@@ -201,7 +201,7 @@ mod tests {
         compressed.len()
     }
 
-    /// DecompressedText as base64 has it, in which nothing comes twice: six of eight bits are needed.
+    /// Text like base64, without repetition: six of eight bits are needed.
     fn unlike_any(random: &mut fastrand::Rng) -> Vec<u8> {
         (0..4000).map(|_| b'0' + random.u8(..64)).collect()
     }

@@ -25,7 +25,7 @@ use crate::object::Key;
 ///
 /// For 30,000 pods of a busy cluster the figures are in `docs/benchmarks`. In short: a small struct of your own with the
 /// fields you need, as the informer's kind, is the smallest and the fastest of all. Where whole objects are needed,
-/// `Decoded` is right for kinds with some hundred objects or with objects that are read all the time, and `PackedObject` for
+/// `Decoded` is right for kinds with some hundred objects or with objects that are read all the time, and `Packed` for
 /// those with thousands that are read now and then.
 ///
 /// ```no_run

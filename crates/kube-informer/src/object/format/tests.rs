@@ -1,4 +1,4 @@
-//! PackedObject objects by themselves; what informers make of them is tested with informers.
+//! Packed objects without an informer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -156,7 +156,7 @@ impl<K: Kind> Processor<K> {
         Ok(listener)
     }
 
-    /// Takes a listener out of the stream. Operation it twice changes nothing.
+    /// Removes a listener, if it was not removed before.
     fn remove(&self, listener: &Arc<Listener<K>>) {
         {
             let mut gate = self.gate.lock();

@@ -1,7 +1,7 @@
 //! What one handler has still to be told.
 //!
 //! First everything that was there when it joined, then the changes since, in the order in which objects first changed.
-//! WaitingChanges of one object that wait together become one (contract 3), so no more can wait than there are objects
+//! Changes of one object that wait together become one (contract 3), so no more can wait than there are objects
 //! (contract 6). A resync repeats what the handler knows, and leaves out what waits for it anyway.
 
 use std::collections::VecDeque;

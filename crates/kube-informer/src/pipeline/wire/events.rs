@@ -1,4 +1,4 @@
-//! EventReader of watches, read while they arrive.
+//! The events of a watch, read while they arrive.
 
 use std::io;
 use std::sync::Arc;

@@ -271,7 +271,7 @@ pub(crate) struct Machine {
     paged: bool,
     /// No streaming list before this time.
     no_streaming_before: Option<Instant>,
-    /// StreamPhase lists that failed since the last successful one.
+    /// Streaming lists that failed since the last successful one.
     failed_streams: u32,
     watches: WatchHealth,
     /// Requests since the last wait that replaced a failed one.

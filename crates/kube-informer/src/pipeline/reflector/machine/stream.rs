@@ -1,4 +1,4 @@
-//! StreamPhase lists: what follows their end, and what follows a server that does not support them well.
+//! Streaming lists: what follows their end, and what follows a server that does not support them well.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Leaves: slots, and a copy of their names beside them.
 //!
 //! A search by name compares with the copy, which lies in one piece: it need not wait for a slot's own memory to learn
-//! where the name is. NameTable stay when a slot is replaced, so the versions of a leaf share the copy until a slot is added
+//! where the name is. Names stay when a slot is replaced, so the versions of a leaf share the copy until a slot is added
 //! or taken out.
 
 use std::sync::Arc;
@@ -137,7 +137,7 @@ impl<S: Slot, const W: usize> Leaf<S, W> {
     }
 }
 
-/// NameTable one behind the other.
+/// Concatenated names.
 #[derive(Clone)]
 struct NameTable<const W: usize> {
     /// Where each of them ends.

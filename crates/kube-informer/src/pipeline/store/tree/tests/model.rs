@@ -20,7 +20,7 @@ struct Item {
 
 impl Item {
     fn new(hash: u64, id: u32, version: u32) -> Slot {
-        // NameTable of all lengths. With a few of the long ones in it, a leaf has no copy of its names.
+        // Names of all lengths. With a few of the long ones in it, a leaf has no copy of its names.
         let length = match id % 23 {
             0 => 0,
             7 => 20_000,
