@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use contract_checker::{
@@ -18,6 +18,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::client::Body;
 use kube_informer::{CacheFormat, Event, Key, Object, SharedInformer, source::WireFormat};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -205,22 +206,18 @@ impl Answers {
     }
 
     fn next(&self, request: &Request<Body>) -> Option<Response<Body>> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         state.1 += 1;
         let is_collection = request.uri().path().ends_with("/configmaps");
         is_collection.then(|| state.0.pop_front()).flatten()
     }
 
     fn are_given(&self) -> bool {
-        self.state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .0
-            .is_empty()
+        self.state.lock().0.is_empty()
     }
 
     fn asked(&self) -> u64 {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).1
+        self.state.lock().1
     }
 }
 

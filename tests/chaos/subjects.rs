@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::iter::successors;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use contract_checker::{CacheContents, ObjectState};
@@ -15,6 +15,7 @@ use kube_informer::{
     Backoff, CacheFormat, Error, HandlerOptions, InformerBuilder, Kind, Registration, ResourceVersion,
     SharedInformer, source::WireFormat,
 };
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::sleep;
 
 use crate::handlers::{CheckedHandler, Checks};
@@ -239,7 +240,7 @@ impl Complaints {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 fn view(name: &'static str, sort: Sort, form: &'static str) -> View {

@@ -1,12 +1,13 @@
 //! A client that passes requests on, remembers what was asked for, and may answer in the server's place, as a proxy would.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Request, Response};
 use kube::Client;
 use kube::client::Body;
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -61,7 +62,7 @@ impl Tap {
         }
         let asked = Asked::of(request);
         self.asked.send_modify(|all| all.push(asked.clone()));
-        let mut proxy = self.proxy.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut proxy = self.proxy.lock();
         proxy.as_mut()?(&asked, request)
     }
 
@@ -70,7 +71,7 @@ impl Tap {
         &self,
         proxy: impl FnMut(&Asked, &mut Request<Body>) -> Option<Response<Body>> + Send + 'static,
     ) {
-        *self.proxy.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(proxy));
+        *self.proxy.lock() = Some(Box::new(proxy));
     }
 
     /// Answers the requests that are called one of these, each once, in this order; all others pass.

@@ -1,6 +1,6 @@
 //! Custom resources whose definition is created, deleted and created again.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use conformance::{Raw, TestServer};
 use http::Request;
@@ -9,6 +9,7 @@ use kube::api::{Api, DynamicObject, PostParams};
 use kube::client::Body;
 use kube::core::{ApiResource, GroupVersionKind};
 use kube_informer::{Backoff, Error, SharedInformer};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -167,8 +168,8 @@ impl Asked {
         (Client::new(service, "default"), asked)
     }
 
-    pub(crate) fn all(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn all(&self) -> parking_lot::MutexGuard<'_, Vec<String>> {
+        self.0.lock()
     }
 
     /// What was asked since the last time.

@@ -1,9 +1,10 @@
 //! The touched pods that came to a handler.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use kube::api::ObjectMeta;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::STAMP;
@@ -90,8 +91,8 @@ impl Arrivals {
         })
     }
 
-    fn phase(&self) -> std::sync::MutexGuard<'_, Phase> {
-        self.shared.phase.lock().unwrap_or_else(PoisonError::into_inner)
+    fn phase(&self) -> parking_lot::MutexGuard<'_, Phase> {
+        self.shared.phase.lock()
     }
 }
 

@@ -1,8 +1,8 @@
 //! What is watched: informers of both forms, their handlers, a work queue and its workers.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -15,6 +15,7 @@ use kube_informer::{
     enqueue_keys,
 };
 use kube_workqueue::{WorkQueue, workers};
+use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -222,7 +223,7 @@ impl Shared {
             Event::Added { object, .. } | Event::Updated { new: object, .. } => {
                 last_words.insert(object.key().clone(), object.version().clone());
                 if leak {
-                    let mut leaked = self.leaked.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut leaked = self.leaked.lock();
                     leaked.push(object.clone());
                 }
             }
@@ -230,12 +231,12 @@ impl Shared {
         }
     }
 
-    fn last_words(&self) -> std::sync::MutexGuard<'_, BTreeMap<Key, ResourceVersion>> {
-        self.last_words.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last_words(&self) -> parking_lot::MutexGuard<'_, BTreeMap<Key, ResourceVersion>> {
+        self.last_words.lock()
     }
 
-    fn tasks(&self) -> std::sync::MutexGuard<'_, Vec<JoinHandle<()>>> {
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn tasks(&self) -> parking_lot::MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.tasks.lock()
     }
 }
 

@@ -1,12 +1,14 @@
 //! Index functions, transforms and error handlers of users: failures are reported and affect nothing else.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use conformance::TestServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt;
 use kube_informer::SharedInformer;
+
+use parking_lot::Mutex;
 
 use crate::observed_informer::ObservedInformer;
 
@@ -57,7 +59,7 @@ async fn transform_error_is_reported() {
         ])));
         let left = Arc::clone(&failures);
         let transform = move |map: &mut ConfigMap| {
-            if let Some(left) = left.lock().expect("no panics").get_mut(&map.name_any())
+            if let Some(left) = left.lock().get_mut(&map.name_any())
                 && *left > 0
             {
                 *left -= 1;

@@ -1,6 +1,6 @@
 //! Built-in kinds are transferred as protobuf, by the content type of the responses.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use http::Request;
 use http::header::CONTENT_TYPE;
@@ -10,6 +10,8 @@ use kube::api::DynamicObject;
 use kube::client::Body;
 use kube::core::ApiResource;
 use kube_informer::{Kind, SharedInformer, source::WireFormat};
+
+use parking_lot::Mutex;
 
 use crate::config_maps::{ConfigMaps, OWN};
 use crate::informers::{caught_up, started, stopped};
@@ -38,8 +40,8 @@ impl ContentTypes {
         (Client::new(service, "default"), types)
     }
 
-    fn all(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn all(&self) -> parking_lot::MutexGuard<'_, Vec<String>> {
+        self.0.lock()
     }
 }
 

@@ -1,10 +1,11 @@
 //! A read sees one version; readers and the writer do not wait for each other.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, mpsc as blocking};
+use std::sync::{Arc, mpsc as blocking};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{Index, Lister, Object, Selector, Snapshot};
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use crate::config_maps::{ConfigMaps, value};
@@ -117,7 +118,7 @@ async fn readers_do_not_wait_for_the_writer() {
     let by_value = informer.index("value", move |map: &ConfigMap| {
         if value(map) == "slow" {
             let _ = arrive.send(());
-            let _ = held.lock().map(|held| held.recv());
+            let _ = held.lock().recv();
         }
         [value(map).to_owned()]
     });

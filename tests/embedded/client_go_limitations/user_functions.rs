@@ -1,10 +1,12 @@
 //! Transforms and errors: each state is transformed once, and every error is reported.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt;
 use kube_informer::CacheFormat;
+
+use parking_lot::Mutex;
 
 use crate::informers::form;
 use crate::observed_informer::ObservedInformer;
@@ -31,7 +33,7 @@ async fn transform_runs_once_per_state() {
                 map.name_any(),
                 map.resource_version().unwrap_or_default()
             );
-            called.lock().expect("no panics").push(state);
+            called.lock().push(state);
             transform(map);
         };
         observed.informer.set_transform(counting).expect("a new informer");
@@ -58,7 +60,7 @@ async fn transform_runs_once_per_state() {
                 map.name_any()
             );
         }
-        let mut states = calls.lock().expect("no panics").clone();
+        let mut states = calls.lock().clone();
         let count = states.len();
         states.sort();
         states.dedup();

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use rcgen::{
     BasicConstraints, Certificate, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
 };
@@ -55,13 +56,13 @@ impl Authority {
             .push(ExtendedKeyUsagePurpose::ServerAuth);
         let key = KeyPair::generate()?;
         let certificate = server.signed_by(&key, &self.issuer)?;
-        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = certificate.der().to_vec();
+        *self.newest.lock() = certificate.der().to_vec();
         Ok((certificate.pem(), key.serialize_pem()))
     }
 
     /// The last certificate that it signed.
     pub(super) fn newest(&self) -> Vec<u8> {
-        self.newest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.newest.lock().clone()
     }
 
     /// The certificate that a server shows, if this authority has signed it.

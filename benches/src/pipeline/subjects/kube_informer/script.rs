@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream};
@@ -15,6 +15,7 @@ use kube_informer::{
         ListPart, ListRequest, ListStream, ListWatch, RawObject, WatchEvent, WatchRequest, WatchStream,
     },
 };
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 /// Answers in the order in which they were put in; a watch that nobody thought of says nothing.
@@ -68,7 +69,7 @@ impl Script {
     }
 
     fn with<R>(&self, act: impl FnOnce(&mut Answers) -> R) -> R {
-        act(&mut self.answers.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.answers.lock())
     }
 }
 
