@@ -25,8 +25,8 @@ impl Format {
     /// Who the object is.
     pub(crate) fn identity(self, bytes: &[u8]) -> Result<Identity<'_>, Error> {
         match self {
-            Format::Json => json::identity(bytes).map_err(no_object),
-            Format::Protobuf(schema) => schema.identity(bytes).map_err(no_object),
+            Format::Json => json::identity(bytes).map_err(invalid_object),
+            Format::Protobuf(schema) => schema.identity(bytes).map_err(invalid_object),
         }
     }
 
@@ -45,8 +45,8 @@ impl Format {
     /// Copies the object without what is left out.
     pub(crate) fn prune(self, bytes: &[u8], mask: &FieldMask, out: &mut Vec<u8>) -> Result<(), Error> {
         match self {
-            Format::Json => json::prune(bytes, mask, out).map_err(no_object),
-            Format::Protobuf(schema) => schema.prune(bytes, mask, out).map_err(no_object),
+            Format::Json => json::prune(bytes, mask, out).map_err(invalid_object),
+            Format::Protobuf(schema) => schema.prune(bytes, mask, out).map_err(invalid_object),
         }
     }
 
@@ -54,40 +54,40 @@ impl Format {
     /// version are known to whoever holds it, and annotations may be as large as all the rest.
     pub(crate) fn outline(self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
         match self {
-            Format::Json => json::outline(bytes, out).map_err(no_object),
-            Format::Protobuf(schema) => schema.outline(bytes, out).map_err(no_object),
+            Format::Json => json::outline(bytes, out).map_err(invalid_object),
+            Format::Protobuf(schema) => schema.outline(bytes, out).map_err(invalid_object),
         }
     }
 
     /// Some of the object's metadata.
     pub(crate) fn metadata<T: DeserializeOwned>(self, bytes: &[u8]) -> Result<T, Error> {
         match self {
-            Format::Json => json::metadata(bytes, &FieldMask::none()).map_err(no_object),
-            Format::Protobuf(schema) => schema.metadata(bytes, &FieldMask::none()).map_err(no_object),
+            Format::Json => json::metadata(bytes, &FieldMask::none()).map_err(invalid_object),
+            Format::Protobuf(schema) => schema.metadata(bytes, &FieldMask::none()).map_err(invalid_object),
         }
     }
 
     /// Whether the object's labels fit.
     pub(crate) fn matches(self, bytes: &[u8], selector: &Selector) -> Result<bool, Error> {
         match self {
-            Format::Json => json::matches(bytes, selector).map_err(no_object),
-            Format::Protobuf(schema) => schema.matches(bytes, selector).map_err(no_object),
+            Format::Json => json::matches(bytes, selector).map_err(invalid_object),
+            Format::Protobuf(schema) => schema.matches(bytes, selector).map_err(invalid_object),
         }
     }
 
     /// A label of the object.
     pub(crate) fn label<'a>(self, bytes: &'a [u8], name: &str) -> Result<Option<Cow<'a, str>>, Error> {
         match self {
-            Format::Json => json::label(bytes, name).map_err(no_object),
-            Format::Protobuf(schema) => schema.label(bytes, name).map_err(no_object),
+            Format::Json => json::label(bytes, name).map_err(invalid_object),
+            Format::Protobuf(schema) => schema.label(bytes, name).map_err(invalid_object),
         }
     }
 
     /// An annotation of the object.
     pub(crate) fn annotation<'a>(self, bytes: &'a [u8], name: &str) -> Result<Option<Cow<'a, str>>, Error> {
         match self {
-            Format::Json => json::annotation(bytes, name).map_err(no_object),
-            Format::Protobuf(schema) => schema.annotation(bytes, name).map_err(no_object),
+            Format::Json => json::annotation(bytes, name).map_err(invalid_object),
+            Format::Protobuf(schema) => schema.annotation(bytes, name).map_err(invalid_object),
         }
     }
 }
@@ -135,6 +135,6 @@ impl Format {
     }
 }
 
-fn no_object(error: impl StdError + Send + Sync + 'static) -> Error {
-    Error::bad_data_from("an object that is not an object of Kubernetes", error)
+pub(crate) fn invalid_object(error: impl StdError + Send + Sync + 'static) -> Error {
+    Error::bad_data_from("invalid Kubernetes object", error)
 }

@@ -20,7 +20,7 @@ use serde::de::IgnoredAny;
 
 use self::format::{PackedObject, TransformedMetadata, Value};
 
-pub(crate) use self::encoding::{Encoded, Format};
+pub(crate) use self::encoding::{Encoded, Format, invalid_object};
 pub(crate) use self::entry::Entry;
 pub use self::kind::Kind;
 pub(crate) use self::kind::{complete, is_cluster_scoped};

@@ -13,7 +13,7 @@ use tracing::Span;
 
 use super::Processor;
 use super::mailbox::Mailbox;
-use super::queue::{Queue, QueuedEvent};
+use super::queue::Queue;
 use super::resync::ResyncTimes;
 use super::runner::Runner;
 use crate::handler::inside::{CurrentHandler, WaitTarget};
@@ -158,16 +158,20 @@ impl<K: Kind> Listener<K> {
     /// Takes the next event as soon as there is one; none at the end.
     pub(super) fn poll_take(&self, context: &mut Context<'_>) -> Poll<Option<Event<K>>> {
         let popped = self.mailbox.poll_take(context);
-        popped.map(|popped| popped.map(|popped| self.taken(popped)))
+        popped.map(|popped| {
+            popped.map(|(event, waiting_since)| {
+                self.count_delivery(waiting_since);
+                event
+            })
+        })
     }
 
-    /// Counts an event that was taken.
-    pub(super) fn taken(&self, popped: QueuedEvent<K>) -> Event<K> {
-        if let Some(since) = popped.waited_since {
+    /// Counts an event that was taken from the queue, and measures how long its change has waited.
+    pub(super) fn count_delivery(&self, waiting_since: Option<Instant>) {
+        if let Some(since) = waiting_since {
             self.waits.note(since.elapsed());
         }
         add_alone(&self.told, 1);
-        popped.event
     }
 
     pub(super) fn call_began(&self, at: Instant) {

@@ -16,13 +16,6 @@ use crate::handler::{DeletedObject, Event};
 use crate::object::{Entry, Key, Kind, Object};
 use crate::pipeline::store::{Change, Snapshot, Walk};
 
-/// An event that was taken from a queue.
-pub(super) struct QueuedEvent<K> {
-    pub(super) event: Event<K>,
-    /// The time since which its change has waited, if that is measured for this change.
-    pub(super) waited_since: Option<Instant>,
-}
-
 /// The queue of one handler.
 #[derive(Debug)]
 pub(super) struct Queue<K> {
@@ -259,12 +252,13 @@ impl<K> Queue<K> {
 }
 
 impl<K: Kind> Backlog for Queue<K> {
-    type Event = QueuedEvent<K>;
+    /// An event, and since when its change has waited, if that is measured for this change.
+    type Event = (Event<K>, Option<Instant>);
 
-    fn pop(&mut self) -> Option<QueuedEvent<K>> {
+    fn pop(&mut self) -> Option<Self::Event> {
         let event = Queue::pop(self);
-        let waited_since = self.sampled(event.as_ref());
-        event.map(|event| QueuedEvent { event, waited_since })
+        let waiting_since = self.sampled(event.as_ref());
+        event.map(|event| (event, waiting_since))
     }
 
     fn is_waiting(&self) -> bool {

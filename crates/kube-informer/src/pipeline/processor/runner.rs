@@ -10,7 +10,7 @@ use tracing::Instrument;
 
 use super::listener::Listener;
 use super::mailbox::{BlockingReceiver, Mailbox, deliver_on_blocking_threads};
-use super::queue::{Queue, QueuedEvent};
+use super::queue::Queue;
 use crate::handler::{Event, EventHandler};
 use crate::object::Kind;
 use crate::util::panics::{caught, caught_in};
@@ -165,8 +165,8 @@ impl<K: Kind, H: EventHandler<K>> BlockingReceiver for Caller<K, H> {
         self.listener.mailbox()
     }
 
-    fn handle(&mut self, popped: QueuedEvent<K>) {
-        let event = self.listener.taken(popped);
+    fn handle(&mut self, (event, waiting_since): (Event<K>, Option<Instant>)) {
+        self.listener.count_delivery(waiting_since);
         self.call(event);
     }
 

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn c4_an_outage_is_no_health() {
+    fn an_outage_does_not_count_as_health() {
         let mut random = fastrand::Rng::with_seed(1);
         let mut waits = BackoffState::new(Backoff {
             jitter: 0.0,
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn c4_only_two_minutes_of_health_reset() {
+    fn the_backoff_resets_after_two_healthy_minutes() {
         let mut random = fastrand::Rng::with_seed(1);
         let mut waits = BackoffState::new(Backoff {
             jitter: 0.0,

@@ -10,7 +10,7 @@ use tracing::{Instrument, Span};
 
 use super::list_buffer::ListBuffer;
 use super::list_trace::ListTrace;
-use super::machine::{self, EventKind, Machine, Settings, Trust};
+use super::machine::{self, Contradiction, EventKind, Machine, Settings, Trust};
 use super::{Delta, Replacement, Scope};
 use crate::error::{Error, ErrorChain, Operation};
 use crate::measures::RelistCause;
@@ -21,8 +21,8 @@ use crate::pipeline::wire::{
 };
 use crate::util::panics;
 
-type Action<K> = machine::Action<DecodedEvent<K>>;
-type Input<K> = machine::Input<DecodedEvent<K>>;
+type Action<K> = machine::Action<WatchEvent<K>>;
+type Input<K> = machine::Input<WatchEvent<K>>;
 
 /// What the reflector needs from the informer.
 pub(crate) trait Context<K>: Send + Sync + 'static {
@@ -76,16 +76,6 @@ pub(crate) struct Driver<K, C> {
     pub(crate) start_over: Arc<Notify>,
 }
 
-/// A valid event of a watch. The machine draws no conclusions from an event that cannot be decoded.
-#[derive(Debug)]
-pub(crate) enum DecodedEvent<K> {
-    Upsert(Arc<Entry<K>>),
-    /// One of the initial events; the cache contains the object already.
-    Unchanged(Arc<Entry<K>>),
-    Deleted(Arc<Entry<K>>),
-    Bookmark(ResourceVersion),
-}
-
 /// What is kept between two actions.
 struct Session<K> {
     list: ListBuffer<K>,
@@ -104,10 +94,11 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
         stop.run_until_cancelled(self.work(settings)).await;
     }
 
+    /// Performs one action after another, until the controller has ended and with it the queue.
     async fn work(&self, settings: Settings) {
         let (mut machine, mut action) = Machine::new(settings, Instant::now());
         let mut session = Session::new(self.max_list_bytes);
-        loop {
+        while !self.deltas.is_closed() {
             let input = self.perform(&mut session, action).await;
             if input.ends_list() {
                 session.list.clear();
@@ -168,9 +159,9 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
                 self.watch(session, request, Instant::now() + timeout).await
             }
             Action::Read { deadline } => self.read(session, deadline).await,
-            Action::Collect(event) => Ok(Input::Collected(session.list.add_event(event))),
+            Action::Collect(event) => Ok(Input::Collected(self.collect(&mut session.list, event)?)),
             Action::Apply(event) => {
-                self.push(self.delta(event)).await;
+                self.push(self.delta(event)?).await;
                 Ok(Input::Applied)
             }
             Action::Replace { version, cause } => {
@@ -229,9 +220,7 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
             };
             match part {
                 Some(Ok(ListPart::Object(object))) => {
-                    list.reserve(object.size())?;
-                    let event = self.listed(list, object)?;
-                    contradiction = contradiction.or(list.add_event(event));
+                    contradiction = contradiction.or(self.collect_object(list, object)?);
                     objects += 1;
                 }
                 Some(Ok(ListPart::Progress)) => {}
@@ -278,7 +267,7 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
         Ok(Input::Opened)
     }
 
-    /// Reads and decodes the next event of the open watch.
+    /// Reads the next event of the open watch. Its object stays encoded until the machine has decided what to do with it.
     async fn read(&self, session: &mut Session<K>, deadline: Instant) -> Result<Input<K>, Error> {
         tokio::task::consume_budget().await;
         let next = timeout_at(deadline, session.watch.next());
@@ -292,68 +281,67 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
             Ok(None) => return Ok(Input::Closed),
             Ok(Some(event)) => event?,
         };
-        let list = &mut session.list;
-        let _span = frame_span(&event).entered();
-        let (kind, version, event) = match event {
-            WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                let version = object.version().clone();
-                let event = if list.is_open() {
-                    list.reserve(object.size())?;
-                    self.listed(list, object)?
-                } else {
-                    DecodedEvent::Upsert(self.entry(object, Place::Alone)?)
-                };
-                (EventKind::Change, version, event)
-            }
-            WatchEvent::Deleted(object) => {
-                if list.is_open() {
-                    list.reserve(object.size())?;
-                }
-                let entry = self.entry(object, Place::Alone)?;
-                let version = entry.version().clone();
-                (EventKind::Change, version, DecodedEvent::Deleted(entry))
+        let (kind, version) = match &event {
+            WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => {
+                check_namespace(self.namespace.as_deref(), object.key())?;
+                (EventKind::Change, object.version())
             }
             WatchEvent::Bookmark {
                 version,
-                initial_events_end,
-            } => {
-                let kind = if initial_events_end {
-                    EventKind::InitialEventsEnd
-                } else {
-                    EventKind::Bookmark
-                };
-                (kind, version.clone(), DecodedEvent::Bookmark(version))
-            }
-            WatchEvent::Failure(status) => return Err(Error::status(status)),
+                initial_events_end: true,
+            } => (EventKind::InitialEventsEnd, version),
+            WatchEvent::Bookmark { version, .. } => (EventKind::Bookmark, version),
+            WatchEvent::Failure(status) => return Err(Error::status(status.clone())),
         };
         self.observe(Activity::Progressed);
+        let version = version.clone();
         Ok(Input::Event { kind, version, event })
     }
 
-    /// Decodes a listed object, unless it is cached.
-    fn listed(&self, list: &ListBuffer<K>, object: RawObject<K>) -> Result<DecodedEvent<K>, Error> {
+    /// Adds an initial event to the list.
+    fn collect(&self, list: &mut ListBuffer<K>, event: WatchEvent<K>) -> Result<Contradiction, Error> {
+        let _span = frame_span(&event).entered();
+        match event {
+            WatchEvent::Added(object) | WatchEvent::Modified(object) => self.collect_object(list, object),
+            WatchEvent::Deleted(object) => {
+                list.reserve(object.size())?;
+                list.remove(self.entry(object, Place::Alone)?);
+                Ok(None)
+            }
+            WatchEvent::Bookmark { .. } => Ok(None),
+            WatchEvent::Failure(status) => Err(Error::status(status)),
+        }
+    }
+
+    /// Adds an object to the list. It is decoded unless the cache contains it.
+    fn collect_object(&self, list: &mut ListBuffer<K>, object: RawObject<K>) -> Result<Contradiction, Error> {
         check_namespace(self.namespace.as_deref(), object.key())?;
+        list.reserve(object.size())?;
         if list.trusts_versions()
             && let Some(entry) = self.context.cached(&object)
         {
             self.observe(Activity::Received(object.size()));
-            return Ok(DecodedEvent::Unchanged(entry));
+            list.add_cached(entry);
+            return Ok(None);
         }
-        Ok(DecodedEvent::Upsert(self.entry(object, Place::Block)?))
+        Ok(list.add(self.entry(object, Place::Block)?))
     }
 
     fn entry(&self, object: RawObject<K>, place: Place) -> Result<Arc<Entry<K>>, Error> {
-        check_namespace(self.namespace.as_deref(), object.key())?;
         self.observe(Activity::Received(object.size()));
         self.context.entry(object, place)
     }
 
-    fn delta(&self, event: DecodedEvent<K>) -> Delta<K> {
-        match event {
-            DecodedEvent::Upsert(entry) | DecodedEvent::Unchanged(entry) => Delta::Upsert(entry),
-            DecodedEvent::Deleted(entry) => Delta::Deleted(entry),
-            DecodedEvent::Bookmark(version) => Delta::Bookmark(version, self.scope),
-        }
+    fn delta(&self, event: WatchEvent<K>) -> Result<Delta<K>, Error> {
+        let _span = frame_span(&event).entered();
+        Ok(match event {
+            WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                Delta::Upsert(self.entry(object, Place::Alone)?)
+            }
+            WatchEvent::Deleted(object) => Delta::Deleted(self.entry(object, Place::Alone)?),
+            WatchEvent::Bookmark { version, .. } => Delta::Bookmark(version, self.scope),
+            WatchEvent::Failure(status) => return Err(Error::status(status)),
+        })
     }
 
     /// Puts the collected list into the queue. A streaming list continues as a watch.
@@ -396,7 +384,8 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
         }
     }
 
-    /// Passes a delta on, waiting while the queue is full. Without a controller, the informer is about to stop.
+    /// Passes a delta on, waiting while the queue is full. It fails only if the controller has ended, which ends
+    /// [`Driver::work`] as well.
     async fn push(&self, delta: Delta<K>) {
         let _ = self.deltas.send(delta).await;
     }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::driver::DecodedEvent;
 use super::machine::{Contradiction, Trust};
 use crate::error::Error;
 use crate::object::{Entry, Key};
@@ -13,7 +12,6 @@ const MIN_OBJECT: u64 = 64;
 
 /// The objects of a list, while its pages or initial events are read.
 pub(super) struct ListBuffer<K> {
-    is_open: bool,
     /// In the order in which they arrived.
     objects: Vec<ListedObject<K>>,
     trust: Trust,
@@ -31,7 +29,6 @@ struct ListedObject<K> {
 impl<K> ListBuffer<K> {
     pub(super) fn new(max_bytes: u64) -> ListBuffer<K> {
         ListBuffer {
-            is_open: false,
             objects: Vec::new(),
             trust: Trust::Versions,
             bytes: 0,
@@ -42,20 +39,13 @@ impl<K> ListBuffer<K> {
     /// Drops all objects and begins a new list.
     pub(super) fn begin(&mut self, trust: Trust) {
         self.clear();
-        self.is_open = true;
         self.trust = trust;
     }
 
     /// Drops all objects.
     pub(super) fn clear(&mut self) {
-        self.is_open = false;
         self.objects = Vec::new();
         self.bytes = 0;
-    }
-
-    /// Whether a list is being read.
-    pub(super) fn is_open(&self) -> bool {
-        self.is_open
     }
 
     /// Whether a listed object is the cached one if uid and version are equal.
@@ -75,26 +65,22 @@ impl<K> ListBuffer<K> {
         Ok(())
     }
 
-    /// Adds a listed object, or applies a change to the list while it is read. Returns the version of an object that contradicts
-    /// the cache.
-    pub(super) fn add_event(&mut self, event: DecodedEvent<K>) -> Contradiction {
-        match event {
-            DecodedEvent::Upsert(entry) => {
-                let contradicts = self.trust.is_contradicted_by(entry.version());
-                let contradiction = contradicts.then(|| entry.version().clone());
-                self.push(entry, false);
-                contradiction
-            }
-            DecodedEvent::Unchanged(entry) => {
-                self.push(entry, false);
-                None
-            }
-            DecodedEvent::Deleted(entry) => {
-                self.push(entry, true);
-                None
-            }
-            DecodedEvent::Bookmark(_) => None,
-        }
+    /// Adds a listed object that is not cached. Returns its version if that contradicts the cache.
+    pub(super) fn add(&mut self, entry: Arc<Entry<K>>) -> Contradiction {
+        let contradicts = self.trust.is_contradicted_by(entry.version());
+        let contradiction = contradicts.then(|| entry.version().clone());
+        self.push(entry, false);
+        contradiction
+    }
+
+    /// Adds the cached entry of a listed object.
+    pub(super) fn add_cached(&mut self, entry: Arc<Entry<K>>) {
+        self.push(entry, false);
+    }
+
+    /// Removes an object that was deleted while the list is read.
+    pub(super) fn remove(&mut self, entry: Arc<Entry<K>>) {
+        self.push(entry, true);
     }
 
     fn push(&mut self, entry: Arc<Entry<K>>, is_deleted: bool) {
@@ -107,7 +93,6 @@ impl<K> ListBuffer<K> {
 
     /// Takes the objects that are present at the end, by hash and with unique keys; the last state of each.
     pub(super) fn take(&mut self) -> Vec<Arc<Entry<K>>> {
-        self.is_open = false;
         self.bytes = 0;
         let mut objects = std::mem::take(&mut self.objects);
         objects.reverse();

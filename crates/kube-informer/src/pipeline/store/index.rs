@@ -55,7 +55,7 @@ pub(crate) type IndexFunction<K, V> = Arc<dyn Fn(&K) -> Result<Vec<V>, String> +
 /// # fn example(pods: kube_informer::SharedInformer<Pod>) -> Result<(), kube_informer::Error> {
 /// use kube_informer::Index;
 ///
-/// let by_node: Index<Pod, String> =
+/// let by_node: Index<Pod> =
 ///     pods.index("node", |pod: &Pod| pod.spec.as_ref().and_then(|spec| spec.node_name.clone()))?;
 /// for pod in by_node.get("node-1") {
 ///     println!("{}", pod.key());
@@ -64,7 +64,7 @@ pub(crate) type IndexFunction<K, V> = Arc<dyn Fn(&K) -> Result<Vec<V>, String> +
 /// # }
 /// ```
 #[doc(alias("Indexer", "IndexFunc"))]
-pub struct Index<K, V> {
+pub struct Index<K, V = String> {
     store: Arc<Store<K>>,
     name: Arc<str>,
     value: PhantomData<fn() -> V>,

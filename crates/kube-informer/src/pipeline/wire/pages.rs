@@ -13,7 +13,7 @@ use super::http::cause;
 use super::limits::{Limits, list_exceeded};
 use super::{ListPart, RawObject};
 use crate::error::Error;
-use crate::object::{Encoded, Format, Kind, ResourceVersion};
+use crate::object::{Encoded, Format, Kind, ResourceVersion, invalid_object};
 
 /// A page of a list on its way.
 pub(super) struct ListPage {
@@ -180,7 +180,7 @@ impl JsonPage {
 
     /// An item that has to be what was asked for, if it says what it is.
     fn typed_item<K: Kind>(&mut self, text: &Bytes) -> Result<RawObject<K>, Error> {
-        let head = json::head(text).map_err(no_object)?;
+        let head = json::head(text).map_err(invalid_object)?;
         self.typed &= head.kind.is_some() && head.api_version.is_some();
         self.expected
             .check(head.api_version.as_deref(), head.kind.as_deref(), false)?;
@@ -217,10 +217,6 @@ fn broken(error: json::Error, limits: Limits) -> Error {
         return Error::bad_data_from(limits.object_exceeded("a list with an object"), error);
     }
     Error::bad_data_from("a list that is not whole JSON", error)
-}
-
-fn no_object(error: json::Error) -> Error {
-    Error::bad_data_from("an object that is not an object of Kubernetes", error)
 }
 
 /// A page in protobuf.

@@ -418,8 +418,8 @@ async fn the_wait_of_a_sampled_change_is_measured() {
         }
     };
     let waited = |queue: &mut Queue<ConfigMap>| {
-        let popped = Backlog::pop(queue).expect("a change waits");
-        popped.waited_since.map(|since| since.elapsed().as_secs())
+        let (_, waiting_since) = Backlog::pop(queue).expect("a change waits");
+        waiting_since.map(|since| since.elapsed().as_secs())
     };
     push(&mut queue, "a", 1);
     tokio::time::advance(Duration::from_secs(3)).await;

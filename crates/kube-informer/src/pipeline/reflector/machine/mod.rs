@@ -87,7 +87,7 @@ impl Settings {
     }
 }
 
-/// What the driver has to do next. `E` is an event of a watch.
+/// What the driver has to do next. `E` is an event of a watch, whose object is still encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Action<E> {
     /// Request a page of a list and read it. Result: `Page`, `Failed` or `TimedOut`.
@@ -110,9 +110,9 @@ pub(crate) enum Action<E> {
     },
     /// Read the next event of the open watch. Result: `Event`, `Closed`, `Failed`, `TimedOut` or `StartOver`.
     Read { deadline: Instant },
-    /// Add an initial event to the list that is being collected. Result: `Collected` or `Failed`.
+    /// Decode an initial event and add it to the list that is being collected. Result: `Collected` or `Failed`.
     Collect(E),
-    /// Pass an event on to the queue. Result: `Applied` or `Failed`.
+    /// Decode an event and pass it on to the queue. Result: `Applied` or `Failed`.
     Apply(E),
     /// Replace the cached objects by the collected ones. Result: `Applied`.
     Replace {
@@ -300,7 +300,15 @@ struct WatchHealth {
 enum Phase {
     Listing(ListPhase),
     Streaming(StreamPhase),
+    /// A watch was requested with this timeout.
+    OpeningWatch(Duration),
     Watching(WatchPhase),
+    /// An event of the watch is on its way to the queue.
+    Applying {
+        watching: WatchPhase,
+        kind: EventKind,
+        version: ResourceVersion,
+    },
     /// A delta that replaces or empties the cache is on its way to the queue.
     Replacing(AfterReplace),
     /// Discovery is asked whether the kind is served, after a request of this phase failed.
@@ -393,18 +401,25 @@ impl Machine {
                 self.no_streaming(now, "the bookmark that ends the objects did not come")
             }
 
-            (Phase::Watching(watching), Input::Opened) => self.watch_opened(now, watching),
+            (Phase::OpeningWatch(timeout), Input::Opened) => self.watch_opened(now, timeout),
             (Phase::Watching(watching), Input::Event { kind, version, event }) => {
                 self.watch_event(now, watching, kind, version, event)
             }
-            (Phase::Watching(watching), Input::Applied) => self.watch_applied(watching),
+            (
+                Phase::Applying {
+                    watching,
+                    kind,
+                    version,
+                },
+                Input::Applied,
+            ) => self.watch_applied(now, watching, kind, version),
             (Phase::Watching(watching), Input::Closed) => self.watch_closed(now, &watching),
-            (Phase::Watching(watching), Input::TimedOut) if watching.is_open() => {
-                self.watch_stalled(now, &watching)
-            }
+            (Phase::Watching(watching), Input::TimedOut) => self.watch_stalled(now, &watching),
 
-            (Phase::Streaming(_) | Phase::Watching(_), Input::StartOver) => self.start_over(now).into(),
-            (Phase::Replacing(next), Input::Applied) => self.replaced(now, next),
+            (Phase::Streaming(_) | Phase::OpeningWatch(_) | Phase::Watching(_), Input::StartOver) => {
+                self.start_over(now).into()
+            }
+            (Phase::Replacing(next), Input::Applied) => self.replaced(next),
             (Phase::Waiting(then), Input::Waited) => self.resume(now, then).into(),
             (Phase::CheckingServed { failed, error }, Input::Served(served)) => {
                 self.checked_served(now, *failed, error, served)
@@ -444,7 +459,8 @@ impl Machine {
                 let next = self.stream_failed(now, &streaming, &failure);
                 (next, stream::as_reported(failure))
             }
-            Phase::Watching(watching) => (self.watch_failed(now, &watching, &failure), failure),
+            Phase::OpeningWatch(_) => (self.watch_failed(now, false, &failure), failure),
+            Phase::Watching(_) | Phase::Applying { .. } => (self.watch_failed(now, true, &failure), failure),
             Phase::Replacing(_) | Phase::CheckingServed { .. } | Phase::Waiting(_) => {
                 (self.wait(now, AfterWait::Restart, None), failure)
             }
@@ -468,9 +484,9 @@ impl Machine {
         self.restart(now)
     }
 
-    fn replaced<E>(&mut self, now: Instant, next: AfterReplace) -> Decision<E> {
+    fn replaced<E>(&mut self, next: AfterReplace) -> Decision<E> {
         match next {
-            AfterReplace::Watch => self.watch(now).into(),
+            AfterReplace::Watch => self.watch().into(),
             AfterReplace::Read(watching) => self.read_watch(watching),
             AfterReplace::Wait(wait) => {
                 self.phase = Phase::Waiting(AfterWait::Restart);
@@ -482,7 +498,7 @@ impl Machine {
     fn resume<E>(&mut self, now: Instant, then: AfterWait) -> Action<E> {
         match then {
             AfterWait::Restart => self.restart(now),
-            AfterWait::Watch => self.watch(now),
+            AfterWait::Watch => self.watch(),
             AfterWait::List(version) => self.list_from(now, version),
             AfterWait::Page(listing, request) => self.request_page(now, listing, request, None),
         }

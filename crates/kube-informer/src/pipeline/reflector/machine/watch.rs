@@ -24,45 +24,32 @@ const MAX_FRUITLESS_WATCHES: u32 = 5;
 /// The longest timeout that is requested for a watch.
 const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A watch that was requested.
+/// An open watch.
 #[derive(Debug)]
 pub(super) struct WatchPhase {
     /// When the server answered.
-    opened: Option<Instant>,
+    opened: Instant,
     last_event: Instant,
     has_events: bool,
     timeout: Duration,
-    /// Version of the event that is on its way to the queue.
-    applying: Option<ResourceVersion>,
 }
 
 impl WatchPhase {
     /// A watch that has sent its initial events.
     pub(super) fn of_stream(requested: Instant, timeout: Duration, now: Instant) -> WatchPhase {
         WatchPhase {
-            opened: Some(requested),
+            opened: requested,
             last_event: now,
             has_events: true,
             timeout,
-            applying: None,
         }
-    }
-
-    pub(super) fn is_open(&self) -> bool {
-        self.opened.is_some()
     }
 }
 
 impl Machine {
-    pub(super) fn watch<E>(&mut self, now: Instant) -> Action<E> {
+    pub(super) fn watch<E>(&mut self) -> Action<E> {
         let timeout = self.watch_timeout();
-        self.phase = Phase::Watching(WatchPhase {
-            opened: None,
-            last_event: now,
-            has_events: false,
-            timeout,
-            applying: None,
-        });
+        self.phase = Phase::OpeningWatch(timeout);
         Action::Watch {
             request: WatchRequest {
                 resource_version: self.last.as_ref().map(ToString::to_string),
@@ -79,17 +66,19 @@ impl Machine {
         Duration::from_secs(self.random.u64(least..=2 * least))
     }
 
-    pub(super) fn watch_opened<E>(&mut self, now: Instant, mut watching: WatchPhase) -> Decision<E> {
+    pub(super) fn watch_opened<E>(&mut self, now: Instant, timeout: Duration) -> Decision<E> {
         self.absence = None;
         self.backoff.succeeded(now);
-        watching.opened = Some(now);
-        watching.last_event = now;
-        self.read_watch(watching)
+        self.read_watch(WatchPhase {
+            opened: now,
+            last_event: now,
+            has_events: false,
+            timeout,
+        })
     }
 
     pub(super) fn read_watch<E>(&mut self, watching: WatchPhase) -> Decision<E> {
-        let opened = watching.opened.unwrap_or(watching.last_event);
-        let mut deadline = opened + watching.timeout + CLOSE_GRACE;
+        let mut deadline = watching.opened + watching.timeout + CLOSE_GRACE;
         if self.watches.has_bookmarks {
             deadline = deadline.min(watching.last_event + BOOKMARK_TIMEOUT);
         }
@@ -100,20 +89,16 @@ impl Machine {
     pub(super) fn watch_event<E>(
         &mut self,
         now: Instant,
-        mut watching: WatchPhase,
+        watching: WatchPhase,
         kind: EventKind,
         version: ResourceVersion,
         event: E,
     ) -> Decision<E> {
-        let is_bookmark = kind != EventKind::Change;
-        watching.has_events = true;
-        watching.last_event = now;
-        self.watches.last_version = now;
-        self.watches.silent = 0;
-        self.watches.fruitless = 0;
-        self.watches.has_bookmarks |= is_bookmark;
         match &self.last {
-            Some(last) if is_bookmark && version == *last => self.read_watch(watching),
+            // There is nothing to apply.
+            Some(last) if kind != EventKind::Change && version == *last => {
+                self.watch_applied(now, watching, kind, version)
+            }
             // The server lags or was restored. Its most recent version tells which.
             Some(last) if version.is_before(last) => {
                 let error = behind(last, &version);
@@ -122,27 +107,37 @@ impl Machine {
                 self.wait(now, AfterWait::Restart, None).reporting(error)
             }
             _ => {
-                watching.applying = Some(version);
-                self.phase = Phase::Watching(watching);
+                self.phase = Phase::Applying {
+                    watching,
+                    kind,
+                    version,
+                };
                 Action::Apply(event).into()
             }
         }
     }
 
-    /// An event is in the queue. One that could not be decoded would be requested again.
-    pub(super) fn watch_applied<E>(&mut self, mut watching: WatchPhase) -> Decision<E> {
-        if let Some(version) = watching.applying.take() {
-            self.last = Some(version);
-        }
+    /// An event is in the queue. One that could not be decoded would be requested again, and tells nothing about the watch.
+    pub(super) fn watch_applied<E>(
+        &mut self,
+        now: Instant,
+        mut watching: WatchPhase,
+        kind: EventKind,
+        version: ResourceVersion,
+    ) -> Decision<E> {
+        watching.has_events = true;
+        watching.last_event = now;
+        self.last = Some(version);
+        self.watches.last_version = now;
+        self.watches.silent = 0;
+        self.watches.fruitless = 0;
+        self.watches.has_bookmarks |= kind != EventKind::Change;
         self.read_watch(watching)
     }
 
     /// The server closed the watch without an error.
     pub(super) fn watch_closed<E>(&mut self, now: Instant, watching: &WatchPhase) -> Decision<E> {
-        let lived = watching
-            .opened
-            .map_or(Duration::ZERO, |opened| now.duration_since(opened));
-        if lived < MIN_HEALTHY_WATCH {
+        if now.duration_since(watching.opened) < MIN_HEALTHY_WATCH {
             let then = self.after_fruitless_watch();
             let next = self.wait(now, then, None);
             return if watching.has_events {
@@ -157,7 +152,7 @@ impl Machine {
             self.list_because(RelistCause::Silent);
             return self.restart(now).into();
         }
-        self.watch(now).into()
+        self.watch().into()
     }
 
     /// An open watch was silent for longer than it may be.
@@ -169,15 +164,11 @@ impl Machine {
             self.list_because(RelistCause::Silent);
             return self.wait(now, AfterWait::Restart, None).reporting(error);
         }
-        Decision::from(self.watch(now)).reporting(error)
+        Decision::from(self.watch()).reporting(error)
     }
 
-    pub(super) fn watch_failed<E>(
-        &mut self,
-        now: Instant,
-        watching: &WatchPhase,
-        error: &Error,
-    ) -> Decision<E> {
+    /// The request for a watch failed, or the watch that it opened.
+    pub(super) fn watch_failed<E>(&mut self, now: Instant, was_open: bool, error: &Error) -> Decision<E> {
         let status = status_of(error);
         let throttled = status.is_some_and(StatusError::is_too_many_requests);
         let ahead = status.is_some_and(StatusError::is_too_large_version);
@@ -189,7 +180,7 @@ impl Machine {
             self.list_because(RelistCause::Silent);
             return self.wait(now, AfterWait::Restart, status);
         }
-        if !is_version_usable_after(error, watching.is_open()) {
+        if !is_version_usable_after(error, was_open) {
             self.list_because(match status {
                 _ if ahead => RelistCause::Behind,
                 Some(status) if status.is_expired() => RelistCause::Expired,
@@ -199,7 +190,7 @@ impl Machine {
         }
         // A server that throttles or cannot be reached gets no list instead.
         let unreachable = matches!(error.problem(), Problem::Connect);
-        let then = if watching.is_open() || !(throttled || unreachable) {
+        let then = if was_open || !(throttled || unreachable) {
             self.after_fruitless_watch()
         } else {
             AfterWait::Watch

@@ -343,7 +343,7 @@ async fn what_a_refused_older_stream_left_behind_is_dropped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c5_bad_data_in_a_list_fails_the_list_as_a_whole() {
+async fn invalid_data_in_a_list_fails_the_whole_list() {
     let script = Script::new()
         .lists_parts(vec![
             listed("a@1"),
@@ -363,7 +363,7 @@ async fn c5_bad_data_in_a_list_fails_the_list_as_a_whole() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c5_bad_data_in_a_later_page_fails_the_list_as_a_whole() {
+async fn invalid_data_in_a_later_page_fails_the_whole_list() {
     let script = Script::new()
         .lists(&["a@1"], more("10", "t1"))
         .lists_parts(vec![Told::Error(Error::bad_data("rubbish"))])
@@ -374,7 +374,7 @@ async fn c5_bad_data_in_a_later_page_fails_the_list_as_a_whole() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c5_a_list_that_ends_without_its_end_fails() {
+async fn an_incomplete_list_fails() {
     let script = Script::new()
         .lists_parts(vec![listed("a@1")])
         .lists(&["a@1"], at("10"));
@@ -389,7 +389,7 @@ async fn c5_a_list_that_ends_without_its_end_fails() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c5_bad_data_in_a_watch_ends_it_after_what_came_before() {
+async fn invalid_data_ends_a_watch_after_the_events_before_it() {
     let script = Script::new()
         .lists(&["a@1"], at("10"))
         .sends(vec![
@@ -415,7 +415,7 @@ async fn c5_bad_data_in_a_watch_ends_it_after_what_came_before() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c5_bad_data_among_initial_events_applies_none_of_them() {
+async fn invalid_data_among_initial_events_applies_none_of_them() {
     let script = Script::new()
         .sends(vec![added("a@1"), Told::Error(Error::bad_data("rubbish"))])
         .lists(&["z@2"], at("10"));
@@ -429,7 +429,7 @@ async fn c5_bad_data_among_initial_events_applies_none_of_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c3_an_unexpected_end_goes_on_from_the_last_event() {
+async fn a_watch_that_breaks_resumes_from_the_last_event() {
     let eof = Error::transport(
         "the watch ended in the middle of an event",
         std::io::Error::from(std::io::ErrorKind::UnexpectedEof),
@@ -451,7 +451,7 @@ async fn c3_an_unexpected_end_goes_on_from_the_last_event() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c3_an_error_event_is_told_and_ends_the_watch() {
+async fn an_error_event_is_reported_and_ends_the_watch() {
     let read_error = StatusError {
         message: "an object cannot be read".to_owned(),
         ..failure(500, "StorageReadError")
@@ -479,7 +479,7 @@ async fn c3_an_error_event_is_told_and_ends_the_watch() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c3_throttled_watches_never_list() {
+async fn throttled_watches_do_not_relist() {
     let mut script = Script::new().lists(&[], at("10"));
     for _ in 0..2 {
         script = script
@@ -505,7 +505,7 @@ async fn c3_throttled_watches_never_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c1_expired_while_listing_and_watching() {
+async fn versions_expire_while_listing_and_watching() {
     let script = Script::new()
         .lists(&["a@1"], at("10"))
         .fails(Error::status(failure(410, "Gone")))
@@ -584,7 +584,7 @@ async fn a_large_list_may_take_its_time_as_long_as_it_arrives() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c6_a_watch_that_never_answers_is_asked_for_again() {
+async fn a_watch_without_a_response_is_requested_again() {
     let script = Script::new()
         .lists(&[], at("10"))
         .never_answers()
@@ -599,7 +599,7 @@ async fn c6_a_watch_that_never_answers_is_asked_for_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c6_a_watch_that_falls_silent_is_dropped_and_renewed() {
+async fn a_silent_watch_is_closed_and_renewed() {
     let script = Script::new()
         .sends(vec![
             initial_end("10"),
@@ -623,7 +623,7 @@ async fn c6_a_watch_that_falls_silent_is_dropped_and_renewed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c2_a_stream_without_its_bookmark_does_not_hang() {
+async fn a_streaming_list_without_its_bookmark_does_not_hang() {
     let endless = (0..200).flat_map(|_| [added("a@1"), pause(5)]).collect();
     let script = Script::new().sends(endless).lists(&["a@1"], at("10"));
     let stage = Stage::with(streaming(), script);

@@ -1,4 +1,4 @@
-//! C1: which list is asked for, and what comes after it.
+//! Lists: which version is requested, and what follows.
 
 use super::table::{
     Action,
@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::pipeline::reflector::machine::{PageSize, Settings};
 
 #[test]
-fn c1_the_first_list_is_at_any_version_and_the_next_at_the_last() {
+fn the_first_list_accepts_any_version_and_later_ones_start_at_the_last() {
     play(
         plain(),
         "list 0 by 500",
@@ -23,7 +23,7 @@ fn c1_the_first_list_is_at_any_version_and_the_next_at_the_last() {
 }
 
 #[test]
-fn c1_after_an_expired_version_the_newest_is_asked_for() {
+fn after_an_expired_version_the_most_recent_one_is_listed() {
     play(
         plain(),
         "list 0 by 500",
@@ -40,7 +40,7 @@ fn c1_after_an_expired_version_the_newest_is_asked_for() {
 }
 
 #[test]
-fn c1_after_a_version_ahead_of_the_server_the_newest_is_asked_for() {
+fn after_a_too_large_version_the_most_recent_one_is_listed() {
     for ahead in too_large() {
         play(
             plain(),
@@ -76,7 +76,7 @@ fn contract_5_after_a_version_that_the_server_does_not_understand_the_newest_is_
 }
 
 #[test]
-fn c1_a_list_in_pages_is_whole_at_its_end() {
+fn a_paged_list_is_applied_at_its_end() {
     play(
         plain(),
         "list 0 by 500",
@@ -89,7 +89,7 @@ fn c1_a_list_in_pages_is_whole_at_its_end() {
 }
 
 #[test]
-fn c1_a_server_that_pages_at_any_version_is_asked_for_pages_ever_after() {
+fn a_server_that_pages_at_any_version_gets_paged_requests_from_then_on() {
     play(
         plain(),
         "list 0 by 500",
@@ -104,7 +104,7 @@ fn c1_a_server_that_pages_at_any_version_is_asked_for_pages_ever_after() {
 }
 
 #[test]
-fn c1_pages_of_the_newest_version_say_nothing_about_a_watch_cache() {
+fn pages_of_the_most_recent_version_prove_nothing_about_a_watch_cache() {
     play(
         plain(),
         "list 0 by 500",
@@ -122,7 +122,7 @@ fn c1_pages_of_the_newest_version_say_nothing_about_a_watch_cache() {
 }
 
 #[test]
-fn c1_an_expired_page_leads_to_one_full_list_at_the_same_version() {
+fn an_expired_page_leads_to_one_unpaged_list_at_the_same_version() {
     play(
         plain(),
         "list 0 by 500",
@@ -147,7 +147,7 @@ fn c1_an_expired_page_leads_to_one_full_list_at_the_same_version() {
 }
 
 #[test]
-fn c1_the_users_page_size_holds_for_every_list() {
+fn the_configured_page_size_applies_to_every_list() {
     let by_four = Settings {
         page_size: PageSize::objects(4),
         ..plain()

@@ -21,7 +21,7 @@ fn watching() -> Play {
 }
 
 #[test]
-fn a10_a_kind_that_is_not_there_yet_is_waited_for() {
+fn a_kind_that_is_not_served_yet_is_awaited() {
     for (settings, first, again) in [
         (steady(), "stream newest", "stream newest"),
         (plain(), "list 0 by 500", "list 0 by 500"),
@@ -174,7 +174,7 @@ fn contract_5_a_404_alone_empties_nothing() {
 
 /// None of these says that the server cannot stream, so there is neither a list in its place nor a pause of streams.
 #[test]
-fn c2_a_stream_that_is_not_found_is_asked_for_again() {
+fn a_streaming_list_answered_404_is_repeated_after_a_wait() {
     for doubt in [UNKNOWN, SERVED] {
         play(
             steady(),

@@ -1,4 +1,4 @@
-//! C2: the streaming list, and what follows when a server does it badly.
+//! Streaming lists, and what follows if the server does not support them well.
 
 use super::table::{
     Did::{
@@ -24,7 +24,7 @@ fn streamed() -> Play {
 }
 
 #[test]
-fn c2_a_stream_comes_first_and_goes_on_as_the_watch() {
+fn a_streaming_list_is_tried_first_and_continues_as_the_watch() {
     let mut play = streamed();
     play.go_on(&[
         (Changed("11"), "apply"),
@@ -35,7 +35,7 @@ fn c2_a_stream_comes_first_and_goes_on_as_the_watch() {
 }
 
 #[test]
-fn c2_all_initial_events_are_collected_in_any_order_of_versions() {
+fn initial_events_are_collected_in_any_order_of_versions() {
     play(
         steady(),
         "stream newest",
@@ -52,7 +52,7 @@ fn c2_all_initial_events_are_collected_in_any_order_of_versions() {
 }
 
 #[test]
-fn c2_a_new_cycle_streams_from_the_last_version() {
+fn a_relist_streams_from_the_last_version() {
     let mut play = streamed();
     play.go_on(&[
         (bad_data(), "wait 800ms"),
@@ -64,7 +64,7 @@ fn c2_a_new_cycle_streams_from_the_last_version() {
 }
 
 #[test]
-fn c2_a_refused_stream_becomes_a_list_and_is_not_tried_for_ten_minutes() {
+fn after_a_refused_streaming_list_plain_lists_are_used_for_ten_minutes() {
     for code in [400, 405, 406, 415, 422, 501] {
         let mut play = play(
             steady(),
@@ -93,7 +93,7 @@ fn c2_a_refused_stream_becomes_a_list_and_is_not_tried_for_ten_minutes() {
 }
 
 #[test]
-fn c2_other_failures_become_a_list_and_the_second_in_a_row_ends_the_tries() {
+fn the_second_failed_streaming_list_in_a_row_pauses_streaming() {
     let failures = [
         answers(401),
         answers(403),
@@ -121,7 +121,7 @@ fn c2_other_failures_become_a_list_and_the_second_in_a_row_ends_the_tries() {
 }
 
 #[test]
-fn c2_a_good_stream_makes_a_broken_one_forgotten() {
+fn a_successful_streaming_list_resets_the_count_of_failures() {
     play(
         steady(),
         "stream newest",
@@ -142,7 +142,7 @@ fn c2_a_good_stream_makes_a_broken_one_forgotten() {
 }
 
 #[test]
-fn c2_a_stream_that_closes_before_its_end_becomes_a_list() {
+fn a_streaming_list_that_closes_early_becomes_a_list() {
     play(
         steady(),
         "stream newest",
@@ -158,7 +158,7 @@ fn c2_a_stream_that_closes_before_its_end_becomes_a_list() {
 }
 
 #[test]
-fn c2_a_stream_without_an_answer_becomes_a_list_after_half_a_minute() {
+fn a_streaming_list_without_a_response_becomes_a_list_after_30_seconds() {
     play(
         steady(),
         "stream newest",
@@ -172,7 +172,7 @@ fn c2_a_stream_without_an_answer_becomes_a_list_after_half_a_minute() {
 }
 
 #[test]
-fn c2_a_stream_that_falls_silent_becomes_a_list_ten_seconds_later() {
+fn a_silent_streaming_list_becomes_a_list_after_ten_seconds() {
     play(
         steady(),
         "stream newest",
@@ -187,7 +187,7 @@ fn c2_a_stream_that_falls_silent_becomes_a_list_ten_seconds_later() {
 }
 
 #[test]
-fn c2_a_stream_without_end_becomes_a_list_after_five_minutes() {
+fn an_endless_streaming_list_becomes_a_list_after_five_minutes() {
     let mut play = play(steady(), "stream newest", &[(Opened, "good")]);
     for _ in 0..59 {
         play.go_on(&[(seconds(5), "good"), (Changed("7"), "collect")]);
@@ -196,7 +196,7 @@ fn c2_a_stream_without_end_becomes_a_list_after_five_minutes() {
 }
 
 #[test]
-fn c2_a_version_the_server_does_not_have_is_dropped_at_once() {
+fn a_version_that_the_server_lacks_is_dropped_at_once() {
     let [first, second, third] = too_large();
     for failure in [expired(), first, second, third] {
         let mut play = streamed();
@@ -215,7 +215,7 @@ fn c2_a_version_the_server_does_not_have_is_dropped_at_once() {
 }
 
 #[test]
-fn c2_an_absent_server_is_asked_for_a_stream_again() {
+fn an_unreachable_server_gets_another_streaming_list() {
     let mut play = play(
         steady(),
         "stream newest",
@@ -232,7 +232,7 @@ fn c2_an_absent_server_is_asked_for_a_stream_again() {
 }
 
 #[test]
-fn c2_a_busy_server_is_asked_for_a_stream_at_the_last_version_again() {
+fn a_busy_server_gets_another_streaming_list_at_the_last_version() {
     let mut play = streamed();
     play.go_on(&[
         (bad_data(), "wait 800ms"),

@@ -1,4 +1,4 @@
-//! C3, C4, C6: the watch, its ends, and the waits between.
+//! Watches: how they end, and how long the reflector waits before the next one.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ fn watching() -> Play {
 }
 
 #[test]
-fn c3_events_and_bookmarks_move_the_version() {
+fn events_and_bookmarks_advance_the_version() {
     let mut play = watching();
     play.go_on(&[
         (Changed("11"), "apply"),
@@ -42,7 +42,7 @@ fn c3_events_and_bookmarks_move_the_version() {
 }
 
 #[test]
-fn c3_a_watch_that_closes_after_a_second_is_opened_again_at_once() {
+fn a_watch_that_lasted_a_second_is_reopened_at_once() {
     let mut play = watching();
     play.go_on(&[(seconds(1), "good"), (Closed, "watch 10"), (Opened, "good")]);
     play.go_on(&[(seconds(599), "good"), (Closed, "watch 10")]);
@@ -50,7 +50,7 @@ fn c3_a_watch_that_closes_after_a_second_is_opened_again_at_once() {
 
 /// It may have been restored to an older version, of which it says nothing.
 #[test]
-fn c6_a_server_of_which_nothing_is_heard_for_ten_minutes_is_asked_for_a_list() {
+fn ten_minutes_without_a_version_lead_to_a_relist() {
     let mut play = watching();
     play.go_on(&[(seconds(500), "good"), (Closed, "watch 10"), (Opened, "good")]);
     play.go_on(&[(seconds(101), "good"), (Closed, "list 10")]);
@@ -111,7 +111,7 @@ fn contract_5_watches_that_are_throttled_for_ten_minutes_lead_to_a_list() {
 
 /// A broken watch path cannot hide changes.
 #[test]
-fn c3_the_fifth_watch_that_breaks_without_an_event_leads_to_a_new_cycle() {
+fn the_fifth_watch_that_breaks_without_an_event_leads_to_a_relist() {
     let mut play = watching();
     for wait in ["800ms", "1.6s", "3.2s", "6.4s"] {
         let wait = format!("wait {wait}");
@@ -123,7 +123,7 @@ fn c3_the_fifth_watch_that_breaks_without_an_event_leads_to_a_new_cycle() {
 /// A server that cannot be reached would not answer a list either, and one that asks for fewer requests should not be
 /// asked for more.
 #[test]
-fn c3_a_server_that_is_away_or_busy_is_asked_for_a_watch_however_long_it_takes() {
+fn refused_connections_and_429_retry_the_watch_without_a_relist() {
     for away in [refused, || answers(429)] {
         let mut play = asked();
         for _ in 0..20 {
@@ -134,7 +134,7 @@ fn c3_a_server_that_is_away_or_busy_is_asked_for_a_watch_however_long_it_takes()
 }
 
 #[test]
-fn c3_a_watch_that_closes_sooner_has_to_wait() {
+fn a_watch_that_closes_within_a_second_is_reopened_after_a_wait() {
     let mut play = watching();
     play.go_on(&[
         (millis(999), "good"),
@@ -148,7 +148,7 @@ fn c3_a_watch_that_closes_sooner_has_to_wait() {
 }
 
 #[test]
-fn c3_a_slow_answer_does_not_make_a_short_watch_long() {
+fn time_until_the_response_does_not_count_as_watch_time() {
     let mut play = asked();
     play.go_on(&[
         (seconds(5), "good"),
@@ -158,7 +158,7 @@ fn c3_a_slow_answer_does_not_make_a_short_watch_long() {
 }
 
 #[test]
-fn c3_failures_that_leave_the_version_good_are_no_reason_to_list() {
+fn failures_that_keep_the_version_usable_reopen_the_watch() {
     let failures = [
         answers(429),
         answers(500),
@@ -182,7 +182,7 @@ fn c3_failures_that_leave_the_version_good_are_no_reason_to_list() {
 }
 
 #[test]
-fn c3_a_stream_that_breaks_or_is_throttled_goes_on_from_its_version() {
+fn a_broken_or_throttled_watch_resumes_from_its_version() {
     for failure in [answers(429), broke()] {
         let mut play = watching();
         play.go_on(&[
@@ -194,7 +194,7 @@ fn c3_a_stream_that_breaks_or_is_throttled_goes_on_from_its_version() {
 }
 
 #[test]
-fn c3_an_expired_version_leads_to_a_new_cycle_at_open_and_in_the_stream() {
+fn an_expired_version_leads_to_a_relist_at_open_and_in_the_stream() {
     let mut at_open = asked();
     at_open.go_on(&[(expired(), "wait 800ms"), (Waited, "list 10")]);
     let mut in_stream = watching();
@@ -206,7 +206,7 @@ fn c3_an_expired_version_leads_to_a_new_cycle_at_open_and_in_the_stream() {
 }
 
 #[test]
-fn c3_a_version_ahead_of_the_server_leads_to_the_newest() {
+fn a_too_large_version_leads_to_a_list_of_the_most_recent_one() {
     for ahead in too_large() {
         let mut play = asked();
         play.go_on(&[(ahead, "wait 800ms"), (Waited, "list newest by 500")]);
@@ -214,7 +214,7 @@ fn c3_a_version_ahead_of_the_server_leads_to_the_newest() {
 }
 
 #[test]
-fn c3_error_events_and_bad_data_lead_to_a_new_cycle() {
+fn error_events_and_invalid_data_lead_to_a_relist() {
     for failure in [answers(500), answers(403), bad_data()] {
         let mut play = watching();
         play.go_on(&[
@@ -226,7 +226,7 @@ fn c3_error_events_and_bad_data_lead_to_a_new_cycle() {
 }
 
 #[test]
-fn c3_refusals_of_a_watch_lead_to_a_new_cycle() {
+fn rejected_watches_lead_to_a_relist() {
     for code in [400, 401, 403, 405, 422] {
         let mut play = asked();
         play.go_on(&[(answers(code), "wait 800ms"), (Waited, "list 10")]);
@@ -234,7 +234,7 @@ fn c3_refusals_of_a_watch_lead_to_a_new_cycle() {
 }
 
 #[test]
-fn c3_retry_after_of_a_watch_is_honoured_up_to_two_minutes() {
+fn retry_after_of_a_watch_is_honoured_up_to_two_minutes() {
     let mut play = asked();
     play.go_on(&[
         (answers_later(429, 11), "wait 11s"),
@@ -247,7 +247,7 @@ fn c3_retry_after_of_a_watch_is_honoured_up_to_two_minutes() {
 }
 
 #[test]
-fn c3_watches_are_asked_for_between_the_least_time_and_twice_as_much() {
+fn watch_timeouts_are_random_between_the_minimum_and_twice_that() {
     let least = Duration::from_mins(5);
     let mut times = Vec::new();
     for seed in 0..200 {
@@ -282,7 +282,7 @@ fn contract_12_a_watch_timeout_beyond_reason_does_no_harm() {
 }
 
 #[test]
-fn c6_a_watch_that_is_not_answered_is_asked_for_again() {
+fn an_unanswered_watch_is_requested_again() {
     let mut play = asked();
     play.go_on(&[
         (Nothing, "30s: wait 800ms !transport"),
@@ -310,7 +310,7 @@ fn contract_5_the_fifth_watch_without_an_answer_leads_to_a_list() {
 }
 
 #[test]
-fn c6_a_watch_that_outlives_its_timeout_is_renewed() {
+fn a_watch_that_outlives_its_timeout_is_renewed() {
     let mut play = watching();
     let Action::Watch { request, .. } = asked().action else {
         panic!("a watch is requested");
@@ -322,7 +322,7 @@ fn c6_a_watch_that_outlives_its_timeout_is_renewed() {
 }
 
 #[test]
-fn c6_silence_of_a_server_with_bookmarks_is_noticed_sooner() {
+fn silence_is_detected_sooner_if_the_server_sends_bookmarks() {
     let mut play = watching();
     play.go_on(&[
         (Bookmark("11"), "apply"),
@@ -333,7 +333,7 @@ fn c6_silence_of_a_server_with_bookmarks_is_noticed_sooner() {
 }
 
 #[test]
-fn c6_the_second_silent_watch_in_a_row_leads_to_a_new_cycle() {
+fn the_second_silent_watch_in_a_row_leads_to_a_relist() {
     let mut play = play(
         steady(),
         "stream newest",
@@ -365,7 +365,7 @@ fn contract_5_the_second_watch_that_outlives_its_timeout_leads_to_a_list() {
 
 /// Kubernetes has no watch cache for events: the bookmark that ends the initial ones is the only one.
 #[test]
-fn c6_a_server_that_sends_no_bookmarks_may_be_silent() {
+fn a_server_without_bookmarks_may_be_silent() {
     let mut play = play(
         steady(),
         "stream newest",
@@ -381,7 +381,7 @@ fn c6_a_server_that_sends_no_bookmarks_may_be_silent() {
 }
 
 #[test]
-fn c6_an_event_makes_a_silent_watch_forgotten() {
+fn an_event_resets_the_count_of_silent_watches() {
     let mut play = watching();
     play.go_on(&[
         (Bookmark("11"), "apply"),
@@ -406,7 +406,7 @@ fn contract_2_an_older_event_or_bookmark_is_never_applied() {
 }
 
 #[test]
-fn c4_the_waits_grow_through_an_outage_of_every_kind_and_stay_at_their_cap() {
+fn waits_grow_through_an_outage_of_any_kind_up_to_the_cap() {
     let mut play = asked();
     for (failure, wait) in [
         (refused(), "wait 800ms"),
@@ -426,7 +426,7 @@ fn c4_the_waits_grow_through_an_outage_of_every_kind_and_stay_at_their_cap() {
 }
 
 #[test]
-fn c4_only_two_minutes_of_health_bring_the_waits_back() {
+fn waits_reset_only_after_two_healthy_minutes() {
     let mut play = asked();
     play.go_on(&[
         (refused(), "wait 800ms"),
@@ -476,7 +476,7 @@ fn contract_9_time_spent_on_streaming_lists_that_fail_is_not_health() {
 }
 
 #[test]
-fn c4_the_users_waits_are_used() {
+fn configured_waits_are_used() {
     let settings = Settings {
         backoff: Backoff {
             initial: Duration::from_secs(2),

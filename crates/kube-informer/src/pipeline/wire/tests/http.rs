@@ -325,7 +325,7 @@ async fn every_piece_of_a_list_is_told_as_it_arrives() {
 }
 
 #[tokio::test]
-async fn c5_a_list_that_breaks_off_is_an_error() {
+async fn an_interrupted_list_is_an_error() {
     let broken = in_pieces(vec![
         Ok(r#"{"kind":"PodList""#),
         Err(std::io::ErrorKind::ConnectionReset),
@@ -339,7 +339,7 @@ async fn c5_a_list_that_breaks_off_is_an_error() {
 }
 
 #[tokio::test]
-async fn c5_an_answer_of_another_format_is_not_read() {
+async fn a_response_in_another_format_is_rejected() {
     let page = "<html>Please sign in</html>";
     let error = list(answer(200, "text/html; charset=utf-8", page))
         .await
@@ -367,7 +367,7 @@ async fn events_are_lines_and_the_last_may_lack_its_end() {
 }
 
 #[tokio::test]
-async fn c5_half_an_event_is_a_broken_connection_wherever_it_ends() {
+async fn a_truncated_event_is_a_broken_connection() {
     for end in 1..BOOKMARK.len() {
         let body = format!("{ADDED}\n{}", &BOOKMARK[..end]);
         let words = watch(answer(200, "application/json", body))
@@ -383,7 +383,7 @@ async fn c5_half_an_event_is_a_broken_connection_wherever_it_ends() {
 }
 
 #[tokio::test]
-async fn c5_a_watch_ends_with_its_first_error() {
+async fn a_watch_ends_with_its_first_error() {
     let broken = in_pieces(vec![
         Ok("{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"12\"}}}\n{\"ty"),
         Err(std::io::ErrorKind::ConnectionReset),

@@ -93,7 +93,7 @@ fn null_items_are_an_empty_list_as_go_writes_it() {
 }
 
 #[test]
-fn c5_missing_items_are_no_empty_list() {
+fn missing_items_are_not_an_empty_list() {
     let body = json!({"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "10"}});
     assert!(
         page(&body)
@@ -103,7 +103,7 @@ fn c5_missing_items_are_no_empty_list() {
 }
 
 #[test]
-fn c5_a_page_without_its_version_is_refused() {
+fn a_page_without_a_version_is_rejected() {
     for metadata in [
         json!({}),
         json!({"resourceVersion": ""}),
@@ -124,7 +124,7 @@ fn c5_a_page_without_its_version_is_refused() {
 }
 
 #[test]
-fn c5_a_list_of_something_else_is_refused_by_name() {
+fn a_list_of_another_kind_is_rejected_by_name() {
     let rows = [
         ("v1", "ServiceList", "v1 ServiceList instead of v1 PodList"),
         ("apps/v1", "PodList", "apps/v1 PodList instead of v1 PodList"),
@@ -160,7 +160,7 @@ fn a_page_may_leave_its_type_out() {
 }
 
 #[test]
-fn c5_an_item_that_cannot_be_used_is_named() {
+fn errors_of_invalid_items_name_the_item() {
     let bad = |metadata: Value| json!({ "metadata": metadata });
     let rows = [
         (
@@ -187,8 +187,8 @@ fn c5_an_item_that_cannot_be_used_is_named() {
             bad(json!({"namespace": "shop", "name": "cart"})),
             "shop/cart has no metadata.resourceVersion",
         ),
-        (json!(null), "an object that is not an object of Kubernetes"),
-        (json!(5), "an object that is not an object of Kubernetes"),
+        (json!(null), "invalid Kubernetes object"),
+        (json!(5), "invalid Kubernetes object"),
     ];
     for (item, expected) in rows {
         let body = pods(&json!({"resourceVersion": "10"}), &json!([pod("good"), item]));
@@ -198,7 +198,7 @@ fn c5_an_item_that_cannot_be_used_is_named() {
 }
 
 #[test]
-fn c5_half_a_page_is_refused_wherever_it_ends() {
+fn a_truncated_page_is_rejected_wherever_it_ends() {
     let body = pods(&json!({"resourceVersion": "10"}), &json!([pod("a"), pod("b")])).to_string();
     for end in 0..body.len() {
         let error = page_text(&body.as_bytes()[..end]).expect_err("half a page");
@@ -304,7 +304,7 @@ fn only_the_word_true_ends_the_initial_events() {
 }
 
 #[test]
-fn c5_events_that_cannot_be_used_say_why() {
+fn errors_of_invalid_events_name_the_reason() {
     let with = |object: Value| json!({"type": "ADDED", "object": object});
     let rows = [
         (
@@ -363,7 +363,7 @@ fn c5_events_that_cannot_be_used_say_why() {
 }
 
 #[test]
-fn c5_half_an_event_is_refused_wherever_it_ends() {
+fn a_truncated_event_is_rejected_wherever_it_ends() {
     let line = json!({"type": "ADDED", "object": whole_pod()}).to_string();
     for end in 0..line.len() {
         event_text(&line.as_bytes()[..end]).expect_err("half an event");
@@ -391,7 +391,7 @@ fn dynamic_objects_are_checked_by_the_kind_asked_for() {
 
 /// The author of a custom resource may call its lists as he likes; then the items say what they are.
 #[test]
-fn c5_a_list_of_a_custom_kind_may_have_a_name_of_its_own() {
+fn a_list_of_custom_resources_may_have_any_list_kind() {
     let expected = Arc::new(ExpectedKind {
         api_version: "example.com/v1".to_owned(),
         kind: "Widget".to_owned(),

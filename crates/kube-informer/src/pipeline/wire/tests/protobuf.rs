@@ -193,7 +193,7 @@ async fn metadata_comes_in_protobuf_for_every_kind() {
 }
 
 #[tokio::test]
-async fn c5_a_page_of_something_else_or_half_a_page_is_refused() {
+async fn a_page_of_another_kind_or_a_truncated_page_is_rejected() {
     let other =
         json!({"apiVersion": "v1", "kind": "SecretList", "metadata": {"resourceVersion": "10"}, "items": []});
     let no_version = json!({"apiVersion": "v1", "kind": "ConfigMapList", "metadata": {}, "items": []});
@@ -257,7 +257,7 @@ async fn events_are_the_same_in_pieces_of_any_size() {
 }
 
 #[tokio::test]
-async fn c5_half_an_event_is_a_broken_connection_wherever_it_ends() {
+async fn a_truncated_event_is_a_broken_connection() {
     let first = frame("ADDED", &config_map("a"));
     let body = [first.clone(), frame("ADDED", &config_map("b"))].concat();
     for end in 0..body.len() {
@@ -273,7 +273,7 @@ async fn c5_half_an_event_is_a_broken_connection_wherever_it_ends() {
 }
 
 #[tokio::test]
-async fn c5_events_that_cannot_be_used_say_why() {
+async fn errors_of_invalid_events_name_the_reason() {
     let wrapped = |event_type, object: &[u8]| protobuf::WatchEvent { event_type, object }.to_frame();
     let secret =
         json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "resourceVersion": "1"}});
