@@ -58,7 +58,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (websites, deployments) = (factory.informer::<Website>(), factory.informer::<Deployment>());
     let queue = WorkQueue::new("websites");
     websites.add_handler(enqueue_keys(&queue))?;
-    deployments.add_handler(enqueue_controllers::<Deployment, Website>(&queue))?;
+    deployments.add_handler(enqueue_controllers::<Website, _>(&queue))?;
 
     // Nobody works before the caches are whole: half a cache looks like a cluster in which things are missing.
     factory.start();

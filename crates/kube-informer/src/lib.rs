@@ -5,31 +5,51 @@
 //! the client and the types are those of [kube](https://docs.rs/kube) and [k8s-openapi](https://docs.rs/k8s-openapi). client-go's names
 //! are found by the search of this documentation.
 //!
+//! # Installation
+//!
+//! ```toml
+//! [dependencies]
+//! kube-informer = "0.1"
+//! k8s-openapi = { version = "0.29", features = ["v1_36"] } # the Kubernetes version is your choice
+//! tokio = { version = "1", features = ["macros", "rt-multi-thread", "signal"] }
+//! # Only to write objects, or for custom resources: the same version as here.
+//! kube = { version = "5", default-features = false, features = ["client", "derive", "rustls-tls"] }
+//! ```
+//!
 //! # An informer with an index
 //!
 //! ```no_run
-//! # async fn example() -> Result<(), kube_informer::Error> {
 //! use k8s_openapi::api::core::v1::Pod;
 //! use kube_informer::prelude::*;
 //! use std::time::Duration;
 //!
-//! let factory = SharedInformerFactory::new(default_client().await?);
-//! let pods = factory.informer::<Pod>();
-//! // Values of an index are computed from each object; an object can have any number of them.
-//! let by_node = pods.index("node", |pod: &Pod| pod.spec.as_ref().and_then(|spec| spec.node_name.clone()))?;
+//! async fn print_pods() -> Result<(), kube_informer::Error> {
+//!     let factory = SharedInformerFactory::new(default_client().await?);
+//!     let pods: SharedInformer<Pod> = factory.informer(); // or factory.core().v1().pods().informer(): the same informer
+//!     // The function returns any number of values for each object: an `Option`, a `Vec` or any other iterator.
+//!     let by_node: Index<Pod> = pods.index("node", |pod: &Pod| pod.spec.as_ref().and_then(|spec| spec.node_name.clone()))?;
 //!
-//! factory.start();
-//! factory.wait_for_sync(Duration::from_secs(30)).await?;
+//!     factory.start();
+//!     // The error names the kinds that are not synced, and why.
+//!     factory.wait_for_sync(Duration::from_secs(30)).await?;
 //!
-//! for pod in by_node.get("node-1") {
-//!     println!("{} at version {}", pod.key(), pod.version());
+//!     for pod in by_node.get("node-1") {
+//!         println!("{} at version {}", pod.key(), pod.version()); // shop/web-1 at version 4711
+//!     }
+//!     let lister: Lister<Pod> = pods.lister();
+//!     let web: Vec<Object<Pod>> = lister.namespace("shop").list(&"app=web".parse().expect("a valid selector"));
+//!     println!("{} pods", web.len());
+//!     match lister.namespace("shop").get("web-1") {
+//!         Ok(pod) => println!("phase: {:?}", pod.status.as_ref().and_then(|status| status.phase.as_deref())),
+//!         Err(error) => println!("{error}"), // pods "shop/web-1" not found in the cache
+//!     }
+//!     factory.shutdown().await; // also runs when the factory and its informers are dropped, without waiting
+//!     Ok(())
 //! }
-//! let web = pods.lister().namespace("shop").list(&"app=web".parse().expect("a valid selector"));
-//! println!("{} pods", web.len());
-//! factory.shutdown().await;
-//! # Ok(())
-//! # }
 //! ```
+//!
+//! An index has values of type `String` unless the function returns others: `Index<Pod, u16>`. [`Object<K>`](Object)
+//! dereferences to `K`.
 //!
 //! # A handler with a work queue
 //!
@@ -37,30 +57,54 @@
 //! fails is retried with backoff, and no key is in two workers at the same time.
 //!
 //! ```no_run
-//! # async fn example(factory: kube_informer::SharedInformerFactory, stop: kube_informer::CancellationToken) -> Result<(), Box<dyn std::error::Error>> {
-//! use k8s_openapi::api::apps::v1::Deployment;
+//! use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 //! use kube_informer::prelude::*;
+//! use std::time::Duration;
 //!
 //! async fn reconcile(key: Key, deployments: Lister<Deployment>) -> Result<Outcome, kube_informer::Error> {
-//!     match deployments.get_key(&key) {
-//!         Ok(deployment) => println!("{key}: {:?} replicas", deployment.spec.as_ref().and_then(|spec| spec.replicas)),
-//!         Err(error) if error.is_not_found() => println!("{key} was deleted"),
-//!         Err(error) => return Err(error),
+//!     let deployment = match deployments.get_key(&key) {
+//!         Ok(deployment) => deployment,
+//!         Err(error) if error.is_not_found() => {
+//!             println!("{key} was deleted");
+//!             return Ok(Outcome::Done);
+//!         }
+//!         Err(error) => return Err(error), // retried with backoff
+//!     };
+//!     match deployment.status.as_ref().and_then(|status| status.ready_replicas) {
+//!         Some(ready) => println!("{ready} replicas of {} are ready", key.name()),
+//!         None => return Ok(Outcome::RequeueAfter(Duration::from_secs(30))),
 //!     }
 //!     Ok(Outcome::Done)
 //! }
 //!
-//! let deployments = factory.apps().v1().deployments().informer();
-//! let queue = WorkQueue::new("deployments");
-//! let registration = deployments.add_handler(enqueue_keys(&queue))?;
-//! factory.start();
-//! registration.synced().await?; // every object was added to the queue
+//! async fn run(factory: SharedInformerFactory) -> Result<(), kube_informer::Error> {
+//!     let stop = CancellationToken::new();
+//!     let on_signal = stop.clone();
+//!     tokio::spawn(async move {
+//!         let _ = tokio::signal::ctrl_c().await;
+//!         on_signal.cancel();
+//!     });
 //!
-//! let lister = deployments.lister();
-//! workers(queue, 4, move |task: Task<Key>| reconcile(task.into_item(), lister.clone())).run(stop).await;
-//! # Ok(())
-//! # }
+//!     let deployments = factory.apps().v1().deployments().informer();
+//!     let queue = WorkQueue::new("deployments");
+//!     let registration = deployments.add_handler(enqueue_keys(&queue))?;
+//!     // A change of a replica set adds the key of the deployment that controls it.
+//!     factory.informer::<ReplicaSet>().add_handler(enqueue_controllers::<Deployment, _>(&queue))?;
+//!     factory.start();
+//!     // After this, the queue contains the key of every deployment. Handlers stay until they are removed.
+//!     registration.wait_for_sync(Duration::from_secs(30)).await?;
+//!
+//!     let lister = deployments.lister();
+//!     // Returns after cancellation, when queued and running keys are processed or the grace period of 30 s has ended.
+//!     workers(queue, 4, move |task: Task<Key>| reconcile(task.into_item(), lister.clone())).run(stop).await;
+//!     factory.shutdown().await;
+//!     Ok(())
+//! }
 //! ```
+//!
+//! The function may return any error that converts into `Box<dyn std::error::Error + Send + Sync>`. Failures and panics are
+//! logged through `tracing` and retried after 5 ms, doubling up to 1000 s. Other outcomes are `Requeue` and `GiveUp`. The queue and
+//! the workers are those of the crate [`kube-workqueue`](kube_workqueue); the prelude contains what a controller needs of them.
 //!
 //! # A unit test of a reconcile function
 //!
@@ -68,7 +112,7 @@
 //!
 //! ```
 //! use k8s_openapi::api::core::v1::ConfigMap;
-//! use kube_informer::{Cache, Key, Lister};
+//! use kube_informer::{Cache, Index, Key, Lister};
 //!
 //! fn desired_replicas(settings: &Lister<ConfigMap>, key: &Key) -> i32 {
 //!     let setting = settings.get_key(key).ok();
@@ -76,14 +120,25 @@
 //!     data.and_then(|text| text.parse().ok()).unwrap_or(1)
 //! }
 //!
-//! let mut object = ConfigMap::default();
-//! object.metadata.namespace = Some("shop".to_owned());
-//! object.metadata.name = Some("web".to_owned());
-//! object.data = Some([("replicas".to_owned(), "3".to_owned())].into());
+//! fn setting(name: &str, replicas: &str) -> ConfigMap {
+//!     let mut object = ConfigMap::default();
+//!     object.metadata.namespace = Some("shop".to_owned());
+//!     object.metadata.name = Some(name.to_owned());
+//!     object.data = Some([("replicas".to_owned(), replicas.to_owned())].into());
+//!     object
+//! }
 //!
-//! let cache = Cache::from_objects([object])?;
-//! assert_eq!(desired_replicas(&cache.lister(), &Key::namespaced("shop", "web")), 3);
-//! assert_eq!(desired_replicas(&cache.lister(), &Key::namespaced("shop", "cart")), 1);
+//! let cache = Cache::from_objects([setting("web", "3")])?;
+//! let by_replicas: Index<ConfigMap> = cache.index("replicas", |map: &ConfigMap| map.data.as_ref()?.get("replicas").cloned())?;
+//! let settings: Lister<ConfigMap> = cache.lister();
+//! assert_eq!(desired_replicas(&settings, &Key::namespaced("shop", "web")), 3);
+//! assert_eq!(desired_replicas(&settings, &Key::namespaced("shop", "cart")), 1);
+//!
+//! // Listers and indexes of the cache see every later change.
+//! cache.insert(setting("cart", "2"))?; // adds the object, or replaces the one with the same key whatever its version
+//! cache.remove(&Key::namespaced("shop", "web"));
+//! assert_eq!(desired_replicas(&settings, &Key::namespaced("shop", "cart")), 2);
+//! assert_eq!(by_replicas.get("3").len(), 0);
 //! # Ok::<(), kube_informer::Error>(())
 //! ```
 //!
@@ -100,7 +155,8 @@
 //! | kinds that are known only at run time | [`SharedInformerFactory::dynamic`], [`discovery`] |
 //! | reading the cache | [`Lister`], [`Index`], [`Snapshot`], [`Selector`], [`snapshot_all`]; they return [`Object`] |
 //! | receiving changes | [`Event`], [`EventHandler`], [`callbacks`], [`filtered`], [`EventStream`], [`Registration`] |
-//! | processing changes | [`enqueue_keys`], [`enqueue_owners`], [`enqueue_mapped`]; `WorkQueue` and `workers` in the [`prelude`] |
+//! | adding keys to a work queue | [`enqueue_keys`], [`enqueue_controllers`] (the owner with `controller: true`), [`enqueue_owners`] (every owner), [`enqueue_mapped`] (a function) |
+//! | processing keys | [`WorkQueue`](prelude::WorkQueue), [`workers`](prelude::workers()), [`Task`](prelude::Task), [`Outcome`](prelude::Outcome) |
 //! | reading your own writes | [`SharedInformer::wait_for_write`] |
 //! | a cache that uses a tenth of the memory | [`CacheFormat`], [`FieldMask`] |
 //! | status and metrics | [`status`], [`SharedInformer::check_consistency`], `metrics` |

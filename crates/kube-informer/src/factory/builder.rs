@@ -13,7 +13,7 @@ use kube_wire::FieldMask;
 use super::SharedInformerFactory;
 use super::registry::KindId;
 use crate::error::Error;
-use crate::informer::{CheckSettings, InformerBuilder};
+use crate::informer::{CheckSettings, ErrorHandler, InformerBuilder};
 use crate::object::Kind;
 use crate::object::format::CacheFormat;
 use crate::pipeline::reflector::Backoff;
@@ -67,7 +67,6 @@ pub(super) struct FactoryOptions {
 }
 
 type MetadataTransform = Arc<dyn Fn(&mut ObjectMeta) + Send + Sync>;
-type ErrorHandler = Arc<dyn Fn(&Error) + Send + Sync>;
 /// Options of one kind.
 type InformerOptions<K> = Box<dyn Fn(InformerBuilder<K>) -> InformerBuilder<K> + Send + Sync>;
 
@@ -101,7 +100,7 @@ impl FactoryBuilder {
     }
 
     /// Only the objects whose labels fit, as the server sees them.
-    #[doc(alias = "WithTweakListOptions")]
+    #[doc(alias("WithTweakListOptions", "TweakListOptions"))]
     pub fn labels(mut self, selector: impl fmt::Display) -> Self {
         self.plan.parameters.labels(selector);
         self
@@ -109,7 +108,7 @@ impl FactoryBuilder {
 
     /// Only the objects whose fields fit. Few fields can be selected by for every kind: `metadata.name` and
     /// `metadata.namespace`.
-    #[doc(alias = "WithTweakListOptions")]
+    #[doc(alias("WithTweakListOptions", "TweakListOptions"))]
     pub fn fields(mut self, selector: impl Into<String>) -> Self {
         self.plan.parameters.fields(selector);
         self
@@ -120,7 +119,7 @@ impl FactoryBuilder {
     ///
     /// # Errors
     /// If the parameter is one that informers set themselves.
-    #[doc(alias = "WithTweakListOptions")]
+    #[doc(alias("WithTweakListOptions", "TweakListOptions"))]
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Result<Self, Error> {
         let name = name.into();
         check_parameter(&name)?;
@@ -129,7 +128,7 @@ impl FactoryBuilder {
     }
 
     /// Calls a function before every list and watch request of every informer; see [`InformerBuilder::tweak_requests`].
-    #[doc(alias = "WithTweakListOptions")]
+    #[doc(alias("WithTweakListOptions", "TweakListOptions"))]
     pub fn tweak_requests(mut self, tweak: impl Fn(&mut Parameters) + Send + Sync + 'static) -> Self {
         self.plan.tweak = Some(Arc::new(tweak));
         self

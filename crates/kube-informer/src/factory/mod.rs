@@ -63,10 +63,10 @@ use crate::pipeline::wire::ListWatch;
 ))]
 #[derive(Clone)]
 pub struct SharedInformerFactory {
-    shared: Arc<Shared>,
+    shared: Arc<FactoryShared>,
 }
 
-struct Shared {
+struct FactoryShared {
     client: Client,
     plan: FactoryOptions,
     registry: Mutex<Registry>,
@@ -90,7 +90,7 @@ impl SharedInformerFactory {
 
     fn planned(client: Client, plan: FactoryOptions) -> SharedInformerFactory {
         SharedInformerFactory {
-            shared: Arc::new(Shared {
+            shared: Arc::new(FactoryShared {
                 client,
                 plan,
                 registry: Mutex::default(),
@@ -329,7 +329,7 @@ async fn together(
 
 /// A factory that lives for as long as someone else wants it to.
 #[cfg(feature = "metrics")]
-pub(crate) struct WeakFactory(std::sync::Weak<Shared>);
+pub(crate) struct WeakFactory(std::sync::Weak<FactoryShared>);
 
 #[cfg(feature = "metrics")]
 impl SharedInformerFactory {

@@ -46,20 +46,20 @@ pub fn enqueue_keys<K: Kind>(queue: &WorkQueue<Key>) -> Enqueue<K, Key> {
 /// use kube_informer::prelude::*;
 ///
 /// let queue = WorkQueue::new("replica sets");
-/// pods.add_handler(enqueue_owners::<Pod, ReplicaSet>(&queue))?;
+/// pods.add_handler(enqueue_owners::<ReplicaSet, _>(&queue))?;
 /// # Ok(())
 /// # }
 /// ```
 #[doc(alias("EnqueueRequestForOwner", "owns"))]
 #[must_use]
-pub fn enqueue_owners<K: Kind, O: Kind<DynamicType: Default>>(queue: &WorkQueue<Key>) -> Enqueue<K, Key> {
+pub fn enqueue_owners<O: Kind<DynamicType: Default>, K: Kind>(queue: &WorkQueue<Key>) -> Enqueue<K, Key> {
     enqueue_mapped(queue, |object: &Object<K>| owners::<K, O>(object, false)).without_user_code()
 }
 
 /// As [`enqueue_owners`], but only the owner that says it is the controller.
 #[doc(alias("IsController", "GetControllerOf"))]
 #[must_use]
-pub fn enqueue_controllers<K: Kind, O: Kind<DynamicType: Default>>(
+pub fn enqueue_controllers<O: Kind<DynamicType: Default>, K: Kind>(
     queue: &WorkQueue<Key>,
 ) -> Enqueue<K, Key> {
     enqueue_mapped(queue, |object: &Object<K>| owners::<K, O>(object, true)).without_user_code()

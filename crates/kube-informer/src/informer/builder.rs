@@ -207,7 +207,7 @@ impl<K: Kind> InformerBuilder<K> {
     ///     .build();
     /// # }
     /// ```
-    #[doc(alias("WithTweakListOptions", "TweakListOptionsFunc"))]
+    #[doc(alias("WithTweakListOptions", "TweakListOptions", "TweakListOptionsFunc"))]
     #[must_use]
     pub fn tweak_requests(mut self, tweak: impl Fn(&mut Parameters) + Send + Sync + 'static) -> Self {
         self.tweak = Some(Arc::new(tweak));

@@ -24,7 +24,7 @@ pub(super) struct Hooks<K> {
     pub(super) error_handler: Option<ErrorHandler>,
 }
 
-type ErrorHandler = Arc<dyn Fn(&Error) + Send + Sync>;
+pub(crate) type ErrorHandler = Arc<dyn Fn(&Error) + Send + Sync>;
 
 impl<K> Hooks<K> {
     pub(super) fn set_transform<E: std::fmt::Display>(

@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use self::context::ErrorHandler;
 use self::context::{Hooks, ReflectorContext};
 use self::lifecycle::Lifecycle;
 use crate::error::{Error, Operation, Problem};
@@ -80,6 +81,10 @@ pub use self::status::{Relists, Status};
     "TypedSharedIndexInformer",
     "Reflector",
     "DeltaFIFO",
+    "RealFIFO",
+    "Controller",
+    "sharedProcessor",
+    "processorListener",
     "watcher",
     "reflector",
 ))]

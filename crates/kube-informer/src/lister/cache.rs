@@ -30,7 +30,7 @@ use crate::pipeline::store::{Index, IndexValue, Scopes, Seed, Snapshot, Store, W
 /// #     }
 /// # }
 ///
-/// fn pods_beside(pods: &Lister<Pod>, by_node: &Index<Pod, String>, name: &str) -> usize {
+/// fn pods_beside(pods: &Lister<Pod>, by_node: &Index<Pod>, name: &str) -> usize {
 ///     let pod = pods.namespace("shop").get(name).expect("a pod");
 ///     let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default();
 ///     by_node.get(node).len() - 1

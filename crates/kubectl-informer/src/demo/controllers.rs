@@ -56,7 +56,7 @@ impl DemoControllers {
         named(
             &caches.pods,
             "enqueue owners of pods",
-            enqueue_owners::<_, Deployment>(&deployments),
+            enqueue_owners::<Deployment, _>(&deployments),
         )?;
         named(&caches.backups, "enqueue backups", enqueue_keys(&backups))?;
 

@@ -62,11 +62,11 @@ fn queued(queue: &WorkQueue<Key>) -> Vec<String> {
 fn owners_of_packed_objects_are_enqueued_without_decoding() {
     let (pod, decoded) = packed_pod();
     let queue = WorkQueue::new("test");
-    enqueue_owners::<Pod, ReplicaSet>(&queue).on_add(&pod, false);
+    enqueue_owners::<ReplicaSet, Pod>(&queue).on_add(&pod, false);
     assert_eq!(queued(&queue), ["shop/other", "shop/web"]);
-    enqueue_controllers::<Pod, ReplicaSet>(&queue).on_update(&pod, &pod);
+    enqueue_controllers::<ReplicaSet, Pod>(&queue).on_update(&pod, &pod);
     assert_eq!(queued(&queue), ["shop/web"]);
-    enqueue_owners::<Pod, Node>(&queue).on_add(&pod, true);
+    enqueue_owners::<Node, Pod>(&queue).on_add(&pod, true);
     assert_eq!(queued(&queue), ["node-1"], "an owner without a namespace");
     enqueue_keys::<Pod>(&queue).on_add(&pod, true);
     assert_eq!(queued(&queue), ["shop/web-1"]);
@@ -87,8 +87,8 @@ fn handlers_that_enqueue_need_every_event() {
 fn only_handlers_without_user_code_never_block() {
     let queue = WorkQueue::new("test");
     assert!(enqueue_keys::<Pod>(&queue).never_blocks());
-    assert!(enqueue_owners::<Pod, ReplicaSet>(&queue).never_blocks());
-    assert!(enqueue_controllers::<Pod, ReplicaSet>(&queue).never_blocks());
+    assert!(enqueue_owners::<ReplicaSet, Pod>(&queue).never_blocks());
+    assert!(enqueue_controllers::<ReplicaSet, Pod>(&queue).never_blocks());
     let mapped = enqueue_mapped(&queue, |pod: &Object<Pod>| [pod.key().clone()]);
     assert!(!mapped.never_blocks());
 }
