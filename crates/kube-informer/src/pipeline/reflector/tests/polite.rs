@@ -112,7 +112,7 @@ fn leak(number: u32) -> &'static str {
     number.to_string().leak()
 }
 
-/// What a server can do depends on what it was asked: a list is not closed and a watch has no pages.
+/// Whether a server can do this now: a list is not closed, a watch has no pages, and events follow the response.
 fn fits(action: &Action, did: &Did) -> bool {
     match (action, did) {
         (Action::Wait(_), _) | (_, Did::Discovered(_)) => false,
@@ -120,7 +120,11 @@ fn fits(action: &Action, did: &Did) -> bool {
         (Action::List { .. }, did) => {
             matches!(did, Did::Page(..) | Did::EmptyPage(..) | Did::Listed(_))
         }
-        (_, did) => !matches!(did, Did::Page(..) | Did::EmptyPage(..) | Did::Listed(_)),
+        (Action::Watch { .. }, did) => matches!(did, Did::Opened),
+        (_, did) => matches!(
+            did,
+            Did::Changed(_) | Did::Bookmark(_) | Did::InitialEnd(_) | Did::Closed
+        ),
     }
 }
 
