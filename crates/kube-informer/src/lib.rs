@@ -43,7 +43,7 @@
 //!         Ok(pod) => println!("phase: {:?}", pod.status.as_ref().and_then(|status| status.phase.as_deref())),
 //!         Err(error) => println!("{error}"), // pods "shop/web-1" not found in the cache
 //!     }
-//!     factory.shutdown().await; // also runs when the factory and its informers are dropped, without waiting
+//!     factory.shutdown().await; // informers run until this is called, or the runtime ends
 //!     Ok(())
 //! }
 //! ```

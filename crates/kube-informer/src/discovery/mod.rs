@@ -70,7 +70,7 @@ impl Discovery {
     /// # Cancel safety
     /// Dropping the future cancels its requests.
     pub async fn fetch(client: &Client) -> Result<Discovery, Error> {
-        let (core, named) = futures::join!(versions(client, Root::Core), versions(client, Root::Named));
+        let (core, named) = tokio::join!(versions(client, Root::Core), versions(client, Root::Named));
         // A server may lack the core group, and an account may have access to only one of the two.
         let (core, named) = match (core, named) {
             (Err(error), _) | (_, Err(error)) if !(error.is_not_found() || error.is_forbidden()) => {
