@@ -55,9 +55,9 @@ fn a_dead_link_is_noticed() {
     for good in [
         "LICENSE",
         "#some-words-here",
-        "CONTRIBUTING.md#the-house",
+        "CONTRIBUTING.md#layout",
         "https://example.com/nowhere",
-        &format!("{REPOSITORY}blob/main/CONTRIBUTING.md#the-house"),
+        &format!("{REPOSITORY}blob/main/CONTRIBUTING.md#layout"),
     ] {
         assert_eq!(follow(&readme, good, &document), Ok(()), "{good}");
     }
