@@ -100,7 +100,7 @@ impl FieldTest {
             Condition::Exists
         } else {
             return Err(format!(
-                "unexpected {rest:?} in {text:?}: it is none of \"=\" and \"!=\" with a value"
+                "unexpected {rest:?} in {text:?}: expected \"=\" or \"!=\" with a value"
             ));
         };
         Ok(FieldTest { path, condition })
@@ -123,7 +123,7 @@ mod tests {
     use super::Filter;
 
     #[test]
-    fn fields_are_equal_unequal_or_there() {
+    fn fields_can_be_compared_or_exist() {
         let pod =
             json!({ "spec": { "nodeName": "north", "replicas": 3 }, "list": [{ "a": "x" }, { "a": "y" }] });
         for (field, fits) in [
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_it_has_to_fit() {
+    fn all_conditions_must_match() {
         let filter = Filter::parse([("name", "art"), ("namespace", "shop")]).unwrap();
         assert!(filter.matches_key(&"shop/cart".parse().unwrap()));
         assert!(!filter.matches_key(&"shop/till".parse().unwrap()));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_understood_is_refused_with_a_reason() {
+    fn invalid_filters_are_reported() {
         for (name, value) in [
             ("limit", "many"),
             ("labels", "a=b=c"),

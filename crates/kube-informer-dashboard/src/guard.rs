@@ -10,8 +10,8 @@ use http::{HeaderMap, StatusCode};
 
 /// Host names that requests may use.
 ///
-/// This prevents DNS rebinding: a page of another site could let its own name resolve to a loopback address and would then be allowed to
-/// read the responses, but its name is in the request.
+/// This prevents DNS rebinding: a page of another site could let its own name resolve to a loopback address
+/// and would then be allowed to read the responses, but its name is in the request.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Hosts {
     /// `None` allows any name.
@@ -63,8 +63,8 @@ pub(super) async fn guard(State(hosts): State<Arc<Hosts>>, request: Request, nex
     let mut response = if hosts.allows(request.headers(), authority) {
         next.run(request).await
     } else {
-        let why = "The dashboard is asked for by a name that it does not know. Ask for it as localhost, or allow the name.\n";
-        (StatusCode::MISDIRECTED_REQUEST, why).into_response()
+        let message = "host not allowed: open the dashboard as localhost, or allow this host\n";
+        (StatusCode::MISDIRECTED_REQUEST, message).into_response()
     };
     for (name, value) in HEADERS {
         response
@@ -82,7 +82,7 @@ mod tests {
     use super::Hosts;
 
     #[test]
-    fn only_known_names_are_allowed_on_any_port() {
+    fn allowed_hosts_are_accepted_on_any_port() {
         let hosts = Hosts::only(Hosts::loopback());
         for (host, allowed) in [
             ("localhost", true),

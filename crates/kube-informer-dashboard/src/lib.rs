@@ -1,10 +1,11 @@
 //! A web page that shows a program's informers, their caches and work queues while they run.
 //!
 //! [`Dashboard`] shows the informers of [kube-informer](https://docs.rs/kube-informer) and the queues of
-//! [kube-workqueue](https://docs.rs/kube-workqueue): state, lag and errors, the flow of data, handlers with their backlog, rates, and a
-//! browser of the cache with filters and the last changes of each object.
+//! [kube-workqueue](https://docs.rs/kube-workqueue): state, lag and errors, the flow of data, handlers with
+//! their backlog, rates, and a browser of the cache with filters and the last changes of each object.
 //!
-//! It only reads, and only what is in the process. Of Secrets it shows names and sizes, never values.
+//! The dashboard is read-only and shows only data of its own process. Of Secrets it shows names and sizes,
+//! never values.
 //!
 //! [`fields`] finds and compares fields of objects of any kind, by paths such as `.spec.containers[*].image`.
 
@@ -43,7 +44,7 @@ use crate::state::{DashboardState, Source};
 use crate::view::InformerView;
 
 /// Default number of changes to remember of each informer.
-const REMEMBERED: usize = 256;
+const DEFAULT_HISTORY: usize = 256;
 
 /// How long [`DashboardServer::stop`] waits for responses in progress.
 const GRACE: Duration = Duration::from_secs(5);
@@ -85,17 +86,17 @@ const GRACE: Duration = Duration::from_secs(5);
 /// ```
 ///
 /// # Security
-/// There is no authentication. [`Dashboard::start`] listens on loopback only, and answers only requests for a loopback host name, so
-/// that pages of other sites cannot read it through a browser. Mounted under a path of your server, it is protected as that path is. It
-/// changes nothing and accepts only GET.
+/// There is no authentication. [`Dashboard::start`] listens on loopback only, and answers only requests for a
+/// loopback host name, so that pages of other sites cannot read it through a browser. Mounted under a path of
+/// your server, it is protected as that path is. It changes nothing and accepts only GET.
 ///
-/// Of Secrets it shows metadata, and names and sizes of their data. Filters and differences never see the values, and indexes of
-/// Secrets cannot be queried.
+/// Of Secrets it shows metadata, and names and sizes of their data. Filters and differences never see the
+/// values, and indexes of Secrets cannot be queried.
 ///
 /// # Cost
-/// Each informer gets a handler called `dashboard`, which keeps the last changes for the history: references to objects, not copies.
-/// Counters are recorded every five seconds, and every second while the page is open. Everything else is computed on request. Searches
-/// in large caches run on blocking threads, two at a time.
+/// Each informer gets a handler called `dashboard`, which keeps the last changes for the history: references
+/// to objects, not copies. Counters are recorded every five seconds, and every second while the page is open.
+/// Everything else is computed on request. Searches in large caches run on blocking threads, two at a time.
 #[must_use = "a dashboard shows nothing until it is started or mounted"]
 pub struct Dashboard {
     sources: Vec<Source>,
@@ -111,7 +112,7 @@ impl Dashboard {
         Dashboard {
             sources: Vec::new(),
             queues: Vec::new(),
-            remembered: REMEMBERED,
+            remembered: DEFAULT_HISTORY,
             hosts: None,
             beside: Router::new(),
         }
@@ -139,8 +140,8 @@ impl Dashboard {
         self
     }
 
-    /// Adds a work queue. Build the queue with [`track_age`](kube_workqueue::QueueBuilder::track_age) to show the age of its
-    /// oldest item.
+    /// Adds a work queue. Build the queue with [`track_age`](kube_workqueue::QueueBuilder::track_age) to show
+    /// the age of its oldest item.
     pub fn queue<T: QueueItem>(mut self, queue: &WorkQueue<T>) -> Dashboard {
         self.queues.push(Box::new(queue.clone()));
         self
@@ -154,8 +155,8 @@ impl Dashboard {
 
     /// Answers only requests for these hosts, on any port.
     ///
-    /// By default, [`Dashboard::serve`] on a loopback address answers requests for `localhost`, `127.0.0.1` and `[::1]`, and otherwise
-    /// any host is accepted.
+    /// By default, [`Dashboard::serve`] on a loopback address answers requests for `localhost`, `127.0.0.1`
+    /// and `[::1]`, and otherwise any host is accepted.
     pub fn hosts<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Dashboard {
         self.hosts = Some(names.into_iter().map(Into::into).collect());
         self
@@ -195,13 +196,15 @@ impl Dashboard {
         self.serve((Ipv4Addr::LOCALHOST, 0)).await
     }
 
-    /// Serves the dashboard on an address. Unless this is a loopback address, everyone who can reach it can see the dashboard.
+    /// Serves the dashboard on an address.
+    ///
+    /// Unless it is a loopback address, anyone who can reach it can see the dashboard.
     ///
     /// # Errors
     /// If the server cannot listen on the address.
     ///
     /// # Cancel safety
-    /// If this is dropped, nothing runs.
+    /// If this is dropped, no server is started.
     pub async fn serve(mut self, address: impl Into<SocketAddr>) -> io::Result<DashboardServer> {
         let listener = TcpListener::bind(address.into()).await?;
         let address = listener.local_addr()?;

@@ -75,7 +75,7 @@ fn informer(named: &NamedView) -> Value {
     let resource = &status.resource;
     let error = view
         .error_message(&status)
-        .map(|message| json!({ "words": message, "ago": status.last_error_ago.map(seconds) }));
+        .map(|message| json!({ "message": message, "ago": status.last_error_ago.map(seconds) }));
     json!({
         "id": named.id,
         "resource": resource.group_resource(),
@@ -120,7 +120,7 @@ fn handler(handler: &Registration) -> Value {
         "name": handler.name(),
         "synced": handler.has_synced(),
         "backlog": handler.backlog(),
-        "told": handler.delivered(),
+        "delivered": handler.delivered(),
         "timeSpent": seconds(handler.calls().sum),
         "runningFor": handler.running_for().map(seconds),
         "panics": handler.panics(),

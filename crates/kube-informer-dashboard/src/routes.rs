@@ -53,7 +53,7 @@ pub(super) fn router(state: Arc<DashboardState>, hosts: Hosts, beside: Router) -
 /// Returns the page. Its links are relative to its own address, so that it works under any path and behind proxies that strip a prefix.
 async fn page(OriginalUri(asked): OriginalUri, uri: Uri) -> Response {
     if !matches!(uri.path(), "" | "/") {
-        return RequestError::missing("there is nothing at this address").into_response();
+        return RequestError::missing("no page at this address").into_response();
     }
     let base = match asked.path().rsplit_once('/') {
         Some((_, last)) if !last.is_empty() => format!("./{last}/"),
@@ -61,8 +61,7 @@ async fn page(OriginalUri(asked): OriginalUri, uri: Uri) -> Response {
     };
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "-._~%/".contains(char);
     if !base.chars().all(is_plain) {
-        return RequestError::missing("the dashboard is under a path with characters that it does not know")
-            .into_response();
+        return RequestError::missing("unsupported characters in the path of the dashboard").into_response();
     }
     (
         [(header::CONTENT_TYPE, "text/html; charset=utf-8")],
@@ -202,16 +201,16 @@ impl Parameters {
     fn view(&self, state: &DashboardState) -> Result<Arc<InformerView>, RequestError> {
         let id = self
             .get("informer")
-            .ok_or_else(|| RequestError::bad("which informer? informer=pods, for example"))?;
+            .ok_or_else(|| RequestError::bad("missing parameter \"informer\", for example informer=pods"))?;
         state
             .view(id)
-            .ok_or_else(|| RequestError::missing(format!("there is no informer {id:?}")))
+            .ok_or_else(|| RequestError::missing(format!("unknown informer {id:?}")))
     }
 
     fn key(&self) -> Result<Key, RequestError> {
         let key = self
             .get("key")
-            .ok_or_else(|| RequestError::bad("which object? key=namespace/name"))?;
+            .ok_or_else(|| RequestError::bad("missing parameter \"key\", for example key=namespace/name"))?;
         key.parse()
             .map_err(|error: kube_informer::error::ParseKeyError| RequestError::bad(error.to_string()))
     }

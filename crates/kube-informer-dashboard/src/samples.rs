@@ -45,7 +45,7 @@ mod tests {
     use super::{Sample, Samples};
 
     #[test]
-    fn only_the_last_minutes_are_kept() {
+    fn old_samples_are_dropped() {
         let begin = SystemTime::UNIX_EPOCH;
         let mut samples = Samples::default();
         let at = |second| begin + Duration::from_secs(second);

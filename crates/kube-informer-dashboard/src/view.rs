@@ -28,14 +28,14 @@ const MAX_SUGGESTIONS: usize = 200;
 
 /// An informer that is shown.
 ///
-/// All data is redacted before it leaves the view or is compared with a request: pages, objects, filters and histories. So no value of
-/// a Secret is shown, and filters cannot be used to guess one.
+/// All data is redacted before it leaves the view or is compared with a request: pages, objects, filters and
+/// histories. So no value of a Secret is shown, and filters cannot be used to guess one.
 pub(crate) struct InformerView {
     informer: AnyInformer,
     /// Shows whole objects if set, otherwise metadata.
     to_json: Option<ToJson>,
     is_secret: bool,
-    recording: Mutex<Option<Recording>>,
+    recording: Mutex<Option<HistoryRecorder>>,
     is_recording: AtomicBool,
 }
 
@@ -60,12 +60,12 @@ pub(crate) struct ChangeReport {
 }
 
 /// A history and the handler that records it. Dropping it removes the handler.
-struct Recording {
+struct HistoryRecorder {
     history: Arc<History>,
     registration: Registration,
 }
 
-impl Drop for Recording {
+impl Drop for HistoryRecorder {
     fn drop(&mut self) {
         self.registration.remove();
     }
@@ -111,9 +111,7 @@ impl InformerView {
         let error = status.last_error.as_ref()?;
         // Messages of user code may contain values of the object.
         if self.is_secret && error.is_user_code() {
-            return Some(
-                "code of this program failed for a Secret; its words are in the log only".to_owned(),
-            );
+            return Some("a user function failed for a Secret; its message is in the log only".to_owned());
         }
         Some(format!("{error:#}"))
     }
@@ -212,7 +210,7 @@ impl InformerView {
             .informer
             .add_handler_with(move |event| recorder.record(event), options)
         {
-            *self.recording.lock() = Some(Recording {
+            *self.recording.lock() = Some(HistoryRecorder {
                 history,
                 registration,
             });
@@ -261,7 +259,7 @@ impl InformerView {
         let mut found = match &filter.index {
             Some(_) if self.is_secret => {
                 return Err(
-                    "indexes of Secrets are not shown, because their values may be the Secrets'".to_owned(),
+                    "indexes of Secrets are not shown, because they may contain values of Secrets".to_owned(),
                 );
             }
             Some((index, value)) => self

@@ -37,21 +37,24 @@ const IDENTIFIERS: [&str; 12] = [
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Difference {
-    /// Path of the field, for example `.status.conditions[Ready].status`. An element of a list is identified by its name, or by its index
-    /// if it has no name. A path without elements is a [`FieldPath`](super::FieldPath).
+    /// Path of the field, for example `.status.conditions[Ready].status`. An element of a list is identified
+    /// by its name, or by its index if it has no name. A path without elements is a
+    /// [`FieldPath`](super::FieldPath).
     pub path: String,
     /// The old value, or `None` if the field did not exist.
     pub old: Option<Value>,
     /// The new value, or `None` if the field was removed.
     pub new: Option<Value>,
-    /// Whether the values are hidden. Contextholders are equal for values of the same size.
+    /// Whether the values are hidden. Placeholders are equal for values of the same size.
     pub is_hidden: bool,
 }
 
-/// Returns the fields in which two states of an object differ, in order of relevance: spec, status, other fields, metadata, and times.
+/// Returns the fields in which two states of an object differ, most relevant first.
 ///
-/// The resource version, the generation and managed fields are ignored. Values of Secrets are hidden, also of Secrets inside other
-/// objects, and so is the last applied configuration.
+/// The order is spec, status, other fields, metadata, and times.
+///
+/// The resource version, the generation and managed fields are ignored. Values of Secrets are hidden, also of
+/// Secrets inside other objects, and so is the last applied configuration.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
@@ -139,7 +142,7 @@ impl Finder {
         for name in names {
             if let Some(context) = context.field(name) {
                 let before = self.path.len();
-                write_field(&mut self.path, name).expect("a string takes everything");
+                write_field(&mut self.path, name).expect("writing to a string cannot fail");
                 self.compare(context, old.get(name), new.get(name));
                 self.path.truncate(before);
             }
@@ -241,20 +244,20 @@ mod tests {
         found.iter().map(line).collect()
     }
 
-    fn told(old: &Value, new: &Value) -> Vec<String> {
+    fn pod_differences(old: &Value, new: &Value) -> Vec<String> {
         lines(&differences(&WatchedResource::of::<Pod>(&(), []), old, new))
     }
 
-    fn told_of_secret(old: &Value, new: &Value) -> Vec<String> {
+    fn secret_differences(old: &Value, new: &Value) -> Vec<String> {
         lines(&differences(&WatchedResource::of::<Secret>(&(), []), old, new))
     }
 
     #[test]
-    fn a_field_is_told_with_both_its_values() {
+    fn shows_the_old_and_the_new_value_of_a_field() {
         let old = json!({ "status": { "phase": "Pending", "gone": [] }, "spec": { "same": [1] } });
         let new = json!({ "status": { "phase": "Running" }, "spec": { "same": [1], "nodes": { "n": 1 } } });
         assert_eq!(
-            told(&old, &new),
+            pod_differences(&old, &new),
             [
                 r#".spec.nodes - {"n":1}"#,
                 ".status.gone [] -",
@@ -264,28 +267,31 @@ mod tests {
     }
 
     #[test]
-    fn versions_and_managers_are_no_differences() {
+    fn versions_and_managed_fields_are_ignored() {
         let old = json!({ "metadata": { "resourceVersion": "1", "generation": 1, "managedFields": [] } });
         let new = json!({ "metadata": { "resourceVersion": "2", "generation": 2, "managedFields": [{}] } });
-        assert!(told(&old, &new).is_empty());
+        assert!(pod_differences(&old, &new).is_empty());
         let wrap = |object: &Value| json!({ "spec": { "template": object } });
         assert_eq!(
-            told(&wrap(&old), &wrap(&new)).len(),
+            pod_differences(&wrap(&old), &wrap(&new)).len(),
             3,
-            "elsewhere they are fields as others"
+            "outside of the metadata these names are ordinary fields"
         );
     }
 
     #[test]
-    fn elements_are_told_by_their_names() {
+    fn elements_are_identified_by_name() {
         let old = json!({ "spec": { "containers": [{ "name": "web", "image": "a:1" }, { "name": "log", "image": "l" }] } });
         let new = json!({ "spec": { "containers": [{ "name": "log", "image": "l" }, { "name": "web", "image": "a:2" }] } });
-        assert_eq!(told(&old, &new), [r#".spec.containers[web].image "a:1" "a:2""#]);
+        assert_eq!(
+            pod_differences(&old, &new),
+            [r#".spec.containers[web].image "a:1" "a:2""#]
+        );
 
         let old = json!({ "ports": [{ "port": 80, "to": "a" }, { "port": 443, "to": "b" }] });
         let new = json!({ "ports": [{ "port": 443, "to": "b" }, { "port": 8080, "to": "c" }] });
         assert_eq!(
-            told(&old, &new),
+            pod_differences(&old, &new),
             [
                 r#".ports[80] {"port":80,"to":"a"} -"#,
                 r#".ports[8080] - {"port":8080,"to":"c"}"#
@@ -296,31 +302,34 @@ mod tests {
         let some = json!({ "status": { "conditions": [{ "type": "Ready", "status": "True" }] } });
         let condition = r#"{"status":"True","type":"Ready"}"#;
         assert_eq!(
-            told(&none, &some),
+            pod_differences(&none, &some),
             [format!(".status.conditions[Ready] - {condition}")]
         );
         assert_eq!(
-            told(&some, &none),
+            pod_differences(&some, &none),
             [format!(".status.conditions[Ready] {condition} -")]
         );
     }
 
     #[test]
-    fn elements_without_names_are_told_by_their_places() {
+    fn elements_without_names_are_identified_by_index() {
         let old = json!({ "rules": [{ "verbs": ["get"] }, { "verbs": ["list"] }] });
         let new = json!({ "rules": [{ "verbs": ["get"] }, { "verbs": ["list", "watch"] }] });
-        assert_eq!(told(&old, &new), [r#".rules[1].verbs ["list"] ["list","watch"]"#]);
+        assert_eq!(
+            pod_differences(&old, &new),
+            [r#".rules[1].verbs ["list"] ["list","watch"]"#]
+        );
         let twice = json!({ "list": [{ "name": "a", "x": 1 }, { "name": "a", "x": 2 }] });
         let other = json!({ "list": [{ "name": "a", "x": 1 }, { "name": "a", "x": 3 }] });
-        assert_eq!(told(&twice, &other), [".list[1].x 2 3"]);
+        assert_eq!(pod_differences(&twice, &other), [".list[1].x 2 3"]);
     }
 
     #[test]
-    fn names_with_dots_stand_in_quotes() {
+    fn names_with_dots_are_quoted() {
         let old = json!({ "metadata": { "labels": { "a.b/c": "x" } }, "metadata.generation": 1 });
         let new = json!({ "metadata": { "labels": { "a.b/c": "y" } }, "metadata.generation": 2 });
         assert_eq!(
-            told(&old, &new),
+            pod_differences(&old, &new),
             [
                 "['metadata.generation'] 1 2",
                 r#".metadata.labels['a.b/c'] "x" "y""#
@@ -329,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_most_comes_first() {
+    fn the_most_relevant_fields_are_first() {
         let state = |n: u8| {
             json!({
                 "data": n,
@@ -339,7 +348,7 @@ mod tests {
             })
         };
         assert_eq!(
-            told(&state(1), &state(2)),
+            pod_differences(&state(1), &state(2)),
             [
                 ".spec.flat 1 2",
                 ".spec.deep.er 1 2",
@@ -354,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_secret_holds_is_never_told() {
+    fn values_of_a_secret_are_hidden() {
         let empty = json!({ "metadata": { "name": "s" } });
         let full = json!({
             "metadata": { "name": "s", "annotations": {
@@ -369,7 +378,7 @@ mod tests {
         other["token"] = json!("hunter3");
         let size = "\"(7 bytes, not shown)\"";
         assert_eq!(
-            told_of_secret(&full, &other),
+            secret_differences(&full, &other),
             [format!(".data.password {size} {size} (hidden)")]
         );
         let mut odd = full.clone();
@@ -381,11 +390,14 @@ mod tests {
             (&full, &odd),
             (&odd, &empty),
         ] {
-            let told = told_of_secret(old, new).join("\n");
-            assert!(!told.contains("aHVudGVy") && !told.contains("hunter"), "{told}");
+            let printed = secret_differences(old, new).join("\n");
+            assert!(
+                !printed.contains("aHVudGVy") && !printed.contains("hunter"),
+                "{printed}"
+            );
         }
         assert_eq!(
-            told_of_secret(&empty, &full),
+            secret_differences(&empty, &full),
             [
                 format!(".data.password - {size} (hidden)"),
                 format!(".stringData.word - {size} (hidden)"),
@@ -398,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn nor_what_a_secret_inside_another_object_holds() {
+    fn values_of_a_secret_inside_another_object_are_hidden() {
         let bundle = |word: &str| {
             let secret = json!({ "apiVersion": "v1", "kind": "Secret", "key": word, "data": { "a": word } });
             json!({ "spec": { "list": [secret], "one": secret } })
@@ -406,7 +418,7 @@ mod tests {
         let (old, new) = (bundle("hunter2"), bundle("hunter3"));
         let hidden = "\"(5 bytes, not shown)\" \"(5 bytes, not shown)\" (hidden)";
         assert_eq!(
-            told(&old, &new),
+            pod_differences(&old, &new),
             [
                 format!(".spec.one.data.a {hidden}"),
                 format!(".spec.list[0].data.a {hidden}"),
@@ -419,14 +431,14 @@ mod tests {
             (&old, &other),
             (&other, &old),
         ] {
-            let told = told(old, new).join("\n");
-            assert!(told.contains("(5 bytes, not shown)"), "{told}");
-            assert!(!told.contains("hunter"), "{told}");
+            let printed = pod_differences(old, new).join("\n");
+            assert!(printed.contains("(5 bytes, not shown)"), "{printed}");
+            assert!(!printed.contains("hunter"), "{printed}");
         }
     }
 
     #[test]
-    fn what_is_shown_of_a_secret_is_all_that_is_compared() {
+    fn redacted_values_are_compared_by_their_placeholders() {
         let shown = |size: u8| {
             let size = format!("({size} bytes, not shown)");
             json!({ "apiVersion": "v1", "kind": "Secret", "data": { "a": size, "b": "(3 bytes, not shown)" } })

@@ -10,8 +10,8 @@ use serde_json::Value;
 ///
 /// - Names follow dots; the first dot is optional.
 /// - `[*]` selects every element of a list, or every value of a map; `[0]` selects one element.
-/// - A name that contains dots is written in brackets and quotes, `['example.com/team']`, or with its dots escaped as `\.`. Any other
-///   character can be escaped, too.
+/// - A name that contains dots is written in brackets and quotes, `['example.com/team']`, or with its dots
+///   escaped as `\.`. Any other character can be escaped, too.
 /// - The path may be enclosed in braces.
 ///
 /// ```
@@ -42,12 +42,12 @@ enum Step {
     Index(usize),
 }
 
-/// A text is not a valid [`FieldPath`].
+/// The error of a text that is not a valid [`FieldPath`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{written:?} is no field path: {why}")]
+#[error("invalid field path {written:?}: {reason}")]
 pub struct ParseFieldPathError {
     written: String,
-    why: Reason,
+    reason: Reason,
 }
 
 type Reason = Cow<'static, str>;
@@ -67,11 +67,10 @@ impl FieldPath {
     pub(crate) fn leading(text: &str) -> Result<(FieldPath, &str), ParseFieldPathError> {
         let read = match text.strip_prefix('{') {
             None => read(text, |char| char.is_whitespace() || "=!<>~".contains(char)),
-            Some(inner) => read(inner, |char| char == '}').and_then(|(steps, rest)| {
-                Ok((steps, rest.strip_prefix('}').ok_or("it has a { without a }")?))
-            }),
+            Some(inner) => read(inner, |char| char == '}')
+                .and_then(|(steps, rest)| Ok((steps, rest.strip_prefix('}').ok_or("unclosed {")?))),
         };
-        let (steps, rest) = read.map_err(|why| ParseFieldPathError::new(text, why))?;
+        let (steps, rest) = read.map_err(|reason| ParseFieldPathError::new(text, reason))?;
         Ok((FieldPath { steps }, rest))
     }
 }
@@ -107,10 +106,10 @@ fn collect<'a>(value: &'a Value, steps: &[Step], found: &mut Vec<&'a Value>) {
 }
 
 impl ParseFieldPathError {
-    fn new(written: &str, why: Reason) -> ParseFieldPathError {
+    fn new(written: &str, reason: Reason) -> ParseFieldPathError {
         ParseFieldPathError {
             written: written.to_owned(),
-            why,
+            reason,
         }
     }
 }
@@ -121,10 +120,10 @@ impl FromStr for FieldPath {
     fn from_str(written: &str) -> Result<FieldPath, ParseFieldPathError> {
         let inner = match written.strip_prefix('{') {
             None => Ok(written),
-            Some(inner) => inner.strip_suffix('}').ok_or("it has a { without a }".into()),
+            Some(inner) => inner.strip_suffix('}').ok_or("unclosed {".into()),
         };
         let read = inner.and_then(|inner| read(inner, |_| false));
-        let (steps, _) = read.map_err(|why| ParseFieldPathError::new(written, why))?;
+        let (steps, _) = read.map_err(|reason| ParseFieldPathError::new(written, reason))?;
         Ok(FieldPath { steps })
     }
 }
@@ -135,7 +134,7 @@ fn read(text: &str, ends: fn(char) -> bool) -> Result<(Vec<Step>, &str), Reason>
     let mut steps = Vec::new();
     let mut rest = text.strip_prefix('.').unwrap_or(text);
     if is_over(rest) {
-        return Err("it begins with no name; write it as in .spec.nodeName".into());
+        return Err("expected a name, for example .spec.nodeName".into());
     }
     loop {
         let (step, after) = match rest.strip_prefix('[') {
@@ -147,10 +146,10 @@ fn read(text: &str, ends: fn(char) -> bool) -> Result<(Vec<Step>, &str), Reason>
             return Ok((steps, after));
         }
         rest = match after.strip_prefix('.') {
-            Some(name) if is_over(name) => return Err("it ends with a dot".into()),
+            Some(name) if is_over(name) => return Err("expected a name after the last dot".into()),
             Some(name) => name,
             None if after.starts_with('[') => after,
-            None => return Err(format!("it needs a dot or a [ before {after:?}").into()),
+            None => return Err(format!("expected a dot or [ before {after:?}").into()),
         };
     }
 }
@@ -161,17 +160,17 @@ fn bracketed(text: &str) -> Result<(Step, &str), Reason> {
         if let Some(quoted) = text.strip_prefix(quote) {
             let (name, rest) = quoted
                 .split_once(end)
-                .ok_or_else(|| format!("it has a [{quote} without a {end}"))?;
+                .ok_or_else(|| format!("unclosed [{quote}, expected {end}"))?;
             return Ok((Step::Field(name.to_owned()), rest));
         }
     }
-    let (inside, rest) = text.split_once(']').ok_or("it has a [ without a ]")?;
+    let (inside, rest) = text.split_once(']').ok_or("unclosed [")?;
     let step = match inside.parse() {
         Ok(index) => Step::Index(index),
         Err(_) if inside == "*" => Step::Every,
         Err(_) => {
-            let why = format!("it has [{inside}], and in brackets stand *, a number or a quoted name");
-            return Err(why.into());
+            let reason = format!("invalid [{inside}], expected *, a number or a quoted name in brackets");
+            return Err(reason.into());
         }
     };
     Ok((step, rest))
@@ -193,7 +192,7 @@ fn named(text: &str, ends: fn(char) -> bool) -> Result<(Step, &str), Reason> {
         }
     }
     if name.is_empty() {
-        return Err("it has an empty name; write a dot that belongs to a name as \\.".into());
+        return Err("empty name; escape a dot that is part of a name as \\.".into());
     }
     Ok((Step::Field(name), rest))
 }
@@ -244,7 +243,7 @@ mod tests {
 
     fn found(path: &str) -> String {
         let path: FieldPath = path.parse().expect("a path");
-        let again: FieldPath = path.to_string().parse().expect("a path that was printed");
+        let again: FieldPath = path.to_string().parse().expect("a printed path");
         assert_eq!(again, path, "{path}");
         json!(path.find(&pod())).to_string()
     }
@@ -260,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_goes_into_lists_and_maps() {
+    fn a_path_selects_elements_of_lists_and_maps() {
         assert_eq!(found(".spec.containers[*].image"), r#"["web:1","log:2"]"#);
         assert_eq!(found(".spec.containers[1].image"), r#"["log:2"]"#);
         assert_eq!(found(".spec.containers.[1].image"), r#"["log:2"]"#);
@@ -270,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn names_may_hold_any_character() {
+    fn names_can_contain_any_character() {
         for path in [
             r".metadata.labels.app\.kubernetes\.io/name",
             ".metadata.labels['app.kubernetes.io/name']",
@@ -285,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_not_found() {
+    fn missing_fields_are_not_found() {
         for path in [
             ".spec.nothing",
             ".spec.nothing.more",
@@ -299,32 +298,32 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_path_is_told_in_words() {
-        for (path, words) in [
-            ("", "as in .spec.nodeName"),
-            (".", "as in .spec.nodeName"),
-            ("{}", "as in .spec.nodeName"),
+    fn reports_invalid_paths() {
+        for (path, expected) in [
+            ("", "expected a name, for example .spec.nodeName"),
+            (".", "expected a name, for example .spec.nodeName"),
+            ("{}", "expected a name, for example .spec.nodeName"),
             (".spec..nodeName", "empty name"),
-            (".spec.", "ends with a dot"),
-            (".spec[", "[ without a ]"),
-            (".spec['x", "[' without a ']"),
-            (".spec['x]", "[' without a ']"),
-            (".spec[x]", "in brackets stand"),
-            (".spec[-1]", "in brackets stand"),
-            (".spec[0]x", "needs a dot or a [ before \"x\""),
-            ("{.spec", "{ without a }"),
+            (".spec.", "after the last dot"),
+            (".spec[", "unclosed ["),
+            (".spec['x", "unclosed ['"),
+            (".spec['x]", "unclosed ['"),
+            (".spec[x]", "expected *, a number or a quoted name"),
+            (".spec[-1]", "expected *, a number or a quoted name"),
+            (".spec[0]x", "expected a dot or [ before \"x\""),
+            ("{.spec", "unclosed {"),
         ] {
-            let told = path.parse::<FieldPath>().expect_err("no path").to_string();
-            assert!(told.contains(words), "{path}: {told}");
+            let error = path.parse::<FieldPath>().expect_err("invalid").to_string();
+            assert!(error.contains(expected), "{path}: {error}");
             assert!(
-                told.starts_with(&format!("{path:?} is no field path: ")),
-                "{path}: {told}"
+                error.starts_with(&format!("invalid field path {path:?}: ")),
+                "{path}: {error}"
             );
         }
     }
 
     #[test]
-    fn a_comparison_may_follow() {
+    fn a_path_can_precede_a_comparison() {
         for (text, path, rest) in [
             (".spec.nodeName", ".spec.nodeName", ""),
             (".spec.nodeName=north", ".spec.nodeName", "=north"),

@@ -45,7 +45,7 @@ impl Context {
         }
     }
 
-    /// The context of a value: an object that claims to be a Secret is one, at any position.
+    /// The context of a value. An object whose kind is Secret is treated as one at any position.
     pub(super) fn with(self, value: Option<&Value>) -> Context {
         match (self, value) {
             (
@@ -167,8 +167,8 @@ fn text_contains_secret(text: &str) -> bool {
     text.contains("Secret") && serde_json::from_str(text).is_ok_and(|value: Value| contains_secret(&value))
 }
 
-/// Hides the values of Secrets in an object: of the object itself if its resource is `secrets`, and of every object inside that claims to be
-/// a Secret.
+/// Hides the values of Secrets in an object: of the object itself if its resource is `secrets`, and of every
+/// object inside whose kind is Secret.
 pub(crate) fn redact(value: &mut Value, is_secret: bool) {
     let context = if is_secret { Context::Secret } else { Context::Open };
     context.hide(value);
@@ -181,7 +181,7 @@ mod tests {
     use super::redact;
 
     #[test]
-    fn of_a_secret_only_names_and_sizes_are_left() {
+    fn redacts_a_secret_to_names_and_sizes() {
         let mut secret = json!({
             "apiVersion": "v1", "kind": "Secret", "type": "Opaque",
             "metadata": { "name": "db", "annotations": {
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_does_not_say_what_it_is_is_known_by_its_resource() {
+    fn an_object_without_a_kind_is_redacted_by_its_resource() {
         let mut nameless = json!({ "metadata": {}, "data": { "password": "aHVudGVyMg==" } });
         redact(&mut nameless, true);
         assert!(!nameless.to_string().contains("aHVudGVyMg"));
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_applied_is_shown_unless_a_secret_is_in_it() {
+    fn the_last_applied_configuration_is_hidden_if_it_contains_a_secret() {
         let applied = |manifest: Value| {
             let text = json!({ "kind": "Bundle", "manifests": [manifest] }).to_string();
             let mut bundle = json!({ "metadata": { "annotations": { super::LAST_APPLIED: text } } });

@@ -1,7 +1,7 @@
-// The dashboard of kube-informer. No framework and no build: this file is what runs.
+// The dashboard of kube-informer, without a framework and without a build step.
 //
-// Everything that comes from the server becomes text or attributes by way of `h`, never HTML. A view is a function that makes
-// the page anew from what is known; `morph` then changes only what differs, so focus and selection stay where they are.
+// Data of the server is inserted as text or attributes by `h`, never as HTML. A view is a function that builds the page
+// from `known`; `morph` then applies only the differences, so that focus and selection are kept.
 "use strict";
 
 // ---- Elements ----------------------------------------------------------------------------------------------------------
@@ -9,7 +9,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 const SVG_TAGS = new Set(["svg", "g", "path", "rect", "circle", "line", "text", "title"]);
 
-/** An element with attributes and children. Attributes that begin with "on" are listeners; false ones are left out. */
+/** Creates an element. Attributes that begin with "on" are listeners; attributes with the value false are omitted. */
 function h(tag, attributes, ...children) {
   const element = SVG_TAGS.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) {
@@ -28,7 +28,7 @@ function h(tag, attributes, ...children) {
 
 const LISTENERS = ["onclick", "oninput", "onchange", "onsubmit", "onpointermove", "onpointerleave"];
 
-/** Makes `old` like `fresh`, keeping what is the same. Elements with `data-own` look after their children themselves. */
+/** Updates `old` to equal `fresh`, and keeps equal elements. Elements with `data-own` manage their own children. */
 function morph(old, fresh) {
   for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
   for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
@@ -67,7 +67,7 @@ function morphChildren(parent, fresh) {
   }
 }
 
-// ---- Words and numbers ---------------------------------------------------------------------------------------------------
+// ---- Formatting ------------------------------------------------------------------------------------------------------------
 
 const count = new Intl.NumberFormat("en");
 
@@ -90,7 +90,7 @@ function span(seconds) {
   return `${Math.round(seconds / 86400)} d`;
 }
 
-/** As `span`, without digits that only flicker. */
+/** Like `span`, but without digits that change with every update. */
 function lag(seconds) {
   if (seconds === null || seconds === undefined) return "–";
   return seconds < 1 ? "< 1 s" : seconds < 120 ? `${Math.floor(seconds)} s` : span(seconds);
@@ -119,7 +119,7 @@ function yaml(value, indent = "") {
       return `\n${indent}${scalar(name, "")}:${yaml(item, deeper)}`;
     }
     const inner = yaml(item, indent + "  ");
-    // The first line of a map or list stands behind the dash.
+    // The first line of a map or list follows the dash.
     return `\n${indent}-${inner.startsWith("\n") ? " " + inner.trimStart() : inner}`;
   }).join("");
 }
@@ -135,7 +135,7 @@ function scalar(value, indent) {
   return plain ? value : JSON.stringify(value);
 }
 
-// ---- What is known ---------------------------------------------------------------------------------------------------------
+// ---- State -----------------------------------------------------------------------------------------------------------------
 
 const known = {
   overview: null,
@@ -151,7 +151,7 @@ const known = {
   copied: false,
 };
 
-/** Where the address says that we are. */
+/** Returns the view and its parameters from the URL. */
 function place() {
   const [path, query] = (location.hash.slice(1) || "/").split("?");
   const parts = path.split("/").filter(Boolean).map(decodeURIComponent);
@@ -171,12 +171,12 @@ function address(informer, key, parameters) {
   return query ? `${to}?${query}` : to;
 }
 
-/** Where this file came from, and all else is asked for. */
-const HOME = document.currentScript.src;
+/** The URL of this file. Requests are relative to it. */
+const BASE_URL = document.currentScript.src;
 
 async function ask(path, parameters) {
   const query = parameters ? `?${new URLSearchParams(parameters)}` : "";
-  const response = await fetch(new URL(path + query, HOME), { headers: { accept: "application/json" } });
+  const response = await fetch(new URL(path + query, BASE_URL), { headers: { accept: "application/json" } });
   if (response.status === 204) return null;
   const answer = await response.json();
   if (!response.ok) throw Object.assign(new Error(answer.error || response.statusText), { answered: true });
@@ -187,7 +187,7 @@ const informers = () => (known.overview ? known.overview.informers : []);
 const queues = () => (known.overview ? known.overview.queues : []);
 const informer = (id) => informers().find((one) => one.id === id);
 
-// ---- Asking, for as long as somebody looks -------------------------------------------------------------------------------
+// ---- Polling, while the page is visible ------------------------------------------------------------------------------------
 
 const PAUSE = 500;
 let asking = false;
@@ -210,7 +210,7 @@ async function look() {
   }
   asking = false;
   draw();
-  // A server that takes long is not asked more often for it.
+  // Poll a slow server less often.
   const took = performance.now() - began;
   again = setTimeout(look, Math.max(PAUSE, 2 * took));
 }
@@ -224,7 +224,7 @@ async function lookAtSamples() {
   while (known.samples.length && known.samples[0].at < oldest) known.samples.shift();
 }
 
-/** Asks for what the current view needs, if the cache has changed since, or something else is asked. */
+/** Requests the data of the current view, if the cache or the request has changed. */
 async function lookAtPlace() {
   const here = place();
   const one = here.informer && informer(here.informer);
@@ -253,7 +253,7 @@ async function lookAtObjects(question, parameters, one) {
   try {
     const answer = await ask("api/objects", parameters);
     const versions = new Map(answer.objects.map((row) => [row.key, row.version]));
-    // What was not there before, or not in this version, is shown as news; unless something else was asked for.
+    // New and changed objects are highlighted, unless the filter has changed.
     const fresh = seen && seen.versions
       ? new Set(answer.objects.filter((row) => seen.versions.get(row.key) !== row.version).map((row) => row.key))
       : new Set();
@@ -278,7 +278,7 @@ async function lookAtIndex(one, here) {
   known.indexValues[name] = { tag: one.tag, values: await ask("api/index-values", { informer: one.id, index }) };
 }
 
-/** Rates from one look to the next, smoothed a little. */
+/** Updates the smoothed rates from two consecutive responses. */
 function noteRates(before, after) {
   if (!before) return;
   const seconds = Math.max((after.time - before.time) / 1000, 0.05);
@@ -286,7 +286,7 @@ function noteRates(before, after) {
     if (then === undefined) return;
     const fresh = Math.max(now - then, 0) / seconds;
     const old = known.rates[name];
-    // Half of what is new within a second.
+    // The half-life is one second.
     const share = 1 - 0.5 ** seconds;
     known.rates[name] = old === undefined ? fresh : old + (fresh - old) * share;
   };
@@ -296,10 +296,10 @@ function noteRates(before, after) {
     for (const what of ["added", "updated", "deleted", "received", "receivedBytes"]) {
       note(`${one.id} ${what}`, one[what], old[what]);
     }
-    note(`${one.id} told`, sum(one.handlers, (handler) => handler.told), sum(old.handlers, (handler) => handler.told));
+    note(`${one.id} delivered`, sum(one.handlers, (handler) => handler.delivered), sum(old.handlers, (handler) => handler.delivered));
     for (const what of ["added", "updated", "deleted"]) {
-      const came = one[what] - old[what];
-      if (came > 0) way.send(one.id, what, came);
+      const number = one[what] - old[what];
+      if (number > 0) flow.send(one.id, what, number);
     }
   }
   for (const queue of after.queues) {
@@ -313,7 +313,7 @@ const rateOf = (list, what) => sum(list, (one) => known.rates[`${one.id} ${what}
 const queueRate = (list, what) => sum(list, (queue) => known.rates[`queue ${queue.name} ${what}`]);
 const changesOf = (list) => rateOf(list, "added") + rateOf(list, "updated") + rateOf(list, "deleted");
 
-/** Tells screen readers what sighted people see change colour. */
+/** Announces changes of health to screen readers. */
 function announce(before, after) {
   if (!before) return;
   const news = after.informers
@@ -331,7 +331,7 @@ function draw() {
   const here = place();
   const link = document.getElementById("link");
   link.dataset.is = known.lost ? "lost" : known.overview ? "live" : "new";
-  link.textContent = known.lost ? "no answer" : known.overview ? "live" : "connecting";
+  link.textContent = known.lost ? "disconnected" : known.overview ? "live" : "connecting";
   const main = document.getElementById("main");
   known.width = main.clientWidth - parseFloat(getComputedStyle(main).paddingLeft) * 2;
   if (!known.overview) {
@@ -358,12 +358,12 @@ function crumbs(here) {
 
 function unreachable() {
   return h("section", { key: "lost", class: "alarm", role: "alert" },
-    h("strong", null, "This program does not answer"),
-    h("p", { class: "when" }, `since ${clock(known.lost)}. What is shown is how it was then; it is asked again all the time.`));
+    h("strong", null, "The program does not respond"),
+    h("p", { class: "when" }, `Since ${clock(known.lost)}. The page shows the last known data and keeps retrying.`));
 }
 
 function missing(id) {
-  return h("section", { key: "missing", class: "panel" }, h("p", { class: "empty" }, `There is no informer "${id}" here. `,
+  return h("section", { key: "missing", class: "panel" }, h("p", { class: "empty" }, `Unknown informer "${id}". `,
     h("a", { href: "#/" }, "All informers")));
 }
 
@@ -372,12 +372,12 @@ function overviewView() {
   return [
     ...alarms(all),
     figures(all, queues()),
-    wayPanel("The way of the data", null, all, queues()),
+    flowPanel("Data flow", null, all, queues()),
     h("div", { key: "plots", class: "two" },
       plotPanel("Changes in caches", all.map((one) => `informer/${one.id}`),
         [["added", 0], ["updated", 1], ["deleted", 2]]),
       queues().length
-        ? plotPanel("Work done", queues().map((queue) => `queue/${queue.name}`), [["done", 0, "added"], ["failed", 1, "deleted"]])
+        ? plotPanel("Completed work", queues().map((queue) => `queue/${queue.name}`), [["done", 0, "added"], ["failed", 1, "deleted"]])
         : null),
     informerTable(all),
     handlerTable(all),
@@ -387,12 +387,12 @@ function overviewView() {
 
 function alarms(list) {
   return list.filter((one) => one.health === "broken").map((one) => h("section", { key: `alarm ${one.id}`, class: "alarm" },
-    h("strong", null, `${one.resource} does not hear from the server`),
-    h("p", null, one.error ? one.error.words : ""),
+    h("strong", null, `${one.resource}: the server does not respond`),
+    h("p", null, one.error ? one.error.message : ""),
     h("p", { class: "when" },
-      one.silentFor === null ? "It never has. " : `The last word came ${lag(one.silentFor)} ago. `,
-      one.nextAttempt === null ? "It is asked right now. " : `Next attempt in ${lag(one.nextAttempt)}. `,
-      one.synced ? "The cache keeps what it has." : "There is no cache yet.")));
+      one.silentFor === null ? "There was no response yet. " : `Last response ${lag(one.silentFor)} ago. `,
+      one.nextAttempt === null ? "A request is in progress. " : `Next attempt in ${lag(one.nextAttempt)}. `,
+      one.synced ? "The cache keeps its objects." : "The cache is not synced yet.")));
 }
 
 function figure(name, value, more, kind) {
@@ -409,13 +409,13 @@ function figures(all, work) {
   const silent = Math.max(0, ...all.map((one) => one.silentFor || 0));
   return h("section", { key: "figures", class: "panel figures", "aria-label": "Figures" },
     figure("Informers", [String(live), h("small", null, ` of ${all.length} live`)],
-      broken ? `${broken} broken` : "all well", broken ? "bad" : ""),
+      broken ? `${broken} broken` : "healthy", broken ? "bad" : ""),
     figure("Objects", count.format(sum(all, (one) => one.objects)), bytes(sum(all, (one) => one.bytes))),
     figure("Changes", rate(changesOf(all)), `${bytes(rateOf(all, "receivedBytes"))}/s received`),
-    figure("Last word", lag(silent), "of the most silent", silent > 120 ? "warn" : ""),
+    figure("Last event", lag(silent), "longest of all informers", silent > 120 ? "warn" : ""),
     figure("Backlog", count.format(backlog), `${plural(handlers, "handler")}${panics ? `, ${plural(panics, "panic")}` : ""}`,
       panics ? "warn" : ""),
-    work.length ? figure("In line", count.format(sum(work, (queue) => queue.queued)),
+    work.length ? figure("Queue depth", count.format(sum(work, (queue) => queue.queued)),
       `${count.format(sum(work, (queue) => queue.delayed))} delayed, ${count.format(sum(work, (queue) => queue.running))} running`) : null);
 }
 
@@ -429,10 +429,10 @@ function cell(name, value, kind) {
 }
 
 function informerTable(all) {
-  const head = ["Informer", "State", "Objects", "Size", "Version", "Last word", "Requests", "Relists", "Changes, 5 min", "Errors"];
-  const numbers = new Set(["Objects", "Size", "Version", "Last word", "Requests", "Relists", "Changes, 5 min", "Errors"]);
+  const head = ["Informer", "State", "Objects", "Size", "Version", "Last event", "Requests", "Relists", "Changes, 5 min", "Errors"];
+  const numbers = new Set(["Objects", "Size", "Version", "Last event", "Requests", "Relists", "Changes, 5 min", "Errors"]);
   return h("section", { key: "informers", class: "panel" },
-    h("header", null, h("h2", null, "Informers"), h("span", { class: "note" }, "a cache each; choose one to look into it")),
+    h("header", null, h("h2", null, "Informers"), h("span", { class: "note" }, "select one to browse its cache")),
     all.length ? h("table", null,
       h("thead", null, h("tr", null, head.map((name) => h("th", { scope: "col", class: numbers.has(name) ? "number" : "" }, name)))),
       h("tbody", null, all.map((one) => h("tr", { key: one.id, "data-informer": one.id },
@@ -442,20 +442,20 @@ function informerTable(all) {
         cell("objects", count.format(one.objects), "number"),
         cell("size", bytes(one.bytes), "number"),
         cell("version", one.version === null ? "–" : one.version, "number mono"),
-        cell("last word", lag(one.silentFor), `number ${one.silentFor > 120 ? "warn" : ""}`),
+        cell("last event", lag(one.silentFor), `number ${one.silentFor > 120 ? "warn" : ""}`),
         cell("requests", count.format(one.lists + one.streamingLists + one.watches), "number"),
         cell("relists", count.format(one.relists), "number"),
         cell("changes", spark(`informer/${one.id}`), "number"),
         cell("errors", count.format(one.errors), `number ${one.errors ? (one.health === "broken" ? "bad" : "soft") : "soft"}`))))) 
-      : h("p", { class: "empty" }, "There is none yet. A factory's informers appear as soon as they are asked for."));
+      : h("p", { class: "empty" }, "No informers yet. Informers of a factory appear when they are created."));
 }
 
 function handlerTable(all) {
   const rows = all.flatMap((one) => one.handlers.map((handler, at) => ({ one, handler, at })));
-  const head = [["Handler", ""], ["Informer", ""], ["Synced", ""], ["Backlog", "number"], ["Told", "number"],
+  const head = [["Handler", ""], ["Informer", ""], ["Synced", ""], ["Backlog", "number"], ["Delivered", "number"],
     ["Time spent", "number"], ["Running for", "number"], ["Panics", "number"]];
   return h("section", { key: "handlers", class: "panel" },
-    h("header", null, h("h2", null, "Handlers"), h("span", { class: "note" }, "each with a queue and a task of its own")),
+    h("header", null, h("h2", null, "Handlers"), h("span", { class: "note" }, "each has its own queue and task")),
     rows.length ? h("table", null,
       h("thead", null, h("tr", null, head.map(([name, kind]) => h("th", { scope: "col", class: kind }, name)))),
       h("tbody", null, rows.map(({ one, handler, at }) => h("tr", { key: `${one.id} ${at} ${handler.name}` },
@@ -463,23 +463,23 @@ function handlerTable(all) {
         cell("of", h("a", { href: address(one.id) }, one.id)),
         cell("synced", handler.synced ? "yes" : "not yet", handler.synced ? "soft" : "warn"),
         cell("backlog", count.format(handler.backlog), `number ${handler.backlog > 100 ? "warn" : ""}`),
-        cell("told", count.format(handler.told), "number"),
+        cell("delivered", count.format(handler.delivered), "number"),
         cell("time", span(handler.timeSpent), "number"),
         cell("running", handler.runningFor === null ? "–" : span(handler.runningFor), `number ${handler.runningFor > 5 ? "warn" : ""}`),
         cell("panics", count.format(handler.panics), `number ${handler.panics ? "bad" : "soft"}`)))))
-      : h("p", { class: "empty" }, "Nobody is told of changes."));
+      : h("p", { class: "empty" }, "No handlers."));
 }
 
 function queueTable(work) {
-  const head = [["Queue", ""], ["In line", "number"], ["Oldest", "number"], ["Running", "number"], ["Delayed", "number"],
+  const head = [["Queue", ""], ["Depth", "number"], ["Oldest", "number"], ["Running", "number"], ["Delayed", "number"],
     ["Next due", "number"], ["Added", "number"], ["Retries", "number"], ["Done", "number"], ["Failed", "number"], ["Given up", "number"]];
   return h("section", { key: "queues", class: "panel" },
-    h("header", null, h("h2", null, "Work queues"), h("span", { class: "note" }, "what handlers leave for workers")),
+    h("header", null, h("h2", null, "Work queues"), h("span", { class: "note" }, "keys that wait for workers")),
     h("table", null,
       h("thead", null, h("tr", null, head.map(([name, kind]) => h("th", { scope: "col", class: kind }, name)))),
       h("tbody", null, work.map((queue) => h("tr", { key: queue.name, "data-queue": queue.name },
         h("th", { scope: "row", class: "name-cell" }, queue.name, queue.shutDown ? " (shut down)" : ""),
-        cell("in line", count.format(queue.queued), "number"),
+        cell("depth", count.format(queue.queued), "number"),
         cell("oldest", span(queue.oldest), `number ${queue.oldest > 30 ? "warn" : ""}`),
         cell("running", count.format(queue.running), "number"),
         cell("delayed", count.format(queue.delayed), "number"),
@@ -491,30 +491,30 @@ function queueTable(work) {
         cell("given up", count.format(queue.givenUp), `number ${queue.givenUp ? "bad" : "soft"}`))))));
 }
 
-// ---- The way of the data ------------------------------------------------------------------------------------------------
+// ---- Data flow ----------------------------------------------------------------------------------------------------------
 
-function wayPanel(title, id, list, work) {
+function flowPanel(title, id, list, work) {
   return h("section", { key: "way", class: "panel" },
     h("header", null, h("h2", null, title),
-      h("span", { class: "note" }, "every dot is a change; more than a few at a time are one")),
-    way.draw(id, rooms(list, work)));
+      h("span", { class: "note" }, "each dot is a change, or several if they arrive together")),
+    flow.draw(id, stages(list, work)));
 }
 
-function rooms(list, work) {
+function stages(list, work) {
   const broken = list.some((one) => one.health === "broken");
   const live = list.filter((one) => one.health === "live").length;
   const requests = sum(list, (one) => one.lists + one.streamingLists + one.watches);
   const backlog = sum(list, (one) => sum(one.handlers, (handler) => handler.backlog));
   const queued = sum(list, (one) => one.queued);
   const all = [
-    { name: "API server", big: broken ? "no answer" : live === list.length ? "watched" : `${live} of ${list.length}`,
+    { name: "API server", big: broken ? "no response" : live === list.length ? "watched" : `${live} of ${list.length}`,
       small: plural(requests, "request"), broken },
     { name: "Reflector", big: rate(rateOf(list, "received")), small: `${bytes(rateOf(list, "receivedBytes"))}/s` },
     { name: "Delta queue", big: count.format(queued), small: "waiting", busy: queued > 100 },
     { name: "Cache", big: count.format(sum(list, (one) => one.objects)), small: bytes(sum(list, (one) => one.bytes)) },
     { name: "Handlers", big: count.format(backlog), small: `backlog of ${sum(list, (one) => one.handlers.length)}`, busy: backlog > 100 },
   ];
-  const rates = [rateOf(list, "received"), rateOf(list, "received"), changesOf(list), rateOf(list, "told")];
+  const rates = [rateOf(list, "received"), rateOf(list, "received"), changesOf(list), rateOf(list, "delivered")];
   if (work.length) {
     const inLine = sum(work, (queue) => queue.queued);
     const delayed = sum(work, (queue) => queue.delayed);
@@ -527,8 +527,8 @@ function rooms(list, work) {
   return { all, rates, broken };
 }
 
-/** Draws the rooms and moves dots through them. The dots are its own; all else is drawn by `h`. */
-const way = {
+/** Draws the stages and moves dots between them. It manages the dots itself; the rest is drawn by `h`. */
+const flow = {
   id: null,
   places: [],
   dots: [],
@@ -541,8 +541,8 @@ const way = {
     const wide = upright ? width - 28 : (width - 28 - gap * (all.length - 1)) / all.length;
     const high = upright ? 46 : 78;
     const height = upright ? 14 + all.length * (high + gap) - gap + 14 : high + 32;
-    const boxes = all.map((room, at) => ({
-      ...room,
+    const boxes = all.map((stage, at) => ({
+      ...stage,
       x: upright ? 14 : 14 + at * (wide + gap),
       y: upright ? 14 + at * (high + gap) : 16,
     }));
@@ -559,7 +559,7 @@ const way = {
         : h("text", { class: "rate", x: (x1 + x2) / 2, y: y1 - 9, "text-anchor": "middle" }, rate(rates[at]));
       return [h("line", { class: `wire ${cut ? "cut" : ""}`, x1, y1, x2, y2 }), label];
     });
-    const words = all.map((room) => `${room.name}: ${room.big}, ${room.small}`).join("; ");
+    const words = all.map((stage) => `${stage.name}: ${stage.big}, ${stage.small}`).join("; ");
     return h("svg", { class: "way", height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words },
       wires,
       h("g", { "data-own": true, class: "dots", key: "dots" }),
@@ -574,7 +574,7 @@ const way = {
             h("text", { class: "small", x: box.x + 12, y: box.y + 65 }, box.small)])));
   },
 
-  /** Changes of an informer set out. */
+  /** Starts dots for the changes of an informer. */
   send(id, what, number) {
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
     if ((this.id && this.id !== id) || this.dots.length > 60) return;
@@ -616,7 +616,7 @@ const way = {
 
 const SPAN = 300000;
 
-/** How often a second something happened between one sample and the next, summed over several names. */
+/** Returns the rate per second between consecutive samples, summed over the names. */
 function series(names, column) {
   const points = [];
   for (let at = 1; at < known.samples.length; at += 1) {
@@ -645,7 +645,7 @@ function plotPanel(title, names, columns) {
     if (!layer.points.length) return null;
     const lower = base.slice();
     layer.points.forEach((point, at) => { base[at] += point.value; });
-    // Steps, because a rate is of the time between two samples.
+    // Steps, because a rate is constant between two samples.
     const up = layer.points.map((point, at) => `${x(point.from).toFixed(1)} ${y(base[at]).toFixed(1)} ${x(point.at).toFixed(1)} ${y(base[at]).toFixed(1)}`);
     const down = layer.points.map((point, at) => `${x(point.at).toFixed(1)} ${y(lower[at]).toFixed(1)} ${x(point.from).toFixed(1)} ${y(lower[at]).toFixed(1)}`).reverse();
     return h("path", { class: `fill-${layer.colour}`, "fill-opacity": .85, d: `M${up.join("L")}L${down.join("L")}Z` });
@@ -679,7 +679,7 @@ function plotPanel(title, names, columns) {
       hovered !== null && chosen >= 0 ? h("span", null, `at ${clock(layers[0].points[chosen].at)}`) : null));
 }
 
-/** The next number that is easy to read. */
+/** Rounds up to a number that is easy to read. */
 function nice(value) {
   const power = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 4, 5, 10].map((step) => step * power).find((step) => step >= value * 0.999);
@@ -706,20 +706,20 @@ function spark(name) {
 function informerView(here, one) {
   return [
     h("section", { key: "title" }, h("h1", null, one.kind, " ", state(one.health)),
-      h("div", { class: "soft" }, `${one.apiVersion}, ${one.namespaces.length ? `in ${one.namespaces.join(", ")}` : "everywhere"}`)),
+      h("div", { class: "soft" }, `${one.apiVersion}, ${one.namespaces.length ? `in ${one.namespaces.join(", ")}` : "all namespaces"}`)),
     ...alarms([one]),
     h("section", { key: "figures", class: "panel figures", "aria-label": "Figures" },
       figure("Objects", count.format(one.objects), bytes(one.bytes)),
       figure("Version", one.version === null ? "–" : one.version, one.syncedAfter === null ? "not synced yet" : `synced after ${span(one.syncedAfter)}`),
-      figure("Last word", lag(one.silentFor), one.watchedFor === null ? "not watched" : `watched for ${lag(one.watchedFor)}`),
+      figure("Last event", lag(one.silentFor), one.watchedFor === null ? "not watched" : `watched for ${lag(one.watchedFor)}`),
       figure("Changes", rate(changesOf([one])), `+${count.format(one.added)} ~${count.format(one.updated)} −${count.format(one.deleted)}`),
       figure("Requests", count.format(one.lists + one.streamingLists + one.watches), `${plural(one.lists + one.streamingLists, "list")}, ${count.format(one.watches)} watches`),
       figure("Received", bytes(one.receivedBytes), `decoded in ${span(one.decodeTime)}`),
-      figure("Relists", count.format(one.relists), one.relistCauses.map(([cause, times]) => `${cause} ${times}`).join(", ") || "none needed"),
-      figure("Errors", count.format(one.errors), one.error && one.error.ago !== null ? `the last ${lag(one.error.ago)} ago` : "none", one.health === "broken" ? "bad" : "")),
+      figure("Relists", count.format(one.relists), one.relistCauses.map(([cause, times]) => `${cause} ${times}`).join(", ") || "none"),
+      figure("Errors", count.format(one.errors), one.error && one.error.ago !== null ? `last ${lag(one.error.ago)} ago` : "none", one.health === "broken" ? "bad" : "")),
     one.error && one.health !== "broken" ? h("details", { key: "error", class: "panel" },
-      h("summary", { class: "empty" }, "The last error, which is over"), h("pre", null, one.error.words)) : null,
-    wayPanel("The way of the data", one.id, [one], []),
+      h("summary", { class: "empty" }, "Last error (resolved)"), h("pre", null, one.error.message)) : null,
+    flowPanel("Data flow", one.id, [one], []),
     objectsPanel(here, one),
     changesPanel(one),
     plotPanel("Changes in the cache", [`informer/${one.id}`], [["added", 0], ["updated", 1], ["deleted", 2]]),
@@ -727,11 +727,11 @@ function informerView(here, one) {
   ];
 }
 
-/** What was typed into filters and is not asked for yet; it is shown all the same. */
+/** Filters that were typed but not yet requested. They are shown already. */
 let typed = new Map();
 let typing = null;
 
-/** Another filter, a moment after the last key. */
+/** Applies a filter, after a short delay unless `atOnce` is set. */
 function filterBy(name, value, atOnce) {
   clearTimeout(typing);
   typed.set(name, value);
@@ -769,9 +769,9 @@ function objectsPanel(here, one) {
   const to = found ? offset + found.objects.length : 0;
   return h("section", { key: "objects", class: "panel", "aria-label": "Objects" },
     h("header", null, h("h2", null, "Objects"),
-      h("span", { class: "note", role: "status" }, found ? `${count.format(found.total)} of ${count.format(one.objects)}` : "looking"),
-      one.whole ? null : h("span", { class: "note" }, "metadata only; browse() shows whole objects"),
-      one.secret ? h("span", { class: "note" }, "values of Secrets are not shown, and not filtered by") : null),
+      h("span", { class: "note", role: "status" }, found ? `${count.format(found.total)} of ${count.format(one.objects)}` : "loading"),
+      one.whole ? null : h("span", { class: "note" }, "metadata only; use browse() to show complete objects"),
+      one.secret ? h("span", { class: "note" }, "values of Secrets are not shown and cannot be filtered") : null),
     h("form", { class: "filters", role: "search", onsubmit: (event) => event.preventDefault() },
       input("name", "Name contains", "cart"),
       input("namespace", "Namespace", "shop"),
@@ -779,7 +779,7 @@ function objectsPanel(here, one) {
       input("field", "Field", one.whole ? ".spec.nodeName=north" : ".metadata.uid=…"),
       byIndex),
     found && found.refused ? h("div", { class: "refused", role: "alert" }, found.refused) : null,
-    found && found.objects.length ? objectTable(one, found) : h("p", { class: "empty" }, found ? "No object fits." : "Looking …"),
+    found && found.objects.length ? objectTable(one, found) : h("p", { class: "empty" }, found ? "No matching objects." : "Loading …"),
     found && (found.total > limit || offset) ? h("div", { class: "pages" },
       h("span", null, `${count.format(from)}–${count.format(to)} of ${count.format(found.total)}`),
       h("button", { type: "button", disabled: offset === 0, onclick: () => filterBy("offset", String(Math.max(0, offset - limit) || ""), true) }, "Previous"),
@@ -809,9 +809,9 @@ function objectTable(one, found) {
 function changesPanel(one) {
   const list = known.changes && known.changes.informer === one.id ? known.changes.list : [];
   return h("section", { key: "changes", class: "panel" },
-    h("header", null, h("h2", null, "Last changes"), h("span", { class: "note" }, "kept in memory, the oldest are forgotten")),
+    h("header", null, h("h2", null, "Last changes"), h("span", { class: "note" }, "kept in memory; the oldest are dropped")),
     list.length ? h("ol", { class: "changes" }, list.slice(0, 12).map((change) => changeItem(one, change, true)))
-      : h("p", { class: "empty" }, "Nothing has changed since this page's history began."));
+      : h("p", { class: "empty" }, "No changes since the history started."));
 }
 
 function changeItem(one, change, named) {
@@ -827,7 +827,7 @@ function changeItem(one, change, named) {
       difference.old === null || difference.new === null ? null : " → ",
       difference.new === null ? null : h("ins", null, value(difference.new)))),
       named && change.differences.length > 6 ? h("div", { class: "soft" }, `and ${change.differences.length - 6} more`) : null)
-      : change.what === "updated" ? h("div", { class: "diff soft" }, "nothing that is shown") : null);
+      : change.what === "updated" ? h("div", { class: "diff soft" }, "no visible difference") : null);
 }
 
 // ---- One object ---------------------------------------------------------------------------------------------------------------
@@ -849,14 +849,14 @@ function objectView(here, one) {
     ...alarms([one]),
     h("div", { key: "object", class: "two" },
       h("section", { class: "panel", "aria-label": "Object" },
-        h("header", null, h("h2", null, "As it is in the cache"), h("span", { class: "tail" }, as("yaml"), as("json"),
+        h("header", null, h("h2", null, "Cached object"), h("span", { class: "tail" }, as("yaml"), as("json"),
           h("button", { type: "button", class: "quiet", disabled: !text, onclick: () => copy(text) }, known.copied ? "Copied" : "Copy"))),
         text !== null ? h("pre", { tabindex: 0, id: "object-text" }, text)
-          : h("p", { class: "empty" }, !shown ? "Looking …" : shown.refused || "It is in the cache no more; its last changes are still known.")),
+          : h("p", { class: "empty" }, !shown ? "Loading …" : shown.refused || "The object is no longer in the cache. Its last changes are still available.")),
       h("section", { class: "panel", "aria-label": "History" },
-        h("header", null, h("h2", null, "Its last changes"), h("span", { class: "note" }, list.length ? plural(list.length, "change") : "")),
+        h("header", null, h("h2", null, "Changes of this object"), h("span", { class: "note" }, list.length ? plural(list.length, "change") : "")),
         list.length ? h("ol", { class: "changes" }, list.map((change) => changeItem(one, change, false)))
-          : h("p", { class: "empty" }, "It has not changed since this page's history began."))),
+          : h("p", { class: "empty" }, "No changes since the history started."))),
   ];
 }
 
@@ -869,7 +869,7 @@ function copy(text) {
   }, () => {});
 }
 
-// ---- Light and dark -------------------------------------------------------------------------------------------------------------
+// ---- Theme ----------------------------------------------------------------------------------------------------------------------
 
 const THEMES = ["auto", "light", "dark"];
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -884,12 +884,12 @@ function setTheme(theme) {
   button.textContent = { auto: "Theme: auto", light: "Theme: light", dark: "Theme: dark" }[theme];
   button.onclick = () => {
     const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
-    try { localStorage.setItem("kube-informer-theme", next); } catch { /* then it is forgotten */ }
+    try { localStorage.setItem("kube-informer-theme", next); } catch { /* the setting is not saved */ }
     setTheme(next);
   };
 }
 
-// ---- Begin ----------------------------------------------------------------------------------------------------------------------
+// ---- Start ----------------------------------------------------------------------------------------------------------------------
 
 setTheme(remembered());
 dark.addEventListener("change", () => setTheme(remembered()));

@@ -6,7 +6,7 @@ use kube_informer::{CacheFormat, SharedInformer};
 use kube_informer_dashboard::Dashboard;
 use serde_json::{Value, json};
 
-use crate::{config_map, get, server, started, told, until};
+use crate::{config_map, get, get_json, server, started, until};
 
 fn words(history: &Value) -> Vec<String> {
     let changes = history.as_array().expect("changes").iter();
@@ -34,7 +34,7 @@ fn words(history: &Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn changes_are_told_with_what_differs_the_newest_first() {
+async fn changes_are_listed_with_their_differences_newest_first() {
     for form in [CacheFormat::Decoded, CacheFormat::Packed] {
         let (server, client) = server().await;
         server
@@ -47,9 +47,9 @@ async fn changes_are_told_with_what_differs_the_newest_first() {
         started(&maps).await;
         let history = "/api/history?informer=configmaps";
         assert_eq!(
-            told(&router, history).await,
+            get_json(&router, history).await,
             json!([]),
-            "what was there is no change"
+            "objects of the first list are not changes"
         );
 
         let api: Api<ConfigMap> = Api::namespaced(client, "default");
@@ -73,15 +73,15 @@ async fn changes_are_told_with_what_differs_the_newest_first() {
             ],
             "{form:?}"
         );
-        // It is gone, and what happened to it is still known.
-        let gone = told(&router, "/api/object?informer=configmaps&key=default/old").await;
+        // The object is deleted, but its history is still available.
+        let gone = get_json(&router, "/api/object?informer=configmaps&key=default/old").await;
         assert_eq!(gone["object"], Value::Null);
         assert_eq!(gone["history"].as_array().map(Vec::len), Some(2));
     }
 }
 
 #[tokio::test]
-async fn an_object_that_is_another_altogether_is_not_told_field_by_field_for_ever() {
+async fn the_number_of_differences_is_limited() {
     let (server, client) = server().await;
     let object = |value: &str| {
         let data = (0..1_000).map(|at| (format!("k{at}"), Value::from(value)));
@@ -92,15 +92,15 @@ async fn an_object_that_is_another_altogether_is_not_told_field_by_field_for_eve
     let router = Dashboard::new().browse(&maps).router();
     started(&maps).await;
     server.load([object("new")]).expect("a change");
-    let told = until(&router, "/api/history?informer=configmaps", |list| {
+    let changes = until(&router, "/api/history?informer=configmaps", |list| {
         list[0]["what"] == "updated"
     })
     .await;
-    assert_eq!(told[0]["differences"].as_array().map(Vec::len), Some(200));
+    assert_eq!(changes[0]["differences"].as_array().map(Vec::len), Some(200));
 }
 
 #[tokio::test]
-async fn no_more_changes_are_remembered_than_it_was_said() {
+async fn the_history_is_limited() {
     let (server, client) = server().await;
     let maps = SharedInformer::<ConfigMap>::builder(client).build();
     let router = Dashboard::new().browse(&maps).remember(3).router();
@@ -117,16 +117,16 @@ async fn no_more_changes_are_remembered_than_it_was_said() {
         words(&last),
         ["added default/m9", "added default/m8", "added default/m7"]
     );
-    assert_eq!(told(&forgetful, history).await, json!([]));
+    assert_eq!(get_json(&forgetful, history).await, json!([]));
     assert_eq!(
         maps.registrations().len(),
         1,
-        "what remembers nothing adds no handler"
+        "without a history there is no handler"
     );
 }
 
 #[tokio::test]
-async fn nothing_is_left_on_an_informer_when_its_dashboard_is_gone() {
+async fn a_dropped_dashboard_removes_its_handlers() {
     let (_server, client) = server().await;
     let maps = SharedInformer::<ConfigMap>::builder(client).build();
     let router = Dashboard::new().browse(&maps).router();

@@ -1,4 +1,4 @@
-//! A large cache: what a look into it costs. Run it with `--release -- --ignored --nocapture`.
+//! Measures requests on a large cache. Run it with `--release -- --ignored --nocapture`.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use kube_informer_dashboard::Dashboard;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::{keys, server, told};
+use crate::{get_json, keys, server};
 
 const PODS: usize = 100_000;
 
@@ -28,7 +28,7 @@ fn pod(at: usize) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "takes minutes; it is about figures"]
+#[ignore = "a measurement that takes minutes"]
 async fn a_look_into_a_hundred_thousand_pods() {
     let (server, client) = server().await;
     server.load((0..PODS).map(pod)).expect("pods");
@@ -59,7 +59,7 @@ async fn a_look_into_a_hundred_thousand_pods() {
             ),
         ] {
             let began = Instant::now();
-            let answer = told(&router, path).await;
+            let answer = get_json(&router, path).await;
             println!("{form:?}, {what}: {:?}", began.elapsed());
             if total > 0 {
                 assert_eq!(answer["total"], total, "{what}");

@@ -1,6 +1,6 @@
-//! What the dashboard answers.
+//! Tests of the dashboard's HTTP interface.
 
-mod doors;
+mod access;
 mod history;
 mod large;
 mod objects;
@@ -19,29 +19,29 @@ use kube_informer::SharedInformer;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-/// Longer than anything takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Timeout of every step.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// An answer.
-struct Answer {
+/// An HTTP response.
+struct Response {
     status: StatusCode,
     headers: HeaderMap,
     text: String,
 }
 
-impl Answer {
+impl Response {
     fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
     }
 
-    /// Why it was refused.
-    fn refusal(&self) -> String {
+    /// Returns the error message of a refused request.
+    fn error_message(&self) -> String {
         assert!(self.status.is_client_error(), "{} {}", self.status, self.text);
         self.json()["error"].as_str().expect("a reason").to_owned()
     }
 }
 
-async fn send(router: &Router, request: Request<Body>) -> Answer {
+async fn send(router: &Router, request: Request<Body>) -> Response {
     let answered = router
         .clone()
         .oneshot(request)
@@ -49,40 +49,41 @@ async fn send(router: &Router, request: Request<Body>) -> Answer {
         .expect("a router never fails");
     let (head, body) = answered.into_parts();
     let bytes = body.collect().await.expect("a body").to_bytes();
-    Answer {
+    Response {
         status: head.status,
         headers: head.headers,
         text: String::from_utf8(bytes.to_vec()).expect("text"),
     }
 }
 
-async fn get(router: &Router, path: &str) -> Answer {
+async fn get(router: &Router, path: &str) -> Response {
     let request = Request::get(path).body(Body::empty()).expect("a request");
     send(router, request).await
 }
 
-/// What is answered to a question that is in order.
-async fn told(router: &Router, path: &str) -> Value {
+/// Returns the JSON of a successful request.
+async fn get_json(router: &Router, path: &str) -> Value {
     let answer = get(router, path).await;
     assert_eq!(answer.status, StatusCode::OK, "{path}: {}", answer.text);
     answer.json()
 }
 
-/// Asks until the answer fits. Everything it waits for runs in this process, so it only lets that run.
-async fn until(router: &Router, path: &str, fits: impl Fn(&Value) -> bool) -> Value {
+/// Repeats a request until its response matches. Everything it waits for runs in this process, so it only
+/// yields.
+async fn until(router: &Router, path: &str, matches: impl Fn(&Value) -> bool) -> Value {
     let asking = async {
         loop {
             let answer = get(router, path).await;
-            if answer.status == StatusCode::OK && fits(&answer.json()) {
+            if answer.status == StatusCode::OK && matches(&answer.json()) {
                 return answer.json();
             }
             tokio::task::yield_now().await;
         }
     };
-    if let Ok(answer) = tokio::time::timeout(PATIENCE, asking).await {
+    if let Ok(answer) = tokio::time::timeout(TIMEOUT, asking).await {
         return answer;
     }
-    panic!("{path} never fits: {}", get(router, path).await.text)
+    panic!("{path} never matches: {}", get(router, path).await.text)
 }
 
 async fn server() -> (Server, Client) {
@@ -97,7 +98,7 @@ async fn server() -> (Server, Client) {
 
 async fn started<K: kube_informer::Kind>(informer: &SharedInformer<K>) {
     informer.start().expect("a start");
-    informer.wait_for_sync(PATIENCE).await.expect("a list");
+    informer.wait_for_sync(TIMEOUT).await.expect("a list");
 }
 
 fn config_map(namespace: &str, name: &str, app: &str, data: &Value) -> Value {
@@ -108,7 +109,7 @@ fn config_map(namespace: &str, name: &str, app: &str, data: &Value) -> Value {
     })
 }
 
-/// The keys of a page.
+/// Returns the keys of a page.
 fn keys(page: &Value) -> Vec<&str> {
     let objects = page["objects"].as_array().expect("objects");
     objects

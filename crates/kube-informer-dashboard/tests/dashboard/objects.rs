@@ -1,4 +1,4 @@
-//! The browser of the cache.
+//! Lists and filters of objects.
 
 use axum::Router;
 use http::StatusCode;
@@ -8,9 +8,9 @@ use kube_informer::{CacheFormat, SharedInformer};
 use kube_informer_dashboard::Dashboard;
 use serde_json::{Value, json};
 
-use crate::{config_map, get, keys, server, started, told, until};
+use crate::{config_map, get, get_json, keys, server, started, until};
 
-/// Six maps in two namespaces, in a cache of either form.
+/// Six maps in two namespaces, in a cache of the given format.
 async fn scene(form: CacheFormat) -> (Server, SharedInformer<ConfigMap>, Router) {
     let (server, client) = server().await;
     let objects = [
@@ -75,7 +75,7 @@ async fn filters_by_name_namespace_label_field_and_index_work_together() {
                 "data/cache",
             ),
         ] {
-            let page = told(&router, &question(filter)).await;
+            let page = get_json(&router, &question(filter)).await;
             let mut expected: Vec<&str> = expected.split_whitespace().collect();
             expected.sort_unstable();
             assert_eq!(keys(&page), expected, "{filter}, {form:?}");
@@ -85,14 +85,14 @@ async fn filters_by_name_namespace_label_field_and_index_work_together() {
 }
 
 #[tokio::test]
-async fn pages_are_in_the_order_of_keys_and_miss_nothing() {
+async fn pages_are_sorted_by_key_and_complete() {
     let (server, _maps, router) = scene(CacheFormat::Decoded).await;
     let more = (0..200).map(|at| config_map("many", &format!("m{at:03}"), "many", &json!({})));
     server.load(more).expect("objects");
     until(&router, &question("limit=1"), |page| page["total"] == 206).await;
     let mut all = Vec::new();
     for offset in (0..240).step_by(30) {
-        let page = told(&router, &question(&format!("limit=30&offset={offset}"))).await;
+        let page = get_json(&router, &question(&format!("limit=30&offset={offset}"))).await;
         assert_eq!(page["total"], 206);
         all.extend(keys(&page).into_iter().map(str::to_owned));
     }
@@ -103,9 +103,9 @@ async fn pages_are_in_the_order_of_keys_and_miss_nothing() {
 }
 
 #[tokio::test]
-async fn a_row_says_what_is_worth_a_word() {
+async fn a_row_contains_facts() {
     let (_server, maps, router) = scene(CacheFormat::Packed).await;
-    let page = told(&router, &question("name=till")).await;
+    let page = get_json(&router, &question("name=till")).await;
     let row = &page["objects"][0];
     let till = maps
         .snapshot()
@@ -121,9 +121,9 @@ async fn a_row_says_what_is_worth_a_word() {
 }
 
 #[tokio::test]
-async fn who_has_seen_it_all_is_told_nothing_until_something_changes() {
+async fn an_unchanged_page_is_not_sent_again() {
     let (server, _maps, router) = scene(CacheFormat::Decoded).await;
-    let page = told(&router, &question("")).await;
+    let page = get_json(&router, &question("")).await;
     let again = question(&format!("seen={}", page["tag"].as_str().expect("a tag")));
     let answer = get(&router, &again).await;
     assert_eq!(
@@ -138,36 +138,36 @@ async fn who_has_seen_it_all_is_told_nothing_until_something_changes() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_answered_is_refused_with_a_reason() {
+async fn invalid_requests_are_refused_with_a_reason() {
     let (_server, _maps, router) = scene(CacheFormat::Decoded).await;
     for (path, reason) in [
-        ("/api/objects", "which informer?"),
-        ("/api/objects?informer=pods", "no informer \"pods\""),
+        ("/api/objects", "missing parameter \"informer\""),
+        ("/api/objects?informer=pods", "unknown informer \"pods\""),
         (&question("labels=a%3Db%3Dc"), "="),
-        (&question("field=%3Dnorth"), "is no field path"),
-        (&question("field=.data.node~x"), "none of \"=\" and \"!=\""),
+        (&question("field=%3Dnorth"), "invalid field path"),
+        (&question("field=.data.node~x"), "expected \"=\" or \"!=\""),
         (&question("index=zone%3Dx"), "zone"),
         (&question("index=zone"), "name=value"),
         (&question("offset=-1"), "whole number"),
-        ("/api/object?informer=configmaps", "which object?"),
+        ("/api/object?informer=configmaps", "missing parameter \"key\""),
         ("/api/object?informer=configmaps&key=a/b/c", "a/b/c"),
         (
             "/api/object?informer=configmaps&key=shop/none",
             "shop/none is not in the cache",
         ),
         ("/api/samples?since=x", "milliseconds"),
-        ("/api/nothing", "nothing at this address"),
+        ("/api/nothing", "no page at this address"),
     ] {
-        let refusal = get(&router, path).await.refusal();
-        assert!(refusal.contains(reason), "{path}: {refusal}");
+        let error_message = get(&router, path).await.error_message();
+        assert!(error_message.contains(reason), "{path}: {error_message}");
     }
 }
 
 #[tokio::test]
-async fn an_object_is_shown_whole_only_where_it_was_asked_for() {
+async fn complete_objects_are_shown_only_if_requested() {
     let (_server, maps, router) = scene(CacheFormat::Packed).await;
     let path = "/api/object?informer=configmaps&key=shop/cart";
-    let object = told(&router, path).await["object"].clone();
+    let object = get_json(&router, path).await["object"].clone();
     assert_eq!(object["data"], json!({ "node": "north" }));
     assert_eq!(
         (&object["apiVersion"], &object["kind"]),
@@ -175,23 +175,23 @@ async fn an_object_is_shown_whole_only_where_it_was_asked_for() {
     );
 
     let modest = Dashboard::new().informer(&maps).router();
-    let object = told(&modest, path).await["object"].clone();
+    let object = get_json(&modest, path).await["object"].clone();
     assert_eq!(object["metadata"]["labels"]["app"], "cart");
     assert_eq!(
         (&object["kind"], &object["data"]),
         (&json!("ConfigMap"), &Value::Null)
     );
-    let page = told(&modest, &question("field=.data.node")).await;
-    assert_eq!(page["total"], 0, "what is not shown is not filtered by");
+    let page = get_json(&modest, &question("field=.data.node")).await;
+    assert_eq!(page["total"], 0, "hidden fields cannot be filtered");
 }
 
 #[tokio::test]
-async fn values_of_an_index_are_proposed() {
+async fn values_of_an_index_are_suggested() {
     let (_server, _maps, router) = scene(CacheFormat::Decoded).await;
-    let values = told(&router, "/api/index-values?informer=configmaps&index=node").await;
+    let values = get_json(&router, "/api/index-values?informer=configmaps&index=node").await;
     assert_eq!(values, json!(["north", "south"]));
     assert_eq!(
-        told(&router, "/api/index-values?informer=configmaps&index=none").await,
+        get_json(&router, "/api/index-values?informer=configmaps&index=none").await,
         json!([])
     );
 }

@@ -1,4 +1,4 @@
-//! Informers, handlers and queues at one glance.
+//! The overview of informers, handlers and queues.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Service};
 use kube::api::{ApiResource, DynamicObject};
@@ -7,7 +7,7 @@ use kube_informer_dashboard::Dashboard;
 use kube_workqueue::WorkQueue;
 use serde_json::{Value, json};
 
-use crate::{PATIENCE, config_map, server, started, told, until};
+use crate::{TIMEOUT, config_map, get_json, server, started, until};
 
 fn ids(overview: &Value) -> Vec<&str> {
     let informers = overview["informers"].as_array().expect("informers");
@@ -18,7 +18,7 @@ fn ids(overview: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn an_informer_is_shown_with_its_handlers_and_the_queue_behind() {
+async fn the_overview_contains_handlers_and_queues() {
     let (server, client) = server().await;
     server
         .load([
@@ -34,7 +34,7 @@ async fn an_informer_is_shown_with_its_handlers_and_the_queue_behind() {
         .expect("a handler");
     let router = Dashboard::new().informer(&maps).queue(&queue).router();
 
-    let overview = told(&router, "/api/overview").await;
+    let overview = get_json(&router, "/api/overview").await;
     assert_eq!(overview["informers"][0]["health"], "new");
     started(&maps).await;
     let overview = until(&router, "/api/overview", |now| {
@@ -68,7 +68,7 @@ async fn an_informer_is_shown_with_its_handlers_and_the_queue_behind() {
         .map(|h| &h["name"])
         .collect();
     assert_eq!(names, ["enqueue", "dashboard"]);
-    assert_eq!(one["handlers"][0]["told"], 2);
+    assert_eq!(one["handlers"][0]["delivered"], 2);
     assert_eq!(
         (&one["handlers"][0]["backlog"], &one["handlers"][0]["panics"]),
         (&json!(0), &json!(0))
@@ -78,8 +78,8 @@ async fn an_informer_is_shown_with_its_handlers_and_the_queue_behind() {
     assert_eq!((&shown["name"], &shown["adds"]), (&json!("maps"), &json!(2)));
     assert!(shown["oldest"].is_number(), "{shown}");
     let _item = queue.get().await;
-    queue.add_after("later/x".parse().expect("a key"), PATIENCE);
-    let overview = told(&router, "/api/overview").await;
+    queue.add_after("later/x".parse().expect("a key"), TIMEOUT);
+    let overview = get_json(&router, "/api/overview").await;
     let shown = &overview["queues"][0];
     assert_eq!(
         (
@@ -92,29 +92,26 @@ async fn an_informer_is_shown_with_its_handlers_and_the_queue_behind() {
     );
     maps.shutdown().await;
     assert_eq!(
-        told(&router, "/api/overview").await["informers"][0]["health"],
+        get_json(&router, "/api/overview").await["informers"][0]["health"],
         "stopped"
     );
 }
 
 #[tokio::test]
-async fn a_factorys_informers_are_shown_also_those_that_come_later() {
+async fn informers_added_to_a_factory_later_are_shown() {
     let (_server, client) = server().await;
     let factory = SharedInformerFactory::new(client);
     let maps = factory.informer::<ConfigMap>();
     let namespaces = factory.informer::<Namespace>();
     let router = Dashboard::new().factory(&factory).browse(&namespaces).router();
-    let overview = told(&router, "/api/overview").await;
+    let overview = get_json(&router, "/api/overview").await;
     assert_eq!(ids(&overview), ["configmaps", "namespaces"]);
     assert_eq!(overview["informers"][0]["whole"], false);
-    assert_eq!(
-        overview["informers"][1]["whole"], true,
-        "it was asked for by itself"
-    );
+    assert_eq!(overview["informers"][1]["whole"], true, "it was added by itself");
 
     let _later = factory.informer::<Service>();
     let _other = factory.dynamic(ApiResource::erase::<ConfigMap>(&()));
-    let overview = told(&router, "/api/overview").await;
+    let overview = get_json(&router, "/api/overview").await;
     assert_eq!(
         ids(&overview),
         ["configmaps", "namespaces", "services", "configmaps~2"]
@@ -126,21 +123,21 @@ async fn a_factorys_informers_are_shown_also_those_that_come_later() {
     assert_eq!(
         maps.registrations().len(),
         1,
-        "one handler, however often it is looked"
+        "one handler for any number of requests"
     );
 }
 
 #[tokio::test]
-async fn one_informer_given_in_two_ways_is_shown_once() {
+async fn an_informer_added_twice_is_shown_once() {
     let (_server, client) = server().await;
     let maps =
         SharedInformer::<DynamicObject>::builder_with(client, ApiResource::erase::<ConfigMap>(&())).build();
     let router = Dashboard::new().browse(&maps).informer(&maps).router();
-    assert_eq!(ids(&told(&router, "/api/overview").await), ["configmaps"]);
+    assert_eq!(ids(&get_json(&router, "/api/overview").await), ["configmaps"]);
 }
 
 #[tokio::test]
-async fn a_server_that_is_gone_is_shown_as_such_with_the_words_and_its_return_too() {
+async fn the_loss_and_the_return_of_the_server_are_shown() {
     let (server, client) = server().await;
     let maps = SharedInformer::<ConfigMap>::builder(client).build();
     let router = Dashboard::new().informer(&maps).router();
@@ -156,7 +153,7 @@ async fn a_server_that_is_gone_is_shown_as_such_with_the_words_and_its_return_to
     })
     .await;
     let one = &overview["informers"][0];
-    let words = one["error"]["words"].as_str().expect("words");
+    let words = one["error"]["message"].as_str().expect("words");
     assert!(words.contains("configmaps"), "{words}");
     assert!(
         one["error"]["ago"].is_number() && one["silentFor"].is_number(),
@@ -174,13 +171,13 @@ async fn a_server_that_is_gone_is_shown_as_such_with_the_words_and_its_return_to
     .await;
     assert_eq!(overview["informers"][0]["nextAttempt"], Value::Null);
     assert!(
-        overview["informers"][0]["error"]["words"].is_string(),
-        "the last error is still told"
+        overview["informers"][0]["error"]["message"].is_string(),
+        "the last error is still shown"
     );
 }
 
 #[tokio::test]
-async fn counts_are_noted_for_plots_while_somebody_looks() {
+async fn counters_are_sampled_while_the_page_is_open() {
     let (server, client) = server().await;
     let maps = SharedInformer::<ConfigMap>::builder(client).build();
     let queue = WorkQueue::<String>::new("q");
@@ -204,7 +201,7 @@ async fn counts_are_noted_for_plots_while_somebody_looks() {
     let last = samples.as_array().and_then(|all| all.last()).expect("a sample");
     assert_eq!(last["counts"]["queue/q"], json!([0, 0, 0]));
     let since = format!("/api/samples?since={}", last["at"]);
-    let newer = told(&router, &since).await;
+    let newer = get_json(&router, &since).await;
     assert!(
         newer
             .as_array()

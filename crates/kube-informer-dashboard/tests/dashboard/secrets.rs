@@ -1,4 +1,4 @@
-//! The values of Secrets come up nowhere, and no question can be asked that would tell them apart.
+//! The dashboard shows no value of a Secret, and no request can distinguish between two values.
 
 use axum::Router;
 use k8s_openapi::api::core::v1::Secret;
@@ -11,9 +11,10 @@ use kube_informer_dashboard::Dashboard;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{get, server, started, told, until};
+use crate::{get, get_json, server, started, until};
 
-/// What is looked for, as text and in base64 wherever it begins; before and after a change, and in every other form.
+/// The texts that must not be shown: plain, and in base64 at any offset; before and after a change, and in
+/// every other form.
 const PLANTED: [&str; 7] = [
     "hunter2-planted",
     "aHVudGVyMi1wbGFudGVk",
@@ -26,7 +27,7 @@ const PLANTED: [&str; 7] = [
 const ENCODED: &str = "aHVudGVyMi1wbGFudGVk";
 const APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// A Secret as a program of one's own may see it: the value is under another name.
+/// A Secret as a user-defined type, with the value under another name.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 struct Login {
     metadata: kube::core::ObjectMeta,
@@ -82,7 +83,7 @@ async fn scene() -> (Server, Client) {
     (server, client)
 }
 
-/// Asks everything that can be asked of a kind, and changes the Secret in between.
+/// Sends all requests for a kind, and changes the Secret in between.
 async fn everything(client: &Client, router: &Router) -> String {
     let filters = [
         String::new(),
@@ -91,9 +92,9 @@ async fn everything(client: &Client, router: &Router) -> String {
         "field=.stringData.password%3Dhunter2-planted".to_owned(),
         "index=password%3Dhunter2-planted".to_owned(),
     ];
-    let mut said = String::new();
+    let mut responses = String::new();
     for filter in &filters {
-        said += &get(router, &format!("/api/objects?informer=secrets&{filter}"))
+        responses += &get(router, &format!("/api/objects?informer=secrets&{filter}"))
             .await
             .text;
     }
@@ -113,31 +114,34 @@ async fn everything(client: &Client, router: &Router) -> String {
         "/api/overview",
         "/api/samples",
     ] {
-        said += &get(router, path).await.text;
+        responses += &get(router, path).await.text;
     }
-    said
+    responses
 }
 
-fn assert_clean(said: &str, what: &str) {
+fn assert_clean(responses: &str, what: &str) {
     assert!(
-        said.contains("default/db") && said.contains(".metadata.labels.seen"),
-        "{what}: nothing is proven: {said}"
+        responses.contains("default/db") && responses.contains(".metadata.labels.seen"),
+        "{what}: the response has no objects: {responses}"
     );
     for planted in PLANTED {
-        assert!(!said.contains(planted), "{what}: {planted} was told: {said}");
+        assert!(
+            !responses.contains(planted),
+            "{what}: {planted} was shown: {responses}"
+        );
     }
 }
 
 async fn shown<K: Kind + Serialize>(informer: SharedInformer<K>, client: &Client) -> Value {
     let router = Dashboard::new().browse(&informer).router();
     started(&informer).await;
-    let said = everything(client, &router).await;
-    assert_clean(&said, std::any::type_name::<K>());
-    told(&router, "/api/object?informer=secrets&key=default/db").await["object"].clone()
+    let responses = everything(client, &router).await;
+    assert_clean(&responses, std::any::type_name::<K>());
+    get_json(&router, "/api/object?informer=secrets&key=default/db").await["object"].clone()
 }
 
 #[tokio::test]
-async fn values_are_nowhere_whatever_the_type_of_the_informer() {
+async fn values_are_hidden_for_any_type_of_the_informer() {
     for form in [CacheFormat::Decoded, CacheFormat::Packed] {
         let (_server, client) = scene().await;
         let object = shown(
@@ -179,7 +183,7 @@ async fn values_are_nowhere_whatever_the_type_of_the_informer() {
 }
 
 #[tokio::test]
-async fn a_filter_finds_nothing_out() {
+async fn a_filter_reveals_no_value() {
     let (_server, client) = scene().await;
     let secrets = SharedInformer::<Secret>::builder(client).build();
     let password = |secret: &Secret| {
@@ -190,13 +194,13 @@ async fn a_filter_finds_nothing_out() {
     let router = Dashboard::new().browse(&secrets).router();
     started(&secrets).await;
     let total = async |filter: &str| {
-        told(&router, &format!("/api/objects?informer=secrets&{filter}")).await["total"].clone()
+        get_json(&router, &format!("/api/objects?informer=secrets&{filter}")).await["total"].clone()
     };
     assert_eq!(total("labels=app%3Ddb").await, 1);
     assert_eq!(
         total("field=.data.password").await,
         1,
-        "that it is there may be known"
+        "the existence of a field is not secret"
     );
     for right_or_wrong in [ENCODED, "aHVudGVyMi1ndWVzc2Vk"] {
         assert_eq!(
@@ -214,14 +218,14 @@ async fn a_filter_finds_nothing_out() {
             &format!("/api/objects?informer=secrets&index=password%3D{right_or_wrong}"),
         )
         .await;
-        assert!(answer.refusal().contains("indexes of Secrets"));
+        assert!(answer.error_message().contains("indexes of Secrets"));
     }
-    let values = told(&router, "/api/index-values?informer=secrets&index=password").await;
+    let values = get_json(&router, "/api/index-values?informer=secrets&index=password").await;
     assert_eq!(values, json!([]));
 }
 
 #[tokio::test]
-async fn a_value_that_changes_in_secret_makes_no_difference() {
+async fn a_change_of_a_hidden_value_shows_no_difference() {
     let (_server, client) = scene().await;
     let secrets = SharedInformer::<Secret>::builder(client.clone()).build();
     let router = Dashboard::new().browse(&secrets).router();
@@ -239,7 +243,7 @@ async fn a_value_that_changes_in_secret_makes_no_difference() {
 }
 
 #[tokio::test]
-async fn words_of_the_programs_own_code_are_not_told_of_a_secret() {
+async fn messages_of_user_functions_about_secrets_are_hidden() {
     let (_server, client) = scene().await;
     let secrets = SharedInformer::<Secret>::builder(client).build();
     let complain = |secret: &Secret| {
@@ -256,7 +260,7 @@ async fn words_of_the_programs_own_code_are_not_told_of_a_secret() {
     started(&secrets).await;
     let overview = until(&router, "/api/overview", |now| now["informers"][0]["errors"] != 0).await;
     assert!(!overview.to_string().contains("hunter2"), "{overview}");
-    let words = overview["informers"][0]["error"]["words"]
+    let words = overview["informers"][0]["error"]["message"]
         .as_str()
         .expect("words");
     assert!(words.contains("in the log only"), "{words}");

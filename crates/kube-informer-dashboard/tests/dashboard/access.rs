@@ -1,4 +1,4 @@
-//! Who is answered, how, and where.
+//! Access: hosts, headers, methods and routes.
 
 use axum::Router;
 use axum::body::Body;
@@ -9,10 +9,10 @@ use kube_informer_dashboard::Dashboard;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::{PATIENCE, get, send, server};
+use crate::{TIMEOUT, get, send, server};
 
 #[tokio::test]
-async fn browsers_are_told_to_take_nothing_from_elsewhere() {
+async fn the_content_security_policy_forbids_other_origins() {
     let router = Dashboard::new().router();
     for path in [
         "/",
@@ -62,7 +62,7 @@ async fn browsers_are_told_to_take_nothing_from_elsewhere() {
 }
 
 #[tokio::test]
-async fn it_is_only_read() {
+async fn only_get_is_accepted() {
     let router = Dashboard::new().router();
     for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
         for path in ["/", "/api/overview", "/api/objects", "/nothing"] {
@@ -78,7 +78,7 @@ async fn it_is_only_read() {
 }
 
 #[tokio::test]
-async fn under_any_path_the_page_finds_what_it_needs() {
+async fn the_page_works_under_any_path() {
     let app = Router::new().nest("/a/dash", Dashboard::new().router());
     let page = get(&app, "/a/dash").await;
     assert_eq!(page.status, StatusCode::OK, "{}", page.text);
@@ -109,30 +109,35 @@ async fn under_any_path_the_page_finds_what_it_needs() {
     assert_eq!(get(&app, "/a/dash/none").await.status, StatusCode::NOT_FOUND);
 }
 
-/// What a server says to a request over a socket.
-async fn asked(address: std::net::SocketAddr, host: &str) -> String {
+/// Returns the response to a request over a socket.
+async fn request_over_socket(address: std::net::SocketAddr, host: &str) -> String {
     let mut stream = TcpStream::connect(address).await.expect("a connection");
     let request = format!("GET /api/overview HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.expect("a request");
-    let mut said = String::new();
-    stream.read_to_string(&mut said).await.expect("an answer");
-    said
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.expect("an answer");
+    response
 }
 
 #[tokio::test]
-async fn on_loopback_only_its_own_names_are_answered() {
+async fn on_loopback_only_loopback_names_are_accepted() {
     let dashboard = Dashboard::new().start().await.expect("a port");
     let address = dashboard.address();
     assert!(address.ip().is_loopback());
     assert_eq!(dashboard.url(), format!("http://{address}/"));
     for host in [&address.to_string(), "localhost", "[::1]:80"] {
-        assert!(asked(address, host).await.starts_with("HTTP/1.1 200"), "{host}");
+        assert!(
+            request_over_socket(address, host)
+                .await
+                .starts_with("HTTP/1.1 200"),
+            "{host}"
+        );
     }
     for host in ["evil.example", "evil.example:80", "127.0.0.1.evil.example"] {
-        let said = asked(address, host).await;
+        let response = request_over_socket(address, host).await;
         assert!(
-            said.starts_with("HTTP/1.1 421") && !said.contains("informers\":"),
-            "{host}: {said}"
+            response.starts_with("HTTP/1.1 421") && !response.contains("informers\":"),
+            "{host}: {response}"
         );
     }
     dashboard.stop().await;
@@ -142,20 +147,20 @@ async fn on_loopback_only_its_own_names_are_answered() {
         .await
         .expect("a port");
     assert!(
-        asked(named.address(), "dash.example")
+        request_over_socket(named.address(), "dash.example")
             .await
             .starts_with("HTTP/1.1 200")
     );
     assert!(
-        asked(named.address(), "localhost")
+        request_over_socket(named.address(), "localhost")
             .await
             .starts_with("HTTP/1.1 421")
     );
 }
 
 #[tokio::test]
-async fn what_is_answered_beside_has_the_same_doors() {
-    let answers = axum::routing::get(async || "all is well");
+async fn additional_routes_have_the_same_host_check() {
+    let answers = axum::routing::get(async || "healthy");
     let dashboard = Dashboard::new()
         .beside("/healthz", answers)
         .start()
@@ -167,24 +172,28 @@ async fn what_is_answered_beside_has_the_same_doors() {
             .expect("a connection");
         let request = format!("GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).await.expect("a request");
-        let mut said = String::new();
-        stream.read_to_string(&mut said).await.expect("an answer");
-        said
+        let mut response = String::new();
+        stream.read_to_string(&mut response).await.expect("an answer");
+        response
     };
-    assert!(ask("localhost").await.ends_with("all is well"));
-    assert!(!ask("evil.example").await.contains("all is well"));
+    assert!(ask("localhost").await.ends_with("healthy"));
+    assert!(!ask("evil.example").await.contains("healthy"));
 }
 
 #[tokio::test]
-async fn after_a_stop_nothing_listens_and_nothing_is_left() {
+async fn a_stopped_dashboard_releases_everything() {
     let (_server, client) = server().await;
     let maps = SharedInformer::<ConfigMap>::builder(client).build();
     let dashboard = Dashboard::new().informer(&maps).start().await.expect("a port");
     let address = dashboard.address();
-    // A connection that stays open and asks for nothing does not hold it up.
+    // An idle connection does not delay the stop.
     let idle = TcpStream::connect(address).await.expect("a connection");
-    assert!(asked(address, "localhost").await.starts_with("HTTP/1.1 200"));
-    tokio::time::timeout(PATIENCE, dashboard.stop())
+    assert!(
+        request_over_socket(address, "localhost")
+            .await
+            .starts_with("HTTP/1.1 200")
+    );
+    tokio::time::timeout(TIMEOUT, dashboard.stop())
         .await
         .expect("a stop");
     assert!(TcpStream::connect(address).await.is_err());
