@@ -1,4 +1,4 @@
-//! Which cluster, as whom, and in which namespace: kubectl's own flags.
+//! The cluster, user and namespace of a command, selected by kubectl's flags.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use kube_informer::client::kubeconfig_error;
 use crate::duration;
 use crate::failure::{DEMO_HINT, Failure, Outcome, chain};
 
-/// The flags by which every command finds its cluster. They mean what they mean to kubectl.
+/// The flags that select the cluster, with the same meaning as in kubectl.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Which cluster")]
+#[command(next_help_heading = "Cluster")]
 #[group(skip)]
-pub(crate) struct Options {
-    /// Kubeconfig to read, instead of $KUBECONFIG (which may name several) or ~/.kube/config.
+pub(crate) struct ClusterOptions {
+    /// Path of the kubeconfig file, instead of $KUBECONFIG (which may list several files) or ~/.kube/config.
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// Context of the kubeconfig to use.
@@ -32,16 +32,16 @@ pub(crate) struct Options {
     /// Address of the API server.
     #[arg(long, short = 's', value_name = "URL")]
     server: Option<String>,
-    /// Namespace to look at, instead of the context's.
+    /// Namespace, instead of the context's.
     #[arg(long, short)]
     namespace: Option<String>,
     /// Act as this user.
     #[arg(long = "as", value_name = "USER")]
     impersonate: Option<String>,
-    /// Act as a member of this group; may be given several times.
+    /// Act as a member of this group; can be given several times.
     #[arg(long = "as-group", value_name = "GROUP", requires = "impersonate")]
     impersonate_groups: Vec<String>,
-    /// How long to wait for a connection and for the server to tell what it serves; 0 waits for ever.
+    /// Timeout for the connection and for discovery; 0 means no timeout.
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     request_timeout: Option<Duration>,
     /// Do not check the server's certificate. This makes the connection insecure.
@@ -49,27 +49,28 @@ pub(crate) struct Options {
     insecure_skip_tls_verify: bool,
 }
 
-impl Options {
-    /// A client for the cluster, whose watches share one connection. Its default namespace is the one to look at.
+impl ClusterOptions {
+    /// Returns a client for the cluster whose watches share one connection. Its default namespace is the
+    /// selected one.
     pub(crate) async fn client(&self) -> Outcome<Client> {
         Ok(kube_informer::client::watching_client(self.config().await?)?)
     }
 
-    /// Waits for an answer no longer than it was asked for.
+    /// Waits for a response within the request timeout.
     pub(crate) async fn in_time<T>(&self, answer: impl Future<Output = Outcome<T>>) -> Outcome<T> {
         match self.request_timeout.filter(|timeout| !timeout.is_zero()) {
             None => answer.await,
             Some(timeout) => tokio::time::timeout(timeout, answer).await.unwrap_or_else(|_| {
                 Err(
-                    Failure::new(format!("no answer of the server within {timeout:?}"))
-                        .advise("Give it more time with --request-timeout, or see whether it is well."),
+                    Failure::new(format!("the server did not respond within {timeout:?}"))
+                        .with_hint("increase --request-timeout, or check the server's health"),
                 )
             }),
         }
     }
 
     async fn config(&self) -> Outcome<Config> {
-        let mut config = self.found().await?;
+        let mut config = self.base_config().await?;
         if let Some(server) = &self.server {
             config.cluster_url = address(server)?;
         }
@@ -87,13 +88,13 @@ impl Options {
         Ok(config)
     }
 
-    /// What the kubeconfig says, or else the pod that this runs in.
-    async fn found(&self) -> Outcome<Config> {
+    /// Returns the configuration of the kubeconfig, or else of the pod that this runs in.
+    async fn base_config(&self) -> Outcome<Config> {
         let kubeconfig = match &self.kubeconfig {
             Some(path) => Kubeconfig::read_from(path).map_err(unreadable)?,
             None => match Kubeconfig::read() {
                 Ok(kubeconfig) => kubeconfig,
-                Err(error) if self.names_a_part() => return Err(unreadable(error)),
+                Err(error) if self.selects_entry() => return Err(unreadable(error)),
                 Err(error) => return self.without_kubeconfig(error),
             },
         };
@@ -102,43 +103,43 @@ impl Options {
             cluster: self.cluster.clone(),
             user: self.user.clone(),
         };
-        // kube goes on without credentials where there is none of that name.
+        // kube continues without credentials if the user does not exist.
         if let Some(user) = &self.user
             && !kubeconfig.auth_infos.iter().any(|named| named.name == *user)
         {
             let users = listed(kubeconfig.auth_infos.iter().map(|named| &*named.name));
             return Err(Failure::new(format!(
-                "the kubeconfig has no user {user:?}; it has: {users}"
+                "unknown user {user:?} in the kubeconfig: expected one of {users}"
             )));
         }
         let known = kubeconfig.clone();
         match Config::from_custom_kubeconfig(kubeconfig, &options).await {
             Ok(config) => Ok(config),
-            Err(KubeconfigError::CurrentContextNotSet) if self.server.is_some() => self.bare(),
+            Err(KubeconfigError::CurrentContextNotSet) if self.server.is_some() => self.server_only(),
             Err(error) => Err(unusable(error, &known)),
         }
     }
 
-    /// Whether something of a kubeconfig is asked for by its name.
-    fn names_a_part(&self) -> bool {
+    /// Whether a flag selects an entry of the kubeconfig by name.
+    fn selects_entry(&self) -> bool {
         self.context.is_some() || self.cluster.is_some() || self.user.is_some()
     }
 
     fn without_kubeconfig(&self, error: KubeconfigError) -> Outcome<Config> {
         if self.server.is_some() {
-            return self.bare();
+            return self.server_only();
         }
         Config::incluster().map_err(|_| unreadable(error))
     }
 
-    /// Nothing but the address.
-    fn bare(&self) -> Outcome<Config> {
+    /// Returns a configuration with only the server's address.
+    fn server_only(&self) -> Outcome<Config> {
         Ok(Config::new(address(self.server.as_deref().unwrap_or_default())?))
     }
 }
 
 fn address(server: &str) -> Outcome<Uri> {
-    // kubectl takes a bare host for http.
+    // Like kubectl, use http for a host without a scheme.
     let written = if server.contains("://") {
         server.to_owned()
     } else {
@@ -146,13 +147,13 @@ fn address(server: &str) -> Outcome<Uri> {
     };
     written
         .parse()
-        .map_err(|error| Failure::usage(format!("--server {server:?} is no address: {error}")))
+        .map_err(|error| Failure::usage(format!("invalid --server {server:?}: {error}")))
 }
 
 fn unreadable(error: KubeconfigError) -> Failure {
     let error = kubeconfig_error(error);
-    Failure::new(format!("no cluster is configured: {}", chain(&error))).advise(format!(
-        "Name a kubeconfig with --kubeconfig or KUBECONFIG, or a server with --server.{DEMO_HINT}"
+    Failure::new(format!("no cluster is configured: {}", chain(&error))).with_hint(format!(
+        "set a kubeconfig with --kubeconfig or KUBECONFIG, or a server with --server{DEMO_HINT}"
     ))
 }
 
@@ -160,19 +161,19 @@ fn unusable(error: KubeconfigError, kubeconfig: &Kubeconfig) -> Failure {
     let contexts = || listed(kubeconfig.contexts.iter().map(|named| &*named.name));
     match error {
         KubeconfigError::LoadContext(name) => Failure::new(format!(
-            "the kubeconfig has no context {name:?}; it has: {}",
+            "unknown context {name:?} in the kubeconfig: expected one of {}",
             contexts()
         ))
-        .advise("Choose one with --context."),
+        .with_hint("choose one with --context"),
         KubeconfigError::CurrentContextNotSet => Failure::new(format!(
-            "the kubeconfig has no current context; it has: {}",
+            "the kubeconfig has no current context: expected one of {}",
             contexts()
         ))
-        .advise("Choose one with --context."),
+        .with_hint("choose one with --context"),
         KubeconfigError::LoadClusterOfContext(name) => {
             let clusters = listed(kubeconfig.clusters.iter().map(|named| &*named.name));
             Failure::new(format!(
-                "the kubeconfig has no cluster {name:?}; it has: {clusters}"
+                "unknown cluster {name:?} in the kubeconfig: expected one of {clusters}"
             ))
         }
         error => kubeconfig_error(error).into(),
@@ -193,22 +194,22 @@ mod tests {
 
     use clap::Parser;
 
-    use super::Options;
+    use super::ClusterOptions;
 
     #[derive(Parser)]
-    struct Line {
+    struct TestCommand {
         #[command(flatten)]
-        cluster: Options,
+        cluster: ClusterOptions,
     }
 
-    fn options(words: &[&str]) -> Options {
-        Line::try_parse_from([&["test"], words].concat())
+    fn options(words: &[&str]) -> ClusterOptions {
+        TestCommand::try_parse_from([&["test"], words].concat())
             .expect("flags")
             .cluster
     }
 
     #[tokio::test]
-    async fn flags_go_into_the_configuration() {
+    async fn flags_change_the_configuration() {
         let words = [
             "--kubeconfig",
             concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/kubeconfig.yaml"),
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_flags_it_is_what_the_kubeconfig_says() {
+    async fn without_flags_the_kubeconfig_applies() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/kubeconfig.yaml");
         let config = options(&["--kubeconfig", path]).config().await;
         let config = config.expect("a configuration");

@@ -1,4 +1,4 @@
-//! `completions`: what shells need to complete the commands.
+//! `completions`: shell completions of the commands.
 
 use std::io::Write as _;
 
@@ -23,11 +23,11 @@ Examples:
   chmod +x ~/bin/kubectl_complete-informer
 ";
 
-/// Print a script with which a shell, or kubectl, completes the commands.
+/// Print a completion script for a shell or for kubectl.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Options {
-    /// For what.
+pub(crate) struct CompletionsOptions {
+    /// Shell to generate completions for.
     #[arg(value_enum)]
     target: Target,
 }
@@ -37,21 +37,21 @@ enum Target {
     Bash,
     Zsh,
     Fish,
-    /// For `kubectl informer`.
+    /// For completing `kubectl informer`.
     Kubectl,
 }
 
-/// What comes first when kubectl asks for completions, before the words.
+/// The first argument of a completion request, before the words of the command line.
 pub(crate) const COMPLETE: &str = "__complete";
 
-/// What kubectl runs for `kubectl informer <TAB>`.
+/// The script that kubectl runs for `kubectl informer <TAB>`.
 const KUBECTL: &str = "\
 #!/bin/sh
 # Completions of `kubectl informer`; kubectl runs this when it stands on the PATH as kubectl_complete-informer.
 exec kubectl-informer __complete \"$@\"
 ";
 
-/// Resources that people watch most. What else there is only the server knows, and it is not asked at every key.
+/// Commonly watched resources. The server is not asked for others, because completion must be fast.
 const RESOURCES: [&str; 20] = [
     "configmaps",
     "cronjobs",
@@ -75,11 +75,11 @@ const RESOURCES: [&str; 20] = [
     "statefulsets",
 ];
 
-/// Tells kubectl not to offer files as well.
+/// Directive for kubectl: do not offer file names.
 const NO_FILES: &str = ":4";
 
 /// Prints the script.
-pub(crate) fn run(options: &Options, mut command: Command) -> Outcome {
+pub(crate) fn run(options: &CompletionsOptions, mut command: Command) -> Outcome {
     let shell = match options.target {
         Target::Bash => Shell::Bash,
         Target::Zsh => Shell::Zsh,
@@ -91,7 +91,7 @@ pub(crate) fn run(options: &Options, mut command: Command) -> Outcome {
     printed(&String::from_utf8_lossy(&script))
 }
 
-/// Prints what the last of the words may become, one a line, in the form that kubectl expects.
+/// Prints the completions of the final word, one per line, in the format that kubectl expects.
 pub(crate) fn complete(words: &[String], command: &Command) -> Outcome {
     let mut text = String::new();
     for (word, about) in candidates(words, command) {
@@ -131,7 +131,7 @@ fn candidates(words: &[String], command: &Command) -> Vec<(String, String)> {
     let argument = argument.or_else(|| chosen.get_positionals().next().filter(|_| option.is_none()));
     match argument {
         Some(argument) if argument.get_id() == "resources" || argument.get_id() == "resource" => {
-            // In `pods,de` the last one is to be completed.
+            // In `pods,de`, only `de` is completed.
             let (done, last) = last
                 .rsplit_once(',')
                 .map_or(("", last), |(done, last)| (done, last));
@@ -155,7 +155,7 @@ fn fitting(offered: impl Iterator<Item = (String, String)>, begun: &str) -> Vec<
     offered.filter(|(word, _)| word.starts_with(begun)).collect()
 }
 
-/// The first line of a help text.
+/// Returns the first line of a help text.
 fn about(help: Option<&clap::builder::StyledStr>) -> String {
     let text = help.map(ToString::to_string).unwrap_or_default();
     text.lines().next().unwrap_or_default().to_owned()

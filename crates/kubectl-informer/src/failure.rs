@@ -1,4 +1,4 @@
-//! Failures of commands, with advice for the user.
+//! Failures of commands, with hints for the user.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -6,9 +6,9 @@ use std::io;
 
 use crate::stop::Signal;
 
-/// Another line of advice where no cluster is available; empty without the demo.
+/// Another hint for commands without a cluster; empty without the demo.
 pub(crate) const DEMO_HINT: &str = if cfg!(feature = "demo") {
-    "\n`kubectl-informer demo` needs no cluster: it brings its own."
+    "\nhint: `kubectl-informer demo` needs no cluster"
 } else {
     ""
 };
@@ -19,13 +19,13 @@ pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 /// The failure of a command.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    what: String,
-    advice: Option<String>,
-    kind: Kind,
+    message: String,
+    hint: Option<String>,
+    kind: FailureKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum FailureKind {
     Failed,
     /// The arguments were invalid.
     Usage,
@@ -36,32 +36,32 @@ enum Kind {
 }
 
 impl Failure {
-    pub(crate) fn new(what: impl Into<String>) -> Failure {
+    pub(crate) fn new(message: impl Into<String>) -> Failure {
         Failure {
-            what: what.into(),
-            advice: None,
-            kind: Kind::Failed,
+            message: message.into(),
+            hint: None,
+            kind: FailureKind::Failed,
         }
     }
 
-    pub(crate) fn usage(what: impl Into<String>) -> Failure {
+    pub(crate) fn usage(message: impl Into<String>) -> Failure {
         Failure {
-            kind: Kind::Usage,
-            ..Failure::new(what)
+            kind: FailureKind::Usage,
+            ..Failure::new(message)
         }
     }
 
     pub(crate) fn stopped(signal: Signal) -> Failure {
         Failure {
-            kind: Kind::Stopped(signal),
-            ..Failure::new("stopped before there was an answer")
+            kind: FailureKind::Stopped(signal),
+            ..Failure::new("stopped before the result was complete")
         }
     }
 
-    /// Adds advice.
-    pub(crate) fn advise(self, advice: impl Into<String>) -> Failure {
+    /// Adds a hint.
+    pub(crate) fn with_hint(self, hint: impl Into<String>) -> Failure {
         Failure {
-            advice: Some(advice.into()),
+            hint: Some(hint.into()),
             ..self
         }
     }
@@ -69,24 +69,24 @@ impl Failure {
     /// Returns the exit code of the process.
     pub(crate) fn exit_code(&self) -> u8 {
         match self.kind {
-            Kind::ReaderGone => 0,
-            Kind::Failed => 1,
-            Kind::Usage => 2,
-            Kind::Stopped(Signal::Interrupt) => 130,
-            Kind::Stopped(Signal::Terminate) => 143,
+            FailureKind::ReaderGone => 0,
+            FailureKind::Failed => 1,
+            FailureKind::Usage => 2,
+            FailureKind::Stopped(Signal::Interrupt) => 130,
+            FailureKind::Stopped(Signal::Terminate) => 143,
         }
     }
 
     pub(crate) fn is_silent(&self) -> bool {
-        matches!(self.kind, Kind::ReaderGone | Kind::Stopped(_))
+        matches!(self.kind, FailureKind::ReaderGone | FailureKind::Stopped(_))
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)?;
-        match &self.advice {
-            Some(advice) => write!(f, "\n{advice}"),
+        f.write_str(&self.message)?;
+        match &self.hint {
+            Some(hint) => write!(f, "\nhint: {hint}"),
             None => Ok(()),
         }
     }
@@ -97,8 +97,8 @@ impl StdError for Failure {}
 impl From<kube_informer::Error> for Failure {
     fn from(error: kube_informer::Error) -> Failure {
         let failure = Failure::new(chain(&error));
-        match advice(&error) {
-            Some(advice) => failure.advise(advice),
+        match hint(&error) {
+            Some(hint) => failure.with_hint(hint),
             None => failure,
         }
     }
@@ -109,7 +109,7 @@ impl From<kube_embedded::Error> for Failure {
     fn from(error: kube_embedded::Error) -> Failure {
         let failure = Failure::new(chain(&error));
         match error.hint() {
-            Some(hint) => failure.advise(format!("hint: {hint}")),
+            Some(hint) => failure.with_hint(hint),
             None => failure,
         }
     }
@@ -118,8 +118,8 @@ impl From<kube_embedded::Error> for Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         let kind = match error.kind() {
-            io::ErrorKind::BrokenPipe => Kind::ReaderGone,
-            _ => Kind::Failed,
+            io::ErrorKind::BrokenPipe => FailureKind::ReaderGone,
+            _ => FailureKind::Failed,
         };
         Failure {
             kind,
@@ -135,13 +135,13 @@ impl From<Box<dyn StdError>> for Failure {
     }
 }
 
-fn advice(error: &kube_informer::Error) -> Option<String> {
+fn hint(error: &kube_informer::Error) -> Option<String> {
     if error.is_connection() {
         Some(format!(
-            "Is the cluster up, and is this the context you meant (--context, --kubeconfig)?{DEMO_HINT}"
+            "check that the cluster is running and the context is correct (--context, --kubeconfig){DEMO_HINT}"
         ))
     } else if error.is_unknown_resource() {
-        Some("`kubectl api-resources` lists everything that the server serves.".to_owned())
+        Some("`kubectl api-resources` lists the resources of the server".to_owned())
     } else {
         None
     }

@@ -1,7 +1,8 @@
-//! `kubectl-informer`: see informers at work.
+//! `kubectl-informer`: watches, queries and inspects Kubernetes objects through informers.
 //!
-//! A kubectl plugin by its name (`kubectl informer …`) and a program on its own: `watch` shows what happens in a cluster,
-//! `get` queries an indexed cache, `serve` shows caches on a dashboard, and `demo` (feature `demo`, on by default) needs no cluster.
+//! It works as a kubectl plugin (`kubectl informer …`) and as a standalone program: `watch` prints changes,
+//! `get` queries an indexed cache, `serve` shows caches on a dashboard, and `demo` (feature `demo`, on by
+//! default) needs no cluster.
 
 mod cache;
 mod cluster;
@@ -22,23 +23,23 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::failure::Outcome;
 
-/// See Kubernetes informers at work.
+/// Watch, query and inspect Kubernetes objects through informers.
 #[derive(Debug, Parser)]
 #[command(name = "kubectl-informer", version, about)]
-struct Options {
+struct ProgramOptions {
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Start an embedded API server with a simulated cluster, and show its changes. Nothing needs to be installed.
+    /// Start an embedded API server with a simulated cluster, and print its changes. No cluster is needed.
     #[cfg(feature = "demo")]
-    Demo(demo::Options),
-    Watch(watch::Options),
-    Get(get::Options),
-    Serve(serve::Options),
-    Completions(completions::Options),
+    Demo(demo::DemoOptions),
+    Watch(watch::WatchOptions),
+    Get(get::GetOptions),
+    Serve(serve::ServeOptions),
+    Completions(completions::CompletionsOptions),
 }
 
 impl Command {
@@ -50,30 +51,30 @@ impl Command {
             Command::Get(options) if options.is_interactive() => stop::until_stopped(get::run(options)).await,
             Command::Get(options) => stop::until_answered(get::run(options)).await,
             Command::Serve(options) => serve::run(options).await,
-            Command::Completions(options) => completions::run(&options, Options::command()),
+            Command::Completions(options) => completions::run(&options, ProgramOptions::command()),
         }
     }
 }
 
 fn main() -> ExitCode {
-    // Not a command like the others, so that completions do not offer it.
+    // Not a subcommand, so that completions do not offer it.
     let mut words = std::env::args().skip(1);
     if words.next().as_deref() == Some(completions::COMPLETE) {
         let words: Vec<_> = words.collect();
-        return ended(completions::complete(&words, &Options::command()));
+        return exit_with(completions::complete(&words, &ProgramOptions::command()));
     }
-    let command = Options::parse().command;
+    let command = ProgramOptions::parse().command;
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
-        Err(error) => return ended(Err(error.into())),
+        Err(error) => return exit_with(Err(error.into())),
     };
     let outcome = runtime.block_on(command.run());
-    // What still waits for a terminal or a pipe is left behind.
+    // Do not wait for blocking reads of a terminal or a pipe.
     runtime.shutdown_background();
-    ended(outcome)
+    exit_with(outcome)
 }
 
-fn ended(outcome: Outcome) -> ExitCode {
+fn exit_with(outcome: Outcome) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -1,4 +1,4 @@
-//! `serve`: a cluster's resources on a dashboard.
+//! `serve`: shows resources of a cluster on a dashboard.
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
@@ -32,36 +32,36 @@ Examples:
 The page shows how the informers do, and their caches with filters and recent changes. Values of Secrets are not shown.
 ";
 
-/// Keep resources in caches, and show the caches and how they are kept up to date on a dashboard.
+/// Show the caches of resources, and how they are kept up to date, on a dashboard.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Options {
-    /// What to show: any names that kubectl knows, as in pods, deploy, ingresses.networking.k8s.io.
+pub(crate) struct ServeOptions {
+    /// Resources to show, by any name that kubectl accepts: pods, deploy, ingresses.networking.k8s.io.
     #[arg(value_name = "RESOURCE", required = true)]
     resources: Vec<String>,
     #[command(flatten)]
     selection: Selection,
-    /// Where the dashboard listens; port 0 takes a free one. It has no passwords: anything but loopback shows it to everyone
-    /// who can reach the address.
+    /// Address of the dashboard; port 0 selects a free port. There is no authentication: unless the address
+    /// is loopback, anyone who can reach it can see the resources.
     #[arg(long, default_value = "127.0.0.1:0", value_name = "HOST:PORT")]
     address: SocketAddr,
     #[command(flatten)]
-    cluster: cluster::Options,
+    cluster: cluster::ClusterOptions,
 }
 
-/// Serves until it is told to stop.
-pub(crate) async fn run(options: Options) -> Outcome {
+/// Serves the dashboard until Ctrl-C or SIGTERM.
+pub(crate) async fn run(options: ServeOptions) -> Outcome {
     let client = options.cluster.client().await?;
     let asked = resolve(&client, &options.cluster, &options.resources).await?;
     if let Some(one) = asked.iter().find_map(|asked| asked.name.as_ref()) {
         return Err(Failure::usage(format!(
-            "serve shows whole resources, not single objects such as {one:?}"
+            "cannot serve the single object {one:?}: expected a resource"
         ))
-        .advise(format!("Choose it with --field-selector metadata.name={one}.")));
+        .with_hint(format!("select it with --field-selector metadata.name={one}")));
     }
     let factory = factory(client, &options);
     for asked in &asked {
-        // The factory keeps it.
+        // The factory owns the informer.
         let _ = factory.dynamic(&asked.resource);
     }
     let mut registry = Registry::default();
@@ -76,11 +76,14 @@ pub(crate) async fn run(options: Options) -> Outcome {
         listening.map_err(|error| Failure::new(format!("cannot listen on {}: {error}", options.address)))?;
     factory.start();
     let mut out = io::stdout();
-    // Before the address is printed, which a script may take as the moment from which signals count.
+    // Handle signals before printing the address: a script may send one as soon as it reads the address.
     let stop = stop::signalled()?;
     writeln!(out, "dashboard: {0}\nmetrics:   {0}metrics", dashboard.url())?;
     if !options.address.ip().is_loopback() {
-        eprintln!("Everyone who can reach {} can see it.", options.address);
+        eprintln!(
+            "warning: anyone who can reach {} can see the dashboard",
+            options.address
+        );
     }
     stop.await?;
     dashboard.stop().await;
@@ -88,18 +91,18 @@ pub(crate) async fn run(options: Options) -> Outcome {
     Ok(())
 }
 
-fn factory(client: Client, options: &Options) -> SharedInformerFactory {
+fn factory(client: Client, options: &ServeOptions) -> SharedInformerFactory {
     let namespace = client.default_namespace().to_owned();
-    let said = Mutex::new(String::new());
-    // JsonObject objects of whatever size are kept for a look now and then, so they are kept small.
+    let last_message = Mutex::new(String::new());
+    // Objects are read rarely, so keep them small.
     let mut factory = SharedInformerFactory::builder(client)
         .cache_format(CacheFormat::Packed)
         .watch_error_handler(move |error| {
-            let words = chain(error);
-            let mut said = said.lock();
-            if !error.is_expired() && !error.is_no_streaming_list() && *said != words {
-                eprintln!("kubectl-informer: {words}");
-                *said = words;
+            let message = chain(error);
+            let mut last_message = last_message.lock();
+            if !error.is_expired() && !error.is_no_streaming_list() && *last_message != message {
+                eprintln!("kubectl-informer: {message}");
+                *last_message = message;
             }
         });
     if !options.selection.all_namespaces {
@@ -114,7 +117,7 @@ fn factory(client: Client, options: &Options) -> SharedInformerFactory {
     factory.build()
 }
 
-/// The metrics as Prometheus reads them.
+/// Returns the metrics in Prometheus' text format.
 fn metrics(registry: &Registry) -> Response {
     let mut page = String::new();
     match text::encode(&mut page, registry) {

@@ -1,4 +1,4 @@
-//! When to end: on Ctrl-C, when asked to terminate, and when nobody reads any more.
+//! Stops a command on Ctrl-C, on SIGTERM, and when the reader of the output is gone.
 
 use std::io;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use tokio::sync::oneshot;
 
 use crate::failure::{Failure, Outcome};
 
-/// So long the work may take to tidy up.
-const FAREWELL: Duration = Duration::from_millis(100);
+/// Time that a stopped command has to clean up.
+const CLEANUP_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// How a process is told to end.
+/// The signals that stop a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signal {
     /// Ctrl-C.
@@ -19,12 +19,13 @@ pub(crate) enum Signal {
     Terminate,
 }
 
-/// Does the work until it is done, or until it is time to end, which is no failure.
+/// Runs a command until it returns or is stopped. Being stopped is not a failure.
 pub(crate) async fn until_stopped(work: impl Future<Output = Outcome> + Send + 'static) -> Outcome {
     until_end(work).await.map(drop)
 }
 
-/// Does work that has an answer. To be told to end before it is out is a failure: no answer must not look like an empty one.
+/// Runs a command that has a result. Being stopped is a failure, because an incomplete result must not look
+/// like an empty one.
 pub(crate) async fn until_answered(work: impl Future<Output = Outcome> + Send + 'static) -> Outcome {
     match until_end(work).await? {
         Some(signal) => Err(Failure::stopped(signal)),
@@ -32,9 +33,9 @@ pub(crate) async fn until_answered(work: impl Future<Output = Outcome> + Send + 
     }
 }
 
-/// Does the work until it is done, or until it is time to end. Tells the signal that ended it, if one did.
+/// Runs a command until it returns or is stopped. Returns the signal that stopped it, if any.
 ///
-/// The work is a task of its own, so that one that waits for a terminal can be left behind.
+/// The command runs in a separate task, so that it can be abandoned while it waits for a terminal.
 async fn until_end(work: impl Future<Output = Outcome> + Send + 'static) -> Outcome<Option<Signal>> {
     let signalled = signalled()?;
     let mut work = tokio::spawn(work);
@@ -47,13 +48,13 @@ async fn until_end(work: impl Future<Output = Outcome> + Send + 'static) -> Outc
         signal = signalled => Some(signal?),
         () = reader_gone() => None,
     };
-    // It tidies up the terminal, unless it waits for it.
+    // Let the command restore the terminal, unless it is blocked.
     work.abort();
-    let _ = tokio::time::timeout(FAREWELL, work).await;
+    let _ = tokio::time::timeout(CLEANUP_TIMEOUT, work).await;
     Ok(signal)
 }
 
-/// Waits for Ctrl-C or SIGTERM. They count from the call on, not only once the future is polled.
+/// Waits for Ctrl-C or SIGTERM. Signals are handled from the call on, even before the future is polled.
 pub(crate) fn signalled() -> io::Result<impl Future<Output = io::Result<Signal>>> {
     #[cfg(unix)]
     {
@@ -71,30 +72,30 @@ pub(crate) fn signalled() -> io::Result<impl Future<Output = io::Result<Signal>>
     Ok(async { tokio::signal::ctrl_c().await.map(|()| Signal::Interrupt) })
 }
 
-/// Waits until whoever reads the output is gone. Without this a quiet stream would stay behind for as long as nothing
-/// happens, because only writing shows that nobody reads.
+/// Waits until the reader of the output is gone. Without this check a command with nothing to write would not
+/// notice it.
 async fn reader_gone() {
-    let (gone, told) = oneshot::channel();
+    let (sender, receiver) = oneshot::channel();
     let waiting = std::thread::Builder::new().name("reader".into());
     let started = waiting.spawn(move || {
-        if is_left_alone() {
-            // If nobody waits for it, the process is ending anyway.
-            let _ = gone.send(());
+        if blocks_until_reader_gone() {
+            // If the receiver is gone, the process is ending already.
+            let _ = sender.send(());
         }
     });
-    if started.is_err() || told.await.is_err() {
+    if started.is_err() || receiver.await.is_err() {
         std::future::pending::<()>().await;
     }
 }
 
 #[cfg(unix)]
-fn is_left_alone() -> bool {
+fn blocks_until_reader_gone() -> bool {
     use rustix::event::{PollFd, PollFlags, poll};
     use rustix::io::Errno;
 
     let stdout = io::stdout();
     loop {
-        // Errors and hang-ups are told without being asked for.
+        // Errors and hang-ups are always reported.
         let mut output = [PollFd::new(&stdout, PollFlags::empty())];
         match poll(&mut output, None) {
             Ok(_) => {
@@ -108,6 +109,6 @@ fn is_left_alone() -> bool {
 }
 
 #[cfg(not(unix))]
-fn is_left_alone() -> bool {
+fn blocks_until_reader_gone() -> bool {
     false
 }

@@ -1,4 +1,4 @@
-//! The programs that have a dashboard, as a person starts and ends them.
+//! The dashboards of `serve` and `demo`.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use tokio::net::TcpStream;
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
 
-/// Longer than anything takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Timeout of every step.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The program, running.
+/// The running program.
 struct Program {
     child: Child,
     lines: tokio::io::Lines<BufReader<ChildStdout>>,
@@ -32,9 +32,9 @@ impl Program {
         Program { child, lines }
     }
 
-    /// Where the dashboard is, as the program says.
+    /// Returns the address of the dashboard that the program prints.
     async fn dashboard(&mut self) -> String {
-        let found = timeout(PATIENCE, async {
+        let found = timeout(TIMEOUT, async {
             loop {
                 let line = self
                     .lines
@@ -54,7 +54,7 @@ impl Program {
         found.await.expect("an address in time")
     }
 
-    /// Ctrl-C. Whoever reads the output goes on reading.
+    /// Sends Ctrl-C, and reads the output to its end.
     async fn interrupt(mut self) {
         let id = self.child.id().expect("it runs").to_string();
         let sent = Command::new("kill")
@@ -63,7 +63,7 @@ impl Program {
             .await
             .expect("kill");
         assert!(sent.success());
-        let ended = timeout(PATIENCE, async {
+        let ended = timeout(TIMEOUT, async {
             while self.lines.next_line().await.expect("its output").is_some() {}
             self.child.wait().await.expect("its end")
         });
@@ -76,13 +76,13 @@ async fn get(address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).await.expect("a connection");
     let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.expect("a request");
-    let mut said = String::new();
-    stream.read_to_string(&mut said).await.expect("an answer");
-    assert!(said.starts_with("HTTP/1.1 200"), "{path}: {said}");
-    said.split("\r\n\r\n").nth(1).unwrap_or_default().to_owned()
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.expect("an answer");
+    assert!(response.starts_with("HTTP/1.1 200"), "{path}: {response}");
+    response.split("\r\n\r\n").nth(1).unwrap_or_default().to_owned()
 }
 
-/// Asks until all informers are live.
+/// Polls until all informers are live.
 async fn live(address: &str) -> Value {
     let asking = async {
         loop {
@@ -93,7 +93,7 @@ async fn live(address: &str) -> Value {
             }
         }
     };
-    timeout(PATIENCE, asking).await.expect("live informers")
+    timeout(TIMEOUT, asking).await.expect("live informers")
 }
 
 #[tokio::test]
@@ -132,7 +132,7 @@ async fn serve_shows_any_resources_and_metrics_until_ctrl_c() {
 
 #[cfg(feature = "demo")]
 #[tokio::test]
-async fn the_demo_has_a_dashboard_with_life_on_it_and_ends_cleanly() {
+async fn the_demo_serves_a_live_dashboard_and_exits_cleanly() {
     let kubeconfig = std::env::temp_dir().join(format!("kubectl-informer-demo-{}", std::process::id()));
     let path = kubeconfig.to_str().expect("a path");
     let mut program = Program::start(&["demo", "--pace", "20", "--write-kubeconfig", path]);
@@ -157,7 +157,7 @@ async fn the_demo_has_a_dashboard_with_life_on_it_and_ends_cleanly() {
         .map(|one| &one["name"])
         .collect();
     assert_eq!(names, ["deployments", "backups"]);
-    let program = timeout(PATIENCE, reading)
+    let program = timeout(TIMEOUT, reading)
         .await
         .expect("changes")
         .expect("a reader");

@@ -51,11 +51,12 @@ impl ConnectionMonitor {
         if is_first {
             state.since = Some(Instant::now());
             self.messages
-                .print(&format!("lost contact: {}; trying again", chain(error)));
+                .print(&format!("lost connection: {}; retrying", chain(error)));
         }
     }
 
-    /// Reports an error of an informer. Whether the connection is lost shows with the next request, because a watch may break and resume.
+    /// Reports an error of an informer. The next request shows whether the connection is lost: a watch may
+    /// break and resume.
     pub(super) fn informer_failed(&self, resource: &str, error: &Error) {
         let mut state = self.state.lock();
         if state.is_fatal(resource, error) {
@@ -78,7 +79,7 @@ impl ConnectionMonitor {
         let mut state = self.state.lock();
         if state.lost.remove(resource) && state.lost.is_empty() {
             let seconds = state.since.take().map_or(0, |since| since.elapsed().as_secs());
-            self.messages.print(&format!("contact is back after {seconds} s"));
+            self.messages.print(&format!("reconnected after {seconds}s"));
         }
     }
 

@@ -35,8 +35,8 @@ pub(crate) struct AllFields;
 /// Only metadata.
 pub(crate) struct Metadata;
 
-/// The fields of a Kubernetes type. Objects are sent as protobuf, which is smaller and cheaper for the server; fields that are newer than
-/// the type are missing.
+/// The fields of a Kubernetes type. Objects are sent as protobuf, which is smaller and cheaper for the
+/// server; fields newer than the type are missing.
 pub(crate) struct TypedFields<K>(PhantomData<fn() -> K>);
 
 impl ObjectForm for AllFields {}

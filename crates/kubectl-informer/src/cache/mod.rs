@@ -25,7 +25,7 @@ use crate::print::messages::Messages;
 
 /// Flags that select objects.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Which objects")]
+#[command(next_help_heading = "Object selection")]
 #[group(skip)]
 pub(crate) struct Selection {
     /// All namespaces; overrides --namespace.
@@ -41,8 +41,9 @@ pub(crate) struct Selection {
 
 /// Parses a label selector.
 pub(crate) fn selector(text: &str) -> Result<Selector, String> {
-    text.parse::<Selector>()
-        .map_err(|error| format!("{error}; write it as app=web, tier!=cache, env in (a, b) or !canary"))
+    text.parse::<Selector>().map_err(|error| {
+        format!("{error}: expected for example app=web, tier!=cache, env in (a, b) or !canary")
+    })
 }
 
 /// A resource named on the command line, and optionally the name of one object.
@@ -55,7 +56,7 @@ pub(crate) struct RequestedResource {
 /// Resolves the resources of a command line: `pods deploy`, `pods,deploy`, `pod/web-1`.
 pub(crate) async fn resolve(
     client: &Client,
-    options: &cluster::Options,
+    options: &cluster::ClusterOptions,
     words: &[String],
 ) -> Outcome<Vec<RequestedResource>> {
     let discovery = async { Ok(Discovery::fetch(client).await?) };
@@ -68,12 +69,12 @@ pub(crate) async fn resolve(
         };
         if word.is_empty() || name.as_deref() == Some("") {
             return Err(Failure::usage(
-                "a resource is missing: write pods, pods,deploy or pod/web-1",
+                "missing resource: expected for example pods, pods,deploy or pod/web-1",
             ));
         }
         let resource = discovery.resolve(word)?.clone();
-        let twice = |known: &RequestedResource| known.resource == resource && known.name == name;
-        if !asked.iter().any(twice) {
+        let is_duplicate = |known: &RequestedResource| known.resource == resource && known.name == name;
+        if !asked.iter().any(is_duplicate) {
             asked.push(RequestedResource { resource, name });
         }
     }

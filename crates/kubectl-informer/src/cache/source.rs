@@ -171,7 +171,7 @@ mod tests {
     use super::progress;
 
     #[test]
-    fn progress_is_told_in_objects_megabytes_and_per_second() {
+    fn formats_progress() {
         assert_eq!(
             progress("pods", 12_400, 146_230_000, Duration::from_millis(1_500)),
             "syncing pods: 12,400 objects, 146.2 MB, 8,266 objects/s"

@@ -1,5 +1,5 @@
-//! The demo's cluster: deployments that scale and roll, pods that are created and deleted, nodes that fail and recover, and a custom resource with
-//! phases. It simulates the controllers and kubelets of a cluster.
+//! The demo's cluster: deployments that scale and roll, pods that are created and deleted, nodes that fail
+//! and recover, and a custom resource with phases. It simulates the controllers and kubelets of a cluster.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
 
-use super::Outcome;
+use super::DemoResult;
 
 /// Namespace and name of each application, and the images it is updated to.
 const APPLICATIONS: [(&str, &str, &[&str]); 4] = [
@@ -40,7 +40,7 @@ pub(super) struct DemoCluster {
 
 impl DemoCluster {
     /// Creates nodes, namespaces, deployments and the custom resource definition.
-    pub(super) async fn create(client: Client, seed: u64) -> Outcome<DemoCluster> {
+    pub(super) async fn create(client: Client, seed: u64) -> DemoResult<DemoCluster> {
         let backup = ApiResource::from_gvk_with_plural(
             &GroupVersionKind::gvk("demo.example", "v1", "Backup"),
             "backups",
@@ -107,7 +107,7 @@ impl DemoCluster {
         plural: &str,
         namespace: Option<&str>,
         object: &Value,
-    ) -> Outcome {
+    ) -> DemoResult {
         let resource =
             ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural);
         let api: Api<DynamicObject> = match namespace {
@@ -121,7 +121,7 @@ impl DemoCluster {
     }
 
     /// Changes the cluster until it is dropped: one random event per interval, or a step of the controllers if one is due.
-    pub(super) async fn run(&mut self, pace: Duration) -> Outcome {
+    pub(super) async fn run(&mut self, pace: Duration) -> DemoResult {
         let mut interval = tokio::time::interval(pace);
         loop {
             interval.tick().await;
@@ -139,7 +139,7 @@ impl DemoCluster {
     }
 
     /// Does one step towards the desired state of the deployments. Returns whether a step was necessary.
-    async fn reconcile(&mut self) -> Outcome<bool> {
+    async fn reconcile(&mut self) -> DemoResult<bool> {
         for (namespace, name, _) in APPLICATIONS {
             let deployments: Api<Deployment> = Api::namespaced(self.client.clone(), namespace);
             let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
@@ -184,7 +184,7 @@ impl DemoCluster {
         Ok(false)
     }
 
-    async fn start_pod(&self, pods: &Api<Pod>, name: &str) -> Outcome {
+    async fn start_pod(&self, pods: &Api<Pod>, name: &str) -> DemoResult {
         let status = json!({ "status": {
             "phase": "Running",
             "startTime": jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
@@ -203,7 +203,7 @@ impl DemoCluster {
         APPLICATIONS[self.rng.usize(..APPLICATIONS.len())]
     }
 
-    async fn scale(&mut self) -> Outcome {
+    async fn scale(&mut self) -> DemoResult {
         let (namespace, name, _) = self.application();
         let replicas = self.rng.u8(1..=5);
         let api: Api<Deployment> = Api::namespaced(self.client.clone(), namespace);
@@ -213,7 +213,7 @@ impl DemoCluster {
         Ok(())
     }
 
-    async fn roll(&mut self) -> Outcome {
+    async fn roll(&mut self) -> DemoResult {
         let (namespace, name, images) = self.application();
         let image = images[self.rng.usize(..images.len())];
         let api: Api<Deployment> = Api::namespaced(self.client.clone(), namespace);
@@ -223,7 +223,7 @@ impl DemoCluster {
         Ok(())
     }
 
-    async fn delete_pod(&mut self) -> Outcome {
+    async fn delete_pod(&mut self) -> DemoResult {
         let (namespace, name, _) = self.application();
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
         let there = pods
@@ -237,7 +237,7 @@ impl DemoCluster {
         Ok(())
     }
 
-    async fn set_node(&self, name: &str, ready: bool) -> Outcome {
+    async fn set_node(&self, name: &str, ready: bool) -> DemoResult {
         let nodes: Api<Node> = Api::all(self.client.clone());
         let (status, reason) = if ready {
             ("True", "KubeletReady")
@@ -252,7 +252,7 @@ impl DemoCluster {
         Ok(())
     }
 
-    async fn toggle_node(&mut self) -> Outcome {
+    async fn toggle_node(&mut self) -> DemoResult {
         let name = NODES[self.rng.usize(..NODES.len())];
         let nodes: Api<Node> = Api::all(self.client.clone());
         let node = nodes.get(name).await?;
@@ -264,7 +264,7 @@ impl DemoCluster {
     }
 
     /// Moves a backup to its next phase, deletes an old one, or creates one.
-    async fn advance_backups(&mut self) -> Outcome {
+    async fn advance_backups(&mut self) -> DemoResult {
         let there = self.backups.list(&ListParams::default()).await?.items;
         let phase = |b: &DynamicObject| b.data["status"]["phase"].as_str().unwrap_or_default().to_owned();
         if let Some(next) = there.iter().find(|b| phase(b) != "Done") {

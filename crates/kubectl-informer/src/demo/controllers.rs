@@ -1,7 +1,7 @@
 //! The demo's controllers: each has a work queue and workers, and reads the demo's caches.
 //!
-//! One checks whether every deployment has its pods, using an index of pods; until then its work fails and is retried with backoff. The other
-//! processes backups, some of which need several attempts.
+//! One checks that every deployment has its pods, using an index of pods; until then it fails and is retried
+//! with backoff. The other processes backups, some of which need several attempts.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use kube_informer::prelude::*;
 use kube_workqueue::Exponential;
 use serde_json::Value;
 
-use super::Outcome;
+use super::DemoResult;
 
 /// Workers of each queue.
 const WORKERS: usize = 2;
@@ -33,7 +33,7 @@ pub(super) struct Caches {
 
 impl DemoControllers {
     /// Adds the indexes and handlers, and starts the workers.
-    pub(super) fn start(caches: &Caches) -> Outcome<DemoControllers> {
+    pub(super) fn start(caches: &Caches) -> DemoResult<DemoControllers> {
         let by_owner = caches.pods.index("owner", |pod: &DynamicObject| {
             let namespace = pod.metadata.namespace.clone().unwrap_or_default();
             let owner = pod.metadata.owner_references.iter().flatten().next();
@@ -114,7 +114,7 @@ fn named(
     informer: &SharedInformer<DynamicObject>,
     name: &str,
     handler: impl EventHandler<DynamicObject>,
-) -> Outcome {
+) -> DemoResult {
     informer.add_handler_with(handler, HandlerOptions::new().name(name))?;
     Ok(())
 }

@@ -21,11 +21,11 @@ use self::printer::EventPrinter;
 use crate::failure::Failure;
 use crate::stop::{self, Signal};
 
-type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+type DemoResult<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
-/// Options of the demo.
+/// Flags of `demo`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {
+pub(crate) struct DemoOptions {
     /// End after this many seconds instead of waiting for Ctrl-C.
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
@@ -51,11 +51,11 @@ pub(crate) struct Options {
 }
 
 /// Runs the demo until Ctrl-C or its time is up.
-pub(crate) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: DemoOptions) -> Result<(), Failure> {
     if options.kubeconfig.is_some() {
         return Err(
             Failure::usage("--kubeconfig is not supported: the demo reads no kubeconfig")
-                .advise("hint: use --write-kubeconfig FILE to write one"),
+                .with_hint("use --write-kubeconfig FILE to write one"),
         );
     }
     let server = Server::builder()
@@ -80,11 +80,11 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
 
 /// Runs the cluster, controllers, dashboard and output until the demo ends.
 async fn simulate(
-    options: &Options,
+    options: &DemoOptions,
     server: &Server,
     kubeconfig: &Path,
     stop: impl Future<Output = io::Result<Signal>>,
-) -> Outcome {
+) -> DemoResult {
     let client = server.direct_client();
     let mut cluster = DemoCluster::create(client.clone(), options.seed).await?;
     let factory = SharedInformerFactory::new(client);

@@ -11,11 +11,11 @@ use kube_informer::{Event, HandlerOptions, Object, SharedInformer};
 use kube_informer_dashboard::DashboardServer;
 use serde_json::Value;
 
-use super::Outcome;
+use super::DemoResult;
 use crate::print::colour::{Colour, Painter};
 
 #[derive(Clone, Copy)]
-enum ChangeType {
+enum EventKind {
     Added,
     Updated,
     Deleted,
@@ -69,14 +69,14 @@ impl EventPrinter {
     pub(super) async fn follow<const KINDS: usize>(
         &self,
         informers: [(&'static str, &SharedInformer<DynamicObject>); KINDS],
-    ) -> Outcome {
+    ) -> DemoResult {
         let mut streams = Vec::new();
         for (kind, informer) in informers {
             let options = HandlerOptions::new().name("print").every_event();
             let events = informer.events_with(options)?;
             informer.wait_for_sync(Duration::from_secs(30)).await?;
             for object in &informer.snapshot().sorted() {
-                self.change(ChangeType::Added, kind, object, &state(kind, &object.data));
+                self.change(EventKind::Added, kind, object, &state(kind, &object.data));
             }
             streams.push(events.map(move |event| (kind, event)));
         }
@@ -93,26 +93,26 @@ impl EventPrinter {
                 object,
                 is_in_initial_list: false,
             } => {
-                self.change(ChangeType::Added, kind, object, &state(kind, &object.data));
+                self.change(EventKind::Added, kind, object, &state(kind, &object.data));
             }
             Event::Updated { old, new } => {
                 let differences = differences(kind, &old.data, &new.data);
                 if !differences.is_empty() {
-                    self.change(ChangeType::Updated, kind, new, &differences);
+                    self.change(EventKind::Updated, kind, new, &differences);
                 }
             }
             Event::Deleted(deleted) => {
-                self.change(ChangeType::Deleted, kind, deleted, &state(kind, &deleted.data));
+                self.change(EventKind::Deleted, kind, deleted, &state(kind, &deleted.data));
             }
             Event::Added { .. } => {}
         }
     }
 
-    fn change(&self, change: ChangeType, kind: &str, object: &Object<DynamicObject>, details: &str) {
+    fn change(&self, change: EventKind, kind: &str, object: &Object<DynamicObject>, details: &str) {
         let (sign, colour) = match change {
-            ChangeType::Added => ("+", Colour::Added),
-            ChangeType::Updated => ("~", Colour::Changed),
-            ChangeType::Deleted => ("-", Colour::Deleted),
+            EventKind::Added => ("+", Colour::Added),
+            EventKind::Updated => ("~", Colour::Changed),
+            EventKind::Deleted => ("-", Colour::Deleted),
         };
         let version = format!("{:>6}", object.version().to_string());
         line(&format!(

@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::Args;
 
 use self::printer::ObjectPrinter;
-use self::query::{By, IndexDefinition, Query};
+use self::query::{IndexDefinition, IndexLookup, Query};
 use crate::cache::{Cache, ConnectionMonitor, RequestedResource, Selection, resolve};
 use crate::cluster;
 use crate::failure::{Failure, Outcome};
@@ -20,37 +20,37 @@ use crate::print::messages::Messages;
 
 const EXAMPLES: &str = "\
 Examples:
-  # The pods on a node, by an index of your own
+  # The pods of a node, using an index
   kubectl-informer get pods -A --index node=.spec.nodeName --by node=north
 
-  # The deployments that use an image; [*] is every element of a list
+  # The deployments that use an image; [*] selects all elements of a list
   kubectl-informer get deploy --index image=.spec.template.spec.containers[*].image --by image=web:1.27
 
-  # Two indexes, both must fit; a dot that belongs to a name is written \\.
+  # Two indexes, both must match; escape a dot that is part of a name as \\.
   kubectl-informer get pods --index node=.spec.nodeName --index 'app=.metadata.labels.app\\.kubernetes\\.io/name' \\
       --by node=north --by app=shop
 
-  # Ask again and again, of a cache that stays live
+  # Run several queries against the same cache
   kubectl-informer get pods -A --index node=.spec.nodeName --prompt
 ";
 
-/// Get objects from a cache with indexes by any field: once, or at a prompt while the cache stays live.
+/// Query a cache with indexes by any field, once or at a prompt.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Options {
-    /// What to get: any name that kubectl knows, as in pods, deploy or pod/web-1.
+pub(crate) struct GetOptions {
+    /// Resource to get, by any name that kubectl accepts: pods, deploy, pod/web-1.
     #[arg(value_name = "RESOURCE")]
     resource: String,
-    /// Only the object of this name.
+    /// Name of a single object.
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// Only objects that an index has under a value, as in node=north; several must all fit.
+    /// Only objects that an index lists under a value, for example node=north; if repeated, all must match.
     #[arg(long, value_name = "INDEX=VALUE")]
-    by: Vec<By>,
-    /// An index by the values of a field, as in node=.spec.nodeName; may be given several times.
+    by: Vec<IndexLookup>,
+    /// Index by the values of a field, for example node=.spec.nodeName; can be given several times.
     #[arg(long, value_name = "INDEX=PATH")]
     index: Vec<IndexDefinition>,
-    /// Ask for queries, line by line, of a cache that stays live. Also reads them from a pipe.
+    /// Read queries from a prompt or a pipe while the cache is kept up to date.
     #[arg(long, short = 'i')]
     prompt: bool,
     #[command(flatten)]
@@ -59,10 +59,10 @@ pub(crate) struct Options {
     #[arg(long, short, value_enum, default_value = "table")]
     output: Output,
     #[command(flatten)]
-    cluster: cluster::Options,
+    cluster: cluster::ClusterOptions,
 }
 
-impl Options {
+impl GetOptions {
     /// Whether the command reads queries from a prompt.
     pub(crate) fn is_interactive(&self) -> bool {
         self.prompt
@@ -70,16 +70,16 @@ impl Options {
 }
 
 /// Runs one query, or reads queries from the prompt.
-pub(crate) async fn run(options: Options) -> Outcome {
+pub(crate) async fn run(options: GetOptions) -> Outcome {
     let query = query_of(&options)?;
     let client = options.cluster.client().await?;
     let asked = resolve(&client, &options.cluster, std::slice::from_ref(&options.resource)).await?;
     let [asked] = asked.as_slice() else {
-        return Err(Failure::usage("get takes one resource; watch takes several"));
+        return Err(Failure::usage("get accepts only one resource"));
     };
     let name = match (&asked.name, &options.name) {
         (Some(name), Some(other)) if name != other => {
-            return Err(Failure::usage("two names were given; name one object, or none"));
+            return Err(Failure::usage("conflicting names: give at most one"));
         }
         (name, other) => name.as_ref().or(other.as_ref()).cloned(),
     };
@@ -114,12 +114,12 @@ pub(crate) async fn run(options: Options) -> Outcome {
 }
 
 /// Returns the query of the command line.
-fn query_of(options: &Options) -> Outcome<Query> {
+fn query_of(options: &GetOptions) -> Outcome<Query> {
     for by in &options.by {
         if !options.index.iter().any(|index| index.name() == by.index) {
             let name = &by.index;
             return Err(Failure::usage(format!(
-                "--by {name}={} needs an index of that name: add --index {name}=PATH, as in --index node=.spec.nodeName",
+                "unknown index {name:?} in --by {name}={}: add --index {name}=PATH, for example --index node=.spec.nodeName",
                 by.value
             )));
         }

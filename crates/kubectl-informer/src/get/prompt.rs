@@ -1,4 +1,4 @@
-//! The prompt: one query after the other, of a cache that stays live.
+//! The prompt: runs queries on a live cache, one per line.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::sync::Arc;
@@ -14,35 +14,35 @@ use crate::print::messages::Messages;
 use crate::print::stdout::BufferedStdout;
 
 const HELP: &str = "\
-node=north                 objects that the index `node` has under `north`
-node=north app=web         both must fit
+node=north                 objects with the value `north` in the index `node`
+node=north app=web         both must match
 -l tier=front,env!=test    objects with these labels; also after an index
-web-1, shop/web-1          an object by its name
+web-1, shop/web-1          an object by name
 all                        every object
-count QUERY                how many there are
--n NS, -o FORMAT           after any query: one namespace; table, wide, json, yaml or name
-indexes                    the indexes there are
-values INDEX               the values in an index, and how many objects each has
+count QUERY                number of objects
+-n NS, -o FORMAT           namespace and output format (table, wide, json, yaml or name) of a query
+indexes                    all indexes
+values INDEX               values of an index, and the number of objects of each
 index team=.metadata.labels.team
                            adds an index
 help, exit
 ";
 
-/// ObjectPrinter queries until there are no more. A bad one is told and forgotten.
+/// Reads and runs queries until the input ends. An invalid query is reported and does not end the prompt.
 pub(super) async fn run(
     informer: &SharedInformer<JsonObject<AllFields>>,
     printer: ObjectPrinter,
     messages: Arc<Messages>,
 ) -> Outcome {
-    let is_asked = io::stdin().is_terminal();
-    if is_asked {
+    let is_interactive = io::stdin().is_terminal();
+    if is_interactive {
         messages.print(&format!(
-            "{} {} in the cache. `help` says what can be asked, `exit` or Ctrl-D ends.",
+            "{} {} in the cache. Enter `help` for the syntax of queries, `exit` or Ctrl-D to exit.",
             grouped(informer.snapshot().len() as u64),
             printer.resource()
         ));
     }
-    let prompt = is_asked.then(|| format!("{}> ", printer.resource()));
+    let prompt = is_interactive.then(|| format!("{}> ", printer.resource()));
     let mut lines = lines();
     loop {
         if let Some(prompt) = &prompt {
@@ -54,31 +54,31 @@ pub(super) async fn run(
             return Ok(());
         };
         let line = line?;
-        match answer(line.trim(), informer, &printer) {
-            Ok(Next::Ask) => {}
-            Ok(Next::Exit) => return Ok(()),
+        match run_line(line.trim(), informer, &printer) {
+            Ok(Flow::Continue) => {}
+            Ok(Flow::Exit) => return Ok(()),
             Err(failure) if failure.is_silent() => return Err(failure),
             Err(failure) => messages.print(&failure.to_string()),
         }
     }
 }
 
-enum Next {
-    Ask,
+enum Flow {
+    Continue,
     Exit,
 }
 
-fn answer(
+fn run_line(
     line: &str,
     informer: &SharedInformer<JsonObject<AllFields>>,
     printer: &ObjectPrinter,
-) -> Outcome<Next> {
+) -> Outcome<Flow> {
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
     let mut out = BufferedStdout::new();
     match (word, rest) {
-        ("", _) => return Ok(Next::Ask),
-        ("exit" | "quit", "") => return Ok(Next::Exit),
+        ("", _) => return Ok(Flow::Continue),
+        ("exit" | "quit", "") => return Ok(Flow::Exit),
         ("help" | "?", "") => out.write(HELP)?,
         ("indexes", "") => {
             let snapshot = informer.snapshot();
@@ -87,7 +87,7 @@ fn answer(
                 out.line(&format!("{name}   {} values", grouped(values as u64)))?;
             }
             if snapshot.index_names().next().is_none() {
-                out.line("there is none; add one as in: index node=.spec.nodeName")?;
+                out.line("no indexes; add one, for example: index node=.spec.nodeName")?;
             }
         }
         ("values", name) => values(name, informer, &mut out)?,
@@ -99,13 +99,17 @@ fn answer(
             let found = parse(rest)?.run(informer)?;
             out.line(&found.len().to_string())?;
         }
-        _ => ask(line, informer, printer)?,
+        _ => run_query(line, informer, printer)?,
     }
     out.flush()?;
-    Ok(Next::Ask)
+    Ok(Flow::Continue)
 }
 
-fn ask(line: &str, informer: &SharedInformer<JsonObject<AllFields>>, printer: &ObjectPrinter) -> Outcome {
+fn run_query(
+    line: &str,
+    informer: &SharedInformer<JsonObject<AllFields>>,
+    printer: &ObjectPrinter,
+) -> Outcome {
     let query = parse(line)?;
     let found = query.run(informer)?;
     let output = query.output.unwrap_or(printer.default_output());
@@ -137,10 +141,10 @@ fn values(name: &str, informer: &SharedInformer<JsonObject<AllFields>>, out: &mu
     Ok(())
 }
 
-/// The lines of standard input.
+/// Reads the lines of standard input.
 fn lines() -> mpsc::Receiver<io::Result<String>> {
     let (send, receive) = mpsc::channel(1);
-    // A thread of its own, because reading standard input cannot be ended: at the end of the process it is left behind.
+    // A separate thread, because reading standard input cannot be cancelled. The end of the process ends it.
     std::thread::spawn(move || {
         for line in io::stdin().lock().lines() {
             if send.blocking_send(line).is_err() {

@@ -1,4 +1,4 @@
-//! Queries: which objects of the cache are meant.
+//! Queries: select objects of a cache.
 
 use std::collections::HashSet;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use crate::cache::{AllFields, JsonObject, selector};
 use crate::failure::{Failure, Outcome};
 use crate::print::Output;
 
-/// An index as it is written: `node=.spec.nodeName`.
+/// The definition of an index: `node=.spec.nodeName`.
 #[derive(Debug, Clone)]
 pub(super) struct IndexDefinition {
     name: String,
@@ -33,7 +33,7 @@ impl IndexDefinition {
     }
 }
 
-/// A value as it is asked for. Lists and maps have no text.
+/// Returns the indexed text of a value. Lists, maps and null have none.
 fn text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -49,7 +49,9 @@ impl FromStr for IndexDefinition {
         let (name, path) = text
             .split_once('=')
             .filter(|(name, _)| !name.is_empty())
-            .ok_or_else(|| format!("{text:?} is no index: write it as node=.spec.nodeName"))?;
+            .ok_or_else(|| {
+                format!("invalid index {text:?}: expected NAME=PATH, for example node=.spec.nodeName")
+            })?;
         Ok(IndexDefinition {
             name: name.to_owned(),
             path: path
@@ -59,46 +61,46 @@ impl FromStr for IndexDefinition {
     }
 }
 
-/// An index and a value in it: `node=north`.
+/// A value to look up in an index: `node=north`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct By {
+pub(super) struct IndexLookup {
     pub(super) index: String,
     pub(super) value: String,
 }
 
-impl FromStr for By {
+impl FromStr for IndexLookup {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<By, String> {
+    fn from_str(text: &str) -> Result<IndexLookup, String> {
         let (index, value) = text
             .split_once('=')
             .filter(|(index, _)| !index.is_empty())
-            .ok_or_else(|| format!("{text:?} is no query of an index: write it as node=north"))?;
-        Ok(By {
+            .ok_or_else(|| format!("invalid query {text:?}: expected INDEX=VALUE, for example node=north"))?;
+        Ok(IndexLookup {
             index: index.to_owned(),
             value: value.to_owned(),
         })
     }
 }
 
-/// What objects must be to be meant; nothing chosen means all.
+/// The conditions that objects must meet; the default selects all.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Query {
-    pub(super) by: Vec<By>,
+    pub(super) by: Vec<IndexLookup>,
     pub(super) labels: Option<Selector>,
     pub(super) namespace: Option<String>,
     pub(super) name: Option<String>,
-    /// How to print what is found, if it is not as always.
+    /// The output format, if it differs from the default.
     pub(super) output: Option<Output>,
 }
 
 impl Query {
-    /// Reads what was typed at the prompt: `node=north`, `app=web -l tier=front`, `web-1`, `-n shop -o wide`.
+    /// Parses a line of the prompt: `node=north`, `app=web -l tier=front`, `web-1`, `-n shop -o wide`.
     pub(super) fn parse(line: &str) -> Result<Query, String> {
         let mut query = Query::default();
         let mut words = line.split_whitespace();
         while let Some(word) = words.next() {
-            let mut argument = |of: &str| words.next().ok_or_else(|| format!("{of} needs a word after it"));
+            let mut argument = |of: &str| words.next().ok_or_else(|| format!("missing value after {of}"));
             match word {
                 "-l" | "--selector" => query.labels = Some(selector(argument(word)?)?),
                 "-n" | "--namespace" => query.namespace = Some(argument(word)?.to_owned()),
@@ -106,19 +108,19 @@ impl Query {
                     let text = argument(word)?;
                     let output = <Output as clap::ValueEnum>::from_str(text, true);
                     query.output = Some(output.map_err(|_| {
-                        format!("{text:?} is no output: there are table, wide, json, yaml and name")
+                        format!(
+                            "unknown output format {text:?}: expected one of table, wide, json, yaml, name"
+                        )
                     })?);
                 }
                 "--by" => query.by.push(argument(word)?.parse()?),
                 flag if flag.starts_with('-') => {
-                    return Err(format!("{flag} is not known here: there are -l, -n and -o"));
+                    return Err(format!("unknown flag {flag}: expected one of -l, -n, -o"));
                 }
                 word if word.contains('=') => query.by.push(word.parse()?),
                 name => {
                     if query.name.is_some() {
-                        return Err(format!(
-                            "{name:?} is one name too many; ask for one object at a time"
-                        ));
+                        return Err(format!("unexpected {name:?}: a query accepts only one name"));
                     }
                     match name.split_once('/') {
                         Some((namespace, name)) => {
@@ -133,7 +135,7 @@ impl Query {
         Ok(query)
     }
 
-    /// The objects that are meant, by namespace and name, all of one moment.
+    /// Returns the selected objects of one snapshot, sorted by namespace and name.
     pub(super) fn run(
         &self,
         informer: &SharedInformer<JsonObject<AllFields>>,
@@ -142,7 +144,7 @@ impl Query {
         let mut found = match self.by.split_first() {
             None => snapshot.iter().collect(),
             Some((first, others)) => {
-                let find = |by: &By| match informer.find_index::<String>(&by.index) {
+                let find = |by: &IndexLookup| match informer.find_index::<String>(&by.index) {
                     Ok(index) => Ok(snapshot.by(&index, by.value.as_str())),
                     Err(_) => Err(unknown_index(&by.index, informer)),
                 };
@@ -156,10 +158,10 @@ impl Query {
         };
         found.retain(|object| {
             let (namespace, name) = object.key().parts();
-            let fits =
+            let matches =
                 |wanted: &Option<String>, is: &str| wanted.as_deref().is_none_or(|wanted| wanted == is);
-            fits(&self.name, name)
-                && fits(&self.namespace, namespace.unwrap_or_default())
+            matches(&self.name, name)
+                && matches(&self.namespace, namespace.unwrap_or_default())
                 && self.labels.as_ref().is_none_or(|labels| object.matches(labels))
         });
         found.sort_unstable_by(|a, b| a.key().cmp(b.key()));
@@ -167,16 +169,16 @@ impl Query {
     }
 }
 
-/// What to do about an index that is not there.
+/// Returns the failure for an unknown index, with the known ones.
 pub(super) fn unknown_index(name: &str, informer: &SharedInformer<JsonObject<AllFields>>) -> Failure {
     let snapshot = informer.snapshot();
     let known: Vec<_> = snapshot.index_names().collect();
     let known = match known.as_slice() {
-        [] => "there is none".to_owned(),
-        known => format!("there are: {}", known.join(", ")),
+        [] => "no indexes exist".to_owned(),
+        known => format!("expected one of {}", known.join(", ")),
     };
     Failure::new(format!(
-        "there is no index {name:?}; {known}; add one as in: index {name}=.spec.nodeName"
+        "unknown index {name:?}: {known}; add it, for example: index {name}=.spec.nodeName"
     ))
 }
 
@@ -184,11 +186,11 @@ pub(super) fn unknown_index(name: &str, informer: &SharedInformer<JsonObject<All
 mod tests {
     use serde_json::json;
 
-    use super::{By, IndexDefinition, Output, Query, text};
+    use super::{IndexDefinition, IndexLookup, Output, Query, text};
 
     #[test]
-    fn a_line_is_a_query() {
-        let by = |text: &str| text.parse::<By>().expect("a query of an index");
+    fn parses_queries() {
+        let by = |text: &str| text.parse::<IndexLookup>().expect("an index lookup");
         assert_eq!(Query::parse(""), Ok(Query::default()));
         let query = Query::parse("node=north app=web -l tier=front -n shop -o wide").expect("a query");
         assert_eq!(query.by, [by("node=north"), by("app=web")]);
@@ -203,14 +205,14 @@ mod tests {
     }
 
     #[test]
-    fn a_value_may_hold_what_divides() {
+    fn a_value_may_contain_separators() {
         let query = Query::parse("image=registry/web:1=2").expect("a query");
         assert_eq!(query.by[0].value, "registry/web:1=2");
         assert_eq!(query.name, None);
     }
 
     #[test]
-    fn only_plain_values_are_indexed() {
+    fn only_scalars_are_indexed() {
         let values = json!(["north", 7, true, null, ["a"], { "a": 1 }]);
         let texts: Vec<_> = values.as_array().into_iter().flatten().map(text).collect();
         let plain = ["north", "7", "true"].map(|text| Some(text.to_owned()));
@@ -218,29 +220,29 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_index_is_told_in_words() {
+    fn reports_invalid_indexes() {
         for (index, words) in [
-            ("node", "write it as node=.spec.nodeName"),
-            ("=.spec.nodeName", "write it as node=.spec.nodeName"),
-            ("node=.spec..nodeName", "\".spec..nodeName\" is no field path"),
+            ("node", "expected NAME=PATH"),
+            ("=.spec.nodeName", "expected NAME=PATH"),
+            ("node=.spec..nodeName", "invalid field path \".spec..nodeName\""),
         ] {
-            let told = index.parse::<IndexDefinition>().expect_err("no index");
-            assert!(told.contains(words), "{index}: {told}");
+            let error = index.parse::<IndexDefinition>().expect_err("no index");
+            assert!(error.contains(words), "{index}: {error}");
         }
     }
 
     #[test]
-    fn a_bad_line_is_told_in_words() {
+    fn reports_invalid_queries() {
         for (line, words) in [
-            ("-l", "needs a word"),
-            ("-l a=b=c", "write it as"),
-            ("-o picture", "no output"),
-            ("-x", "not known here"),
-            ("a b", "one name too many"),
-            ("=north", "write it as node=north"),
+            ("-l", "missing value"),
+            ("-l a=b=c", "expected for example app=web"),
+            ("-o picture", "unknown output format"),
+            ("-x", "unknown flag -x"),
+            ("a b", "accepts only one name"),
+            ("=north", "expected INDEX=VALUE"),
         ] {
-            let told = Query::parse(line).expect_err("no query");
-            assert!(told.contains(words), "{line}: {told}");
+            let error = Query::parse(line).expect_err("no query");
+            assert!(error.contains(words), "{line}: {error}");
         }
     }
 }

@@ -5,9 +5,9 @@ use std::io::IsTerminal as _;
 use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
 
-/// When to use colours.
+/// ColourMode to use colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum When {
+enum ColourMode {
     /// In a terminal, unless NO_COLOR is set.
     Auto,
     Always,
@@ -17,22 +17,22 @@ enum When {
 /// The flag for colours.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ColourOptions {
-    /// When to use colours; auto means in a terminal, unless NO_COLOR is set.
+    /// ColourMode to use colours; auto means in a terminal, unless NO_COLOR is set.
     #[arg(
         long,
         value_name = "WHEN",
         default_value = "auto",
         hide_possible_values = false
     )]
-    color: When,
+    color: ColourMode,
 }
 
 impl ColourOptions {
     pub(crate) fn painter(&self) -> Painter {
         match self.color {
-            When::Always => Painter { coloured: true },
-            When::Never => Painter::plain(),
-            When::Auto => Painter::auto(),
+            ColourMode::Always => Painter { coloured: true },
+            ColourMode::Never => Painter::plain(),
+            ColourMode::Auto => Painter::auto(),
         }
     }
 }
@@ -74,9 +74,9 @@ impl Painter {
 
     /// Enables colours if standard output is a terminal, unless NO_COLOR is set.
     pub(crate) fn auto() -> Painter {
-        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let disabled = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Painter {
-            coloured: std::io::stdout().is_terminal() && !refused,
+            coloured: std::io::stdout().is_terminal() && !disabled,
         }
     }
 

@@ -5,8 +5,8 @@ use kube_informer::discovery::DiscoveredResource;
 use kube_table::Columns;
 use serde_json::Value;
 
-/// Returns the columns of a resource: kubectl's for built-in kinds, and those of the definition for custom resources. If the definition
-/// cannot be read, the columns are name and age.
+/// Returns the columns of a resource: kubectl's for built-in kinds, and those of the definition for custom
+/// resources. If the definition cannot be read, the columns are name and age.
 pub(crate) async fn columns_of(client: &Client, resource: &DiscoveredResource) -> Columns {
     let names = resource.api_resource();
     if let Some(columns) = Columns::built_in(&names.group, &names.version, &names.kind) {

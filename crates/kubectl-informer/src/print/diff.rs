@@ -64,10 +64,10 @@ mod tests {
     use super::{Painter, line};
 
     fn lines(old: &Value, new: &Value) -> Vec<String> {
-        told(&WatchedResource::of::<Pod>(&(), []), old, new)
+        lines_of(&WatchedResource::of::<Pod>(&(), []), old, new)
     }
 
-    fn told(resource: &WatchedResource, old: &Value, new: &Value) -> Vec<String> {
+    fn lines_of(resource: &WatchedResource, old: &Value, new: &Value) -> Vec<String> {
         let found = differences(resource, old, new);
         found
             .iter()
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_is_told_with_both_its_values() {
+    fn shows_the_old_and_the_new_value_of_a_field() {
         let old = json!({ "status": { "phase": "Pending" }, "metadata": { "labels": { "a.b/c": "" } } });
         let new = json!({
             "status": { "phase": "Running" }, "spec": { "nodeName": "north" }, "metadata": { "labels": { "a.b/c": "d" } },
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_that_comes_is_told_by_whether_it_holds() {
+    fn shows_the_status_of_a_new_condition() {
         let old = json!({ "status": { "phase": "Pending" } });
         let new = json!({ "status": {
             "conditions": [{ "type": "Ready", "status": "True", "lastProbeTime": null }], "phase": "Running",
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_a_name_reaches_the_terminal() {
+    fn control_characters_of_a_name_are_replaced() {
         let new = json!({ "data": { "evil\x1b[2J\nname": 1 } });
         assert_eq!(
             lines(&json!({ "data": {} }), &new),
@@ -132,13 +132,13 @@ mod tests {
     }
 
     #[test]
-    fn of_a_hidden_value_it_is_told_what_happened_to_it() {
+    fn shows_how_a_hidden_value_changed() {
         let secret = WatchedResource::of::<Secret>(&(), []);
         let of = |data: Value| json!({ "data": data });
         let old = of(json!({ "password": "aHVudGVyMg==", "user": "cm9vdA==" }));
         let new = of(json!({ "password": "aHVudGVyMw==", "tls.crt": "aHVudGVyMg==" }));
         assert_eq!(
-            told(&secret, &old, &new),
+            lines_of(&secret, &old, &new),
             [
                 "data.password: changed",
                 "data.user: removed",

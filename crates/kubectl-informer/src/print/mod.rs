@@ -13,14 +13,14 @@ use clap::ValueEnum;
 /// How objects are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {
-    /// Columns as kubectl prints them.
+    /// Print kubectl's columns.
     Table,
-    /// The same with more columns.
+    /// Print more columns.
     Wide,
-    /// JsonObject objects as JSON.
+    /// Print objects as JSON.
     Json,
-    /// JsonObject objects as YAML.
+    /// Print objects as YAML.
     Yaml,
-    /// Kind and name.
+    /// Print kind and name.
     Name,
 }

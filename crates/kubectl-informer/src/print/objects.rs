@@ -1,4 +1,4 @@
-//! JsonObject objects as text.
+//! JSON and YAML output of objects.
 
 use kube_informer::discovery::DiscoveredResource;
 use serde::Serialize;
@@ -6,15 +6,15 @@ use serde_json::Value;
 
 use crate::failure::{Failure, Outcome};
 
-/// As kubectl prints JSON.
+/// The indentation of kubectl's JSON output.
 const INDENT: &[u8] = b"    ";
 
-/// JSON on one line.
+/// Returns JSON on one line.
 pub(crate) fn json_line(value: &impl Serialize) -> Outcome<String> {
     serde_json::to_string(value).map_err(|error| unprintable(&error))
 }
 
-/// JSON on many lines, without a line break at the end.
+/// Returns indented JSON, without a line break at the end.
 pub(crate) fn json_pretty(value: &impl Serialize) -> Outcome<String> {
     let mut text = Vec::new();
     let formatter = serde_json::ser::PrettyFormatter::with_indent(INDENT);
@@ -24,7 +24,7 @@ pub(crate) fn json_pretty(value: &impl Serialize) -> Outcome<String> {
     String::from_utf8(text).map_err(|error| unprintable(&error))
 }
 
-/// YAML, with a line break at the end.
+/// Returns YAML, with a line break at the end.
 pub(crate) fn yaml(value: &impl Serialize) -> Outcome<String> {
     let mut text = serde_saphyr::to_string(value).map_err(|error| unprintable(&error))?;
     if !text.ends_with('\n') {
@@ -33,13 +33,13 @@ pub(crate) fn yaml(value: &impl Serialize) -> Outcome<String> {
     Ok(text)
 }
 
-/// `pod/web-1`, `deployment.apps/web`.
+/// Returns kind and name: `pod/web-1`, `deployment.apps/web`.
 pub(crate) fn name(resource: &DiscoveredResource, object: &Value) -> String {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     format!("{}{name}", prefix(resource))
 }
 
-/// What stands before the name: `pod/`, `deployment.apps/`.
+/// Returns the prefix of names: `pod/`, `deployment.apps/`.
 pub(crate) fn prefix(resource: &DiscoveredResource) -> String {
     let names = resource.api_resource();
     let singular = match resource.singular() {
@@ -53,5 +53,5 @@ pub(crate) fn prefix(resource: &DiscoveredResource) -> String {
 }
 
 fn unprintable(error: &impl std::fmt::Display) -> Failure {
-    Failure::new(format!("an object cannot be printed: {error}"))
+    Failure::new(format!("cannot print an object: {error}"))
 }

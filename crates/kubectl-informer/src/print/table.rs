@@ -164,14 +164,14 @@ mod tests {
     }
 
     #[test]
-    fn several_kinds_have_their_names_before_the_objects() {
+    fn names_have_a_prefix_if_several_kinds_are_printed() {
         let columns = Columns::custom(&Value::Null);
         let table = Table::new(columns, false, "namespace/".into(), true);
         assert_eq!(table.cells(&named("a")), ["shop", "namespace/a", ""]);
     }
 
     #[test]
-    fn nothing_in_a_cell_reaches_the_terminal() {
+    fn control_characters_of_a_cell_are_replaced() {
         let cells = namespaces(false).cells(&named("evil\x1b[2J\nname"));
         assert_eq!(cells[0], "evil [2J name");
     }

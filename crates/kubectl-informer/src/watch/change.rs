@@ -8,7 +8,8 @@ use crate::failure::Outcome;
 
 /// Returns the initial objects, sorted by namespace and name, and the changes after them. The informer must have synced.
 ///
-/// The objects are not decoded yet. Drop each before decoding the next, because all decoded objects together are large.
+/// Objects are not decoded yet. Drop each before decoding the next, because all decoded objects together are
+/// large.
 pub(super) async fn changes<S: ObjectForm>(
     informer: &SharedInformer<JsonObject<S>>,
 ) -> Outcome<(

@@ -47,22 +47,23 @@ Examples:
 In the table, + means added, ~ changed, - deleted, and = repeated by a resync (--resync).
 ";
 
-/// Watch resources: a table of all objects, then every change with the fields that differ.
+/// Watch resources: print a table of all objects, then every change with the fields that differ.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Options {
+pub(crate) struct WatchOptions {
     /// Resources to watch, by any name that kubectl accepts: pods, deploy, ingresses.networking.k8s.io, pod/web-1.
     #[arg(value_name = "RESOURCE", required = true)]
     resources: Vec<String>,
     #[command(flatten)]
     selection: Selection,
-    /// How to print objects. json prints one change a line, yaml one a document, each with the type of the change.
+    /// Output format. json prints one change per line, yaml one per document, each with the type of the
+    /// change.
     #[arg(long, short, value_enum, default_value = "table")]
     output: Output,
     /// Leave out the initial objects.
     #[arg(long)]
     changes_only: bool,
-    /// Repeat every object from the cache after this time, as informers do for their handlers; at least a second.
+    /// Interval after which every object of the cache is repeated, at least one second.
     #[arg(long, value_name = "DURATION", default_value = "0", value_parser = duration::parse)]
     resync: Duration,
     /// Only fetch metadata.
@@ -71,11 +72,11 @@ pub(crate) struct Options {
     #[command(flatten)]
     colours: ColourOptions,
     #[command(flatten)]
-    cluster: cluster::Options,
+    cluster: cluster::ClusterOptions,
 }
 
 /// Prints objects and changes until it is dropped.
-pub(crate) async fn run(options: Options) -> Outcome {
+pub(crate) async fn run(options: WatchOptions) -> Outcome {
     let client = options.cluster.client().await?;
     let asked = resolve(&client, &options.cluster, &options.resources).await?;
     let is_pods = |asked: &RequestedResource| asked.resource.to_string() == "pods";
@@ -90,7 +91,11 @@ pub(crate) async fn run(options: Options) -> Outcome {
     }
 }
 
-async fn watch<S: ObjectForm>(client: &Client, asked: &[RequestedResource], options: &Options) -> Outcome {
+async fn watch<S: ObjectForm>(
+    client: &Client,
+    asked: &[RequestedResource],
+    options: &WatchOptions,
+) -> Outcome {
     let messages = Arc::new(Messages::new());
     let connection = Arc::new(ConnectionMonitor::new(Arc::clone(&messages)));
     let caches: Vec<Cache<S>> = asked
@@ -145,7 +150,7 @@ async fn watched_kind<S: ObjectForm>(
     client: &Client,
     asked: &RequestedResource,
     is_one_of_several: bool,
-    options: &Options,
+    options: &WatchOptions,
 ) -> WatchedKind {
     let resource = asked.resource.clone();
     let columns = if S::METADATA {
@@ -169,11 +174,8 @@ async fn watched_kind<S: ObjectForm>(
 /// Returns a message for the time until the first change.
 fn waiting(objects: usize) -> String {
     match objects {
-        0 => "nothing is there yet; waiting for changes".to_owned(),
-        1 => "1 object is there; waiting for changes".to_owned(),
-        objects => format!(
-            "{} objects are there; waiting for changes",
-            grouped(objects as u64)
-        ),
+        0 => "no objects yet; waiting for changes".to_owned(),
+        1 => "1 object; waiting for changes".to_owned(),
+        objects => format!("{} objects; waiting for changes", grouped(objects as u64)),
     }
 }

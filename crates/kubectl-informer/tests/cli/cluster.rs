@@ -1,4 +1,4 @@
-//! A cluster to look at.
+//! The cluster that the tests use.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use kube::api::{DeleteParams, Patch, PatchParams};
 use kube_embedded::Server;
 use serde_json::{Value, json};
 
-/// An embedded server, and the kubeconfig by which the program finds it.
+/// An embedded server, and its kubeconfig.
 pub(crate) struct Cluster {
     pub(crate) server: Server,
     folder: PathBuf,
@@ -34,7 +34,7 @@ impl Cluster {
         self.file("config")
     }
 
-    /// A file that goes with the cluster.
+    /// Returns the path of a file in the cluster's folder.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
@@ -44,7 +44,7 @@ impl Cluster {
         self.server.load([object]).expect("an object that is accepted");
     }
 
-    /// Changes a pod in the namespace `default`, most of which may not be replaced.
+    /// Patches a pod in the namespace `default`.
     pub(crate) async fn patch_pod(&self, name: &str, patch: Value) {
         let patched = self
             .pods()
@@ -53,7 +53,7 @@ impl Cluster {
         patched.expect("a patch that is accepted");
     }
 
-    /// Deletes a pod in the namespace `default` without waiting for its node.
+    /// Deletes a pod in the namespace `default` without a grace period.
     pub(crate) async fn delete_pod(&self, name: &str) {
         let at_once = DeleteParams::default().grace_period(0);
         self.pods().delete(name, &at_once).await.expect("a pod");
@@ -70,7 +70,7 @@ impl Drop for Cluster {
     }
 }
 
-/// A pod in the namespace `default`, on a node, with an image.
+/// Returns a pod in the namespace `default`.
 pub(crate) fn pod(name: &str, node: &str, image: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",
@@ -103,7 +103,7 @@ pub(crate) fn secret(name: &str, password: &str) -> Value {
     })
 }
 
-/// A custom kind with a column of its own.
+/// Returns the definition of a custom resource with its own column.
 pub(crate) fn backups() -> Value {
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",

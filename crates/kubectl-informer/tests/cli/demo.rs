@@ -1,4 +1,4 @@
-//! The files that the demo writes, and those it leaves alone.
+//! The kubeconfig that the demo writes, and existing files that it keeps.
 
 use super::cluster::Cluster;
 use super::program::{Program, run_alone};
@@ -6,7 +6,7 @@ use super::program::{Program, run_alone};
 const CONFIG: &str = "apiVersion: v1\nkind: Config\ncurrent-context: production\n";
 
 #[tokio::test]
-async fn the_demo_refuses_the_flag_that_names_a_kubeconfig_to_read() {
+async fn the_demo_rejects_the_kubeconfig_flag() {
     let cluster = Cluster::start().await;
     let file = cluster.file("mine");
     std::fs::write(&file, CONFIG).expect("a file");

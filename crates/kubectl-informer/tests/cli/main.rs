@@ -1,16 +1,16 @@
-//! `kubectl-informer` as a person uses it: in a pipe, in a terminal, with and without a cluster, and with one that goes
-//! away and comes back.
+//! End-to-end tests of `kubectl-informer`: in a pipe, in a terminal, without a cluster, and with a server
+//! that restarts.
 
-mod asking;
 mod cluster;
-mod completing;
-mod contact;
+mod completions;
 #[cfg(feature = "demo")]
 mod demo;
-mod failing;
-mod getting;
+mod failures;
+mod get;
 mod outputs;
 mod program;
+mod prompt;
+mod reconnecting;
 #[cfg(unix)]
 mod terminal;
-mod watching;
+mod watch;

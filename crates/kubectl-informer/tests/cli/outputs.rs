@@ -1,4 +1,4 @@
-//! Every output of `watch`.
+//! The output formats of `watch`.
 
 use serde_json::Value;
 
@@ -43,7 +43,7 @@ async fn wide_tables_have_more_columns_and_all_fields() {
 }
 
 #[tokio::test]
-async fn json_is_one_change_a_line() {
+async fn json_prints_one_change_per_line() {
     let cluster = Cluster::start().await;
     cluster.put(config_map("default", "colours", "red"));
     let mut program = Program::start(&cluster, &["watch", "cm", "-o", "json"]);
@@ -64,7 +64,7 @@ async fn json_is_one_change_a_line() {
 }
 
 #[tokio::test]
-async fn yaml_is_one_change_a_document() {
+async fn yaml_prints_one_change_per_document() {
     let cluster = Cluster::start().await;
     cluster.put(config_map("default", "colours", "red"));
     let mut program = Program::start(&cluster, &["watch", "cm", "-o", "yaml"]);
@@ -78,7 +78,7 @@ async fn yaml_is_one_change_a_document() {
 }
 
 #[tokio::test]
-async fn names_are_as_kubectl_prints_them() {
+async fn names_look_like_kubectls() {
     let cluster = Cluster::start().await;
     cluster.put(config_map("default", "colours", "red"));
     let mut program = Program::start(&cluster, &["watch", "cm", "-o", "name"]);
@@ -92,7 +92,7 @@ async fn names_are_as_kubectl_prints_them() {
 }
 
 #[tokio::test]
-async fn colours_come_where_they_are_asked_for() {
+async fn colours_can_be_enabled() {
     let cluster = Cluster::start().await;
     cluster.put(config_map("default", "colours", "red"));
     for (when, coloured) in [("always", true), ("auto", false), ("never", false)] {

@@ -1,4 +1,4 @@
-//! The program, started as from a shell.
+//! Runs the program as a shell does.
 
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -9,12 +9,12 @@ use tokio::time::timeout;
 
 use super::cluster::Cluster;
 
-/// What has not come by then never comes.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// Timeout of every step.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_kubectl-informer");
 
-/// The program with nothing of this machine around it.
+/// Returns the program with an empty environment.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
     command
@@ -30,7 +30,7 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// The program in pipes, while it runs.
+/// The running program, connected by pipes.
 pub(crate) struct Program {
     child: Child,
     input: Option<ChildStdin>,
@@ -53,21 +53,21 @@ impl Program {
         }
     }
 
-    /// The next line that it prints.
+    /// Reads the next line of standard output.
     pub(crate) async fn line(&mut self) -> String {
         let output = self.output.as_mut().expect("its output");
         next(output, &mut self.notes).await
     }
 
-    /// The next line that it says beside its output.
+    /// Reads the next line of standard error.
     pub(crate) async fn note(&mut self) -> String {
-        let line = timeout(PATIENCE, self.notes.next_line()).await;
+        let line = timeout(TIMEOUT, self.notes.next_line()).await;
         line.expect("a note in time")
             .expect("text")
             .expect("a note before the end")
     }
 
-    /// The next lines up to one that holds this.
+    /// Reads lines up to one that contains a text.
     pub(crate) async fn until(&mut self, wanted: &str) -> String {
         loop {
             let line = self.line().await;
@@ -83,20 +83,20 @@ impl Program {
         typed.expect("it reads");
     }
 
-    /// Nobody reads any more.
+    /// Closes the reading end of standard output.
     pub(crate) fn close_output(&mut self) {
         self.output = None;
     }
 
-    /// Ctrl-C.
-    pub(crate) async fn interrupt(self) -> Ended {
+    /// Sends Ctrl-C, and waits for the end.
+    pub(crate) async fn interrupt(self) -> ProgramOutput {
         self.signal("INT").await
     }
 
     /// Sends a signal, and waits for the end.
-    pub(crate) async fn signal(self, name: &str) -> Ended {
+    pub(crate) async fn signal(self, name: &str) -> ProgramOutput {
         let id = self.child.id().expect("it runs");
-        // Every shell has it; not every machine has it as a program.
+        // `kill` is a builtin of every shell, but not a program on every machine.
         let kill = Command::new("sh")
             .args(["-c", &format!("kill -{name} {id}")])
             .status()
@@ -105,8 +105,8 @@ impl Program {
         self.end().await
     }
 
-    /// Waits until it ends by itself.
-    pub(crate) async fn end(mut self) -> Ended {
+    /// Waits until the program ends by itself.
+    pub(crate) async fn end(mut self) -> ProgramOutput {
         drop(self.input.take());
         let ended = async {
             let (output, notes) = tokio::join!(
@@ -119,9 +119,9 @@ impl Program {
                 rest(self.notes.into_inner()),
             );
             let status = self.child.wait().await.expect("its status");
-            Ended::new(status, output, notes)
+            ProgramOutput::new(status, output, notes)
         };
-        timeout(PATIENCE, ended).await.expect("an end in time")
+        timeout(TIMEOUT, ended).await.expect("an end in time")
     }
 }
 
@@ -129,7 +129,7 @@ async fn next(
     output: &mut Lines<BufReader<ChildStdout>>,
     notes: &mut Lines<BufReader<ChildStderr>>,
 ) -> String {
-    let line = timeout(PATIENCE, output.next_line()).await;
+    let line = timeout(TIMEOUT, output.next_line()).await;
     match line.expect("a line in time").expect("text") {
         Some(line) => line,
         None => panic!("it ended: {:?}", notes.next_line().await),
@@ -142,17 +142,17 @@ async fn rest(mut from: impl AsyncRead + Unpin) -> String {
     text
 }
 
-/// How it ended, and what it said.
+/// The exit code and the output of the program.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct ProgramOutput {
     pub(crate) code: Option<i32>,
     pub(crate) output: String,
     pub(crate) notes: String,
 }
 
-impl Ended {
-    fn new(status: ExitStatus, output: String, notes: String) -> Ended {
-        Ended {
+impl ProgramOutput {
+    fn new(status: ExitStatus, output: String, notes: String) -> ProgramOutput {
+        ProgramOutput {
             code: status.code(),
             output,
             notes,
@@ -161,14 +161,14 @@ impl Ended {
 }
 
 /// Runs the program to its end.
-pub(crate) async fn run(cluster: &Cluster, arguments: &[&str]) -> Ended {
+pub(crate) async fn run(cluster: &Cluster, arguments: &[&str]) -> ProgramOutput {
     Program::start(cluster, arguments).end().await
 }
 
-/// Runs it to its end where there is no cluster.
-pub(crate) async fn run_alone(arguments: &[&str]) -> Ended {
-    let ended = timeout(PATIENCE, command(arguments).output()).await;
+/// Runs the program to its end without a cluster.
+pub(crate) async fn run_alone(arguments: &[&str]) -> ProgramOutput {
+    let ended = timeout(TIMEOUT, command(arguments).output()).await;
     let ended = ended.expect("an end in time").expect("the program starts");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
-    Ended::new(ended.status, text(ended.stdout), text(ended.stderr))
+    ProgramOutput::new(ended.status, text(ended.stdout), text(ended.stderr))
 }

@@ -1,4 +1,4 @@
-//! The program in a terminal.
+//! The program in a pseudoterminal.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -9,9 +9,9 @@ use kube_embedded::{Fault, On};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use super::cluster::{Cluster, config_map, pod};
-use super::program::{PATIENCE, PROGRAM};
+use super::program::{PROGRAM, TIMEOUT};
 
-/// A terminal with the program in it.
+/// A pseudoterminal that runs the program.
 struct Terminal {
     child: Child,
     keyboard: File,
@@ -21,16 +21,16 @@ struct Terminal {
 
 impl Terminal {
     fn start(cluster: &Cluster, arguments: &[&str], variables: &[(&str, &str)]) -> Terminal {
-        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-        grantpt(&ours).expect("a terminal of ours");
-        unlockpt(&ours).expect("a terminal that opens");
-        let name = ptsname(&ours, Vec::new()).expect("a name");
-        let theirs = OpenOptions::new()
+        let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&controller).expect("a terminal device");
+        unlockpt(&controller).expect("a terminal that opens");
+        let name = ptsname(&controller, Vec::new()).expect("a name");
+        let terminal_side = OpenOptions::new()
             .read(true)
             .write(true)
             .open(name.to_str().expect("a path"))
             .expect("the other side");
-        let side = || Stdio::from(theirs.try_clone().expect("the other side"));
+        let side = || Stdio::from(terminal_side.try_clone().expect("the other side"));
         let child = Command::new(PROGRAM)
             .args(arguments)
             .env("KUBECONFIG", cluster.kubeconfig())
@@ -41,13 +41,13 @@ impl Terminal {
             .stderr(side())
             .spawn()
             .expect("the program starts");
-        drop(theirs);
-        let keyboard = File::from(ours);
+        drop(terminal_side);
+        let keyboard = File::from(controller);
         let mut camera = keyboard.try_clone().expect("the screen");
         let (send, screen) = channel();
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
-            // The end of the program is an error here.
+            // Reading fails when the program ends.
             while let Ok(count @ 1..) = camera.read(&mut bytes) {
                 if send
                     .send(String::from_utf8_lossy(&bytes[..count]).into_owned())
@@ -65,14 +65,14 @@ impl Terminal {
         }
     }
 
-    /// Looks at the screen until this is to be seen, and gives everything up to it.
+    /// Reads the screen until a text appears, and returns everything up to it.
     fn see(&mut self, wanted: &str) -> String {
         loop {
             if let Some(at) = self.seen.find(wanted) {
                 let rest = self.seen.split_off(at + wanted.len());
                 return std::mem::replace(&mut self.seen, rest);
             }
-            match self.screen.recv_timeout(PATIENCE) {
+            match self.screen.recv_timeout(TIMEOUT) {
                 Ok(more) => self.seen.push_str(&more),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                     panic!("{wanted:?} is not on the screen: {:?}", self.seen)
@@ -85,10 +85,10 @@ impl Terminal {
         self.keyboard.write_all(text.as_bytes()).expect("a keyboard");
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the program.
     fn end(mut self) -> (Option<i32>, String) {
         let mut seen = std::mem::take(&mut self.seen);
-        while let Ok(more) = self.screen.recv_timeout(PATIENCE) {
+        while let Ok(more) = self.screen.recv_timeout(TIMEOUT) {
             seen.push_str(&more);
         }
         (self.child.wait().expect("its status").code(), seen)
@@ -103,7 +103,7 @@ impl Drop for Terminal {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn changes_are_coloured_with_a_line_for_each_field() {
+async fn in_a_terminal_changes_are_coloured_with_one_line_per_field() {
     let cluster = Cluster::start().await;
     cluster.put(config_map("default", "colours", "red"));
     let mut terminal = Terminal::start(&cluster, &["watch", "cm"], &[]);
@@ -118,7 +118,7 @@ async fn changes_are_coloured_with_a_line_for_each_field() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn colours_can_be_refused() {
+async fn colours_can_be_disabled() {
     let cluster = Cluster::start().await;
     cluster.put(config_map("default", "colours", "red"));
     for (words, variables) in [
@@ -132,25 +132,25 @@ async fn colours_can_be_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn progress_is_shown_while_a_list_takes_its_time() {
+async fn shows_the_progress_of_a_slow_list() {
     let cluster = Cluster::start().await;
     cluster.put(pod("web-1", "north", "web:1"));
     cluster.put(pod("web-2", "north", "web:1"));
-    // Without the bookmark at its end, the list does not end before a third object comes.
+    // Without a final bookmark the list is incomplete, and the progress message remains.
     let faults = cluster.server.faults();
     faults.add(On::watch("pods").once(), Fault::NoBookmarks);
     faults.add(On::watch("pods").once(), Fault::CloseAfterEvents(3));
     let mut terminal = Terminal::start(&cluster, &["watch", "pods"], &[]);
     terminal.see("syncing pods: 2 objects, 0.0 MB, ");
     terminal.see(" objects/s");
-    // The next one replaces it, and so does the table.
+    // The next message replaces the progress, and so does the table.
     terminal.see("\r\x1b[K");
     cluster.put(pod("web-3", "north", "web:1"));
     terminal.see("\r\x1b[K  \x1b[1mNAME ");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_prompt_asks_and_answers() {
+async fn the_prompt_runs_queries() {
     let cluster = Cluster::start().await;
     cluster.put(pod("web-1", "north", "web:1"));
     let words = [
@@ -163,7 +163,8 @@ async fn the_prompt_asks_and_answers() {
         "name",
     ];
     let mut terminal = Terminal::start(&cluster, &words, &[]);
-    terminal.see("1 pods in the cache. `help` says what can be asked, `exit` or Ctrl-D ends.\r\n");
+    terminal
+        .see("1 pods in the cache. Enter `help` for the syntax of queries, `exit` or Ctrl-D to exit.\r\n");
     terminal.see("pods> ");
     terminal.type_text("node=north\n");
     terminal.see("\r\npod/web-1\r\npods> ");

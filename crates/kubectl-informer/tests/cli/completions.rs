@@ -8,7 +8,7 @@ use tokio::process::Command;
 use super::program::run_alone;
 
 #[tokio::test]
-async fn every_shell_gets_its_script() {
+async fn generates_a_script_for_every_shell() {
     for (shell, begins) in [
         ("bash", "_kubectl"),
         ("zsh", "#compdef kubectl-informer"),
@@ -30,7 +30,7 @@ async fn every_shell_gets_its_script() {
 }
 
 #[tokio::test]
-async fn the_script_for_bash_is_one_that_bash_can_read() {
+async fn bash_accepts_its_script() {
     let script = run_alone(&["completions", "bash"]).await.output;
     let asked = "
         function=$(complete -p kubectl-informer | sed 's/.* -F \\([^ ]*\\) .*/\\1/')
@@ -49,12 +49,12 @@ async fn the_script_for_bash_is_one_that_bash_can_read() {
         .await
         .expect("it reads");
     drop(input);
-    let said = bash.wait_with_output().await.expect("its end");
-    assert_eq!(String::from_utf8_lossy(&said.stdout), "watch\n");
+    let output = bash.wait_with_output().await.expect("its end");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "watch\n");
 }
 
 #[tokio::test]
-async fn kubectl_asks_for_completions_in_its_own_way() {
+async fn completes_in_the_format_of_kubectl() {
     let script = run_alone(&["completions", "kubectl"]).await.output;
     assert!(script.starts_with("#!/bin/sh\n") && script.contains("exec kubectl-informer __complete \"$@\""));
     for (words, offers) in [
@@ -80,7 +80,7 @@ async fn kubectl_asks_for_completions_in_its_own_way() {
 
 #[cfg(feature = "demo")]
 #[tokio::test]
-async fn help_teaches_by_examples() {
+async fn help_contains_examples() {
     let ended = run_alone(&["--help"]).await;
     for command in ["demo", "watch", "get", "completions"] {
         assert!(

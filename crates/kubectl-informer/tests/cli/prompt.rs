@@ -1,4 +1,4 @@
-//! `get --prompt`: one query after the other, from a pipe.
+//! `get --prompt`: queries from a pipe, one per line.
 
 use super::cluster::{Cluster, pod};
 use super::program::Program;
@@ -15,7 +15,7 @@ async fn prompt(more: &[&str]) -> (Cluster, Program) {
 }
 
 #[tokio::test]
-async fn queries_are_answered_one_after_the_other() {
+async fn runs_several_queries() {
     let (_cluster, mut program) = prompt(&["--prompt", "-o", "name"]).await;
     for (line, answers) in [
         ("node=north", &["pod/web-1"][..]),
@@ -52,12 +52,12 @@ async fn queries_are_answered_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn the_cache_stays_live_between_queries() {
+async fn the_cache_is_updated_between_queries() {
     let (cluster, mut program) = prompt(&["-i"]).await;
     program.type_line("count all").await;
     assert_eq!(program.line().await, "2");
     cluster.put(pod("web-3", "north", "web:1"));
-    // It comes when it comes; asking is what a person would do.
+    // Poll, because a person would repeat the query, too.
     loop {
         program.type_line("count node=north").await;
         if program.line().await == "2" {
@@ -69,14 +69,14 @@ async fn the_cache_stays_live_between_queries() {
 }
 
 #[tokio::test]
-async fn a_bad_query_is_told_and_the_next_one_answered() {
+async fn an_invalid_query_does_not_end_the_prompt() {
     let (_cluster, mut program) = prompt(&["-i", "-o", "name"]).await;
     for (line, words) in [
-        ("colour=red", "there is no index \"colour\"; there are: node"),
-        ("values colour", "there is no index \"colour\""),
+        ("colour=red", "unknown index \"colour\": expected one of node"),
+        ("values colour", "unknown index \"colour\""),
         ("index node=.x", "already"),
-        ("index node", "write it as node=.spec.nodeName"),
-        ("-l a=b=c", "write it as app=web"),
+        ("index node", "expected NAME=PATH"),
+        ("-l a=b=c", "expected for example app=web"),
     ] {
         program.type_line(line).await;
         let note = program.note().await;

@@ -1,4 +1,4 @@
-//! What goes wrong, and what is said about it.
+//! Messages of failed commands.
 
 use kube_embedded::{Fault, On};
 
@@ -6,7 +6,7 @@ use super::cluster::{Cluster, pod};
 use super::program::{Program, command, run, run_alone};
 
 #[tokio::test]
-async fn a_wrong_resource_is_told_with_what_is_near() {
+async fn an_unknown_resource_is_reported_with_suggestions() {
     let cluster = Cluster::start().await;
     for words in [["watch", "deploymnts"], ["get", "deploymnts"]] {
         let ended = run(&cluster, &words).await;
@@ -25,7 +25,7 @@ async fn a_wrong_resource_is_told_with_what_is_near() {
 
 #[cfg(feature = "demo")]
 #[tokio::test]
-async fn without_a_cluster_the_demo_is_offered() {
+async fn without_a_cluster_the_hint_is_the_demo() {
     for words in [
         &["watch", "pods"][..],
         &["get", "pods"],
@@ -39,9 +39,9 @@ async fn without_a_cluster_the_demo_is_offered() {
     }
 }
 
-/// What kube says of a text that it cannot read quotes the lines around the mistake.
+/// Errors of kube quote the lines around the syntax error.
 #[tokio::test]
-async fn a_kubeconfig_that_cannot_be_read_is_told_without_its_secrets() {
+async fn a_message_about_an_invalid_kubeconfig_has_no_secrets() {
     let cluster = Cluster::start().await;
     let path = cluster
         .file("broken")
@@ -75,7 +75,7 @@ async fn a_kubeconfig_that_cannot_be_read_is_told_without_its_secrets() {
 
 #[cfg(feature = "demo")]
 #[tokio::test]
-async fn a_server_that_is_not_there_is_named() {
+async fn an_unreachable_server_is_named() {
     let cluster = Cluster::start().await;
     let url = cluster.server.url();
     cluster.server.go_down().await;
@@ -92,7 +92,7 @@ async fn a_server_that_is_not_there_is_named() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_answer_is_given_up_in_time() {
+async fn an_unresponsive_server_times_out() {
     let cluster = Cluster::start().await;
     cluster
         .server
@@ -101,13 +101,13 @@ async fn a_server_that_does_not_answer_is_given_up_in_time() {
     let ended = run(&cluster, &["watch", "pods", "--request-timeout", "200ms"]).await;
     assert_eq!(ended.code, Some(1));
     assert!(
-        ended.notes.contains("no answer of the server within 200ms"),
+        ended.notes.contains("the server did not respond within 200ms"),
         "{ended:?}"
     );
 }
 
 #[tokio::test]
-async fn who_may_not_look_is_told_which_verbs_are_missing() {
+async fn a_forbidden_request_reports_the_missing_verbs() {
     let cluster = Cluster::start().await;
     cluster
         .server
@@ -125,11 +125,11 @@ async fn who_may_not_look_is_told_which_verbs_are_missing() {
 }
 
 #[tokio::test]
-async fn a_selector_that_cannot_be_read_is_a_mistake_of_usage() {
+async fn an_invalid_selector_is_a_usage_error() {
     let cluster = Cluster::start().await;
     let ended = run(&cluster, &["watch", "pods", "-l", "app in"]).await;
     assert_eq!(ended.code, Some(2));
-    assert!(ended.notes.contains("write it as app=web"), "{ended:?}");
+    assert!(ended.notes.contains("expected for example app=web"), "{ended:?}");
 
     let ended = run(
         &cluster,
@@ -141,18 +141,18 @@ async fn a_selector_that_cannot_be_read_is_a_mistake_of_usage() {
 }
 
 #[tokio::test]
-async fn unknown_contexts_clusters_and_users_are_told_with_those_there_are() {
+async fn unknown_contexts_clusters_and_users_are_reported_with_the_known_ones() {
     let cluster = Cluster::start().await;
     for flag in ["context", "cluster", "user"] {
         let ended = run(&cluster, &["watch", "pods", &format!("--{flag}"), "production"]).await;
         assert_eq!(ended.code, Some(1));
-        let told = format!("has no {flag} \"production\"; it has: embedded");
-        assert!(ended.notes.contains(&told), "{ended:?}");
+        let expected = format!("unknown {flag} \"production\" in the kubeconfig: expected one of embedded");
+        assert!(ended.notes.contains(&expected), "{ended:?}");
     }
 }
 
 #[tokio::test]
-async fn several_kubeconfigs_are_one() {
+async fn several_kubeconfigs_are_merged() {
     let cluster = Cluster::start().await;
     cluster.put(pod("web-1", "north", "web:1"));
     let text = cluster.server.kubeconfig();
@@ -170,7 +170,7 @@ async fn several_kubeconfigs_are_one() {
 }
 
 #[tokio::test]
-async fn an_address_and_another_name_can_be_given() {
+async fn server_and_impersonation_flags_are_applied() {
     let cluster = Cluster::start().await;
     cluster.put(pod("web-1", "north", "web:1"));
     let url = cluster.server.http_url();
@@ -202,7 +202,7 @@ async fn an_address_and_another_name_can_be_given() {
 }
 
 #[tokio::test]
-async fn mistakes_of_usage_end_with_two() {
+async fn usage_errors_exit_with_two() {
     for words in [
         &["watch"][..],
         &["watch", "pods", "--sideways"],
@@ -221,7 +221,7 @@ async fn mistakes_of_usage_end_with_two() {
 }
 
 #[tokio::test]
-async fn a_kind_that_is_refused_later_is_told_and_waited_for() {
+async fn a_request_that_is_forbidden_later_is_reported_and_retried() {
     let cluster = Cluster::start().await;
     cluster.put(pod("web-1", "north", "web:1"));
     let mut program = Program::start(&cluster, &["watch", "pods"]);
@@ -232,8 +232,8 @@ async fn a_kind_that_is_refused_later_is_told_and_waited_for() {
         .add(On::list_or_watch("pods"), Fault::forbidden());
     cluster.server.cut_connections();
     let note = program.note().await;
-    assert!(note.starts_with("lost contact: "), "{note}");
+    assert!(note.starts_with("lost connection: "), "{note}");
     drop(refused);
     cluster.server.faults().clear();
-    assert!(program.note().await.starts_with("contact is back"));
+    assert!(program.note().await.starts_with("reconnected after"));
 }

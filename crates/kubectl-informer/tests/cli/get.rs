@@ -1,4 +1,4 @@
-//! `get`: one query.
+//! `get`: a single query.
 
 use std::time::Duration;
 
@@ -62,7 +62,7 @@ async fn an_index_finds_objects_by_any_field() {
 }
 
 #[tokio::test]
-async fn tables_are_as_kubectl_prints_them() {
+async fn tables_look_like_kubectls() {
     let cluster = pods().await;
     let ended = run(
         &cluster,
@@ -81,7 +81,7 @@ async fn tables_are_as_kubectl_prints_them() {
 }
 
 #[tokio::test]
-async fn whole_objects_come_as_a_list_or_alone() {
+async fn objects_are_printed_as_a_list_or_alone() {
     let cluster = pods().await;
     let ended = run(&cluster, &["get", "pods", "-o", "json"]).await;
     let list: Value = serde_json::from_str(&ended.output).expect("JSON");
@@ -125,7 +125,7 @@ async fn whole_objects_come_as_a_list_or_alone() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_not_there_is_a_failure() {
+async fn a_missing_name_is_a_failure() {
     let cluster = Cluster::start().await;
     cluster.put(namespace("shop"));
     cluster.put(config_map("shop", "colours", "red"));
@@ -139,9 +139,9 @@ async fn a_name_that_is_not_there_is_a_failure() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
 }
 
-/// A script that reads nothing would take it for a cluster without pods.
+/// A script would take an empty output for a cluster without pods.
 #[tokio::test]
-async fn stopped_before_its_answer_it_does_not_end_well() {
+async fn a_stopped_query_fails() {
     let cluster = pods().await;
     let never = Fault::Delay(Duration::from_secs(60 * 60));
     cluster.server.faults().add(On::list_or_watch("pods"), never);

@@ -7,7 +7,7 @@ use super::cluster::{Cluster, backups, config_map, namespace, pod, secret};
 use super::program::Program;
 
 #[tokio::test]
-async fn what_is_there_is_a_table_and_changes_follow() {
+async fn prints_a_table_and_then_changes() {
     let cluster = Cluster::start().await;
     cluster.put(pod("web-1", "north", "web:1"));
     let mut program = Program::start(&cluster, &["watch", "pods"]);
@@ -38,7 +38,7 @@ async fn what_is_there_is_a_table_and_changes_follow() {
 }
 
 #[tokio::test]
-async fn several_kinds_are_told_apart() {
+async fn names_have_their_kind_if_several_kinds_are_watched() {
     let cluster = Cluster::start().await;
     cluster.put(config_map("default", "colours", "red"));
     cluster.put(pod("web-1", "north", "web:1"));
@@ -59,7 +59,7 @@ async fn several_kinds_are_told_apart() {
 }
 
 #[tokio::test]
-async fn namespaces_labels_fields_and_names_choose_objects() {
+async fn selects_by_namespace_label_field_and_name() {
     let cluster = Cluster::start().await;
     cluster.put(namespace("shop"));
     cluster.put(config_map("shop", "colours", "red"));
@@ -95,11 +95,11 @@ async fn namespaces_labels_fields_and_names_choose_objects() {
 }
 
 #[tokio::test]
-async fn changes_only_leaves_out_what_is_there() {
+async fn changes_only_omits_the_initial_objects() {
     let cluster = Cluster::start().await;
     cluster.put(config_map("default", "colours", "red"));
     let mut program = Program::start(&cluster, &["watch", "cm", "--changes-only"]);
-    assert_eq!(program.note().await, "1 object is there; waiting for changes");
+    assert_eq!(program.note().await, "1 object; waiting for changes");
     cluster.put(config_map("default", "colours", "blue"));
     let row = program.line().await;
     assert!(
@@ -109,10 +109,10 @@ async fn changes_only_leaves_out_what_is_there() {
 }
 
 #[tokio::test]
-async fn nothing_at_all_is_said_to_be_waited_for() {
+async fn an_empty_list_prints_a_message() {
     let cluster = Cluster::start().await;
     let mut program = Program::start(&cluster, &["watch", "cm"]);
-    assert_eq!(program.note().await, "nothing is there yet; waiting for changes");
+    assert_eq!(program.note().await, "no objects yet; waiting for changes");
     cluster.put(config_map("default", "colours", "red"));
     assert!(program.line().await.starts_with("+ colours "));
 }
@@ -129,7 +129,7 @@ async fn the_values_of_a_secret_are_not_shown() {
 }
 
 #[tokio::test]
-async fn a_custom_kind_has_the_columns_of_its_definition() {
+async fn a_custom_resource_has_the_columns_of_its_definition() {
     let cluster = Cluster::start().await;
     cluster.put(backups());
     cluster.put(json!({
@@ -140,7 +140,7 @@ async fn a_custom_kind_has_the_columns_of_its_definition() {
     assert_eq!(program.line().await, "  NAME      PHASE");
     assert_eq!(program.line().await, "  nightly   Done");
 
-    // Without leave to read the definition there are name and age.
+    // Without permission to read the definition, the columns are name and age.
     cluster
         .server
         .faults()
@@ -151,7 +151,7 @@ async fn a_custom_kind_has_the_columns_of_its_definition() {
 }
 
 #[tokio::test]
-async fn a_resync_repeats_what_is_known() {
+async fn a_resync_repeats_the_cached_objects() {
     let cluster = Cluster::start().await;
     cluster.put(config_map("default", "colours", "red"));
     let mut program = Program::start(&cluster, &["watch", "cm", "--resync", "1s"]);
@@ -161,7 +161,7 @@ async fn a_resync_repeats_what_is_known() {
 }
 
 #[tokio::test]
-async fn metadata_alone_is_asked_for_when_that_is_enough() {
+async fn requests_only_metadata_if_that_is_sufficient() {
     let cluster = Cluster::start().await;
     cluster.put(pod("web-1", "north", "web:1"));
     let mut program = Program::start(&cluster, &["watch", "pods", "--metadata-only"]);
@@ -177,19 +177,19 @@ async fn metadata_alone_is_asked_for_when_that_is_enough() {
 }
 
 #[tokio::test]
-async fn a_reader_that_goes_ends_it_at_once_and_quietly() {
+async fn exits_silently_when_the_reader_is_gone() {
     let cluster = Cluster::start().await;
     cluster.put(config_map("default", "colours", "red"));
     let mut program = Program::start(&cluster, &["watch", "cm"]);
     program.until("colours").await;
-    // Nothing happens any more, and yet it ends.
+    // The program ends although there is nothing to write.
     program.close_output();
     let ended = program.end().await;
     assert_eq!((ended.code, ended.notes.as_str()), (Some(0), ""));
 }
 
 #[tokio::test]
-async fn a_reader_that_takes_one_line_of_many_gets_no_complaints() {
+async fn a_reader_of_the_first_line_causes_no_error() {
     let cluster = Cluster::start().await;
     for number in 0..3_000 {
         cluster.put(config_map("default", &format!("map-{number}"), "x"));
@@ -202,7 +202,7 @@ async fn a_reader_that_takes_one_line_of_many_gets_no_complaints() {
 }
 
 #[tokio::test]
-async fn pods_come_as_protobuf_unless_they_are_shown_whole() {
+async fn pods_are_requested_as_protobuf_unless_printed_completely() {
     let cluster = Cluster::start().await;
     cluster.put(pod("web-1", "north", "web:1"));
     for (output, protobuf) in [("table", true), ("wide", true), ("json", false)] {

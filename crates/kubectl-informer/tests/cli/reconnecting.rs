@@ -1,4 +1,4 @@
-//! A server that goes away and comes back.
+//! Reconnecting to a server that was unavailable.
 
 use kube_embedded::{Fault, On};
 
@@ -6,7 +6,7 @@ use super::cluster::{Cluster, config_map, pod};
 use super::program::Program;
 
 #[tokio::test]
-async fn a_server_that_goes_and_comes_back_is_told_of_once_each() {
+async fn a_lost_and_a_restored_connection_are_reported_once() {
     let cluster = Cluster::start().await;
     cluster.put(config_map("default", "colours", "red"));
     cluster.put(pod("web-1", "north", "web:1"));
@@ -15,16 +15,16 @@ async fn a_server_that_goes_and_comes_back_is_told_of_once_each() {
 
     cluster.server.go_down().await;
     let note = program.note().await;
-    assert!(note.starts_with("lost contact: "), "{note}");
+    assert!(note.starts_with("lost connection: "), "{note}");
     assert!(
-        note.contains(&cluster.server.url()) && note.ends_with("; trying again"),
+        note.contains(&cluster.server.url()) && note.ends_with("; retrying"),
         "{note}"
     );
 
     cluster.put(config_map("default", "colours", "blue"));
     cluster.server.come_back().await.expect("the same port");
     let note = program.note().await;
-    assert!(note.starts_with("contact is back after "), "{note}");
+    assert!(note.starts_with("reconnected after "), "{note}");
     let row = program.line().await;
     assert!(
         row.starts_with("~ configmap/colours ") && row.ends_with("data.key: red → blue"),
@@ -36,7 +36,7 @@ async fn a_server_that_goes_and_comes_back_is_told_of_once_each() {
 }
 
 #[tokio::test]
-async fn however_often_it_is_tried_again_it_is_told_once() {
+async fn retries_are_not_reported() {
     let cluster = Cluster::start().await;
     cluster.put(config_map("default", "colours", "red"));
     cluster.put(pod("web-1", "north", "web:1"));
@@ -50,7 +50,7 @@ async fn however_often_it_is_tried_again_it_is_told_once() {
     cluster.server.cut_connections();
     let note = program.note().await;
     assert!(
-        note.starts_with("lost contact: ") && note.contains("503"),
+        note.starts_with("lost connection: ") && note.contains("503"),
         "{note}"
     );
     let mut last = 0;
@@ -62,7 +62,7 @@ async fn however_often_it_is_tried_again_it_is_told_once() {
     }
     cluster.server.faults().clear();
     let note = program.note().await;
-    assert!(note.starts_with("contact is back after "), "{note}");
+    assert!(note.starts_with("reconnected after "), "{note}");
     let ended = program.interrupt().await;
     assert_eq!((ended.code, ended.notes.as_str()), (Some(0), ""));
 }
