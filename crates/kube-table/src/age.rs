@@ -1,14 +1,14 @@
-//! How long ago something happened, in the few significant figures that people read.
+//! Formats ages with a few significant figures.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
 
-/// Go's zero time, which stands for "never".
+/// Go's zero time, which means "never".
 pub(crate) const ZERO: &str = "0001-01-01T00:00:00Z";
 const ZERO_SECOND: i64 = -62_135_596_800;
 
-/// The most seconds a Go `time.Duration` holds; longer ones stay there.
+/// Maximum seconds of a Go `time.Duration`. Longer durations are capped.
 const LONGEST: i64 = 9_223_372_036;
 
 const MINUTE: i64 = 60;
@@ -16,7 +16,7 @@ const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 const YEAR: i64 = 365 * DAY;
 
-/// The age of something that happened at `when` (RFC 3339), `<unknown>` if it has not.
+/// Returns the age of an event at `when` (RFC 3339), or `<unknown>` without a time.
 pub(crate) fn since(when: &str, now: Timestamp) -> String {
     match instant(when) {
         Some(at) => elapsed(at, now),
@@ -24,7 +24,7 @@ pub(crate) fn since(when: &str, now: Timestamp) -> String {
     }
 }
 
-/// The time from `at` to `now`.
+/// Returns the time from `at` to `now`.
 pub(crate) fn elapsed(at: Timestamp, now: Timestamp) -> String {
     if at.as_second() == ZERO_SECOND && at.subsec_nanosecond() == 0 {
         return "<unknown>".into();
@@ -32,13 +32,13 @@ pub(crate) fn elapsed(at: Timestamp, now: Timestamp) -> String {
     human(seconds_between(at, now))
 }
 
-/// Whole seconds from `from` to `to`, cut towards zero.
+/// Returns whole seconds from `from` to `to`, rounded towards zero.
 pub(crate) fn seconds_between(from: Timestamp, to: Timestamp) -> i64 {
     let seconds = (to.as_nanosecond() - from.as_nanosecond()) / 1_000_000_000;
     i64::try_from(seconds).unwrap_or(LONGEST).clamp(-LONGEST, LONGEST)
 }
 
-/// A duration with two units at most; the smaller one is left out when it is zero or of no weight.
+/// Formats a duration with at most two units. The smaller one is omitted if it is zero or insignificant.
 pub(crate) fn human(seconds: i64) -> String {
     let two = |large: i64, large_unit: char, small: i64, small_unit: char| {
         if small == 0 {
@@ -48,7 +48,7 @@ pub(crate) fn human(seconds: i64) -> String {
         }
     };
     match seconds {
-        // One second of disagreement between clocks is forgiven.
+        // Tolerate clocks that differ by one second.
         ..=-2 => "<invalid>".into(),
         -1 => "0s".into(),
         s if s < 2 * MINUTE => format!("{s}s"),
@@ -63,7 +63,8 @@ pub(crate) fn human(seconds: i64) -> String {
     }
 }
 
-/// Reads RFC 3339 as Go does: upper-case `T` and `Z`, seconds required, a one-digit hour and a decimal comma allowed.
+/// Parses RFC 3339 as Go does: upper-case `T` and `Z`, seconds required, a one-digit hour and a decimal comma
+/// allowed.
 pub(crate) fn instant(text: &str) -> Option<Timestamp> {
     let (date, time) = text.split_once('T')?;
     let mut date = date.split('-');

@@ -17,8 +17,8 @@ struct Tables {
 /// Group, kind and columns of a built-in kind.
 pub(crate) type KnownKind = (&'static str, &'static str, &'static [Column]);
 
-/// Returns the columns of a built-in kind, or `None` for kinds that have no table, for example `Binding` and reviews. A kube-apiserver
-/// responds with 406 for these.
+/// Returns the columns of a built-in kind, or `None` for kinds that have no table, for example `Binding` and
+/// reviews. A kube-apiserver responds with 406 for these.
 pub(crate) fn columns(group: &str, kind: &str) -> Option<KnownKind> {
     let (group, kinds) = tables().by_group.get_key_value(group)?;
     let (kind, columns) = kinds.get_key_value(kind)?;

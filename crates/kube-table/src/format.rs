@@ -1,10 +1,10 @@
-//! Pieces of text that several printers share.
+//! Text that several printers share.
 
 use serde_json::{Map, Value};
 
 use crate::row::{items, text};
 
-/// The first of many, and how many more there are.
+/// Returns the first items, and the number of the remaining ones.
 pub(crate) fn first_of(parts: &[String], most: usize, separator: &str) -> String {
     let shown = parts.get(..most).unwrap_or(parts).join(separator);
     match parts.len().checked_sub(most) {
@@ -13,7 +13,7 @@ pub(crate) fn first_of(parts: &[String], most: usize, separator: &str) -> String
     }
 }
 
-/// Like [`first_of`] with three parts, `<unset>` if there is nothing to show.
+/// Like [`first_of`] with three parts, and `<unset>` if there are none.
 pub(crate) fn first_three_or_unset(parts: &[String]) -> String {
     match first_of(parts, 3, ",") {
         shown if shown.is_empty() => "<unset>".into(),
@@ -21,13 +21,13 @@ pub(crate) fn first_three_or_unset(parts: &[String]) -> String {
     }
 }
 
-/// The strings of a list, joined.
+/// Joins the strings of a list.
 pub(crate) fn join(list: &[Value], separator: &str) -> String {
     let parts: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
     parts.join(separator)
 }
 
-/// `key=value` pairs in order of the keys, `<none>` if there are none.
+/// Returns `key=value` pairs in order of the keys, or `<none>`.
 pub(crate) fn labels(labels: Option<&Map<String, Value>>) -> String {
     let mut pairs: Vec<(&String, &str)> = labels
         .into_iter()
@@ -42,8 +42,8 @@ pub(crate) fn labels(labels: Option<&Map<String, Value>>) -> String {
     or_none(pairs.join(","))
 }
 
-/// A label selector as one writes it on a command line: empty if it selects everything or does not exist, `None` if it
-/// makes no sense.
+/// Returns a label selector in command-line syntax: empty if it selects everything or does not exist, `None`
+/// if it is invalid.
 pub(crate) fn selector(selector: Option<&Value>) -> Option<String> {
     let Some(selector) = selector else {
         return Some(String::new());
@@ -77,12 +77,12 @@ pub(crate) fn selector(selector: Option<&Value>) -> Option<String> {
     Some(written.join(","))
 }
 
-/// A label selector for a cell of its own.
+/// Returns a label selector for a cell of its own.
 pub(crate) fn selector_cell(value: Option<&Value>) -> String {
     selector(value).map_or_else(|| "<error>".into(), or_none)
 }
 
-/// Names and images of the containers.
+/// Returns names and images of the containers.
 pub(crate) fn containers(containers: &[Value]) -> (String, String) {
     let all = |field| {
         let parts: Vec<&str> = containers
@@ -94,7 +94,7 @@ pub(crate) fn containers(containers: &[Value]) -> (String, String) {
     (all("name"), all("image"))
 }
 
-/// A quantity as it is stored; what is missing is zero.
+/// Returns a quantity as stored, or zero if it is missing.
 pub(crate) fn quantity(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -103,7 +103,7 @@ pub(crate) fn quantity(value: &Value) -> String {
     }
 }
 
-/// `resource.group`, or the resource alone in the core group.
+/// Returns `resource.group`, or only the resource in the core group.
 pub(crate) fn qualified(resource: &str, group: &str) -> String {
     if group.is_empty() {
         resource.to_owned()

@@ -1,8 +1,8 @@
-//! How Go writes JSON values as text, for cells that show what a path found.
+//! Formats JSON values as Go does, for cells of JSONPath columns.
 
 use serde_json::{Number, Value};
 
-/// A value as `fmt.Print` writes it; lists and maps as JSON.
+/// Formats a value as `fmt.Print` does; lists and maps as JSON.
 pub(crate) fn print(value: &Value) -> String {
     match value {
         Value::Null => "<no value>".into(),
@@ -20,12 +20,12 @@ pub(crate) fn print(value: &Value) -> String {
     }
 }
 
-/// The integer that the real server has for this number.
+/// Returns the integer that a kube-apiserver decodes from this number.
 pub(crate) fn integer(number: &Number) -> Option<i64> {
     number.as_i64().or_else(|| number.as_f64().and_then(whole))
 }
 
-/// A float without a fraction, as long as an integer can hold it.
+/// Converts a float without a fraction to an integer, if it is in range.
 pub(crate) fn whole(float: f64) -> Option<i64> {
     #[allow(
         clippy::cast_possible_truncation,
@@ -69,7 +69,7 @@ fn json(value: &Value, out: &mut String) {
     }
 }
 
-/// Go also escapes what could end a script element or a JavaScript line.
+/// Like Go, also escape characters that could end a script element or a JavaScript line.
 fn string(text: &str, out: &mut String) {
     for next in Value::from(text).to_string().chars() {
         match next {
@@ -83,7 +83,8 @@ fn string(text: &str, out: &mut String) {
     }
 }
 
-/// The shortest digits that read back as the same number, with an exponent below `least` and from `most` on.
+/// Returns the shortest digits that parse to the same number, with an exponent below `least` and from `most`
+/// on.
 fn float(value: f64, least: i32, most: i32, exponent_digits: usize) -> String {
     let scientific = format!("{value:e}");
     let Some((mantissa, exponent)) = scientific.split_once('e') else {

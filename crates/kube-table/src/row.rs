@@ -8,7 +8,7 @@ use crate::age;
 /// An object that is printed as a row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row<'a> {
-    /// API version the object is written in.
+    /// API version of the object.
     pub(crate) version: &'a str,
     pub(crate) object: &'a Value,
     pub(crate) now: Timestamp,
@@ -23,7 +23,7 @@ impl<'a> Row<'a> {
         self.since("/metadata/creationTimestamp")
     }
 
-    /// When the object was created, as it is written; never is Go's zero time.
+    /// Returns the creation time as stored, or Go's zero time.
     pub(crate) fn created(&self) -> &'a str {
         self.given("/metadata/creationTimestamp").unwrap_or(age::ZERO)
     }
@@ -36,7 +36,7 @@ impl<'a> Row<'a> {
         self.object["metadata"]["annotations"][key].as_str()
     }
 
-    /// The value at a JSON pointer, unless it is missing or null.
+    /// Returns the value at a JSON pointer, unless it is missing or null.
     pub(crate) fn at(&self, pointer: &str) -> Option<&'a Value> {
         self.object.pointer(pointer).filter(|value| !value.is_null())
     }
@@ -74,7 +74,7 @@ impl<'a> Row<'a> {
         self.at(pointer).and_then(Value::as_object)
     }
 
-    /// How many items or entries there are.
+    /// Returns the number of items or entries.
     pub(crate) fn count(&self, pointer: &str) -> usize {
         match self.at(pointer) {
             Some(Value::Array(items)) => items.len(),
@@ -87,31 +87,31 @@ impl<'a> Row<'a> {
         age::since(self.text(pointer), self.now)
     }
 
-    /// The first condition of a type.
+    /// Returns the first condition of a type.
     pub(crate) fn condition(&self, type_: &str) -> Option<&'a Value> {
         self.items("/status/conditions")
             .iter()
             .find(|condition| condition["type"] == type_)
     }
 
-    /// The first condition of a type says `True`.
+    /// Returns whether the first condition of a type has the status `True`.
     pub(crate) fn holds(&self, type_: &str) -> bool {
         self.condition(type_)
             .is_some_and(|condition| condition["status"] == "True")
     }
 }
 
-/// A field's text, empty if there is none.
+/// Returns the text of a field, or an empty one.
 pub(crate) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()
 }
 
-/// A field's number, 0 if there is none.
+/// Returns the number of a field, or 0.
 pub(crate) fn number(value: &Value, field: &str) -> i64 {
     value[field].as_i64().unwrap_or_default()
 }
 
-/// A list's items, none if it is not a list.
+/// Returns the items of a list, or none if the value is not a list.
 pub(crate) fn items(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }

@@ -38,7 +38,7 @@ fn cell_cases() -> Vec<Value> {
 }
 
 #[test]
-fn cells_are_the_real_servers() {
+fn cells_match_recorded_responses() {
     let mut wrong = Vec::new();
     for case in cell_cases() {
         let (group, version, kind) = (
@@ -49,7 +49,7 @@ fn cells_are_the_real_servers() {
         let cells = cells(group, version, kind, &case["object"], time(field(&case, "now")));
         if !all_same(&cells, &case["cells"]) {
             wrong.push(format!(
-                "{group}/{version} {kind}\n  want {}\n  have {}",
+                "{group}/{version} {kind}\n  expected {}\n  actual   {}",
                 case["cells"],
                 json!(cells)
             ));
@@ -59,7 +59,7 @@ fn cells_are_the_real_servers() {
 }
 
 #[test]
-fn columns_are_the_real_servers() {
+fn columns_match_recorded_responses() {
     let captured = captured(include_str!("../tests/recorded/columns.json"));
     for (kind, definitions) in captured.as_object().expect("kinds") {
         let (group_version, kind) = kind.split_once(' ').expect("a kind");
@@ -75,7 +75,7 @@ fn columns_are_the_real_servers() {
 }
 
 #[test]
-fn custom_columns_and_cells_are_the_real_servers() {
+fn custom_columns_and_cells_match_recorded_responses() {
     let suites = captured(include_str!("../tests/recorded/custom.json"));
     let mut wrong = Vec::new();
     for suite in suites["suites"].as_array().expect("suites") {
@@ -88,7 +88,7 @@ fn custom_columns_and_cells_are_the_real_servers() {
             assert_eq!(cells.len(), want.len());
             for ((have, want), column) in cells.iter().zip(want).zip(custom.columns()) {
                 if !same(have, want) {
-                    wrong.push(format!("{}: want {want}, have {have}", column.description));
+                    wrong.push(format!("{}: expected {want}, actual {have}", column.description));
                 }
             }
         }
@@ -97,7 +97,7 @@ fn custom_columns_and_cells_are_the_real_servers() {
 }
 
 #[test]
-fn columns_end_before_a_path_that_cannot_be_read() {
+fn columns_end_before_an_invalid_path() {
     let custom = CustomColumns::new(&json!([
         { "name": "A", "type": "string", "jsonPath": ".spec.a" },
         { "name": "B", "type": "string", "jsonPath": ".spec[" },
@@ -111,14 +111,14 @@ fn columns_end_before_a_path_that_cannot_be_read() {
 }
 
 #[test]
-fn paths_find_what_the_real_server_finds() {
+fn paths_match_recorded_responses() {
     let captured = captured(include_str!("../tests/recorded/custom.json"));
     for case in captured["paths"].as_array().expect("paths") {
         let written = field(case, "path");
         match Path::parse(written) {
-            Err(_) => assert_eq!(case["malformed"], true, "{written} was not read"),
+            Err(_) => assert_eq!(case["malformed"], true, "{written} was not parsed"),
             Ok(path) => {
-                assert!(case["malformed"].is_null(), "{written} was read");
+                assert!(case["malformed"].is_null(), "{written} was parsed");
                 let found = path.first(&captured["object"]).map(|value| go::print(&value));
                 assert_eq!(json!(found), case["cell"], "{written}");
             }
@@ -152,7 +152,7 @@ fn odd_paths_do_not_panic() {
 }
 
 #[test]
-fn ages_that_the_corpus_does_not_reach() {
+fn ages_without_recorded_responses() {
     let now = time("2026-01-01T00:00:00Z");
     for (when, shown) in [
         ("", "<unknown>"),

@@ -79,8 +79,8 @@ fn with_sources(error: &dyn Error) -> String {
     message
 }
 
-/// Result of one attempt: the outcome that the function returned, or why there is none. Logs, statistics, metrics and
-/// retries all depend on this.
+/// Result of one attempt: the outcome of the function, or the reason why there is none. Logs, statistics,
+/// metrics and retries all depend on this.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AttemptResult {
     Returned(Outcome),

@@ -14,7 +14,7 @@ pub(crate) fn catch<R>(queue: &str, what: &str, call: impl FnOnce() -> R) -> Opt
         Ok(value) => Some(value),
         Err(panic) => {
             let panic = message(panic);
-            // The panic may have come from the `tracing` subscriber itself.
+            // The `tracing` subscriber itself may have panicked.
             let _ = catch_unwind(|| tracing::error!(queue, panic, "{what} panicked")).map_err(message);
             None
         }

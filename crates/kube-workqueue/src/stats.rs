@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::outcome::{AttemptResult, Outcome};
 use crate::queue::{QueueItem, WorkQueue, wake_all};
 
-/// State of a queue at one moment, and counts since it was created. Returned by [`WorkQueue::stats`].
+/// State of a queue, and counts since it was created. Returned by [`WorkQueue::stats`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QueueStats {

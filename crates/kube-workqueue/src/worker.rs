@@ -109,7 +109,7 @@ where
         self.call_limiter(|| self.queue.forget(item));
     }
 
-    /// Calls the rate limiter, which may be the user's.
+    /// Calls the rate limiter, which may be user code.
     fn call_limiter<A>(&self, call: impl FnOnce() -> A) -> Option<A> {
         catch(self.queue.name(), "the rate limiter", call)
     }

@@ -145,8 +145,8 @@ where
     /// Processes items until the token is cancelled or the queue is shut down.
     ///
     /// Then the queue rejects new items, and queued items are processed until the [grace period](Workers::grace) ends.
-    /// Returns the remaining items after every worker has ended. An item that fails or is requeued meanwhile is not retried;
-    /// it is in [`Remaining::delayed`].
+    /// Returns the remaining items after every worker has ended. An item that fails or is requeued during
+    /// this time is not retried; it is in [`Remaining::delayed`].
     ///
     /// # Panics
     /// Panics if the runtime has no timers and one is needed: for a delayed item or for the grace period.

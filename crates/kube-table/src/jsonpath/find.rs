@@ -1,4 +1,4 @@
-//! Following a path's steps through an object.
+//! Evaluates the steps of a path.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::{End, Filter, Mismatch, Slice, Step};
 
-/// Borrowed values are parts of the object; owned ones come from the path itself, or are bytes of a string.
-type Found<'a> = Cow<'a, Value>;
+/// A result: borrowed from the object, or owned if it is part of the path itself or a byte of a string.
+type FoundValue<'a> = Cow<'a, Value>;
 
-/// Takes every step from all values that the step before it found.
-pub(super) fn walk<'a>(steps: &[Step], from: Vec<Found<'a>>) -> Result<Vec<Found<'a>>, Mismatch> {
+/// Applies every step to all results of the step before it.
+pub(super) fn walk<'a>(steps: &[Step], from: Vec<FoundValue<'a>>) -> Result<Vec<FoundValue<'a>>, Mismatch> {
     let mut found = from;
     for step in steps {
         found = match step {
@@ -35,15 +35,15 @@ pub(super) fn walk<'a>(steps: &[Step], from: Vec<Found<'a>>) -> Result<Vec<Found
     Ok(found)
 }
 
-fn field<'a>(value: &Found<'a>, name: &str) -> Option<Found<'a>> {
+fn field<'a>(value: &FoundValue<'a>, name: &str) -> Option<FoundValue<'a>> {
     match value {
         Cow::Borrowed(Value::Object(fields)) => fields.get(name).map(Cow::Borrowed),
         _ => None,
     }
 }
 
-/// What is one level below. A string's children are its bytes, as Go has them.
-fn children<'a>(value: &Found<'a>) -> Vec<Found<'a>> {
+/// Returns the values one level below. Like in Go, the children of a string are its bytes.
+fn children<'a>(value: &FoundValue<'a>) -> Vec<FoundValue<'a>> {
     match value {
         Cow::Borrowed(Value::Object(fields)) => fields.values().map(Cow::Borrowed).collect(),
         Cow::Borrowed(Value::Array(items)) => items.iter().map(Cow::Borrowed).collect(),
@@ -52,8 +52,8 @@ fn children<'a>(value: &Found<'a>) -> Vec<Found<'a>> {
     }
 }
 
-/// A value and everything below it, leaving out what has nothing below.
-fn descend(value: Found<'_>) -> Vec<Found<'_>> {
+/// Returns a value and all its descendants, without values that have no children.
+fn descend(value: FoundValue<'_>) -> Vec<FoundValue<'_>> {
     let children = children(&value);
     if children.is_empty() {
         return Vec::new();
@@ -63,7 +63,7 @@ fn descend(value: Found<'_>) -> Vec<Found<'_>> {
     all
 }
 
-fn cut_all<'a>(slice: Slice, found: &[Found<'a>]) -> Result<Vec<Found<'a>>, Mismatch> {
+fn cut_all<'a>(slice: Slice, found: &[FoundValue<'a>]) -> Result<Vec<FoundValue<'a>>, Mismatch> {
     let mut all = Vec::new();
     for value in found {
         let items = match value {
@@ -73,7 +73,7 @@ fn cut_all<'a>(slice: Slice, found: &[Found<'a>]) -> Result<Vec<Found<'a>>, Mism
         };
         let part = cut(slice, items)?;
         if part.is_empty() {
-            // The real server looks at no further list once a slice of one is empty.
+            // Like the kube-apiserver, ignore further lists once a slice of one is empty.
             break;
         }
         all.extend(part);
@@ -81,7 +81,7 @@ fn cut_all<'a>(slice: Slice, found: &[Found<'a>]) -> Result<Vec<Found<'a>>, Mism
     Ok(all)
 }
 
-fn cut(slice: Slice, items: &[Value]) -> Result<Vec<Found<'_>>, Mismatch> {
+fn cut(slice: Slice, items: &[Value]) -> Result<Vec<FoundValue<'_>>, Mismatch> {
     let length = i64::try_from(items.len()).map_err(|_| Mismatch)?;
     let from_end = |place: i64| {
         if place < 0 {
@@ -111,7 +111,7 @@ fn cut(slice: Slice, items: &[Value]) -> Result<Vec<Found<'_>>, Mismatch> {
     Ok(part.iter().step_by(place(step)?).map(Cow::Borrowed).collect())
 }
 
-fn select_all<'a>(filter: &Filter, found: &[Found<'a>]) -> Result<Vec<Found<'a>>, Mismatch> {
+fn select_all<'a>(filter: &Filter, found: &[FoundValue<'a>]) -> Result<Vec<FoundValue<'a>>, Mismatch> {
     let mut selected = Vec::new();
     for value in found {
         let Cow::Borrowed(Value::Array(items)) = value else {
@@ -129,7 +129,7 @@ fn select_all<'a>(filter: &Filter, found: &[Found<'a>]) -> Result<Vec<Found<'a>>
 fn passes(filter: &Filter, item: &Value) -> Result<bool, Mismatch> {
     let left = walk(&filter.left, vec![Cow::Borrowed(item)]);
     let Some((operator, right)) = &filter.right else {
-        // A path that breaks off has found something on its way, and that counts as existing.
+        // A path that ends early counts as existing if it found a value on its way.
         return Ok(left.map_or(true, |found| !found.is_empty()));
     };
     let Some(left) = only(left?)? else {
@@ -150,14 +150,14 @@ fn passes(filter: &Filter, item: &Value) -> Result<bool, Mismatch> {
     }
 }
 
-fn only(mut found: Vec<Found<'_>>) -> Result<Option<Scalar>, Mismatch> {
+fn only(mut found: Vec<FoundValue<'_>>) -> Result<Option<Scalar>, Mismatch> {
     if found.len() > 1 {
         return Err(Mismatch);
     }
     found.pop().map(|found| scalar(&found)).transpose()
 }
 
-/// What can be compared, and only with its own kind.
+/// A value that can be compared with others of its kind.
 enum Scalar {
     Bool(bool),
     Integer(i64),
@@ -165,14 +165,14 @@ enum Scalar {
     Text(String),
 }
 
-fn scalar(found: &Found<'_>) -> Result<Scalar, Mismatch> {
+fn scalar(found: &FoundValue<'_>) -> Result<Scalar, Mismatch> {
     let stored = matches!(found, Cow::Borrowed(_));
     match &**found {
         Value::Bool(value) => Ok(Scalar::Bool(*value)),
         Value::String(text) => Ok(Scalar::Text(text.clone())),
         Value::Number(number) => match (number.as_i64(), number.as_f64()) {
             (Some(integer), _) => Ok(Scalar::Integer(integer)),
-            // A whole number comes out of the real server's storage as an integer, however it was written.
+            // The kube-apiserver stores a whole number as an integer, however it was written.
             (None, Some(float)) if stored => {
                 Ok(crate::go::whole(float).map_or(Scalar::Float(float), Scalar::Integer))
             }

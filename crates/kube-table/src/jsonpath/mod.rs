@@ -1,7 +1,7 @@
-//! Kubernetes' JSONPath, as far as `additionalPrinterColumns` can use it: the first value that one path finds.
+//! Kubernetes' JSONPath, as far as `additionalPrinterColumns` can use it: the first value that a path finds.
 //!
-//! Paths are parsed once; whatever then does not fit an object (an index out of bounds, a field of a list, a comparison of
-//! different types) is a [`Mismatch`], and the cell stays empty.
+//! Paths are parsed once. If a path does not match an object (an index out of bounds, a field of a list, a
+//! comparison of different types), the result is a [`Mismatch`], and the cell is empty.
 
 mod find;
 mod parse;
@@ -12,20 +12,20 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Path(Vec<Step>);
 
-/// The path is not written as it should be.
+/// The path is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Malformed;
+pub(crate) struct ParsePathError;
 
-/// The path does not fit the object.
+/// The path does not match the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mismatch;
 
 #[derive(Debug, Clone, PartialEq)]
 enum Step {
     Field(String),
-    /// Everything one level below.
+    /// All values one level below.
     Wildcard,
-    /// Everything below, at any level.
+    /// All values at any level below.
     Descent,
     Slice(Slice),
     Filter(Filter),
@@ -54,17 +54,17 @@ enum End {
 #[derive(Debug, Clone, PartialEq)]
 struct Filter {
     left: Vec<Step>,
-    /// The operator and what stands right of it; without, it is enough that the left side exists.
+    /// The operator and its right side. If missing, the left side only has to exist.
     right: Option<(String, Vec<Step>)>,
 }
 
 impl Path {
-    /// Reads a path such as `.status.conditions[?(@.type=="Ready")].status`.
-    pub(crate) fn parse(text: &str) -> Result<Path, Malformed> {
+    /// Parses a path such as `.status.conditions[?(@.type=="Ready")].status`.
+    pub(crate) fn parse(text: &str) -> Result<Path, ParsePathError> {
         parse::steps(text).map(Path)
     }
 
-    /// The first value the path leads to.
+    /// Returns the first value of the path.
     pub(crate) fn first(&self, object: &Value) -> Option<Value> {
         let found = find::walk(&self.0, vec![std::borrow::Cow::Borrowed(object)]).ok()?;
         found.into_iter().next().map(std::borrow::Cow::into_owned)

@@ -1,19 +1,19 @@
-//! From the text of a path to its steps.
+//! Parses paths.
 
 use serde_json::Value;
 
-use super::{End, Filter, Malformed, Slice, Step};
+use super::{End, Filter, ParsePathError, Slice, Step};
 
-/// Steps of a template's first action, that is, of what stands between its first pair of braces. The opening brace and the
-/// last closing one are left out, as in a column's declaration.
-pub(super) fn steps(text: &str) -> Result<Vec<Step>, Malformed> {
+/// Parses the first action of a template, that is, the text between its first pair of braces. The opening
+/// brace and the last closing one are omitted, as in a column's declaration.
+pub(super) fn steps(text: &str) -> Result<Vec<Step>, ParsePathError> {
     let mut scanner = Scanner {
         rest: text,
         steps: Vec::new(),
     };
     while scanner.step()? {}
     let first = std::mem::take(&mut scanner.steps);
-    // What other actions find is never shown, but they have to make sense.
+    // Results of other actions are never shown, but they must be valid.
     while let Some((_, another)) = scanner.rest.split_once('{') {
         scanner.rest = another;
         while scanner.step()? {}
@@ -28,8 +28,8 @@ struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    /// Reads one step; false at the end of the action.
-    fn step(&mut self) -> Result<bool, Malformed> {
+    /// Parses one step. Returns false at the end of the action.
+    fn step(&mut self) -> Result<bool, ParsePathError> {
         let Some(next) = self.rest.chars().next() else {
             return Ok(false);
         };
@@ -54,13 +54,13 @@ impl<'a> Scanner<'a> {
                 '+' | '-' => self.number()?,
                 _ if next.is_numeric() => self.number()?,
                 _ if next == '_' || next.is_alphabetic() => self.word(),
-                _ => return Err(Malformed),
+                _ => return Err(ParsePathError),
             }
         }
         Ok(true)
     }
 
-    /// Takes text up to a byte offset.
+    /// Consumes text up to a byte offset.
     fn take(&mut self, length: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at(length);
         self.rest = rest;
@@ -85,9 +85,9 @@ impl<'a> Scanner<'a> {
         });
     }
 
-    fn descent(&mut self) -> Result<(), Malformed> {
+    fn descent(&mut self) -> Result<(), ParsePathError> {
         if self.steps.last() == Some(&Step::Descent) {
-            return Err(Malformed);
+            return Err(ParsePathError);
         }
         self.steps.push(Step::Descent);
         if self
@@ -109,7 +109,7 @@ impl<'a> Scanner<'a> {
         });
     }
 
-    fn number(&mut self) -> Result<(), Malformed> {
+    fn number(&mut self) -> Result<(), ParsePathError> {
         let unsigned = self.rest.trim_start_matches(['+', '-']);
         let sign = self.rest.len() - unsigned.len();
         let digits = unsigned
@@ -118,25 +118,26 @@ impl<'a> Scanner<'a> {
         let text = self.take(sign + digits);
         let value = match text.parse::<i64>() {
             Ok(integer) => Value::from(integer),
-            Err(_) => Value::from(text.parse::<f64>().map_err(|_| Malformed)?),
+            Err(_) => Value::from(text.parse::<f64>().map_err(|_| ParsePathError)?),
         };
         self.steps.push(Step::Literal(value));
         Ok(())
     }
 
-    fn quoted(&mut self, quote: char) -> Result<(), Malformed> {
-        let end = closing_quote(&self.rest[1..], quote).ok_or(Malformed)?;
+    fn quoted(&mut self, quote: char) -> Result<(), ParsePathError> {
+        let end = closing_quote(&self.rest[1..], quote).ok_or(ParsePathError)?;
         let inner = &self.take(end + 2)[1..=end];
-        self.steps
-            .push(Step::Literal(unescape(inner, quote).ok_or(Malformed)?.into()));
+        self.steps.push(Step::Literal(
+            unescape(inner, quote).ok_or(ParsePathError)?.into(),
+        ));
         Ok(())
     }
 
-    fn brackets(&mut self) -> Result<(), Malformed> {
-        let end = self.rest.find(']').ok_or(Malformed)?;
+    fn brackets(&mut self) -> Result<(), ParsePathError> {
+        let end = self.rest.find(']').ok_or(ParsePathError)?;
         let inner = &self.take(end + 1)[1..end];
         if inner.contains('\n') {
-            return Err(Malformed);
+            return Err(ParsePathError);
         }
         if inner.contains(',') {
             let branches = inner
@@ -152,22 +153,22 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn filter(&mut self) -> Result<(), Malformed> {
-        let end = filter_end(self.rest).ok_or(Malformed)?;
+    fn filter(&mut self) -> Result<(), ParsePathError> {
+        let end = filter_end(self.rest).ok_or(ParsePathError)?;
         let inner = self.take(end);
-        self.rest = self.rest.strip_prefix(")]").ok_or(Malformed)?;
+        self.rest = self.rest.strip_prefix(")]").ok_or(ParsePathError)?;
         self.steps.push(Step::Filter(comparison(inner)?));
         Ok(())
     }
 }
 
-fn comparison(text: &str) -> Result<Filter, Malformed> {
+fn comparison(text: &str) -> Result<Filter, ParsePathError> {
     let is_operator = |next: char| matches!(next, '!' | '<' | '>' | '=');
     if let Some(at) = text.find(is_operator).filter(|at| *at > 0) {
         let (left, rest) = text.split_at(at);
         let length = rest
             .find(|next| !is_operator(next))
-            // Nothing follows, so the last sign belongs to the right side.
+            // Nothing follows, so the last character belongs to the right side.
             .unwrap_or(rest.len() - 1);
         if length > 0 {
             let (operator, right) = rest.split_at(length);
@@ -183,7 +184,7 @@ fn comparison(text: &str) -> Result<Filter, Malformed> {
     })
 }
 
-/// Where the parenthesis closes that is not inside the filter's one quoted text.
+/// Returns the position of the filter's closing parenthesis, ignoring those in quoted text.
 fn filter_end(text: &str) -> Option<usize> {
     let mut open = None;
     let mut closed = false;
@@ -203,18 +204,18 @@ fn filter_end(text: &str) -> Option<usize> {
     None
 }
 
-/// The key in `'key'`.
+/// Returns the key of `'key'`.
 fn dictionary_key(text: &str) -> Option<&str> {
     let key = text.strip_prefix('\'')?.strip_suffix('\'')?;
     (!key.contains('\'')).then_some(key)
 }
 
-fn slice(text: &str) -> Result<Slice, Malformed> {
+fn slice(text: &str) -> Result<Slice, ParsePathError> {
     let text = if text == "*" { ":" } else { text };
     let mut parts = text.split(':').map(|part| match part {
         "" => Ok(None),
-        _ if part.starts_with('+') => Err(Malformed),
-        _ => part.parse::<i64>().map(Some).map_err(|_| Malformed),
+        _ if part.starts_with('+') => Err(ParsePathError),
+        _ => part.parse::<i64>().map(Some).map_err(|_| ParsePathError),
     });
     let start = parts.next().transpose()?.flatten();
     let end = match parts.next().transpose()? {
@@ -224,7 +225,7 @@ fn slice(text: &str) -> Result<Slice, Malformed> {
     };
     let step = parts.next().transpose()?.flatten();
     if parts.next().is_some() {
-        return Err(Malformed);
+        return Err(ParsePathError);
     }
     Ok(Slice { start, end, step })
 }

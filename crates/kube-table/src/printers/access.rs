@@ -1,4 +1,4 @@
-//! Who may do what, and the certificates that prove who one is.
+//! Roles, bindings, service accounts and certificates.
 
 use serde_json::Value;
 

@@ -43,7 +43,7 @@ fn binding(row: Row<'_>) -> Vec<Value> {
     values![row.name(), row.text("/spec/policyName"), parameters, row.age()]
 }
 
-/// A label selector as Go's debug output of it, which is what the real server shows here.
+/// Formats a label selector like Go's debug output, which the kube-apiserver prints here.
 fn dump(selector: &Value) -> String {
     let mut labels: Vec<(&String, &Value)> = selector["matchLabels"]
         .as_object()

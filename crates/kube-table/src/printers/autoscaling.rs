@@ -1,4 +1,4 @@
-//! Autoscalers, with what they measure and what they aim at.
+//! Autoscalers with their metrics and targets.
 
 use serde_json::{Map, Value};
 
@@ -55,7 +55,7 @@ fn targets(goals: &[Value], measures: &[Value]) -> String {
     first_of(&shown, 2, ", ")
 }
 
-/// One metric: what is measured of what is wanted.
+/// Formats the current and the target value of a metric.
 fn target(goal: &Value, measure: &Value) -> String {
     let Some(source) = source(goal) else {
         return "<unknown type>".into();
@@ -113,7 +113,7 @@ fn target(goal: &Value, measure: &Value) -> String {
     }
 }
 
-/// A quantity that the real server prints through a pointer.
+/// Formats a quantity that the kube-apiserver prints through a pointer.
 fn amount(value: &Value) -> String {
     if value.is_null() {
         "<nil>".into()
@@ -122,7 +122,7 @@ fn amount(value: &Value) -> String {
     }
 }
 
-/// The field that holds a metric of this type.
+/// Returns the field that contains a metric of this type.
 fn source(metric: &Value) -> Option<&'static str> {
     Some(match text(metric, "type") {
         "External" => "external",
@@ -134,7 +134,7 @@ fn source(metric: &Value) -> Option<&'static str> {
     })
 }
 
-/// `autoscaling/v1` has one field for the processor and keeps every other metric in an annotation.
+/// `autoscaling/v1` has one field for the CPU and keeps every other metric in an annotation.
 fn goals_of_v1(row: Row<'_>) -> Vec<Value> {
     let processor = row
         .at("/spec/targetCPUUtilizationPercentage")
@@ -158,7 +158,7 @@ fn processor(side: &str, share: &Value) -> Value {
     serde_json::json!({ "type": "Resource", "resource": { "name": "cpu", side: { "averageUtilization": share } } })
 }
 
-/// Metrics out of an annotation, in the form of `autoscaling/v2`.
+/// Returns metrics from an annotation, in the format of `autoscaling/v2`.
 fn annotated(row: Row<'_>, key: &str, side: &str) -> Vec<Value> {
     let metrics: Vec<Value> = row
         .annotation(key)

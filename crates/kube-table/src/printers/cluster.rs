@@ -20,8 +20,13 @@ pub(super) fn component_status(row: Row<'_>) -> Vec<Value> {
         Some(_) => "Unhealthy",
         None => "Unknown",
     };
-    let said = |field| health.map_or("", |condition| text(condition, field));
-    values![row.name(), status, said("message"), said("error")]
+    let condition_text = |field| health.map_or("", |condition| text(condition, field));
+    values![
+        row.name(),
+        status,
+        condition_text("message"),
+        condition_text("error")
+    ]
 }
 
 pub(super) fn lease(row: Row<'_>) -> Vec<Value> {

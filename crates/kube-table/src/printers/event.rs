@@ -1,4 +1,4 @@
-//! Events, in the words of either of their two groups.
+//! Events of both API groups.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::values;
 use crate::row::{Row, number, text};
 
 pub(super) fn event(row: Row<'_>) -> Vec<Value> {
-    // The newer group has other names for the same fields.
+    // The newer group has different names for the same fields.
     let either = |core: &str, events: &str| match row.text(core) {
         "" => row.text(events),
         text => text,

@@ -72,7 +72,7 @@ fn external_ips(row: Row<'_>) -> String {
     }
 }
 
-/// Where a load balancer can be reached, each address once, in order.
+/// Returns the addresses of a load balancer in order, without duplicates.
 fn balancer_addresses(row: Row<'_>) -> Vec<&str> {
     let addresses: BTreeSet<&str> = row
         .items("/status/loadBalancer/ingress")
@@ -96,7 +96,7 @@ pub(super) fn endpoints(row: Row<'_>) -> Vec<Value> {
     values![row.name(), shown, row.age()]
 }
 
-/// Every address with every port, or alone if there are no ports.
+/// Returns every address with every port, or without a port if there are none.
 fn subset(subset: &Value) -> Vec<String> {
     let addresses = items(&subset["addresses"])
         .iter()
@@ -161,7 +161,7 @@ fn ingress(row: Row<'_>) -> Vec<Value> {
     ]
 }
 
-/// Three hosts; what follows is counted in rules, with or without a host.
+/// Returns the first three hosts. The rest is counted in rules, with or without a host.
 fn hosts(rules: &[Value]) -> String {
     let mut shown: Vec<&str> = Vec::new();
     for rule in rules {
@@ -207,7 +207,7 @@ fn ip_address(row: Row<'_>) -> Vec<Value> {
             }
         },
     );
-    // One cell more than there are columns, as on the real server.
+    // One cell more than columns, like the kube-apiserver.
     values![row.name(), parent, row.age()]
 }
 

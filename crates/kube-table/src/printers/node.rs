@@ -30,7 +30,7 @@ pub(super) fn node(row: Row<'_>) -> Vec<Value> {
 }
 
 fn status(row: Row<'_>) -> String {
-    // Of conditions of one type, the last counts here.
+    // Of several conditions of one type, the last one counts here.
     let ready = row
         .items("/status/conditions")
         .iter()

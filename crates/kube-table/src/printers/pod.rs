@@ -1,4 +1,4 @@
-//! The pod's row, whose status sums up what all its containers are doing.
+//! The row of a pod. Its status summarises the states of all containers.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -40,7 +40,7 @@ struct Summary {
     restarts: Restarts,
 }
 
-/// How often containers were started again, and when the last of them ended.
+/// Number of container restarts, and the time of the last termination.
 #[derive(Clone, Copy, Default)]
 struct Restarts {
     count: i64,
@@ -91,8 +91,8 @@ fn summarise(row: Row<'_>) -> Summary {
     summary
 }
 
-/// Goes through the init containers up to the first that is not done. Says how often sidecars restarted, and whether the
-/// pod is still initialising.
+/// Checks the init containers up to the first that is not done. Returns the number of sidecar restarts, and
+/// whether the pod is still initialising.
 fn init_containers(row: Row<'_>, inits: &[Value], summary: &mut Summary) -> (Restarts, bool) {
     let mut sidecars = Restarts::default();
     for (place, status) in row.items("/status/initContainerStatuses").iter().enumerate() {
@@ -128,7 +128,7 @@ fn init_containers(row: Row<'_>, inits: &[Value], summary: &mut Summary) -> (Res
 fn main_containers(row: Row<'_>, summary: &mut Summary) {
     let mut running = false;
     let mut failure = None;
-    // Backwards, so that the first container's word is the last.
+    // In reverse order, so that the first container determines the status.
     for status in row.items("/status/containerStatuses").iter().rev() {
         summary.restarts.add(status);
         let state = &status["state"];

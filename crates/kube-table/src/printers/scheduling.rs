@@ -20,7 +20,7 @@ pub(super) fn pod_group(row: Row<'_>) -> Vec<Value> {
         Some(_) => "Gang",
         None => "Basic",
     };
-    // Of conditions of one type, the last counts here.
+    // Of several conditions of one type, the last one counts here.
     let condition = |type_: &str| {
         row.items("/status/conditions")
             .iter()

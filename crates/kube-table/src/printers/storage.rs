@@ -1,4 +1,4 @@
-//! Volumes, claims and what provides them.
+//! Volumes, claims, storage classes and drivers.
 
 use serde_json::Value;
 
@@ -69,7 +69,7 @@ fn phase(row: Row<'_>) -> &str {
     }
 }
 
-/// The annotation of old comes before the field.
+/// The deprecated annotation takes precedence over the field.
 fn class(row: Row<'_>) -> &str {
     row.annotation("volume.beta.kubernetes.io/storage-class")
         .unwrap_or_else(|| row.text("/spec/storageClassName"))

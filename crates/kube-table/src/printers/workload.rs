@@ -1,4 +1,4 @@
-//! What runs pods: controllers, jobs, templates and disruption budgets.
+//! Workloads: controllers, jobs, templates and disruption budgets.
 
 use serde_json::Value;
 

@@ -7,8 +7,8 @@ use std::hash::Hash;
 
 use super::slots::{NONE, SlotId, Slots};
 
-/// Every so many pops, the oldest item is taken instead of one with the highest priority, while there are several
-/// priorities. So an item with `n` older ones is taken after at most this many times `n + 1` pops.
+/// When several priorities are queued, one in this many pops takes the oldest item instead of one with the
+/// highest priority. So an item with `n` older ones is taken after at most this many times `n + 1` pops.
 pub(super) const OLDEST_EVERY: u32 = 8;
 
 pub(super) struct ReadyQueue {

@@ -9,7 +9,7 @@ use prometheus_client::metrics::{MetricType, TypedMetric};
 use prometheus_client::registry::Unit;
 
 use super::MetricsByName;
-use super::series::{QueueMetrics, Reading};
+use super::series::{GaugeValues, QueueMetrics};
 use crate::outcome::AttemptResult;
 
 pub(super) struct Collector {
@@ -20,7 +20,7 @@ pub(super) struct Collector {
 struct Row {
     name: String,
     metrics: Arc<QueueMetrics>,
-    reading: Reading,
+    gauges: GaugeValues,
 }
 
 /// Name, help text and unit of a metric.
@@ -48,7 +48,7 @@ impl collector::Collector for Collector {
             "workqueue_depth",
             "Number of items that are queued, or were added while being processed",
         );
-        gauge(encoder, &rows, &depth, |row| row.reading.depth)?;
+        gauge(encoder, &rows, &depth, |row| row.gauges.depth)?;
         let adds = Descriptor::new("workqueue_adds", "Number of adds, without duplicates");
         metric(encoder, &rows, &adds, |row| &row.metrics.adds)?;
         let queued = Descriptor::new(
@@ -67,21 +67,21 @@ impl collector::Collector for Collector {
             "Sum of the times since the processing of running items began",
         );
         gauge(encoder, &rows, &unfinished.seconds(), |row| {
-            row.reading.unfinished.as_secs_f64()
+            row.gauges.unfinished.as_secs_f64()
         })?;
         let longest = Descriptor::new(
             "workqueue_longest_running_processor",
             "Longest time since the processing of a running item began",
         );
         gauge(encoder, &rows, &longest.seconds(), |row| {
-            row.reading.longest.as_secs_f64()
+            row.gauges.longest.as_secs_f64()
         })?;
         let retries = Descriptor::new("workqueue_retries", "Number of adds with a delay or a rate limit");
         metric(encoder, &rows, &retries, |row| &row.metrics.retries)?;
         let delayed = Descriptor::new("workqueue_delayed", "Number of delayed items");
-        gauge(encoder, &rows, &delayed, |row| row.reading.delayed)?;
+        gauge(encoder, &rows, &delayed, |row| row.gauges.delayed)?;
         let running = Descriptor::new("workqueue_running", "Number of items being processed");
-        gauge(encoder, &rows, &running, |row| row.reading.running)?;
+        gauge(encoder, &rows, &running, |row| row.gauges.running)?;
         attempts(encoder, &rows)
     }
 }
@@ -94,11 +94,11 @@ impl fmt::Debug for Collector {
 
 impl Row {
     fn read((name, metrics): (String, Arc<QueueMetrics>)) -> Row {
-        let reading = metrics.read();
+        let gauges = metrics.read();
         Row {
             name,
             metrics,
-            reading,
+            gauges,
         }
     }
 

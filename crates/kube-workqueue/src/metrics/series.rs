@@ -31,9 +31,9 @@ pub(crate) struct Meter {
     running: Mutex<HashMap<SlotId, Nanos, RandomState>>,
 }
 
-/// Gauges of one or more queues at one moment.
+/// Gauges of one or more queues at one time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Reading {
+pub(super) struct GaugeValues {
     pub(super) depth: usize,
     pub(super) delayed: usize,
     pub(super) running: usize,
@@ -44,7 +44,7 @@ pub(super) struct Reading {
 
 /// Reads the gauges of a queue with items of any type.
 trait Gauges: Send + Sync {
-    fn read(&self) -> Reading;
+    fn read(&self) -> GaugeValues;
 }
 
 impl QueueMetrics {
@@ -60,16 +60,16 @@ impl QueueMetrics {
     }
 
     /// Reads the gauges of all queues and combines them.
-    pub(super) fn read(&self) -> Reading {
+    pub(super) fn read(&self) -> GaugeValues {
         let queues: Vec<Arc<dyn Gauges>> = self.queues.lock().iter().filter_map(Weak::upgrade).collect();
-        let readings = queues.iter().map(|queue| queue.read());
-        readings.fold(Reading::default(), Reading::combine)
+        let values = queues.iter().map(|queue| queue.read());
+        values.fold(GaugeValues::default(), GaugeValues::combine)
     }
 }
 
-impl Reading {
-    fn combine(self, other: Reading) -> Reading {
-        Reading {
+impl GaugeValues {
+    fn combine(self, other: GaugeValues) -> GaugeValues {
+        GaugeValues {
             depth: self.depth + other.depth,
             delayed: self.delayed + other.delayed,
             running: self.running + other.running,
@@ -125,14 +125,14 @@ impl Meter {
 }
 
 impl<T: QueueItem> Gauges for Shared<T> {
-    fn read(&self) -> Reading {
-        let mut reading = Reading::default();
+    fn read(&self) -> GaugeValues {
+        let mut values = GaugeValues::default();
         let wakers = {
             let mut state = self.state.lock();
             let (queued, wakers) = self.count_queued(&mut state, self.now());
-            reading.depth = queued + state.core.dirty();
-            reading.delayed = state.core.delayed();
-            reading.running = state.core.running();
+            values.depth = queued + state.core.dirty();
+            values.delayed = state.core.delayed();
+            values.running = state.core.running();
             wakers
         };
         wake_all(wakers);
@@ -140,11 +140,11 @@ impl<T: QueueItem> Gauges for Shared<T> {
             let now = self.now();
             for began in meter.running.lock().values() {
                 let elapsed = Duration::from_nanos(now.saturating_sub(*began));
-                reading.unfinished += elapsed;
-                reading.longest = reading.longest.max(elapsed);
+                values.unfinished += elapsed;
+                values.longest = values.longest.max(elapsed);
             }
         }
-        reading
+        values
     }
 }
 

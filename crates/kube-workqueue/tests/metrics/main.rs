@@ -8,22 +8,22 @@ use kube_workqueue::metrics::Metrics;
 use kube_workqueue::metrics::prometheus_client::encoding::text;
 use kube_workqueue::metrics::prometheus_client::registry::Registry;
 
-/// A registry with metrics on it.
-struct Shown {
+/// A registry with metrics.
+struct TestRegistry {
     registry: Registry,
     metrics: Metrics,
 }
 
-impl Shown {
-    fn new() -> Shown {
+impl TestRegistry {
+    fn new() -> TestRegistry {
         let mut registry = Registry::default();
         let metrics = Metrics::register(&mut registry);
-        Shown { registry, metrics }
+        TestRegistry { registry, metrics }
     }
 
     fn page(&self) -> String {
         let mut page = String::new();
-        text::encode(&mut page, &self.registry).expect("a string takes everything");
+        text::encode(&mut page, &self.registry).expect("writing to a string cannot fail");
         page
     }
 

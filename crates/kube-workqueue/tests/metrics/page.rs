@@ -5,11 +5,11 @@ use std::time::Duration;
 use kube_workqueue::WorkQueue;
 use tokio::time::advance;
 
-use crate::Shown;
+use crate::TestRegistry;
 
 #[tokio::test(start_paused = true)]
 async fn the_encoded_metrics_of_a_queue() {
-    let shown = Shown::new();
+    let shown = TestRegistry::new();
     let queue = WorkQueue::builder("q").metrics(&shown.metrics).build();
     for item in ["a", "b", "a"] {
         queue.add(item);
@@ -31,7 +31,7 @@ async fn the_encoded_metrics_of_a_queue() {
 
 #[tokio::test(start_paused = true)]
 async fn queues_with_different_names_have_their_own_metrics() {
-    let shown = Shown::new();
+    let shown = TestRegistry::new();
     assert_eq!(shown.page(), "# EOF\n");
     let numbers = WorkQueue::builder("numbers").metrics(&shown.metrics).build();
     let words = WorkQueue::builder("words").metrics(&shown.metrics).build();
@@ -49,7 +49,7 @@ async fn queues_with_different_names_have_their_own_metrics() {
 
 #[tokio::test(start_paused = true)]
 async fn queues_with_one_name_share_metrics() {
-    let shown = Shown::new();
+    let shown = TestRegistry::new();
     let [one, other] = [0, 1].map(|_| WorkQueue::builder("q").metrics(&shown.metrics).build());
     one.add("a");
     other.add("a");
@@ -68,7 +68,7 @@ async fn queues_with_one_name_share_metrics() {
 
 #[tokio::test(start_paused = true)]
 async fn metrics_of_a_dropped_queue_disappear() {
-    let shown = Shown::new();
+    let shown = TestRegistry::new();
     let build = |name| WorkQueue::builder(name).metrics(&shown.metrics).build();
     let (one, other, third) = (build("q"), build("q"), build("third"));
     for queue in [&one, &other, &third] {
@@ -89,7 +89,7 @@ async fn metrics_of_a_dropped_queue_disappear() {
 
 #[tokio::test(start_paused = true)]
 async fn a_queue_works_after_its_registry_is_dropped() {
-    let Shown { registry, metrics } = Shown::new();
+    let TestRegistry { registry, metrics } = TestRegistry::new();
     drop(registry);
     let queue = WorkQueue::builder("q").metrics(&metrics).build();
     queue.add("a");

@@ -5,12 +5,12 @@ use std::time::Duration;
 use kube_workqueue::{AddOptions, WorkQueue};
 use tokio::time::advance;
 
-use crate::Shown;
+use crate::TestRegistry;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn shown() -> (Shown, WorkQueue<&'static str>) {
-    let shown = Shown::new();
+fn shown() -> (TestRegistry, WorkQueue<&'static str>) {
+    let shown = TestRegistry::new();
     let queue = WorkQueue::builder("q").metrics(&shown.metrics).build();
     (shown, queue)
 }

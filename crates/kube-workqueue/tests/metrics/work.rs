@@ -7,19 +7,19 @@ use std::time::Duration;
 
 use kube_workqueue::{CancellationToken, Outcome, WorkQueue, workers};
 
-use crate::Shown;
+use crate::TestRegistry;
 
 /// An error whose `Display` fails.
 #[derive(Debug)]
-struct Unspeakable;
+struct UnprintableError;
 
-impl fmt::Display for Unspeakable {
+impl fmt::Display for UnprintableError {
     fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
         Err(fmt::Error)
     }
 }
 
-impl Error for Unspeakable {}
+impl Error for UnprintableError {}
 
 const LONG: Duration = Duration::from_secs(60 * 60);
 
@@ -37,7 +37,7 @@ async fn first_try(item: &str) -> Result<Outcome, String> {
 
 #[tokio::test(start_paused = true)]
 async fn attempts_are_counted_by_result() {
-    let shown = Shown::new();
+    let shown = TestRegistry::new();
     let queue = WorkQueue::builder("q").metrics(&shown.metrics).build();
     for item in ["fine", "later", "again", "never", "fails", "panics", "hangs"] {
         queue.add(item);
@@ -63,7 +63,7 @@ async fn attempts_are_counted_by_result() {
             .with("attempts_total", &labels)
             .expect("every result is shown")
     };
-    // The four items that were retried succeeded then.
+    // The four retried items succeeded afterwards.
     assert_eq!(count("done"), "5");
     for result in ["requeue_after", "requeue", "give_up", "error", "panic", "timeout"] {
         assert_eq!(count(result), "1", "{result}");
@@ -76,7 +76,7 @@ async fn attempts_are_counted_by_result() {
 
 #[tokio::test(start_paused = true)]
 async fn an_error_whose_display_fails_counts_as_a_panic() {
-    let shown = Shown::new();
+    let shown = TestRegistry::new();
     let queue = WorkQueue::builder("q").metrics(&shown.metrics).build();
     queue.add("a");
     let stop = CancellationToken::new();
@@ -85,7 +85,7 @@ async fn an_error_whose_display_fails_counts_as_a_panic() {
         let end = end.clone();
         async move {
             if task.attempt() == 1 {
-                return Err(Unspeakable);
+                return Err(UnprintableError);
             }
             end.cancel();
             Ok(())

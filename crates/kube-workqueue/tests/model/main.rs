@@ -37,8 +37,8 @@ mod wait;
 mod waiters;
 
 mod delays;
-mod ending;
-mod line;
+mod shutdown;
+mod waiting;
 
 use loom::thread::{JoinHandle, spawn};
 

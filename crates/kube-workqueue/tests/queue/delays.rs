@@ -10,7 +10,7 @@ use kube_workqueue::{AddOptions, Exponential, ItemGuard, WorkQueue};
 use tokio::sync::Barrier;
 use tokio::time::{Instant, advance};
 
-use crate::histories::Waiting;
+use crate::histories::PolledFuture;
 use crate::soon;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -127,7 +127,7 @@ async fn delays_grow_with_each_failure_until_it_is_forgotten() {
     }
     queue.forget(&"a");
     assert_eq!(queue.requeues(&"a"), 0);
-    // With an own delay the longer one wins.
+    // With its own delay, the longer one wins.
     queue.add_with("a", AddOptions::new().rate_limited().after(7 * SECOND));
     let began = Instant::now();
     drop(soon(queue.get()).await.expect("an item"));
@@ -174,13 +174,15 @@ async fn a_waiter_that_gets_an_item_passes_the_timer_on() {
 }
 
 /// A wait that has begun. It is polled only after a wake-up, so that a missing wake-up is noticed.
-fn waits<F: Future<Output = Option<ItemGuard<&'static str>>>>(get: F) -> Waiting<F> {
-    let mut wait = Waiting::new(get);
+fn waits<F: Future<Output = Option<ItemGuard<&'static str>>>>(get: F) -> PolledFuture<F> {
+    let mut wait = PolledFuture::new(get);
     assert!(matches!(wait.poll_if_woken(), Some(Poll::Pending)));
     wait
 }
 
-fn got<F: Future<Output = Option<ItemGuard<&'static str>>>>(wait: &mut Waiting<F>) -> Option<&'static str> {
+fn got<F: Future<Output = Option<ItemGuard<&'static str>>>>(
+    wait: &mut PolledFuture<F>,
+) -> Option<&'static str> {
     match wait.poll_if_woken().expect("it was woken") {
         Poll::Ready(item) => item.map(|item| *item),
         Poll::Pending => None,
@@ -201,7 +203,7 @@ async fn a_dropped_waiter_passes_its_wake_up_and_the_timer_on() {
     queue.add("now");
     drop(first);
     assert_eq!(got(&mut second), Some("now"));
-    assert_eq!(got(&mut third), None, "it looks after the other");
+    assert_eq!(got(&mut third), None, "the other waiter keeps the item");
     pass(10 * SECOND).await;
     assert_eq!(got(&mut third), Some("later"));
 }
@@ -215,7 +217,7 @@ async fn a_late_waiter_leaves_the_timer_to_another() {
     queue.add_after("late", 10 * SECOND);
     pass(2 * SECOND).await;
     assert_eq!(got(&mut first), Some("early"));
-    assert_eq!(got(&mut second), None, "it looks after the other");
+    assert_eq!(got(&mut second), None, "the other waiter keeps the item");
     pass(8 * SECOND).await;
     assert_eq!(got(&mut second), Some("late"));
 }

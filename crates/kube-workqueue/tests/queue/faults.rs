@@ -8,7 +8,7 @@ use futures::poll;
 use kube_workqueue::WorkQueue;
 use tokio::time::advance;
 
-use crate::{LONG, soon};
+use crate::{TIMEOUT, soon};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -25,7 +25,7 @@ async fn a_finished_item_leaves_no_state() {
     item.done();
     assert!(kept.upgrade().is_some(), "it is delayed");
     advance(SECOND).await;
-    drop(queue.try_get().expect("its time has come"));
+    drop(queue.try_get().expect("a due item"));
     assert!(kept.upgrade().is_none());
 }
 
@@ -48,11 +48,11 @@ async fn an_item_requeued_during_a_drain_can_be_taken_after_others_saw_the_end()
     queue.add("a");
     let item = soon(queue.get()).await.expect("an item");
     queue.add("a");
-    let mut drain = pin!(queue.drain(LONG));
+    let mut drain = pin!(queue.drain(TIMEOUT));
     assert!(poll!(&mut drain).is_pending());
     assert!(soon(queue.get()).await.is_none());
     item.done();
-    let again = soon(queue.get()).await.expect("it came back");
+    let again = soon(queue.get()).await.expect("a requeued item");
     assert!(poll!(&mut drain).is_pending());
     again.done();
     assert!(soon(queue.get()).await.is_none());
@@ -64,10 +64,10 @@ async fn a_drain_ended_by_a_shutdown_does_not_wait_for_a_later_drain() {
     let queue = WorkQueue::new("q");
     queue.add("a");
     let stuck = soon(queue.get()).await.expect("an item");
-    let mut first = pin!(queue.drain(LONG));
+    let mut first = pin!(queue.drain(TIMEOUT));
     assert!(poll!(&mut first).is_pending());
     queue.shut_down();
-    let mut second = pin!(queue.drain(LONG));
+    let mut second = pin!(queue.drain(TIMEOUT));
     assert!(poll!(&mut second).is_pending());
     assert!(poll!(&mut first).is_ready());
     stuck.done();

@@ -1,5 +1,5 @@
-//! Random histories with several waiters, compared with a simple model. A waiter is polled only after a wake-up, as by an
-//! executor, so a missing wake-up is a wait without end.
+//! Random histories with several waiters, compared with a simple model. A waiter is polled only after a
+//! wake-up, as by an executor, so a lost wake-up is a wait without end.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -11,14 +11,14 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use kube_workqueue::{AddOptions, ItemGuard, Remaining, WorkQueue};
 
-use crate::LONG;
+use crate::TIMEOUT;
 
 const ITEMS: u8 = 8;
 
-type Wait<T> = Waiting<BoxFuture<'static, T>>;
+type BoxedWait<T> = PolledFuture<BoxFuture<'static, T>>;
 
 /// A future and whether it was woken.
-pub(crate) struct Waiting<F> {
+pub(crate) struct PolledFuture<F> {
     future: Pin<Box<F>>,
     woken: Arc<Woken>,
 }
@@ -31,9 +31,9 @@ impl Wake for Woken {
     }
 }
 
-impl<F: Future> Waiting<F> {
-    pub(crate) fn new(future: F) -> Waiting<F> {
-        Waiting {
+impl<F: Future> PolledFuture<F> {
+    pub(crate) fn new(future: F) -> PolledFuture<F> {
+        PolledFuture {
             future: Box::pin(future),
             woken: Arc::new(Woken(AtomicBool::new(true))),
         }
@@ -49,11 +49,11 @@ impl<F: Future> Waiting<F> {
     }
 }
 
-/// The expected contents of the queue.
+/// The expected content of the queue.
 #[derive(Default)]
 struct Model {
     /// Priority and order of arrival.
-    line: BTreeMap<u8, (i32, u64)>,
+    queued: BTreeMap<u8, (i32, u64)>,
     /// The priority with which it was added while running.
     running: BTreeMap<u8, Option<i32>>,
     /// Due time, order of arrival, priority.
@@ -71,8 +71,8 @@ impl Model {
         self.order += 1;
         if let Some(again) = self.running.get_mut(&item) {
             *again = (*again).max(Some(priority));
-        } else if self.line.get(&item).is_none_or(|(old, _)| *old < priority) {
-            self.line.insert(item, (priority, self.order));
+        } else if self.queued.get(&item).is_none_or(|(old, _)| *old < priority) {
+            self.queued.insert(item, (priority, self.order));
         }
     }
 
@@ -90,8 +90,8 @@ impl Model {
         !self.closed && self.delayed.values().any(|(at, ..)| *at <= self.now)
     }
 
-    /// Reading the queue queues the due items.
-    fn looked_at(&mut self) {
+    /// Queues the due items, as every read of the queue does.
+    fn queue_due_items(&mut self) {
         while self.is_due() {
             let first = self
                 .delayed
@@ -103,34 +103,31 @@ impl Model {
         }
     }
 
-    /// Checks that an item may be next: the first of the highest priority, or the oldest of all.
+    /// Checks that an item can be next: the first of the highest priority, or the oldest of all.
     fn taken(&mut self, item: u8) {
-        let &(priority, order) = self
-            .line
-            .get(&item)
-            .expect("what is got was in line, and nobody's");
-        let mut line = self.line.values();
+        let &(priority, order) = self.queued.get(&item).expect("the item was queued");
+        let mut queued = self.queued.values();
         assert!(
-            line.all(|other| other.0 != priority || other.1 >= order),
-            "{item} overtook another"
+            queued.all(|other| other.0 != priority || other.1 >= order),
+            "{item} was taken before an older one"
         );
-        let is_highest = self.line.values().all(|other| other.0 <= priority);
-        let is_oldest = self.line.values().all(|other| other.1 >= order);
-        assert!(is_highest || is_oldest, "{item} had to wait");
-        self.line.remove(&item);
+        let is_highest = self.queued.values().all(|other| other.0 <= priority);
+        let is_oldest = self.queued.values().all(|other| other.1 >= order);
+        assert!(is_highest || is_oldest, "{item} was not next");
+        self.queued.remove(&item);
         self.running.insert(item, None);
     }
 
     fn done(&mut self, item: u8) {
-        let again = self.running.remove(&item).expect("it was worked on");
+        let again = self.running.remove(&item).expect("the item was running");
         if let Some(priority) = again {
             self.order += 1;
-            self.line.insert(item, (priority, self.order));
+            self.queued.insert(item, (priority, self.order));
         }
     }
 
     fn is_idle(&self) -> bool {
-        self.line.is_empty() && self.running.is_empty()
+        self.queued.is_empty() && self.running.is_empty()
     }
 }
 
@@ -138,8 +135,8 @@ struct History {
     random: fastrand::Rng,
     queue: WorkQueue<u8>,
     model: Model,
-    waits: Vec<Wait<Option<ItemGuard<u8>>>>,
-    drains: Vec<Wait<Remaining<u8>>>,
+    waits: Vec<BoxedWait<Option<ItemGuard<u8>>>>,
+    drains: Vec<BoxedWait<Remaining<u8>>>,
     items: Vec<ItemGuard<u8>>,
 }
 
@@ -158,7 +155,7 @@ impl History {
     fn wait(&mut self) {
         let queue = self.queue.clone();
         self.waits
-            .push(Waiting::new(Box::pin(async move { queue.get().await })));
+            .push(PolledFuture::new(Box::pin(async move { queue.get().await })));
     }
 
     fn done(&mut self) {
@@ -193,31 +190,31 @@ impl History {
                 drop(self.waits.swap_remove(self.random.usize(..self.waits.len())));
             }
             24..=25 => {
-                self.model.looked_at();
+                self.model.queue_due_items();
                 if let Some(item) = self.queue.try_get() {
                     self.model.taken(*item);
                     self.items.push(item);
                 } else {
-                    assert!(self.model.line.is_empty(), "something was in line");
+                    assert!(self.model.queued.is_empty(), "an item was queued");
                 }
             }
             26..=32 if !self.items.is_empty() => self.done(),
             33 => {
-                self.model.looked_at();
-                assert_eq!(self.queue.len(), self.model.line.len());
+                self.model.queue_due_items();
+                assert_eq!(self.queue.len(), self.model.queued.len());
             }
             34 if ends => {
                 self.queue.shut_down();
                 self.model.closed = true;
                 for mut drain in self.drains.drain(..) {
-                    let drained = drain.poll_if_woken().expect("a shutdown wakes it");
-                    assert!(drained.is_ready(), "a shutdown lets it go");
+                    let drained = drain.poll_if_woken().expect("a shutdown wakes the drain");
+                    assert!(drained.is_ready(), "a shutdown ends the drain");
                 }
             }
             35 if ends => {
                 let queue = self.queue.clone();
-                let drain = async move { queue.drain(LONG).await };
-                self.drains.push(Waiting::new(Box::pin(drain)));
+                let drain = async move { queue.drain(TIMEOUT).await };
+                self.drains.push(PolledFuture::new(Box::pin(drain)));
                 // Its first poll shuts the queue down.
                 self.settle_drains();
                 self.model.closed = true;
@@ -230,14 +227,15 @@ impl History {
         }
     }
 
-    /// Polls woken waiters in random order until none is left, or stops early, so that other operations happen in between.
+    /// Polls woken waiters in random order until none remains, or stops early, so that other operations can
+    /// happen in between.
     fn settle(&mut self) {
         loop {
             self.random.shuffle(&mut self.waits);
             let mut waits = self.waits.iter_mut().enumerate();
             let polled = waits.find_map(|(at, wait)| Some((at, wait.poll_if_woken()?)));
             let Some((at, polled)) = polled else { break };
-            self.model.looked_at();
+            self.model.queue_due_items();
             let Poll::Ready(got) = polled else { continue };
             drop(self.waits.remove(at));
             match got {
@@ -245,7 +243,7 @@ impl History {
                     self.model.taken(*item);
                     self.items.push(item);
                 }
-                None => assert!(self.model.closed && self.model.line.is_empty()),
+                None => assert!(self.model.closed && self.model.queued.is_empty()),
             }
         }
         self.settle_drains();
@@ -267,12 +265,12 @@ impl History {
         assert_eq!(self.queue.is_shut_down(), model.closed);
         assert!(
             self.drains.is_empty() || !model.is_idle(),
-            "a drain that should have ended"
+            "the drain should have ended"
         );
         if !self.waits.is_empty() && !self.waits.iter().any(|wait| wait.woken.0.load(Ordering::SeqCst)) {
-            assert!(model.line.is_empty(), "someone waits, and something is in line");
-            assert!(!model.is_due(), "someone waits, and something is due");
-            assert!(!model.closed, "someone waits for nothing");
+            assert!(model.queued.is_empty(), "a waiter waits while an item is queued");
+            assert!(!model.is_due(), "a waiter waits while an item is due");
+            assert!(!model.closed, "a waiter waits after the shutdown");
         }
     }
 
@@ -305,7 +303,7 @@ impl History {
         while !self.items.is_empty() {
             self.done();
         }
-        assert!(self.model.is_idle(), "something was never got");
+        assert!(self.model.is_idle(), "an item was never taken");
         assert!(self.model.closed || self.model.delayed.is_empty());
         self.drains.clear();
         let left = self.queue.drain(Duration::ZERO).await;

@@ -1,9 +1,9 @@
-//! The queue and its workers, as programs use them.
+//! Tests of the queue and its workers through the public API.
 
 mod delays;
 mod faults;
 mod histories;
-mod line;
+mod lifecycle;
 mod many;
 mod panics;
 mod priorities;
@@ -13,12 +13,12 @@ mod work;
 
 use std::time::Duration;
 
-/// Longer than any test takes. It costs nothing on a paused clock.
-const LONG: Duration = Duration::from_secs(60 * 60);
+/// Timeout of every step. It costs nothing on a paused clock.
+const TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
 /// Awaits a future with a time limit.
 async fn soon<T>(what: impl Future<Output = T>) -> T {
-    tokio::time::timeout(LONG, what)
+    tokio::time::timeout(TIMEOUT, what)
         .await
-        .expect("something within an hour")
+        .expect("a result within an hour")
 }

@@ -13,7 +13,7 @@ const ADDS: u32 = 4_000;
 async fn every_add_is_processed_and_no_item_has_two_workers() {
     let queue: WorkQueue<usize> = WorkQueue::new("q");
     let busy: Arc<Vec<AtomicBool>> = Arc::new((0..ITEMS).map(|_| AtomicBool::new(false)).collect());
-    // The version that was added, and the version that a worker saw when it began.
+    // The version that was added, and the version that a worker saw when it started.
     let wanted: Arc<Vec<AtomicU32>> = Arc::new((0..ITEMS).map(|_| AtomicU32::new(0)).collect());
     let seen: Arc<Vec<AtomicU32>> = Arc::new((0..ITEMS).map(|_| AtomicU32::new(0)).collect());
     let workers: Vec<_> = (0..8)

@@ -23,20 +23,20 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// An error whose `Display` fails.
 #[derive(Debug)]
-struct Unspeakable;
+struct UnprintableError;
 
-impl fmt::Display for Unspeakable {
+impl fmt::Display for UnprintableError {
     fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
         Err(fmt::Error)
     }
 }
 
-impl Error for Unspeakable {}
+impl Error for UnprintableError {}
 
 /// Panics when it is dropped, except during a panic.
-struct Bomb;
+struct PanicOnDrop;
 
-impl Drop for Bomb {
+impl Drop for PanicOnDrop {
     fn drop(&mut self) {
         assert!(std::thread::panicking(), "dropped too early");
     }
@@ -52,7 +52,7 @@ async fn a_minute_of<T, F, R>(queue: WorkQueue<T>, other: T, work: F) -> (Vec<(T
 where
     T: QueueItem + fmt::Debug,
     F: Fn(T, u32) -> R + Send + Sync + 'static,
-    R: Future<Output = Result<Outcome, Unspeakable>> + Send + 'static,
+    R: Future<Output = Result<Outcome, UnprintableError>> + Send + 'static,
 {
     let began = Instant::now();
     let seen = Arc::new(Mutex::new(Vec::new()));
@@ -87,7 +87,7 @@ async fn an_error_whose_display_fails_is_a_failure() {
     let queue = queue();
     queue.add("a");
     let (seen, left) = a_minute_of(queue.clone(), "b", async |_, attempt| match attempt {
-        1 => Err(Unspeakable),
+        1 => Err(UnprintableError),
         _ => Ok(Outcome::Done),
     })
     .await;
@@ -102,7 +102,7 @@ async fn a_panic_in_drop_at_the_deadline_is_retried() {
     queue.add("a");
     let (seen, left) = a_minute_of(queue, "b", async |_, attempt| {
         if attempt == 1 {
-            let _bomb = Bomb;
+            let _bomb = PanicOnDrop;
             std::future::pending::<()>().await;
         }
         Ok(Outcome::Done)
@@ -117,7 +117,7 @@ async fn a_panic_payload_can_have_any_type() {
     let queue = queue();
     queue.add("a");
     let (seen, _) = a_minute_of(queue, "b", async |_, attempt| match attempt {
-        1 => panic_any(Bomb),
+        1 => panic_any(PanicOnDrop),
         _ => Ok(Outcome::Done),
     })
     .await;
@@ -125,9 +125,9 @@ async fn a_panic_payload_can_have_any_type() {
 }
 
 /// A limiter that always panics.
-struct Broken;
+struct PanickingLimiter;
 
-impl RateLimiter<&'static str> for Broken {
+impl RateLimiter<&'static str> for PanickingLimiter {
     fn when(&mut self, _: &&'static str) -> Duration {
         panic!("when?")
     }
@@ -145,14 +145,14 @@ impl RateLimiter<&'static str> for Broken {
 async fn items_are_processed_even_if_the_limiter_panics() {
     let log = Log::default();
     let _listening = tracing::subscriber::set_default(log.clone());
-    let queue = WorkQueue::with_limiter("q", Broken);
+    let queue = WorkQueue::with_limiter("q", PanickingLimiter);
     for item in ["fails", "later", "done"] {
         queue.add(item);
     }
     let began = Instant::now();
     let (mut seen, left) = a_minute_of(queue.clone(), "other", move |item, _| async move {
         match item {
-            "fails" if began.elapsed() < 15 * SECOND => Err(Unspeakable),
+            "fails" if began.elapsed() < 15 * SECOND => Err(UnprintableError),
             "later" if began.elapsed() < SECOND => Ok(Outcome::RequeueAfter(40 * SECOND)),
             _ => Ok(Outcome::Done),
         }
@@ -183,24 +183,24 @@ async fn items_are_processed_even_if_the_limiter_panics() {
 struct Key {
     name: &'static str,
     has_no_name: bool,
-    _trap: Trap,
+    _trap: PanicOnClone,
 }
 
 /// Panics on the next clone if it is set, and resets itself.
-struct Trap(Arc<AtomicBool>);
+struct PanicOnClone(Arc<AtomicBool>);
 
 fn key(name: &'static str) -> Key {
     Key {
         name,
         has_no_name: false,
-        _trap: Trap(Arc::default()),
+        _trap: PanicOnClone(Arc::default()),
     }
 }
 
-impl Clone for Trap {
-    fn clone(&self) -> Trap {
+impl Clone for PanicOnClone {
+    fn clone(&self) -> PanicOnClone {
         assert!(!self.0.swap(false, Ordering::SeqCst), "no clone");
-        Trap(Arc::clone(&self.0))
+        PanicOnClone(Arc::clone(&self.0))
     }
 }
 
@@ -261,7 +261,7 @@ async fn a_worker_that_panics_is_replaced_also_while_stopping() {
         let _listening = tracing::subscriber::set_default(log.clone());
         let queue = WorkQueue::new("q");
         for name in ["x", "y", "z"] {
-            let trap = Trap(Arc::new(AtomicBool::new(true)));
+            let trap = PanicOnClone(Arc::new(AtomicBool::new(true)));
             queue.add(Key {
                 _trap: trap,
                 ..key(name)
@@ -298,9 +298,9 @@ async fn a_worker_that_panics_is_replaced_also_while_stopping() {
 }
 
 /// A subscriber that panics at every event.
-struct BrokenLog;
+struct PanickingSubscriber;
 
-impl Subscriber for BrokenLog {
+impl Subscriber for PanickingSubscriber {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
         true
     }
@@ -326,7 +326,7 @@ impl Subscriber for BrokenLog {
 async fn a_panicking_subscriber_does_not_repeat_finished_work() {
     let queue = queue();
     queue.add("a");
-    let _listening = tracing::subscriber::set_default(BrokenLog);
+    let _listening = tracing::subscriber::set_default(PanickingSubscriber);
     let (seen, left) = a_minute_of(queue, "b", async |_, _| Ok(Outcome::Done)).await;
     assert_eq!(seen, [("a", 1, 0), ("b", 1, 30)]);
     assert!(left.is_drained());

@@ -49,13 +49,13 @@ async fn of_several_adds_the_highest_priority_and_the_earliest_time_win() {
     queue.add_with("a", with(7).after(10 * SECOND));
     queue.add_with("a", with(-7).after(SECOND));
     advance(SECOND).await;
-    let item = queue.try_get().expect("its time has come");
+    let item = queue.try_get().expect("a due item");
     assert_eq!(item.priority(), 7);
     // Also while the item is running.
     queue.add_with("a", with(3));
     queue.add_with("a", with(1));
     item.done();
-    assert_eq!(queue.try_get().expect("it came back").priority(), 3);
+    assert_eq!(queue.try_get().expect("a requeued item").priority(), 3);
 }
 
 #[tokio::test(start_paused = true)]
@@ -90,7 +90,7 @@ async fn failed_and_requeued_items_keep_their_priority() {
     assert_eq!(*seen.lock(), [round, round].concat());
 }
 
-/// One worker, and items that are added again at once: the first list is processed nevertheless.
+/// With one worker and items that are added again at once, the first list is still processed.
 #[tokio::test(start_paused = true)]
 async fn items_of_the_first_list_are_processed_under_constant_load() {
     const LISTED: usize = 50;
@@ -103,7 +103,7 @@ async fn items_of_the_first_list_are_processed_under_constant_load() {
     }
     let mut listed = Vec::new();
     for _ in 0..LISTED * 8 {
-        let item = queue.try_get().expect("there always is one");
+        let item = queue.try_get().expect("an item");
         if *item < LISTED {
             listed.push(*item);
         } else {

@@ -16,10 +16,10 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// All log events, each with its spans.
 #[derive(Clone, Default)]
-pub(crate) struct Log(Arc<Kept>);
+pub(crate) struct Log(Arc<RecordedEvents>);
 
 #[derive(Default)]
-struct Kept {
+struct RecordedEvents {
     lines: Mutex<Vec<String>>,
     spans: Mutex<Vec<String>>,
     entered: Mutex<Vec<u64>>,
@@ -40,7 +40,7 @@ impl Visit for Fields {
             "message" => write!(self.0, " {value:?}"),
             name => write!(self.0, " {name}={value:?}"),
         };
-        written.expect("a string takes everything");
+        written.expect("writing to a string cannot fail");
     }
 }
 
@@ -66,7 +66,7 @@ impl Subscriber for Log {
         let spans = self.0.spans.lock();
         for id in &*self.0.entered.lock() {
             let at = usize::try_from(id - 1).expect("few spans");
-            write!(fields.0, " in {}", spans[at]).expect("a string takes everything");
+            write!(fields.0, " in {}", spans[at]).expect("writing to a string cannot fail");
         }
         self.0.lines.lock().push(fields.0);
     }
@@ -81,26 +81,26 @@ impl Subscriber for Log {
 }
 
 #[derive(Debug)]
-struct Broken(std::num::ParseIntError);
+struct TestError(std::num::ParseIntError);
 
-impl fmt::Display for Broken {
+impl fmt::Display for TestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("it is broken")
     }
 }
 
-impl Error for Broken {
+impl Error for TestError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         Some(&self.0)
     }
 }
 
-async fn reconcile(task: Task<&'static str>) -> Result<Outcome, Broken> {
+async fn reconcile(task: Task<&'static str>) -> Result<Outcome, TestError> {
     tracing::info!("begins");
     tokio::time::sleep(SECOND).await;
     tracing::info!("goes on");
     match (*task, task.attempt()) {
-        ("broken", 1) => "one".parse::<u8>().map(|_| Outcome::Done).map_err(Broken),
+        ("broken", 1) => "one".parse::<u8>().map(|_| Outcome::Done).map_err(TestError),
         ("hopeless", _) => Ok(Outcome::GiveUp("no use".to_owned())),
         _ => Ok(Outcome::Done),
     }

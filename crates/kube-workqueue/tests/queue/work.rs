@@ -19,12 +19,13 @@ fn queue() -> WorkQueue<&'static str> {
 #[tokio::test(start_paused = true)]
 async fn each_outcome_has_its_effect() {
     let queue = queue();
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let began = Instant::now();
     let work = move |task: Task<&'static str>| {
-        let tell = tell.clone();
+        let sender = sender.clone();
         async move {
-            tell.send((*task, task.attempt(), began.elapsed().as_secs()))
+            sender
+                .send((*task, task.attempt(), began.elapsed().as_secs()))
                 .expect("a listener");
             match (*task, task.attempt()) {
                 ("error", 1..=3) => Err("no"),
@@ -43,7 +44,7 @@ async fn each_outcome_has_its_effect() {
     }
     let mut seen = Vec::new();
     for _ in 0..13 {
-        seen.push(soon(told.recv()).await.expect("work"));
+        seen.push(soon(receiver.recv()).await.expect("work"));
     }
     let of = |item: &str| -> Vec<(u32, u64)> {
         let its = seen.iter().filter(|(name, ..)| *name == item);
@@ -215,16 +216,16 @@ async fn an_add_before_the_stop_is_processed_also_if_an_attempt_fails_after_it()
     let queue = queue();
     queue.add("a");
     let stop = CancellationToken::new();
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let work = {
         let (queue, stop) = (queue.clone(), stop.clone());
         move |task: Task<&'static str>| {
-            let (queue, stop, tell) = (queue.clone(), stop.clone(), tell.clone());
+            let (queue, stop, sender) = (queue.clone(), stop.clone(), sender.clone());
             async move {
                 queue.add(*task);
                 stop.cancel();
                 tokio::task::yield_now().await;
-                tell.send(task.attempt()).expect("a listener");
+                sender.send(task.attempt()).expect("a listener");
                 Err::<(), _>("no")
             }
         }
@@ -232,7 +233,7 @@ async fn an_add_before_the_stop_is_processed_also_if_an_attempt_fails_after_it()
     let left = soon(workers(queue, 1, work).run(stop)).await;
     assert!(left.is_drained());
     assert_eq!(left.delayed, ["a"]);
-    let attempts: Vec<u32> = std::iter::from_fn(|| told.try_recv().ok()).collect();
+    let attempts: Vec<u32> = std::iter::from_fn(|| receiver.try_recv().ok()).collect();
     assert_eq!(attempts, [1, 2]);
 }
 

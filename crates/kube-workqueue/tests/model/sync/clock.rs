@@ -93,6 +93,6 @@ impl Drop for Sleep {
 }
 
 /// Never times out: a future that does not complete is a deadlock.
-pub(crate) async fn timeout<T>(_patience: Duration, what: impl Future<Output = T>) -> Result<T, ()> {
+pub(crate) async fn timeout<T>(_limit: Duration, what: impl Future<Output = T>) -> Result<T, ()> {
     Ok(what.await)
 }

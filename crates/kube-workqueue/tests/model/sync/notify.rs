@@ -7,58 +7,59 @@ use std::task::{Context, Poll, Waker};
 use super::Mutex;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
-    Nothing,
+enum Notification {
+    None,
     /// By `notify_one`: if it is dropped without being polled, another is notified.
-    Alone,
+    One,
     /// By `notify_waiters`.
-    WithAll,
+    All,
 }
 
-struct Waiter {
+struct NotifyWaiter {
     id: u64,
-    told: Told,
+    notification: Notification,
     waker: Option<Waker>,
 }
 
 #[derive(Default)]
-struct State {
+struct NotifyState {
     permit: bool,
-    /// Number of calls of `notify_waiters`. It also notifies futures that were created before and not polled yet.
+    /// Number of calls of `notify_waiters`. A call also notifies futures that were created before and not
+    /// polled yet.
     rounds: u64,
-    waiters: VecDeque<Waiter>,
+    waiters: VecDeque<NotifyWaiter>,
     next: u64,
 }
 
-impl State {
+impl NotifyState {
     fn tell_one(&mut self) -> Option<Waker> {
         let first = self
             .waiters
             .iter_mut()
-            .find(|waiter| waiter.told == Told::Nothing);
+            .find(|waiter| waiter.notification == Notification::None);
         let Some(first) = first else {
             self.permit = true;
             return None;
         };
-        first.told = Told::Alone;
+        first.notification = Notification::One;
         first.waker.take()
     }
 
-    fn remove(&mut self, id: u64) -> Told {
+    fn remove(&mut self, id: u64) -> Notification {
         let at = self.waiters.iter().position(|waiter| waiter.id == id);
         let waiter = at.and_then(|at| self.waiters.remove(at));
-        waiter.map_or(Told::Nothing, |waiter| waiter.told)
+        waiter.map_or(Notification::None, |waiter| waiter.notification)
     }
 }
 
 pub(crate) struct Notify {
-    state: Mutex<State>,
+    state: Mutex<NotifyState>,
 }
 
 impl Notify {
     pub(crate) fn new() -> Notify {
         Notify {
-            state: Mutex::new(State::default()),
+            state: Mutex::new(NotifyState::default()),
         }
     }
 
@@ -72,10 +73,10 @@ impl Notify {
             let mut state = self.state.lock();
             state.rounds += 1;
             let waiting = state.waiters.iter_mut();
-            let untold = waiting.filter(|waiter| waiter.told == Told::Nothing);
+            let untold = waiting.filter(|waiter| waiter.notification == Notification::None);
             untold
                 .filter_map(|waiter| {
-                    waiter.told = Told::WithAll;
+                    waiter.notification = Notification::All;
                     waiter.waker.take()
                 })
                 .collect()
@@ -121,9 +122,9 @@ impl Notified<'_> {
                 }
                 let id = state.next;
                 state.next += 1;
-                state.waiters.push_back(Waiter {
+                state.waiters.push_back(NotifyWaiter {
                     id,
-                    told: Told::Nothing,
+                    notification: Notification::None,
                     waker: waker.cloned(),
                 });
                 self.stage = Stage::Waits { id };
@@ -131,7 +132,7 @@ impl Notified<'_> {
             Stage::Waits { id } => {
                 let waiter = state.waiters.iter_mut().find(|waiter| waiter.id == id);
                 let waiter = waiter.expect("a waiter is in the list until it is polled or dropped");
-                if waiter.told != Told::Nothing {
+                if waiter.notification != Notification::None {
                     state.remove(id);
                     self.stage = Stage::Done;
                     return true;
@@ -163,8 +164,8 @@ impl Drop for Notified<'_> {
         let woken = {
             let mut state = self.notify.state.lock();
             match state.remove(id) {
-                Told::Alone => state.tell_one(),
-                Told::Nothing | Told::WithAll => None,
+                Notification::One => state.tell_one(),
+                Notification::None | Notification::All => None,
             }
         };
         woken.into_iter().for_each(Waker::wake);

@@ -75,12 +75,12 @@ fn a_shutdown_ends_every_drain_in_progress() {
             let queue = queue.clone();
             move || loom::future::block_on(queue.drain(Duration::MAX))
         });
-        // The drain has begun once the queue is shut down.
+        // The drain has started once the queue is shut down.
         while !queue.is_shut_down() {
             loom::thread::yield_now();
         }
         queue.shut_down();
-        // Another drain, which is dropped after one poll.
+        // A second drain, dropped after one poll.
         assert!(futures::FutureExt::now_or_never(queue.drain(Duration::MAX)).is_none());
         assert_eq!(draining.join().expect("a drain").running, [1]);
         stuck.done();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::poll;
 use kube_workqueue::{AddOptions, WorkQueue};
 
-use crate::{LONG, soon};
+use crate::{TIMEOUT, soon};
 
 #[tokio::test(start_paused = true)]
 async fn an_item_is_queued_once() {
@@ -32,12 +32,9 @@ async fn an_item_added_while_running_is_queued_once_and_only_afterwards() {
     queue.add("a");
     assert_eq!(queue.len(), 0);
     let mut other = pin!(queue.get());
-    assert!(
-        poll!(&mut other).is_pending(),
-        "nobody works on it beside the first"
-    );
+    assert!(poll!(&mut other).is_pending(), "no second worker gets the item");
     item.done();
-    let again = soon(other).await.expect("it came back");
+    let again = soon(other).await.expect("a requeued item");
     assert_eq!(*again, "a");
     again.done();
     assert!(queue.is_empty());
@@ -105,20 +102,23 @@ async fn a_drain_waits_for_queued_and_running_items() {
     queue.add_after("later", Duration::from_secs(5));
     let first = soon(queue.get()).await.expect("an item");
     queue.add("a");
-    let mut drain = pin!(queue.drain(LONG));
+    let mut drain = pin!(queue.drain(TIMEOUT));
     assert!(poll!(&mut drain).is_pending());
     queue.add("refused");
     let second = queue.try_get().expect("an item");
     first.done();
-    assert!(poll!(&mut drain).is_pending(), "one is worked on, one came back");
+    assert!(
+        poll!(&mut drain).is_pending(),
+        "one item is running, one was requeued"
+    );
     second.done();
-    assert!(poll!(&mut drain).is_pending(), "one is in line");
-    drop(queue.try_get().expect("it came back"));
+    assert!(poll!(&mut drain).is_pending(), "one item is queued");
+    drop(queue.try_get().expect("a requeued item"));
     let Poll::Ready(left) = poll!(drain) else {
-        panic!("the last one that is done ends the drain, not its patience");
+        panic!("the drain ends with the last item, not with its time limit");
     };
     assert!(left.is_drained());
-    assert_eq!(left.delayed, ["later"], "what is delayed is told, not lost");
+    assert_eq!(left.delayed, ["later"], "delayed items are returned");
 }
 
 #[tokio::test(start_paused = true)]
@@ -141,15 +141,15 @@ async fn a_shutdown_ends_a_drain() {
     let queue = WorkQueue::new("q");
     queue.add("a");
     let stuck = soon(queue.get()).await.expect("an item");
-    let mut drain = pin!(queue.drain(LONG));
+    let mut drain = pin!(queue.drain(TIMEOUT));
     assert!(poll!(&mut drain).is_pending());
     queue.shut_down();
     assert_eq!(
         poll!(&mut drain).map(|left| left.running),
         std::task::Poll::Ready(vec!["a"])
     );
-    // A drain that begins after a shutdown waits.
-    let mut drain = pin!(queue.drain(LONG));
+    // A drain that starts after a shutdown waits.
+    let mut drain = pin!(queue.drain(TIMEOUT));
     assert!(poll!(&mut drain).is_pending());
     stuck.done();
     assert!(soon(drain).await.is_drained());
