@@ -8,7 +8,7 @@ use crate::finding::Findings;
 use crate::history::{Collection, HistoryView, ServerHistory, difference};
 use crate::observe::ObjectState;
 
-/// The contents of a cache at one moment.
+/// The contents of a cache at one time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheContents {
     /// The version of the cache; none before the first list.
@@ -34,17 +34,17 @@ impl CacheContents {
     }
 }
 
-/// Checks one cache each time that a test looks at it.
+/// Checks one cache, whenever a test observes it.
 #[derive(Debug)]
 pub struct CacheChecker {
     name: String,
     findings: Arc<Findings>,
     history: Option<HistoryView>,
-    /// The namespaces of an informer of several: each is at a version of its own.
+    /// The namespaces of an informer of several. Each has its own version.
     namespaces: Vec<String>,
     last_version: Option<ResourceVersion>,
     last_went_back: u64,
-    /// The era of the server that the cache was last found in.
+    /// The server's era in which the cache was last found.
     era: usize,
 }
 
@@ -59,7 +59,7 @@ impl CacheChecker {
         history: Option<HistoryView>,
         namespaces: Vec<String>,
     ) -> CacheChecker {
-        // A cache of a new informer can only be of the server's present era.
+        // The cache of a new informer can only be of the server's current era.
         let era = history.as_ref().map_or(0, |view| view.history.lock().restarts());
         CacheChecker {
             name: name.into(),
@@ -72,7 +72,8 @@ impl CacheChecker {
         }
     }
 
-    /// Checks the version of the cache alone. `went_back` is how often the informer reported that the server went back.
+    /// Checks only the version of the cache. `went_back` is the number of times that the informer reported a
+    /// restored server.
     pub fn check_version(&mut self, version: Option<&ResourceVersion>, went_back: u64) {
         let Some(version) = version else { return };
         if let Some(last) = &self.last_version
@@ -86,26 +87,28 @@ impl CacheChecker {
         self.last_went_back = went_back;
     }
 
-    /// Checks the cache: its version, and with a history that it is the server's collection at that version.
+    /// Checks the version of the cache and, with a history, that the cache equals the server's collection at
+    /// that version.
     pub fn check(&mut self, cache: &CacheContents, went_back: u64) {
         let last = self.last_version.clone();
         self.check_version(cache.version.as_ref(), went_back);
         let Some(version) = &cache.version else { return };
         let Some(view) = self.history.clone() else { return };
         let history = view.history.lock();
-        // A cache that went back is in a later era. Of several namespaces, others may still be in the old one.
+        // A cache that went back is in a later era. Of several namespaces, others may still be in the old
+        // one.
         if self.namespaces.is_empty() && last.is_some_and(|last| version.is_before(&last)) {
             self.era = (self.era + 1).min(history.restarts());
         }
         if went_back > self.noticeable_restores(&history, &view) as u64 {
-            let message = "the informer reports that the server went back, but it did not";
+            let message = "the informer reported a restored server, but the server was not restored";
             self.findings.add(2, &self.name, message);
         }
         if history.has_lost_event() {
             return;
         }
         let Ok(number) = version.to_string().parse() else {
-            let message = format!("version {version} is not one of the server's");
+            let message = format!("the server never had version {version}");
             return self.findings.add(1, &self.name, message);
         };
         let wrong = if self.namespaces.is_empty() {
@@ -120,7 +123,8 @@ impl CacheChecker {
         }
     }
 
-    /// How many reports of a restored server are justified: each namespace of several reports for itself.
+    /// Returns the number of justified reports of a restored server: each of several namespaces reports
+    /// separately.
     fn noticeable_restores(&self, history: &ServerHistory, view: &HistoryView) -> usize {
         if self.namespaces.is_empty() {
             return history.noticeable_restores(&*view.selects);
@@ -154,7 +158,7 @@ impl CacheChecker {
         }
     }
 
-    /// Each namespace is at a version of its own, none of them before the cache's.
+    /// Each namespace has its own version, and none is older than the cache's.
     fn difference_by_namespace(
         &self,
         history: &ServerHistory,

@@ -12,21 +12,22 @@ use crate::finding::Findings;
 use crate::history::{Collection, HistoryView, Position, difference};
 use crate::observe::{CachedObject, ObjectState, ObservedEvent};
 
-/// What a handler may expect.
+/// The rules for a handler.
 #[derive(Debug, Clone, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a rule of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate rule")]
 pub struct HandlerRules {
     /// The handler asked for resyncs, or the informer resyncs by default.
     pub resyncs: bool,
     /// The handler receives every event unfiltered, so that events arrive in the server's order between two lists.
     pub is_ordered: bool,
-    /// The keys in the cache when the handler joined; none if nothing was listed yet.
+    /// The keys in the cache when the handler was added; none before the first list.
     pub initial: Option<BTreeSet<Key>>,
-    /// The informer watches several namespaces, each at a version of its own.
+    /// The informer watches several namespaces, each with its own version.
     pub several_namespaces: bool,
-    /// The server may send anything, older versions included. Then versions and unchanged objects are not checked.
+    /// The server may send anything, including older versions. Then versions and unchanged objects are not
+    /// checked.
     pub server_may_go_back: bool,
-    /// What the server had, if known.
+    /// The history of the server, if known.
     pub history: Option<HistoryView>,
 }
 
@@ -41,30 +42,30 @@ pub struct HandlerChecker {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The objects that exist as far as the handler has been told.
-    present: BTreeMap<Key, Seen>,
-    /// Where in its history each object was last seen, deleted ones included.
+    /// The objects that exist according to the handler's events.
+    present: BTreeMap<Key, LastState>,
+    /// The last seen position of each object in its history, including deleted ones.
     last_position: BTreeMap<Key, Position>,
-    /// The newest version of each object, deleted ones included.
+    /// The newest version of each object, including deleted ones.
     newest: BTreeMap<Key, ResourceVersion>,
-    /// For each namespace, the version of the last event, for the order across objects.
+    /// The version of the last event of each namespace, for the order across objects.
     last_in_order: BTreeMap<Option<String>, ResourceVersion>,
     delivered_initial: BTreeSet<Key>,
-    /// How often each object was delivered unchanged because the server went back.
+    /// Number of unchanged deliveries of each object because of a restored server.
     repeated: BTreeMap<Key, u64>,
     events: u64,
-    /// Why the handler must not be called any more.
+    /// The reason why the handler must not be called any more.
     ended: Option<&'static str>,
 }
 
 #[derive(Debug, Clone)]
-struct Seen {
+struct LastState {
     state: ObjectState,
     position: Position,
 }
 
 impl HandlerChecker {
-    /// Returns a checker for a handler that joins now.
+    /// Returns a checker for a handler that is added now.
     #[must_use]
     pub fn new(
         name: impl Into<String>,
@@ -79,17 +80,17 @@ impl HandlerChecker {
         })
     }
 
-    /// The handler's name.
+    /// Returns the handler's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How many events were delivered.
+    /// Returns the number of delivered events.
     pub fn events(&self) -> u64 {
         self.state.lock().events
     }
 
-    /// The objects that exist as far as the handler has been told.
+    /// Returns the objects that exist according to the handler's events.
     pub fn present(&self) -> Collection {
         let state = self.state.lock();
         let present = state.present.iter();
@@ -98,12 +99,12 @@ impl HandlerChecker {
             .collect()
     }
 
-    /// From now on the handler must not be called (contract 11).
+    /// Ends the handler: it must not be called any more (contract 11).
     pub fn end(&self, why: &'static str) {
         self.state.lock().ended = Some(why);
     }
 
-    /// Checks an event that is being delivered while the cache holds this.
+    /// Checks an event during its delivery, with the state of the cache at that time.
     pub fn check(&self, event: &ObservedEvent, cached: &CachedObject) {
         let mut state = self.state.lock();
         let state = &mut *state;
@@ -119,7 +120,10 @@ impl HandlerChecker {
                 is_initial,
             } => {
                 if let Some(seen) = state.present.get(key) {
-                    self.found(3, format_args!("{event}, but it is known at {}", seen.state));
+                    self.found(
+                        3,
+                        format_args!("{event}, but the object exists at {}", seen.state),
+                    );
                 }
                 if *is_initial {
                     self.check_initial(state, event);
@@ -128,7 +132,7 @@ impl HandlerChecker {
             }
             ObservedEvent::Updated { key, old, new, .. } => {
                 match state.present.get(key) {
-                    None => self.found(3, format_args!("{event}, but it is not known")),
+                    None => self.found(3, format_args!("{event}, but the object does not exist")),
                     Some(seen) if seen.state != *old => {
                         self.found(
                             3,
@@ -161,7 +165,7 @@ impl HandlerChecker {
         if !is_expected {
             self.found(
                 7,
-                format_args!("{event}, but it was not in the cache at the join"),
+                format_args!("{event}, but the object was not in the cache when the handler was added"),
             );
         }
         if !state.delivered_initial.insert(key.clone()) {
@@ -178,7 +182,8 @@ impl HandlerChecker {
         if is_resync && self.rules.resyncs {
             return;
         }
-        // An informer that reports a restored server does not trust versions in its next list, and delivers each object once more.
+        // An informer that reports a restored server does not trust versions in its next list, and delivers
+        // each object once more.
         let reports = cached.went_back.unwrap_or_else(|| self.noticeable_restores());
         let repeated = state.repeated.entry(event.key().clone()).or_default();
         if *repeated < reports {
@@ -186,7 +191,7 @@ impl HandlerChecker {
             return;
         }
         if let Some(seen) = state.present.get_mut(event.key()) {
-            // The object may have changed and changed back, as after a restore.
+            // The object may have changed and changed back, for example after a restore.
             let again = self.rules.history.as_ref().and_then(|view| {
                 view.history
                     .lock()
@@ -211,8 +216,8 @@ impl HandlerChecker {
         }
     }
 
-    /// A state that is new to the handler: it comes later in history than the one before (contract 3), and the cache has it
-    /// or a newer one (contract 4).
+    /// Checks a state that is new to the handler: it is later in history than the one before (contract 3),
+    /// and the cache contains it or a newer one (contract 4).
     fn check_change(
         &self,
         state: &mut State,
@@ -231,7 +236,7 @@ impl HandlerChecker {
             Some(0)
         };
         let Some(position) = position else { return };
-        let seen = Seen {
+        let seen = LastState {
             state: new.clone(),
             position,
         };
@@ -290,7 +295,7 @@ impl HandlerChecker {
             Some(held) if held.version.is_before(&new.version) => {
                 self.found(4, format_args!("{event}, but the cache holds {held}"));
             }
-            // Deleted since, so the cache has to be further than this.
+            // The object was deleted in the meantime, so the cache must be newer than this.
             None if !self.rules.several_namespaces => {
                 let at = cached.version.as_ref();
                 if at.is_none_or(|at| !new.version.is_before(at)) {
@@ -315,7 +320,7 @@ impl HandlerChecker {
             return;
         };
         let Some(seen) = state.present.remove(key) else {
-            return self.found(3, format_args!("{event}, but it is not known"));
+            return self.found(3, format_args!("{event}, but the object does not exist"));
         };
         if seen.state != *last_seen {
             self.found(
@@ -343,7 +348,7 @@ impl HandlerChecker {
         };
         let history = view.history.lock();
         let was_absent = history.was_absent_after(key, seen.position, &*view.selects);
-        // Another object may have taken its name, so that the name was never absent.
+        // Another object may have taken the name, so that the name was never absent.
         let is_replaced = cached.state.as_ref().is_some_and(|cached| {
             history.position(key, cached, seen.position + 1).is_some() && !cached.is_same_object(last_seen)
         });
@@ -368,7 +373,7 @@ impl HandlerChecker {
         let is_change = match event {
             ObservedEvent::Added { is_initial, .. } => !is_initial,
             ObservedEvent::Updated { old, new, .. } => old != new,
-            // A deletion that was not observed has the version of the last known state, not its own.
+            // A deletion that was not observed has the version of the last known state.
             ObservedEvent::Deleted {
                 is_final_state_unknown,
                 ..
@@ -392,10 +397,10 @@ impl HandlerChecker {
         }
     }
 
-    /// The registration reports that it has synced: every initial add was delivered (contract 8).
+    /// Checks a registration that reports to be synced: every initial add was delivered (contract 8).
     pub fn check_synced(&self, cache: &CacheContents) {
         let state = self.state.lock();
-        // An object that was deleted since need not be delivered.
+        // An object that was deleted in the meantime need not be delivered.
         let missing = self.rules.initial.iter().flatten().find(|key| {
             !state.delivered_initial.contains(*key)
                 && !state.present.contains_key(*key)
@@ -406,14 +411,15 @@ impl HandlerChecker {
         }
     }
 
-    /// Nothing is pending: the last event of each object is what the cache holds (contract 5).
+    /// Checks a settled handler: the last event of each object matches the cache (contract 5).
     pub fn check_settled(&self, cached: &Collection) {
         if let Some(difference) = difference(&self.present(), cached) {
             self.found(5, format_args!("{difference} (handler | cache)"));
         }
     }
 
-    /// How often an informer may have noticed that the server was restored. It may select more than this handler receives.
+    /// Returns how often an informer may have noticed a restored server. It may select more than this handler
+    /// receives.
     fn noticeable_restores(&self) -> u64 {
         let history = self.rules.history.as_ref();
         history.map_or(0, |view| {

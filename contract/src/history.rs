@@ -1,4 +1,4 @@
-//! What the server had at each version.
+//! The state of the server at each version.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -15,32 +15,32 @@ pub type Collection = BTreeMap<Key, ObjectState>;
 /// Whether an informer or a filter selects an object in a state.
 pub type Selects = Arc<dyn Fn(&Key, &ObjectState) -> bool + Send + Sync>;
 
-/// A place in the history of one object. Later places are greater.
+/// The position of a change in the history of one object. Later positions are greater.
 pub type Position = usize;
 
 /// Every change of a collection, in order.
 ///
-/// A server that is restored from a backup begins another *era*: its versions may repeat, and what it had after the backup
-/// is lost.
+/// A server that is restored from a backup starts another *era*: its versions may repeat, and the changes
+/// after the backup are lost.
 #[derive(Debug, Default)]
 pub struct ServerHistory {
     changes: BTreeMap<Key, Vec<Change>>,
     era: usize,
     restores: Vec<Restore>,
-    /// Versions at which the kind ceased to be served.
+    /// Versions at which the kind was removed.
     removals: Vec<u64>,
-    /// The server has left out an event, so that caches may miss a change.
+    /// The server has omitted an event, so that caches may miss a change.
     has_lost_event: bool,
     recorded: u64,
     last_version: u64,
 }
 
-/// The server was restored from a backup.
+/// A restore from a backup.
 #[derive(Debug)]
 struct Restore {
-    /// Versions went back as well.
+    /// Versions went back, too.
     goes_back: bool,
-    /// The objects that the backup brought back in an earlier state.
+    /// The objects that the backup returned to an earlier state.
     returned: Collection,
 }
 
@@ -85,29 +85,29 @@ impl ServerHistory {
         }
     }
 
-    /// Records that the kind is not served any more. Caches may be emptied at a version before this one.
+    /// Records that the kind was removed. Caches may be emptied at a version before this one.
     pub fn kind_removed(&mut self, version: u64) {
         self.removals.push(version);
     }
 
-    /// Sets whether the server has left out an event of a watch, so that caches need not be a prefix.
+    /// Sets whether the server has omitted an event of a watch, so that caches need not be a prefix.
     pub fn set_lost_event(&mut self, has_lost: bool) {
         self.has_lost_event = has_lost;
     }
 
-    /// Whether the server has left out an event of a watch.
+    /// Returns whether the server has omitted an event of a watch.
     pub fn has_lost_event(&self) -> bool {
         self.has_lost_event
     }
 
-    /// How often the server went back to older versions.
+    /// Returns how often the server went back to older versions.
     pub fn restarts(&self) -> usize {
         self.era
     }
 
-    /// How often an informer of the selected objects may notice that the server was restored from a backup: it sees an older
-    /// version, or an object in a state that it has passed. A restore with newer versions that only removes objects looks like
-    /// deletions.
+    /// Returns how often an informer of the selected objects may notice a restore from a backup: it sees an
+    /// older version, or an object in a state that it has passed. A restore with newer versions that only
+    /// removes objects looks like deletions.
     pub fn noticeable_restores(&self, selects: &dyn Fn(&Key, &ObjectState) -> bool) -> usize {
         let is_noticeable = |restore: &&Restore| {
             let mut returned = restore.returned.iter();
@@ -116,34 +116,34 @@ impl ServerHistory {
         self.restores.iter().filter(is_noticeable).count()
     }
 
-    /// How many changes were recorded.
+    /// Returns the number of recorded changes.
     pub fn recorded(&self) -> u64 {
         self.recorded
     }
 
-    /// The version of the last change.
+    /// Returns the version of the last change.
     pub fn last_version(&self) -> u64 {
         self.last_version
     }
 
-    /// How many different keys there ever were.
+    /// Returns the number of different keys in the history.
     pub fn keys(&self) -> usize {
         self.changes.len()
     }
 
-    /// The collection as it is.
+    /// Returns the current collection.
     pub fn current(&self, selects: &dyn Fn(&Key, &ObjectState) -> bool) -> Collection {
         self.at(self.era, u64::MAX, selects)
     }
 
-    /// The collection as it was at a version of an era.
+    /// Returns the collection at a version of an era.
     pub fn at(&self, era: usize, version: u64, selects: &dyn Fn(&Key, &ObjectState) -> bool) -> Collection {
         self.states_at(era, version, selects)
             .map(|(key, state)| (key.clone(), state.clone()))
             .collect()
     }
 
-    /// Whether the collection at a version was exactly this.
+    /// Returns whether the collection at a version equals the given objects.
     pub fn was(
         &self,
         era: usize,
@@ -154,7 +154,7 @@ impl ServerHistory {
         self.states_at(era, version, selects).eq(objects.iter())
     }
 
-    /// Whether the collection is exactly this now.
+    /// Returns whether the current collection equals the given objects.
     pub fn is(&self, selects: &dyn Fn(&Key, &ObjectState) -> bool, objects: &Collection) -> bool {
         self.was(self.era, u64::MAX, selects, objects)
     }
@@ -173,7 +173,8 @@ impl ServerHistory {
         })
     }
 
-    /// Every moment at or after a version at which something changed in a namespace, that version itself included.
+    /// Returns all positions at or after a version at which a namespace changed, including that version
+    /// itself.
     pub(crate) fn moments_from(&self, era: usize, version: u64, namespace: &str) -> Vec<(usize, u64)> {
         let mut moments: BTreeSet<(usize, u64)> = self
             .changes
@@ -187,12 +188,12 @@ impl ServerHistory {
         moments.into_iter().collect()
     }
 
-    /// Whether the kind ceased to be served after a version.
+    /// Returns whether the kind was removed after a version.
     pub(crate) fn was_removed_after(&self, version: u64) -> bool {
         self.removals.iter().any(|removal| *removal >= version)
     }
 
-    /// Returns where in its history an object was in a state, not before a position.
+    /// Returns the position at which an object was in a state, not before the given position.
     pub fn position(&self, key: &Key, state: &ObjectState, from: Position) -> Option<Position> {
         let changes = self.changes.get(key)?;
         let found = changes
@@ -202,7 +203,7 @@ impl ServerHistory {
         found.map(|at| from + at)
     }
 
-    /// Returns the present state of an object, if it exists.
+    /// Returns the current state of an object, if it exists.
     pub fn get(&self, key: &Key) -> Option<&ObjectState> {
         self.changes.get(key)?.last()?.state.as_ref()
     }
@@ -212,7 +213,7 @@ impl ServerHistory {
         self.changes.get(key)?.len().checked_sub(1)
     }
 
-    /// Whether an object was in a state, or absent, at or after a position.
+    /// Returns whether an object was in a state, or absent, at or after a position.
     pub fn was_after(
         &self,
         key: &Key,
@@ -227,7 +228,7 @@ impl ServerHistory {
         })
     }
 
-    /// Whether an object was deleted or not selected at some time after a position.
+    /// Returns whether an object was deleted or not selected at any time after a position.
     pub fn was_absent_after(
         &self,
         key: &Key,
@@ -245,12 +246,12 @@ impl ServerHistory {
     }
 }
 
-/// A shared history, as one informer or one filtered handler sees it.
+/// A shared history, restricted to the selection of an informer or handler.
 #[derive(Clone)]
 pub struct HistoryView {
     /// The history.
     pub history: Arc<Mutex<ServerHistory>>,
-    /// Which states are selected.
+    /// The selection.
     pub selects: Selects,
 }
 

@@ -4,8 +4,8 @@
 //!
 //! - [`HandlerChecker`] checks the events of one handler (contract 3, 4, 5, 7, 8, 10 and 11);
 //! - [`CacheChecker`] checks one cache (contract 1 and 2);
-//! - [`ServerHistory`] is what the server had at each version. It is optional: a test that controls every write has one, a
-//!   test against a real server does not, and then fewer checks are possible;
+//! - [`ServerHistory`] contains the server's state at each version. It is optional: a test that controls
+//!   every write has one, a test against a real server does not, and then fewer checks are possible;
 //! - [`Findings`] collects violations, each with the number of the contract's line. Nothing panics until a test asserts.
 
 mod cache;

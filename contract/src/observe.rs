@@ -26,7 +26,7 @@ impl ObjectState {
         }
     }
 
-    /// Whether both are states of one object, not of two objects that had the same name one after the other.
+    /// Returns whether both are states of one object, not of two objects with the same name.
     #[must_use]
     pub fn is_same_object(&self, other: &ObjectState) -> bool {
         match (&self.uid, &other.uid) {
@@ -76,7 +76,7 @@ pub enum ObservedEvent {
     Deleted {
         /// The object's key.
         key: Key,
-        /// What the handler saw last.
+        /// The last state that the handler received.
         last_seen: ObjectState,
         /// The last known state.
         last_state: ObjectState,
@@ -160,16 +160,16 @@ impl fmt::Display for ObservedEvent {
     }
 }
 
-/// What the cache held of an event's object while the handler ran.
+/// The cached state of an event's object while the handler runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CachedObject {
     /// The version of the cache.
     pub version: Option<ResourceVersion>,
     /// The object, if the cache held it.
     pub state: Option<ObjectState>,
-    /// How often the informer has relisted, if known. Without a relist, events arrive in the server's order.
+    /// The number of relists, if known. Without a relist, events arrive in the server's order.
     pub relists: Option<u64>,
-    /// How often the informer has reported that the server went back, if known. Without a report, unchanged objects are not
+    /// The number of reported restores of the server, if known. Without a report, unchanged objects are not
     /// delivered again.
     pub went_back: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! Writes the inputs that the corpora begin with, for targets whose inputs are not for writing by hand.
+//! Writes the initial inputs of corpora whose inputs cannot be written by hand.
 //!
 //! `cargo run -p fuzz --example seeds`
 
@@ -68,7 +68,7 @@ fn main() -> io::Result<()> {
     answers(&maps)
 }
 
-/// What an informer may be told, in both formats.
+/// Responses to an informer, in both formats.
 fn answers(maps: &[Value]) -> io::Result<()> {
     let list = in_protobuf(&json!({"resourceVersion": "9"}), maps);
     let frame =
@@ -130,7 +130,7 @@ fn map(name: &str, version: &str) -> Value {
     })
 }
 
-/// Objects, each with the place of its kind in the target's list.
+/// Objects, each with the index of its kind in the target's list.
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn objects() -> Vec<(u8, Value)> {
     let metadata = json!({

@@ -1,6 +1,6 @@
-//! Choices that the first bytes of an input make.
+//! Choices from the first bytes of an input.
 
-/// Bytes that are read as choices. When they are used up, every choice is the first.
+/// Bytes that are used as choices. When they are used up, every choice is the first one.
 #[derive(Clone, Debug)]
 pub(crate) struct Choices<'a> {
     rest: &'a [u8],
@@ -21,7 +21,7 @@ impl<'a> Choices<'a> {
         }
     }
 
-    /// A number below `n`, which is not zero.
+    /// Returns a number below `n`, which must not be zero.
     pub(crate) fn below(&mut self, n: usize) -> usize {
         usize::from(self.byte()) % n
     }
@@ -34,7 +34,7 @@ impl<'a> Choices<'a> {
         self.rest.is_empty()
     }
 
-    /// What has not been read.
+    /// Returns the bytes that were not used.
     pub(crate) fn rest(self) -> &'a [u8] {
         self.rest
     }

@@ -1,13 +1,13 @@
-//! Keys and versions: a text on each line.
+//! Keys and versions. An input is one text per line.
 
 use std::cmp::Ordering;
 
 use kube_informer::{Key, ResourceVersion};
 
-/// How many lines are read.
+/// Maximum number of lines.
 const MOST: usize = 4;
 
-/// Keys and versions come back as they were written, and are in one order.
+/// Keys and versions are printed as they were written, and are totally ordered.
 pub(crate) fn key(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -41,7 +41,7 @@ fn assert_read(line: &str) {
     let is_key = parts.len() <= 2 && parts.iter().all(|part| !part.is_empty());
     match line.parse::<Key>() {
         Ok(key) => {
-            assert!(is_key, "{line:?} is none");
+            assert!(is_key, "unexpected key {line:?}");
             assert_eq!(key.to_string(), line);
             assert_eq!(Key::new(key.namespace(), key.name()), key);
         }
@@ -49,7 +49,8 @@ fn assert_read(line: &str) {
     }
 }
 
-/// How two versions stand to each other: whole numbers of any length, or the same, or nobody knows.
+/// The expected order of two versions: integers of any length are compared, equal texts are equal, others
+/// have no order.
 fn order(a: &str, b: &str) -> Option<Ordering> {
     let is_number =
         |text: &str| !text.is_empty() && !text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit());

@@ -1,9 +1,9 @@
-//! What hostile bytes may do: nothing.
+//! Fuzz targets: no input may cause a panic or a wrong result.
 //!
-//! A [`Target`] takes any bytes and panics if something is wrong: not only if the code under test panics, but also if two
-//! ways of reading the same bytes disagree, if something does not come back as it was written, or if a server does not serve
-//! any more. The same targets are run by libFuzzer, which looks for bytes that take new ways through the code
-//! (`cargo xtask fuzz`), and by the tests of this package, which replay what it found.
+//! A [`Target`] accepts any bytes and panics if something is wrong: if the code under test panics, if two
+//! readers of the same bytes disagree, if a value does not survive a round trip, or if a server stops
+//! serving. libFuzzer runs the targets to find bytes that reach new code (`cargo xtask fuzz`), and the tests
+//! of this package replay its corpora.
 
 mod choices;
 mod informer;
@@ -24,12 +24,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::{fs, io};
 
-/// Something that takes any bytes.
+/// A fuzz target.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Its name, which is that of its corpus, too.
+    /// The name of the target and of its corpus.
     pub name: &'static str,
-    /// How many mutations a test plays, so that all targets take about as long.
+    /// Number of mutations in a test, chosen so that all targets take about as long.
     pub mutations: usize,
     check: fn(&[u8]),
 }
@@ -52,7 +52,7 @@ pub const TARGETS: &[Target] = &[
 ];
 
 thread_local! {
-    /// How many panics this thread has seen, also those that a task or a handler keeps to itself.
+    /// Number of panics on this thread, including those that a task or a handler caught.
     static PANICS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -65,24 +65,24 @@ impl Target {
         }
     }
 
-    /// The target of a name.
+    /// Returns the target with a name.
     #[must_use]
     pub fn named(name: &str) -> Option<Target> {
         TARGETS.iter().find(|target| target.name == name).copied()
     }
 
-    /// Gives it bytes.
+    /// Runs the target.
     ///
     /// # Panics
-    /// Something is wrong with the code under test.
+    /// If the code under test is wrong.
     pub fn run(&self, data: &[u8]) {
         count_panics();
         let before = PANICS.get();
         (self.check)(data);
-        assert_eq!(PANICS.get(), before, "a panic that nobody heard");
+        assert_eq!(PANICS.get(), before, "a panic was caught and not reported");
     }
 
-    /// The folder of its named inputs, one file each.
+    /// Returns the folder of the named inputs, one file each.
     #[must_use]
     pub fn corpus(&self) -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -90,12 +90,12 @@ impl Target {
             .join(self.name)
     }
 
-    /// The file of its inputs without names.
+    /// Returns the file of the unnamed inputs.
     fn packed(&self) -> PathBuf {
         self.corpus().with_extension("packed")
     }
 
-    /// Its corpus: the inputs without names in the order of the file, then the named ones in the order of their names.
+    /// Returns the corpus: the unnamed inputs in the order of the file, then the named ones sorted by name.
     pub fn inputs(&self) -> io::Result<Vec<(String, Vec<u8>)>> {
         let packed = packed::read(&self.packed())?;
         let mut inputs: Vec<_> = (1..)
@@ -113,7 +113,7 @@ impl Target {
         Ok(inputs)
     }
 
-    /// Adds inputs without names to its corpus.
+    /// Adds unnamed inputs to the corpus.
     pub fn add(&self, mut inputs: Vec<Vec<u8>>) -> io::Result<()> {
         inputs.append(&mut packed::read(&self.packed())?);
         packed::write(&self.packed(), inputs)

@@ -1,8 +1,8 @@
-//! How much is allocated.
+//! Bounds of allocations.
 //!
-//! What a hostile server sends is long or short, and what is made of it may be larger, but by no more than a factor. The
-//! allocator counts for the whole process, so the bounds are checked only where somebody has said that nothing else runs:
-//! in libFuzzer, and in a test that is alone in its program.
+//! The result of decoding a hostile response may be larger than the response, but only by a constant factor.
+//! The allocator counts for the whole process, so the bounds are checked only after [`watch`] was called,
+//! when nothing else runs: in libFuzzer, and in a test that is alone in its program.
 
 use std::alloc::System;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,12 +14,12 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
-/// Checks bounds from now on.
+/// Starts checking bounds.
 pub fn watch() {
     IS_WATCHED.store(true, Ordering::Relaxed);
 }
 
-/// What may be allocated: so many bytes anyhow, and so many for each byte of the input.
+/// The maximum of allocations: a constant number of bytes, and a factor of the input's length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound {
     pub(crate) base: usize,
@@ -27,10 +27,10 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// Does something with an input of a length.
+    /// Runs a function for an input of the given length.
     ///
     /// # Panics
-    /// All allocations on the way together, also those that were freed again, are over the bound.
+    /// If all allocations together, including those that were freed, exceed the bound.
     #[track_caller]
     pub(crate) fn keep<T>(self, input: usize, work: impl FnOnce() -> T) -> T {
         let region = Region::new(ALLOCATOR);
@@ -39,7 +39,7 @@ impl Bound {
         let most = self.base + self.per_byte * input;
         assert!(
             !IS_WATCHED.load(Ordering::Relaxed) || allocated <= most,
-            "{allocated} bytes were allocated for {input} bytes of input, over {most}"
+            "{allocated} bytes were allocated for {input} bytes of input, more than {most}"
         );
         done
     }

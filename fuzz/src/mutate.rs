@@ -1,8 +1,8 @@
-//! Changed inputs, the same in every run.
+//! Mutated inputs, the same in every run.
 
 use fastrand::Rng;
 
-/// Texts that mean something to one target or another.
+/// Texts that have a meaning for some target.
 const WORDS: [&[u8]; 24] = [
     b"\"",
     b"\\",
@@ -30,7 +30,7 @@ const WORDS: [&[u8]; 24] = [
     b"\n---\n",
 ];
 
-/// A neighbour of an input; `others` lend parts of themselves.
+/// Returns a mutation of an input, with parts of `others`.
 pub fn mutated(random: &mut Rng, input: &[u8], others: &[&[u8]]) -> Vec<u8> {
     let mut bytes = input.to_vec();
     for _ in 0..random.usize(1..5) {

@@ -1,11 +1,11 @@
-//! What the readers of both formats have to say of an object.
+//! Properties of objects that hold in both formats.
 
 use std::collections::BTreeMap;
 
 use kube_wire::{FieldMask, Identity};
 use serde_json::{Value, json};
 
-/// Fields to leave out: some that objects have, and some that they may have.
+/// Fields to remove: some that objects have, and some that they may have.
 pub(crate) const PATHS: [&[&str]; 8] = [
     &[],
     &["metadata.managedFields"],
@@ -32,10 +32,10 @@ pub(crate) fn skip_of(paths: &[&str]) -> FieldMask {
     let all = paths
         .iter()
         .try_fold(FieldMask::none(), |mask, path| mask.path(path));
-    all.expect("paths that can be left out")
+    all.expect("valid paths")
 }
 
-/// Takes a field out of an object the slow way. Lists take no step of their own.
+/// Removes a field from an object in the simplest way. Elements of lists are searched, too.
 pub(crate) fn remove(value: &mut Value, steps: &[&str]) {
     match (value, steps) {
         (Value::Array(items), _) => items.iter_mut().for_each(|item| remove(item, steps)),
@@ -49,7 +49,7 @@ pub(crate) fn remove(value: &mut Value, steps: &[&str]) {
     }
 }
 
-/// Without what is empty: of a map that has lost its entries, protobuf has nothing.
+/// Removes empty values: protobuf has no empty maps.
 pub(crate) fn without_empty(mut value: Value) -> Value {
     fn clear(value: &mut Value) {
         match value {
@@ -65,10 +65,10 @@ pub(crate) fn without_empty(mut value: Value) -> Value {
     value
 }
 
-/// Asserts that an identity is that of an object.
+/// Asserts that an identity belongs to an object.
 #[track_caller]
 pub(crate) fn assert_identity(identity: &Identity<'_>, object: &Value) {
-    let said = |name: &str| object["metadata"][name].as_str().unwrap_or_default();
+    let text_of = |name: &str| object["metadata"][name].as_str().unwrap_or_default();
     let known = [
         ("name", &identity.name),
         ("namespace", &identity.namespace),
@@ -76,11 +76,11 @@ pub(crate) fn assert_identity(identity: &Identity<'_>, object: &Value) {
         ("uid", &identity.uid),
     ];
     for (name, part) in known {
-        assert_eq!(part, said(name), "{name} of {object}");
+        assert_eq!(part, text_of(name), "{name} of {object}");
     }
 }
 
-/// The labels of an object; none if some are no texts.
+/// Returns the labels of an object, or none if some values are not strings.
 pub(crate) fn labels(object: &Value) -> Option<BTreeMap<String, String>> {
     match &object["metadata"]["labels"] {
         Value::Null => Some(BTreeMap::new()),

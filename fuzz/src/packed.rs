@@ -1,4 +1,4 @@
-//! Inputs without names, packed into one file.
+//! Unnamed inputs, packed into one file.
 //!
 //! Each input is its length, as four bytes in big-endian order, followed by its bytes. The inputs are sorted by length, then by
 //! content, so the order in which they were found does not change the file.
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn inputs_are_read_as_written_and_truncated_files_are_rejected() {
+    fn inputs_survive_a_round_trip_and_truncated_files_are_rejected() {
         let path = std::env::temp_dir().join(format!("packed-{}", std::process::id()));
         assert_eq!(read(&path).expect("no file"), [[0_u8; 0]; 0]);
 

@@ -1,13 +1,13 @@
-//! Bytes in the pieces in which a network might bring them.
+//! Splits bytes into pieces, like a network does.
 
 use bytes::Bytes;
 
 use crate::choices::Choices;
 
-/// How many bytes of an input say where the rest is cut.
+/// Number of bytes of an input that determine the pieces.
 const CUTS: usize = 4;
 
-/// Cuts an input as its first bytes say. Gives the pieces, and all of it in one.
+/// Splits an input as its first bytes determine. Returns the pieces, and the whole.
 pub(crate) fn cut(data: &[u8]) -> (Vec<Bytes>, Bytes) {
     let (cuts, body) = data.split_at(data.len().min(CUTS));
     let whole = Bytes::copy_from_slice(body);
@@ -18,14 +18,14 @@ pub(crate) fn cut(data: &[u8]) -> (Vec<Bytes>, Bytes) {
     }
     let mut pieces = Vec::new();
     let mut rest = whole.clone();
-    // A length of zero is a piece without bytes, once; after the last length it begins again with the first.
+    // A length of zero gives one empty piece. After the last length, the first is used again.
     for length in lengths.iter().cycle() {
         if rest.is_empty() {
             break;
         }
         let is_round_again = pieces.len() >= CUTS;
         let length = (*length).max(usize::from(is_round_again)).min(rest.len());
-        // A copy, as of a socket's buffer: what the pieces are slices of must not matter.
+        // A copy, like from a socket's buffer: the pieces must not share memory.
         pieces.push(Bytes::copy_from_slice(&rest.split_to(length)));
     }
     (pieces, whole)

@@ -1,4 +1,4 @@
-//! A selector: a line of labels as `key=value` with commas between them, and the selector's text.
+//! Selectors. An input is a line of labels as `key=value` with commas between them, and the selector's text.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use kube_wire::protobuf::{Envelope, Schema, encode};
 use kube_wire::selector::Selector;
 use serde_json::json;
 
-/// A selector survives its text, and selects what its text says, in whatever format the labels are.
+/// A selector survives a round trip, and selects what its text means, in any format of the labels.
 pub(crate) fn selector(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -35,16 +35,20 @@ pub(crate) fn selector(data: &[u8]) {
     let text = object.to_string();
     assert_eq!(json::matches(text.as_bytes(), &selector).expect("labels"), wanted);
     let bytes = encode(&object).expect("an object");
-    let schema = Schema::of("v1", "ConfigMap").expect("a kind of Kubernetes");
+    let schema = Schema::of("v1", "ConfigMap").expect("a known kind");
     let message = Envelope::parse(&bytes).expect("an envelope").raw;
     assert_eq!(schema.matches(message, &selector).expect("labels"), wanted);
 
     let both = selector.clone().and(selector.clone());
-    assert_eq!(both.matches(&labels), wanted, "twice is as good as once");
+    assert_eq!(
+        both.matches(&labels),
+        wanted,
+        "a repeated requirement changes nothing"
+    );
     assert_eq!(both.to_string().parse(), Ok(both));
 }
 
-/// The requirements of a text that was printed: commas in parentheses are of a list.
+/// Splits a printed selector into requirements. Commas in parentheses belong to a list.
 fn requirements(printed: &str) -> Vec<&str> {
     let mut is_listing = false;
     let parts = printed.split(|c| {
@@ -54,7 +58,7 @@ fn requirements(printed: &str) -> Vec<&str> {
     parts.filter(|part| !part.is_empty()).collect()
 }
 
-/// Whether one requirement is met, read as a person would.
+/// Returns whether one requirement is met, in a simple implementation.
 fn is_met(requirement: &str, labels: &BTreeMap<String, String>) -> bool {
     let value = |key: &str| labels.get(key).map(String::as_str);
     let listed = |(key, list): (&str, &str)| {

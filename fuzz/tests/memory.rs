@@ -1,10 +1,11 @@
-//! What is allocated for an input. The allocator counts for the whole program, so there is one test in it.
+//! Bounds of allocations for an input. The allocator counts for the whole process, so this program has one
+//! test.
 
 use fastrand::Rng;
 use fuzz::mutate::mutated;
 use fuzz::{Target, memory};
 
-/// Targets that keep bounds. Servers and informers have much to allocate besides.
+/// Targets with bounds. Servers and informers allocate too much for one.
 const BOUNDED: [&str; 6] = [
     "protobuf_object",
     "protobuf_list",
@@ -15,10 +16,10 @@ const BOUNDED: [&str; 6] = [
 ];
 
 #[test]
-fn no_input_makes_readers_allocate_more_than_so_many_times_its_length() {
+fn allocations_are_bounded_by_the_length_of_the_input() {
     for target in BOUNDED.map(|name| Target::named(name).expect("a target")) {
         let inputs = target.inputs().expect("a corpus");
-        // What is made once, as tables are, is made before anybody counts.
+        // Build tables before counting.
         for is_watched in [false, true] {
             if is_watched {
                 memory::watch();
@@ -29,7 +30,7 @@ fn no_input_makes_readers_allocate_more_than_so_many_times_its_length() {
         }
         let random = &mut Rng::with_seed(1);
         for (_, input) in &inputs {
-            // Many times the same: where little stands for much, this is much more.
+            // Repeated inputs. If a short input had a large result, this would exceed the bound.
             let at = random.usize(..=input.len());
             let end = (at + 1 + random.usize(..4)).min(input.len());
             let (head, tail) = input.split_at(at);
@@ -39,7 +40,7 @@ fn no_input_makes_readers_allocate_more_than_so_many_times_its_length() {
     }
 }
 
-/// Shows the input if it fails.
+/// Prints the input if it fails.
 fn run(target: Target, input: &[u8]) {
     let outcome = std::panic::catch_unwind(|| target.run(input));
     assert!(outcome.is_ok(), "{}: {}", target.name, input.escape_ascii());

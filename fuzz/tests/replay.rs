@@ -26,7 +26,7 @@ fn replay(name: &str) {
     }
 }
 
-/// Names the input if it fails, so that it can be kept.
+/// Prints the name of the input if it fails, so that it can be kept.
 fn run(target: Target, input: &[u8], name: &str) {
     let outcome = std::panic::catch_unwind(|| target.run(input));
     assert!(

@@ -1,4 +1,4 @@
-//! The embedded server, and the history of everything that is written to it.
+//! The embedded server, and the history of its objects.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,11 +24,11 @@ pub(crate) struct Cluster {
     is_served: bool,
     padding: usize,
     lasting: Option<crate::plan::LastingFault>,
-    /// Numbers of the objects that transforms fail for.
+    /// Numbers of the objects for which transforms fail.
     poisoned: BTreeSet<usize>,
     backup: Option<SavedState>,
     writes: u64,
-    /// Lists may show older objects than before.
+    /// Lists may return older objects than before.
     pub(crate) is_lagging: bool,
     /// Watches have repeated events.
     pub(crate) has_repeated_events: bool,
@@ -49,7 +49,7 @@ impl Cluster {
             .bookmark_interval(plan.bookmarks)
             .start()
             .await;
-        let server = started.expect("a server without a port always starts");
+        let server = started.expect("starting a server without a port cannot fail");
         let namespaces = NAMESPACES
             .map(|name| json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } }));
         server.load(namespaces).expect("namespaces are valid");
@@ -144,7 +144,7 @@ impl Cluster {
         self.context.history.lock().record(version, key, state);
     }
 
-    /// Replaces all poisoned objects.
+    /// Writes all poisoned objects again without the poison.
     pub(crate) fn heal_objects(&mut self) {
         for number in std::mem::take(&mut self.poisoned) {
             self.write(number, true, false);
@@ -161,7 +161,7 @@ impl Cluster {
         self.server.faults().add(on, fault);
     }
 
-    /// Ends all faults but the lasting one.
+    /// Ends all faults except the lasting one.
     pub(crate) fn end_faults(&mut self) {
         self.server.faults().clear();
         self.is_lagging = false;
@@ -171,7 +171,7 @@ impl Cluster {
         }
     }
 
-    /// From now on watches are told that their version is too old, so that informers list.
+    /// Makes watches expire from now on, so that informers list.
     pub(crate) fn expire_watches(&self) {
         let watches = On::watch(self.plural()).when(|request| !request.is_streaming_list());
         self.server.faults().add(watches, Fault::ExpireAfterEvents(0));
@@ -183,14 +183,15 @@ impl Cluster {
 
     pub(crate) async fn up(&self) {
         let up = self.server.come_back().await;
-        up.expect("a server without a port always comes back");
+        up.expect("restarting a server without a port cannot fail");
     }
 
     pub(crate) fn make_backup(&mut self) {
         if !self.is_served {
             return;
         }
-        // A poisoned object would have to be replaced as soon as the backup is restored, at versions that exist already.
+        // A poisoned object would have to be replaced right after the restore, at versions that exist
+        // already.
         self.heal_objects();
         self.backup = Some(SavedState {
             backup: self.server.backup(),
@@ -199,7 +200,7 @@ impl Cluster {
         });
     }
 
-    /// Restores the backup; versions go on after the newest one.
+    /// Restores the backup; versions continue after the newest one.
     pub(crate) fn restore_with_newer_versions(&mut self) {
         let Some(saved) = self.backup.as_ref().filter(|_| self.is_served) else {
             return;
@@ -214,7 +215,8 @@ impl Cluster {
         self.context.history.lock().restored(now, &saved.objects, true);
     }
 
-    /// Restores the backup and its versions. Returns the version, if there is a backup that is older than the server.
+    /// Restores the backup and its versions. Returns the version, if there is a backup older than the
+    /// server's state.
     pub(crate) fn go_back(&mut self) -> Option<u64> {
         let saved = self.backup.as_ref().filter(|_| self.is_served)?;
         if saved.version >= self.server.resource_version() {
@@ -240,7 +242,7 @@ impl Cluster {
         self.poisoned.clear();
         self.is_served = false;
         self.server.delete(DEFINITIONS, None, &self.resource);
-        // Watches must not hear of the deletions.
+        // Watches must not deliver the deletions.
         self.server.cut_connections();
         self.context
             .history
@@ -248,7 +250,7 @@ impl Cluster {
             .kind_removed(self.server.resource_version());
     }
 
-    /// Creates the definition again, once the old one is gone.
+    /// Creates the definition again, once the old one is deleted.
     pub(crate) async fn serve_kind(&mut self) {
         if self.is_custom && !self.is_served {
             while self.server.object(DEFINITIONS, None, &self.resource).is_some() {
@@ -259,7 +261,7 @@ impl Cluster {
         }
     }
 
-    /// How many requests were affected by faults since the last call.
+    /// Returns the number of requests that were affected by faults since the last call.
     pub(crate) fn take_faulty_requests(&self) -> u64 {
         let requests = self.server.requests();
         self.server.forget_requests();

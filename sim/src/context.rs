@@ -1,4 +1,4 @@
-//! What all parts of a run share: the history of the server, the findings, the log and the counters.
+//! State that all parts of a run share: the history of the server, the findings, the log and the counters.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use contract_checker::{Findings, HistoryView, Selects, ServerHistory};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// How much happened in a run or in many, to show that runs do something.
+/// Counters of one or more runs, which show that runs do something.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Steps of the plan.
@@ -25,7 +25,7 @@ pub struct Counts {
     pub relists: u64,
     /// Calls that waited for a version, a sync or a comparison.
     pub waits: u64,
-    /// The most requests of one reflector in ten seconds.
+    /// Maximum number of requests of one reflector in ten seconds.
     pub busiest: u64,
 }
 
@@ -67,7 +67,7 @@ impl Log {
     }
 }
 
-/// What all parts of a run share.
+/// State that all parts of a run share.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) history: Arc<Mutex<ServerHistory>>,
@@ -77,7 +77,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// With or without a log.
+    /// Creates a context with or without a log.
     pub(crate) fn new(keeps_log: bool) -> Context {
         let log = Arc::new(Log {
             began: Instant::now(),
@@ -95,7 +95,7 @@ impl Context {
         }
     }
 
-    /// The history of the selected objects.
+    /// Returns the history of the selected objects.
     pub(crate) fn history_of(&self, selects: Selects) -> HistoryView {
         HistoryView {
             history: Arc::clone(&self.history),
@@ -103,7 +103,7 @@ impl Context {
         }
     }
 
-    /// Whether the contract was violated.
+    /// Returns whether the contract was violated.
     pub(crate) fn has_failed(&self) -> bool {
         !self.findings.is_empty()
     }

@@ -1,11 +1,12 @@
-//! Plays seeded plans against the whole library and the embedded server, in one thread on paused time.
+//! Runs seeded plans against the whole library and the embedded server, in one thread on paused time.
 //!
-//! A [`Plan`] is drawn from a seed: informers, handlers, and steps of writes and faults. [`play`] runs it and checks the
-//! contract after each step and inside of every handler, with the checkers of the crate `contract-checker`. The same seed always
-//! gives the same run. A plan that fails can be made shorter with [`shrink`] and replayed with a log.
+//! A [`Plan`] is drawn from a seed: informers, handlers, and steps of writes and faults. [`play`] runs it and
+//! checks the contract after each step and inside every handler, with the checkers of the crate
+//! `contract-checker`. The same seed always gives the same run. A plan that fails can be shortened with
+//! [`shrink`] and replayed with a log.
 //!
-//! `sim/mutants` holds patches that plant one bug each; `cargo xtask mutants` applies them to a copy of the tree and checks that
-//! the simulator finds every one.
+//! `sim/mutants` contains patches that introduce one bug each. `cargo xtask mutants` applies them to a copy
+//! of the tree and checks that the simulator finds every one.
 
 mod cluster;
 mod context;
@@ -25,6 +26,6 @@ pub use plan::{
 pub use run::{Outcome, play};
 pub use shrink::shrink;
 
-/// The payload of panics that a plan asked for.
+/// The payload of planned panics.
 #[derive(Debug)]
 pub(crate) struct PlannedPanic;

@@ -12,7 +12,7 @@ use sim::{Counts, Plan, play, shrink};
 /// Play seeded plans of writes and faults against the library, and check its contract
 #[derive(Debug, Parser)]
 #[command(name = "sim")]
-struct Cli {
+struct Arguments {
     /// Number of seeds to play
     #[arg(long, default_value_t = 2_000)]
     seeds: u64,
@@ -34,7 +34,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Arguments::parse();
     if let Some(seed) = cli.replay {
         return print_run(&Plan::draw(seed));
     }
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
         print_summary(&cli, counts, took);
         return ExitCode::SUCCESS;
     };
-    println!("seed {seed} fails after {:.1} s", took.as_secs_f64());
+    println!("seed {seed} failed after {:.1} s", took.as_secs_f64());
     let plan = Plan::draw(seed);
     let plan = if cli.no_shrink { plan } else { shrink(&plan) };
     println!("plan with {} steps:\n", plan.steps.len());
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn play_twice(cli: &Cli) -> ExitCode {
+fn play_twice(cli: &Arguments) -> ExitCode {
     let mut different = 0;
     for seed in cli.from..cli.from + cli.seeds {
         let [one, other] = [(); 2].map(|()| play(&Plan::draw(seed), true).log);
@@ -75,8 +75,8 @@ fn play_twice(cli: &Cli) -> ExitCode {
     }
 }
 
-/// Plays all seeds on all processors. Returns the lowest seed that failed, and the counts.
-fn play_all(cli: &Cli) -> (Option<u64>, Counts) {
+/// Runs all seeds on all CPUs. Returns the lowest seed that failed, and the counters.
+fn play_all(cli: &Arguments) -> (Option<u64>, Counts) {
     let next = AtomicU64::new(cli.from);
     let end = cli.from.saturating_add(cli.seeds);
     let failed = Mutex::new(None::<u64>);
@@ -108,7 +108,7 @@ fn play_all(cli: &Cli) -> (Option<u64>, Counts) {
     (failed.into_inner(), counts.into_inner())
 }
 
-fn print_summary(cli: &Cli, counts: Counts, took: Duration) {
+fn print_summary(cli: &Arguments, counts: Counts, took: Duration) {
     println!(
         "{} seeds from {} in {:.1} s: {} steps, {} writes, {} requests with faults, {} relists, {} events, \
          {} reconciles, {} waits, {} checks; at most {} requests of a reflector in 10 s",

@@ -19,7 +19,7 @@ pub(crate) const VALUE: &str = "sim/value";
 pub(crate) const NOISE: &str = "sim/noise";
 /// The label that some informers and handlers select by.
 pub(crate) const CHOSEN: &str = "chosen";
-/// The label of objects that failing transforms fail for.
+/// The label of objects for which failing transforms fail.
 pub(crate) const POISON: &str = "poison";
 /// The label that transforms add.
 pub(crate) const TRANSFORMED: &str = "transformed";
@@ -27,7 +27,7 @@ pub(crate) const TRANSFORMED: &str = "transformed";
 /// The group of the custom resource.
 pub(crate) const GROUP: &str = "example.com";
 
-/// Namespace and name of an object by its number.
+/// Returns namespace and name of an object by its number.
 pub(crate) fn key_of(number: usize) -> Key {
     if number < FEW {
         Key::namespaced(NAMESPACES[number / NAMES.len()], NAMES[number % NAMES.len()])
@@ -66,7 +66,7 @@ impl NewObject<'_> {
                 "annotations": { VALUE: value, NOISE: "x" },
             },
         });
-        // Text that compresses, as that of real objects.
+        // Compressible text, like that of real objects.
         let mut padding = String::with_capacity(self.padding);
         for line in 0..self.padding.div_ceil(16) as u64 {
             let number = self.value.wrapping_mul(31).wrapping_add(line) % 1_000;
@@ -85,7 +85,7 @@ impl NewObject<'_> {
         object
     }
 
-    /// The content of its state.
+    /// Returns the content of its state.
     pub(crate) fn content(self) -> u64 {
         content(self.value, self.is_chosen)
     }
@@ -95,17 +95,17 @@ fn content(value: u64, is_chosen: bool) -> u64 {
     2 * value + u64::from(is_chosen)
 }
 
-/// Whether an object in this state has the label.
+/// Returns whether an object in this state has the label.
 pub(crate) fn is_chosen(state: &ObjectState) -> bool {
     state.content % 2 == 1
 }
 
-/// The number of the write of a state.
+/// Returns the number of the write of a state.
 pub(crate) fn value_of(state: &ObjectState) -> u64 {
     state.content / 2
 }
 
-/// The state of an object in a cache.
+/// Returns the state of an object in a cache.
 pub(crate) fn state_of<K: Kind>(object: &Object<K>) -> ObjectState {
     let value = object.annotation(VALUE).and_then(|value| value.parse().ok());
     ObjectState {
@@ -114,7 +114,7 @@ pub(crate) fn state_of<K: Kind>(object: &Object<K>) -> ObjectState {
     }
 }
 
-/// The definition of the custom resource.
+/// Returns the definition of the custom resource.
 pub(crate) fn definition() -> Value {
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",

@@ -1,4 +1,4 @@
-//! Contract 9: the requests of one informer, each reflector for itself.
+//! Contract 9: the requests of an informer, separately for each reflector.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -16,23 +16,23 @@ use kube::client::Body;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// In this time...
+/// Time window in which requests are counted.
 const WINDOW: Duration = Duration::from_secs(10);
-/// ...a reflector begins at most this many lists and watches.
+/// Maximum number of lists and watches that a reflector starts in the window.
 const MOST_REQUESTS: usize = 24;
 /// The backoff of informers, without jitter.
 const FIRST_WAIT: Duration = Duration::from_millis(800);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
-/// A shorter pause is not a wait: a request took the place of one that failed.
+/// A shorter pause is not a wait: the request replaced one that failed.
 const SHORTEST_WAIT: Duration = Duration::from_millis(500);
-/// How many requests may take the place of failed ones without a wait.
+/// Maximum number of requests that replace failed ones without a wait.
 const FALLBACKS: u32 = 2;
 /// A streaming list that is open for longer was a healthy watch.
 const HEALTHY: Duration = Duration::from_mins(2);
 
-/// How long a comparison of the cache with the server lasts at most.
+/// Maximum duration of a comparison of the cache with the server.
 const LONGEST_COMPARISON: Duration = Duration::from_mins(6);
-/// How a comparison of the cache with the server asks for objects.
+/// Query of the requests of a comparison with the server.
 const EXACT: &str = "resourceVersionMatch=Exact";
 
 /// The requests of one informer.
@@ -48,15 +48,15 @@ pub(crate) struct RequestChecker {
 struct Reflector {
     recent: VecDeque<Instant>,
     busiest: usize,
-    /// The cache was compared with the server, whose pages cannot be told from those of a list.
+    /// The last comparison with the server, whose pages look like those of a list.
     compared: Option<Instant>,
-    /// Lists and streaming lists that began since the last watch: all but the last of them have failed.
-    failing: Failing,
+    /// Lists and streaming lists that started since the last watch. All but the last have failed.
+    failures: FailureStreak,
 }
 
 #[derive(Debug, Default)]
-struct Failing {
-    /// When the last one ended.
+struct FailureStreak {
+    /// The end of the last one.
     ended: Option<Instant>,
     waits: u32,
     fallbacks: u32,
@@ -78,7 +78,7 @@ impl RequestChecker {
         })
     }
 
-    /// A client whose requests are checked.
+    /// Returns a client whose requests are checked.
     pub(crate) fn client(self: &Arc<Self>, client: Client) -> Client {
         let this = Arc::clone(self);
         let service = tower::service_fn(move |request: Request<Body>| {
@@ -88,7 +88,7 @@ impl RequestChecker {
         Client::new(service, "default")
     }
 
-    /// The most requests of one reflector in ten seconds.
+    /// Returns the maximum number of requests of one reflector in ten seconds.
     pub(crate) fn busiest(&self) -> u64 {
         let reflectors = self.reflectors.lock();
         reflectors
@@ -102,7 +102,7 @@ impl RequestChecker {
         self: Arc<Self>,
         client: Client,
         request: Request<Body>,
-    ) -> Result<Response<Tracked>, Failure> {
+    ) -> Result<Response<ObservedBody>, Failure> {
         let Some(operation) = operation(&request) else {
             if request.uri().query().is_some_and(|query| query.contains(EXACT)) {
                 let mut reflectors = self.reflectors.lock();
@@ -112,21 +112,21 @@ impl RequestChecker {
                     .compared = Some(Instant::now());
             }
             let response = client.send(request).await.map_err(cause)?;
-            return Ok(response.map(|body| Tracked { body, _end: None }));
+            return Ok(response.map(|body| ObservedBody { body, _end: None }));
         };
         let path = request.uri().path().to_owned();
         let query = request.uri().query().unwrap_or_default();
         if !query.contains("continue=") {
             self.begun(&path, operation);
         }
-        let end = End {
+        let end = EndGuard {
             checker: self,
             path,
             operation,
             began: Instant::now(),
         };
         let response = client.send(request).await.map_err(cause)?;
-        Ok(response.map(|body| Tracked {
+        Ok(response.map(|body| ObservedBody {
             body,
             _end: Some(end),
         }))
@@ -153,10 +153,10 @@ impl RequestChecker {
             .compared
             .is_some_and(|at| now.duration_since(at) < LONGEST_COMPARISON);
         if is_compared || operation == Operation::Watch {
-            reflector.failing = Failing::default();
+            reflector.failures = FailureStreak::default();
             return;
         }
-        if let Some(problem) = reflector.failing.begun(now) {
+        if let Some(problem) = reflector.failures.begun(now) {
             self.found(path, &problem);
         }
     }
@@ -167,11 +167,11 @@ impl RequestChecker {
         let Some(reflector) = reflectors.get_mut(path) else {
             return;
         };
-        let failing = &mut reflector.failing;
+        let failures = &mut reflector.failures;
         if operation == Operation::StreamingList && now.duration_since(began) > HEALTHY {
-            *failing = Failing::default();
+            *failures = FailureStreak::default();
         } else if operation != Operation::Watch {
-            failing.ended = Some(now);
+            failures.ended = Some(now);
         }
     }
 
@@ -181,8 +181,9 @@ impl RequestChecker {
     }
 }
 
-impl Failing {
-    /// Another list begins, so the one before has failed. Waits grow until there were two healthy minutes.
+impl FailureStreak {
+    /// Records the start of another list, so the one before has failed. Waits must grow until there were two
+    /// healthy minutes.
     fn begun(&mut self, now: Instant) -> Option<String> {
         let pause = now.duration_since(self.ended?);
         if pause < SHORTEST_WAIT {
@@ -229,27 +230,27 @@ fn operation(request: &Request<Body>) -> Option<Operation> {
     })
 }
 
-/// Notes the end of a request when it is dropped.
-struct End {
+/// Records the end of a request when it is dropped.
+struct EndGuard {
     checker: Arc<RequestChecker>,
     path: String,
     operation: Operation,
     began: Instant,
 }
 
-impl Drop for End {
+impl Drop for EndGuard {
     fn drop(&mut self) {
         self.checker.ended(&self.path, self.operation, self.began);
     }
 }
 
-/// The body of a response, until whose end or drop the request lasts.
-struct Tracked {
+/// The body of a response. The request ends when the body ends or is dropped.
+struct ObservedBody {
     body: Body,
-    _end: Option<End>,
+    _end: Option<EndGuard>,
 }
 
-impl http_body::Body for Tracked {
+impl http_body::Body for ObservedBody {
     type Data = Bytes;
     type Error = io::Error;
 

@@ -1,4 +1,4 @@
-//! Plays a plan.
+//! Runs a plan.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,31 +16,31 @@ use crate::informer::CheckedInformer;
 use crate::objects::{FEW, key_of};
 use crate::plan::{Plan, Step};
 
-/// How long it may take until a cache is current once nothing is wrong any more. The longest that an informer waits is for
-/// a silent watch: up to ten minutes, and one more that it is given.
-const CURRENT: Duration = Duration::from_mins(40);
-/// How long handlers and workers may take for their backlog.
-const IDLE: Duration = Duration::from_hours(3);
-/// How often informers are checked while time passes.
-const CHECK: Duration = Duration::from_secs(10);
+/// Timeout for a cache to become current after all faults have ended. The longest wait of an informer is for
+/// a silent watch: up to ten minutes, and one more minute of tolerance.
+const CURRENT_TIMEOUT: Duration = Duration::from_mins(40);
+/// Timeout for handlers and workers to process their backlog.
+const IDLE_TIMEOUT: Duration = Duration::from_hours(3);
+/// Interval of checks while time passes.
+const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// The first violation of the contract, if there was one.
+    /// The first violation of the contract, if any.
     pub finding: Option<Finding>,
-    /// What happened, if a log was kept.
+    /// The log, if one was kept.
     pub log: Vec<String>,
-    /// How much happened.
+    /// The counters.
     pub counts: Counts,
 }
 
 thread_local! {
-    /// Unplanned panics of the run on this thread; none if there is no run.
+    /// Unplanned panics of the run on this thread; none outside of a run.
     static PANICS: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
-/// Collects panics of runs in place of printing them. Planned ones do not call the hook.
+/// Collects panics of runs instead of printing them. Planned panics do not call the hook.
 fn collect_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -54,7 +54,7 @@ fn collect_panics() {
     });
 }
 
-/// Plays a plan on this thread, with or without a log.
+/// Runs a plan on this thread, with or without a log.
 #[must_use]
 pub fn play(plan: &Plan, keeps_log: bool) -> Outcome {
     collect_panics();
@@ -86,9 +86,9 @@ struct Run<'a> {
     cluster: Cluster,
     client: Client,
     informers: Vec<CheckedInformer>,
-    /// How many informers were started.
+    /// Number of started informers.
     started: usize,
-    /// How many tasks exist that are not the informers'.
+    /// Number of tasks that do not belong to informers.
     tasks: usize,
 }
 
@@ -199,8 +199,8 @@ impl<'a> Run<'a> {
                 waits,
             } => {
                 let leaving = self.informers[*informer].leave(*handler, *waits);
-                if tokio::time::timeout(IDLE, leaving).await.is_err() {
-                    self.found(11, "a handler that was removed never ends");
+                if tokio::time::timeout(IDLE_TIMEOUT, leaving).await.is_err() {
+                    self.found(11, "a removed handler never ends");
                 }
             }
             Step::Restart { informer } => self.restart(*informer).await,
@@ -222,11 +222,11 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Lets time pass, and checks now and then.
+    /// Lets time pass, with checks in between.
     async fn pause(&mut self, time: Duration) {
         let end = Instant::now() + time;
         while Instant::now() < end && !self.context.has_failed() {
-            tokio::time::sleep_until(end.min(Instant::now() + CHECK)).await;
+            tokio::time::sleep_until(end.min(Instant::now() + CHECK_INTERVAL)).await;
             self.check();
         }
     }
@@ -234,13 +234,16 @@ impl<'a> Run<'a> {
     async fn restart(&mut self, number: usize) {
         let new = self.start_informer(number).await;
         let old = std::mem::replace(&mut self.informers[number], new);
-        if tokio::time::timeout(IDLE, old.stop(&self.cluster)).await.is_err() {
+        if tokio::time::timeout(IDLE_TIMEOUT, old.stop(&self.cluster))
+            .await
+            .is_err()
+        {
             self.found(11, "an informer does not stop");
         }
     }
 
-    /// The server goes back to older versions. Informers can notice that only while its version is below theirs, so only
-    /// few objects are written before they had the time to.
+    /// Makes the server go back to older versions. Informers can notice this only while the server's version
+    /// is below theirs, so only few objects are written before.
     async fn go_back(&mut self, writes: usize) {
         self.settle().await;
         let newest = self.cluster.server.resource_version();
@@ -254,7 +257,7 @@ impl<'a> Run<'a> {
             let number = usize::try_from(number).unwrap_or_default();
             self.cluster.write(number % FEW, true, false);
         }
-        // An informer whose objects are the same in the backup need not notice.
+        // An informer whose objects are the same in the backup need not notice the restore.
         let now = self.cluster.server.resource_version();
         let must_notice = |informer: &CheckedInformer| {
             informer.version().is_some_and(|version| version > now) && !informer.is_current()
@@ -272,7 +275,7 @@ impl<'a> Run<'a> {
         self.skip_versions(newest);
     }
 
-    /// An object is created twice at the same version, with different uids: the server went back in between.
+    /// Creates an object twice at the same version, with different uids: the server goes back in between.
     async fn repeat_version(&mut self, key: usize) {
         self.cluster.delete(key);
         self.settle().await;
@@ -292,7 +295,7 @@ impl<'a> Run<'a> {
         self.skip_versions(newest);
     }
 
-    /// Versions that informers may have seen before the server went back are not used again.
+    /// Skips versions that informers may have seen before the server went back.
     fn skip_versions(&self, newest: u64) {
         let now = self.cluster.server.resource_version();
         self.cluster
@@ -310,7 +313,7 @@ impl<'a> Run<'a> {
     /// Ends all faults and waits until every cache, handler and worker is up to date.
     async fn settle(&mut self) {
         self.cluster.end_faults();
-        // Open watches may still leave out an event.
+        // Open watches may still omit an event.
         if self.context.history.lock().has_lost_event() {
             self.cluster.server.cut_connections();
         }
@@ -328,7 +331,7 @@ impl<'a> Run<'a> {
     }
 
     async fn wait_until_current(&mut self) {
-        if let Some(stale) = self.until(CURRENT, CheckedInformer::is_current).await {
+        if let Some(stale) = self.until(CURRENT_TIMEOUT, CheckedInformer::is_current).await {
             self.informers[stale].report_stale();
         }
     }
@@ -338,7 +341,7 @@ impl<'a> Run<'a> {
         if self.context.has_failed() {
             return;
         }
-        if let Some(busy) = self.until(IDLE, CheckedInformer::is_idle).await {
+        if let Some(busy) = self.until(IDLE_TIMEOUT, CheckedInformer::is_idle).await {
             return self.informers[busy].report_busy();
         }
         for informer in &self.informers {
@@ -346,7 +349,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Waits until a condition holds for all informers. Returns one for which it does not in time.
+    /// Waits until a condition holds for all informers. Returns one for which it does not hold in time.
     async fn until(
         &mut self,
         patience: Duration,
@@ -359,28 +362,28 @@ impl<'a> Run<'a> {
             if self.context.has_failed() {
                 return None;
             }
-            // What has just become true may have woken other tasks.
+            // The change that fulfilled the condition may have woken other tasks.
             turns(20).await;
             let late = self.informers.iter().position(|informer| !condition(informer));
             if late.is_none() || Instant::now() >= end {
                 return late;
             }
             tokio::time::sleep(pause).await;
-            // Not in step with anything that happens every few seconds.
+            // Not a divisor of the intervals of other events.
             pause = (pause * 2).min(Duration::from_millis(1_700));
         }
     }
 
-    /// Stops everything, and checks that nothing is left.
+    /// Stops everything, and checks that no task remains.
     async fn end(&mut self) {
         for informer in &mut self.informers {
             informer.release();
         }
-        if let Some(busy) = self.until(IDLE, CheckedInformer::is_idle).await {
+        if let Some(busy) = self.until(IDLE_TIMEOUT, CheckedInformer::is_idle).await {
             return self.informers[busy].report_busy();
         }
         for informer in std::mem::take(&mut self.informers) {
-            if tokio::time::timeout(IDLE, informer.stop(&self.cluster))
+            if tokio::time::timeout(IDLE_TIMEOUT, informer.stop(&self.cluster))
                 .await
                 .is_err()
             {
@@ -392,7 +395,7 @@ impl<'a> Run<'a> {
         if left > 0 {
             self.found(
                 11,
-                &format!("{left} tasks are left when all informers have stopped"),
+                &format!("{left} tasks remain after all informers have stopped"),
             );
         }
         self.pause(Duration::from_hours(1)).await;
@@ -403,7 +406,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Lets every task that is ready run, a few times.
+/// Runs all ready tasks, several times.
 async fn turns(count: u32) {
     for _ in 0..count {
         tokio::task::yield_now().await;

@@ -3,10 +3,11 @@
 use crate::plan::Plan;
 use crate::run::play;
 
-/// How often a plan is played to make it shorter.
+/// Maximum number of runs to shorten a plan.
 const PLAYS: usize = 600;
 
-/// Removes steps and settings that a failure does not need. The same line of the contract has to fail.
+/// Removes steps and settings that are not necessary for the failure. The violated line of the contract must
+/// remain the same.
 #[must_use]
 pub fn shrink(plan: &Plan) -> Plan {
     let Some(finding) = play(plan, false).finding else {

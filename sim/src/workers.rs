@@ -18,7 +18,7 @@ use crate::context::Context;
 
 const WORKERS: usize = 2;
 
-/// How reconcilers look up objects.
+/// The function with which reconcilers look up objects.
 pub(crate) struct Lookup(Box<Get>);
 
 type Get = dyn Fn(&Key) -> Option<ObjectState> + Send + Sync;
@@ -36,7 +36,7 @@ impl std::fmt::Debug for Lookup {
     }
 }
 
-/// A queue, its workers, and what they saw.
+/// A queue, its workers, and the states they observed.
 #[derive(Debug)]
 pub(crate) struct Workers {
     queue: WorkQueue<Key>,
@@ -91,22 +91,22 @@ impl Workers {
         }
     }
 
-    /// The queue.
+    /// Returns the queue.
     pub(crate) fn queue(&self) -> &WorkQueue<Key> {
         &self.queue
     }
 
-    /// Sets whether reconcilers stop to fail.
+    /// Sets whether reconcilers stop failing.
     pub(crate) fn calm(&self, is_calm: bool) {
         self.shared.is_calm.store(is_calm, Ordering::Relaxed);
     }
 
-    /// Whether nothing is queued, running or delayed.
+    /// Returns whether nothing is queued, running or delayed.
     pub(crate) fn is_idle(&self) -> bool {
         self.queue.is_empty() && self.queue.running() == 0 && self.queue.delayed() == 0
     }
 
-    /// Nothing is pending: the last run for each object saw the state that the cache holds.
+    /// Checks settled workers: the last run for each object observed the state in the cache.
     pub(crate) fn check_settled(&self, cached: &Collection) {
         let work = self.shared.state.lock();
         for (key, seen) in &work.seen {
@@ -137,14 +137,14 @@ impl Workers {
 }
 
 impl Shared {
-    async fn reconcile(self: Arc<Self>, task: Task<Key>) -> Result<Outcome, Failed> {
+    async fn reconcile(self: Arc<Self>, task: Task<Key>) -> Result<Outcome, PlannedFailure> {
         self.context.counts.lock().reconciles += 1;
         let key = Key::clone(&task);
         let (time, fate) = {
             let mut work = self.state.lock();
             if !work.running.insert(key.clone()) {
                 drop(work);
-                self.wrong(&format!("{key} is reconciled twice at a time"));
+                self.wrong(&format!("{key} is reconciled twice at the same time"));
                 return Ok(Outcome::Done);
             }
             let seen = (self.lookup.0)(&key);
@@ -155,13 +155,13 @@ impl Shared {
             let time = Duration::from_millis(work.random.u64(..200) * u64::from(work.random.bool()));
             (time, work.random.u8(..16))
         };
-        let _running = Running { shared: &self, key };
+        let _running = RunningGuard { shared: &self, key };
         tokio::time::sleep(time).await;
         if self.is_calm.load(Ordering::Relaxed) {
             return Ok(Outcome::Done);
         }
         match fate {
-            0 => Err(Failed),
+            0 => Err(PlannedFailure),
             1 => Ok(Outcome::Requeue),
             2 => Ok(Outcome::RequeueAfter(Duration::from_secs(3))),
             3 => std::panic::resume_unwind(Box::new(PlannedPanic)),
@@ -177,27 +177,27 @@ impl Shared {
 }
 
 /// Marks a key as running until it is dropped.
-struct Running<'a> {
+struct RunningGuard<'a> {
     shared: &'a Shared,
     key: Key,
 }
 
-impl Drop for Running<'_> {
+impl Drop for RunningGuard<'_> {
     fn drop(&mut self) {
         self.shared.state.lock().running.remove(&self.key);
     }
 }
 
 #[derive(Debug)]
-struct Failed;
+struct PlannedFailure;
 
-impl std::fmt::Display for Failed {
+impl std::fmt::Display for PlannedFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("planned failure")
     }
 }
 
-impl std::error::Error for Failed {}
+impl std::error::Error for PlannedFailure {}
 
 fn named(thing: Option<&ObjectState>) -> String {
     thing.map_or_else(|| "nothing".to_owned(), ObjectState::to_string)

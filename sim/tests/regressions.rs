@@ -1,4 +1,4 @@
-//! What the simulator found once, as the shortest plan that showed it.
+//! Earlier findings of the simulator, each as the shortest plan that reproduced it.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use sim::{
     HandlerKind, HandlerPlan, InformerPlan, ObjectFormat, Pace, Plan, Selection, Step, TransformPlan, play,
 };
 
-/// A plan with one informer of everything.
+/// Returns a plan with one informer of all objects.
 fn plan(steps: impl IntoIterator<Item = Step>) -> Plan {
     Plan {
         seed: 1,

@@ -1,4 +1,4 @@
-//! A seed plays the same every time, so that its findings can be examined.
+//! A seed always gives the same run, so that findings can be reproduced.
 
 use sim::{Plan, play};
 

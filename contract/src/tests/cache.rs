@@ -95,7 +95,7 @@ fn contract_1_after_a_restore_both_eras_are_known() {
     checker.check(&contents(4, newest.clone()), 0);
     checker.check(&contents(1, backup), 1);
     assert_eq!(reported(&findings), [0; 0]);
-    // Once the cache follows the restored server, the lost era does not come back.
+    // Once the cache follows the restored server, it must not return to the lost era.
     checker.check(&contents(4, newest), 1);
     assert_eq!(reported(&findings), [1]);
 }

@@ -32,7 +32,7 @@ fn deleted(name: &str, last: &ObjectState) -> ObservedEvent {
     }
 }
 
-/// What a handler with these rules reports for these events.
+/// Returns the violations of a handler with these rules for these events.
 fn check(rules: HandlerRules, events: &[(ObservedEvent, CachedObject)]) -> Vec<u8> {
     let findings = Arc::new(Findings::default());
     let checker = HandlerChecker::new("handler", &findings, rules);

@@ -1,4 +1,4 @@
-//! Each rule of the checkers: what it reports and what it accepts.
+//! The rules of the checkers: violations that are reported, and behaviour that is accepted.
 
 mod cache;
 mod handler;
@@ -14,7 +14,7 @@ fn key(name: &str) -> Key {
     Key::namespaced("east", name)
 }
 
-/// A state whose content is the number of the write.
+/// Returns a state whose content is the number of the write.
 fn state(version: u64, uid: &str, content: u64) -> ObjectState {
     ObjectState {
         version: ResourceVersion::from(version.to_string()),
@@ -39,7 +39,7 @@ fn everything(history: ServerHistory) -> HistoryView {
     }
 }
 
-/// The contract lines that were reported.
+/// Returns the numbers of the reported contract lines.
 fn reported(findings: &Findings) -> Vec<u8> {
     findings.all().iter().map(|finding| finding.contract).collect()
 }

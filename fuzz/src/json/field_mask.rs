@@ -1,4 +1,4 @@
-//! Paths to leave out: a line for each, an empty line, and the text of an object.
+//! Field masks. An input is one path per line, an empty line, and the text of an object.
 
 use kube_wire::FieldMask;
 use kube_wire::json::{decode, prune};
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::objects::remove;
 
-/// What is left out is what the paths say, and nothing else.
+/// A mask removes exactly the fields of its paths.
 pub(crate) fn skip(data: &[u8]) {
     let end = data.windows(2).position(|two| two == b"\n\n");
     let Some((paths, text)) = end.map(|end| (&data[..end], &data[end + 2..])) else {
@@ -22,9 +22,9 @@ pub(crate) fn skip(data: &[u8]) {
             continue;
         };
         let steps = steps(path);
-        assert!(more.contains(&steps), "{path:?} is left out by itself");
+        assert!(more.contains(&steps), "the mask contains {path:?}");
         assert!(!steps.is_empty());
-        assert_eq!(more.clone().union(&mask), more, "it has what it had");
+        assert_eq!(more.clone().union(&mask), more, "the union contains the mask");
         mask = more;
         all.push(steps);
     }
@@ -34,21 +34,21 @@ pub(crate) fn skip(data: &[u8]) {
     for steps in &all {
         remove(&mut wanted, steps);
     }
-    let skipped: Value = decode(text, &mask).expect("the whole was read");
+    let skipped: Value = decode(text, &mask).expect("the object was decoded");
     assert_eq!(skipped, wanted);
     let mut pruned = Vec::new();
-    prune(text, &mask, &mut pruned).expect("the whole was read");
+    prune(text, &mask, &mut pruned).expect("the object was decoded");
     assert_eq!(serde_json::from_slice::<Value>(&pruned).expect("JSON"), wanted);
 }
 
-/// The steps of a path that is one, read without looking for mistakes.
+/// Returns the steps of a valid path.
 fn steps(path: &str) -> Vec<&str> {
     let mut steps = Vec::new();
     let mut rest = path;
     while !rest.is_empty() {
         rest = rest.strip_prefix('.').unwrap_or(rest);
         let (step, after) = if let Some(inner) = rest.strip_prefix('[') {
-            inner.split_once(']').expect("a path that was read")
+            inner.split_once(']').expect("a valid path")
         } else {
             rest.split_at(rest.find(['.', '[']).unwrap_or(rest.len()))
         };

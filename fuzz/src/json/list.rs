@@ -1,4 +1,4 @@
-//! A list: four bytes that say where it is cut, and its body.
+//! Lists. An input is four bytes that determine the pieces, and the body.
 
 use bytes::Bytes;
 use kube_wire::json::{Items, ListHead, ListReader};
@@ -12,17 +12,17 @@ use crate::pieces::cut;
 
 const LIMIT: usize = 1 << 20;
 
-/// What was read of a list, as far as it could be.
+/// The result of reading a list: the items up to the first error.
 #[derive(Debug, PartialEq)]
-struct Read {
+struct JsonListResult {
     items: Vec<Bytes>,
     end: Result<ListHead, String>,
 }
 
-/// A list as serde_json reads it.
+/// A list as decoded by serde_json.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Whole<'a> {
+struct ReferenceList<'a> {
     #[serde(default)]
     api_version: Option<String>,
     #[serde(default)]
@@ -44,14 +44,14 @@ struct Metadata {
     _remaining: IgnoredAny,
 }
 
-/// A list is the same wherever it is cut, and the same as when it is read at once.
+/// The result does not depend on the pieces, and equals that of decoding the whole list.
 pub(crate) fn list(data: &[u8]) {
     let (pieces, whole) = cut(data);
     let in_one = CUTTING.keep(whole.len(), || read([whole.clone()], LIMIT));
     assert_eq!(read(pieces.clone(), LIMIT), in_one);
     assert_eq!(read(pieces, 16), read([whole.clone()], 16));
 
-    let reference = serde_json::from_slice::<Whole<'_>>(&whole);
+    let reference = serde_json::from_slice::<ReferenceList<'_>>(&whole);
     match (reference, in_one.end) {
         (Ok(reference), Ok(head)) => {
             let metadata = reference.metadata.unwrap_or_default();
@@ -69,19 +69,19 @@ pub(crate) fn list(data: &[u8]) {
                 assert_eq!(count, texts.len());
             }
         }
-        // To serde a struct is a list of its fields, too.
+        // serde also decodes a struct from a list of its fields.
         (Ok(_), Err(error)) => assert!(!is_in_fields(&whole), "{error}: {whole:?}"),
-        // Items, and fields that lists do not have, are not looked at.
+        // Items and unknown fields are not validated.
         (Err(_), _) => {}
     }
 }
 
 fn is_in_fields(whole: &[u8]) -> bool {
-    let list: Value = serde_json::from_slice(whole).expect("it was read before");
+    let list: Value = serde_json::from_slice(whole).expect("it was decoded before");
     list.is_object() && (list["metadata"].is_object() || list["metadata"].is_null())
 }
 
-fn read(pieces: impl IntoIterator<Item = Bytes>, limit: usize) -> Read {
+fn read(pieces: impl IntoIterator<Item = Bytes>, limit: usize) -> JsonListResult {
     let mut reader = ListReader::new(limit);
     let mut items = Vec::new();
     for piece in pieces {
@@ -92,12 +92,12 @@ fn read(pieces: impl IntoIterator<Item = Bytes>, limit: usize) -> Read {
                 Ok(None) => break,
                 Err(error) => {
                     let end = Err(error.to_string());
-                    assert!(reader.next_item().is_err(), "a broken list stays broken");
-                    return Read { items, end };
+                    assert!(reader.next_item().is_err(), "the error of a list persists");
+                    return JsonListResult { items, end };
                 }
             }
         }
     }
     let end = reader.finish().map_err(|error| error.to_string());
-    Read { items, end }
+    JsonListResult { items, end }
 }

@@ -12,8 +12,8 @@ pub(crate) use self::watch::watch;
 
 use crate::memory::Bound;
 
-/// What readers that only cut and look may allocate: pieces that are put together again, the words of an error, and a name with
-/// escapes for each field that it is compared with.
+/// Allocations of readers that only split the input: joined pieces, the message of an error, and an unescaped
+/// name for each field it is compared with.
 const CUTTING: Bound = Bound {
     base: 64 << 10,
     per_byte: 48,

@@ -1,4 +1,4 @@
-//! One object: a byte that chooses what is left out, and the text.
+//! Objects. An input is a byte that selects a field mask, and the text.
 
 use k8s_openapi::api::core::v1::Pod;
 use kube_wire::json::{decode, head, identity, label, matches, metadata, outline, prune};
@@ -10,7 +10,7 @@ use super::CUTTING;
 use crate::choices::Choices;
 use crate::objects::{PATHS, assert_identity, labels, skip_of};
 
-/// Every way of reading an object says the same of it.
+/// All readers agree about an object.
 pub(crate) fn object(data: &[u8]) {
     let mut choices = Choices::of(data);
     let mask = skip_of(choices.pick(&PATHS));
@@ -20,7 +20,7 @@ pub(crate) fn object(data: &[u8]) {
     let decoded = decode::<Value>(text, &FieldMask::none());
     match (&reference, &decoded) {
         (Ok(reference), Ok(decoded)) => assert_eq!(decoded, reference),
-        (Err(error), Ok(decoded)) => panic!("{decoded} in spite of: {error}"),
+        (Err(error), Ok(decoded)) => panic!("decoded {decoded} despite the error: {error}"),
         (Ok(_), Err(error)) => assert!(error.is_data(), "{error}"),
         (Err(_), Err(_)) => {}
     }
@@ -29,7 +29,7 @@ pub(crate) fn object(data: &[u8]) {
         assert_metadata(text, object);
         assert_typed(text);
     } else {
-        // They look at less, and may find nothing wrong.
+        // These readers validate less, and may find no error.
         let _ = CUTTING.keep(text.len(), || (head(text).is_ok(), identity(text).is_ok()));
         let _ = outline(text, &mut Vec::new());
         let _ = json::annotation(text, "a");
@@ -39,30 +39,30 @@ pub(crate) fn object(data: &[u8]) {
 fn assert_pruned(text: &[u8], mask: &FieldMask, decoded: Option<&Value>) {
     let mut pruned = b"before".to_vec();
     let done = CUTTING.keep(text.len(), || prune(text, mask, &mut pruned));
-    let rest = pruned.strip_prefix(b"before").expect("what was there");
+    let rest = pruned.strip_prefix(b"before").expect("the existing content");
     if done.is_err() {
-        assert_eq!(rest, b"", "nothing is added by an error");
-        assert!(decoded.is_none(), "what can be decoded can be pruned");
+        assert_eq!(rest, b"", "an error adds nothing");
+        assert!(decoded.is_none(), "an object that can be decoded can be pruned");
         return;
     }
     let mut again = Vec::new();
-    prune(rest, mask, &mut again).expect("what was pruned is JSON");
-    assert_eq!(again, rest, "there is nothing more to leave out");
-    serde_json::from_slice::<IgnoredAny>(rest).expect("what was pruned is JSON");
+    prune(rest, mask, &mut again).expect("the pruned object is JSON");
+    assert_eq!(again, rest, "pruning again changes nothing");
+    serde_json::from_slice::<IgnoredAny>(rest).expect("the pruned object is JSON");
     if let Some(decoded) = decoded {
-        let read = serde_json::from_slice::<Value>(rest).expect("the whole was read");
-        let skipped: Value = decode(text, mask).expect("the whole was read");
+        let read = serde_json::from_slice::<Value>(rest).expect("the object was decoded");
+        let skipped: Value = decode(text, mask).expect("the object was decoded");
         assert_eq!(read, skipped);
         if mask.is_empty() {
             assert_eq!(read, *decoded);
         }
     }
     if let Ok(before) = head(text) {
-        assert_eq!(head(rest).expect("what it is stays"), before);
+        assert_eq!(head(rest).expect("the kind and version remain"), before);
     }
 }
 
-/// What is read of the metadata alone is what the object has.
+/// Readers of metadata return what the object contains.
 fn assert_metadata(text: &[u8], object: &Value) {
     if let Ok(identity) = identity(text) {
         assert_identity(&identity, object);
@@ -75,7 +75,7 @@ fn assert_metadata(text: &[u8], object: &Value) {
         }
     }
     if object["metadata"].is_object() {
-        let metadata: Value = metadata(text, &FieldMask::none()).expect("it is there");
+        let metadata: Value = metadata(text, &FieldMask::none()).expect("metadata");
         assert_eq!(metadata, object["metadata"]);
     }
     let mut outlined = Vec::new();
@@ -93,7 +93,7 @@ fn assert_metadata(text: &[u8], object: &Value) {
                     assert_eq!(is_selected, selector.matches(&labels), "{words}");
                 }
                 (Err(_), None) => {}
-                // An object that is none has no labels.
+                // A value that is not an object has no labels.
                 (found, wanted) => assert!(!object["metadata"].is_object(), "{found:?} for {wanted:?}"),
             }
         }
@@ -105,7 +105,7 @@ fn assert_metadata(text: &[u8], object: &Value) {
     }
 }
 
-/// A type reads what it reads without this library, unless a field is there twice.
+/// A type decodes the same as without this library, unless a field is duplicate.
 fn assert_typed(text: &[u8]) {
     match (
         serde_json::from_slice::<Pod>(text),
@@ -113,6 +113,6 @@ fn assert_typed(text: &[u8]) {
     ) {
         (Ok(wanted), Ok(found)) => assert_eq!(found, wanted),
         (Err(_), Err(_)) => {}
-        (wanted, found) => panic!("{found:?} instead of {wanted:?}"),
+        (wanted, found) => panic!("expected {wanted:?}, found {found:?}"),
     }
 }

@@ -1,4 +1,4 @@
-//! A watch: four bytes that say where it is cut, and its body.
+//! Watches. An input is four bytes that determine the pieces, and the body.
 
 use bytes::Bytes;
 use kube_wire::json::{Lines, watch_event};
@@ -10,7 +10,7 @@ use crate::pieces::cut;
 
 const LIMIT: usize = 1 << 20;
 
-/// An event as serde_json reads it.
+/// An event as decoded by serde_json.
 #[derive(Deserialize)]
 struct Event<'a> {
     #[serde(rename = "type")]
@@ -19,7 +19,7 @@ struct Event<'a> {
     object: &'a RawValue,
 }
 
-/// Lines are the same wherever a watch is cut, and events are what serde_json finds in them.
+/// Lines do not depend on the pieces, and events equal those of serde_json.
 pub(crate) fn watch(data: &[u8]) {
     let (pieces, whole) = cut(data);
     let in_one = CUTTING.keep(whole.len(), || read([whole.clone()], LIMIT));
@@ -38,15 +38,15 @@ pub(crate) fn watch(data: &[u8]) {
                 assert_eq!(found.event_type, wanted.event_type);
                 assert_eq!(found.object, wanted.object.get().as_bytes());
             }
-            // To serde a struct is a list of its fields, too.
+            // serde also decodes a struct from a list of its fields.
             (Ok(_), Err(error)) => assert!(line.trim_ascii_start().starts_with(b"["), "{error}: {line:?}"),
-            // The object, and fields that events do not have, are not looked at.
+            // The object and unknown fields are not validated.
             (Err(_), _) => {}
         }
     }
 }
 
-/// Lines, and what is left at the end.
+/// Returns the lines, and the remainder at the end.
 fn read(
     pieces: impl IntoIterator<Item = Bytes>,
     limit: usize,

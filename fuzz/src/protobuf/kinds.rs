@@ -1,4 +1,4 @@
-//! Kinds whose objects are read as their types.
+//! Kinds whose objects are decoded as their types.
 
 use std::fmt::Debug;
 
@@ -15,23 +15,24 @@ use serde_json::Value;
 
 use crate::memory::Bound;
 
-/// A message of two bytes becomes an element of a list, which is a struct of some hundred bytes with all its options in it.
+/// A message of two bytes becomes an element of a list, which is a struct of several hundred bytes with all
+/// its options.
 const TYPED: Bound = Bound {
     base: 1 << 20,
     per_byte: 4 << 10,
 };
 
-/// A kind and the type of its objects.
+/// A kind and its type.
 #[derive(Clone, Copy)]
 pub(super) struct Kind {
     schema: fn() -> Schema,
     typed: fn(Schema, &[u8]) -> Result<(), Error>,
     like_json: fn(Schema, &[u8], &Value),
-    /// Whether the type can read whatever is found to be good.
+    /// Whether the type can decode every valid message.
     pub(super) is_covered: bool,
 }
 
-/// Those that are there most often, those with the deepest objects, and those with fields of every form.
+/// The most frequent kinds, those with the deepest objects, and those with every kind of field.
 pub(super) const KINDS: &[Kind] = &[
     Kind::of::<core::v1::ConfigMap>(),
     Kind::of::<core::v1::Pod>(),
@@ -58,22 +59,22 @@ pub(super) const KINDS: &[Kind] = &[
 impl Kind {
     const fn of<K: Resource + DeserializeOwned + PartialEq + Debug>() -> Kind {
         Kind {
-            schema: || Schema::of(K::API_VERSION, K::KIND).expect("a kind of Kubernetes"),
+            schema: || Schema::of(K::API_VERSION, K::KIND).expect("a known kind"),
             typed: |schema, message| read::<K>(schema, message).map(drop),
             like_json: |schema, message, json| {
-                // Not from its text: serde_json reads long fractions with the last bit wrong.
+                // Not from text: serde_json decodes the last bit of long fractions wrongly.
                 let wanted = serde_json::from_value::<K>(json.clone());
                 match (wanted, read::<K>(schema, message)) {
                     (Ok(wanted), Ok(found)) => assert_eq!(found, wanted),
                     (Err(_), Err(_)) => {}
-                    (wanted, found) => panic!("{found:?} instead of {wanted:?}"),
+                    (wanted, found) => panic!("expected {wanted:?}, found {found:?}"),
                 }
             },
             is_covered: true,
         }
     }
 
-    /// A kind whose type takes whatever there is in some of its fields.
+    /// A kind whose type accepts any value in some of its fields.
     const fn open<K: Resource + DeserializeOwned + PartialEq + Debug>() -> Kind {
         Kind {
             is_covered: false,
@@ -85,12 +86,12 @@ impl Kind {
         (self.schema)()
     }
 
-    /// Reads a message as the type.
+    /// Decodes a message as the type.
     pub(super) fn read(&self, message: &[u8]) -> Result<(), Error> {
         (self.typed)(self.schema(), message)
     }
 
-    /// Asserts that the type reads from a message what it reads from the same object in JSON.
+    /// Asserts that the type decodes the same from a message as from the object in JSON.
     pub(super) fn assert_like_json(&self, message: &[u8], json: &Value) {
         (self.like_json)(self.schema(), message, json);
     }

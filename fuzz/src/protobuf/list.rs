@@ -1,4 +1,4 @@
-//! A list: four bytes that say where it is cut, and its body.
+//! Lists. An input is four bytes that determine the pieces, and the body.
 
 use bytes::Bytes;
 use kube_wire::FieldMask;
@@ -10,34 +10,37 @@ use crate::pieces::cut;
 
 const LIMIT: usize = 1 << 20;
 
-/// What was read of a list, as far as it could be.
+/// The result of reading a list: the events up to the first error.
 #[derive(Debug, PartialEq)]
-struct Read {
+struct ProtobufListResult {
     events: Vec<ListEvent>,
     end: Result<ListMeta, String>,
 }
 
-/// A list is the same wherever it is cut, and the same as when it is read at once.
+/// The result does not depend on the pieces, and equals that of decoding the whole list.
 pub(crate) fn list(data: &[u8]) {
     let (pieces, whole) = cut(data);
     let in_one = CUTTING.keep(whole.len(), || read([whole.clone()], LIMIT));
-    // A piece is copied at most once for each that comes before it is whole.
+    // A piece is copied at most once for each piece that completes it.
     assert_eq!(read(pieces.clone(), LIMIT), in_one);
     assert_eq!(read(pieces, 16), read([whole.clone()], 16));
     let (Ok(meta), Ok(decoded)) = (&in_one.end, decode(&whole)) else {
         return;
     };
-    let said = &decoded["metadata"];
+    let metadata = &decoded["metadata"];
     assert_eq!(
         meta.resource_version,
-        said["resourceVersion"].as_str().unwrap_or_default()
+        metadata["resourceVersion"].as_str().unwrap_or_default()
     );
-    assert_eq!(meta.continue_token, said["continue"].as_str().unwrap_or_default());
-    assert_eq!(meta.remaining, said["remainingItemCount"].as_i64());
+    assert_eq!(
+        meta.continue_token,
+        metadata["continue"].as_str().unwrap_or_default()
+    );
+    assert_eq!(meta.remaining, metadata["remainingItemCount"].as_i64());
     assert_items(&in_one.events, &decoded);
 }
 
-fn read(pieces: impl IntoIterator<Item = Bytes>, limit: usize) -> Read {
+fn read(pieces: impl IntoIterator<Item = Bytes>, limit: usize) -> ProtobufListResult {
     let mut reader = ListReader::new(limit);
     let mut events = Vec::new();
     let end = |error: Error| Err(error.to_string());
@@ -48,7 +51,7 @@ fn read(pieces: impl IntoIterator<Item = Bytes>, limit: usize) -> Read {
                 Ok(Some(event)) => events.push(event),
                 Ok(None) => break,
                 Err(error) => {
-                    return Read {
+                    return ProtobufListResult {
                         events,
                         end: end(error),
                     };
@@ -57,12 +60,12 @@ fn read(pieces: impl IntoIterator<Item = Bytes>, limit: usize) -> Read {
         }
     }
     let end = reader.finish().or_else(end);
-    Read { events, end }
+    ProtobufListResult { events, end }
 }
 
 fn assert_items(events: &[ListEvent], decoded: &Value) {
     let Some((ListEvent::Head { api_version, kind }, items)) = events.split_first() else {
-        panic!("a list without a head: {events:?}");
+        panic!("missing head: {events:?}");
     };
     assert_eq!(
         (decoded["apiVersion"].as_str(), decoded["kind"].as_str()),
@@ -78,7 +81,7 @@ fn assert_items(events: &[ListEvent], decoded: &Value) {
     };
     for (item, wanted) in items.iter().zip(wanted) {
         let ListEvent::Item(message) = item else {
-            panic!("a second head: {events:?}");
+            panic!("duplicate head: {events:?}");
         };
         let mut found: Value = schema
             .decode(message, &FieldMask::none())

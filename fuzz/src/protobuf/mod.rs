@@ -11,7 +11,7 @@ pub(crate) use self::watch::watch;
 
 use crate::memory::Bound;
 
-/// What readers that only cut and look may allocate: pieces that are put together again, and the words of an error.
+/// Allocations of readers that only split the input: joined pieces, and the message of an error.
 const CUTTING: Bound = Bound {
     base: 256 << 10,
     per_byte: 16,

@@ -1,4 +1,4 @@
-//! One object: a byte that chooses the kind, one that chooses what is left out, and the message.
+//! Objects. An input is a byte that selects the kind, one that selects a field mask, and the message.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use crate::choices::Choices;
 use crate::memory::Bound;
 use crate::objects::{PATHS, assert_identity, labels, remove, skip_of, without_empty};
 
-/// JSON has names where protobuf has numbers, and prints what is empty: there may be two values for each byte, and each is
-/// an entry of a map.
+/// JSON has names instead of numbers, and contains empty values: there may be two values for each byte, and
+/// each is an entry of a map.
 const AS_JSON: Bound = Bound {
     base: 4 << 20,
     per_byte: 2 << 10,
 };
 
-/// Every way of reading an object says the same of it.
+/// All readers agree about an object.
 pub(crate) fn object(data: &[u8]) {
     let mut choices = Choices::of(data);
     let kind = choices.pick(KINDS);
@@ -35,12 +35,12 @@ pub(crate) fn object(data: &[u8]) {
         (Ok(printed), Ok(value)) => assert_eq!(value, printed),
         (Err(error), _) if error.is_over_limit() => {}
         (Err(_), Err(_)) => {}
-        (printed, value) => panic!("{value:?} instead of {printed:?}"),
+        (printed, value) => panic!("expected {printed:?}, found {value:?}"),
     }
     let checked = CUTTING.keep(message.len(), || schema.check(message));
     let read = kind.read(message);
     if kind.is_covered && checked.is_ok() {
-        read.expect("what is found to be good can be read");
+        read.expect("a valid message can be decoded");
     }
     if let Ok(printed) = &printed {
         kind.assert_like_json(message, printed);
@@ -51,7 +51,7 @@ pub(crate) fn object(data: &[u8]) {
         assert_metadata(schema, message, value);
         assert_pruned(schema, message, value, paths);
     } else {
-        // They look at less, and may find nothing wrong.
+        // These readers validate less, and may find no error.
         let _ = schema.identity(message);
         let _ = schema.prune(message, &skip_of(paths), &mut Vec::new());
     }
@@ -61,24 +61,24 @@ fn printed(schema: Schema, message: &[u8]) -> Result<Value, Error> {
     Envelope::new(schema.api_version(), schema.kind(), message).decode()
 }
 
-/// What can be read can be written; what Kubernetes does not tell apart is the same from then on.
+/// Encodes and decodes an object. Afterwards, values that Kubernetes does not distinguish are equal.
 fn written_and_read(object: &Value) -> Value {
-    let bytes = encode(object).expect("what was read can be written");
-    decode(&bytes).expect("what was written can be read")
+    let bytes = encode(object).expect("a decoded object can be encoded");
+    decode(&bytes).expect("an encoded object can be decoded")
 }
 
-/// What is read of the metadata alone is what the object has.
+/// Readers of metadata return what the object contains.
 fn assert_metadata(schema: Schema, message: &[u8], value: &Value) {
-    let identity = schema.identity(message).expect("the object was read");
+    let identity = schema.identity(message).expect("the object was decoded");
     assert_identity(&identity, value);
     let metadata: Value = schema
         .metadata(message, &FieldMask::none())
-        .expect("the object was read");
+        .expect("the object was decoded");
     assert_eq!(metadata, value["metadata"]);
 
     let found: Result<BTreeMap<_, _>, _> = schema.labels(message).collect();
-    let found = found.expect("the object was read");
-    let wanted = labels(value).expect("labels are texts");
+    let found = found.expect("the object was decoded");
+    let wanted = labels(value).expect("labels are strings");
     assert!(
         found
             .iter()
@@ -88,7 +88,7 @@ fn assert_metadata(schema: Schema, message: &[u8], value: &Value) {
     let mut outline = Vec::new();
     schema
         .outline(message, &mut outline)
-        .expect("the object was read");
+        .expect("the object was decoded");
     for (key, label) in &wanted {
         for bytes in [message, &outline] {
             assert_eq!(
@@ -109,7 +109,7 @@ fn assert_metadata(schema: Schema, message: &[u8], value: &Value) {
     }
 }
 
-/// Leaving out while reading, leaving out before, and taking out afterwards come to the same.
+/// Removing fields while decoding, before decoding, and afterwards gives the same object.
 fn assert_pruned(schema: Schema, message: &[u8], value: &Value, paths: &[&str]) {
     let mask = skip_of(paths);
     let mut wanted = value.clone();
@@ -117,23 +117,23 @@ fn assert_pruned(schema: Schema, message: &[u8], value: &Value, paths: &[&str]) 
         let steps: Vec<&str> = path.split_inclusive(']').flat_map(steps).collect();
         remove(&mut wanted, &steps);
     }
-    let skipped: Value = schema.decode(message, &mask).expect("the whole was read");
+    let skipped: Value = schema.decode(message, &mask).expect("the object was decoded");
     assert_eq!(skipped, wanted);
 
     let mut pruned = b"before".to_vec();
     schema
         .prune(message, &mask, &mut pruned)
-        .expect("the whole was read");
-    let pruned = pruned.strip_prefix(b"before").expect("what was there");
-    assert_identity(&schema.identity(pruned).expect("the whole was read"), value);
+        .expect("the object was decoded");
+    let pruned = pruned.strip_prefix(b"before").expect("the existing content");
+    assert_identity(&schema.identity(pruned).expect("the object was decoded"), value);
     match schema.decode::<Value>(pruned, &mask) {
         Ok(left) => assert_eq!(without_empty(left), without_empty(wanted)),
-        // Fewer bytes may stand for fewer values, but not for less than the identity.
+        // The message may become shorter, but still contains the identity.
         Err(error) => assert!(error.is_over_limit(), "{error}: {}", json!(value)),
     }
 }
 
-/// The steps of a path, or of a part of it that ends with a key in brackets.
+/// Returns the steps of a path, or of a part of it that ends with a key in brackets.
 fn steps(part: &str) -> Vec<&str> {
     let (names, key) = match part.strip_suffix(']').and_then(|part| part.split_once('[')) {
         Some((names, key)) => (names, Some(key)),

@@ -1,4 +1,4 @@
-//! A watch: four bytes that say where it is cut, and its body.
+//! Watches. An input is four bytes that determine the pieces, and the body.
 
 use bytes::{Bytes, BytesMut};
 use kube_wire::protobuf::{Envelope, FrameReader, WatchEvent, split_frame};
@@ -8,7 +8,7 @@ use crate::pieces::cut;
 
 const LIMIT: usize = 1 << 20;
 
-/// Frames are the same wherever a watch is cut; what can be read of an event comes back when it is written.
+/// Frames do not depend on the pieces, and decoded events survive a round trip.
 pub(crate) fn watch(data: &[u8]) {
     let (pieces, whole) = cut(data);
     let (frames, end) = CUTTING.keep(whole.len(), || read([whole.clone()]));
@@ -41,7 +41,7 @@ pub(crate) fn watch(data: &[u8]) {
     }
 }
 
-/// The frames, and whether the watch ended after the last.
+/// Returns the frames, and whether the watch ended after the last one.
 fn read(pieces: impl IntoIterator<Item = Bytes>) -> (Vec<Bytes>, Result<(), String>) {
     let mut reader = FrameReader::new(LIMIT);
     let mut frames = Vec::new();

@@ -1,5 +1,5 @@
-//! A list that goes on: a byte that chooses what is listed, one that chooses how long a page is, one that says what the rest is,
-//! and a token or what is in one.
+//! Continue tokens of lists. An input is a byte that selects the resource, one for the size of a page, one
+//! that determines the meaning of the rest, and a token or its content.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::world::{self, World};
 use crate::choices::Choices;
 
-/// What is listed: a path, and the namespace that it is of.
+/// The listed paths, and the namespace of each.
 const LISTED: [(&str, Option<&str>); 4] = [
     ("/api/v1/configmaps", None),
     ("/api/v1/namespaces/default/configmaps", Some("default")),
@@ -31,7 +31,7 @@ pub(crate) fn continue_token(data: &[u8]) {
         let token = match form % 4 {
             0 => rest,
             1 => URL_SAFE_NO_PAD.encode(&rest),
-            // The revision of now, or one of any time.
+            // The current revision, or any other.
             2 => token(
                 i64::try_from(world.server.resource_version()).unwrap_or(i64::MAX),
                 &rest,
@@ -46,11 +46,11 @@ pub(crate) fn continue_token(data: &[u8]) {
         };
         assert!(listed.is_sorted(), "{listed:?}");
         for key in &listed {
-            assert!(all.contains(key), "{key} is not of {path}");
+            assert!(all.contains(key), "{key} does not belong to {path}");
             let is_inside = namespace.is_none_or(|namespace| key.starts_with(&format!("{namespace}/")));
-            assert!(is_inside, "{key} is not of {path}");
+            assert!(is_inside, "{key} does not belong to {path}");
         }
-        // From where it began there is nothing missing.
+        // After the start, no object is missing.
         let first = listed
             .first()
             .and_then(|first| all.iter().position(|key| key == first));
@@ -62,7 +62,7 @@ fn token(revision: i64, start: &str) -> String {
     URL_SAFE_NO_PAD.encode(json!({"v": "meta.k8s.io/v1", "rv": revision, "start": start}).to_string())
 }
 
-/// Follows tokens to the end of a list; none if the first is refused.
+/// Follows tokens to the end of a list. Returns none if the first is refused.
 async fn follow(world: &World, path: &str, limit: usize, first: String) -> Option<Vec<String>> {
     let mut listed = Vec::new();
     let mut token = first;
@@ -72,14 +72,11 @@ async fn follow(world: &World, path: &str, limit: usize, first: String) -> Optio
             .append_pair("continue", &token)
             .finish();
         let request = Request::get(format!("{path}?{query}")).body(Body::empty());
-        // A URI has an end.
+        // The length of a URI is limited.
         let answer = world.ask(request.ok()?).await;
-        answer.assert_blames_nobody_else();
+        answer.assert_client_error();
         if !answer.is_good() {
-            assert!(
-                listed.is_empty(),
-                "a token of the server's own was refused: {answer:?}"
-            );
+            assert!(listed.is_empty(), "the server refused its own token: {answer:?}");
             return None;
         }
         let page = answer.json();
@@ -88,7 +85,7 @@ async fn follow(world: &World, path: &str, limit: usize, first: String) -> Optio
             None | Some("") => return Some(listed),
             Some(next) => next.clone_into(&mut token),
         }
-        assert!(listed.len() < 100, "a list without an end");
+        assert!(listed.len() < 100, "the list does not end");
     }
 }
 

@@ -1,4 +1,4 @@
-//! The embedded server, asked without a socket.
+//! Requests to the embedded server without a socket.
 
 mod continue_token;
 mod patch;

@@ -1,5 +1,5 @@
-//! Patches: for each a byte that chooses the object, one that chooses the language, one for the options, and bytes that make the
-//! patch itself out of words that mean something.
+//! Patches. An input is, for each patch, a byte that selects the object, one for the language, one for the
+//! options, and bytes that build the patch from meaningful words.
 
 use form_urlencoded::Serializer;
 use http::Request;
@@ -10,7 +10,7 @@ use super::request::send;
 use super::world;
 use crate::choices::Choices;
 
-/// How many patches of an input are sent.
+/// Maximum number of patches of an input.
 const MOST: usize = 4;
 
 const OBJECTS: [(&str, &str, &str); 8] = [
@@ -65,13 +65,14 @@ impl Language {
         }
     }
 
-    /// Whether the same patch changes nothing when it is sent again.
+    /// Returns whether the same patch changes nothing when it is sent again.
     fn is_idempotent(self) -> bool {
         matches!(self, Language::Merge | Language::Apply)
     }
 }
 
-/// Patches are taken or refused, leave objects that can be read, and where their language says so change nothing the second time.
+/// Patches are accepted or refused, and leave objects valid. Where the language is idempotent, the second one
+/// changes nothing.
 pub(crate) fn patch(data: &[u8]) {
     let mut choices = Choices::of(data);
     world::with(async |world| {
@@ -102,13 +103,13 @@ pub(crate) fn patch(data: &[u8]) {
                     .expect("a request")
             };
             let first = send(world, request()).await;
-            // A write to a scale makes another entry in the books of its object each time, in Kubernetes, too.
+            // Like in Kubernetes, each write to a scale adds an entry to the managed fields of its object.
             if !first.is_good() || !language.is_idempotent() || path.ends_with("/scale") {
                 continue;
             }
             let before = world.server.resource_version();
             let second = send(world, request()).await;
-            // A version or a uid in the patch was right once, and an object may be gone by then.
+            // A version or a uid in the patch was valid before, and the object may be deleted by now.
             let (first, second) = (first.json(), second.is_good().then(|| second.json()));
             if let Some(second) =
                 second.filter(|second| second["metadata"]["uid"] == first["metadata"]["uid"])
@@ -117,7 +118,7 @@ pub(crate) fn patch(data: &[u8]) {
                 assert_eq!(now, before, "{patch} changed {uri} twice: {first}\n{second}");
             }
         }
-        world.assert_sound().await;
+        world.assert_consistent().await;
     });
 }
 
@@ -202,7 +203,7 @@ const STEPS: [&str; 24] = [
     "finalizers",
 ];
 
-/// Names of fields, of map keys, and of what directs a strategic patch.
+/// Names of fields, of map keys, and of directives of strategic patches.
 const NAMES: [&str; 64] = [
     "metadata",
     "spec",

@@ -1,4 +1,4 @@
-//! Requests as one would write them down, with a line `---` between them:
+//! Requests in plain text, with a line `---` between them:
 //!
 //! ```text
 //! PATCH /api/v1/namespaces/default/configmaps/a
@@ -10,14 +10,14 @@
 use http::{Method, Request};
 use kube::client::Body;
 
-use super::world::{self, Answer, World};
+use super::world::{self, Response, World};
 
-/// How many requests of an input are sent.
+/// Maximum number of requests of an input.
 const MOST: usize = 6;
 
 const BETWEEN: &[u8] = b"\n---\n";
 
-/// Whatever is asked for, the server answers what the API would answer, and goes on serving.
+/// The server responds to every request as the API specifies, and continues to serve.
 pub(crate) fn request(data: &[u8]) {
     let requests: Vec<Request<Body>> = split(data).into_iter().take(MOST).filter_map(parsed).collect();
     if requests.is_empty() {
@@ -27,17 +27,17 @@ pub(crate) fn request(data: &[u8]) {
         for request in requests {
             send(world, request).await;
         }
-        world.assert_sound().await;
+        world.assert_consistent().await;
     });
 }
 
-/// Sends a request of which nothing is known.
-pub(super) async fn send(world: &World, request: Request<Body>) -> Answer {
+/// Sends an arbitrary request.
+pub(super) async fn send(world: &World, request: Request<Body>) -> Response {
     let before = world.server.resource_version();
     let is_read = request.method() == Method::GET || request.method() == Method::HEAD;
     let words = format!("{} {}", request.method(), request.uri());
     let answer = world.ask(request).await;
-    answer.assert_blames_nobody_else();
+    answer.assert_client_error();
     if is_read || answer.code >= 400 {
         assert_eq!(
             world.server.resource_version(),
@@ -60,7 +60,7 @@ fn split(data: &[u8]) -> Vec<&[u8]> {
     parts
 }
 
-/// A request, if HTTP has such.
+/// Parses a request, if it is valid HTTP.
 fn parsed(text: &[u8]) -> Option<Request<Body>> {
     let end = text.windows(2).position(|two| two == b"\n\n");
     let (head, body) = end.map_or((text, &b""[..]), |end| (&text[..end], &text[end + 2..]));

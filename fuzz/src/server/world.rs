@@ -1,4 +1,4 @@
-//! A server that is the same before each input, on a clock that stands still.
+//! A server with the same content before each input, on a paused clock.
 
 use std::cell::OnceCell;
 use std::time::Duration;
@@ -13,28 +13,28 @@ use tokio::runtime::{self, Runtime};
 
 use crate::objects::without_empty;
 
-/// A server and what is needed to ask it.
+/// A server and its client.
 pub(crate) struct World {
     pub(crate) server: Server,
     pub(crate) client: kube::Client,
     beginning: Backup,
 }
 
-/// What was answered.
+/// A response.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) code: u16,
     pub(crate) content_type: String,
     pub(crate) body: Vec<u8>,
 }
 
-/// A watch goes on for ever; this many of its frames are enough.
+/// Maximum number of frames to read of a watch, which does not end.
 const FRAMES: usize = 64;
 
-/// Paused time passes when nothing else is left to do, so this is not long.
+/// Timeout of every step. Paused time passes only when all tasks are idle.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Where objects are that requests may change, and whether they have protobuf.
+/// Paths of the collections that requests may change, and whether they support protobuf.
 const COLLECTIONS: [(&str, bool); 8] = [
     ("/api/v1/configmaps", true),
     ("/api/v1/secrets", true),
@@ -50,7 +50,7 @@ thread_local! {
     static WORLD: OnceCell<(Runtime, World)> = const { OnceCell::new() };
 }
 
-/// Does something with a server that is as it was in the beginning.
+/// Runs a function with a server in its initial state.
 pub(crate) fn with<T>(work: impl AsyncFnOnce(&World) -> T) -> T {
     WORLD.with(|cell| {
         let (runtime, world) = cell.get_or_init(|| {
@@ -80,8 +80,8 @@ impl World {
             .start()
             .await
             .expect("a server");
-        server.load(furnishing()).expect("objects");
-        // What follows from a definition is done beside the requests.
+        server.load(initial_objects()).expect("objects");
+        // The effects of a definition are applied asynchronously.
         tokio::time::sleep(PATIENCE).await;
         World {
             client: server.direct_client(),
@@ -90,13 +90,13 @@ impl World {
         }
     }
 
-    /// Waits until nothing is left to do.
+    /// Waits until all tasks are idle.
     pub(crate) async fn settle(&self) {
         tokio::time::sleep(PATIENCE).await;
     }
 
-    /// Sends a request and reads its answer, of a watch what comes soon.
-    pub(crate) async fn ask(&self, request: Request<Body>) -> Answer {
+    /// Sends a request and reads its response; of a watch, only the frames that arrive soon.
+    pub(crate) async fn ask(&self, request: Request<Body>) -> Response {
         let response = self.client.send(request).await.expect("the server answers");
         let (parts, mut body) = response.into_parts();
         let mut bytes = Vec::new();
@@ -107,7 +107,7 @@ impl World {
                         bytes.extend_from_slice(data);
                     }
                 }
-                Ok(Some(Err(error))) => panic!("an answer broke off: {error}"),
+                Ok(Some(Err(error))) => panic!("the response was incomplete: {error}"),
                 Ok(None) | Err(_) => break,
             }
         }
@@ -115,31 +115,31 @@ impl World {
             .headers
             .get("content-type")
             .and_then(|value| value.to_str().ok());
-        Answer {
+        Response {
             code: parts.status.as_u16(),
             content_type: content_type.unwrap_or_default().to_owned(),
             body: bytes,
         }
     }
 
-    /// Gets something as JSON.
+    /// Gets an object or a list as JSON.
     pub(crate) async fn get(&self, path: &str) -> Value {
         let answer = self.get_as(path, "application/json").await;
         assert_eq!(answer.code, 200, "{path}: {answer:?}");
         answer.json()
     }
 
-    async fn get_as(&self, path: &str, accept: &str) -> Answer {
+    async fn get_as(&self, path: &str, accept: &str) -> Response {
         let request = Request::get(path).header("accept", accept).body(Body::empty());
         self.ask(request.expect("a request")).await
     }
 
-    /// Asserts that what is there can be read in every form, and is the same in each.
-    pub(crate) async fn assert_sound(&self) {
+    /// Asserts that all objects can be read in every format, with the same result.
+    pub(crate) async fn assert_consistent(&self) {
         for (path, has_protobuf) in COLLECTIONS {
             let listed = self.get_as(path, "application/json").await;
             if listed.code == 404 {
-                // A definition can be deleted, the rest cannot.
+                // A definition can be deleted, the other collections cannot.
                 assert!(!has_protobuf, "{path}: {listed:?}");
                 continue;
             }
@@ -160,7 +160,7 @@ impl World {
     }
 }
 
-impl Answer {
+impl Response {
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
@@ -170,9 +170,9 @@ impl Answer {
         (200..300).contains(&self.code)
     }
 
-    /// Asserts that whatever was wrong was the client's fault, and is said in the API's words.
+    /// Asserts that a failure is an error of the client, with a status of the API.
     #[track_caller]
-    pub(crate) fn assert_blames_nobody_else(&self) {
+    pub(crate) fn assert_client_error(&self) {
         if self.code < 400 {
             return;
         }
@@ -181,7 +181,7 @@ impl Answer {
             return;
         }
         if self.body.is_empty() {
-            // An answer to HEAD.
+            // The response to a HEAD request.
             return;
         }
         let status = if self.body.starts_with(protobuf::MAGIC) {
@@ -192,15 +192,16 @@ impl Answer {
         assert_eq!(status["kind"], "Status", "{status}");
         assert_eq!(status["code"], self.code, "{status}");
         assert!(
-            self.code < 500 || is_as_kubernetes_has_it(self.code, &status),
+            self.code < 500 || is_server_error_of_kubernetes(self.code, &status),
             "{status}"
         );
     }
 }
 
-/// Kubernetes itself answers some mistakes of clients so: a version that is still to come, and with 500 what it has no name for
-/// (patches that do not fit, a watch from a version that is none) or what it looks for in a place that is of a wrong type.
-fn is_as_kubernetes_has_it(code: u16, status: &Value) -> bool {
+/// Returns whether Kubernetes itself uses a server error for this error of the client: a version in the
+/// future, and 500 for errors without a reason of their own (patches that do not apply, a watch from an
+/// invalid version) or for a field of a wrong type.
+fn is_server_error_of_kubernetes(code: u16, status: &Value) -> bool {
     let message = status["message"].as_str().unwrap_or_default();
     let reason = status["reason"].as_str().unwrap_or_default();
     let known = [
@@ -216,8 +217,8 @@ fn is_as_kubernetes_has_it(code: u16, status: &Value) -> bool {
     }
 }
 
-/// What is in the server in the beginning.
-fn furnishing() -> Vec<Value> {
+/// Returns the initial objects of the server.
+fn initial_objects() -> Vec<Value> {
     let map = |namespace: &str, name: &str| {
         json!({
             "apiVersion": "v1", "kind": "ConfigMap",

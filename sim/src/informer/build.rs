@@ -1,4 +1,4 @@
-//! Makes informers as plans describe them.
+//! Builds the informers of a plan.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::PlannedPanic;
 use crate::objects::{CHOSEN, GROUP, NOISE, POISON, TRANSFORMED};
 use crate::plan::{InformerPlan, ObjectFormat, Selection, TransformPlan};
 
-/// Makes an informer. Some ask the server what the resource is.
+/// Builds an informer. Some resolve their resource by discovery.
 pub(super) async fn build(
     client: &Client,
     plan: &InformerPlan,
@@ -59,13 +59,13 @@ fn build_as<K: Kind + Serialize>(
     let factory = factory::<K>(client, &kind, plan, seed);
     let first = factory.informer_with::<K>(kind.clone());
     Arc::new(TypedInformer::new(
-        asked_twice(first, &factory.informer_with::<K>(kind)),
+        assert_same(first, &factory.informer_with::<K>(kind)),
         Some(factory),
         plan,
     ))
 }
 
-/// By the name of the resource, or without asking the server if that does not answer.
+/// Resolves the resource by its name, or uses the known one if discovery fails.
 async fn build_discovered(
     client: &Client,
     resource: ApiResource,
@@ -77,7 +77,7 @@ async fn build_discovered(
     let found = tokio::time::timeout(Duration::from_secs(5), factory.for_resource(&name)).await;
     let asked = factory.dynamic(resource);
     let informer = match found {
-        Ok(Ok(found)) => asked_twice(found, &asked),
+        Ok(Ok(found)) => assert_same(found, &asked),
         _ => asked,
     };
     Arc::new(TypedInformer::new(informer, Some(factory), plan))
@@ -99,13 +99,13 @@ fn factory<K: Kind>(
         .build()
 }
 
-/// A factory gives the same informer each time.
-fn asked_twice<K: Kind>(one: SharedInformer<K>, other: &SharedInformer<K>) -> SharedInformer<K> {
-    let registration = other.add_handler(|_| {}).expect("it has not stopped");
+/// Checks that a factory returns the same informer each time.
+fn assert_same<K: Kind>(one: SharedInformer<K>, other: &SharedInformer<K>) -> SharedInformer<K> {
+    let registration = other.add_handler(|_| {}).expect("a running informer");
     assert_eq!(
         one.registrations().len(),
         1,
-        "a factory gave two informers of one kind"
+        "the factory returned two informers of one kind"
     );
     registration.remove();
     one
@@ -150,7 +150,7 @@ fn configure<K: Kind>(builder: InformerBuilder<K>, plan: &InformerPlan, seed: u6
     }
 }
 
-/// The transform of a plan: what it does depends on the object alone.
+/// Applies the transform of a plan. The result depends only on the object.
 fn apply<K: Kind>(transform: TransformPlan, object: &mut K) -> Result<(), &'static str> {
     let metadata = object.meta_mut();
     let labels = metadata.labels.get_or_insert_default();

@@ -1,4 +1,4 @@
-//! What has to hold for an informer at any time.
+//! Invariants that hold for an informer at any time.
 
 use contract_checker::CacheContents;
 use kube_informer::status::Status;
@@ -8,32 +8,32 @@ use super::waits::Wait;
 use super::{CheckedInformer, selects};
 use crate::cluster::Cluster;
 
-/// At each check one of the first held snapshots is compared, if the one whose turn it is exists.
+/// Each check compares one held snapshot, chosen in turn, if it exists.
 const HELD_SHARE: usize = 16;
 
-/// What the last check of the cache saw.
-pub(super) struct LastLook {
+/// The result of the last check of the cache.
+pub(super) struct LastCheck {
     pub(super) contents: CacheContents,
     status: Status,
-    /// How many changes the history had, and how often the server had gone back.
+    /// The number of changes in the history, and of restores of the server.
     recorded: u64,
     restarts: usize,
     is_current: bool,
-    /// The informer has reported that the server went back, and may still replace unchanged objects.
+    /// The informer has reported a restored server, and may still replace unchanged objects.
     is_rebuilding: bool,
-    /// A list may have shown older objects, or may still do so.
+    /// A list may have returned older objects, or may still do so.
     is_lagging: bool,
 }
 
-impl LastLook {
-    /// Whether the cache has not been written since.
+impl LastCheck {
+    /// Returns whether the cache has not been written since.
     fn is_same(&self, status: &Status) -> bool {
         self.status.version == status.version && self.status.processing.count == status.processing.count
     }
 }
 
 impl CheckedInformer {
-    /// Checks everything that has to hold at any time.
+    /// Checks all invariants.
     pub(crate) fn check(&mut self, cluster: &Cluster) {
         self.context.counts.lock().checks += 1;
         self.looks += 1;
@@ -64,7 +64,7 @@ impl CheckedInformer {
         if let Some(held) = self.held.get(self.looks % HELD_SHARE)
             && held.has_changed()
         {
-            self.found(1, "a snapshot that is held has changed");
+            self.found(1, "a held snapshot has changed");
         }
         self.check_unchanged(contents, status, cluster);
     }
@@ -73,7 +73,7 @@ impl CheckedInformer {
     fn check_unchanged(&mut self, contents: CacheContents, status: Status, cluster: &Cluster) {
         let history = self.context.history.lock();
         let (recorded, restarts) = (history.recorded(), history.restarts());
-        // Changes that cancel each other may still be on their way.
+        // Changes that cancel each other may still be in progress.
         let version = contents
             .version
             .as_ref()
@@ -107,11 +107,12 @@ impl CheckedInformer {
                 );
             }
         }
-        // While watches are open, no list is in progress. With a lasting fault of watches that may never be seen, and then
-        // unchanged objects are not checked any more after a restore or a list that lagged.
+        // While watches are open, no list is in progress. With a lasting fault of watches they may never
+        // open. Then unchanged objects are not checked any more after a restore or after a list from a stale
+        // server.
         let may_list = status.watched_for.is_none() || status.queued > 0;
         let was_lagging = self.last.as_ref().is_some_and(|last| last.is_lagging);
-        self.last = Some(LastLook {
+        self.last = Some(LastCheck {
             contents,
             is_rebuilding: is_rebuilding && may_list,
             is_lagging: cluster.is_lagging || was_lagging && may_list,
@@ -122,8 +123,8 @@ impl CheckedInformer {
         });
     }
 
-    /// Whether everything may be decoded again: the informer reported that the server went back, so that versions say nothing,
-    /// and the list that follows was not complete at the last check.
+    /// Returns whether everything may be decoded again: the informer reported a restored server, so that
+    /// versions are not comparable, and the following list was not complete at the last check.
     fn is_rebuilding(&self, status: &Status) -> bool {
         let Some(last) = &self.last else {
             return status.went_back > 0;
@@ -158,7 +159,7 @@ impl CheckedInformer {
 
     pub(super) fn check_held(&self) {
         if self.held.iter().any(HeldSnapshot::has_changed) {
-            self.found(1, "a snapshot that is held has changed");
+            self.found(1, "a held snapshot has changed");
         }
     }
 }

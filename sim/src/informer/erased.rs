@@ -40,7 +40,7 @@ pub(super) trait AnyInformer: Send + Sync {
     ) -> Option<JoinedHandler>;
     fn start_workers(&self, seed: u64, context: &Arc<Context>, name: &str) -> Option<Workers>;
     fn add_index(&self) -> Result<(), Error>;
-    /// Returns what indexes and objects answer differently from what they should.
+    /// Returns the first wrong result of indexes and objects.
     fn check_reads(&self, contents: &CacheContents, from: usize) -> Option<String>;
     /// Returns an object that was replaced by an equal one since the last call.
     fn check_identity(&self) -> Option<Key>;
@@ -56,14 +56,14 @@ pub(super) trait AnyInformer: Send + Sync {
     fn check_consistency(&self) -> BoxFuture<'static, Result<ConsistencyReport, Error>>;
 }
 
-/// A snapshot that is held, and how it looked at first.
+/// A held snapshot, and its contents when it was taken.
 pub(super) struct HeldSnapshot {
     first: CacheContents,
     read: Box<dyn Fn() -> CacheContents + Send>,
 }
 
 impl HeldSnapshot {
-    /// Whether the snapshot has changed.
+    /// Returns whether the snapshot has changed.
     pub(super) fn has_changed(&self) -> bool {
         (self.read)() != self.first
     }
@@ -72,7 +72,7 @@ impl HeldSnapshot {
 /// An informer of one kind.
 pub(super) struct TypedInformer<K: Kind> {
     pub(super) informer: SharedInformer<K>,
-    /// The factory that it is from.
+    /// The factory that created the informer.
     pub(super) factory: Option<SharedInformerFactory>,
     pub(super) plan: InformerPlan,
     previous: Mutex<Option<Snapshot<K>>>,
@@ -97,7 +97,7 @@ impl<K: Kind + Serialize> AnyInformer for TypedInformer<K> {
     fn start(&self) {
         match &self.factory {
             Some(factory) => factory.start(),
-            None => self.informer.start().expect("it is started once"),
+            None => self.informer.start().expect("it starts only once"),
         }
     }
 

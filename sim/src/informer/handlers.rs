@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::objects::state_of;
 use crate::plan::{HandlerKind, HandlerPlan, Pace};
 
-/// A handler that has joined.
+/// A handler of an informer.
 pub(super) struct JoinedHandler {
     pub(super) checker: Arc<HandlerChecker>,
     pub(super) registration: Registration,
@@ -25,7 +25,7 @@ pub(super) struct JoinedHandler {
 }
 
 impl JoinedHandler {
-    /// Whether it has removed itself.
+    /// Returns whether the handler has removed itself.
     pub(super) fn has_left(&self) -> bool {
         self.plan
             .leaves_after

@@ -16,7 +16,7 @@ use kube::Client;
 use kube_informer::Key;
 use tokio::task::JoinHandle;
 
-use self::checks::LastLook;
+use self::checks::LastCheck;
 use self::erased::{AnyInformer, HeldSnapshot};
 use self::handlers::JoinedHandler;
 use self::waits::{Caller, Wait};
@@ -37,18 +37,18 @@ pub(crate) struct CheckedInformer {
     cache: CacheChecker,
     requests: Arc<RequestChecker>,
     handlers: Vec<JoinedHandler>,
-    /// Readers of streams that were removed.
+    /// Readers of removed streams.
     readers: Vec<JoinHandle<()>>,
     workers: Option<Workers>,
     waits: Vec<Wait>,
     held: Vec<HeldSnapshot>,
     joined: usize,
     looks: usize,
-    last: Option<LastLook>,
+    last: Option<LastCheck>,
 }
 
 impl CheckedInformer {
-    /// Makes an informer and starts it.
+    /// Builds and starts an informer.
     pub(crate) async fn start(
         name: String,
         plan: &InformerPlan,
@@ -100,7 +100,7 @@ impl CheckedInformer {
         });
         let rules = HandlerRules {
             resyncs: !plan.resync.unwrap_or(self.plan.resync).is_zero(),
-            // When the kind is removed, objects vanish in any order.
+            // When the kind is removed, objects disappear in any order.
             is_ordered: plan.every_event && !plan.is_filtered && !self.is_custom,
             initial,
             several_namespaces: !self.plan.selection.several_namespaces().is_empty(),
@@ -110,7 +110,7 @@ impl CheckedInformer {
         let checker = HandlerChecker::new(name, &self.context.findings, rules);
         match self.informer.join(plan, &checker, &self.context, &Arc::default()) {
             Some(handler) => self.handlers.push(handler),
-            None => self.found(7, "refuses a handler"),
+            None => self.found(7, "cannot add a handler"),
         }
     }
 
@@ -132,7 +132,7 @@ impl CheckedInformer {
         }
     }
 
-    /// Adds an index while the informer runs. A second one of the same name is refused.
+    /// Adds an index to the running informer. A second one with the same name is refused.
     pub(crate) fn add_index(&self) {
         if let Err(error) = self.informer.add_index()
             && !error.is_conflict()
@@ -175,28 +175,28 @@ impl CheckedInformer {
         }
     }
 
-    /// The version of the cache, as a number.
+    /// Returns the version of the cache, as a number.
     pub(crate) fn version(&self) -> Option<u64> {
         self.informer
             .version()
             .and_then(|version| version.to_string().parse().ok())
     }
 
-    /// How often the informer reported that the server went back.
+    /// Returns how often the informer reported that the server went back.
     pub(crate) fn went_back(&self) -> u64 {
         self.informer.status().went_back
     }
 
-    /// Whether the cache equalled the server at the last check.
+    /// Returns whether the cache equalled the server at the last check.
     pub(crate) fn is_current(&self) -> bool {
-        let Some(LastLook { contents, .. }) = &self.last else {
+        let Some(LastCheck { contents, .. }) = &self.last else {
             return false;
         };
         let history = self.context.history.lock();
         contents.version.is_some() && history.is(&*selects(&self.plan, false), &contents.objects)
     }
 
-    /// Reports what the cache misses.
+    /// Reports the differences between the cache and the server.
     pub(crate) fn report_stale(&self) {
         let contents = self.informer.contents();
         let current = self.context.history.lock().current(&*selects(&self.plan, false));
@@ -211,7 +211,7 @@ impl CheckedInformer {
         );
     }
 
-    /// Lets stuck handlers go on.
+    /// Lets stuck handlers continue.
     pub(crate) fn release(&mut self) {
         for handler in &mut self.handlers {
             handler.plan.pace = Pace::Quick;
@@ -220,14 +220,14 @@ impl CheckedInformer {
         self.calm(true);
     }
 
-    /// Sets whether reconcilers stop to fail.
+    /// Sets whether reconcilers stop failing.
     pub(crate) fn calm(&self, is_calm: bool) {
         if let Some(workers) = &self.workers {
             workers.calm(is_calm);
         }
     }
 
-    /// Whether nothing is pending.
+    /// Returns whether nothing is pending.
     pub(crate) fn is_idle(&self) -> bool {
         let is_idle = |handler: &JoinedHandler| {
             let is_done = handler.registration.backlog() == 0 && handler.registration.has_synced();
@@ -236,7 +236,7 @@ impl CheckedInformer {
         self.handlers.iter().all(is_idle) && self.workers.as_ref().is_none_or(Workers::is_idle)
     }
 
-    /// Reports who is busy.
+    /// Reports which parts are busy.
     pub(crate) fn report_busy(&self) {
         let handlers = self.handlers.iter();
         let busy: Vec<String> = handlers
@@ -245,13 +245,13 @@ impl CheckedInformer {
         self.found(5, &format!("does not become idle: {}", busy.join(", ")));
     }
 
-    /// Nothing is pending: handlers and workers have the last state of each object.
+    /// Checks a settled informer: handlers and workers have the last state of each object.
     pub(crate) fn check_settled(&self) {
         let contents = self.informer.contents();
         let mut filtered = contents.objects.clone();
         filtered.retain(|_, state| is_chosen(state));
         for handler in &self.handlers {
-            // A stuck handler knows what it knew.
+            // A stuck handler does not receive further events.
             if handler.has_left() || handler.plan.pace == Pace::Stuck {
                 continue;
             }
@@ -267,7 +267,7 @@ impl CheckedInformer {
         }
     }
 
-    /// Stops the informer. Nothing of it may run afterwards.
+    /// Stops the informer. None of its tasks may continue.
     pub(crate) async fn stop(mut self, cluster: &Cluster) {
         self.context.log.line(|| format!("{} stops", self.name));
         self.release();
@@ -299,7 +299,7 @@ impl CheckedInformer {
     }
 }
 
-/// Which states an informer, or a filtered handler of it, selects.
+/// Returns the selection of an informer, or of a filtered handler of it.
 fn selects(plan: &InformerPlan, is_filtered: bool) -> Selects {
     let selection = plan.selection.clone();
     Arc::new(move |key, state| selection.selects(key, state) && (!is_filtered || is_chosen(state)))

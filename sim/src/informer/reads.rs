@@ -1,4 +1,4 @@
-//! Whether indexes and objects answer what they should.
+//! Checks the results of indexes and objects.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use serde::Serialize;
 use crate::objects::{self, CHOSEN, NOISE, TRANSFORMED, VALUE, value_of};
 use crate::plan::{InformerPlan, ObjectFormat, TransformPlan};
 
-/// The index that informers have from the start.
+/// The index that informers have from the beginning.
 pub(super) const IS_CHOSEN: &str = "is-chosen";
 /// The index that is added to running informers.
 pub(super) const PARITY: &str = "parity";
-/// How many objects are decoded at each check.
+/// Number of objects to decode in each check.
 const DECODED: usize = 2;
 
 #[expect(
@@ -31,7 +31,7 @@ pub(super) fn parity<K: Kind>(object: &K) -> Option<String> {
     Some((value % 2).to_string())
 }
 
-/// Returns the first wrong answer. Only some objects are decoded, beginning with the `from`-th.
+/// Returns the first wrong result. Only some objects are decoded, starting with the `from`-th.
 pub(super) fn check<K: Kind + Serialize>(
     snapshot: &Snapshot<K>,
     plan: &InformerPlan,
@@ -75,7 +75,7 @@ fn check_index<K: Kind>(
             .collect();
         if found != wanted {
             return Some(format!(
-                "index {name:?} finds {found:?} for {value}, but there are {wanted:?}"
+                "index {name:?} finds {found:?} for {value}, expected {wanted:?}"
             ));
         }
     }

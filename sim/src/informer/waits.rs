@@ -1,4 +1,4 @@
-//! Calls that wait for the cache, and whether they end in time with the right answer.
+//! Calls that wait for the cache. Checks that they end in time with the right result.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,9 +12,9 @@ use tokio::time::Instant;
 use super::erased::AnyInformer;
 use crate::context::Context;
 
-/// How much later than its timeout a wait may end.
+/// Maximum delay of the end of a wait after its timeout.
 const SLACK: Duration = Duration::from_secs(1);
-/// The longest that a comparison of cache and server may take, with one that has to wait for another.
+/// Maximum duration of a comparison of cache and server, including the wait for another one.
 const LONGEST_CHECK: Duration = Duration::from_mins(11);
 
 /// A call that waits.
@@ -24,12 +24,12 @@ pub(super) struct Wait {
 }
 
 impl Wait {
-    /// Whether the call has ended.
+    /// Returns whether the call has ended.
     pub(super) fn is_over(&self) -> bool {
         self.task.is_finished()
     }
 
-    /// Whether the call lasts longer than it may.
+    /// Returns whether the call takes longer than allowed.
     pub(super) fn is_late(&self) -> bool {
         !self.is_over() && Instant::now() > self.deadline
     }
@@ -39,7 +39,7 @@ impl Wait {
     }
 }
 
-/// One informer, for calls on it.
+/// An informer on which calls are made.
 #[derive(Clone)]
 pub(super) struct Caller {
     pub(super) name: String,
@@ -77,7 +77,7 @@ impl Caller {
         })
     }
 
-    /// Waits until the cache has a write: by the version alone, or in its namespace.
+    /// Waits until the cache contains a write: by the version alone, or in its namespace.
     pub(super) fn wait_for_write(
         self,
         key: Key,
@@ -139,7 +139,7 @@ impl Caller {
                 &format!("{call} timed out after {took:?} instead of {timeout:?}"),
             );
         } else if is_reached {
-            self.wrong(8, &format!("{call} timed out, but the cache is there"));
+            self.wrong(8, &format!("{call} timed out, but the cache contains the write"));
         }
     }
 

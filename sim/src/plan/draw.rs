@@ -10,7 +10,7 @@ use super::{
 };
 use crate::objects::{FEW, NAMESPACES};
 
-/// One run in so many has many objects.
+/// One in this many runs has many objects.
 const LARGE: u32 = 150;
 
 impl Plan {
@@ -29,7 +29,8 @@ impl Plan {
     }
 }
 
-/// How likely steps are in a run: some have many faults, some many writes, some many handlers that join and leave.
+/// Probabilities of steps in a run: some have many faults, some many writes, some many handlers that are
+/// added and removed.
 #[derive(Debug, Default)]
 struct Weights {
     writes: u32,
@@ -37,7 +38,7 @@ struct Weights {
     handlers: u32,
     reads: u32,
     pauses: u32,
-    /// In a hundred steps.
+    /// Percentage of steps.
     disasters: u32,
 }
 
@@ -76,7 +77,7 @@ impl Drawer {
             self.random.usize(20..=140)
         };
         let mut steps: Vec<Step> = (0..self.random.usize(0..=10)).map(|_| self.write()).collect();
-        // Some runs begin with a fault.
+        // Some runs start with a fault.
         if self.one_in(4) {
             steps.push(self.fault_step());
         }
@@ -275,7 +276,7 @@ impl Drawer {
         let pace = match self.random.u8(..6) {
             _ if kind == HandlerKind::Inline => Pace::Quick,
             0..3 => Pace::Quick,
-            // Slow handlers of many objects would take days.
+            // Slow handlers of many objects would take days of simulated time.
             3 | 4 if !self.is_large => Pace::Slow(self.millis(1..=5_000)),
             3 | 4 => Pace::Slow(self.millis(1..=50)),
             _ => Pace::Stuck,

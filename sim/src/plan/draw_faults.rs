@@ -31,21 +31,21 @@ impl Drawer {
         }
     }
 
-    /// Steps that seldom follow each other by chance.
+    /// Draws steps that rarely follow each other by chance.
     pub(super) fn disaster(&mut self) -> Vec<Step> {
         let fault = |target, fault, times| Step::Fault(FaultPlan::new(target, fault, times));
         let few = Some(self.random.usize(1..=4));
         let key = self.random.usize(..FEW);
         let informer = self.random.usize(..self.informers);
         let mut steps = match self.random.u8(..11) {
-            // The watch breaks, and the list that follows is answered by a server that lags.
+            // The watch breaks, and a stale server answers the following list.
             0 => vec![
                 fault(Target::Lists, Fault::StaleList(self.random.u64(1..=12)), few),
                 fault(Target::Streams, Fault::NoStreamingList, None),
                 fault(Target::Watches, Fault::ErrorAfterEvents(0), few),
                 Step::Cut,
             ],
-            // A list breaks off in the middle, and an object is gone when it is repeated.
+            // A list fails in the middle, and an object is deleted before it is repeated.
             1 => vec![
                 fault(Target::Streams, Fault::NoStreamingList, None),
                 fault(Target::LaterPages, Fault::unavailable(), few),
@@ -54,7 +54,7 @@ impl Drawer {
                 Step::Pause(self.millis(1..=500)),
                 Step::Delete { key },
             ],
-            // Nothing works for a while.
+            // All requests fail for a while.
             2 => {
                 let fault_of_all = match self.random.u8(..6) {
                     0 => Fault::unavailable(),
@@ -76,7 +76,7 @@ impl Drawer {
                 self.write(),
                 Step::GoBack { writes: key },
             ],
-            // A version is repeated by another object.
+            // Another object gets a version that was used before.
             5 => vec![Step::RepeatVersion { key }],
             // Lists are slow and fail near their end.
             6 => vec![
@@ -107,7 +107,7 @@ impl Drawer {
                     Step::Cut,
                 ]
             }
-            // An event is lost, and only a comparison can find it.
+            // An event is lost, and only a comparison can find this.
             9 if self.is_checked => vec![
                 fault(Target::Watches, Fault::LoseEvent(0), few),
                 Step::Cut,

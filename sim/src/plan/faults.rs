@@ -7,9 +7,9 @@ use kube_embedded::{Fault, On, Request};
 pub struct FaultPlan {
     pub(super) target: Target,
     pub(super) fault: Fault,
-    /// How many requests it affects; none for all.
+    /// Maximum number of affected requests; none for all.
     pub(super) times: Option<usize>,
-    /// How many requests pass before.
+    /// Number of requests that are not affected before.
     pub(super) after: usize,
 }
 
@@ -33,22 +33,22 @@ impl FaultPlan {
         }
     }
 
-    /// Whether objects in answers can be older than before.
+    /// Returns whether objects in responses can be older than before.
     pub(crate) fn is_lagging(&self) -> bool {
         matches!(self.fault, Fault::StaleList(_))
     }
 
-    /// Whether watches repeat events.
+    /// Returns whether watches repeat events.
     pub(crate) fn repeats_events(&self) -> bool {
         matches!(self.fault, Fault::DuplicateEvents)
     }
 
-    /// Whether watches leave out events.
+    /// Returns whether watches omit events.
     pub(crate) fn loses_events(&self) -> bool {
         matches!(self.fault, Fault::LoseEvent(_))
     }
 
-    /// The rule for the server.
+    /// Returns the rule for the server.
     #[must_use]
     pub fn rule(&self, resource: &str) -> (On, Fault) {
         let on = match self.target {
@@ -62,7 +62,7 @@ impl FaultPlan {
             Target::Everything => On::any(),
         };
         let on = if self.is_lagging() {
-            // The newest version comes from etcd, which never lags behind itself.
+            // The newest version is read from etcd, which is never stale.
             on.when(|request| !asks_for_newest(request))
         } else {
             on
@@ -80,29 +80,29 @@ fn asks_for_newest(request: &Request) -> bool {
     request.param("resourceVersion").is_none_or(str::is_empty)
 }
 
-/// A fault that lasts for a whole run. The cache has to follow the server in spite of it.
+/// A fault that lasts for a whole run. The cache must follow the server nevertheless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LastingFault {
-    /// Every watch is refused, and lists work.
+    /// Every watch is refused; lists work.
     WatchesFail,
-    /// Every watch ends at once, and lists work.
+    /// Every watch ends at once; lists work.
     WatchesClose,
-    /// Every watch stays silent, and lists work.
+    /// Every watch stays silent; lists work.
     WatchesSilent,
-    /// No watch is ever answered, and lists work.
+    /// No watch gets a response; lists work.
     WatchesUnanswered,
     /// Streaming lists are refused.
     StreamsRefused,
     /// Streaming lists never end.
     StreamsSilent,
-    /// Streaming lists are never answered.
+    /// Streaming lists get no response.
     StreamsUnanswered,
-    /// Streaming lists of the most recent version are answered with 429, as by a server whose watch cache lags.
+    /// Streaming lists of the most recent version get 429, as from a server with a stale watch cache.
     StreamsThrottled,
 }
 
 impl LastingFault {
-    /// All of them.
+    /// All lasting faults.
     pub const ALL: [LastingFault; 8] = [
         LastingFault::WatchesFail,
         LastingFault::WatchesClose,
@@ -114,7 +114,7 @@ impl LastingFault {
         LastingFault::StreamsThrottled,
     ];
 
-    /// The rule for the server.
+    /// Returns the rule for the server.
     #[must_use]
     pub fn rule(self, resource: &str) -> (On, Fault) {
         let (watches, streams) = (On::watch(resource), On::streaming_list(resource));

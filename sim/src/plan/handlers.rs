@@ -13,11 +13,11 @@ pub struct HandlerPlan {
     pub resync: Option<Duration>,
     /// Whether it receives only objects with the label.
     pub is_filtered: bool,
-    /// How long it takes for an event.
+    /// Time for an event.
     pub pace: Pace,
     /// Panics at every n-th event.
     pub panics: Option<u64>,
-    /// Removes itself after so many events.
+    /// Removes itself after this many events.
     pub leaves_after: Option<u64>,
 }
 
@@ -32,13 +32,13 @@ pub enum HandlerKind {
     Stream,
 }
 
-/// How long a handler takes.
+/// The time that a handler needs for an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
     /// No time.
     Quick,
     /// This long for each event.
     Slow(Duration),
-    /// It hangs in its first event until the run ends.
+    /// It blocks in its first event until the run ends.
     Stuck,
 }

@@ -7,7 +7,7 @@ use kube_informer::Key;
 
 use crate::objects::is_chosen;
 
-/// What an informer keeps of objects.
+/// The format of cached objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectFormat {
     /// Decoded objects of the kind's type.
@@ -20,19 +20,19 @@ pub enum ObjectFormat {
     Dynamic,
 }
 
-/// Which objects an informer selects.
+/// The selection of an informer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
-    /// All of them.
+    /// All objects.
     Everything,
-    /// Those of some namespaces.
+    /// The objects of some namespaces.
     Namespaces(Vec<String>),
-    /// Those with the label.
+    /// The objects with the label.
     Chosen,
 }
 
 impl Selection {
-    /// Whether an object in this state is selected.
+    /// Returns whether an object in this state is selected.
     pub(crate) fn selects(&self, key: &Key, state: &ObjectState) -> bool {
         match self {
             Selection::Everything => true,
@@ -43,7 +43,7 @@ impl Selection {
         }
     }
 
-    /// The namespaces of an informer of several, else none.
+    /// Returns the namespaces of an informer of several, otherwise none.
     pub(crate) fn several_namespaces(&self) -> &[String] {
         match self {
             Selection::Namespaces(namespaces) if namespaces.len() > 1 => namespaces,
@@ -52,10 +52,10 @@ impl Selection {
     }
 }
 
-/// What an informer's transform does.
+/// The transform of an informer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransformPlan {
-    /// There is none.
+    /// No transform.
     None,
     /// Changes labels, annotations and owners.
     Changes,
@@ -65,17 +65,17 @@ pub enum TransformPlan {
     Panics,
 }
 
-/// An informer.
+/// An informer of a plan.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "independent options of an informer")]
 pub struct InformerPlan {
-    /// What it keeps of objects.
+    /// The format of cached objects.
     pub format: ObjectFormat,
-    /// Which objects it selects.
+    /// The selection.
     pub selection: Selection,
-    /// Whether it asks for JSON.
+    /// Whether it requests JSON.
     pub json: bool,
-    /// Whether it asks for streaming lists.
+    /// Whether it requests streaming lists.
     pub streams: bool,
     /// Page size; zero for the default.
     pub page: u32,
@@ -83,7 +83,7 @@ pub struct InformerPlan {
     pub resync: Duration,
     /// Whether a work queue with workers is attached.
     pub works: bool,
-    /// Whether it has an index from the start.
+    /// Whether it has an index from the beginning.
     pub has_index: bool,
     /// Its transform.
     pub transform: TransformPlan,
@@ -91,8 +91,8 @@ pub struct InformerPlan {
     pub prunes_data: bool,
     /// Whether it keeps `managedFields`.
     pub keeps_managed_fields: bool,
-    /// How often it compares its cache with the server, and relists if they differ.
+    /// Interval of comparisons with the server; it relists if they differ.
     pub check_every: Option<Duration>,
-    /// Whether it is made by a factory, and asked for twice.
+    /// Whether it is created by a factory, twice.
     pub from_factory: bool,
 }

@@ -1,5 +1,5 @@
-//! What happens in a run. Everything is drawn from a seed before the run begins, so that a run can be repeated, and repeated
-//! without some of its steps.
+//! The plan of a run. All of it is drawn from a seed before the run starts, so that a run can be repeated,
+//! also without some of its steps.
 
 mod display;
 mod draw;
@@ -14,18 +14,18 @@ pub use faults::{FaultPlan, LastingFault};
 pub use handlers::{HandlerKind, HandlerPlan, Pace};
 pub use informers::{InformerPlan, ObjectFormat, Selection, TransformPlan};
 
-/// A run.
+/// The plan of a run.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The seed that the plan was drawn from.
+    /// The seed from which the plan was drawn.
     pub seed: u64,
-    /// How many changes the server remembers.
+    /// Number of changes in the server's history.
     pub history: usize,
-    /// How often the server sends bookmarks.
+    /// Interval of the server's bookmarks.
     pub bookmarks: Duration,
     /// Whether the kind is a custom resource, whose definition can be removed.
     pub is_custom: bool,
-    /// How many objects exist at the start, beside those that steps write.
+    /// Number of objects at the beginning, in addition to those that steps write.
     pub objects: usize,
     /// Bytes of padding in every object.
     pub padding: usize,
@@ -38,7 +38,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The same plan without the steps in a range.
+    /// Returns the plan without the steps in a range.
     #[must_use]
     pub fn without_steps(&self, range: std::ops::Range<usize>) -> Plan {
         let mut plan = self.clone();
@@ -46,7 +46,7 @@ impl Plan {
         plan
     }
 
-    /// The same plan, each with one setting replaced by a simpler one.
+    /// Returns variants of the plan, each with one simpler setting.
     #[must_use]
     pub fn simpler(&self) -> Vec<Plan> {
         let mut plans = Vec::new();
@@ -86,23 +86,23 @@ pub enum Step {
     Write {
         /// The number of the object.
         key: usize,
-        /// Whether it has the label that some informers select by.
+        /// Whether it has the label by which some informers select.
         is_chosen: bool,
         /// Whether failing transforms fail for it.
         is_poisoned: bool,
     },
-    /// Writes many objects in one go.
+    /// Writes many objects at once.
     WriteMany {
         /// The number of the first object.
         first: usize,
-        /// How many.
+        /// The number of objects.
         count: usize,
     },
-    /// Deletes many objects in one go.
+    /// Deletes many objects at once.
     DeleteMany {
         /// The number of the first object.
         first: usize,
-        /// How many.
+        /// The number of objects.
         count: usize,
     },
     /// Deletes an object if it exists.
@@ -115,15 +115,15 @@ pub enum Step {
         /// The number of the object.
         key: usize,
     },
-    /// Raises the version as writes to other kinds do.
+    /// Raises the version, like writes to other kinds.
     Advance(u64),
     /// Lets time pass.
     Pause(Duration),
-    /// Lets tasks run for so many turns without time passing.
+    /// Lets tasks run for this many turns without time passing.
     Turns(u32),
     /// Adds a fault.
     Fault(FaultPlan),
-    /// Ends all faults but a lasting one.
+    /// Ends all faults except a lasting one.
     Heal,
     /// Breaks all connections.
     Cut,
@@ -135,14 +135,15 @@ pub enum Step {
     Up,
     /// Makes a backup.
     Backup,
-    /// Restores the backup as the documentation of etcd recommends: versions go on after the newest one.
+    /// Restores the backup as the documentation of etcd recommends: versions continue after the newest one.
     Restore,
     /// Restores the backup and its versions: the server goes back. Then writes some objects, and settles.
     GoBack {
-        /// How many objects are written before informers can notice.
+        /// Number of objects that are written before informers can notice.
         writes: usize,
     },
-    /// Restores a backup and writes the same object again: it has the same version as before and another uid.
+    /// Restores a backup and writes the same object again: it has the same version as before and a different
+    /// uid.
     RepeatVersion {
         /// The number of the object.
         key: usize,
@@ -151,23 +152,23 @@ pub enum Step {
     RemoveKind,
     /// Creates the definition of the kind again.
     ServeKind,
-    /// A handler joins an informer.
+    /// Adds a handler to an informer.
     Join {
         /// The number of the informer.
         informer: usize,
         /// The handler.
         handler: HandlerPlan,
     },
-    /// A handler is removed.
+    /// Removes a handler.
     Leave {
         /// The number of the informer.
         informer: usize,
         /// The number of the handler.
         handler: usize,
-        /// Whether its end is awaited.
+        /// Whether to wait until it has ended.
         waits: bool,
     },
-    /// An informer is stopped, and another takes its place.
+    /// Stops an informer, and replaces it by a new one.
     Restart {
         /// The number of the informer.
         informer: usize,
@@ -187,7 +188,7 @@ pub enum Step {
         /// The number of the informer.
         informer: usize,
     },
-    /// Writes an object and waits until the cache has it.
+    /// Writes an object and waits until the cache contains it.
     WaitForWrite {
         /// The number of the informer.
         informer: usize,
@@ -208,6 +209,6 @@ pub enum Step {
         /// The number of the informer.
         informer: usize,
     },
-    /// Ends all faults but a lasting one; everything has to become consistent.
+    /// Ends all faults except a lasting one, and requires everything to become consistent.
     Settle,
 }
