@@ -1,46 +1,46 @@
-//! Time on the wall and on the processors.
+//! Elapsed time and CPU time.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Runs from its start on, also while tokio's clock stands still.
+/// A stopwatch that also runs while tokio's clock is paused.
 #[derive(Debug, Clone, Copy)]
 pub struct Stopwatch {
     wall: Duration,
     processors: Duration,
 }
 
-/// What something took.
+/// The time between start and stop.
 #[derive(Debug, Clone, Copy)]
-pub struct Took {
-    /// From beginning to end.
+pub struct ElapsedTime {
+    /// Elapsed time.
     pub wall: Duration,
-    /// All threads of the process together.
+    /// CPU time of all threads of the process.
     pub processors: Duration,
 }
 
 impl Stopwatch {
-    /// Starts now.
+    /// Starts the stopwatch.
     #[must_use]
     pub fn start() -> Stopwatch {
         Stopwatch {
-            wall: since_some_time(ClockId::Monotonic),
-            processors: since_some_time(ClockId::ProcessCPUTime),
+            wall: clock_time(ClockId::Monotonic),
+            processors: clock_time(ClockId::ProcessCPUTime),
         }
     }
 
-    /// What it took until now.
+    /// Returns the time since the start.
     #[must_use]
-    pub fn stop(self) -> Took {
-        Took {
-            wall: since_some_time(ClockId::Monotonic).saturating_sub(self.wall),
-            processors: since_some_time(ClockId::ProcessCPUTime).saturating_sub(self.processors),
+    pub fn stop(self) -> ElapsedTime {
+        ElapsedTime {
+            wall: clock_time(ClockId::Monotonic).saturating_sub(self.wall),
+            processors: clock_time(ClockId::ProcessCPUTime).saturating_sub(self.processors),
         }
     }
 }
 
-fn since_some_time(clock: ClockId) -> Duration {
+fn clock_time(clock: ClockId) -> Duration {
     let time = clock_gettime(clock);
     let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
     let nanoseconds = u64::try_from(time.tv_nsec).unwrap_or_default();

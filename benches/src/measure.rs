@@ -1,4 +1,4 @@
-//! How things are measured, whoever is measured.
+//! Measurements that all subjects share.
 
 use std::alloc::System;
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use stats_alloc::StatsAlloc;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// Calls in a chunk are timed together: so few that most chunks are not interrupted by other programs.
+/// Number of calls that are timed together: so few that most chunks are not interrupted by other programs.
 const CHUNK: usize = 1_000;
 
-/// Nanoseconds per call, as the median of chunks of calls. `call` gets the number of the call.
+/// Returns nanoseconds per call, as the median of chunks of calls. `call` gets the number of the call.
 pub fn per_call(calls: usize, call: impl FnMut(usize)) -> f64 {
     per_call_in(CHUNK, calls, call)
 }
 
-/// The same with chunks of another size, for long calls.
+/// Like [`per_call`], with another chunk size for long calls.
 pub fn per_call_in(chunk: usize, calls: usize, mut call: impl FnMut(usize)) -> f64 {
     let mut chunks: Vec<f64> = (0..calls / chunk)
         .map(|at| {
@@ -35,16 +35,16 @@ pub fn per_call_in(chunk: usize, calls: usize, mut call: impl FnMut(usize)) -> f
 /// The longest of many calls.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Longest {
-    /// Of all.
+    /// The longest of all calls.
     pub any: Duration,
-    /// Of those during which the system did not take the processor away to let another thread run.
+    /// The longest call that the system did not interrupt for another thread.
     pub let_run: Duration,
 }
 
-/// A call that is no longer than this was not interrupted.
+/// A shorter call was not interrupted.
 const SHORT: Duration = Duration::from_micros(5);
 
-/// Calls for as long as `going` is set; the longest call.
+/// Calls a function while `going` is set. Returns the longest call.
 pub fn longest_call(going: &AtomicBool, mut call: impl FnMut(usize)) -> Longest {
     let mut longest = Longest::default();
     let mut number = 0;
@@ -65,7 +65,7 @@ pub fn longest_call(going: &AtomicBool, mut call: impl FnMut(usize)) -> Longest 
     longest
 }
 
-/// How often the system has taken the processor away from this thread.
+/// Returns how often the system has interrupted this thread.
 fn interruptions() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/thread-self/status").ok()?;
     let count = status
@@ -74,21 +74,21 @@ fn interruptions() -> Option<u64> {
     count.trim().parse().ok()
 }
 
-/// The bytes that are in use.
+/// Returns the bytes in use.
 #[must_use]
 pub fn allocated(counting: &StatsAlloc<System>) -> f64 {
     let stats = counting.stats();
     stats.bytes_allocated as f64 - stats.bytes_deallocated as f64
 }
 
-/// Waits until a number of parties have said that they are done.
+/// Waits until a number of participants are done.
 #[derive(Debug, Clone)]
 pub struct Countdown {
     shared: Arc<(AtomicUsize, Notify)>,
 }
 
 impl Countdown {
-    /// For so many parties.
+    /// Returns a countdown for a number of participants.
     #[must_use]
     pub fn of(parties: usize) -> Countdown {
         Countdown {
@@ -96,34 +96,34 @@ impl Countdown {
         }
     }
 
-    /// One party is done.
+    /// Records that one participant is done.
     pub fn one_is_done(&self) {
         if self.shared.0.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.shared.1.notify_one();
         }
     }
 
-    /// Waits for all of them.
+    /// Waits for all participants.
     pub async fn all_are_done(&self) {
         self.shared.1.notified().await;
     }
 }
 
-/// The longest time between two deliveries, seen by the one who gets them.
+/// Records the longest time between two deliveries.
 #[derive(Debug, Clone)]
 pub struct Gaps {
     start: Instant,
-    shared: Arc<Seen>,
+    shared: Arc<GapTimes>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct GapTimes {
     last: AtomicU64,
     longest: AtomicU64,
 }
 
 impl Gaps {
-    /// Nothing seen yet.
+    /// Returns an empty recorder.
     #[must_use]
     pub fn new() -> Gaps {
         Gaps {
@@ -132,7 +132,7 @@ impl Gaps {
         }
     }
 
-    /// A delivery, now.
+    /// Records a delivery.
     pub fn delivered(&self) {
         let now = u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let last = self.shared.last.swap(now, Ordering::Relaxed);
@@ -143,7 +143,7 @@ impl Gaps {
         }
     }
 
-    /// The longest gap since this was asked before.
+    /// Returns the longest gap since the last call.
     #[must_use]
     pub fn take_longest(&self) -> Duration {
         Duration::from_nanos(self.shared.longest.swap(0, Ordering::Relaxed))

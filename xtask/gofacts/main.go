@@ -1,4 +1,5 @@
-// Prints how the Go types of Kubernetes' API read and write JSON: what the OpenAPI documents do not say.
+// Prints how the Go types of Kubernetes' API encode and decode JSON, as far as the OpenAPI documents do not
+// specify it.
 //
 // `cargo xtask tables` runs it and keeps the output as crates/kube-embedded/src/schema/go.txt.
 package main

@@ -1,9 +1,9 @@
-// Prints the messages of Kubernetes' protobuf as a table: for every kind its message, for every message its fields with
-// the name they have in JSON.
+// Prints the messages of Kubernetes' protobuf as a table: the message of every kind, and the fields of every
+// message with their JSON names.
 //
-// The Go types are the source, because the .proto files do not tell what JSON looks like: other names, inlined messages,
-// values that are left out. Where both tell something (number, name, type, repetition) they are compared, and nothing is
-// printed when they disagree.
+// The Go types are the source, because the .proto files do not describe JSON: different names, inlined
+// messages, omitted values. Properties that both define (number, name, type, repetition) are compared, and
+// nothing is printed if they differ.
 package main
 
 import (
@@ -34,7 +34,7 @@ import (
 	apiregistrationv1beta1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1beta1"
 )
 
-// Types that write JSON of their own and are one value there.
+// Types with a custom JSON encoding to a single value.
 var forms = map[reflect.Type]string{
 	typeOf[metav1.Time]():               "time",
 	typeOf[metav1.MicroTime]():          "micro-time",
@@ -46,7 +46,7 @@ var forms = map[reflect.Type]string{
 	typeOf[apiextensionsv1beta1.JSON](): "json",
 }
 
-// Messages that write JSON of their own, of more than one shape.
+// Messages with a custom JSON encoding to more than one type.
 var unions = map[reflect.Type]string{
 	typeOf[apiextensionsv1.JSONSchemaPropsOrBool]():             "schema-or-bool",
 	typeOf[apiextensionsv1.JSONSchemaPropsOrArray]():            "schema-or-schemas",
@@ -88,8 +88,8 @@ type kind struct {
 	goType           reflect.Type
 }
 
-// allKinds gives the kinds that have protobuf. Kinds that every group and version has (DeleteOptions, WatchEvent) are
-// given once, with "*" as apiVersion.
+// allKinds returns the kinds that have protobuf. Kinds of all groups and versions (DeleteOptions, WatchEvent)
+// are returned once, with "*" as apiVersion.
 func allKinds() []kind {
 	s := scheme.Scheme
 	for _, add := range []func(*runtime.Scheme) error{
@@ -141,7 +141,7 @@ func walk(t reflect.Type) {
 		return
 	}
 	if unions[t] == "" && (implements[json.Marshaler](t) || implements[json.Unmarshaler](t)) {
-		fail("%s has JSON of its own that this program does not know", t)
+		fail("%s: unknown custom JSON encoding", t)
 	}
 	for i := range t.NumField() {
 		if f, ok := fieldOf(t, t.Field(i)); ok {
@@ -155,14 +155,14 @@ func fieldOf(in reflect.Type, f reflect.StructField) (field, bool) {
 	where := in.String() + "." + f.Name
 	tag := f.Tag.Get("protobuf")
 	if tag == "" {
-		// The type's name goes into the envelope; what JSON does not have either is nobody's business.
+		// The type's name goes into the envelope. Other fields without JSON are not used.
 		if f.Type != typeOf[metav1.TypeMeta]() && f.Tag.Get("json") != "-" {
 			fail("%s has no protobuf tag", where)
 		}
 		return field{}, false
 	}
 	if tag == "-" {
-		fail("%s is in JSON and not in protobuf", where)
+		fail("%s is in JSON but not in protobuf", where)
 	}
 	parts := strings.Split(tag, ",")
 	var found field
@@ -180,7 +180,7 @@ func fieldOf(in reflect.Type, f reflect.StructField) (field, bool) {
 	options := strings.Split(f.Tag.Get("json"), ",")
 	found.json = options[0]
 	if found.json == "-" {
-		fail("%s is in protobuf and not in JSON", where)
+		fail("%s is in protobuf but not in JSON", where)
 	}
 	inline := slices.Contains(options[1:], "inline") || (found.json == "" && f.Anonymous)
 	if found.json == "" {
@@ -220,7 +220,7 @@ func fieldOf(in reflect.Type, f reflect.StructField) (field, bool) {
 			found.flags = append(found.flags, option)
 		case "omitzero":
 			if found.form != typeOf[metav1.Time]() {
-				fail("%s: what is zero is known of times only", where)
+				fail("%s: omitzero is supported for times only", where)
 			}
 			found.flags = append(found.flags, option)
 		case "inline", "":
@@ -253,7 +253,7 @@ func (f *field) setType(t reflect.Type, where string) {
 	}
 }
 
-// What a .proto file says of a field.
+// The definition of a field in a .proto file.
 type declared struct{ label, typeName, name string }
 
 var (
@@ -290,7 +290,7 @@ func compareWithProto() {
 			number := fmt.Sprint(f.number)
 			name := f.proto
 			if name == "" {
-				// Some tags do not tell it.
+				// Some tags omit it.
 				name = in[number].name
 			}
 			want := declared{label, typeName, name}
@@ -384,7 +384,7 @@ func print(kinds []kind) {
 	}
 }
 
-// isMessage says whether values of the type are messages on the wire, which a list can be, too.
+// isMessage returns whether values of the type are messages on the wire, which includes lists.
 func isMessage(t reflect.Type) bool {
 	_, is := reflect.PointerTo(t).MethodByName("Unmarshal")
 	return is

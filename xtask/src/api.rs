@@ -1,8 +1,9 @@
-//! `cargo xtask api`: the public API of the published libraries, written to `docs/api` so that a review sees each change
-//! of it, and a check of the types of other crates in it.
+//! `cargo xtask api`: writes the public API of the published libraries to `docs/api`, so that a review sees
+//! each change, and checks the types of other crates in it.
 //!
-//! The API is read from rustdoc's JSON. Stable rustdoc writes it only if `RUSTC_BOOTSTRAP` is set, and build scripts that
-//! see this variable build differently. So cargo gets this program in place of rustdoc, which sets it for rustdoc alone.
+//! The API is read from rustdoc's JSON. Stable rustdoc writes it only if `RUSTC_BOOTSTRAP` is set, and build
+//! scripts that see this variable build differently. So cargo runs this program instead of rustdoc, which
+//! sets the variable for rustdoc alone.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -13,42 +14,42 @@ use std::process::{Command, ExitCode};
 
 use serde_json::Value;
 
-use crate::ci::Verdict;
+use crate::ci::StepResult;
 use crate::packages::{Package, published};
 use crate::{Outcome, process, toolchain};
 
 const FOLDER: &str = "docs/api";
 const ALLOWED: &str = "docs/api/foreign-types.txt";
-/// The format of rustdoc's JSON that the crate `public-api` reads.
+/// The version of rustdoc's JSON that the crate `public-api` supports.
 const FORMAT: u64 = 57;
-/// Makes this program run rustdoc.
+/// Variable that makes this program run rustdoc.
 const AS_RUSTDOC: &str = "XTASK_AS_RUSTDOC";
 
-/// Writes the API of each library, or with `check` compares it with the files.
+/// Writes the API of each library, or compares it with the files if `check` is set.
 pub(crate) fn run(root: &Path, check: bool) -> Outcome {
     match each_library(root, check)? {
-        Verdict::Passed => Ok(()),
-        Verdict::NotRun(why) => Err(why.into()),
+        StepResult::Passed => Ok(()),
+        StepResult::NotRun(why) => Err(why.into()),
     }
 }
 
-/// A step of CI.
-pub(crate) fn step(root: &Path) -> Outcome<Verdict> {
+/// Runs this as a step of CI.
+pub(crate) fn step(root: &Path) -> Outcome<StepResult> {
     each_library(root, true)
 }
 
-fn each_library(root: &Path, check: bool) -> Outcome<Verdict> {
+fn each_library(root: &Path, check: bool) -> Outcome<StepResult> {
     let packages = published(root)?;
     let own: BTreeSet<String> = packages.iter().map(|package| crate_name(&package.name)).collect();
-    let allowed = Allowed::parse(&fs::read_to_string(root.join(ALLOWED))?);
+    let allowed = AllowedTypes::parse(&fs::read_to_string(root.join(ALLOWED))?);
     let mut foreign = BTreeSet::new();
     let mut stale = Vec::new();
     for package in packages.iter().filter(|package| package.is_library) {
         let json = rustdoc_json(root, package)?;
         let document: Value = serde_json::from_slice(&fs::read(&json)?)?;
         if document["format_version"] != FORMAT {
-            return Ok(Verdict::NotRun(
-                "this toolchain's rustdoc writes another format than the crate `public-api` reads",
+            return Ok(StepResult::NotRun(
+                "the crate `public-api` does not support the format of this toolchain's rustdoc",
             ));
         }
         let api = listed(&json)?;
@@ -70,10 +71,10 @@ fn each_library(root: &Path, check: bool) -> Outcome<Verdict> {
         return Err(format!("the public API changed: run `cargo xtask api` and review {stale}").into());
     }
     allowed.check(&foreign)?;
-    Ok(Verdict::Passed)
+    Ok(StepResult::Passed)
 }
 
-/// The items of a library, one a line. Implementations that follow from others are left out.
+/// Returns the items of a library, one per line, without derived and automatic implementations.
 fn listed(json: &Path) -> Outcome<String> {
     let api = public_api::Builder::from_rustdoc_json(json)
         .omit_auto_trait_impls(true)
@@ -111,7 +112,7 @@ fn crate_name(package: &str) -> String {
     package.replace('-', "_")
 }
 
-/// Runs rustdoc if cargo called this program in its place.
+/// Runs rustdoc if cargo called this program instead of it.
 pub(crate) fn as_rustdoc() -> Option<ExitCode> {
     env::var_os(AS_RUSTDOC)?;
     let status = Command::new("rustdoc")
@@ -128,7 +129,7 @@ pub(crate) fn as_rustdoc() -> Option<ExitCode> {
     })
 }
 
-/// The full paths in a line, such as `kube_client::client::Client`.
+/// Returns the full paths in a line, for example `kube_client::client::Client`.
 fn paths(line: &str) -> impl Iterator<Item = &str> {
     let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     line.split(move |c| !is_path(c))
@@ -136,18 +137,18 @@ fn paths(line: &str) -> impl Iterator<Item = &str> {
         .filter(|word| word.contains("::") && word.starts_with(|c: char| c.is_lowercase()))
 }
 
-/// Types of other crates that a library may have in its public API.
-struct Allowed(BTreeSet<(String, String)>);
+/// Types of other crates that are allowed in a library's public API.
+struct AllowedTypes(BTreeSet<(String, String)>);
 
-impl Allowed {
-    /// Lines of a package and a path; a path that ends with `::` allows everything below it.
-    fn parse(text: &str) -> Allowed {
+impl AllowedTypes {
+    /// Parses lines of a package and a path. A path that ends with `::` allows everything below it.
+    fn parse(text: &str) -> AllowedTypes {
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         let pairs = lines.filter_map(|line| {
             let mut words = line.split_whitespace();
             Some((words.next()?.to_owned(), words.next()?.to_owned()))
         });
-        Allowed(pairs.collect())
+        AllowedTypes(pairs.collect())
     }
 
     fn check(&self, foreign: &BTreeSet<(String, String)>) -> Outcome {
@@ -201,7 +202,7 @@ mod tests {
 
     #[test]
     fn types_are_allowed_by_package_one_by_one_or_by_module() {
-        let allowed = Allowed::parse("# why\none  http::Request  requests\none  k8s_openapi::  kinds\n");
+        let allowed = AllowedTypes::parse("# why\none  http::Request  requests\none  k8s_openapi::  kinds\n");
         let used = pairs(&[
             ("one", "http::Request"),
             ("one", "k8s_openapi::api::core::v1::Pod"),

@@ -1,4 +1,4 @@
-//! `cargo xtask book`: the book as HTML, by mdBook. That its programs work is tested by `cargo test -p book`.
+//! `cargo xtask book`: builds the book as HTML with mdBook. `cargo test -p book` tests its programs.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,7 +17,7 @@ pub(crate) fn run(root: &Path) -> Outcome {
     Ok(())
 }
 
-/// The reader's own mdBook, if it is the one we know, or else one by name outside of the tree.
+/// Returns the installed mdBook if it has the pinned version, or installs one outside of the tree.
 fn mdbook(root: &Path) -> Outcome<std::path::PathBuf> {
     let own = process::read(Command::new("mdbook").arg("--version"));
     if own.is_ok_and(|version| version.trim() == format!("mdbook v{}", pins::MDBOOK)) {

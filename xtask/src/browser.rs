@@ -1,23 +1,23 @@
-//! Chromium, for the tests of the dashboard and for its pictures: from the system's packages.
+//! Chromium from the system's packages, for the tests of the dashboard and for screenshots.
 
 use std::env;
 use std::path::Path;
 use std::process::Command;
 
-use crate::ci::Verdict;
+use crate::ci::StepResult;
 use crate::{Outcome, process, real_server};
 
-/// Debian's names.
+/// Names of the packages in Debian.
 const PACKAGES: [&str; 2] = ["chromium", "chromium-driver"];
 
-/// Where the tests put the pictures they take.
+/// Variable with the folder for the tests' screenshots.
 const PICTURES: &str = "KUBE_INFORMER_SCREENSHOTS";
 
-/// Runs the tests that drive a browser, which is installed if it is not there.
-pub(crate) fn tests(root: &Path) -> Outcome<Verdict> {
+/// Runs the tests in a browser. Installs the browser if it is missing.
+pub(crate) fn tests(root: &Path) -> Outcome<StepResult> {
     if !is_there() && !install()? {
-        return Ok(Verdict::NotRun(
-            "there is no Chromium with chromedriver, and it can be installed only by root on Debian or Ubuntu",
+        return Ok(StepResult::NotRun(
+            "Chromium and chromedriver are not installed, and only root on Debian or Ubuntu can install them",
         ));
     }
     let mut cargo = suite(root, &[]);
@@ -25,20 +25,20 @@ pub(crate) fn tests(root: &Path) -> Outcome<Verdict> {
         cargo.env(real_server::ASSETS, assets);
     }
     process::run(&mut cargo)?;
-    Ok(Verdict::Passed)
+    Ok(StepResult::Passed)
 }
 
-/// Takes the README's pictures anew; it takes some minutes.
+/// Takes the screenshots of the README, which takes a few minutes.
 pub(crate) fn screenshots(root: &Path) -> Outcome {
     if !is_there() && !install()? {
         return Err(format!("install {} first", PACKAGES.join(" and ")).into());
     }
-    let mut cargo = suite(root, &["pictures"]);
+    let mut cargo = suite(root, &["screenshots"]);
     cargo.env(PICTURES, root.join("docs/screenshots"));
     process::run(&mut cargo)
 }
 
-/// The tests in a browser, which `cargo test` leaves out.
+/// Returns the command for the tests in a browser, which `cargo test` skips.
 fn suite(root: &Path, names: &[&str]) -> Command {
     let mut cargo = process::cargo(root);
     cargo
@@ -54,7 +54,7 @@ fn is_there() -> bool {
     has("chromedriver") && (has("chromium") || has("chromium-browser") || has("google-chrome"))
 }
 
-/// Installs the packages where that needs no questions; whether it could.
+/// Installs the packages if that requires no interaction. Returns whether they are installed.
 fn install() -> Outcome<bool> {
     let can = |program: &str, args: &[&str]| process::read(Command::new(program).args(args)).is_ok();
     let is_root = process::read(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");

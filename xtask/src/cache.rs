@@ -1,4 +1,4 @@
-//! The folder outside the tree where things that take long to build are kept.
+//! The folder outside of the tree for results of long builds.
 
 use std::env;
 use std::ffi::OsString;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use crate::Outcome;
 
-/// `$KUBE_INFORMER_CACHE`, or `kube-informer` in the user's cache folder.
+/// Returns `$KUBE_INFORMER_CACHE`, or `kube-informer` in the user's cache folder.
 pub(crate) fn folder() -> Outcome<PathBuf> {
     choose(|name| env::var_os(name).filter(|value| !value.is_empty()))
-        .ok_or_else(|| "nowhere to keep what is built: set KUBE_INFORMER_CACHE to a folder".into())
+        .ok_or_else(|| "no cache folder: set KUBE_INFORMER_CACHE to a folder".into())
 }
 
 fn choose(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
@@ -24,14 +24,14 @@ fn choose(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     Some(shared.join("kube-informer"))
 }
 
-/// Makes `folder` and takes it for this process alone until the answer is dropped; the system gives it back when the
-/// process dies.
+/// Creates and locks `folder` for this process until the result is dropped. The system releases the lock when
+/// the process ends.
 pub(crate) fn take(folder: &Path) -> Outcome<File> {
     let explain = |error| format!("{}: {error}", folder.display());
     fs::create_dir_all(folder).map_err(explain)?;
     let lock = File::create(folder.join(".lock")).map_err(explain)?;
     if lock.try_lock().is_err() {
-        eprintln!("waiting for another run that is building in {}", folder.display());
+        eprintln!("waiting for another build in {}", folder.display());
         lock.lock().map_err(explain)?;
     }
     Ok(lock)

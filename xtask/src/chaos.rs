@@ -1,4 +1,4 @@
-//! `cargo xtask chaos`: informers on a real cluster in bad times, for as long as one likes.
+//! `cargo xtask chaos`: informers on a real cluster with faults, for a given time.
 
 use std::path::Path;
 
@@ -7,16 +7,16 @@ use clap::Args;
 use crate::{Outcome, process, real_server};
 
 #[derive(Args, Debug)]
-pub(crate) struct Options {
-    /// For how long something goes wrong, at least; every disturbance happens once in any case
+pub(crate) struct ChaosOptions {
+    /// Minimum duration of the faults, in seconds; every fault is injected at least once
     #[arg(long, value_name = "N", default_value_t = 600)]
     seconds: u64,
-    /// What decides the order of disturbances and what is written; without it, chance
+    /// Random seed of the faults and writes; random by default
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
 }
 
-pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
+pub(crate) fn run(root: &Path, options: &ChaosOptions) -> Outcome {
     let assets = real_server::prepare()?;
     let mut cargo = process::cargo(root);
     cargo

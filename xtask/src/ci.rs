@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: everything that has to pass, one step after the other, stopping at the first that fails.
+//! `cargo xtask ci`: runs all steps of CI in order, and stops at the first failure.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -10,7 +10,7 @@ use crate::{
     soak, tables, test, test_table, toolchain,
 };
 
-/// The steps in the order in which a mistake is cheapest to find.
+/// The steps, those that find mistakes fastest first.
 const STEPS: &[Step] = &[
     Step {
         name: "format",
@@ -23,10 +23,10 @@ const STEPS: &[Step] = &[
             &[],
         ),
     },
-    // Each feature of each published crate alone, and none: the workspace has them all.
+    // Each feature of each published crate alone, and none: a build of the workspace enables all features.
     Step {
         name: "features",
-        action: Action::Chore(features::step),
+        action: Action::Function(features::step),
     },
     Step {
         name: "doc",
@@ -37,50 +37,50 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "api",
-        action: Action::Chore(api::step),
+        action: Action::Function(api::step),
     },
     Step {
         name: "go",
-        action: Action::Chore(go_is_tidy),
+        action: Action::Function(go_is_tidy),
     },
     Step {
         name: "tables",
-        action: Action::Chore(tables_are_current),
+        action: Action::Function(tables_are_current),
     },
     Step {
         name: "kubernetes-versions",
-        action: Action::Chore(other_versions),
+        action: Action::Function(other_versions),
     },
     Step {
         name: "deny",
-        action: Action::Chore(deny::offline_checks),
+        action: Action::Function(deny::offline_checks),
     },
     Step {
         name: "advisories",
-        action: Action::Chore(deny::advisories),
+        action: Action::Function(deny::advisories),
     },
     Step {
         name: "package",
-        action: Action::Chore(package::step),
+        action: Action::Function(package::step),
     },
     Step {
         name: "semver",
-        action: Action::Chore(semver::step),
+        action: Action::Function(semver::step),
     },
     Step {
         name: "test",
-        action: Action::Chore(all_tests),
+        action: Action::Function(all_tests),
     },
     Step {
         name: "test-table",
-        action: Action::Chore(test_table::step),
+        action: Action::Function(test_table::step),
     },
-    // After `test`, which leaves out what needs a browser: this step installs one.
+    // After `test`, which skips the tests in a browser: this step installs one.
     Step {
         name: "browser",
-        action: Action::Chore(browser::tests),
+        action: Action::Function(browser::tests),
     },
-    // Caches that keep bytes, with both formats; what `test` runs keeps objects that came as protobuf.
+    // Packed caches with both formats; `test` uses decoded objects from protobuf.
     Step {
         name: "test-packed",
         action: Action::Cargo(INFORMER_TESTS, &[("KUBE_INFORMER_TEST_FORM", "packed")]),
@@ -131,23 +131,23 @@ const STEPS: &[Step] = &[
         name: "sim",
         action: Action::Cargo(&["run", "--release", "--quiet", "--package", "sim"], &[]),
     },
-    // A few planted bugs, and mutants in functions that changed lately: tests have to find them.
+    // A few planted bugs, and mutants in recently changed functions: the tests must find them.
     Step {
         name: "mutants",
-        action: Action::Chore(mutants::step),
+        action: Action::Function(mutants::step),
     },
     Step {
         name: "soak",
-        action: Action::Chore(soak::short),
+        action: Action::Function(soak::short),
     },
-    // Less of it and on the embedded server: whether it is still as much faster and smaller than its peers as it was.
+    // A short benchmark on the embedded server: the ratios to the peers must not get worse.
     Step {
         name: "bench",
-        action: Action::Chore(bench::step),
+        action: Action::Function(bench::step),
     },
     Step {
         name: "real-server",
-        action: Action::Chore(real_server_suites),
+        action: Action::Function(real_server_suites),
     },
 ];
 
@@ -163,8 +163,8 @@ const INFORMER_TESTS: &[&str] = &[
 ];
 
 #[derive(Args, Debug)]
-pub(crate) struct Options {
-    /// Run only this step; may be repeated
+pub(crate) struct CiOptions {
+    /// Only run this step; may be repeated
     #[arg(long, value_name = "STEP", value_parser = step_names())]
     only: Vec<String>,
 }
@@ -175,20 +175,20 @@ struct Step {
 }
 
 enum Action {
-    /// Arguments and variables for cargo.
+    /// Arguments and environment variables for cargo.
     Cargo(&'static [&'static str], &'static [(&'static str, &'static str)]),
-    Chore(fn(&Path) -> Outcome<Verdict>),
+    Function(fn(&Path) -> Outcome<StepResult>),
 }
 
-/// What became of a step that did not fail.
+/// The result of a step that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum StepResult {
     Passed,
-    /// The machine lacks what the step needs, which is said rather than passed over.
+    /// The machine lacks something that the step needs. The step is reported as not run.
     NotRun(&'static str),
 }
 
-pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
+pub(crate) fn run(root: &Path, options: &CiOptions) -> Outcome {
     let mut rows = Vec::new();
     let mut failure = None;
     let chosen = |step: &&Step| options.only.is_empty() || options.only.iter().any(|name| name == step.name);
@@ -198,8 +198,8 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
         let outcome = perform(step, root);
         let took = started.elapsed().unwrap_or_default();
         let word = match &outcome {
-            Ok(Verdict::Passed) => "passed".to_owned(),
-            Ok(Verdict::NotRun(why)) => format!("not run: {why}"),
+            Ok(StepResult::Passed) => "passed".to_owned(),
+            Ok(StepResult::NotRun(why)) => format!("not run: {why}"),
             Err(error) => format!("FAILED: {error}"),
         };
         eprintln!("<== {}: {word} ({})", step.name, seconds(took));
@@ -218,37 +218,37 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     }
 }
 
-fn perform(step: &Step, root: &Path) -> Outcome<Verdict> {
+fn perform(step: &Step, root: &Path) -> Outcome<StepResult> {
     match step.action {
-        Action::Chore(chore) => chore(root),
+        Action::Function(chore) => chore(root),
         Action::Cargo(args, variables) => {
             process::run(process::cargo(root).args(args).envs(variables.iter().copied()))?;
-            Ok(Verdict::Passed)
+            Ok(StepResult::Passed)
         }
     }
 }
 
-fn go_is_tidy(root: &Path) -> Outcome<Verdict> {
-    if !go::is_there() {
-        return Ok(Verdict::NotRun("Go is not installed"));
+fn go_is_tidy(root: &Path) -> Outcome<StepResult> {
+    if !go::is_installed() {
+        return Ok(StepResult::NotRun("Go is not installed"));
     }
     go::check(&root.join("tests/client_go/go"))?;
-    go::check(&root.join("benches/client-go"))?;
-    Ok(Verdict::Passed)
+    go::check(&root.join("benches/client_go"))?;
+    Ok(StepResult::Passed)
 }
 
-fn tables_are_current(root: &Path) -> Outcome<Verdict> {
-    if !go::is_there() {
+fn tables_are_current(root: &Path) -> Outcome<StepResult> {
+    if !go::is_installed() {
         tables::run_without_go(root, true)?;
-        return Ok(Verdict::NotRun("Go is not installed"));
+        return Ok(StepResult::NotRun("Go is not installed"));
     }
     tables::run(root, pins::KUBERNETES, true)?;
-    Ok(Verdict::Passed)
+    Ok(StepResult::Passed)
 }
 
-/// The library with the types of the oldest and the newest Kubernetes that k8s-openapi has; all else here uses those of
-/// the version that the tests run on. Each has a folder of its own, because all dependents are built anew with them.
-fn other_versions(root: &Path) -> Outcome<Verdict> {
+/// Checks the library with the oldest and the newest Kubernetes types of k8s-openapi. Other steps use the
+/// pinned version. Each version has its own target folder, because all dependents are rebuilt.
+fn other_versions(root: &Path) -> Outcome<StepResult> {
     let target = toolchain::target(root);
     for version in pins::OTHER_KUBERNETES {
         let mut check = process::cargo(root);
@@ -258,22 +258,22 @@ fn other_versions(root: &Path) -> Outcome<Verdict> {
             .env("CARGO_TARGET_DIR", target.join(format!("kubernetes-{version}")));
         process::run(&mut check)?;
     }
-    Ok(Verdict::Passed)
+    Ok(StepResult::Passed)
 }
 
-/// With a kubectl, which is built with the real server that the next step needs anyway.
-fn all_tests(root: &Path) -> Outcome<Verdict> {
+/// Runs all tests with a kubectl, which is built with the real server that the next step needs anyway.
+fn all_tests(root: &Path) -> Outcome<StepResult> {
     let missing = test::against_embedded_server(root, Some(real_server::prepare()?))?;
     if missing.is_empty() {
-        Ok(Verdict::Passed)
+        Ok(StepResult::Passed)
     } else {
-        Ok(Verdict::NotRun("Go is not installed"))
+        Ok(StepResult::NotRun("Go is not installed"))
     }
 }
 
-fn real_server_suites(root: &Path) -> Outcome<Verdict> {
+fn real_server_suites(root: &Path) -> Outcome<StepResult> {
     test::against_real_server(root, &[])?;
-    Ok(Verdict::Passed)
+    Ok(StepResult::Passed)
 }
 
 fn summary(rows: &[(&str, Duration, String)]) -> String {

@@ -1,32 +1,30 @@
-//! cargo-deny: licences, bans, sources and advisories of everything the workspace depends on (`deny.toml`).
+//! cargo-deny: licences, bans, sources and advisories of all dependencies (`deny.toml`).
 
 use std::path::Path;
 use std::process::Command;
 
-use crate::ci::Verdict;
+use crate::ci::StepResult;
 use crate::{Outcome, pins, process, tools};
 
-/// The checks that need nothing but the lock file and the crates.
-pub(crate) fn offline_checks(root: &Path) -> Outcome<Verdict> {
+/// Runs the checks that need only the lock file and the crates.
+pub(crate) fn offline_checks(root: &Path) -> Outcome<StepResult> {
     process::run(check(root)?.args(["licenses", "bans", "sources"]))?;
-    Ok(Verdict::Passed)
+    Ok(StepResult::Passed)
 }
 
-/// The check against the database of advisories, which lives in a Git repository that not every machine can reach.
-pub(crate) fn advisories(root: &Path) -> Outcome<Verdict> {
+/// Checks the database of advisories, a Git repository that not every machine can reach.
+pub(crate) fn advisories(root: &Path) -> Outcome<StepResult> {
     let fetched = command(root)?.args(["fetch", "db"]).output()?;
     if !fetched.status.success() {
-        let said = String::from_utf8_lossy(&fetched.stderr);
-        eprintln!("{}", said.trim_end());
-        if !said.contains("failed to fetch") {
-            return Err("cargo-deny cannot be used as it is set up".into());
+        let stderr = String::from_utf8_lossy(&fetched.stderr);
+        eprintln!("{}", stderr.trim_end());
+        if !stderr.contains("failed to fetch") {
+            return Err("cargo-deny failed".into());
         }
-        return Ok(Verdict::NotRun(
-            "the database of advisories cannot be fetched from here",
-        ));
+        return Ok(StepResult::NotRun("the database of advisories cannot be fetched"));
     }
     process::run(check(root)?.arg("advisories"))?;
-    Ok(Verdict::Passed)
+    Ok(StepResult::Passed)
 }
 
 fn check(root: &Path) -> Outcome<Command> {

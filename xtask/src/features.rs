@@ -1,14 +1,15 @@
-//! Whether each feature of each published crate stands on its own, and the crate without any.
+//! Checks that each published crate compiles with each feature alone, and without features.
 //!
-//! A build of the whole workspace has every feature that anybody in it asks for, so it cannot see what one alone lacks.
+//! A build of the whole workspace enables every feature that any crate enables, so it does not find missing
+//! ones.
 
 use std::path::Path;
 
-use crate::ci::Verdict;
+use crate::ci::StepResult;
 use crate::packages::published;
 use crate::{Outcome, process};
 
-pub(crate) fn step(root: &Path) -> Outcome<Verdict> {
+pub(crate) fn step(root: &Path) -> Outcome<StepResult> {
     for package in published(root)? {
         let alone = package.features.iter().map(|feature| Some(feature.as_str()));
         for feature in std::iter::once(None).chain(alone) {
@@ -28,5 +29,5 @@ pub(crate) fn step(root: &Path) -> Outcome<Verdict> {
             process::run(&mut clippy)?;
         }
     }
-    Ok(Verdict::Passed)
+    Ok(StepResult::Passed)
 }

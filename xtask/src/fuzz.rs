@@ -1,9 +1,10 @@
 //! `cargo xtask fuzz`: libFuzzer on the targets of `fuzz/`.
 //!
-//! The instrumentation is LLVM's, which a stable compiler has; only AddressSanitizer needs a nightly one.
+//! The instrumentation is part of LLVM and works with a stable compiler. Only AddressSanitizer needs a
+//! nightly one.
 //!
-//! libFuzzer reads and writes one file for each input. The corpora in the repository are packed, so they are unpacked for it, and
-//! new inputs are packed again; an example of the package `fuzz` does both.
+//! libFuzzer reads and writes one file for each input. The corpora in the repository are packed, so they are
+//! unpacked before and packed afterwards, by an example of the package `fuzz`.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -15,7 +16,7 @@ use clap::{Args, ValueEnum};
 use crate::toolchain::{self, nightly_cargo};
 use crate::{Outcome, process};
 
-/// What libFuzzer needs to know which ways an input takes.
+/// Flags for the coverage that libFuzzer needs.
 const COVERAGE: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares";
@@ -27,17 +28,17 @@ const MOST_INPUTS: usize = 250;
 const MOST_BYTES: u64 = 120 << 10;
 
 #[derive(Args, Debug)]
-pub(crate) struct Options {
-    /// The targets; all of them if none is named
+pub(crate) struct FuzzOptions {
+    /// Targets to run; all by default
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
-    /// For how long each target is run
+    /// Time for each target, in seconds
     #[arg(long, default_value_t = 60, value_name = "N")]
     seconds: u32,
-    /// What else is looked for; memory errors need a nightly compiler
+    /// Additional errors to detect; memory errors need a nightly compiler
     #[arg(long, value_enum, default_value_t = Sanitizer::None)]
     sanitizer: Sanitizer,
-    /// Add new inputs to `fuzz/corpus` afterwards, as few as reach the same code
+    /// Add new inputs to `fuzz/corpus` afterwards, as few as cover the same code
     #[arg(long)]
     keep: bool,
 }
@@ -48,7 +49,7 @@ enum Sanitizer {
     Address,
 }
 
-pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
+pub(crate) fn run(root: &Path, options: &FuzzOptions) -> Outcome {
     let targets = if options.targets.is_empty() {
         all_targets(root)?
     } else {
@@ -80,7 +81,7 @@ fn all_targets(root: &Path) -> Outcome<Vec<String>> {
     Ok(names)
 }
 
-/// Where everything is built that has other flags than the rest.
+/// Returns the folder for builds with special flags.
 fn folder(root: &Path, sanitizer: Sanitizer) -> PathBuf {
     toolchain::target(root).join(match sanitizer {
         Sanitizer::None => "fuzz",
@@ -125,9 +126,9 @@ struct Inputs {
     failed: OsString,
     /// The corpus and the new inputs that reach other code.
     merged: PathBuf,
-    /// Those of `merged` that are added to the corpus.
+    /// The inputs of `merged` that are added to the corpus.
     added: PathBuf,
-    /// Words that inputs are made of.
+    /// Tokens for generating inputs.
     words: PathBuf,
 }
 
@@ -184,7 +185,7 @@ impl Inputs {
         )
     }
 
-    /// Adds as few of the new inputs to the corpus as reach all the code that they reach together.
+    /// Adds as few of the new inputs to the corpus as cover the same code.
     fn keep(&self, program: &Path) -> Outcome {
         empty(&self.merged)?;
         empty(&self.added)?;
@@ -218,7 +219,7 @@ impl Inputs {
     }
 }
 
-/// Creates a folder without files, in place of an earlier one.
+/// Creates an empty folder, and removes an earlier one.
 fn empty(folder: &Path) -> Outcome {
     let _ = fs::remove_dir_all(folder);
     Ok(fs::create_dir_all(folder)?)

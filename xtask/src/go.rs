@@ -1,4 +1,4 @@
-//! The Go toolchain, which builds the real server and brings Kubernetes' own description of its API.
+//! The Go toolchain, which builds the real server and downloads the description of Kubernetes' API.
 
 use std::env;
 use std::fmt::Write as _;
@@ -9,17 +9,17 @@ use serde_json::Value;
 
 use crate::{Outcome, process};
 
-/// What those can do who have no fitting Go.
+/// Alternative without a suitable Go.
 const ALTERNATIVE: &str = "or set KUBEBUILDER_ASSETS to a folder that has kube-apiserver and etcd.";
 
-/// Whether there is a Go at all.
-pub(crate) fn is_there() -> bool {
+/// Returns whether Go is installed.
+pub(crate) fn is_installed() -> bool {
     let mut version = Command::new("go");
     version.arg("version").stdout(Stdio::null()).stderr(Stdio::null());
     version.status().is_ok_and(|status| status.success())
 }
 
-/// The `go` command, away from any workspace or module that is around.
+/// Returns the `go` command, isolated from any workspace or module in parent folders.
 pub(crate) fn command(folder: &Path) -> Command {
     let mut go = Command::new("go");
     go.current_dir(folder)
@@ -28,7 +28,7 @@ pub(crate) fn command(folder: &Path) -> Command {
     go
 }
 
-/// Checks a module of this tree: its format, its sums, and what `go vet` finds.
+/// Checks a module of this tree: formatting, sums, and `go vet`.
 pub(crate) fn check(folder: &Path) -> Outcome {
     let unformatted = process::read(Command::new("gofmt").args(["-l", "."]).current_dir(folder))?;
     if !unformatted.is_empty() {
@@ -38,7 +38,7 @@ pub(crate) fn check(folder: &Path) -> Outcome {
     process::run(command(folder).args(["vet", "./..."]))
 }
 
-/// A module as the module proxy has it.
+/// A module in the module proxy.
 #[derive(Debug)]
 pub(crate) struct Module {
     pub(crate) path: &'static str,
@@ -47,9 +47,9 @@ pub(crate) struct Module {
 }
 
 impl Module {
-    /// Downloads the module; the error of a Go that cannot build it says what to do.
+    /// Downloads the module. If the installed Go cannot build it, the error contains a hint.
     pub(crate) fn download(path: &'static str, version: &'static str) -> Outcome<Self> {
-        if !is_there() {
+        if !is_installed() {
             return Err(format!(
                 "Go is not installed: there is no `go` on the PATH. Install Go, {ALTERNATIVE}"
             )
@@ -75,7 +75,7 @@ impl Module {
             .args(["mod", "download", "-json", &format!("{path}@{version}")])
             .stdin(Stdio::null())
             .output()?;
-        // A failure is told in the answer, or beside it when there is none.
+        // The error is in the response, or in the output if there is none.
         let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
         let (Some(file), None) = (answer["GoMod"].as_str(), answer["Error"].as_str()) else {
             let beside = String::from_utf8_lossy(&output.stderr);
@@ -90,7 +90,7 @@ impl Module {
         })
     }
 
-    /// The Go version that the module asks for.
+    /// Returns the Go version that the module requires.
     fn wants(&self) -> &str {
         self.go_mod["Go"].as_str().unwrap_or("1.21")
     }
@@ -100,11 +100,11 @@ impl Module {
         required.into_iter().flatten().any(|other| other["Path"] == path)
     }
 
-    /// A go.mod for a module that builds this one's programs as if it were the main module.
+    /// Returns a go.mod of a module that builds this one's programs as if it were the main module.
     ///
-    /// A module's `replace` lines count only in the main module, so they are repeated here. Those that point into its
-    /// own tree point nowhere in a download: with `published` they are pointed at that version of the same module,
-    /// without it the module's own requirements say the version.
+    /// A module's `replace` lines apply only in the main module, so they are repeated here. Those that point
+    /// into the module's own tree are invalid in a download: with `published` they are replaced by that
+    /// version of the same module, otherwise the module's own requirements determine the version.
     pub(crate) fn go_mod_to_build(&self, published: Option<&str>) -> Outcome<String> {
         let mut text = format!(
             "module build\n\ngo {}\n\nrequire {} {}\n",

@@ -1,7 +1,7 @@
-//! Tables that only the Go types tell which Kubernetes publishes.
+//! Tables from the Go types that Kubernetes publishes.
 //!
-//! A Go program looks at the types by reflection, which needs them compiled: it is run in a module of its own, outside the
-//! tree, that requires them at the pinned version.
+//! A Go program reads the types by reflection, so they must be compiled. It runs in a separate module outside
+//! of the tree that requires them at the pinned version.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::{Outcome, cache, go, process};
 /// A table and the program that prints it.
 pub(crate) struct GoTable {
     name: &'static str,
-    /// Where the table is kept.
+    /// Path of the table.
     pub(crate) path: &'static str,
     program: &'static str,
     legend: &'static str,
@@ -33,7 +33,7 @@ pub(crate) const MESSAGES: GoTable = GoTable {
 ",
 };
 
-/// How Go's JSON treats the fields of every type.
+/// How Go's JSON encoding treats the fields of every type.
 pub(crate) const GO_FIELDS: GoTable = GoTable {
     name: "gofacts",
     path: "crates/kube-embedded/src/schema/go.txt",
@@ -53,7 +53,7 @@ const MODULES: [&str; 5] = [
 ];
 
 impl GoTable {
-    /// The table for a version of Kubernetes (`v1.36.3`).
+    /// Returns the table for a version of Kubernetes (`v1.36.3`).
     pub(crate) fn print(&self, version: &str) -> Outcome<String> {
         let shelf = cache::folder()?.join(self.name);
         let _taken = cache::take(&shelf)?;
@@ -61,14 +61,14 @@ impl GoTable {
         let table = process::read(
             go::command(&shelf)
                 .args(["run", "."])
-                // The module is written anew each time, so Go has to complete its requirements.
+                // The module is rewritten each time, so Go has to complete its requirements.
                 .env("GOFLAGS", "-mod=mod"),
         )?;
         Ok(self.legend.to_owned() + &table)
     }
 }
 
-/// The modules that are published beside Kubernetes count from zero: `v0.36.3` is of `v1.36.3`.
+/// Returns the version of modules that are published with Kubernetes: `v0.36.3` for `v1.36.3`.
 fn published(version: &str) -> Outcome<String> {
     let rest = version
         .strip_prefix("v1.")

@@ -1,7 +1,7 @@
-//! The table of built-in kinds, from which `kube-informer` makes `factory.apps().v1().deployments()`.
+//! The table of built-in kinds, from which `kube-informer` generates `factory.apps().v1().deployments()`.
 //!
-//! The source is k8s-openapi's own code, every Kubernetes version of it: the table says of each kind from which version
-//! to which there is a type, so that it compiles with whatever version a user has chosen.
+//! The source is the code of k8s-openapi for every Kubernetes version. The table contains the first and the
+//! last version of each type, so that it compiles with any version that a user selects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -20,11 +20,11 @@ type Minor = u32;
 /// A type that can be listed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Kind {
-    /// The module within the crate, as in `api::apps::v1`.
+    /// The module in the crate, for example `api::apps::v1`.
     module: String,
-    /// The file's name, which is the kind's words, as in `daemon_set`.
+    /// The file's name, which contains the words of the kind, for example `daemon_set`.
     words: String,
-    /// The type, as in `DaemonSet`.
+    /// The type, for example `DaemonSet`.
     name: String,
     /// The API group; empty for the core group.
     group: String,
@@ -38,7 +38,7 @@ type Kinds = BTreeMap<Kind, BTreeSet<Minor>>;
 /// The kinds of a group, by version.
 type Versions<'a> = BTreeMap<&'a str, Vec<(&'a Kind, &'a BTreeSet<Minor>)>>;
 
-/// The table as Rust code.
+/// Returns the table as Rust code.
 pub(crate) fn print(root: &Path) -> Outcome<String> {
     let crate_folder = k8s_openapi(root)?;
     let mut kinds = Kinds::new();
@@ -57,7 +57,7 @@ pub(crate) fn print(root: &Path) -> Outcome<String> {
     table(&kinds, &minors)
 }
 
-/// Where cargo keeps the crate that the workspace is built with.
+/// Returns the folder of the k8s-openapi crate that the workspace uses.
 pub(crate) fn k8s_openapi(root: &Path) -> Outcome<PathBuf> {
     let text = process::read(process::cargo(root).args(["metadata", "--format-version", "1", "--locked"]))?;
     let metadata: Value = serde_json::from_str(&text)?;
@@ -83,7 +83,7 @@ fn collect(top: &Path, folder: &Path, minor: Minor, kinds: &mut Kinds) -> Outcom
     Ok(())
 }
 
-/// Each file of k8s-openapi holds one type, with its names as constants.
+/// Parses a file of k8s-openapi, which contains one type with its names as constants.
 fn kind_in(top: &Path, path: &Path) -> Outcome<Option<Kind>> {
     let text = fs::read_to_string(path)?;
     let Some(name) = between(&text, "impl crate::ListableResource for ", " {") else {
@@ -168,13 +168,13 @@ fn together<'a>(sets: impl Iterator<Item = &'a BTreeSet<Minor>>) -> BTreeSet<Min
     sets.flatten().copied().collect()
 }
 
-/// What says that something is there in some of the versions that what is around it is there in.
+/// Returns the macros for a type that exists only in some of the versions of its surroundings.
 fn guard(present: &BTreeSet<Minor>, around: &BTreeSet<Minor>) -> Outcome<String> {
     let (Some(first), Some(last)) = (present.first(), present.last()) else {
         return Err("a kind that no version has".into());
     };
     if present.len() != around.range(first..=last).count() {
-        return Err(format!("a kind left and came back: {present:?}").into());
+        return Err(format!("a kind was removed and added again: {present:?}").into());
     }
     let mut macros = Vec::new();
     if around.first() < Some(first) {
@@ -189,7 +189,7 @@ fn guard(present: &BTreeSet<Minor>, around: &BTreeSet<Minor>) -> Outcome<String>
     })
 }
 
-/// The group as client-go's factory calls it: as its module, but for the API server's own.
+/// Returns client-go's name of the group: that of its module, except for the API server's own groups.
 fn group_method(kind: &Kind) -> Outcome<String> {
     match kind.module.rsplit("::").nth(1) {
         Some("apiserverinternal") => Ok("internal".into()),
@@ -198,7 +198,7 @@ fn group_method(kind: &Kind) -> Outcome<String> {
     }
 }
 
-/// The plural with the kind's words set apart: `daemonsets` of `DaemonSet` is `daemon_sets`.
+/// Returns the plural with separated words, for example `daemon_sets` for `DaemonSet`.
 fn kind_method(kind: &Kind) -> Outcome<String> {
     let first_words = match kind.words.rfind('_') {
         Some(end) => &kind.words[..=end],
@@ -206,7 +206,7 @@ fn kind_method(kind: &Kind) -> Outcome<String> {
     };
     match kind.plural.strip_prefix(&first_words.replace('_', "")) {
         Some(last_word) => Ok(format!("{first_words}{last_word}")),
-        None => Err(format!("{} does not begin as {} does", kind.plural, kind.words).into()),
+        None => Err(format!("{} does not start like {}", kind.plural, kind.words).into()),
     }
 }
 

@@ -36,13 +36,13 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// What a chore ends with; the error is printed for a person to read.
+/// The result of a chore. The error is printed for a person.
 pub(crate) type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 /// Development chores of kube-informer.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
-struct Cli {
+struct Arguments {
     #[command(subcommand)]
     chore: Chore,
 }
@@ -50,9 +50,9 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Chore {
     /// Prepare a real kube-apiserver and etcd, with kubectl and kube-controller-manager, to test against
-    RealServer(real_server::Options),
+    RealServer(real_server::RealServerOptions),
     /// Run the tests
-    Test(test::Options),
+    Test(test::TestOptions),
     /// Write how many tests run on which server to docs/conformance/servers.md
     TestTable {
         /// Only check whether the table is up to date
@@ -65,35 +65,35 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
-    /// Run everything that has to pass before a change is taken
-    Ci(ci::Options),
-    /// Let everything go wrong on a real cluster, and check that informers keep their promises
-    Chaos(chaos::Options),
-    /// Measure, beside client-go and kube-runtime
-    Bench(bench::Options),
-    /// Play seeded disasters against the library, and check its contract
-    Sim(sim::Options),
+    /// Run all checks that a change must pass
+    Ci(ci::CiOptions),
+    /// Inject faults into a real cluster, and check the informers' contract
+    Chaos(chaos::ChaosOptions),
+    /// Compare the performance with client-go and kube-runtime
+    Bench(bench::BenchOptions),
+    /// Run seeded simulations with faults against the library, and check its contract
+    Sim(sim::SimOptions),
     /// Plant bugs in a copy of the tree, and check that tests find them
-    Mutants(mutants::Options),
-    /// Run informers for an hour and see that nothing grows
-    Soak(soak::Options),
-    /// Look for bytes that break something, with libFuzzer
-    Fuzz(fuzz::Options),
+    Mutants(mutants::MutantsOptions),
+    /// Run informers for an hour, and check that memory and tasks do not grow
+    Soak(soak::SoakOptions),
+    /// Fuzz the readers, the embedded server and the informer with libFuzzer
+    Fuzz(fuzz::FuzzOptions),
     /// Run tests with AddressSanitizer
-    Sanitize(sanitize::Options),
-    /// Make HTML of the book
+    Sanitize(sanitize::SanitizeOptions),
+    /// Build the book as HTML
     Book,
-    /// See whether the crates are ready to be published
-    Package(package::Options),
-    /// See whether the public API broke what the last version promised
+    /// Check whether the crates are ready to be published
+    Package(package::PackageOptions),
+    /// Check the public API against the last version for breaking changes
     Semver,
     /// Draw the README's picture of the demo
     Picture,
-    /// Take the README's pictures of the dashboard, with Chromium
+    /// Take the README's screenshots of the dashboard with Chromium
     Screenshots,
-    /// Write the tables of built-in kinds, of what the embedded server serves, and of protobuf messages
+    /// Write the tables of built-in kinds, of the embedded server's resources, and of protobuf messages
     Tables {
-        /// Only say whether the tables are up to date
+        /// Only check whether the tables are up to date
         #[arg(long)]
         check: bool,
     },
@@ -104,7 +104,7 @@ fn main() -> ExitCode {
         return code;
     }
     let root = root();
-    let outcome = match Cli::parse().chore {
+    let outcome = match Arguments::parse().chore {
         Chore::RealServer(options) => real_server::run(&options),
         Chore::Test(options) => test::run(&root, &options),
         Chore::TestTable { check } => test_table::run(&root, check),
@@ -133,7 +133,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The workspace's folder.
+/// Returns the workspace's folder.
 fn root() -> PathBuf {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
     xtask.parent().unwrap_or(xtask).to_path_buf()

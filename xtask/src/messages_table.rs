@@ -1,15 +1,15 @@
-//! One table of messages for several releases of Kubernetes.
+//! Merges the tables of messages of several releases of Kubernetes.
 //!
-//! A client reads what servers of many releases write. The table is that of the release that the embedded server is, and
-//! after that what other releases have more: kinds, messages and fields. Numbers of fields are never used again, so that
-//! the releases do not contradict each other; if they do, nothing is written.
+//! A client reads objects of servers of many releases. The table contains the release of the embedded server,
+//! and additions of other releases: kinds, messages and fields. Numbers of fields are never reused, so the
+//! releases must not conflict. If they do, nothing is written.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::Outcome;
 
-/// What the lines of a table say.
+/// The content of a table.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Messages {
     /// Kinds by apiVersion and package.
@@ -25,7 +25,7 @@ struct Message {
     fields: BTreeMap<u32, String>,
 }
 
-/// Adds to a table what another has more.
+/// Adds the additions of another table to a table.
 pub(crate) fn merge(table: &str, other: &str) -> Outcome<String> {
     let mut merged = Messages::parse(table)?;
     merged.add(Messages::parse(other)?)?;
@@ -110,13 +110,13 @@ impl Messages {
 impl Message {
     fn add(&mut self, other: Self) -> Outcome {
         if self.shape != other.shape {
-            return Err(format!("{:?} or {:?}?", self.shape, other.shape).into());
+            return Err(format!("conflicting shapes {:?} and {:?}", self.shape, other.shape).into());
         }
         for (number, field) in other.fields {
             if let Some(known) = self.fields.get(&number) {
-                // How Go prints it may change; what it is may not.
+                // How Go prints a field may change, but not its name and type.
                 if what(known) != what(&field) {
-                    return Err(format!("{number} is {known:?} or {field:?}?").into());
+                    return Err(format!("conflicting fields {number}: {known:?} and {field:?}").into());
                 }
             } else {
                 let field = absent_before(&field).map_err(|why| format!("{number} {field}: {why}"))?;
@@ -127,20 +127,20 @@ impl Message {
     }
 }
 
-/// The name and type of a field.
+/// Returns the name and type of a field.
 fn what(field: &str) -> Vec<&str> {
     field.split(' ').take(2).collect()
 }
 
-/// A field of a message that other releases have without it: their objects are not to be printed with it. A message that
-/// Go holds by value is therefore taken for one that it holds by pointer; it is written in either case.
+/// Adapts a field of a message that other releases lack: their objects must be printed without it. A message
+/// that Go stores by value is therefore treated as one stored by pointer; it is encoded in both cases.
 fn absent_before(field: &str) -> Outcome<String> {
     let mut words: Vec<&str> = field.split(' ').collect();
     let (Some(kind), flags) = (words.get(1).copied(), words.get(2..).unwrap_or_default()) else {
-        return Err("it has no type".into());
+        return Err("missing type".into());
     };
     if !flags.contains(&"omitempty") || flags.contains(&"inline") {
-        return Err("it would be printed for releases that do not have it".into());
+        return Err("the field would be printed for releases without it".into());
     }
     if kind.starts_with('@') && !flags.contains(&"pointer") {
         words.insert(2, "pointer");
@@ -169,7 +169,7 @@ message Schema schema-or-bool
 ";
 
     #[test]
-    fn what_another_release_has_more_is_added() {
+    fn additions_of_another_release_are_added() {
         let new = "kinds apps/v1 apps
  Deployment
 kinds v1 core
@@ -218,8 +218,8 @@ message Schema schema-or-bool
         assert!(merge(OLD, "package core\nmessage Schema list\n").is_err());
     }
 
-    /// A field that is not in the table would be lost without a word, so every field that a type of k8s-openapi has, in
-    /// any of its releases, has to be there. Types without a message are read from JSON.
+    /// A field that is missing in the table would be lost silently, so every field of every type of
+    /// k8s-openapi, in any of its releases, must be present. Types without a message are read as JSON.
     #[test]
     fn every_field_of_every_type_of_k8s_openapi_is_known() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -261,7 +261,7 @@ message Schema schema-or-bool
         found
     }
 
-    /// The name of a type as Kubernetes has it, and the names of its fields in JSON.
+    /// Returns the name of a type in Kubernetes, and the JSON names of its fields.
     fn fields_in(text: &str) -> Option<(String, Vec<&str>)> {
         let (_, rest) = text.split_once("// Generated from definition io.k8s.")?;
         let name = rest.lines().next()?;
@@ -269,7 +269,7 @@ message Schema schema-or-bool
         let (_, rest) = rest.split_once("&[")?;
         let (list, _) = rest.split_once(']')?;
         let fields = list.split('"').skip(1).step_by(2);
-        // They are in no message.
+        // These are in no message.
         let fields = fields
             .filter(|field| !["apiVersion", "kind"].contains(field))
             .collect();

@@ -1,41 +1,41 @@
-//! `cargo xtask package`: whether the crates are ready to be published, and what would be in them.
+//! `cargo xtask package`: checks whether the crates are ready to be published, and prints their content.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::ci::Verdict;
+use crate::ci::StepResult;
 use crate::packages::{Package, published};
 use crate::{Outcome, process, toolchain};
 
-/// The largest file that has a reason to be in a package: the tables of kinds and messages.
+/// Maximum size of a file in a package. The largest ones are the tables of kinds and messages.
 const LARGEST_FILE: u64 = 256 * 1024;
 
-/// As large as a package may become; the registry's limit is ten times as much.
+/// Maximum size of a package, a tenth of the registry's limit.
 const LARGEST_PACKAGE: u64 = 1024 * 1024;
 
-/// What a package has to have beside its code.
+/// Files that a package must contain.
 const NEEDED: [&str; 3] = ["Cargo.toml", "LICENSE", "README.md"];
 
 #[derive(Args, Debug)]
-pub(crate) struct Options {
-    /// Do not build the crates from what is in their packages, which takes minutes the first time
+pub(crate) struct PackageOptions {
+    /// Do not build the crates from their packages, which takes minutes the first time
     #[arg(long)]
     no_verify: bool,
 }
 
-pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
+pub(crate) fn run(root: &Path, options: &PackageOptions) -> Outcome {
     let packages = published(root)?;
     for package in &packages {
         manifest_is_complete(package)?;
         if package.is_library {
-            features_are_told(package, &fs::read_to_string(package.folder.join("src/lib.rs"))?)?;
+            features_are_documented(package, &fs::read_to_string(package.folder.join("src/lib.rs"))?)?;
         }
     }
     forget_built(root, &packages)?;
     let mut cargo = process::cargo(root);
-    // What is not committed yet is checked, too: this publishes nothing.
+    // Uncommitted changes are included, because nothing is published.
     cargo.args(["package", "--quiet", "--allow-dirty"]);
     cargo.arg("--target-dir").arg(target(root));
     if options.no_verify {
@@ -62,19 +62,19 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     Ok(())
 }
 
-/// The step of CI. It builds, because nothing else finds a file that the code includes and the package lacks; what the crates
-/// depend on is built once and kept.
-pub(crate) fn step(root: &Path) -> Outcome<Verdict> {
-    run(root, &Options { no_verify: false })?;
-    Ok(Verdict::Passed)
+/// Runs this as a step of CI. It builds the packages, because only that finds a file that the code includes
+/// and the package lacks. The dependencies are built once and kept.
+pub(crate) fn step(root: &Path) -> Outcome<StepResult> {
+    run(root, &PackageOptions { no_verify: false })?;
+    Ok(StepResult::Passed)
 }
 
-/// What the registry and docs.rs show, and what cargo itself only warns of.
+/// Checks the metadata that the registry and docs.rs show, of which cargo only warns.
 fn manifest_is_complete(package: &Package) -> Outcome {
     let name = &package.name;
     for field in ["description", "license", "repository", "readme", "rust_version"] {
         if package.field(field).as_str().is_none_or(str::is_empty) {
-            return Err(format!("{name}: the manifest has no {field}").into());
+            return Err(format!("{name}: missing {field} in the manifest").into());
         }
     }
     for (field, most) in [("keywords", 5), ("categories", 5)] {
@@ -84,34 +84,32 @@ fn manifest_is_complete(package: &Package) -> Outcome {
         }
     }
     if package.is_library && package.field("metadata")["docs"]["rs"].is_null() {
-        return Err(
-            format!("{name}: docs.rs is not told what to document ([package.metadata.docs.rs])").into(),
-        );
+        return Err(format!("{name}: missing [package.metadata.docs.rs] in the manifest").into());
     }
-    // A path alone means nothing to the registry.
+    // The registry ignores paths.
     let dependencies = package.field("dependencies").as_array().into_iter().flatten();
     for dependency in dependencies.filter(|dependency| dependency["path"].is_string()) {
         if dependency["req"] == "*" {
-            return Err(format!("{name}: the dependency {} has no version", dependency["name"]).into());
+            return Err(format!("{name}: missing version of the dependency {}", dependency["name"]).into());
         }
     }
     Ok(())
 }
 
-/// Each feature stands in the crate's own documentation, which is all that its users see on docs.rs.
-fn features_are_told(package: &Package, documentation: &str) -> Outcome {
+/// Checks that the crate's documentation contains each feature, because users read it on docs.rs.
+fn features_are_documented(package: &Package, documentation: &str) -> Outcome {
     let told = |feature: &str| {
         let line = format!("//! - `{feature}`");
         documentation.lines().any(|told| told.starts_with(&line))
     };
-    // Those that begin with `__` are nothing for users.
+    // Features that start with `__` are internal.
     let mut features = package
         .features
         .iter()
         .filter(|feature| !feature.starts_with("__"));
     match features.find(|feature| !told(feature)) {
         Some(feature) => Err(format!(
-            "{}: nothing is said of the feature `{feature}` under `# Features` in src/lib.rs",
+            "{}: missing feature `{feature}` under `# Features` in src/lib.rs",
             package.name
         )
         .into()),
@@ -129,17 +127,17 @@ fn contents_are_right(package: &Package, files: &[String]) -> Outcome {
     let name = &package.name;
     for needed in NEEDED {
         if !files.iter().any(|file| file == needed) {
-            return Err(format!("{name}: the package has no {needed}").into());
+            return Err(format!("{name}: missing {needed} in the package").into());
         }
     }
     for file in files {
         if let Some(why) = unwanted(file) {
             return Err(format!("{name}: {file} is in the package, but {why}").into());
         }
-        // What cargo makes itself is not in the folder.
+        // Files that cargo generates are not in the folder.
         let size = fs::metadata(package.folder.join(file)).map_or(0, |file| file.len());
         if size > LARGEST_FILE && file != "Cargo.lock" {
-            return Err(format!("{name}: {file} has {} KiB and is in the package", size / 1024).into());
+            return Err(format!("{name}: {file} is too large for the package: {} KiB", size / 1024).into());
         }
     }
     Ok(())
@@ -165,16 +163,17 @@ fn archive(root: &Path, package: &Package) -> PathBuf {
         .join(format!("{}.crate", package.full_name()))
 }
 
-/// Packages are built in a folder of their own.
+/// Returns the target folder of packages.
 fn target(root: &Path) -> PathBuf {
     toolchain::target(root).join("packaged")
 }
 
-/// Forgets what was unpacked and built of the packages before: to cargo one of a registry never changes while its version
-/// stays, and these do.
+/// Deletes the unpacked sources and builds of earlier packages. Cargo assumes that a package of a registry
+/// does not change while its version stays the same.
 fn forget_built(root: &Path, packages: &[Package]) -> Outcome {
     let built = entries(&target(root).join("debug/.fingerprint"))?;
-    // Folders of registries that have no host: that is, of those that cargo makes up to build packages that need each other.
+    // Folders of registries without a host: those that cargo creates to build packages that depend on each
+    // other.
     let made_up = entries(&toolchain::cargo_home().join("registry/src"))?;
     let made_up = made_up.into_iter().filter(|folder| name(folder).starts_with('-'));
     let unpacked: Vec<PathBuf> = made_up
@@ -199,7 +198,7 @@ fn forget_built(root: &Path, packages: &[Package]) -> Outcome {
     Ok(())
 }
 
-/// What is in a folder; nothing if it is not there.
+/// Returns the entries of a folder, or none if it does not exist.
 fn entries(folder: &Path) -> Outcome<Vec<PathBuf>> {
     if !folder.exists() {
         return Ok(Vec::new());
@@ -244,11 +243,11 @@ mod tests {
     }
 
     #[test]
-    fn what_a_manifest_lacks_is_named() {
+    fn missing_metadata_is_reported() {
         assert_eq!(judged(|_| ()), "complete");
         assert_eq!(
             judged(|manifest| manifest["description"] = Value::Null),
-            "example: the manifest has no description"
+            "example: missing description in the manifest"
         );
         assert_eq!(
             judged(|manifest| manifest["keywords"] = json!([])),
@@ -256,13 +255,13 @@ mod tests {
         );
         assert_eq!(
             judged(|manifest| manifest["dependencies"][0]["req"] = json!("*")),
-            "example: the dependency \"other\" has no version"
+            "example: missing version of the dependency \"other\""
         );
         assert!(judged(|manifest| manifest["metadata"] = Value::Null).contains("docs.rs"));
     }
 
     #[test]
-    fn a_feature_that_is_not_told_is_named() {
+    fn an_undocumented_feature_is_reported() {
         let package = Package::of(&json!({
             "name": "example",
             "manifest_path": "/example/Cargo.toml",
@@ -270,8 +269,9 @@ mod tests {
         }))
         .expect("a package");
         let told = "//! # Features\n//! - `metrics`: figures\n";
-        assert!(features_are_told(&package, told).is_ok());
-        let error = features_are_told(&package, "//! # Features\n").expect_err("nothing is told");
+        assert!(features_are_documented(&package, told).is_ok());
+        let error =
+            features_are_documented(&package, "//! # Features\n").expect_err("an undocumented feature");
         assert!(error.to_string().contains("`metrics`"), "{error}");
     }
 

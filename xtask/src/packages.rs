@@ -1,4 +1,4 @@
-//! The packages of the workspace that are published, as cargo knows them.
+//! The published packages of the workspace.
 
 use std::path::{Path, PathBuf};
 
@@ -6,20 +6,24 @@ use serde_json::Value;
 
 use crate::{Outcome, process};
 
-/// A package for the registry.
+/// A published package.
 pub(crate) struct Package {
     pub(crate) name: String,
     pub(crate) folder: PathBuf,
     pub(crate) features: Vec<String>,
-    /// Whether others can depend on it; the rest are programs alone.
+    /// Whether other packages can depend on it; the others are programs only.
     pub(crate) is_library: bool,
     metadata: Value,
 }
 
 impl Package {
-    /// One of the packages of `cargo metadata`.
+    /// Parses a package of `cargo metadata`.
     pub(crate) fn of(metadata: &Value) -> Outcome<Package> {
-        let text = |name: &str| metadata[name].as_str().ok_or(format!("cargo tells no {name}"));
+        let text = |name: &str| {
+            metadata[name]
+                .as_str()
+                .ok_or(format!("missing {name} in the output of cargo"))
+        };
         let manifest = PathBuf::from(text("manifest_path")?);
         let features = metadata["features"].as_object().into_iter().flatten();
         let targets = metadata["targets"].as_array().into_iter().flatten();
@@ -36,7 +40,7 @@ impl Package {
         })
     }
 
-    /// Its name with its version.
+    /// Returns its name with its version.
     pub(crate) fn full_name(&self) -> String {
         format!(
             "{}-{}",
@@ -45,24 +49,26 @@ impl Package {
         )
     }
 
-    /// A field of the manifest, as `cargo metadata` names it; null if it is not there.
+    /// Returns a field of the manifest as in `cargo metadata`, or null.
     pub(crate) fn field(&self, name: &str) -> &Value {
         &self.metadata[name]
     }
 
-    /// Also for its tests: the registry wants those to be there, too.
+    /// Includes the dependencies of tests, which must be in the registry, too.
     fn depends_on(&self, name: &str) -> bool {
         let mut dependencies = self.metadata["dependencies"].as_array().into_iter().flatten();
         dependencies.any(|dependency| dependency["name"] == name)
     }
 }
 
-/// The published ones, each after those it depends on, as they have to be published.
+/// Returns the published packages, each after its dependencies, in the order of publication.
 pub(crate) fn published(root: &Path) -> Outcome<Vec<Package>> {
-    let told = process::read(process::cargo(root).args(["metadata", "--format-version=1", "--no-deps"]))?;
-    let told: Value = serde_json::from_str(&told)?;
-    let packages = told["packages"].as_array().ok_or("cargo names no packages")?;
-    // An empty list of registries is what `publish = false` means.
+    let metadata = process::read(process::cargo(root).args(["metadata", "--format-version=1", "--no-deps"]))?;
+    let metadata: Value = serde_json::from_str(&metadata)?;
+    let packages = metadata["packages"]
+        .as_array()
+        .ok_or("missing packages in the output of cargo")?;
+    // `publish = false` is an empty list of registries.
     let is_published = |package: &&Value| package["publish"].as_array().is_none_or(|to| !to.is_empty());
     let packages: Outcome<Vec<Package>> = packages.iter().filter(is_published).map(Package::of).collect();
     Ok(in_order(packages?))
@@ -75,7 +81,7 @@ fn in_order(mut waiting: Vec<Package>) -> Vec<Package> {
             let mut others = waiting.iter().filter(|other| other.name != package.name);
             !others.any(|other| package.depends_on(&other.name))
         });
-        // In a cycle nobody is ready; cargo says what is wrong with that.
+        // With a cyclic dependency no package is ready. Cargo reports the cycle.
         ordered.push(waiting.remove(ready.unwrap_or(0)));
     }
     ordered
@@ -92,8 +98,8 @@ mod tests {
         let package = |name: &str, needs: &[&str]| {
             let needs: Vec<Value> = needs.iter().map(|name| json!({ "name": name })).collect();
             let manifest = format!("/{name}/Cargo.toml");
-            let told = json!({ "name": name, "manifest_path": manifest, "dependencies": needs });
-            Package::of(&told).expect("a package")
+            let metadata = json!({ "name": name, "manifest_path": manifest, "dependencies": needs });
+            Package::of(&metadata).expect("a package")
         };
         let ordered = in_order(vec![
             package("program", &["library", "kit"]),

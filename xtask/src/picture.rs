@@ -1,4 +1,4 @@
-//! `cargo xtask picture`: runs the demo and draws what it prints as the README's picture.
+//! `cargo xtask picture`: draws the output of the demo as the README's picture.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Running other programs.
+//! Runs other programs.
 
 use std::env;
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 
 use crate::Outcome;
 
-/// The cargo that runs this, in the workspace's folder.
+/// Returns the cargo that runs this program, in the workspace's folder.
 ///
-/// What `cargo run` tells this process about its own package is left out: build scripts that look at those variables
-/// (ring's) would otherwise run again each time cargo is called from here and then by hand.
+/// The variables that `cargo run` sets for this package are removed. Otherwise build scripts that depend on
+/// them (ring's) would run again each time cargo is called from here and then by hand.
 pub(crate) fn cargo(root: &Path) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root);
@@ -26,7 +26,7 @@ pub(crate) fn cargo(root: &Path) -> Command {
     command
 }
 
-/// Runs the command to its end, its output going where ours goes; anything but success is an error.
+/// Runs a command with inherited output. Fails unless it succeeds.
 pub(crate) fn run(command: &mut Command) -> Outcome {
     let status = command.status().map_err(|error| cannot_run(command, &error))?;
     if status.success() {
@@ -36,26 +36,26 @@ pub(crate) fn run(command: &mut Command) -> Outcome {
     }
 }
 
-/// Runs the command and gives what it wrote to its standard output; errors carry what it wrote beside.
+/// Runs a command and returns its standard output. Errors contain its standard error.
 pub(crate) fn read(command: &mut Command) -> Outcome<String> {
     let output = command
         .stdin(Stdio::null())
         .output()
         .map_err(|error| cannot_run(command, &error))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
+        let stderr = String::from_utf8_lossy(&output.stderr);
         return Err(format!(
             "`{}` failed: {}\n{}",
             shown(command),
             output.status,
-            said.trim_end()
+            stderr.trim_end()
         )
         .into());
     }
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// The command as one would type it.
+/// Returns the command as it would be typed.
 pub(crate) fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program())
         .file_name()

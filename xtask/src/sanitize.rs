@@ -1,7 +1,7 @@
-//! `cargo xtask sanitize`: tests with AddressSanitizer, which finds memory that is used wrongly and memory that nobody frees.
+//! `cargo xtask sanitize`: runs tests with AddressSanitizer, which finds invalid memory accesses and leaks.
 //!
-//! There is no unsafe code in this workspace, so what it can find is in dependencies, and cycles of what is counted: an
-//! informer that holds itself would be a leak.
+//! This workspace has no unsafe code, so it can find errors in dependencies, and leaks by reference cycles,
+//! for example an informer that references itself.
 
 use std::path::Path;
 
@@ -10,7 +10,8 @@ use clap::Args;
 use crate::toolchain::{self, nightly_cargo};
 use crate::{Outcome, process};
 
-/// The libraries, and those of their tests that are neither models of threads, which take hours so, nor of other programs.
+/// The libraries and their tests, without models of threads, which would take hours, and without tests of
+/// other programs.
 const TESTS: [(&str, &[&str]); 3] = [
     ("kube-wire", &["--lib", "--test", "published"]),
     ("kube-workqueue", &["--lib", "--test", "queue"]),
@@ -18,13 +19,13 @@ const TESTS: [(&str, &[&str]); 3] = [
 ];
 
 #[derive(Args, Debug)]
-pub(crate) struct Options {
-    /// The libraries to test; all of them if none is named
+pub(crate) struct SanitizeOptions {
+    /// Libraries to test; all by default
     #[arg(value_name = "PACKAGE", value_parser = ["kube-wire", "kube-workqueue", "kube-informer"])]
     packages: Vec<String>,
 }
 
-pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
+pub(crate) fn run(root: &Path, options: &SanitizeOptions) -> Outcome {
     let host = toolchain::host(root)?;
     let named = |package: &str| options.packages.is_empty() || options.packages.iter().any(|p| p == package);
     for (package, tests) in TESTS.iter().filter(|(package, _)| named(package)) {

@@ -1,26 +1,24 @@
-//! `cargo xtask semver`: whether the libraries' public API broke what the last tagged version promised.
+//! `cargo xtask semver`: checks the libraries' public API for breaking changes since the last tagged version.
 
 use std::path::Path;
 use std::process::Command;
 
-use crate::ci::Verdict;
+use crate::ci::StepResult;
 use crate::packages::published;
 use crate::{Outcome, pins, process, tools};
 
 pub(crate) fn run(root: &Path) -> Outcome {
     match step(root)? {
-        Verdict::Passed => println!("the public API keeps what the last version promised"),
-        Verdict::NotRun(why) => println!("not run: {why}"),
+        StepResult::Passed => println!("no breaking changes of the public API since the last version"),
+        StepResult::NotRun(why) => println!("not run: {why}"),
     }
     Ok(())
 }
 
-/// The step of CI.
-pub(crate) fn step(root: &Path) -> Outcome<Verdict> {
+/// Runs this as a step of CI.
+pub(crate) fn step(root: &Path) -> Outcome<StepResult> {
     let Some(tag) = last_version(root) else {
-        return Ok(Verdict::NotRun(
-            "no version is tagged yet, so there is nothing to compare with",
-        ));
+        return Ok(StepResult::NotRun("no version is tagged yet"));
     };
     let program = tools::installed(root, "cargo-semver-checks", pins::CARGO_SEMVER_CHECKS)?;
     let mut check = Command::new(program);
@@ -32,10 +30,10 @@ pub(crate) fn step(root: &Path) -> Outcome<Verdict> {
     }
     println!("comparing with {tag}");
     process::run(&mut check)?;
-    Ok(Verdict::Passed)
+    Ok(StepResult::Passed)
 }
 
-/// The newest tag of a version, `v1.2.3`, that this commit comes after. Nothing also where there is no Git.
+/// Returns the newest version tag, `v1.2.3`, before this commit. Returns none without Git.
 fn last_version(root: &Path) -> Option<String> {
     let mut git = Command::new("git");
     git.current_dir(root)

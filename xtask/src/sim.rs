@@ -1,4 +1,4 @@
-//! The simulator, built to be fast.
+//! Runs the simulator in a release build.
 
 use std::path::Path;
 
@@ -6,15 +6,15 @@ use clap::Args;
 
 use crate::{Outcome, process};
 
-/// What the simulator is told; see its own help.
+/// Arguments of the simulator; see its own help.
 #[derive(Debug, Args)]
-pub(crate) struct Options {
-    /// Options of the simulator: --seeds N, --from S, --replay SEED, --keep-going
+pub(crate) struct SimOptions {
+    /// SimOptions of the simulator: --seeds N, --from S, --replay SEED, --keep-going
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     options: Vec<String>,
 }
 
-pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
+pub(crate) fn run(root: &Path, options: &SimOptions) -> Outcome {
     let mut command = process::cargo(root);
     command
         .args(["run", "--release", "--quiet", "--package", "sim", "--"])

@@ -1,33 +1,33 @@
-//! `cargo xtask soak`: informers for an hour, under steady changes and faults; fails if anything has grown, or if a cache is not
-//! what the server has.
+//! `cargo xtask soak`: runs informers for an hour with steady changes and faults. Fails if memory or tasks
+//! grow, or if a cache differs from the server.
 
 use std::path::Path;
 
 use clap::Args;
 
-use crate::ci::Verdict;
+use crate::ci::StepResult;
 use crate::{Outcome, process};
 
 #[derive(Args, Debug)]
-pub(crate) struct Options {
-    /// How long it takes
+pub(crate) struct SoakOptions {
+    /// Duration, in minutes
     #[arg(long, default_value_t = 60)]
     minutes: u64,
-    /// How many objects there are
+    /// Number of objects
     #[arg(long, default_value_t = 2_000)]
     objects: usize,
-    /// How many changes there are each second
+    /// Changes per second
     #[arg(long, default_value_t = 200)]
     rate: u32,
-    /// What chance is made of
+    /// Random seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Keep something of every event, to see that it is noticed
+    /// Leak memory with every event, to check that this is detected
     #[arg(long)]
     leak: bool,
 }
 
-pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
+pub(crate) fn run(root: &Path, options: &SoakOptions) -> Outcome {
     let mut soak = process::cargo(root);
     soak.args([
         "run",
@@ -53,14 +53,14 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     process::run(&mut soak)
 }
 
-/// The short form: less than a minute, and a leak of a hundred bytes with each change is seen all the same.
-pub(crate) fn short(root: &Path) -> Outcome<Verdict> {
+/// Runs a short version of less than a minute, which still detects a leak of a hundred bytes per change.
+pub(crate) fn short(root: &Path) -> Outcome<StepResult> {
     if !cfg!(target_os = "linux") {
-        return Ok(Verdict::NotRun("what a process takes is read from Linux"));
+        return Ok(StepResult::NotRun("measuring memory requires Linux"));
     }
     let mut soak = process::cargo(root);
     soak.args(["run", "--quiet", "--package", "bench", "--bin", "soak", "--"]);
     soak.args(["--seconds", "45", "--objects", "300", "--rate", "100"]);
     process::run(&mut soak)?;
-    Ok(Verdict::Passed)
+    Ok(StepResult::Passed)
 }

@@ -1,9 +1,9 @@
-//! `cargo xtask tables`: writes the tables of kinds and types that `kube-embedded` serves, the table of messages that
-//! `kube-wire` reads, and the table of built-in kinds that `kube-informer` has accessors for.
+//! `cargo xtask tables`: writes the tables of kinds and types for `kube-embedded`, of messages for
+//! `kube-wire`, and of built-in kinds for `kube-informer`.
 //!
-//! The source of the first is the API description that Kubernetes publishes with its Go module: the discovery documents say which
-//! resources there are, the OpenAPI document says what their objects look like. Only facts are kept (names, types, list
-//! and patch semantics), one line each, so that a change of version is a readable diff.
+//! The source of the first is the API description that Kubernetes publishes with its Go module: the discovery
+//! documents list the resources, the OpenAPI document describes their objects. Only facts are kept (names,
+//! types, list and patch semantics), one per line, so that a change of version is a readable diff.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ use crate::{Outcome, groups_table, messages_table, pins};
 const KINDS: &str = "crates/kube-embedded/src/api/kinds.txt";
 const TYPES: &str = "crates/kube-embedded/src/schema/types.txt";
 
-/// Writes all tables; with `check` only says whether they are what they should be.
+/// Writes all tables, or checks whether they are up to date.
 pub(crate) fn run(root: &Path, version: &str, check: bool) -> Outcome {
     run_without_go(root, check)?;
     let module = module_dir(version)?;
@@ -45,13 +45,13 @@ pub(crate) fn run(root: &Path, version: &str, check: bool) -> Outcome {
     Ok(())
 }
 
-/// The messages of all releases that clients meet.
+/// Returns the messages of all supported releases.
 fn messages(version: &str) -> Outcome<String> {
     let others = pins::OTHER_MESSAGES;
     let mut table = MESSAGES.print(version)?;
     for other in others {
         table = messages_table::merge(&table, &MESSAGES.print(other)?)
-            .map_err(|why| format!("the messages of {version} and {other} do not fit together: {why}"))?;
+            .map_err(|why| format!("conflicting messages of {version} and {other}: {why}"))?;
     }
     Ok(format!(
         "# Kubernetes {version}, and what {} has more. Written by `cargo xtask tables`; not edited by hand.\n{table}",
@@ -59,7 +59,7 @@ fn messages(version: &str) -> Outcome<String> {
     ))
 }
 
-/// As [`run`], of the tables whose source is not in Go.
+/// Like [`run`], for the tables whose source is not in Go.
 pub(crate) fn run_without_go(root: &Path, check: bool) -> Outcome {
     keep(&root.join(groups_table::PATH), &groups_table::print(root)?, check)
 }
@@ -108,7 +108,7 @@ fn read_json(path: &Path) -> Result<Value, Box<dyn std::error::Error>> {
 
 type Definitions = serde_json::Map<String, Value>;
 
-/// One line per resource and, indented below it, per subresource.
+/// Returns one line per resource and, indented below it, per subresource.
 fn kinds(discovery: &Path, definitions: &Definitions) -> Result<String, Box<dyn std::error::Error>> {
     let by_kind = definition_by_kind(definitions);
     let mut groups: Vec<(String, Vec<String>)> = vec![(String::new(), vec!["v1".into()])];
@@ -182,7 +182,7 @@ fn definition_by_kind(definitions: &Definitions) -> BTreeMap<(String, String, St
     let mut found = BTreeMap::new();
     for (name, definition) in definitions {
         let gvks = definition["x-kubernetes-group-version-kind"].as_array();
-        // Types that stand for many kinds (DeleteOptions, WatchEvent) are nobody's definition.
+        // Types of many kinds (DeleteOptions, WatchEvent) define none of them.
         if let Some([gvk]) = gvks.map(Vec::as_slice) {
             found.insert(
                 (text(&gvk["group"]), text(&gvk["version"]), text(&gvk["kind"])),
@@ -193,11 +193,11 @@ fn definition_by_kind(definitions: &Definitions) -> BTreeMap<(String, String, St
     found
 }
 
-/// Attribute that tells the default of a field, by type and field name.
+/// The default of a field, by type and field name.
 type Defaults = BTreeMap<(String, String), String>;
 
-/// The defaults that only the OpenAPI v3 documents tell. An empty one (`{}`, `""`, `0`) says that the field is never left
-/// out, because Go holds it by value: it becomes `present`.
+/// Returns the defaults that only the OpenAPI v3 documents contain. An empty one (`{}`, `""`, `0`) means that
+/// the field is always present, because Go stores it by value: it becomes `present`.
 fn defaults(folder: &Path) -> Result<Defaults, Box<dyn std::error::Error>> {
     let mut found = Defaults::new();
     for entry in fs::read_dir(folder)? {
@@ -222,7 +222,7 @@ fn defaults(folder: &Path) -> Result<Defaults, Box<dyn std::error::Error>> {
     Ok(found)
 }
 
-/// One line per type and, indented below it, per field: `name[!] type [attributes]`.
+/// Returns one line per type and, indented below it, per field: `name[!] type [attributes]`.
 fn types(definitions: &Definitions, defaults: &Defaults) -> Result<String, Box<dyn std::error::Error>> {
     let mut out = String::from(
         "# type NAME [atomic] | type NAME = TYPE\n\
@@ -309,7 +309,7 @@ fn type_of(schema: &Value) -> Result<String, Box<dyn std::error::Error>> {
             format!("{{}}{}", type_of(&schema["additionalProperties"])?)
         }
         (Some("object"), _) => "any".into(),
-        other => return Err(format!("a schema of a form not seen before: {other:?} in {schema}").into()),
+        other => return Err(format!("unsupported schema {other:?} in {schema}").into()),
     })
 }
 

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: the tests, against the embedded server or a real one.
+//! `cargo xtask test`: runs the tests against the embedded server or a real one.
 
 use std::path::{Path, PathBuf};
 
@@ -7,23 +7,24 @@ use clap::Args;
 use crate::{Outcome, go, process, real_server};
 
 /// A test target of the package `conformance`.
-pub(crate) struct Suite {
+pub(crate) struct TestSuite {
     pub(crate) name: &'static str,
     pub(crate) embedded: bool,
     pub(crate) real: bool,
-    /// What its tests need beside a server. They are marked as ignored, so that `cargo test` reports that it left them out.
-    pub(crate) needs: Option<Program>,
+    /// A program that its tests need in addition to a server. They are marked as ignored, so that `cargo
+    /// test` reports them as skipped.
+    pub(crate) needs: Option<RequiredProgram>,
 }
 
 /// A program that is not part of this project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Program {
+pub(crate) enum RequiredProgram {
     Chromium,
     Go,
     Kubectl,
 }
 
-impl Program {
+impl RequiredProgram {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Chromium => "Chromium",
@@ -33,19 +34,19 @@ impl Program {
     }
 }
 
-pub(crate) const SUITES: &[Suite] = &[
+pub(crate) const SUITES: &[TestSuite] = &[
     suite("conformance", true, true, None),
     suite("embedded", true, false, None),
     suite("examples", true, true, None),
-    suite("kubectl", true, true, Some(Program::Kubectl)),
-    suite("client_go", true, true, Some(Program::Go)),
-    suite("dashboard", true, false, Some(Program::Chromium)),
-    suite("real_server", false, true, Some(Program::Kubectl)),
-    suite("chaos", false, true, Some(Program::Go)),
+    suite("kubectl", true, true, Some(RequiredProgram::Kubectl)),
+    suite("client_go", true, true, Some(RequiredProgram::Go)),
+    suite("dashboard", true, false, Some(RequiredProgram::Chromium)),
+    suite("real_server", false, true, Some(RequiredProgram::Kubectl)),
+    suite("chaos", false, true, Some(RequiredProgram::Go)),
 ];
 
-const fn suite(name: &'static str, embedded: bool, real: bool, needs: Option<Program>) -> Suite {
-    Suite {
+const fn suite(name: &'static str, embedded: bool, real: bool, needs: Option<RequiredProgram>) -> TestSuite {
+    TestSuite {
         name,
         embedded,
         real,
@@ -54,16 +55,16 @@ const fn suite(name: &'static str, embedded: bool, real: bool, needs: Option<Pro
 }
 
 #[derive(Args, Debug, Default)]
-pub(crate) struct Options {
-    /// Run the suites that can against a real kube-apiserver with etcd
+pub(crate) struct TestOptions {
+    /// Run the suites that support it against a real kube-apiserver with etcd
     #[arg(long)]
     real: bool,
-    /// Arguments for `cargo test`, such as a test's name
+    /// Arguments for `cargo test`, for example the name of a test
     #[arg(last = true, value_name = "ARGS")]
     args: Vec<String>,
 }
 
-pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
+pub(crate) fn run(root: &Path, options: &TestOptions) -> Outcome {
     if options.real {
         return against_real_server(root, &options.args);
     }
@@ -82,25 +83,25 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     process::run(&mut cargo)
 }
 
-/// Runs all tests against the embedded server, with a kubectl from `assets`. Returns the programs whose tests did not run,
-/// because they are not installed. Tests in a browser are a step of their own.
-pub(crate) fn against_embedded_server(root: &Path, assets: Option<PathBuf>) -> Outcome<Vec<Program>> {
+/// Runs all tests against the embedded server, with a kubectl from `assets`. Returns the programs that are
+/// not installed and whose tests did not run. Tests in a browser are a separate step.
+pub(crate) fn against_embedded_server(root: &Path, assets: Option<PathBuf>) -> Outcome<Vec<RequiredProgram>> {
     process::run(process::cargo(root).args(["test", "--workspace"]))?;
     let mut missing = Vec::new();
     match assets {
         Some(assets) => ignored_tests(root, "conformance", "kubectl", &assets)?,
-        None => missing.push(Program::Kubectl),
+        None => missing.push(RequiredProgram::Kubectl),
     }
-    if go::is_there() {
+    if go::is_installed() {
         ignored_tests(root, "conformance", "client_go", Path::new(""))?;
         ignored_tests(root, "kube-wire", "published", Path::new(""))?;
     } else {
-        missing.push(Program::Go);
+        missing.push(RequiredProgram::Go);
     }
     Ok(missing)
 }
 
-/// Runs the tests of a target that `cargo test` leaves out.
+/// Runs the tests of a target that `cargo test` skips.
 fn ignored_tests(root: &Path, package: &str, target: &str, assets: &Path) -> Outcome {
     let mut cargo = process::cargo(root);
     cargo
@@ -110,14 +111,14 @@ fn ignored_tests(root: &Path, package: &str, target: &str, assets: &Path) -> Out
     process::run(&mut cargo)
 }
 
-/// Runs the suites against a real server, with the tests that `cargo test` leaves out.
+/// Runs the suites against a real server, including the tests that `cargo test` skips.
 pub(crate) fn against_real_server(root: &Path, args: &[String]) -> Outcome {
     let assets = real_server::prepare()?;
     let (for_cargo, for_tests) = match args.iter().position(|arg| arg == "--") {
         Some(at) => (&args[..at], &args[at + 1..]),
         None => (args, &[][..]),
     };
-    // The suite `examples` runs them, and a test of other targets does not build them.
+    // The suite `examples` runs them, but tests of other targets do not build them.
     process::run(process::cargo(root).args(["build", "--workspace", "--bins", "--examples"]))?;
     let mut cargo = process::cargo(root);
     cargo.args(["test", "--workspace"]);

@@ -1,12 +1,13 @@
-//! `cargo xtask test-table`: how many integration tests run on which server, written to `docs/conformance/servers.md`.
+//! `cargo xtask test-table`: writes the number of integration tests per server to
+//! `docs/conformance/servers.md`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use crate::ci::Verdict;
-use crate::test::{SUITES, Suite};
+use crate::ci::StepResult;
+use crate::test::{SUITES, TestSuite};
 use crate::{Outcome, process};
 
 const FILE: &str = "docs/conformance/servers.md";
@@ -27,7 +28,7 @@ counted here.
 |---|---|---:|---:|---:|---|
 ";
 
-/// How many tests of a module run on which server.
+/// The number of tests of a module per server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
     embedded: usize,
@@ -35,7 +36,7 @@ struct Counts {
     neither: usize,
 }
 
-/// Writes the table, or with `check` compares it with the file.
+/// Writes the table, or compares it with the file if `check` is set.
 pub(crate) fn run(root: &Path, check: bool) -> Outcome {
     let mut rows = Vec::new();
     for suite in SUITES {
@@ -55,13 +56,13 @@ pub(crate) fn run(root: &Path, check: bool) -> Outcome {
     }
 }
 
-/// A step of CI, after the tests have been built.
-pub(crate) fn step(root: &Path) -> Outcome<Verdict> {
+/// Runs this as a step of CI, after the tests have been built.
+pub(crate) fn step(root: &Path) -> Outcome<StepResult> {
     run(root, true)?;
-    Ok(Verdict::Passed)
+    Ok(StepResult::Passed)
 }
 
-/// The names of a suite's tests.
+/// Returns the names of a suite's tests.
 fn list(root: &Path, suite: &str, args: &[&str]) -> Outcome<Vec<String>> {
     let mut cargo = process::cargo(root);
     cargo
@@ -81,8 +82,8 @@ fn list(root: &Path, suite: &str, args: &[&str]) -> Outcome<Vec<String>> {
     Ok(names.map(str::to_owned).collect())
 }
 
-/// The tests of a suite by module. Where a suite marks tests as ignored, those are the ones that use a server.
-fn count(suite: &Suite, all: &[String], ignored: &[String]) -> Outcome<BTreeMap<String, Counts>> {
+/// Returns the tests of a suite by module. If a suite marks tests as ignored, those use a server.
+fn count(suite: &TestSuite, all: &[String], ignored: &[String]) -> Outcome<BTreeMap<String, Counts>> {
     if suite.needs.is_none() && !ignored.is_empty() {
         return Err(format!(
             "suite {}: ignored without a reason: {}",
@@ -103,7 +104,7 @@ fn count(suite: &Suite, all: &[String], ignored: &[String]) -> Outcome<BTreeMap<
     Ok(modules)
 }
 
-fn table(rows: &[(&Suite, BTreeMap<String, Counts>)]) -> String {
+fn table(rows: &[(&TestSuite, BTreeMap<String, Counts>)]) -> String {
     let mut text = HEAD.to_owned();
     let mut total = Counts::default();
     for (suite, modules) in rows {
@@ -147,7 +148,7 @@ mod tests {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
-    fn suite(name: &str) -> &'static Suite {
+    fn suite(name: &str) -> &'static TestSuite {
         SUITES.iter().find(|suite| suite.name == name).unwrap()
     }
 

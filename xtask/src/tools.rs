@@ -1,10 +1,10 @@
-//! Programs of others that chores use, installed by name and version outside of the tree.
+//! External programs, installed by name and version outside of the tree.
 
 use std::path::{Path, PathBuf};
 
 use crate::{Outcome, cache, process};
 
-/// The program, installed if it is not there yet.
+/// Returns the path of a program. Installs it if it is missing.
 pub(crate) fn installed(root: &Path, name: &str, version: &str) -> Outcome<PathBuf> {
     let folder = cache::folder()?.join("tools").join(format!("{name}-{version}"));
     let program = folder.join("bin").join(name);

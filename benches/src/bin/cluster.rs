@@ -1,15 +1,15 @@
 //! One subject of the benchmark on a cluster.
 
 use bench::Outcome;
-use bench::cluster::{Choice, run};
+use bench::cluster::{SubjectOptions, run};
 use clap::Parser;
 
 #[derive(Debug, Parser)]
-struct Cli {
+struct ClusterArguments {
     #[command(subcommand)]
-    choice: Choice,
+    subject: SubjectOptions,
 }
 
 fn main() -> Outcome {
-    run(Cli::parse().choice, None)
+    run(ClusterArguments::parse().subject, None)
 }

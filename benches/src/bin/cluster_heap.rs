@@ -1,9 +1,9 @@
-//! One subject of the benchmark on a cluster, with everything counted that it allocates.
+//! One subject of the benchmark on a cluster, counting all allocations.
 
 use std::alloc::System;
 
 use bench::Outcome;
-use bench::cluster::{Choice, run};
+use bench::cluster::{SubjectOptions, run};
 use bench::measure::allocated;
 use clap::Parser;
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
@@ -12,11 +12,14 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 static COUNTING: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 #[derive(Debug, Parser)]
-struct Cli {
+struct ClusterHeapArguments {
     #[command(subcommand)]
-    choice: Choice,
+    subject: SubjectOptions,
 }
 
 fn main() -> Outcome {
-    run(Cli::parse().choice, Some(|| allocated(COUNTING)))
+    run(
+        ClusterHeapArguments::parse().subject,
+        Some(|| allocated(COUNTING)),
+    )
 }

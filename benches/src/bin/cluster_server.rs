@@ -1,7 +1,7 @@
-//! The server of the benchmark on a cluster, until its standard input ends.
+//! The server of the benchmark on a cluster. It runs until its standard input ends.
 //!
-//! It says where its kubeconfig is. When it is told to `forget`, it restarts without its history: connections break, and
-//! whoever watched has to list again.
+//! It prints the path of its kubeconfig. On the command `forget`, it restarts without its history:
+//! connections break, and watches must relist.
 
 use bench::Outcome;
 use clap::{Parser, ValueEnum};
@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 
 #[derive(Debug, Parser)]
-struct Cli {
+struct ServerArguments {
     server: Kind,
 }
 
@@ -27,19 +27,19 @@ enum Kind {
 
 #[tokio::main]
 async fn main() -> Outcome {
-    match Cli::parse().server {
+    match ServerArguments::parse().server {
         Kind::Real => real().await,
         Kind::Embedded => embedded().await,
     }
 }
 
 async fn real() -> Outcome {
-    // The pods' owners do not exist: a garbage collector would delete the pods.
+    // The owners of the pods do not exist: a garbage collector would delete the pods.
     let server = RealServer::start_without_controllers().await?;
     let kubeconfig = server.kubeconfig();
     let other = Api::<ConfigMap>::default_namespaced(server.client().await?);
     serve(&kubeconfig, async || {
-        // Whoever has seen the newest version of all could go on from there.
+        // A client with the newest version could resume its watch.
         let mut written = ConfigMap::default();
         written.metadata.generate_name = Some("bench-".into());
         other.create(&PostParams::default(), &written).await?;
@@ -67,7 +67,7 @@ async fn serve(kubeconfig: &std::path::Path, forget: impl AsyncFn() -> Outcome) 
     let mut lines = BufReader::new(stdin()).lines();
     while let Some(line) = lines.next_line().await? {
         if line != "forget" {
-            return Err(format!("there is no command {line:?}").into());
+            return Err(format!("unknown command {line:?}").into());
         }
         forget().await?;
         println!("{}", json!({"step": "forgot"}));

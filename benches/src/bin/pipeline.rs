@@ -1,11 +1,12 @@
 //! Runs one scenario of one subject.
 //!
-//! What is measured is mostly the allocator: each event makes a pod garbage. Go brings an allocator of its own, and so does
-//! this program, for both subjects in Rust. With glibc's, threads that free what others have made wait for each other.
+//! The allocator dominates the measurement: each event makes a pod garbage. Go has its own allocator, and
+//! this program uses mimalloc for both subjects in Rust. With glibc's, threads that free objects of other
+//! threads block each other.
 
 use bench::Outcome;
-use bench::pipeline::scenario::{Scenario, Size};
-use bench::pipeline::subjects::{Subject, kube_informer, kube_runtime};
+use bench::pipeline::scenario::{PipelineScenario, PipelineSize};
+use bench::pipeline::subjects::{PipelineSubject, kube_informer, kube_runtime};
 use clap::Parser;
 use mimalloc::MiMalloc;
 
@@ -13,18 +14,18 @@ use mimalloc::MiMalloc;
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 #[derive(Debug, Parser)]
-struct Cli {
-    subject: Subject,
-    scenario: Scenario,
+struct PipelineArguments {
+    subject: PipelineSubject,
+    scenario: PipelineScenario,
     #[command(flatten)]
-    size: Size,
+    size: PipelineSize,
 }
 
 #[tokio::main]
 async fn main() -> Outcome {
-    let cli = Cli::parse();
+    let cli = PipelineArguments::parse();
     match cli.subject {
-        Subject::KubeInformer => kube_informer::run(cli.scenario, cli.size).await,
-        Subject::KubeRuntime => kube_runtime::run(cli.scenario, cli.size).await,
+        PipelineSubject::KubeInformer => kube_informer::run(cli.scenario, cli.size).await,
+        PipelineSubject::KubeRuntime => kube_runtime::run(cli.scenario, cli.size).await,
     }
 }

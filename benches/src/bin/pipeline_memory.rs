@@ -1,6 +1,9 @@
-//! Measures what an entry of a cache takes beyond its object, by counting what is allocated.
+//! Measures the size of a cache entry without its object, by counting allocations.
 
-#![allow(clippy::cast_precision_loss, reason = "figures are printed with few digits")]
+#![allow(
+    clippy::cast_precision_loss,
+    reason = "measurements are printed with few digits"
+)]
 
 use std::alloc::System;
 use std::sync::Arc;
@@ -9,8 +12,8 @@ use std::time::Duration;
 use bench::Outcome;
 use bench::measure::allocated;
 use bench::pipeline::pods;
-use bench::pipeline::scenario::Size;
-use bench::pipeline::subjects::{Subject, kube_informer, kube_runtime};
+use bench::pipeline::scenario::PipelineSize;
+use bench::pipeline::subjects::{PipelineSubject, kube_informer, kube_runtime};
 use bench::report::Report;
 use clap::Parser;
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
@@ -18,22 +21,22 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 #[global_allocator]
 static COUNTING: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// For what is still being let go of when the cache is filled.
+/// Time for background work to release memory after the cache is filled.
 const SETTLING: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Parser)]
-struct Cli {
-    subject: Subject,
-    /// As all programs are called
+struct PipelineMemoryArguments {
+    subject: PipelineSubject,
+    /// The same for all programs
     #[arg(value_parser = ["memory"])]
     scenario: String,
     #[command(flatten)]
-    size: Size,
+    size: PipelineSize,
 }
 
 #[tokio::main]
 async fn main() -> Outcome {
-    let cli = Cli::parse();
+    let cli = PipelineMemoryArguments::parse();
     let objects = cli.size.objects();
     let before = allocated(COUNTING);
     let bare: Vec<_> = pods::pods(objects, 1).into_iter().map(Arc::new).collect();
@@ -42,14 +45,14 @@ async fn main() -> Outcome {
 
     let before = allocated(COUNTING);
     let (subject, bytes) = match cli.subject {
-        Subject::KubeInformer => {
+        PipelineSubject::KubeInformer => {
             let filled = kube_informer::filled(objects).await?;
             tokio::time::sleep(SETTLING).await;
             let bytes = allocated(COUNTING) - before;
             filled.shutdown().await;
             ("kube-informer", bytes)
         }
-        Subject::KubeRuntime => {
+        PipelineSubject::KubeRuntime => {
             let filled = kube_runtime::filled(objects).await?;
             tokio::time::sleep(SETTLING).await;
             let bytes = allocated(COUNTING) - before;

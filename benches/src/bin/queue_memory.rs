@@ -1,9 +1,9 @@
-//! Measures what an item of a queue takes beyond its key, by counting what is allocated.
+//! Measures the size of a queued item without its key, by counting allocations.
 
 use std::alloc::System;
 
 use bench::measure::allocated;
-use bench::queue::{Size, Subject, memory};
+use bench::queue::{QueueSize, QueueSubject, memory};
 use bench::report::Report;
 use clap::Parser;
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
@@ -12,17 +12,17 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 static COUNTING: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 #[derive(Debug, Parser)]
-struct Cli {
-    subject: Subject,
-    /// As all programs are called
+struct QueueMemoryArguments {
+    subject: QueueSubject,
+    /// The same for all programs
     #[arg(value_parser = ["memory"])]
     scenario: String,
     #[command(flatten)]
-    size: Size,
+    size: QueueSize,
 }
 
 fn main() {
-    let cli = Cli::parse();
-    let Subject::KubeWorkqueue = cli.subject;
+    let cli = QueueMemoryArguments::parse();
+    let QueueSubject::KubeWorkqueue = cli.subject;
     memory(Report::of("kube-workqueue"), cli.size, || allocated(COUNTING));
 }

@@ -1,4 +1,4 @@
-//! Runs informers for a long time and says whether anything has grown.
+//! Runs informers for a long time and reports whether memory or tasks have grown.
 
 use std::alloc::System;
 
@@ -11,19 +11,19 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 static COUNTING: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 #[derive(Debug, Parser)]
-struct Cli {
+struct SoakArguments {
     #[command(flatten)]
     plan: Plan,
 }
 
 #[tokio::main]
 async fn main() -> Outcome {
-    // The handler that stumbles does so on purpose, and hundreds of times.
+    // One handler panics on purpose, hundreds of times.
     std::panic::set_hook(Box::new(|panic| {
         let words = panic.payload_as_str().unwrap_or_default();
         if !words.contains("on purpose") {
             eprintln!("{panic}");
         }
     }));
-    soak::run(&Cli::parse().plan, COUNTING).await
+    soak::run(&SoakArguments::parse().plan, COUNTING).await
 }

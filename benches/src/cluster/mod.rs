@@ -1,15 +1,14 @@
-//! The whole way, from a server's socket to a handler, on the cluster that `KUBECONFIG` names.
+//! The whole path, from a server's socket to a handler, on the cluster of `KUBECONFIG`.
 //!
-//! A subject runs in a process of its own and does what it is told on its standard input, a word at a time: `sync`,
-//! `reads`, `updates N`, `relist`. It answers with a line of JSON when that is done and the process has come to rest.
-//! `cargo xtask bench` is the one who tells, and `client-go/cluster` does the same with client-go, loads the pods, and
-//! touches them.
+//! A subject is a separate process that reads commands from its standard input: `sync`, `reads`, `updates N`,
+//! `relist`. It prints a line of JSON when a command is done and the process is idle. `cargo xtask bench`
+//! sends the commands. `client_go/cluster` does the same for client-go; it also loads and updates the pods.
 //!
-//! The memory that a subject takes when settled is what its resident memory has grown by since before the sync. glibc keeps
-//! some freed memory for later, as it does for users; the program `cluster_heap` counts what is really allocated.
+//! The settled memory of a subject is the growth of its resident memory since before the sync. glibc keeps
+//! some freed memory; the program `cluster_heap` counts the allocations.
 
 mod arrivals;
-mod conversation;
+mod command_loop;
 mod process;
 mod projection;
 pub mod subjects;
@@ -17,48 +16,48 @@ pub mod subjects;
 use std::time::Duration;
 
 use self::arrivals::Arrivals;
-use self::conversation::Conversation;
-pub use self::subjects::Choice;
+use self::command_loop::CommandLoop;
+pub use self::subjects::SubjectOptions;
 use crate::Outcome;
 
-/// The annotation that says when a pod was touched, in nanoseconds since 1970.
+/// The annotation with the time of an update, in nanoseconds since 1970.
 const STAMP: &str = "bench.kube-informer.dev/touched";
 
-/// Gives the bytes that are allocated.
+/// Returns the number of allocated bytes.
 pub type Heap = fn() -> f64;
 
-/// Something that syncs and watches all pods.
-trait Subject {
-    /// Fills its cache, and returns when the handler has been told of every object.
+/// An implementation that syncs and watches all pods.
+trait ClusterSubject {
+    /// Fills the cache. Returns when the handler has received every object.
     async fn sync(&mut self) -> Outcome;
 
-    /// How many objects are in its cache.
+    /// Returns the number of cached objects.
     fn objects(&self) -> usize;
 
-    /// How often it has asked for all objects.
+    /// Returns the number of lists.
     fn lists(&self) -> u64;
 
-    /// How long it takes to read single objects; none if it is not asked for that.
+    /// Measures reads of single objects, if the subject supports it.
     fn reads(&self) -> Option<Reads> {
         None
     }
 }
 
-/// How long it takes to read an object that nobody has looked at yet.
+/// Durations of the first read of an object.
 #[derive(Debug, Clone, Copy)]
 struct Reads {
-    /// To get it from the cache and look into it.
+    /// Getting the object from the cache and reading a field.
     object: Duration,
-    /// To get it and look at one of its labels; none if it has none.
+    /// Getting the object and reading a label, if it has one.
     label: Option<Duration>,
 }
 
-/// Runs a subject until it is told nothing more. With a heap, it says what is allocated, too.
+/// Runs a subject until its input ends. With `heap`, the responses contain the allocated bytes.
 ///
-/// It has its own runtime, so that all of it is compiled once and not again with every program.
-pub fn run(choice: Choice, heap: Option<Heap>) -> Outcome {
+/// It creates the runtime, so that the code is compiled once and not for every program.
+pub fn run(options: SubjectOptions, heap: Option<Heap>) -> Outcome {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let arrivals = Arrivals::default();
-    let conversation = Conversation::new(arrivals.clone(), heap);
-    runtime.block_on(subjects::run(choice, arrivals, conversation))
+    let commands = CommandLoop::new(arrivals.clone(), heap);
+    runtime.block_on(subjects::run(options, arrivals, commands))
 }

@@ -1,4 +1,4 @@
-//! This process, as the system sees it.
+//! Memory and CPU time of this process.
 
 use std::time::Duration;
 use std::{fs, io};
@@ -7,29 +7,29 @@ use tokio::time::sleep;
 
 use crate::clock::Stopwatch;
 
-/// How often is looked whether anything is done.
+/// Interval of checks whether the process is idle.
 const STEP: Duration = Duration::from_millis(100);
-/// What a process at rest still does, of one processor.
-const LITTLE: f64 = 0.02;
+/// CPU time of an idle process, as a part of one CPU.
+const IDLE_SHARE: f64 = 0.02;
 
-/// The memory that is resident, in bytes.
+/// Returns the resident memory, in bytes.
 pub(super) fn resident() -> io::Result<u64> {
     status("VmRSS:")
 }
 
-/// The most that was resident at any time, in bytes.
+/// Returns the peak of the resident memory, in bytes.
 pub(super) fn most_resident() -> io::Result<u64> {
     status("VmHWM:")
 }
 
-/// Returns when next to nothing was done for so long, with the processors' time of that.
+/// Waits until the process was idle for a time. Returns the CPU time of that wait.
 pub(super) async fn at_rest(long: Duration) -> Duration {
     loop {
         let stopwatch = Stopwatch::start();
         loop {
             sleep(STEP).await;
             let took = stopwatch.stop();
-            if took.processors > long.mul_f64(LITTLE) {
+            if took.processors > long.mul_f64(IDLE_SHARE) {
                 break;
             }
             if took.wall >= long {

@@ -1,4 +1,4 @@
-//! A pod as a program that needs little of it sees it.
+//! A type with few fields of a pod.
 
 use std::collections::BTreeMap;
 
@@ -12,55 +12,55 @@ use serde::{Deserialize, Deserializer};
 #[derive(Debug, Clone, Deserialize, Resource)]
 #[resource(inherit = "Pod")]
 pub(super) struct PodSummary {
-    #[serde(deserialize_with = "wanted")]
+    #[serde(deserialize_with = "metadata")]
     metadata: ObjectMeta,
-    #[expect(dead_code, reason = "it is kept to be measured")]
-    spec: Placed,
-    #[expect(dead_code, reason = "it is kept to be measured")]
-    status: Alive,
+    #[expect(dead_code, reason = "its memory is measured")]
+    spec: SpecSummary,
+    #[expect(dead_code, reason = "its memory is measured")]
+    status: StatusSummary,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Placed {
-    #[expect(dead_code, reason = "it is kept to be measured")]
+struct SpecSummary {
+    #[expect(dead_code, reason = "its memory is measured")]
     node_name: Option<Box<str>>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
-struct Alive {
-    #[expect(dead_code, reason = "it is kept to be measured")]
+struct StatusSummary {
+    #[expect(dead_code, reason = "its memory is measured")]
     phase: Option<Box<str>>,
 }
 
-/// What is wanted of the metadata. Of the annotations it is only the one that this benchmark looks at.
+/// The required metadata. Of the annotations, only the one of this benchmark.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Wanted {
+struct MetadataSummary {
     name: Option<String>,
     namespace: Option<String>,
     uid: Option<String>,
     resource_version: Option<String>,
     owner_references: Option<Vec<OwnerReference>>,
     #[serde(default)]
-    annotations: Stamped,
+    annotations: AnnotationsSummary,
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct Stamped {
+struct AnnotationsSummary {
     #[serde(rename = "bench.kube-informer.dev/touched")]
     touched: Option<String>,
 }
 
-fn wanted<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectMeta, D::Error> {
-    let wanted = Wanted::deserialize(deserializer)?;
-    let stamp = wanted.annotations.touched;
+fn metadata<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectMeta, D::Error> {
+    let summary = MetadataSummary::deserialize(deserializer)?;
+    let stamp = summary.annotations.touched;
     Ok(ObjectMeta {
-        name: wanted.name,
-        namespace: wanted.namespace,
-        uid: wanted.uid,
-        resource_version: wanted.resource_version,
-        owner_references: wanted.owner_references,
+        name: summary.name,
+        namespace: summary.namespace,
+        uid: summary.uid,
+        resource_version: summary.resource_version,
+        owner_references: summary.owner_references,
         annotations: stamp.map(|touched| BTreeMap::from([(super::STAMP.to_owned(), touched)])),
         ..ObjectMeta::default()
     })

@@ -1,32 +1,32 @@
-//! The objects: modest pods, the same for every subject. `client-go/pods.go` makes them alike.
+//! The objects: small pods, the same for every subject. `client_go/pipeline/pods.go` generates the same.
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, EnvVar, Pod, PodSpec, PodStatus};
 use kube::api::ObjectMeta;
 
-/// Namespaces and nodes; with 100,000 pods each of both has a thousand.
+/// Number of namespaces and of nodes; with 100,000 pods, each has a thousand pods.
 pub const GROUPS: usize = 100;
 
-/// The namespace of a pod.
+/// Returns the namespace of a pod.
 #[must_use]
 pub fn namespace(number: usize) -> String {
     format!("team-{:03}", number % GROUPS)
 }
 
-/// The name of a pod.
+/// Returns the name of a pod.
 #[must_use]
 pub fn name(number: usize) -> String {
     format!("web-{number:06}-x7k2p")
 }
 
-/// The node of a pod.
+/// Returns the node of a pod.
 #[must_use]
 pub fn node(number: usize) -> String {
     format!("node-{:03}", number / GROUPS % GROUPS)
 }
 
-/// A pod at a version.
+/// Returns a pod at a version.
 #[must_use]
 pub fn pod(number: usize, version: u64) -> Pod {
     let env = |name: &str, value: &str| EnvVar {
@@ -69,13 +69,13 @@ pub fn pod(number: usize, version: u64) -> Pod {
     }
 }
 
-/// Pods `0..count`, all at one version.
+/// Returns pods `0..count`, all at one version.
 #[must_use]
 pub fn pods(count: usize, version: u64) -> Vec<Pod> {
     (0..count).map(|number| pod(number, version)).collect()
 }
 
-/// The order in which pods are updated: each once in a round, in an order without pattern, the same in each round.
+/// Returns the order of updates: each pod once per round, in the same pseudorandom order in each round.
 #[must_use]
 pub fn order(count: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
@@ -83,7 +83,7 @@ pub fn order(count: usize) -> Vec<usize> {
     order
 }
 
-/// Updates of `keys` pods, in rounds, their versions going on from `after`.
+/// Returns updates of `keys` pods, in rounds, with versions after `after`.
 pub fn updates(keys: usize, after: u64) -> impl Iterator<Item = Pod> + Send {
     order(keys)
         .into_iter()

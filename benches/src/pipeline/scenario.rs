@@ -1,4 +1,4 @@
-//! What is measured, and how much of it.
+//! Scenarios and their sizes.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -6,40 +6,40 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-/// One thing to measure.
+/// A scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Scenario {
+pub enum PipelineScenario {
     /// Events through the whole pipeline to handlers.
     Events,
     /// Reading the cache, with and without a writer.
     Reads,
-    /// The longest wait of a reader while everything is replaced.
+    /// The longest wait of a reader while all objects are replaced.
     Pauses,
-    /// What a handler that joins late costs another.
+    /// The effect of adding a handler on another handler.
     Joins,
-    /// What an entry takes beyond its object.
+    /// The size of an entry without its object.
     Memory,
 }
 
-/// How much of it.
+/// The size of a scenario.
 #[derive(Debug, Clone, Copy, Args)]
-pub struct Size {
-    /// Handlers, for the events
+pub struct PipelineSize {
+    /// Number of handlers, for the events
     #[arg(long, default_value_t = 1)]
     pub handlers: usize,
-    /// Less of everything, to see that it works
+    /// Run a shorter version, to check that it works
     #[arg(long)]
     pub quick: bool,
 }
 
-impl Size {
-    /// Objects that events are spread over.
+impl PipelineSize {
+    /// Returns the number of updated objects.
     #[must_use]
     pub fn keys(self) -> usize {
         if self.quick { 1_000 } else { 10_000 }
     }
 
-    /// Events through the pipeline.
+    /// Returns the number of events.
     #[must_use]
     pub fn events(self) -> usize {
         match (self.quick, self.handlers) {
@@ -49,35 +49,35 @@ impl Size {
         }
     }
 
-    /// Objects in a large cache.
+    /// Returns the number of objects in a large cache.
     #[must_use]
     pub fn objects(self) -> usize {
         if self.quick { 10_000 } else { 100_000 }
     }
 
-    /// How often a wait is measured.
+    /// Returns the number of measurements of a wait.
     #[must_use]
     pub fn tries(self) -> usize {
         if self.quick { 2 } else { 5 }
     }
 
-    /// Single reads.
+    /// Returns the number of single reads.
     #[must_use]
     pub fn gets(self) -> usize {
         if self.quick { 50_000 } else { 500_000 }
     }
 
-    /// Reads of a thousand objects.
+    /// Returns the number of reads of a thousand objects.
     #[must_use]
     pub fn lists(self) -> usize {
         if self.quick { 50 } else { 500 }
     }
 }
 
-/// How long a floor is measured.
-pub const WHILE: Duration = Duration::from_millis(300);
+/// Duration of a baseline measurement.
+pub const BASELINE_DURATION: Duration = Duration::from_millis(300);
 
-/// A switch that many hold.
+/// Returns a flag that several threads share.
 #[must_use]
 pub fn switch(on: bool) -> Arc<AtomicBool> {
     Arc::new(AtomicBool::new(on))

@@ -1,8 +1,8 @@
-//! Add, get and done, as workers do it.
+//! Add, get and done, like workers do.
 //!
-//! In a burst on tokio the one who adds calls a worker whose task then stands in the queue of its own thread, so that with one
-//! worker almost everything is added before anything is taken. It measures a line of a million items that fills and
-//! empties, which the memory decides, and not how fast tasks take turns.
+//! In a burst on tokio, the adding task wakes a worker that is scheduled on the same thread. So with one
+//! worker, almost all items are added before any is taken. This measures filling and emptying a queue of a
+//! million items, which is limited by memory, and not task switches.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,39 +11,39 @@ use futures::future::try_join_all;
 use kube_workqueue::WorkQueue;
 
 use super::keys::keys;
-use super::{COPIED, Key, Size};
+use super::{COPIED, Key, QueueSize};
 use crate::Outcome;
-use crate::clock::{Stopwatch, Took};
+use crate::clock::{ElapsedTime, Stopwatch};
 use crate::measure::Countdown;
 use crate::report::Report;
 
-/// Keys that go round.
+/// Number of keys that are requeued.
 const HOT: usize = 16;
 
-/// Measures on the runtime that it is called on.
+/// Runs on the current runtime.
 ///
 /// # Errors
 /// A worker panicked.
-pub async fn cycles(report: Report, size: Size) -> Outcome {
+pub async fn cycles(report: Report, size: QueueSize) -> Outcome {
     of_keys::<Arc<str>>(report, size, "").await?;
     of_keys::<String>(report, size, COPIED).await
 }
 
-async fn of_keys<T: Key>(report: Report, size: Size, manner: &str) -> Outcome {
+async fn of_keys<T: Key>(report: Report, size: QueueSize, manner: &str) -> Outcome {
     let name = |what: &str| format!("{what}, {} workers", size.workers);
     let in_all = size.items() / size.workers * size.workers;
     let took = distinct::<T>(size).await?;
     report.each(&name("cycle of distinct keys"), manner, in_all, took);
-    let took = go_round::<T>(size).await?;
+    let took = requeue_hot_keys::<T>(size).await?;
     report.each(&name("cycle of hot keys"), manner, in_all, took);
     let took = burst::<T>(size).await?;
     report.each(&name("cycle of a burst"), manner, size.items(), took);
     Ok(())
 }
 
-/// Each worker adds keys that are not added again, and takes whichever is next. So each add is one to take, and nobody waits
-/// in vain.
-async fn distinct<T: Key>(size: Size) -> Outcome<Took> {
+/// Lets each worker add new keys and take the next one. So each add is followed by one get, and no worker
+/// waits without a key.
+async fn distinct<T: Key>(size: QueueSize) -> Outcome<ElapsedTime> {
     let queue = WorkQueue::new("distinct");
     let keys: Vec<T> = keys(size.items());
     let each = size.items() / size.workers;
@@ -59,13 +59,13 @@ async fn distinct<T: Key>(size: Size) -> Outcome<Took> {
             own
         })
     });
-    // The keys are let go of when the clock has stopped, not on it.
+    // The keys are dropped after the measurement.
     let _shares = try_join_all(workers).await?;
     Ok(watch.stop())
 }
 
-/// Workers add what they work on once more, so that it comes back when they are done.
-async fn go_round<T: Key>(size: Size) -> Outcome<Took> {
+/// Lets workers add their current key again, so that it is requeued when they are done.
+async fn requeue_hot_keys<T: Key>(size: QueueSize) -> Outcome<ElapsedTime> {
     let queue = WorkQueue::new("hot");
     for key in keys::<T>(HOT) {
         queue.add(key);
@@ -86,8 +86,8 @@ async fn go_round<T: Key>(size: Size) -> Outcome<Took> {
     Ok(watch.stop())
 }
 
-/// One adds everything, as an informer does, while workers wait for it.
-async fn burst<T: Key>(size: Size) -> Outcome<Took> {
+/// Adds all keys at once, like an informer does, while workers wait.
+async fn burst<T: Key>(size: QueueSize) -> Outcome<ElapsedTime> {
     let queue = WorkQueue::<T>::new("burst");
     let keys: Vec<T> = keys(size.items());
     let left = Arc::new(AtomicUsize::new(keys.len()));

@@ -1,27 +1,27 @@
-//! Items that wait for their time, and whose time comes for all at once.
+//! Delayed items that all become due at the same time.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use kube_workqueue::{Exponential, WorkQueue};
 
-use super::{COPIED, Key, Size, keys};
+use super::{COPIED, Key, QueueSize, keys};
 use crate::clock::Stopwatch;
 use crate::report::Report;
 
-/// A queue with a limiter for each item alone.
+/// Returns a queue with a limiter per item.
 pub(super) fn queue<T: Key>() -> WorkQueue<T> {
     let limiter = Exponential::new(Duration::from_millis(5), Duration::from_secs(1_000));
     WorkQueue::with_limiter("delays", limiter)
 }
 
-/// Items that are added with a delay. Tokio's clock has to stand still.
-pub async fn delays(report: Report, size: Size) {
+/// Measures items that are added with a delay. Requires a paused clock.
+pub async fn delays(report: Report, size: QueueSize) {
     delays_of::<Arc<str>>(report, size, "").await;
     delays_of::<String>(report, size, COPIED).await;
 }
 
-async fn delays_of<T: Key>(report: Report, size: Size, manner: &str) {
+async fn delays_of<T: Key>(report: Report, size: QueueSize, manner: &str) {
     let queue = queue::<T>();
     let (keys, delays) = (keys::keys::<T>(size.items()), keys::delays(size.items()));
     let watch = Stopwatch::start();
@@ -38,13 +38,13 @@ async fn delays_of<T: Key>(report: Report, size: Size, manner: &str) {
     report.each("take a delayed item", manner, keys.len(), watch.stop());
 }
 
-/// Items that are held back by a limiter, come back and are forgotten. Tokio's clock has to stand still.
-pub async fn limits(report: Report, size: Size) {
+/// Measures items that are delayed by a limiter, become due, and are forgotten. Requires a paused clock.
+pub async fn limits(report: Report, size: QueueSize) {
     limits_of::<Arc<str>>(report, size, "").await;
     limits_of::<String>(report, size, COPIED).await;
 }
 
-async fn limits_of<T: Key>(report: Report, size: Size, manner: &str) {
+async fn limits_of<T: Key>(report: Report, size: QueueSize, manner: &str) {
     let queue = queue::<T>();
     let keys = keys::keys::<T>(size.items());
     let watch = Stopwatch::start();

@@ -1,4 +1,4 @@
-//! Keys and delays; `client-go/queue` makes them alike.
+//! Keys and delays; `client_go/queue` generates the same.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ pub(super) fn keys<T: Key>(count: usize) -> Vec<T> {
     (0..count).map(key).collect()
 }
 
-/// Up to an hour, in an order without pattern.
+/// Returns pseudorandom delays of up to an hour.
 pub(super) fn delays(count: usize) -> Vec<Duration> {
     let hour = Duration::from_hours(1).as_secs_f64();
     let mut random = fastrand::Rng::with_seed(7);

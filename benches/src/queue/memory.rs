@@ -1,23 +1,24 @@
-//! What an item takes beyond its key.
+//! The size of an item without its key.
 
 use std::sync::Arc;
 
 use kube_workqueue::WorkQueue;
 
 use super::delays::queue;
-use super::{COPIED, Key, Size, keys};
+use super::{COPIED, Key, QueueSize, keys};
 use crate::report::Report;
 
-/// Tables grow in steps, so that it matters how full they are: the mean of so many sixteenths.
+/// Tables grow in steps, so the load factor matters: the result is the mean of these load factors, in
+/// sixteenths.
 const LEVELS: [usize; 4] = [10, 12, 14, 16];
 
-/// Measures, in a program that counts what is allocated.
-pub fn memory(report: Report, size: Size, allocated: impl Fn() -> f64) {
+/// Measures in a program that counts allocations.
+pub fn memory(report: Report, size: QueueSize, allocated: impl Fn() -> f64) {
     of_keys::<Arc<str>>(report, size, "", &allocated);
     of_keys::<String>(report, size, COPIED, &allocated);
 }
 
-fn of_keys<T: Key>(report: Report, size: Size, manner: &str, allocated: &impl Fn() -> f64) {
+fn of_keys<T: Key>(report: Report, size: QueueSize, manner: &str, allocated: &impl Fn() -> f64) {
     let (keys, delays) = (keys::keys::<T>(size.items()), keys::delays(size.items()));
     let each = |measure: &str, add: &dyn Fn(&WorkQueue<T>, usize)| {
         let levels = LEVELS.map(|level| {
@@ -32,7 +33,7 @@ fn of_keys<T: Key>(report: Report, size: Size, manner: &str, allocated: &impl Fn
         let mean = levels.iter().sum::<f64>() / levels.len() as f64;
         report.figure_against(&format!("{measure}{manner}"), measure, "bytes", mean);
     };
-    each("memory of an item in line", &|queue, at| {
+    each("memory of a queued item", &|queue, at| {
         queue.add(keys[at].clone());
     });
     each("memory of a delayed item", &|queue, at| {

@@ -12,47 +12,47 @@ pub use self::cycles::cycles;
 pub use self::delays::{delays, limits};
 pub use self::memory::memory;
 
-/// The ones that are written in Rust.
+/// The subjects written in Rust.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum Subject {
+pub enum QueueSubject {
     /// This project.
     KubeWorkqueue,
 }
 
-/// One thing to measure.
+/// A scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Scenario {
+pub enum QueueScenario {
     /// Add, get, done.
     Cycles,
-    /// Items that wait for their time.
+    /// Delayed items.
     Delays,
-    /// Items that are held back by a limiter.
+    /// Items that are delayed by a limiter.
     Limits,
 }
 
-/// How much of it.
+/// The size of a scenario.
 #[derive(Debug, Clone, Copy, Args)]
-pub struct Size {
-    /// Workers, for the cycles
+pub struct QueueSize {
+    /// Number of workers, for the cycles
     #[arg(long, default_value_t = 1)]
     pub workers: usize,
-    /// Less of everything, to see that it works
+    /// Run a shorter version, to check that it works
     #[arg(long)]
     pub quick: bool,
 }
 
-impl Size {
-    /// Items, and cycles.
+impl QueueSize {
+    /// Returns the number of items and cycles.
     #[must_use]
     pub fn items(self) -> usize {
         if self.quick { 100_000 } else { 1_000_000 }
     }
 }
 
-/// What can be a key here. Go's strings are shared when they are copied, as an `Arc<str>` is; a `String` is a copy.
+/// Types of keys. Copies of Go strings share their content, like `Arc<str>`; a copy of a `String` does not.
 pub trait Key: QueueItem + for<'a> From<&'a str> {}
 
 impl<T: QueueItem + for<'a> From<&'a str>> Key for T {}
 
-/// What is said of keys that are copied.
+/// Suffix of the measurements of keys that are copied.
 const COPIED: &str = ", keys as String";

@@ -1,4 +1,4 @@
-//! Steady changes: there are always the same objects, in ever new states.
+//! Steady changes of a fixed set of objects.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use tokio_util::sync::CancellationToken;
 use crate::Outcome;
 
 pub(super) const NAMESPACE: &str = "default";
-/// One of so many changes is a deletion, after which the object comes back.
+/// One in this many changes deletes an object and creates it again.
 const DELETIONS: usize = 10;
-/// The text of an object.
+/// Size of an object's text, in bytes.
 const BYTES: usize = 800;
 
-/// Who makes the changes.
+/// Creates and changes the objects.
 #[derive(Debug)]
 pub(super) struct Changes {
     api: Api<ConfigMap>,
@@ -27,7 +27,7 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// Makes the objects.
+    /// Creates the objects.
     pub(super) async fn begin(client: Client, objects: usize, seed: u64) -> Outcome<Changes> {
         let mut changes = Changes {
             api: Api::namespaced(client, NAMESPACE),
@@ -41,7 +41,7 @@ impl Changes {
         Ok(changes)
     }
 
-    /// So many each second, until it is told to stop. What was deleted has come back by then.
+    /// Changes objects at a rate per second until it is stopped. Deleted objects are created again before.
     pub(super) async fn make(mut self, rate: u32, stop: CancellationToken) -> Outcome<Changes> {
         let mut tick = interval(Duration::from_secs(1) / rate.max(1));
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);

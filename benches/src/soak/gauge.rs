@@ -1,19 +1,19 @@
-//! What is looked at every second, and what it says in the end.
+//! Samples of every second, and their evaluation.
 
 use std::time::Duration;
 
 use crate::Outcome;
 
-/// How things are at one moment.
+/// A sample.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sample {
     pub(super) at: Duration,
     /// Bytes in use.
     pub(super) live: f64,
-    /// Bytes that the process has of the system.
+    /// Resident memory of the process, in bytes.
     pub(super) resident: f64,
     pub(super) tasks: usize,
-    /// Changes and items that wait somewhere.
+    /// Number of pending changes and items.
     pub(super) waiting: usize,
 }
 
@@ -44,13 +44,13 @@ pub(super) struct Gauge {
     samples: Vec<Sample>,
 }
 
-/// How often a sample is printed.
+/// Number of samples that are printed.
 const PRINTED: f64 = 20.0;
-/// How much of the run is warm-up.
+/// Fraction of the run that is warm-up.
 const WARM_UP: f64 = 0.25;
-/// Fewer samples say nothing.
+/// Minimum number of samples.
 const FEWEST: usize = 20;
-/// How much of what is in use it may be that is more in the end, and how much in bytes where that is little.
+/// Allowed growth as a fraction of the memory in use, and in bytes for small amounts.
 const ALLOWED_PART: f64 = 0.01;
 const ALLOWED_BYTES: f64 = 256.0 * 1024.0;
 
@@ -74,7 +74,7 @@ impl Gauge {
         self.samples.push(sample);
     }
 
-    /// Whether nothing has grown since the warm-up.
+    /// Checks that nothing has grown since the warm-up.
     pub(super) fn verdict(&self) -> Result<(), String> {
         let warm = self.whole.mul_f64(WARM_UP);
         let samples: Vec<Sample> = self
@@ -84,10 +84,10 @@ impl Gauge {
             .filter(|sample| sample.at >= warm)
             .collect();
         let (Some(first), Some(last)) = (samples.first(), samples.last()) else {
-            return Err("nothing was measured".to_owned());
+            return Err("no samples after the warm-up".to_owned());
         };
         if samples.len() < FEWEST {
-            return Err("it was too short to say anything; give it 30 seconds at least".to_owned());
+            return Err("the run was too short: expected at least 30 seconds".to_owned());
         }
         let slope = slope(&samples);
         let grown = slope * (last.at.as_secs_f64() - first.at.as_secs_f64());
@@ -101,7 +101,7 @@ impl Gauge {
             allowed / 1024.0
         );
         if grown > allowed {
-            return Err(format!("what is in use grows by {slope:.0} bytes a second"));
+            return Err(format!("memory in use grows by {slope:.0} bytes per second"));
         }
         let fewest = |samples: &[Sample]| {
             samples
@@ -112,16 +112,16 @@ impl Gauge {
         };
         let (early, late) = samples.split_at(samples.len() / 2);
         let (early, late) = (fewest(early), fewest(late));
-        println!("tasks: {early} at least in the first half, {late} in the second");
+        println!("minimum number of tasks: {early} in the first half, {late} in the second");
         if late > early {
-            return Err(format!("there are {late} tasks at least, and {early} before"));
+            return Err(format!("the number of tasks grows: {late}, after {early} before"));
         }
         Ok(())
     }
 }
 
-/// Bytes a second: the median of the slopes between all pairs of samples, so that the moments in which much is under way
-/// do not count more than others.
+/// Returns bytes per second: the median of the slopes between all pairs of samples, so that outliers do not
+/// count more than other samples.
 fn slope(samples: &[Sample]) -> f64 {
     let mut slopes = Vec::new();
     for (at, one) in samples.iter().enumerate() {
@@ -140,7 +140,7 @@ fn median(mut figures: Vec<f64>) -> f64 {
     figures.get(figures.len() / 2).copied().unwrap_or_default()
 }
 
-/// What the process has of the system, as Linux tells it.
+/// Returns the resident memory of the process, from Linux.
 pub(super) fn resident() -> Outcome<f64> {
     let pages = std::fs::read_to_string("/proc/self/statm")?;
     let pages: f64 = pages
@@ -174,26 +174,26 @@ mod tests {
     const MIB: f64 = 1_048_576.0;
 
     #[test]
-    fn ups_and_downs_are_no_growth() {
+    fn fluctuations_are_not_growth() {
         let warm_up = |second: u32| f64::from(second.min(90)) * MIB;
         let breath = |second: u32| f64::from(second % 7) * MIB;
         run(
             |second| warm_up(second) + breath(second),
             |second| 40 + second as usize % 5,
         )
-        .expect("it is flat");
+        .expect("no growth");
     }
 
     #[test]
-    fn a_hundred_bytes_with_each_of_two_hundred_changes_a_second_are_seen() {
+    fn a_leak_of_a_hundred_bytes_per_change_is_detected() {
         let growth = |second: u32| 30.0 * MIB + f64::from(second) * 20_000.0 + f64::from(second % 7) * MIB;
-        let words = run(growth, |_| 40).expect_err("it grows");
-        assert!(words.contains("what is in use grows"), "{words}");
+        let words = run(growth, |_| 40).expect_err("growth");
+        assert!(words.contains("memory in use grows"), "{words}");
     }
 
     #[test]
-    fn tasks_that_stay_are_seen() {
-        let words = run(|_| 30.0 * MIB, |second| 40 + second as usize / 60).expect_err("they grow");
+    fn leaked_tasks_are_detected() {
+        let words = run(|_| 30.0 * MIB, |second| 40 + second as usize / 60).expect_err("growth");
         assert!(words.contains("tasks"), "{words}");
     }
 }

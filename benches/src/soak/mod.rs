@@ -1,10 +1,10 @@
-//! A long run: informers, handlers and workers under steady changes and faults. In the end nothing has grown, and every cache
-//! is what the server has.
+//! A long run: informers, handlers and workers under steady changes and faults. At the end memory and tasks
+//! must not have grown, and every cache must equal the server's state.
 
 mod changes;
+mod faults;
 mod gauge;
-mod house;
-mod trouble;
+mod system;
 
 use std::alloc::System;
 use std::sync::Arc;
@@ -18,39 +18,40 @@ use tokio::time::{Instant, interval, sleep};
 use tokio_util::sync::CancellationToken;
 
 use self::changes::Changes;
+use self::faults::FaultInjector;
 use self::gauge::{Gauge, Sample};
-use self::house::House;
-use self::trouble::Trouble;
+use self::system::SystemUnderTest;
 use crate::Outcome;
 use crate::measure::allocated;
 
-/// How long things may take to come to rest.
+/// Timeout for everything to become idle.
 const REST: Duration = Duration::from_mins(1);
-/// How many changes the server remembers: few, because they come and go with compactions and would hide what grows.
+/// Number of changes that the server remembers: few, because their memory varies with compactions and would
+/// hide growth.
 const HISTORY: usize = 200;
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What is chosen of a run.
+/// Options of a run.
 #[derive(Debug, Clone, Args)]
 pub struct Plan {
-    /// How long it takes
+    /// Duration, in seconds
     #[arg(long, default_value_t = 3_600)]
     pub seconds: u64,
-    /// How many objects there are
+    /// Number of objects
     #[arg(long, default_value_t = 2_000)]
     pub objects: usize,
-    /// How many changes there are each second
+    /// Changes per second
     #[arg(long, default_value_t = 200)]
     pub rate: u32,
-    /// What chance is made of
+    /// Random seed
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Keep something of every event, to see that it is noticed
+    /// Leak memory with every event, to check that this is detected
     #[arg(long)]
     pub leak: bool,
 }
 
-/// Runs it and prints how it went; an error if it did not go well.
+/// Runs the test and prints the results. Fails if memory or tasks grow, or if a cache is wrong.
 pub async fn run(plan: &Plan, counting: &StatsAlloc<System>) -> Outcome {
     let server = Server::builder()
         .seed(plan.seed)
@@ -62,12 +63,12 @@ pub async fn run(plan: &Plan, counting: &StatsAlloc<System>) -> Outcome {
     let writing = server.direct_client();
     let changes = Changes::begin(writing, plan.objects, plan.seed).await?;
     let tasks_before = tasks();
-    let house = House::open(&server, plan.leak).await?;
+    let system = SystemUnderTest::open(&server, plan.leak).await?;
     let began = Instant::now();
     let end = began + Duration::from_secs(plan.seconds);
     let stop = CancellationToken::new();
-    let troubled =
-        tokio::spawn(Trouble::new(plan.seed).make(Arc::clone(&server), house.clone(), stop.clone()));
+    let injecting =
+        tokio::spawn(FaultInjector::new(plan.seed).run(Arc::clone(&server), system.clone(), stop.clone()));
     let changing = tokio::spawn(changes.make(plan.rate, stop.clone()));
 
     let mut gauge = Gauge::new(Duration::from_secs(plan.seconds));
@@ -75,23 +76,23 @@ pub async fn run(plan: &Plan, counting: &StatsAlloc<System>) -> Outcome {
     println!("{}", Sample::HEADS);
     while Instant::now() < end && !changing.is_finished() {
         second.tick().await;
-        // The server remembers thousands, which is no growth of anything that is looked at here.
+        // The server's record of requests grows and is not under test.
         server.forget_requests();
         gauge.add(Sample {
             at: began.elapsed(),
             live: allocated(counting),
             resident: gauge::resident()?,
             tasks: tasks(),
-            waiting: house.waiting(),
+            waiting: system.waiting(),
         });
     }
     stop.cancel();
     let changes = changing.await??;
-    troubled.await?;
-    println!("{} changes, {}", changes.made(), house.told());
+    injecting.await?;
+    println!("{} changes, {}", changes.made(), system.summary());
 
-    house.compare_with(&server, &changes, REST).await?;
-    house.close().await?;
+    system.compare_with(&server, &changes, REST).await?;
+    system.close().await?;
     tasks_are_at_most(tasks_before).await?;
     if let Some(server) = Arc::into_inner(server) {
         server.stop().await;
@@ -103,12 +104,12 @@ fn tasks() -> usize {
     Handle::current().metrics().num_alive_tasks()
 }
 
-/// Connections close after those who used them.
+/// Waits until the informers' tasks have ended. Connections close with a delay.
 async fn tasks_are_at_most(before: usize) -> Outcome {
     let began = Instant::now();
     while tasks() > before {
         if began.elapsed() > REST {
-            return Err(format!("{} tasks are left of those that informers had", tasks() - before).into());
+            return Err(format!("{} tasks of the informers are left", tasks() - before).into());
         }
         sleep(SECOND / 10).await;
     }

@@ -1,27 +1,27 @@
-//! What is compared with what.
+//! The benchmarks, and the implementations they compare.
 
 use crate::Outcome;
 
-/// Some who are compared, and how.
+/// A benchmark of several implementations.
 pub(super) struct Benchmark {
-    /// Also of the program in Go.
+    /// Name of the benchmark, and of its program in Go.
     pub(super) name: &'static str,
-    pub(super) ours: Subject,
-    pub(super) peers: &'static [Subject],
-    runs: &'static [Run],
+    pub(super) ours: Implementation,
+    pub(super) peers: &'static [Implementation],
+    runs: &'static [ScenarioRun],
 }
 
-/// A scenario, once.
-pub(super) struct Run {
+/// One run of a scenario.
+pub(super) struct ScenarioRun {
     pub(super) scenario: &'static str,
     /// The program in Rust.
     pub(super) program: &'static str,
-    /// How much of it; may be empty.
+    /// Flag that selects a variant; may be empty.
     pub(super) flag: &'static str,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Subject {
+pub(super) enum Implementation {
     KubeInformer,
     KubeWorkqueue,
     ClientGo,
@@ -30,54 +30,56 @@ pub(super) enum Subject {
 
 pub(super) const PIPELINE: Benchmark = Benchmark {
     name: "pipeline",
-    ours: Subject::KubeInformer,
-    peers: &[Subject::ClientGo, Subject::KubeRuntime],
+    ours: Implementation::KubeInformer,
+    peers: &[Implementation::ClientGo, Implementation::KubeRuntime],
     runs: &[
-        Run::new("events", "pipeline", "--handlers=1"),
-        Run::new("events", "pipeline", "--handlers=10"),
-        Run::new("events", "pipeline", "--handlers=100"),
-        Run::new("reads", "pipeline", ""),
-        Run::new("pauses", "pipeline", ""),
-        Run::new("joins", "pipeline", ""),
-        Run::new("memory", "pipeline_memory", ""),
+        ScenarioRun::new("events", "pipeline", "--handlers=1"),
+        ScenarioRun::new("events", "pipeline", "--handlers=10"),
+        ScenarioRun::new("events", "pipeline", "--handlers=100"),
+        ScenarioRun::new("reads", "pipeline", ""),
+        ScenarioRun::new("pauses", "pipeline", ""),
+        ScenarioRun::new("joins", "pipeline", ""),
+        ScenarioRun::new("memory", "pipeline_memory", ""),
     ],
 };
 
 pub(super) const QUEUE: Benchmark = Benchmark {
     name: "queue",
-    ours: Subject::KubeWorkqueue,
-    peers: &[Subject::ClientGo],
+    ours: Implementation::KubeWorkqueue,
+    peers: &[Implementation::ClientGo],
     runs: &[
-        Run::new("cycles", "queue", "--workers=1"),
-        Run::new("cycles", "queue", "--workers=8"),
-        Run::new("delays", "queue", ""),
-        Run::new("limits", "queue", ""),
-        Run::new("memory", "queue_memory", ""),
+        ScenarioRun::new("cycles", "queue", "--workers=1"),
+        ScenarioRun::new("cycles", "queue", "--workers=8"),
+        ScenarioRun::new("delays", "queue", ""),
+        ScenarioRun::new("limits", "queue", ""),
+        ScenarioRun::new("memory", "queue_memory", ""),
     ],
 };
 
 impl Benchmark {
-    pub(super) fn subjects(&self) -> impl Iterator<Item = Subject> {
+    pub(super) fn subjects(&self) -> impl Iterator<Item = Implementation> {
         std::iter::once(self.ours).chain(self.peers.iter().copied())
     }
 
-    /// The runs of some scenarios; of all if none is named.
-    pub(super) fn runs_of(&self, only: &[String]) -> Outcome<Vec<&Run>> {
+    /// Returns the runs of the named scenarios, or of all if none is named.
+    pub(super) fn runs_of(&self, only: &[String]) -> Outcome<Vec<&ScenarioRun>> {
         for name in only {
             if !self.runs.iter().any(|run| run.scenario == name) {
                 let mut known: Vec<_> = self.runs.iter().map(|run| run.scenario).collect();
                 known.dedup();
-                return Err(format!("there is no scenario {name}, but {}", known.join(", ")).into());
+                return Err(
+                    format!("unknown scenario {name:?}: expected one of {}", known.join(", ")).into(),
+                );
             }
         }
-        let is_wanted = |run: &&Run| only.is_empty() || only.iter().any(|name| name == run.scenario);
+        let is_wanted = |run: &&ScenarioRun| only.is_empty() || only.iter().any(|name| name == run.scenario);
         Ok(self.runs.iter().filter(is_wanted).collect())
     }
 }
 
-impl Run {
-    const fn new(scenario: &'static str, program: &'static str, flag: &'static str) -> Run {
-        Run {
+impl ScenarioRun {
+    const fn new(scenario: &'static str, program: &'static str, flag: &'static str) -> ScenarioRun {
+        ScenarioRun {
             scenario,
             program,
             flag,
@@ -85,13 +87,13 @@ impl Run {
     }
 }
 
-impl Subject {
+impl Implementation {
     pub(super) fn name(self) -> &'static str {
         match self {
-            Subject::KubeInformer => "kube-informer",
-            Subject::KubeWorkqueue => "kube-workqueue",
-            Subject::ClientGo => "client-go",
-            Subject::KubeRuntime => "kube-runtime",
+            Implementation::KubeInformer => "kube-informer",
+            Implementation::KubeWorkqueue => "kube-workqueue",
+            Implementation::ClientGo => "client-go",
+            Implementation::KubeRuntime => "kube-runtime",
         }
     }
 }
@@ -111,7 +113,7 @@ mod tests {
         assert_eq!(flags(&[]).unwrap().len(), 5);
         assert_eq!(
             flags(&["events"]).unwrap_err(),
-            "there is no scenario events, but cycles, delays, limits, memory"
+            "unknown scenario \"events\": expected one of cycles, delays, limits, memory"
         );
     }
 }

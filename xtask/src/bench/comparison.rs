@@ -1,4 +1,4 @@
-//! Figures side by side.
+//! Measurements of several implementations side by side.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,23 +7,23 @@ use serde_json::{Value, json};
 
 use crate::Outcome;
 
-/// All figures, by measure in the order in which they came.
+/// All measurements, by metric in the order of arrival.
 pub(super) struct Comparison {
     ours: &'static str,
     peers: Vec<&'static str>,
-    measures: Vec<Measure>,
+    measures: Vec<ComparedMetric>,
 }
 
-struct Measure {
+struct ComparedMetric {
     name: String,
-    /// The measure of the others that it stands against; mostly the same.
+    /// The metric of the peers to compare with; usually the same.
     against: String,
     unit: String,
     figures: BTreeMap<String, Vec<f64>>,
 }
 
 impl Comparison {
-    /// Of one with others.
+    /// Compares one implementation with others.
     pub(super) fn of(ours: &'static str, peers: Vec<&'static str>) -> Comparison {
         Comparison {
             ours,
@@ -32,21 +32,21 @@ impl Comparison {
         }
     }
 
-    /// Takes a line of a program.
+    /// Adds a line of a program's output.
     pub(super) fn add(&mut self, line: &Value) -> Outcome {
         let text = |field: &str| {
             line[field]
                 .as_str()
-                .ok_or_else(|| format!("no {field} in {line}"))
+                .ok_or_else(|| format!("missing {field} in {line}"))
         };
         let (name, subject) = (text("measure")?, text("subject")?);
         let value = line["value"]
             .as_f64()
-            .ok_or_else(|| format!("no value in {line}"))?;
+            .ok_or_else(|| format!("missing value in {line}"))?;
         let known = self.measures.iter().position(|measure| measure.name == name);
         let at = known.unwrap_or(self.measures.len());
         if known.is_none() {
-            self.measures.push(Measure {
+            self.measures.push(ComparedMetric {
                 name: name.to_owned(),
                 against: text("against")?.to_owned(),
                 unit: text("unit")?.to_owned(),
@@ -58,7 +58,7 @@ impl Comparison {
         Ok(())
     }
 
-    /// Every single figure.
+    /// Returns all single measurements.
     pub(super) fn json(&self) -> String {
         let measures = self.measures.iter().map(|measure| {
             json!({ "measure": measure.name, "unit": measure.unit, "figures": measure.figures }).to_string()
@@ -66,13 +66,13 @@ impl Comparison {
         measures.map(|line| line + "\n").collect()
     }
 
-    fn of_peer(&self, measure: &Measure, peer: &str) -> Option<f64> {
+    fn of_peer(&self, measure: &ComparedMetric, peer: &str) -> Option<f64> {
         let same = self.measures.iter().find(|other| other.name == measure.against)?;
         same.median(peer)
     }
 }
 
-impl Measure {
+impl ComparedMetric {
     fn median(&self, subject: &str) -> Option<f64> {
         let mut figures = self
             .figures
@@ -87,7 +87,7 @@ impl Measure {
         Some(f64::midpoint(*low, *high))
     }
 
-    /// How many times better the first is than the second.
+    /// Returns how many times better the first value is than the second.
     fn times_better(&self, ours: f64, theirs: f64) -> f64 {
         if self.unit.ends_with("/s") {
             ours / theirs
@@ -97,7 +97,7 @@ impl Measure {
     }
 }
 
-/// A table: medians, and in brackets how many times better this project is.
+/// A table of medians, with the factor by which this project is better in brackets.
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
@@ -127,7 +127,7 @@ impl fmt::Display for Comparison {
     }
 }
 
-/// Three digits are as many as mean something.
+/// More than three digits are not significant.
 fn shown(value: f64) -> String {
     let decimals = match value.abs() {
         size if size >= 100.0 => 0,
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn medians_stand_beside_those_of_the_peers() {
+    fn medians_are_compared_with_those_of_the_peers() {
         let mut comparison = Comparison::of("ours", vec!["client-go", "kube-runtime"]);
         for value in [3000.0, 1.0, 2000.0] {
             comparison.add(&line("ours", "speed", "events/s", value)).unwrap();
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn less_time_is_better() {
-        let measure = Measure {
+        let measure = ComparedMetric {
             name: String::new(),
             against: String::new(),
             unit: "ns".into(),

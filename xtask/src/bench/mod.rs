@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: this project beside client-go and kube-runtime, in the same run; on a cluster if nothing else is said.
+//! `cargo xtask bench`: compares this project with client-go and kube-runtime in the same run; by default on
+//! a cluster.
 
 mod benchmarks;
 mod cluster;
@@ -13,76 +14,76 @@ use clap::{Args, Subcommand};
 use self::benchmarks::{Benchmark, PIPELINE, QUEUE};
 use self::comparison::Comparison;
 use self::programs::Programs;
-use crate::ci::Verdict;
+use crate::ci::StepResult;
 use crate::{Outcome, go};
 
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Options {
+pub(crate) struct BenchOptions {
     #[command(subcommand)]
-    what: Option<What>,
+    command: Option<BenchCommand>,
     #[command(flatten)]
-    on_cluster: cluster::Choice,
+    on_cluster: cluster::ClusterOptions,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum BenchCommand {
     /// The pipeline without a network: events, reads, pauses, joins, memory
-    Pipeline(Choice),
+    Pipeline(ScenarioOptions),
     /// The work queue: cycles, delays, limits, memory
-    Queue(Choice),
+    Queue(ScenarioOptions),
 }
 
 #[derive(Args, Debug)]
-struct Choice {
-    /// How often everything is measured; the medians are compared
+struct ScenarioOptions {
+    /// Number of rounds; the medians are compared
     #[arg(long, default_value_t = 3)]
     rounds: u32,
-    /// Less of everything, to see that it works
+    /// Run a shorter version, to check that it works
     #[arg(long)]
     quick: bool,
-    /// Measure only this; may be repeated
+    /// Only measure this scenario; may be repeated
     #[arg(long, value_name = "SCENARIO")]
     only: Vec<String>,
-    /// Write all figures here
+    /// Write all measurements to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
-pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
-    match &options.what {
+pub(crate) fn run(root: &Path, options: &BenchOptions) -> Outcome {
+    match &options.command {
         None => cluster::run(root, &options.on_cluster),
-        Some(What::Pipeline(choice)) => compare(root, &PIPELINE, choice),
-        Some(What::Queue(choice)) => compare(root, &QUEUE, choice),
+        Some(BenchCommand::Pipeline(scenario)) => compare(root, &PIPELINE, scenario),
+        Some(BenchCommand::Queue(scenario)) => compare(root, &QUEUE, scenario),
     }
 }
 
-/// The quick form on a cluster, which fails if a ratio is worse than its bound.
-pub(crate) fn step(root: &Path) -> Outcome<Verdict> {
-    if !go::is_there() {
-        return Ok(Verdict::NotRun("Go is not installed"));
+/// Runs the quick benchmark on a cluster, which fails if a ratio exceeds its bound.
+pub(crate) fn step(root: &Path) -> Outcome<StepResult> {
+    if !go::is_installed() {
+        return Ok(StepResult::NotRun("Go is not installed"));
     }
-    cluster::run(root, &cluster::Choice::quick())?;
-    Ok(Verdict::Passed)
+    cluster::run(root, &cluster::ClusterOptions::quick())?;
+    Ok(StepResult::Passed)
 }
 
-fn compare(root: &Path, benchmark: &Benchmark, choice: &Choice) -> Outcome {
-    let runs = benchmark.runs_of(&choice.only)?;
+fn compare(root: &Path, benchmark: &Benchmark, scenario: &ScenarioOptions) -> Outcome {
+    let runs = benchmark.runs_of(&scenario.only)?;
     let programs = Programs::build(root)?;
     let peers = benchmark.peers.iter().map(|peer| peer.name()).collect();
     let mut comparison = Comparison::of(benchmark.ours.name(), peers);
     for run in runs {
-        // In turn, so that whatever else the machine does meets all of them alike.
-        for round in 1..=choice.rounds {
+        // In turns, so that other load on the machine affects all subjects alike.
+        for round in 1..=scenario.rounds {
             for subject in benchmark.subjects() {
                 eprintln!("{} {}: {subject:?}, round {round}", run.scenario, run.flag);
-                for line in programs.run(benchmark, subject, run, choice.quick)?.lines() {
+                for line in programs.run(benchmark, subject, run, scenario.quick)?.lines() {
                     comparison.add(&serde_json::from_str(line)?)?;
                 }
             }
         }
     }
-    if let Some(file) = &choice.json {
+    if let Some(file) = &scenario.json {
         fs::write(file, comparison.json()).map_err(|error| format!("{}: {error}", file.display()))?;
     }
     print!("{comparison}");

@@ -1,4 +1,4 @@
-//! The programs that measure: some in Rust, and for each benchmark one in Go.
+//! The programs that measure: several in Rust, and for each benchmark one in Go.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,13 +6,13 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::benchmarks::{Benchmark, Run, Subject};
+use super::benchmarks::{Benchmark, Implementation, ScenarioRun};
 use crate::{Outcome, cache, go, process};
 
-/// Where they are.
+/// The paths of the programs.
 pub(super) struct Programs {
     rust: HashMap<String, PathBuf>,
-    /// The folder of those in Go. None where there is no Go to build them.
+    /// The folder of the programs in Go. None if Go is not installed.
     go: Option<PathBuf>,
 }
 
@@ -28,7 +28,7 @@ impl Programs {
         })
     }
 
-    /// Those of the benchmark on a cluster.
+    /// Builds the programs of the benchmark on a cluster.
     pub(super) fn build_cluster(root: &Path, build: Build) -> Outcome<Programs> {
         Ok(Programs {
             rust: build_rust(root, &["cluster", "cluster_heap", "cluster_server"], build)?,
@@ -36,32 +36,32 @@ impl Programs {
         })
     }
 
-    /// A program in Rust.
+    /// Returns a program in Rust.
     pub(super) fn rust(&self, name: &str) -> Outcome<Command> {
         let program = self.rust.get(name);
         Ok(Command::new(
-            program.ok_or_else(|| format!("cargo built no program {name}"))?,
+            program.ok_or_else(|| format!("cargo did not build {name}"))?,
         ))
     }
 
-    /// A program in Go.
+    /// Returns a program in Go.
     pub(super) fn go(&self, name: &str) -> Outcome<Command> {
         let folder = self.go.as_ref().ok_or("this benchmark needs Go")?;
         Ok(Command::new(folder.join(name)))
     }
 
-    /// Runs a scenario; the figures are lines of JSON.
+    /// Runs a scenario. Measurements are lines of JSON.
     pub(super) fn run(
         &self,
         benchmark: &Benchmark,
-        subject: Subject,
-        run: &Run,
+        subject: Implementation,
+        run: &ScenarioRun,
         quick: bool,
     ) -> Outcome<String> {
         let flags = [run.flag, if quick { "--quick" } else { "" }];
         let flags = flags.into_iter().filter(|flag| !flag.is_empty());
-        // Go's flags come before other words; clap does not mind.
-        let mut command = if subject == Subject::ClientGo {
+        // Go's flags must precede other arguments; clap accepts any order.
+        let mut command = if subject == Implementation::ClientGo {
             if self.go.is_none() {
                 return Ok(String::new());
             }
@@ -80,9 +80,9 @@ impl Programs {
 /// How programs in Rust are built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Build {
-    /// As `--release` does it.
+    /// Like `--release`.
     Quick,
-    /// Optimised across crates as well, as programs that are shipped are, and as Go does it always.
+    /// With optimisation across crates, as for released programs; Go always does this.
     Thorough,
 }
 
@@ -110,16 +110,16 @@ fn build_rust(root: &Path, programs: &[&str], build: Build) -> Outcome<HashMap<S
 }
 
 fn build_go(root: &Path, programs: &[&str]) -> Outcome<Option<PathBuf>> {
-    if !go::is_there() {
-        eprintln!("client-go is left out: there is no Go to build it with");
+    if !go::is_installed() {
+        eprintln!("client-go is not measured: Go is not installed");
         return Ok(None);
     }
     let folder = cache::folder()?.join("bench/client-go-programs");
     let _lock = cache::take(&folder)?;
-    // The slash lets Go name the programs by their packages.
+    // With the slash, Go names the programs after their packages.
     let into = folder.join("");
     process::run(
-        go::command(&root.join("benches/client-go"))
+        go::command(&root.join("benches/client_go"))
             .args(["build", "-o"])
             .arg(&into)
             .args(programs.iter().map(|program| format!("./{program}"))),

@@ -1,4 +1,4 @@
-//! Which functions changed lately.
+//! Finds recently changed functions.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -8,10 +8,10 @@ use std::process::Command;
 use super::generated::Mutant;
 use crate::{Outcome, process};
 
-/// How many commits back changes are looked for, if no base is given.
+/// Number of commits to search for changes, if no base is given.
 const COMMITS: usize = 5;
 
-/// The current commit; a tree without Git has none.
+/// Returns the current commit. A tree without Git has none.
 pub(crate) fn commit(root: &Path) -> Outcome<String> {
     let mut git = Command::new("git");
     Ok(process::read(git.current_dir(root).args(["rev-parse", "HEAD"]))?
@@ -19,7 +19,7 @@ pub(crate) fn commit(root: &Path) -> Outcome<String> {
         .to_owned())
 }
 
-/// A commit a few commits ago, or the oldest that is known: a clone may have fetched only one.
+/// Returns a commit a few commits ago, or the oldest known one: a clone may have only one.
 pub(crate) fn default_base(root: &Path) -> Outcome<String> {
     let mut git = Command::new("git");
     git.current_dir(root)
@@ -30,7 +30,7 @@ pub(crate) fn default_base(root: &Path) -> Outcome<String> {
     Ok(oldest.to_owned())
 }
 
-/// The mutants whose functions changed between a commit and the working tree.
+/// Returns the mutants whose functions changed between a commit and the working tree.
 pub(crate) fn since(root: &Path, base: &str, mutants: Vec<Mutant>) -> Outcome<Vec<Mutant>> {
     let mut git = Command::new("git");
     git.current_dir(root)
@@ -46,7 +46,7 @@ pub(crate) fn since(root: &Path, base: &str, mutants: Vec<Mutant>) -> Outcome<Ve
     Ok(mutants.into_iter().filter(is_changed).collect())
 }
 
-/// The lines of new files that a diff without context names.
+/// Returns the changed lines of new files in a diff without context.
 fn changed_lines(diff: &str) -> HashMap<String, Vec<RangeInclusive<usize>>> {
     let mut changed: HashMap<String, Vec<_>> = HashMap::new();
     let mut file = None;
@@ -62,7 +62,7 @@ fn changed_lines(diff: &str) -> HashMap<String, Vec<RangeInclusive<usize>>> {
     changed
 }
 
-/// The new lines of `-1,2 +3,4 @@`. Where lines were only removed, those around the gap.
+/// Returns the new lines of `-1,2 +3,4 @@`. If lines were only removed, returns those around the gap.
 fn new_lines(hunk: &str) -> Option<RangeInclusive<usize>> {
     let new = hunk.split_whitespace().find_map(|word| word.strip_prefix('+'))?;
     let (first, count) = new.split_once(',').unwrap_or((new, "1"));

@@ -1,4 +1,4 @@
-//! A copy of the tree with all mutants in it, each behind a switch.
+//! A copy of the tree that contains all mutants, each behind a switch.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -6,30 +6,31 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::generated::Mutant;
-use super::program::Compiled;
-use super::suite::Suite;
-use super::switch::{self, Id, Switched};
+use super::program::CargoOutput;
+use super::suite::TracedSuite;
+use super::switch::{self, Id, RewrittenSource};
 use super::tree::Tree;
 use crate::Outcome;
 
-/// How often the tree is compiled without the mutants that failed before: type errors hide errors of the borrow checker.
+/// Maximum number of compilations without the mutants that failed before: type errors hide errors of the
+/// borrow checker.
 const MOST_CHECKS: usize = 20;
 
 /// The packages that have mutants.
 const PACKAGES: [&str; 2] = ["crates/kube-informer", "crates/kube-workqueue"];
 
 /// The mutants in one build.
-pub(crate) struct Combined {
+pub(crate) struct CombinedBuild {
     pub(crate) tree: Tree,
-    /// Mutants that the build cannot switch to. Some of them compile alone.
+    /// Mutants that the build cannot contain. Some of them compile alone.
     pub(crate) left_out: BTreeSet<Id>,
-    /// The number that a switch reports when it is reached, by mutant.
+    /// For each mutant, the number that its switch reports when it is reached.
     switches: HashMap<Id, Id>,
 }
 
-impl Combined {
-    /// Puts all of these mutants into a copy of the tree and removes those that do not compile.
-    pub(crate) fn prepare(root: &Path, folder: &Path, mutants: &[&Mutant]) -> Outcome<Combined> {
+impl CombinedBuild {
+    /// Adds all of these mutants to a copy of the tree, and removes those that do not compile.
+    pub(crate) fn prepare(root: &Path, folder: &Path, mutants: &[&Mutant]) -> Outcome<CombinedBuild> {
         let tree = Tree::update(root, folder, "combined")?;
         let mut sources: BTreeMap<&str, (String, Vec<Id>)> = BTreeMap::new();
         for (id, mutant) in mutants.iter().enumerate() {
@@ -44,7 +45,7 @@ impl Combined {
         let mut left_out: BTreeSet<Id> = mutants
             .iter()
             .enumerate()
-            // Two values of a hidden type do not fit together.
+            // Two values of a hidden type are incompatible.
             .filter(|(_, mutant)| returns_hidden_type(mutant))
             .map(|(id, _)| id)
             .collect();
@@ -60,8 +61,8 @@ impl Combined {
             left_out.extend(files.values().flat_map(|file| &file.left_out));
             let failed = failed(&tree, &files)?;
             if failed.is_empty() {
-                let switches = files.values().flat_map(Switched::switch_numbers).collect();
-                return Ok(Combined {
+                let switches = files.values().flat_map(RewrittenSource::switch_numbers).collect();
+                return Ok(CombinedBuild {
                     tree,
                     left_out,
                     switches,
@@ -74,9 +75,9 @@ impl Combined {
     }
 }
 
-impl Combined {
-    /// How one of the suites catches a mutant, if it does.
-    pub(crate) fn caught_by(&self, mutant: Id, suites: &[Suite]) -> Outcome<Option<String>> {
+impl CombinedBuild {
+    /// Returns how one of the suites catches a mutant, if it does.
+    pub(crate) fn caught_by(&self, mutant: Id, suites: &[TracedSuite]) -> Outcome<Option<String>> {
         let switch = self.switches.get(&mutant).ok_or("a mutant without a switch")?;
         for suite in suites {
             if let Some(how) = suite.catches(mutant, *switch)? {
@@ -98,7 +99,7 @@ fn declare_switches(tree: &Tree) -> Outcome {
         tree.write(&format!("{package}/src/{name}.rs"), switch::MODULE)?;
         for (root, attribute) in [
             ("src/lib.rs", String::new()),
-            // Models compile some sources of the library again.
+            // Model tests compile some sources of the library again.
             (
                 "tests/model/main.rs",
                 format!("#[path = \"../../src/{name}.rs\"]\n"),
@@ -113,14 +114,14 @@ fn declare_switches(tree: &Tree) -> Outcome {
 }
 
 /// Compiles the tree and returns the mutants that errors are about.
-fn failed(tree: &Tree, files: &HashMap<String, Switched>) -> Outcome<BTreeSet<Id>> {
+fn failed(tree: &Tree, files: &HashMap<String, RewrittenSource>) -> Outcome<BTreeSet<Id>> {
     let mut cargo = tree.cargo();
     cargo
         .args(["check", "--keep-going"])
         .args(["--package", "kube-informer", "--package", "kube-workqueue"])
-        // Models compile some sources again, with other types.
+        // Model tests compile some sources again, with other types.
         .args(["--lib", "--test", "model"]);
-    let compiled = Compiled::by(&mut cargo)?;
+    let compiled = CargoOutput::by(&mut cargo)?;
     let mut failed = BTreeSet::new();
     let mut unexplained = String::new();
     for error in compiled.errors() {
@@ -131,13 +132,13 @@ fn failed(tree: &Tree, files: &HashMap<String, Switched>) -> Outcome<BTreeSet<Id
         failed.extend(about);
     }
     if failed.is_empty() && !compiled.is_success {
-        let said = compiled.stderr;
-        return Err(format!("the tree with all mutants does not compile\n{unexplained}{said}").into());
+        let stderr = compiled.stderr;
+        return Err(format!("the tree with all mutants does not compile\n{unexplained}{stderr}").into());
     }
     Ok(failed)
 }
 
-/// `a/b/../c` as `a/c`.
+/// Returns `a/c` for `a/b/../c`.
 fn without_parents(path: &str) -> String {
     let mut parts = Vec::new();
     for part in path.split('/') {
@@ -150,11 +151,11 @@ fn without_parents(path: &str) -> String {
     parts.join("/")
 }
 
-fn mutants_of(message: &Value, files: &HashMap<String, Switched>) -> Vec<Id> {
+fn mutants_of(message: &Value, files: &HashMap<String, RewrittenSource>) -> Vec<Id> {
     let spans = message["spans"].as_array().into_iter().flatten();
     let mut about: Vec<Id> = Vec::new();
     for mut span in spans.filter(|span| span["is_primary"] == true) {
-        // An error inside a macro is about the place where the macro is used.
+        // An error inside a macro is attributed to the use of the macro.
         while let Some(used) = span["expansion"].get("span") {
             span = used;
         }

@@ -2,36 +2,36 @@
 
 use std::time::{Duration, Instant};
 
-use super::program::{self, Limits, Program};
+use super::program::{self, BuiltProgram, Limits};
 use super::tree::Tree;
 use crate::Outcome;
 
-/// Shortest limit of processor time, and of time on the clock.
+/// Minimum limit of CPU time and of elapsed time.
 const LEAST_CPU: Duration = Duration::from_secs(20);
 const LEAST_TIME: Duration = Duration::from_mins(1);
 
-/// Something that finds bugs: tests, or the simulator.
+/// Tests or simulator runs that find bugs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Detector {
     /// Arguments of `cargo build` or `cargo test --no-run`.
     build: Vec<String>,
-    /// Arguments of the programs that were built. They run once with each of these.
+    /// Arguments of the built programs, which run once with each of these.
     runs: Vec<Vec<String>>,
     is_test: bool,
 }
 
-/// What a detector did.
+/// The result of a detector.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum Detection {
     /// It failed, for this reason.
     Found(String),
     NotFound,
-    /// The tree does not compile; what the compiler wrote.
+    /// The tree does not compile. Contains the compiler's output.
     Unviable(String),
 }
 
 impl Detector {
-    /// Tests, given by arguments of `cargo test` and of the test programs.
+    /// Returns tests, selected by arguments of `cargo test` and of the test programs.
     pub(crate) fn tests(build: &[&str], run: &[&str]) -> Detector {
         Detector {
             build: owned(build),
@@ -40,7 +40,7 @@ impl Detector {
         }
     }
 
-    /// The unit tests of a package: first those closest to a module, then the others.
+    /// Returns the unit tests of a package: first those closest to a module, then the others.
     pub(crate) fn unit_tests(package: &str, module: &[&str]) -> Detector {
         let mut runs = Vec::new();
         let mut skip = Vec::new();
@@ -61,7 +61,7 @@ impl Detector {
         }
     }
 
-    /// The simulator with the first seeds.
+    /// Returns the simulator with the first seeds.
     pub(crate) fn simulator(seeds: u64, options: &[&str]) -> Detector {
         let seeds = seeds.to_string();
         Detector {
@@ -71,7 +71,7 @@ impl Detector {
         }
     }
 
-    /// Reads the header of a patch: `sim OPTIONS`, or `cargo test ARGUMENTS -- NAMES`.
+    /// Parses the header of a patch: `sim OPTIONS`, or `cargo test ARGUMENTS -- NAMES`.
     pub(crate) fn parse(text: &str, seeds: u64) -> Outcome<Detector> {
         let words: Vec<&str> = text.split_whitespace().collect();
         match *words {
@@ -91,19 +91,19 @@ impl Detector {
         }
     }
 
-    /// Builds and runs the detector. `baseline` is how long it runs without a bug.
-    pub(crate) fn detect(&self, tree: &Tree, baseline: Duration) -> Outcome<Verdict> {
+    /// Builds and runs the detector. `baseline` is the time that it needs without a bug.
+    pub(crate) fn detect(&self, tree: &Tree, baseline: Duration) -> Outcome<Detection> {
         let programs = match program::build(tree, &self.build, self.is_test)? {
             Ok(programs) => programs,
-            Err(message) => return Ok(Verdict::Unviable(message)),
+            Err(message) => return Ok(Detection::Unviable(message)),
         };
         Ok(match self.run_all(&programs, baseline)? {
-            Some(failure) => Verdict::Found(failure),
-            None => Verdict::NotFound,
+            Some(failure) => Detection::Found(failure),
+            None => Detection::NotFound,
         })
     }
 
-    /// Runs the detector on a tree without bugs and returns how long it ran, without the build.
+    /// Runs the detector on a tree without bugs and returns the time that it needs, without the build.
     pub(crate) fn baseline(&self, tree: &Tree) -> Outcome<Duration> {
         let shown = self.shown();
         let programs = program::build(tree, &self.build, self.is_test)?
@@ -115,7 +115,7 @@ impl Detector {
         }
     }
 
-    /// The command that runs all of it.
+    /// Returns the command that runs all of it.
     pub(crate) fn shown(&self) -> String {
         let command = if self.is_test { "test" } else { "run" };
         let mut words = vec!["cargo", command];
@@ -129,7 +129,7 @@ impl Detector {
         words.join(" ")
     }
 
-    fn run_all(&self, programs: &[Program], baseline: Duration) -> Outcome<Option<String>> {
+    fn run_all(&self, programs: &[BuiltProgram], baseline: Duration) -> Outcome<Option<String>> {
         let limits = Limits {
             cpu: (8 * baseline).max(LEAST_CPU),
             time: (5 * baseline).max(LEAST_TIME),

@@ -1,4 +1,4 @@
-//! `docs/conformance/mutants.md`: figures per module, and the reason why each survivor is left.
+//! `docs/conformance/mutants.md`: results per module, and the reason for each survivor.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use super::results::{Results, Status};
 use super::stages;
 use crate::Outcome;
 
-/// Where the document is.
+/// Path of the document.
 pub(crate) const PATH: &str = "docs/conformance/mutants.md";
 
 const FIGURES: &str = "<!-- figures, written by `cargo xtask mutants --write` -->\n";
@@ -58,7 +58,7 @@ pub(crate) fn compare(reasons: &Reasons, mutants: &[Mutant], results: &Results) 
     differences
 }
 
-/// Writes figures and survivors. Reasons that are there stay; others are to be added by hand.
+/// Writes results and survivors. Keeps existing reasons; others must be added by hand.
 pub(crate) fn write(root: &Path, mutants: &[Mutant], results: &Results) -> Outcome {
     let path = root.join(PATH);
     let text = fs::read_to_string(&path)?;
@@ -79,9 +79,13 @@ pub(crate) fn write(root: &Path, mutants: &[Mutant], results: &Results) -> Outco
     }
     let (head, rest) = text
         .split_once(FIGURES)
-        .ok_or("mutants.md: no place for figures")?;
-    let (_, middle) = rest.split_once(END).ok_or("mutants.md: no end of figures")?;
-    let (middle, _) = middle.split_once(SURVIVORS).ok_or("mutants.md: no survivors")?;
+        .ok_or("mutants.md: missing start of the figures")?;
+    let (_, middle) = rest
+        .split_once(END)
+        .ok_or("mutants.md: missing end of the figures")?;
+    let (middle, _) = middle
+        .split_once(SURVIVORS)
+        .ok_or("mutants.md: missing list of survivors")?;
     let figures = figures(mutants, results);
     let survivors = listed(&survivors);
     fs::write(
@@ -91,9 +95,9 @@ pub(crate) fn write(root: &Path, mutants: &[Mutant], results: &Results) -> Outco
     Ok(())
 }
 
-/// How many mutants of a module there are, and what became of them.
+/// The number of mutants of a module, and their results.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Figures {
+pub(crate) struct ModuleCounts {
     pub(crate) mutants: usize,
     pub(crate) tested: usize,
     pub(crate) unviable: usize,
@@ -101,9 +105,12 @@ pub(crate) struct Figures {
     pub(crate) by_stage: BTreeMap<String, usize>,
 }
 
-impl Figures {
-    pub(crate) fn count<'m>(mutants: impl IntoIterator<Item = &'m Mutant>, results: &Results) -> Figures {
-        let mut figures = Figures::default();
+impl ModuleCounts {
+    pub(crate) fn count<'m>(
+        mutants: impl IntoIterator<Item = &'m Mutant>,
+        results: &Results,
+    ) -> ModuleCounts {
+        let mut figures = ModuleCounts::default();
         for mutant in mutants {
             figures.mutants += 1;
             let Some(status) = results.get(mutant) else {
@@ -127,7 +134,7 @@ impl Figures {
         self.viable() - self.missed
     }
 
-    /// In tenths of a per cent, so that no rounding hides a survivor.
+    /// Returns tenths of a per cent, so that no rounding hides a survivor.
     pub(crate) fn per_mille(&self) -> usize {
         (1_000 * self.caught())
             .checked_div(self.viable())
@@ -155,7 +162,7 @@ impl Figures {
     }
 }
 
-/// A table with a row for each module.
+/// Returns a table with a row for each module.
 pub(crate) fn figures(mutants: &[Mutant], results: &Results) -> String {
     let mut table = format!(
         "| module | mutants | tested | viable | caught | {} | survivors | caught, % of viable |\n",
@@ -164,7 +171,7 @@ pub(crate) fn figures(mutants: &[Mutant], results: &Results) -> String {
     let _ = writeln!(table, "|---{}|", "|---:".repeat(stages::NAMES.len() + 6));
     for module in MODULES {
         let inside = mutants.iter().filter(|mutant| is_in(&mutant.file, module));
-        let figures = Figures::count(inside, results);
+        let figures = ModuleCounts::count(inside, results);
         if figures.mutants > 0 {
             let name = module
                 .strip_prefix("crates/")
@@ -173,7 +180,7 @@ pub(crate) fn figures(mutants: &[Mutant], results: &Results) -> String {
             table.push_str(&figures.row(&format!("`{name}`")));
         }
     }
-    table.push_str(&Figures::count(mutants, results).row("all"));
+    table.push_str(&ModuleCounts::count(mutants, results).row("all"));
     table
 }
 
@@ -224,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_are_read_as_they_were_written() {
+    fn reasons_survive_a_round_trip() {
         let entry = |file: &str, mutation: &str, reason: &str| {
             ((file.to_owned(), mutation.to_owned()), reason.to_owned())
         };
@@ -238,9 +245,9 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_nothing_is_whole() {
-        assert_eq!(Figures::default().per_mille(), 1_000);
-        let figures = Figures {
+    fn the_share_of_no_mutants_is_complete() {
+        assert_eq!(ModuleCounts::default().per_mille(), 1_000);
+        let figures = ModuleCounts {
             mutants: 5,
             tested: 4,
             unviable: 1,

@@ -1,6 +1,7 @@
 //! Bugs that cargo-mutants generates: function bodies, operators, match arms.
 //!
-//! cargo-mutants only lists them. They are applied and tested here, because cargo-mutants builds each of them alone.
+//! cargo-mutants only lists them. They are applied and tested here, because cargo-mutants would build each of
+//! them separately.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,7 +13,7 @@ use serde_json::Value;
 use super::tree::Tree;
 use crate::{Outcome, pins, process, tools};
 
-/// Modules whose mistakes would make a cache or a queue wrong without an error.
+/// Modules in which mistakes would make a cache or a queue wrong without an error.
 pub(crate) const MODULES: &[&str] = &[
     "crates/kube-informer/src/pipeline/reflector/machine",
     "crates/kube-informer/src/pipeline/reflector/driver.rs",
@@ -42,13 +43,13 @@ pub(crate) const MODULES: &[&str] = &[
 pub(crate) struct Mutant {
     pub(crate) file: String,
     pub(crate) package: String,
-    /// What is changed in which function. A number tells equal changes of one function apart.
+    /// The change and its function. A number distinguishes equal changes in one function.
     pub(crate) mutation: String,
     /// Identifies the mutant until its function changes.
     pub(crate) fingerprint: String,
     /// First and last line of the function.
     pub(crate) lines: (usize, usize),
-    pub(crate) genre: Genre,
+    pub(crate) genre: MutantKind,
     start: (usize, usize),
     end: (usize, usize),
     pub(crate) replacement: String,
@@ -56,7 +57,7 @@ pub(crate) struct Mutant {
 
 /// The kinds of mutants that cargo-mutants generates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Genre {
+pub(crate) enum MutantKind {
     FnValue,
     BinaryOperator,
     UnaryOperator,
@@ -70,20 +71,20 @@ impl Mutant {
         self.start.0
     }
 
-    /// The path of its module in the crate.
+    /// Returns the path of its module in the crate.
     pub(crate) fn module(&self) -> impl Iterator<Item = &str> {
         let path = self.file.split_once("/src/").map_or("", |(_, path)| path);
         let path = path.trim_end_matches(".rs").split('/');
         path.filter(|name| !matches!(*name, "" | "mod" | "lib"))
     }
 
-    /// The bytes of the source that the mutant replaces.
+    /// Returns the bytes of the source that the mutant replaces.
     pub(crate) fn range_in(&self, source: &str) -> Outcome<Range<usize>> {
-        let place = |at| offset(source, at).ok_or_else(|| format!("{}: no such place", self.file));
+        let place = |at| offset(source, at).ok_or_else(|| format!("{}: invalid position", self.file));
         Ok(place(self.start)?..place(self.end)?)
     }
 
-    /// The source with the bug in it.
+    /// Returns the source with the bug.
     pub(crate) fn planted_in(&self, source: &str) -> Outcome<String> {
         let mut text = source.to_owned();
         text.replace_range(self.range_in(source)?, &self.replacement);
@@ -106,7 +107,7 @@ impl Mutant {
             mutation: "replace it".to_owned(),
             fingerprint: "replace it".to_owned(),
             lines,
-            genre: Genre::BinaryOperator,
+            genre: MutantKind::BinaryOperator,
             start,
             end,
             replacement: replacement.to_owned(),
@@ -114,7 +115,7 @@ impl Mutant {
     }
 }
 
-/// All mutants of the modules, in the order of the sources.
+/// Returns all mutants of the modules, in the order of the sources.
 pub(crate) fn list(root: &Path, tree: &Tree) -> Outcome<Vec<Mutant>> {
     let program = tools::installed(root, "cargo-mutants", pins::CARGO_MUTANTS)?;
     let mut list = Command::new(program);
@@ -144,7 +145,7 @@ pub(crate) fn list(root: &Path, tree: &Tree) -> Outcome<Vec<Mutant>> {
             sources.insert(file.to_owned(), tree.read(file)?);
         }
         let mut mutant = read(value, &sources[file])?;
-        // What `Debug` prints is no behaviour.
+        // The output of `Debug` is not tested.
         if mutant.mutation.contains("Debug for ") {
             continue;
         }
@@ -195,28 +196,30 @@ fn text<'v>(value: &'v Value, field: &str) -> Outcome<&'v str> {
     text.ok_or_else(|| format!("a mutant without {field}").into())
 }
 
-fn genre(name: &str) -> Outcome<Genre> {
+fn genre(name: &str) -> Outcome<MutantKind> {
     Ok(match name {
-        "FnValue" => Genre::FnValue,
-        "BinaryOperator" => Genre::BinaryOperator,
-        "UnaryOperator" => Genre::UnaryOperator,
-        "MatchArm" => Genre::MatchArm,
-        "MatchArmGuard" => Genre::MatchArmGuard,
-        "StructField" => Genre::StructField,
-        _ => return Err(format!("unknown genre of mutants \"{name}\"").into()),
+        "FnValue" => MutantKind::FnValue,
+        "BinaryOperator" => MutantKind::BinaryOperator,
+        "UnaryOperator" => MutantKind::UnaryOperator,
+        "MatchArm" => MutantKind::MatchArm,
+        "MatchArmGuard" => MutantKind::MatchArmGuard,
+        "StructField" => MutantKind::StructField,
+        _ => return Err(format!("unknown kind of mutant \"{name}\"").into()),
     })
 }
 
-/// A line and a column, both beginning at 1.
+/// Parses a line and a column, both starting at 1.
 fn position(value: &Value) -> Outcome<(usize, usize)> {
     let number = |field: &str| {
-        let number = value[field].as_u64().ok_or(format!("a place without {field}"))?;
+        let number = value[field]
+            .as_u64()
+            .ok_or(format!("a position without {field}"))?;
         Ok::<_, Box<dyn std::error::Error>>(usize::try_from(number)?)
     };
     Ok((number("line")?, number("column")?))
 }
 
-/// Where a line and a column are in a text. Columns count characters.
+/// Returns the offset of a line and a column in a text. Columns count characters.
 fn offset(text: &str, (line, column): (usize, usize)) -> Option<usize> {
     let before: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
     let rest = &text[before..];
@@ -224,7 +227,7 @@ fn offset(text: &str, (line, column): (usize, usize)) -> Option<usize> {
     Some(before + within.nth(column - 1)?)
 }
 
-/// FNV-1a: the same on every machine and with every compiler.
+/// FNV-1a: gives the same result on every machine and with every compiler.
 pub(crate) fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

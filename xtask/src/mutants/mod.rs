@@ -1,12 +1,12 @@
 //! `cargo xtask mutants`: plants bugs in a copy of the tree and checks that tests find them.
 //!
-//! `sim/mutants` has bugs written by hand; each costs one incremental build. cargo-mutants generates the others. They are
-//! built together, each behind a switch, and a mutant meets only the tests that reach its switch: a run takes minutes
-//! instead of hours.
+//! `sim/mutants` contains bugs written by hand; each requires an incremental build. cargo-mutants generates
+//! the others. They are built together, each behind a switch, and a mutant is tested only with the tests that
+//! reach its switch: a run takes minutes instead of hours.
 
 #![expect(
     clippy::disallowed_types,
-    reason = "processes run in real time, and there is no tokio here"
+    reason = "processes run in real time, without tokio"
 )]
 
 mod changed;
@@ -30,26 +30,26 @@ use std::time::Instant;
 
 use clap::Args;
 
-use self::combined::Combined;
-use self::document::Figures;
+use self::combined::CombinedBuild;
+use self::document::ModuleCounts;
 use self::generated::Mutant;
 use self::results::{Results, Status};
 use self::switch::Id;
 use self::tree::Tree;
-use crate::ci::Verdict;
+use crate::ci::StepResult;
 use crate::{Outcome, cache};
 
-/// At least so many of 1,000 viable mutants have to be caught.
+/// Minimum number of caught mutants, of 1,000 viable ones.
 const LEAST_CAUGHT: usize = 920;
-/// How many mutants and patches `--changed` tests.
+/// Maximum number of mutants and patches that `--changed` tests.
 const MOST_CHANGED: usize = 60;
 const PATCHES: usize = 3;
-/// Seeds in which the simulator has to find a planted bug.
+/// Number of seeds in which the simulator must find a planted bug.
 const SEEDS: u64 = 200;
 
 #[derive(Args, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
-pub(crate) struct Options {
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate option")]
+pub(crate) struct MutantsOptions {
     /// Only plant the bugs of sim/mutants
     #[arg(long)]
     patches: bool,
@@ -65,10 +65,10 @@ pub(crate) struct Options {
     /// Keep results of earlier runs, but test survivors again
     #[arg(long, conflicts_with = "resume")]
     missed: bool,
-    /// Number of stages that mutants are put through
+    /// Number of stages to run for each mutant
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=3), value_name = "N")]
     stages: u8,
-    /// List how many mutants there are, and what is known about them
+    /// List the number of mutants and their known results
     #[arg(long)]
     list: bool,
     /// Write figures and survivors to docs/conformance/mutants.md
@@ -77,12 +77,12 @@ pub(crate) struct Options {
     /// Only test a few mutants in functions that changed since a commit, and a few patches
     #[arg(long, value_name = "BASE", num_args = 0..=1, default_missing_value = "")]
     changed: Option<String>,
-    /// Seeds in which the simulator has to find a planted bug
+    /// Number of seeds in which the simulator must find a planted bug
     #[arg(long, default_value_t = SEEDS, value_name = "N")]
     seeds: u64,
 }
 
-pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
+pub(crate) fn run(root: &Path, options: &MutantsOptions) -> Outcome {
     let folder = cache::folder()?.join("mutants");
     let _lock = cache::take(&folder)?;
     if let Some(base) = &options.changed {
@@ -143,15 +143,15 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     check(root, &chosen, &results)
 }
 
-/// The step of CI.
-pub(crate) fn step(root: &Path) -> Outcome<Verdict> {
+/// Runs this as a step of CI.
+pub(crate) fn step(root: &Path) -> Outcome<StepResult> {
     let folder = cache::folder()?.join("mutants");
     let _lock = cache::take(&folder)?;
     run_changed(root, &folder, "")?;
-    Ok(Verdict::Passed)
+    Ok(StepResult::Passed)
 }
 
-/// Tests mutants: most of them together in one build, the others alone.
+/// Tests mutants: most of them together in one build, the others separately.
 fn test_all(root: &Path, folder: &Path, mutants: &[&Mutant], results: &mut Results, until: usize) -> Outcome {
     let left_out = together(root, folder, mutants, results, until)?;
     let tree = Tree::update(root, folder, "tree")?;
@@ -171,7 +171,7 @@ fn test_all(root: &Path, folder: &Path, mutants: &[&Mutant], results: &mut Resul
     Ok(())
 }
 
-/// Tests mutants in one build and returns those that it cannot contain.
+/// Tests mutants in one build. Returns those that it cannot contain.
 fn together<'m>(
     root: &Path,
     folder: &Path,
@@ -179,7 +179,7 @@ fn together<'m>(
     results: &mut Results,
     until: usize,
 ) -> Outcome<Vec<&'m Mutant>> {
-    let combined = Combined::prepare(root, folder, mutants)?;
+    let combined = CombinedBuild::prepare(root, folder, mutants)?;
     let (out, left): (Vec<Id>, Vec<Id>) = (0..mutants.len()).partition(|id| combined.left_out.contains(id));
     for (done, stage) in stages::NAMES.iter().enumerate().take(until) {
         let left: Vec<Id> = left
@@ -239,10 +239,10 @@ fn check(root: &Path, mutants: &[Mutant], results: &Results) -> Outcome {
     for entry in &differences.stale {
         println!("stale entry in {}: {entry}", document::PATH);
     }
-    let figures = Figures::count(mutants, results);
+    let figures = ModuleCounts::count(mutants, results);
     if figures.tested < figures.mutants {
         return Err(format!(
-            "{} of {} mutants were not tested: go on with --resume",
+            "{} of {} mutants were not tested: continue with --resume",
             figures.mutants - figures.tested,
             figures.mutants
         )
@@ -267,7 +267,7 @@ fn check(root: &Path, mutants: &[Mutant], results: &Results) -> Outcome {
     }
 }
 
-/// A few mutants in functions that changed, and a few patches that change with each commit.
+/// Tests a few mutants in changed functions, and a few patches that vary with each commit.
 fn run_changed(root: &Path, folder: &Path, base: &str) -> Outcome {
     let tree = Tree::update(root, folder, "tree")?;
     let commit = changed::commit(root)?;
@@ -295,7 +295,7 @@ fn run_changed(root: &Path, folder: &Path, base: &str) -> Outcome {
     let mut results = Results::default();
     let chosen: Vec<&Mutant> = mutants.iter().collect();
     together(root, folder, &chosen, &mut results, stages::NAMES.len())?;
-    let survivors = Figures::count(&mutants, &results).missed;
+    let survivors = ModuleCounts::count(&mutants, &results).missed;
     if survivors > 0 {
         return Err(format!(
             "{survivors} mutants survived: add tests that catch them, or a reason to {}",
@@ -312,7 +312,7 @@ fn take_some<T>(items: &mut Vec<T>, count: usize, commit: &str, name: impl Fn(&T
     items.truncate(count);
 }
 
-/// Spreads hashes of similar names, which are close to each other, as MurmurHash3 does.
+/// Spreads hashes of similar names, which are close to each other, like MurmurHash3.
 fn scatter(hash: u64) -> u64 {
     let hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);

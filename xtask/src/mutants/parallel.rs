@@ -1,4 +1,4 @@
-//! Work on many items on all processors.
+//! Applies a function to many items on all CPUs.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,14 +1,14 @@
-//! Bugs planted by hand: the patches of `sim/mutants`.
+//! Bugs written by hand: the patches of `sim/mutants`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::detector::{Detector, Verdict};
+use super::detector::{Detection, Detector};
 use super::tree::Tree;
 use crate::Outcome;
 
-/// Where patches are.
+/// Path of the patches.
 pub(crate) const FOLDER: &str = "sim/mutants";
 
 /// One planted bug.
@@ -37,7 +37,7 @@ impl Patch {
     }
 }
 
-/// All patches, by name.
+/// Returns all patches, sorted by name.
 pub(crate) fn all(root: &Path) -> Outcome<Vec<Patch>> {
     let mut patches = Vec::new();
     for entry in fs::read_dir(root.join(FOLDER))? {
@@ -50,7 +50,7 @@ pub(crate) fn all(root: &Path) -> Outcome<Vec<Patch>> {
     Ok(patches)
 }
 
-/// Plants one bug after the other and fails if one of them is not found.
+/// Plants one bug after the other. Fails if one of them is not found.
 pub(crate) fn run(tree: &Tree, patches: &[Patch], seeds: u64) -> Outcome {
     check_detectors(tree, patches, seeds)?;
     let mut failed = Vec::new();
@@ -60,12 +60,12 @@ pub(crate) fn run(tree: &Tree, patches: &[Patch], seeds: u64) -> Outcome {
         tree.restore()?;
         let took = began.elapsed().as_secs_f64();
         let word = match outcome {
-            Ok(Verdict::Found(how)) => format!("found by {how}"),
-            Ok(Verdict::NotFound) => format!(
+            Ok(Detection::Found(how)) => format!("found by {how}"),
+            Ok(Detection::NotFound) => format!(
                 "NOT FOUND by `{}`: {} Breaks {}.",
                 patch.detector, patch.bug, patch.breaks
             ),
-            Ok(Verdict::Unviable(message)) => format!("DOES NOT COMPILE\n{message}"),
+            Ok(Detection::Unviable(message)) => format!("DOES NOT COMPILE\n{message}"),
             Err(error) => format!("FAILED: {error}"),
         };
         if !word.starts_with("found") {
@@ -93,7 +93,7 @@ pub(crate) fn check(tree: &Tree, patches: &[Patch]) -> Outcome {
     Ok(())
 }
 
-/// Checks that no detector fails without a bug: it would find everything.
+/// Checks that no detector fails without a bug.
 fn check_detectors(tree: &Tree, patches: &[Patch], seeds: u64) -> Outcome {
     let mut passed = Vec::new();
     for patch in patches {
@@ -106,13 +106,13 @@ fn check_detectors(tree: &Tree, patches: &[Patch], seeds: u64) -> Outcome {
     Ok(())
 }
 
-fn plant(tree: &Tree, patch: &Patch, seeds: u64) -> Outcome<Verdict> {
+fn plant(tree: &Tree, patch: &Patch, seeds: u64) -> Outcome<Detection> {
     let detector = Detector::parse(&patch.detector, seeds)?;
     tree.apply(&patch.path)?;
     detector.detect(tree, Duration::from_secs(20))
 }
 
-/// A line `field: value` before the patch itself.
+/// Returns the value of a line `field: value` before the diff.
 fn header(text: &str, field: &str) -> Result<String, String> {
     let head = text.lines().take_while(|line| !line.starts_with("diff "));
     head.filter_map(|line| line.strip_prefix(field)?.strip_prefix(": "))

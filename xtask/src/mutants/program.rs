@@ -13,30 +13,31 @@ use serde_json::Value;
 use super::tree::Tree;
 use crate::{Outcome, process};
 
-/// Memory limit, in KiB: a mutant that allocates without end must not take the machine down.
+/// Memory limit, in KiB: a mutant that allocates without end must not exhaust the machine.
 const MEMORY: u64 = 8 << 20;
 
 /// A test program or the simulator.
 #[derive(Debug, Clone)]
-pub(crate) struct Program {
+pub(crate) struct BuiltProgram {
     path: PathBuf,
-    /// Where cargo would run it.
+    /// The folder in which cargo would run it.
     folder: PathBuf,
 }
 
-/// How long a program may run.
+/// The time limits of a program.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) cpu: Duration,
     pub(crate) time: Duration,
 }
 
-/// Builds test programs (`cargo test --no-run`) or programs (`cargo build`). The inner error is the compiler's.
+/// Builds test programs (`cargo test --no-run`) or programs (`cargo build`). The inner error is the
+/// compiler's.
 pub(crate) fn build(
     tree: &Tree,
     arguments: &[impl AsRef<str>],
     is_test: bool,
-) -> Outcome<Result<Vec<Program>, String>> {
+) -> Outcome<Result<Vec<BuiltProgram>, String>> {
     let mut cargo = tree.cargo();
     if is_test {
         cargo.args(["test", "--no-run"]);
@@ -44,11 +45,11 @@ pub(crate) fn build(
         cargo.arg("build");
     }
     cargo.args(arguments.iter().map(AsRef::as_ref));
-    let compiled = Compiled::by(&mut cargo)?;
+    let compiled = CargoOutput::by(&mut cargo)?;
     if compiled.is_success {
         let messages = compiled.messages.iter();
         return Ok(Ok(messages
-            .filter_map(|message| Program::of(message, is_test))
+            .filter_map(|message| BuiltProgram::of(message, is_test))
             .collect()));
     }
     let errors: String = compiled
@@ -56,23 +57,23 @@ pub(crate) fn build(
         .filter_map(|error| error["rendered"].as_str())
         .collect();
     if errors.is_empty() {
-        // Cargo itself failed: this says nothing about the mutant.
-        let said = compiled.stderr.trim_end();
-        return Err(format!("`{}` failed: {said}", process::shown(&cargo)).into());
+        // Cargo itself failed: this is not a result for the mutant.
+        let stderr = compiled.stderr.trim_end();
+        return Err(format!("`{}` failed: {stderr}", process::shown(&cargo)).into());
     }
     Ok(Err(errors))
 }
 
 /// The result of a cargo command that compiles.
-pub(crate) struct Compiled {
+pub(crate) struct CargoOutput {
     pub(crate) is_success: bool,
     messages: Vec<Value>,
     pub(crate) stderr: String,
 }
 
-impl Compiled {
+impl CargoOutput {
     /// Runs cargo and reads its messages.
-    pub(crate) fn by(cargo: &mut Command) -> Outcome<Compiled> {
+    pub(crate) fn by(cargo: &mut Command) -> Outcome<CargoOutput> {
         cargo
             .args(["--quiet", "--message-format", "json"])
             .stdin(Stdio::null());
@@ -81,32 +82,32 @@ impl Compiled {
             .map_err(|error| format!("cannot run `{}`: {error}", process::shown(cargo)))?;
         let lines = String::from_utf8_lossy(&output.stdout);
         let messages = lines.lines().filter_map(|line| serde_json::from_str(line).ok());
-        Ok(Compiled {
+        Ok(CargoOutput {
             is_success: output.status.success(),
             messages: messages.collect(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         })
     }
 
-    /// The errors of the compiler.
+    /// Returns the errors of the compiler.
     pub(crate) fn errors(&self) -> impl Iterator<Item = &Value> {
         let messages = self.messages.iter().map(|message| &message["message"]);
         messages.filter(|message| message["level"] == "error")
     }
 }
 
-impl Program {
-    fn of(message: &Value, is_test: bool) -> Option<Program> {
+impl BuiltProgram {
+    fn of(message: &Value, is_test: bool) -> Option<BuiltProgram> {
         let is_wanted = message["profile"]["test"].as_bool()? == is_test;
         let path = message["executable"].as_str().filter(|_| is_wanted)?;
         let manifest = PathBuf::from(message["manifest_path"].as_str()?);
-        Some(Program {
+        Some(BuiltProgram {
             path: path.into(),
             folder: manifest.parent()?.to_path_buf(),
         })
     }
 
-    /// The names of the tests in a test program that are not ignored.
+    /// Returns the names of the tests in a test program that are not ignored.
     pub(crate) fn tests(&self) -> Outcome<Vec<String>> {
         let list = |arguments: &[&str]| {
             let mut command = Command::new(&self.path);
@@ -121,7 +122,7 @@ impl Program {
         Ok(tests)
     }
 
-    /// Why the program failed, if it did. Ends it at the first failure.
+    /// Returns why the program failed, if it did. Ends it at the first failure.
     pub(crate) fn run(
         &self,
         arguments: &[String],
@@ -192,13 +193,14 @@ fn failed_test(line: &str) -> Option<&str> {
     line.strip_prefix("test ")?.strip_suffix(" ... FAILED")
 }
 
-/// The seed that the simulator reports as failed.
+/// Returns the seed that the simulator reports as failed.
 fn seed(line: &str) -> Option<&str> {
     let (seed, _) = line.strip_prefix("seed ")?.split_once(" fails")?;
     Some(seed)
 }
 
-/// The violated line of the contract that the simulator reports, as in `contract 2 (forward only)`.
+/// Returns the violated line of the contract that the simulator reports, for example `contract 2 (forward
+/// only)`.
 fn violated(line: &str) -> Option<&str> {
     let (_, rest) = line.split_once("VIOLATION of ")?;
     Some(rest.split_once(':').map_or(rest, |(contract, _)| contract))

@@ -1,4 +1,4 @@
-//! Results of earlier runs, kept in the cache folder so that a run can go on where it stopped.
+//! Results of earlier runs, kept in the cache folder so that a run can be resumed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,14 +16,14 @@ pub(crate) enum Status {
     Unviable,
     /// The detector of this stage found it.
     Caught { stage: String, how: String },
-    /// So many stages did not find it.
+    /// This many stages did not find it.
     Missed { stages: usize },
 }
 
-/// The statuses of all mutants that were tested, by file and by fingerprint.
+/// The statuses of all tested mutants, by file and by fingerprint.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
-    /// Where they are kept, if they are.
+    /// The folder of the results, if they are kept.
     folder: Option<PathBuf>,
     files: BTreeMap<String, BTreeMap<String, Status>>,
 }
@@ -52,7 +52,7 @@ impl Results {
         self.files.get(&mutant.file)?.get(&mutant.fingerprint)
     }
 
-    /// How many stages need not be run for a mutant.
+    /// Returns the number of stages that need not be run for a mutant.
     pub(crate) fn stages_of(&self, mutant: &Mutant) -> usize {
         match self.get(mutant) {
             None => 0,
@@ -61,21 +61,21 @@ impl Results {
         }
     }
 
-    /// Forgets a status until the next one is noted.
+    /// Removes the status of a mutant.
     pub(crate) fn remove(&mut self, mutant: &Mutant) {
         if let Some(statuses) = self.files.get_mut(&mutant.file) {
             statuses.remove(&mutant.fingerprint);
         }
     }
 
-    /// Notes a status, and writes it down.
+    /// Sets the status of a mutant, and writes it to the folder.
     pub(crate) fn set(&mut self, mutant: &Mutant, status: Status) -> Outcome {
         let statuses = self.files.entry(mutant.file.clone()).or_default();
         statuses.insert(mutant.fingerprint.clone(), status);
         self.write(&mutant.file)
     }
 
-    /// Forgets everything about mutants that are not among these.
+    /// Removes the statuses of other mutants.
     pub(crate) fn retain(&mut self, mutants: &[Mutant]) {
         for (file, statuses) in &mut self.files {
             statuses.retain(|name, _| {
@@ -95,7 +95,7 @@ impl Results {
             .map(|(name, status)| (name.clone(), status_to_json(status)))
             .collect();
         let text = serde_json::to_string_pretty(&json!({"file": file, "mutants": statuses}))?;
-        // First beside it, so that a run that is ended here leaves no half of a file.
+        // Written to a temporary file first, so that an interrupted run leaves no incomplete file.
         let path = folder.join(format!("{}.json", file.replace('/', "+")));
         let beside = folder.with_extension("new");
         fs::write(&beside, text)?;
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fates_are_read_as_they_were_written() {
+    fn statuses_survive_a_round_trip() {
         let statuses = [
             Status::Unviable,
             Status::Caught {

@@ -1,26 +1,26 @@
-//! The stages a mutant is put through.
+//! The stages of testing a mutant.
 
 use std::path::Path;
 use std::time::Duration;
 
-use super::detector::{Detector, Verdict};
+use super::detector::{Detection, Detector};
 use super::generated::Mutant;
 use super::program;
 use super::results::Status;
-use super::suite::Suite;
+use super::suite::TracedSuite;
 use super::tree::Tree;
 use crate::Outcome;
 
 /// The names of the stages.
 pub(crate) const NAMES: [&str; 3] = ["unit tests", "simulator", "integration tests"];
 
-/// What the simulator plays for each mutant: a few seconds.
+/// Arguments of the simulator for each mutant: a run of a few seconds.
 const SIMULATOR: &[&str] = &["--no-shrink", "--seeds", "200"];
 
-/// The same without optimisation.
+/// Number of seeds without optimisation.
 const SEEDS_ALONE: u64 = 100;
 
-/// How long a detector usually runs.
+/// Usual duration of a detector.
 const USUAL: Duration = Duration::from_mins(1);
 
 const UNIT_TESTS: &[&str] = &[
@@ -70,21 +70,21 @@ fn detect(tree: &Tree, mutant: &Mutant, until: usize) -> Outcome<Status> {
     ];
     for (stage, detector) in NAMES.into_iter().zip(detectors).take(until) {
         match detector.detect(tree, USUAL)? {
-            Verdict::Found(how) => {
+            Detection::Found(how) => {
                 return Ok(Status::Caught {
                     stage: stage.to_owned(),
                     how,
                 });
             }
-            Verdict::Unviable(_) => return Ok(Status::Unviable),
-            Verdict::NotFound => {}
+            Detection::Unviable(_) => return Ok(Status::Unviable),
+            Detection::NotFound => {}
         }
     }
     Ok(Status::Missed { stages: until })
 }
 
-/// Builds the programs of a stage and finds out which mutants each test reaches.
-pub(crate) fn suites(name: &str, tree: &Tree, traces: &Path) -> Outcome<Vec<Suite>> {
+/// Builds the programs of a stage and determines which mutants each test reaches.
+pub(crate) fn suites(name: &str, tree: &Tree, traces: &Path) -> Outcome<Vec<TracedSuite>> {
     let [unit, simulator, _] = NAMES;
     let build = |arguments: &[&str], is_test| {
         program::build(tree, arguments, is_test)?
@@ -94,7 +94,7 @@ pub(crate) fn suites(name: &str, tree: &Tree, traces: &Path) -> Outcome<Vec<Suit
         let programs: Outcome<Vec<_>> = build(&["--package", "sim", "--release"], false);
         let suites = programs?
             .into_iter()
-            .map(|program| Suite::of_program(program, SIMULATOR, traces));
+            .map(|program| TracedSuite::of_program(program, SIMULATOR, traces));
         return suites.collect();
     }
     let tests = if name == unit {
@@ -104,6 +104,6 @@ pub(crate) fn suites(name: &str, tree: &Tree, traces: &Path) -> Outcome<Vec<Suit
     };
     let suites = build(tests, true)?
         .into_iter()
-        .map(|program| Suite::of_tests(program, traces));
+        .map(|program| TracedSuite::of_tests(program, traces));
     suites.collect()
 }

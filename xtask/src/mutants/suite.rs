@@ -1,4 +1,4 @@
-//! A test program, and which mutants each of its tests reaches.
+//! A test program, and the mutants that each of its tests reaches.
 
 use std::collections::HashSet;
 use std::fs;
@@ -6,26 +6,26 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::parallel;
-use super::program::{Limits, Program};
+use super::program::{BuiltProgram, Limits};
 use super::switch::Id;
 use crate::Outcome;
 
-/// How many times longer than without a mutant a test may run.
+/// Maximum factor by which a mutant may slow down a test.
 const SLOWER: u32 = 10;
-/// How much longer at least.
+/// Minimum of that additional time.
 const LEAST: Duration = Duration::from_secs(15);
-/// How long one test may run without a mutant.
+/// Time limits of one test without a mutant.
 const LONGEST: Limits = Limits {
     cpu: Duration::from_mins(5),
     time: Duration::from_mins(5),
 };
-/// Sizes of the first batches. The fastest tests run first; the last batch has all others.
+/// Sizes of the first batches. The fastest tests run first; the last batch contains all others.
 const BATCHES: [usize; 2] = [8, 32];
 
-/// One program and its tests, the fastest first.
+/// A program and its tests, the fastest first.
 #[derive(Debug)]
-pub(crate) struct Suite {
-    program: Program,
+pub(crate) struct TracedSuite {
+    program: BuiltProgram,
     /// Arguments before those of the tests.
     options: &'static [&'static str],
     tests: Vec<Test>,
@@ -40,26 +40,31 @@ struct Test {
     reaches: HashSet<Id>,
 }
 
-impl Suite {
-    /// Runs each test of a program alone, to see what it reaches. A test that fails would catch every mutant.
-    pub(crate) fn of_tests(program: Program, folder: &Path) -> Outcome<Suite> {
+impl TracedSuite {
+    /// Runs each test of a program alone, to determine which switches it reaches. A test that fails would
+    /// catch every mutant.
+    pub(crate) fn of_tests(program: BuiltProgram, folder: &Path) -> Outcome<TracedSuite> {
         let names = program.tests()?;
         let arguments: Vec<_> = names.into_iter().map(|name| vec![name]).collect();
-        Suite::trace(program, &arguments, &["--exact"], folder)
+        TracedSuite::trace(program, &arguments, &["--exact"], folder)
     }
 
-    /// A program that is one test.
-    pub(crate) fn of_program(program: Program, arguments: &[&str], folder: &Path) -> Outcome<Suite> {
+    /// Returns a program that is a single test.
+    pub(crate) fn of_program(
+        program: BuiltProgram,
+        arguments: &[&str],
+        folder: &Path,
+    ) -> Outcome<TracedSuite> {
         let arguments = arguments.iter().map(|argument| (*argument).to_owned());
-        Suite::trace(program, &[arguments.collect()], &[], folder)
+        TracedSuite::trace(program, &[arguments.collect()], &[], folder)
     }
 
     fn trace(
-        program: Program,
+        program: BuiltProgram,
         tests: &[Vec<String>],
         options: &'static [&'static str],
         folder: &Path,
-    ) -> Outcome<Suite> {
+    ) -> Outcome<TracedSuite> {
         fs::create_dir_all(folder)?;
         let mut traced = parallel::map(tests, |at, arguments| {
             let file = folder.join(format!("{at}.trace"));
@@ -78,14 +83,14 @@ impl Suite {
             })
         })?;
         traced.sort_by_key(|test| test.took);
-        Ok(Suite {
+        Ok(TracedSuite {
             program,
             options,
             tests: traced,
         })
     }
 
-    /// How a mutant is caught by the tests that reach its switch, if it is.
+    /// Returns how the tests that reach a switch catch a mutant, if they do.
     pub(crate) fn catches(&self, mutant: Id, switch: Id) -> Outcome<Option<String>> {
         let tests = self.tests.iter().filter(|test| test.reaches.contains(&switch));
         let tests: Vec<&Test> = tests.collect();

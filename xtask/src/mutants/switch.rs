@@ -11,19 +11,19 @@ use std::ops::Range;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
-use super::generated::{Genre, Mutant};
+use super::generated::{Mutant, MutantKind};
 use crate::Outcome;
 
-/// The module that every rewritten crate needs, and its name.
+/// The module that every rewritten crate needs.
 pub(crate) const MODULE: &str = include_str!("switch/mutation.rs.txt");
 pub(crate) const MODULE_NAME: &str = "mutation";
 
 /// Identifies a mutant in one build.
 pub(crate) type Id = usize;
 
-/// A source file with switches in it.
+/// A source file with switches.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Switched {
+pub(crate) struct RewrittenSource {
     pub(crate) text: String,
     switches: Vec<Switch>,
     /// Mutants that this file cannot switch to.
@@ -33,14 +33,15 @@ pub(crate) struct Switched {
 /// One `match` over the active mutant.
 #[derive(Debug, PartialEq, Eq)]
 struct Switch {
-    /// The bytes of the whole `match` in the new text.
+    /// The range of the whole `match` in the new text.
     range: Range<usize>,
-    /// The mutants, and the bytes of their alternatives.
+    /// The mutants, and the ranges of their alternatives.
     alternatives: Vec<(Id, Range<usize>)>,
 }
 
-impl Switched {
-    /// The mutants that a compile error at this byte is about: one alternative, or the whole innermost switch.
+impl RewrittenSource {
+    /// Returns the mutants that a compile error at this byte belongs to: one alternative, or the whole
+    /// innermost switch.
     pub(crate) fn at(&self, byte: usize) -> Vec<Id> {
         let around = self.switches.iter().filter(|switch| switch.range.contains(&byte));
         let Some(innermost) = around.min_by_key(|switch| switch.range.len()) else {
@@ -53,7 +54,7 @@ impl Switched {
         }
     }
 
-    /// For each mutant, the number that its switch reports when it is reached.
+    /// Returns, for each mutant, the number that its switch reports when it is reached.
     pub(crate) fn switch_numbers(&self) -> impl Iterator<Item = (Id, Id)> {
         self.switches.iter().flat_map(|switch| {
             let first = switch.alternatives.first().map(|(id, _)| *id);
@@ -63,8 +64,8 @@ impl Switched {
     }
 }
 
-/// Rewrites a source so that each of these mutants can be switched on.
-pub(crate) fn rewrite(source: &str, mutants: &[(Id, &Mutant)]) -> Outcome<Switched> {
+/// Rewrites a source so that each of these mutants can be activated.
+pub(crate) fn rewrite(source: &str, mutants: &[(Id, &Mutant)]) -> Outcome<RewrittenSource> {
     let mut places = Places {
         source,
         waiting: HashMap::new(),
@@ -79,25 +80,25 @@ pub(crate) fn rewrite(source: &str, mutants: &[(Id, &Mutant)]) -> Outcome<Switch
     Ok(write(source, places.edits, left_out))
 }
 
-/// Text to put around a range of the source.
+/// Text to insert around a range of the source.
 struct Edit {
     range: Range<usize>,
     before: &'static str,
     alternatives: Vec<(Id, String)>,
-    /// What is chosen when no mutant is active: the text in the range, or nothing if the range is empty.
+    /// The alternative without an active mutant: the text in the range, or nothing if the range is empty.
     otherwise: &'static str,
     after: &'static str,
 }
 
 struct Places<'s> {
     source: &'s str,
-    /// Mutants whose place was not found yet, by the first byte of what they replace.
+    /// Mutants that were not placed yet, by the first byte that they replace.
     waiting: HashMap<usize, Vec<(Id, &'s Mutant)>>,
     edits: Vec<Edit>,
 }
 
 impl<'s> Places<'s> {
-    fn take(&mut self, start: usize, genre: Genre) -> Vec<(Id, &'s Mutant)> {
+    fn take(&mut self, start: usize, genre: MutantKind) -> Vec<(Id, &'s Mutant)> {
         let Some(waiting) = self.waiting.get_mut(&start) else {
             return Vec::new();
         };
@@ -105,8 +106,8 @@ impl<'s> Places<'s> {
         taken.collect()
     }
 
-    /// Chooses between an expression and its mutants.
-    fn choose(&mut self, start: usize, genre: Genre, range: Range<usize>) {
+    /// Selects between an expression and its mutants.
+    fn choose(&mut self, start: usize, genre: MutantKind, range: Range<usize>) {
         let mut alternatives = Vec::new();
         for (id, mutant) in self.take(start, genre) {
             let Ok(place) = mutant.range_in(self.source) else {
@@ -138,9 +139,9 @@ impl<'s> Places<'s> {
         }
     }
 
-    /// Gives an arm a guard that a mutant makes false.
+    /// Adds a guard to an arm that a mutant makes false.
     fn delete_arm(&mut self, arm: &syn::Arm) {
-        let deleted = self.take(arm.span().byte_range().start, Genre::MatchArm);
+        let deleted = self.take(arm.span().byte_range().start, MutantKind::MatchArm);
         let deleted = deleted.into_iter().map(|(id, _)| (id, "false".to_owned()));
         if let Some((_, guard)) = &arm.guard {
             self.add(guard.span().byte_range(), "(", deleted.collect(), "", ")");
@@ -156,7 +157,7 @@ impl<'s> Places<'s> {
             return;
         };
         let start = first.span().byte_range().start;
-        let values = self.take(start, Genre::FnValue).into_iter();
+        let values = self.take(start, MutantKind::FnValue).into_iter();
         let alternatives = values.map(|(id, mutant)| (id, format!("return {}", mutant.replacement)));
         self.add(start..start, "", alternatives.collect(), "{}", "");
     }
@@ -184,29 +185,37 @@ impl<'ast> Visit<'ast> for Places<'_> {
         // `let` is allowed in a chain of conditions, but not inside a `match`.
         if !has_let(&expression.left) && !has_let(&expression.right) {
             let operator = expression.op.span().byte_range().start;
-            self.choose(operator, Genre::BinaryOperator, expression.span().byte_range());
+            self.choose(
+                operator,
+                MutantKind::BinaryOperator,
+                expression.span().byte_range(),
+            );
         }
         visit::visit_expr_binary(self, expression);
     }
 
     fn visit_expr_unary(&mut self, expression: &'ast syn::ExprUnary) {
         let operator = expression.op.span().byte_range().start;
-        self.choose(operator, Genre::UnaryOperator, expression.span().byte_range());
+        self.choose(
+            operator,
+            MutantKind::UnaryOperator,
+            expression.span().byte_range(),
+        );
         visit::visit_expr_unary(self, expression);
     }
 
     fn visit_expr_struct(&mut self, expression: &'ast syn::ExprStruct) {
         for field in &expression.fields {
             let start = field.span().byte_range().start;
-            self.choose(start, Genre::StructField, expression.span().byte_range());
+            self.choose(start, MutantKind::StructField, expression.span().byte_range());
         }
         visit::visit_expr_struct(self, expression);
     }
 
     fn visit_expr_match(&mut self, expression: &'ast syn::ExprMatch) {
-        // Guards do not count towards exhaustiveness, so another arm has to match everything.
+        // Guards do not count towards exhaustiveness, so another arm must match everything.
         let has_default = expression.arms.iter().any(|arm| {
-            // `None` and other variants look like variables, but for their first letter.
+            // Variants such as `None` look like variables, except for their first letter.
             let matches_all = match &arm.pat {
                 syn::Pat::Wild(_) => true,
                 syn::Pat::Ident(name) => name.ident.to_string().starts_with(char::is_lowercase),
@@ -220,7 +229,7 @@ impl<'ast> Visit<'ast> for Places<'_> {
             }
             if let Some((_, guard)) = &arm.guard {
                 let range = guard.span().byte_range();
-                self.choose(range.start, Genre::MatchArmGuard, range);
+                self.choose(range.start, MutantKind::MatchArmGuard, range);
             }
         }
         visit::visit_expr_match(self, expression);
@@ -236,15 +245,15 @@ fn has_let(expression: &syn::Expr) -> bool {
 }
 
 /// Writes the source with all edits, outer ones around inner ones.
-fn write(source: &str, mut edits: Vec<Edit>, left_out: Vec<Id>) -> Switched {
-    // Empty ranges first: what starts at the same byte comes behind them.
+fn write(source: &str, mut edits: Vec<Edit>, left_out: Vec<Id>) -> RewrittenSource {
+    // Empty ranges first: other edits at the same byte follow.
     edits.sort_by_key(|edit| {
         let Range { start, end } = edit.range;
         (start, start != end, std::cmp::Reverse(end))
     });
-    let mut switched = Switched {
+    let mut switched = RewrittenSource {
         left_out,
-        ..Switched::default()
+        ..RewrittenSource::default()
     };
     let mut open: Vec<(usize, &Edit)> = Vec::new();
     let mut copied = 0;
@@ -268,7 +277,7 @@ fn write(source: &str, mut edits: Vec<Edit>, left_out: Vec<Id>) -> Switched {
     switched
 }
 
-impl Switched {
+impl RewrittenSource {
     fn open(&mut self, edit: &Edit) -> usize {
         let start = self.text.len();
         let first = edit.alternatives.first().map_or(0, |(id, _)| *id);
@@ -305,8 +314,8 @@ impl Switched {
 mod tests {
     use super::*;
 
-    fn mutant(genre: Genre, source: &str, place: &str, replacement: &str) -> Outcome<Mutant> {
-        let start = source.find(place).ok_or("no such place")?;
+    fn mutant(genre: MutantKind, source: &str, place: &str, replacement: &str) -> Outcome<Mutant> {
+        let start = source.find(place).ok_or("unknown position")?;
         let line = source[..start].matches('\n').count() + 1;
         let column = start - source[..start].rfind('\n').map_or(0, |at| at + 1) + 1;
         let mut mutant = Mutant::for_test(
@@ -320,18 +329,18 @@ mod tests {
         Ok(mutant)
     }
 
-    fn switched(source: &str, mutants: &[Mutant]) -> Outcome<Switched> {
+    fn switched(source: &str, mutants: &[Mutant]) -> Outcome<RewrittenSource> {
         let mutants: Vec<(Id, &Mutant)> = mutants.iter().enumerate().collect();
         rewrite(source, &mutants)
     }
 
     #[test]
-    fn operators_are_chosen_inside_each_other() -> Outcome {
+    fn nested_operators_have_switches() -> Outcome {
         let source = "fn f(a: u8) -> bool { !(a < 2) && a != 1 }";
         let mutants = [
-            mutant(Genre::BinaryOperator, source, "<", ">")?,
-            mutant(Genre::BinaryOperator, source, "&&", "||")?,
-            mutant(Genre::UnaryOperator, source, "!", "")?,
+            mutant(MutantKind::BinaryOperator, source, "<", ">")?,
+            mutant(MutantKind::BinaryOperator, source, "&&", "||")?,
+            mutant(MutantKind::UnaryOperator, source, "!", "")?,
         ];
         assert_eq!(
             switched(source, &mutants)?.text,
@@ -347,14 +356,14 @@ mod tests {
         let source = "fn f(a: u8) -> u8 { match a { 1 => 2, 3 if a > 2 => 4, _ => 5 } }";
         let mutants = [
             mutant(
-                Genre::FnValue,
+                MutantKind::FnValue,
                 source,
                 "match a { 1 => 2, 3 if a > 2 => 4, _ => 5 }",
                 "0",
             )?,
-            mutant(Genre::MatchArm, source, "1 => 2,", "")?,
-            mutant(Genre::MatchArm, source, "3 if a > 2 => 4,", "")?,
-            mutant(Genre::MatchArmGuard, source, "a > 2", "true")?,
+            mutant(MutantKind::MatchArm, source, "1 => 2,", "")?,
+            mutant(MutantKind::MatchArm, source, "3 if a > 2 => 4,", "")?,
+            mutant(MutantKind::MatchArmGuard, source, "a > 2", "true")?,
         ];
         assert_eq!(
             switched(source, &mutants)?.text,
@@ -370,8 +379,8 @@ mod tests {
     fn chains_with_let_are_left_out() -> Outcome {
         let source = "fn f(a: Maybe) { if let Some(a) = a && a < 2 { g() } }";
         let mutants = [
-            mutant(Genre::BinaryOperator, source, "&&", "||")?,
-            mutant(Genre::BinaryOperator, source, "<", ">")?,
+            mutant(MutantKind::BinaryOperator, source, "&&", "||")?,
+            mutant(MutantKind::BinaryOperator, source, "<", ">")?,
         ];
         let switched = switched(source, &mutants)?;
         assert_eq!(switched.left_out, [0]);
@@ -380,11 +389,11 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_about_an_alternative_or_about_the_switch() -> Outcome {
+    fn errors_belong_to_an_alternative_or_to_the_switch() -> Outcome {
         let source = "const A: u8 = 1 + 2;";
         let mutants = [
-            mutant(Genre::BinaryOperator, source, "+", "-")?,
-            mutant(Genre::BinaryOperator, source, "+", "*")?,
+            mutant(MutantKind::BinaryOperator, source, "+", "-")?,
+            mutant(MutantKind::BinaryOperator, source, "+", "*")?,
         ];
         let switched = switched(source, &mutants)?;
         let at = |place: &str| switched.at(switched.text.find(place).unwrap_or(0));

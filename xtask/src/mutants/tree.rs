@@ -1,4 +1,4 @@
-//! A copy of the working tree that bugs can be planted in.
+//! A copy of the working tree in which bugs are planted.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::{Outcome, process};
 
-/// The copy, its build folder, and the tree it was copied from.
+/// The copy, its build folder, and the original tree.
 pub(crate) struct Tree {
     original: PathBuf,
     copy: PathBuf,
@@ -15,7 +15,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Brings the copy with this name up to date. All copies in a folder share a build folder.
+    /// Updates the copy with this name. All copies in a folder share a build folder.
     pub(crate) fn update(original: &Path, folder: &Path, name: &str) -> Outcome<Tree> {
         let tree = Tree {
             original: original.to_path_buf(),
@@ -27,8 +27,8 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Makes the copy equal to the files that Git tracks or would track. Equal files keep their modification time, so
-    /// that cargo does not build them again.
+    /// Makes the copy equal to the files that Git tracks or would track. Equal files keep their modification
+    /// time, so that cargo does not rebuild them.
     pub(crate) fn restore(&self) -> Outcome {
         let mut list = Command::new("git");
         list.current_dir(&self.original).args([
@@ -74,7 +74,7 @@ impl Tree {
         let mut apply = Command::new("git");
         apply
             .current_dir(&self.copy)
-            // Inside another repository, Git would skip files that it does not track.
+            // Inside another repository, Git would skip untracked files.
             .env(
                 "GIT_CEILING_DIRECTORIES",
                 self.copy.parent().unwrap_or(&self.copy),
@@ -94,14 +94,14 @@ impl Tree {
         &self.copy
     }
 
-    /// Cargo in the copy, with settings that compile fast.
+    /// Returns cargo for the copy, with settings that compile fast.
     pub(crate) fn cargo(&self) -> Command {
         let mut cargo = process::cargo(&self.copy);
         cargo
             .env("CARGO_TARGET_DIR", &self.target)
             .env("CARGO_INCREMENTAL", "1")
             .args(["--config", "profile.dev.debug=false"])
-            // Tests of compression spend their time in it.
+            // Tests of compression are slow without optimisation.
             .args(["--config", "profile.dev.package.zstd-sys.opt-level=3"]);
         cargo
     }

@@ -1,23 +1,24 @@
-//! Which mutants do not compile, found out for many at a time.
+//! Finds mutants that do not compile, many at a time.
 //!
-//! One mutant of each function is planted at once, and `cargo check` names the functions that do not compile. What it
-//! overlooks is found when the mutant is built alone.
+//! One mutant of each function is planted at once, and `cargo check` names the functions that do not compile.
+//! The rest is found when the mutant is built separately.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::RangeInclusive;
 
 use super::generated::Mutant;
-use super::program::Compiled;
+use super::program::CargoOutput;
 use super::tree::Tree;
 use crate::Outcome;
 
-/// How often the mutants of one round are checked again without those that failed: some errors hide others.
+/// Maximum number of checks of one round, each without the mutants that failed before: some errors hide
+/// others.
 const CHECKS: usize = 3;
 
-/// Mutants that are worth a round.
+/// Minimum number of mutants for a round.
 const FEWEST: usize = 3;
 
-/// The indexes of mutants that do not compile.
+/// Returns the indexes of mutants that do not compile.
 pub(crate) fn unviable(tree: &Tree, mutants: &[&Mutant]) -> Outcome<HashSet<usize>> {
     let mut unviable = HashSet::new();
     let rounds = rounds(mutants);
@@ -42,12 +43,12 @@ pub(crate) fn unviable(tree: &Tree, mutants: &[&Mutant]) -> Outcome<HashSet<usiz
     Ok(unviable)
 }
 
-/// Groups of mutants of one package, no two of them in the same function.
+/// Returns groups of mutants of one package, with at most one per function.
 fn rounds(mutants: &[&Mutant]) -> Vec<(String, Vec<usize>)> {
     let mut used = HashMap::new();
     let mut rounds: BTreeMap<(&str, usize), Vec<usize>> = BTreeMap::new();
     for (at, mutant) in mutants.iter().enumerate() {
-        // Another hidden type may cause errors in other functions.
+        // A different hidden type may cause errors in other functions.
         if mutant.mutation.contains("-> impl ") {
             continue;
         }
@@ -55,7 +56,7 @@ fn rounds(mutants: &[&Mutant]) -> Vec<(String, Vec<usize>)> {
         rounds.entry((&mutant.package, *number)).or_default().push(at);
         *number += 1;
     }
-    // A few are built alone as fast.
+    // A few are built separately as fast.
     rounds.retain(|_, round| round.len() >= FEWEST);
     rounds
         .into_iter()
@@ -95,13 +96,13 @@ fn check(tree: &Tree, package: &str, mutants: &[&Mutant], chosen: &[usize]) -> O
 /// Indexes of mutants, with the lines of their functions.
 type Functions = Vec<(usize, RangeInclusive<usize>)>;
 
-/// A source with many mutants in it, and the lines that each function has then.
+/// Returns a source with many mutants, and the new lines of each function.
 fn plant_all(source: &str, mutants: &[&Mutant], chosen: &[usize]) -> Outcome<(String, Functions)> {
     let mut order = chosen.to_vec();
     order.sort_by_key(|at| mutants[*at].line());
     let mut text = source.to_owned();
     let mut ranges = Functions::new();
-    // From the end, so that the places of those before stay where they are. Those behind move.
+    // From the end, so that earlier positions remain valid. Later ones move.
     for at in order.iter().rev() {
         let before = text.lines().count();
         text = mutants[*at].planted_in(&text)?;
@@ -116,12 +117,12 @@ fn plant_all(source: &str, mutants: &[&Mutant], chosen: &[usize]) -> Outcome<(St
     Ok((text, ranges))
 }
 
-/// Files and lines of compile errors.
+/// Returns the files and lines of compile errors.
 fn errors(tree: &Tree, package: &str) -> Outcome<Vec<(String, usize)>> {
     let mut cargo = tree.cargo();
     cargo.args(["check", "--lib", "--package", package]);
     let mut errors = Vec::new();
-    for error in Compiled::by(&mut cargo)?.errors() {
+    for error in CargoOutput::by(&mut cargo)?.errors() {
         for span in error["spans"].as_array().into_iter().flatten() {
             if let (Some(file), Some(line), Some(true)) = (
                 span["file_name"].as_str(),
@@ -140,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn functions_are_found_again_where_lines_moved() -> Outcome {
+    fn moved_functions_are_found() -> Outcome {
         let source = "fn a() {\n    1;\n    2;\n}\nfn b() {\n    3;\n}\n";
         let one = Mutant::for_test("a.rs", (1, 4), (2, 5), (3, 7), "()");
         let other = Mutant::for_test("a.rs", (5, 7), (6, 5), (6, 7), "4;\n5;");

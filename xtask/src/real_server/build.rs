@@ -1,18 +1,18 @@
-//! Building the programs by name from the Go module proxy.
+//! Builds programs from the Go module proxy.
 
 use std::fs;
 use std::path::Path;
 
-use super::program::{Program, Source};
+use super::program::{ServerProgram, Source};
 use crate::go::{self, Module};
 use crate::{Outcome, process};
 
-/// Builds what is missing in `folder`. Each program comes there by a rename when it is whole, so that an interrupted
-/// build leaves nothing half; `workshop` is on the same file system and nobody else's.
-pub(super) fn missing(wanted: &[Program], folder: &Path, workshop: &Path) -> Outcome {
+/// Builds missing programs in `folder`. Each complete program is renamed to its final path, so an interrupted
+/// build leaves no incomplete file. `workshop` is on the same file system and not shared.
+pub(super) fn missing(wanted: &[ServerProgram], folder: &Path, workshop: &Path) -> Outcome {
     fs::create_dir_all(folder)?;
     for source in Source::ALL {
-        let programs: Vec<Program> = wanted
+        let programs: Vec<ServerProgram> = wanted
             .iter()
             .copied()
             .filter(|program| program.source() == source && !program.is_in(folder))
@@ -41,7 +41,7 @@ pub(super) fn missing(wanted: &[Program], folder: &Path, workshop: &Path) -> Out
     Ok(())
 }
 
-fn build(program: Program, workshop: &Path) -> Outcome {
+fn build(program: ServerProgram, workshop: &Path) -> Outcome {
     let mut go = go::command(workshop);
     // `-mod=mod` lets Go complete the go.mod and go.sum that name only the one module.
     go.args(["build", "-mod=mod", "-trimpath", "-buildvcs=false", "-ldflags"])

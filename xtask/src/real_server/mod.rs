@@ -1,4 +1,5 @@
-//! `cargo xtask real-server`: a real kube-apiserver and etcd, in the layout of envtest's `KUBEBUILDER_ASSETS`.
+//! `cargo xtask real-server`: provides a real kube-apiserver and etcd, in the layout of envtest's
+//! `KUBEBUILDER_ASSETS`.
 
 mod build;
 mod program;
@@ -9,31 +10,31 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::{Outcome, cache, pins};
-use program::Program;
+use program::ServerProgram;
 
-/// The variable that names the folder with the programs, for this project as for envtest.
+/// The variable with the folder of the programs, the same as for envtest.
 pub(crate) const ASSETS: &str = "KUBEBUILDER_ASSETS";
 
 #[derive(Args, Debug)]
-pub(crate) struct Options {
-    /// Print only the line that a shell evaluates: eval "$(cargo xtask real-server --print)"
+pub(crate) struct RealServerOptions {
+    /// Print only a line to evaluate in a shell: eval "$(cargo xtask real-server --print)"
     #[arg(long)]
     print: bool,
-    /// Prepare only this program; may be repeated
+    /// Only prepare this program; may be repeated
     #[arg(long, value_enum, value_name = "PROGRAM")]
-    only: Vec<Program>,
+    only: Vec<ServerProgram>,
 }
 
-pub(crate) fn run(options: &Options) -> Outcome {
+pub(crate) fn run(options: &RealServerOptions) -> Outcome {
     let wanted = if options.only.is_empty() {
-        Program::ALL
+        ServerProgram::ALL
     } else {
         &options.only
     };
     let folder = match given() {
         Some(folder) => {
             let required = if options.only.is_empty() {
-                Program::REQUIRED
+                ServerProgram::REQUIRED
             } else {
                 &options.only
             };
@@ -45,22 +46,22 @@ pub(crate) fn run(options: &Options) -> Outcome {
         println!("export {ASSETS}={}", quoted(&folder));
     } else {
         println!("{}", folder.display());
-        for program in Program::ALL.iter().filter(|program| program.is_in(&folder)) {
+        for program in ServerProgram::ALL.iter().filter(|program| program.is_in(&folder)) {
             println!("  {}", program.name());
         }
     }
     Ok(())
 }
 
-/// The folder with the programs that the tests need, made ready when it is not there.
+/// Returns the folder with the programs that the tests need. Builds them if necessary.
 pub(crate) fn prepare() -> Outcome<PathBuf> {
     match given() {
-        Some(folder) => accept(folder, Program::REQUIRED),
-        None => built(Program::ALL),
+        Some(folder) => accept(folder, ServerProgram::REQUIRED),
+        None => built(ServerProgram::ALL),
     }
 }
 
-/// The folder with the programs, if there is one without building anything.
+/// Returns the folder with the programs, if they exist already.
 pub(crate) fn at_hand() -> Outcome<Option<PathBuf>> {
     match given() {
         Some(folder) => Ok(Some(folder)),
@@ -74,8 +75,8 @@ fn given() -> Option<PathBuf> {
         .map(PathBuf::from)
 }
 
-/// Somebody's own folder is taken as it is.
-fn accept(folder: PathBuf, required: &[Program]) -> Outcome<PathBuf> {
+/// Accepts a folder that the user has set. It is not changed.
+fn accept(folder: PathBuf, required: &[ServerProgram]) -> Outcome<PathBuf> {
     let missing: Vec<_> = required
         .iter()
         .filter(|program| !program.is_in(&folder))
@@ -85,14 +86,14 @@ fn accept(folder: PathBuf, required: &[Program]) -> Outcome<PathBuf> {
         return Ok(folder);
     }
     Err(format!(
-        "{ASSETS} is {}, which has no {}: put it there, or unset {ASSETS} to have everything built",
+        "missing programs in {ASSETS}={}: {}: add them, or unset {ASSETS} to build all programs",
         folder.display(),
-        missing.join(" and no ")
+        missing.join(", ")
     )
     .into())
 }
 
-fn built(wanted: &[Program]) -> Outcome<PathBuf> {
+fn built(wanted: &[ServerProgram]) -> Outcome<PathBuf> {
     let shelf = shelf()?;
     let folder = shelf.join(name());
     if !wanted.iter().all(|program| program.is_in(&folder)) {
@@ -110,7 +111,7 @@ fn name() -> String {
     format!("{}-etcd-{}", pins::KUBERNETES, pins::ETCD)
 }
 
-/// The path as one word of a shell.
+/// Returns the path as one word of a shell.
 fn quoted(path: &Path) -> String {
     let path = path.to_string_lossy();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
@@ -126,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shell_reads_the_path_back() {
+    fn paths_are_quoted_for_a_shell() {
         for (path, wanted) in [
             ("/home/me/.cache/v1.36.3", "/home/me/.cache/v1.36.3"),
             ("/a b/$c", "'/a b/$c'"),
@@ -137,10 +138,10 @@ mod tests {
     }
 
     #[test]
-    fn a_given_folder_is_refused_by_what_it_lacks() {
-        let refusal = accept("/nowhere".into(), Program::REQUIRED)
+    fn a_folder_with_missing_programs_is_refused() {
+        let refusal = accept("/nowhere".into(), ServerProgram::REQUIRED)
             .unwrap_err()
             .to_string();
-        assert!(refusal.contains("has no kube-apiserver and no etcd"), "{refusal}");
+        assert!(refusal.contains("kube-apiserver, etcd"), "{refusal}");
     }
 }

@@ -1,4 +1,4 @@
-//! The programs and the modules that they are built from.
+//! The programs of the real server, and the modules they are built from.
 
 use std::path::Path;
 
@@ -7,14 +7,14 @@ use clap::ValueEnum;
 use crate::pins;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Program {
+pub(crate) enum ServerProgram {
     KubeApiserver,
     Etcd,
     Kubectl,
     KubeControllerManager,
 }
 
-impl Program {
+impl ServerProgram {
     pub(crate) const ALL: &'static [Self] = &[
         Self::KubeApiserver,
         Self::Etcd,
@@ -22,7 +22,7 @@ impl Program {
         Self::KubeControllerManager,
     ];
 
-    /// What a folder of somebody else's must have; envtest's own has no kube-controller-manager.
+    /// Programs that a user's folder must contain. envtest's own has no kube-controller-manager.
     pub(crate) const REQUIRED: &'static [Self] = &[Self::KubeApiserver, Self::Etcd];
 
     pub(crate) fn name(self) -> &'static str {
@@ -53,7 +53,7 @@ impl Program {
     }
 }
 
-/// A Go module that programs come from.
+/// A Go module with programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     Kubernetes,
@@ -77,8 +77,8 @@ impl Source {
         }
     }
 
-    /// The version under which the parts of the module's own tree are published, where they are not required by it:
-    /// Kubernetes 1.x.y publishes its staging modules as 0.x.y.
+    /// Returns the version of modules in the module's own tree that it does not require: Kubernetes 1.x.y
+    /// publishes its staging modules as 0.x.y.
     pub(super) fn staging_version(self) -> Option<String> {
         match self {
             Self::Kubernetes => Some(self.version().replacen("v1.", "v0.", 1)),
@@ -86,7 +86,7 @@ impl Source {
         }
     }
 
-    /// What the linker writes into the programs: Kubernetes learns its version from nowhere else.
+    /// Returns the linker flags that set the version of Kubernetes.
     pub(super) fn linker_flags(self) -> String {
         let stripped = "-s -w".to_owned();
         match self {

@@ -1,4 +1,4 @@
-//! The floor under all subjects: a list comes over the network, is decrypted, and is thrown away.
+//! The baseline of all subjects: downloads and decrypts a list, and discards it.
 
 use http::Request;
 use http_body_util::BodyExt;
@@ -8,9 +8,9 @@ use kube_informer::client::default_client;
 
 use super::Wire;
 use crate::Outcome;
-use crate::cluster::Subject;
+use crate::cluster::ClusterSubject;
 
-/// This project's client without what comes after it.
+/// This project's client without decoding and caching.
 pub(super) struct Floor {
     client: Client,
     accept: &'static str,
@@ -29,14 +29,14 @@ impl Floor {
     }
 }
 
-impl Subject for Floor {
+impl ClusterSubject for Floor {
     async fn sync(&mut self) -> Outcome {
         let request = Request::get("/api/v1/pods?resourceVersion=0")
             .header("accept", self.accept)
             .body(Body::empty())?;
         let answer = self.client.send(request).await?;
         if !answer.status().is_success() {
-            return Err(format!("the list is answered with {}", answer.status()).into());
+            return Err(format!("the list failed with status {}", answer.status()).into());
         }
         let mut body = answer.into_body();
         while let Some(frame) = body.frame().await {

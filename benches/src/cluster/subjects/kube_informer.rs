@@ -12,13 +12,13 @@ use super::{ObjectFormat, Wire};
 use crate::Outcome;
 use crate::clock::Stopwatch;
 use crate::cluster::arrivals::Arrivals;
-use crate::cluster::{Reads, STAMP, Subject};
+use crate::cluster::{ClusterSubject, Reads, STAMP};
 
-/// How many objects are read.
+/// Number of objects to read.
 const READ: usize = 5_000;
-/// In how many parts.
+/// Number of parts they are divided into.
 const PARTS: usize = 21;
-/// How often. Nothing is held from one time to the next: there are too many between two reads of an object.
+/// Number of passes. Many objects are read between two reads of the same one, so no read is cached.
 const PASSES: usize = 10;
 /// A label that all pods have.
 const LABEL: &str = "app";
@@ -47,14 +47,14 @@ impl<K: Kind + Resource<DynamicType = ()>> Informer<K> {
         let handler = callbacks::<K>().on_update(move |_, pod| {
             arrivals.came_with(pod.annotation(STAMP).as_deref());
         });
-        // As the peers' does it, it notes the time and goes.
+        // Like the peers' handlers, it records the time and returns.
         let options = HandlerOptions::new().never_blocks();
         let handler = informer.add_handler_with(handler, options)?;
         Ok(Informer { informer, handler })
     }
 }
 
-impl<K: Kind> Subject for Informer<K> {
+impl<K: Kind> ClusterSubject for Informer<K> {
     async fn sync(&mut self) -> Outcome {
         self.informer.start()?;
         self.informer.wait_for_sync(PATIENCE).await?;
@@ -95,10 +95,10 @@ impl<K: Kind> Subject for Informer<K> {
     }
 }
 
-/// How long something takes with one object; none if there is nothing to do it with.
+/// Returns the duration of a read of one object, or none if there is nothing to read.
 ///
-/// It is the median of several parts, and of each part the average of the quickest pass: a processor that others use, too,
-/// is slower for a while, and half of it is much slower while the server is busy on the other half.
+/// The result is the median of several parts, and of each part the average of the fastest pass: a shared CPU
+/// is slower for a while, and a hyperthread is much slower while the server uses the other one.
 fn each(keys: &[Key], read: impl Fn(&Key) -> Option<usize>) -> Option<Duration> {
     let parts: Vec<&[Key]> = keys.chunks(keys.len().div_ceil(PARTS).max(1)).collect();
     let mut averages = vec![None; parts.len()];

@@ -11,15 +11,15 @@ use kube::runtime::{WatchStreamExt, reflector::reflector};
 use kube::{Api, Client};
 use tokio::task::JoinHandle;
 
-use super::Manner;
+use super::ListMode;
 use crate::Outcome;
-use crate::cluster::Subject;
+use crate::cluster::ClusterSubject;
 use crate::cluster::arrivals::Arrivals;
 
-/// A store that a watcher fills, and one who consumes the watcher's stream.
+/// A store that a watcher fills, and a consumer of the watcher's stream.
 pub(super) struct Reflector {
     client: Client,
-    manner: Manner,
+    list_mode: ListMode,
     arrivals: Arrivals,
     store: Store<Pod>,
     writer: Option<Writer<Pod>>,
@@ -28,11 +28,11 @@ pub(super) struct Reflector {
 }
 
 impl Reflector {
-    pub(super) async fn new(arrivals: Arrivals, manner: Manner) -> Outcome<Reflector> {
+    pub(super) async fn new(arrivals: Arrivals, list_mode: ListMode) -> Outcome<Reflector> {
         let (store, writer) = reflector::store();
         Ok(Reflector {
             client: Client::try_default().await?,
-            manner,
+            list_mode,
             arrivals,
             store,
             writer: Some(writer),
@@ -42,12 +42,12 @@ impl Reflector {
     }
 }
 
-impl Subject for Reflector {
+impl ClusterSubject for Reflector {
     async fn sync(&mut self) -> Outcome {
-        let writer = self.writer.take().ok_or("it has synced already")?;
-        let config = match self.manner {
-            Manner::List => Config::default(),
-            Manner::Streaming => Config::default().streaming_lists(),
+        let writer = self.writer.take().ok_or("already synced")?;
+        let config = match self.list_mode {
+            ListMode::List => Config::default(),
+            ListMode::Streaming => Config::default().streaming_lists(),
         };
         let events = watcher(Api::<Pod>::all(self.client.clone()), config).default_backoff();
         let (arrivals, lists) = (self.arrivals.clone(), Arc::clone(&self.lists));

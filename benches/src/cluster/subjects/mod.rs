@@ -1,4 +1,4 @@
-//! Who is measured.
+//! The subjects of the benchmark on a cluster.
 
 mod floor;
 mod kube_informer;
@@ -11,78 +11,80 @@ use self::floor::Floor;
 use self::kube_informer::Informer;
 use self::kube_runtime::Reflector;
 use super::arrivals::Arrivals;
-use super::conversation::Conversation;
+use super::command_loop::CommandLoop;
 use super::projection::PodSummary;
 use crate::Outcome;
 
-/// A subject and how it is set.
+/// A subject and its options.
 #[derive(Debug, Clone, Copy, Subcommand)]
-pub enum Choice {
+pub enum SubjectOptions {
     /// This project's informer with one handler.
     KubeInformer {
-        /// How objects are kept.
+        /// The format of cached objects.
         form: ObjectFormat,
-        /// How they come.
+        /// The encoding of responses.
         wire: Wire,
     },
     /// kube-runtime's watcher and reflector with one consumer.
     KubeRuntime {
-        /// How it lists.
-        manner: Manner,
+        /// The kind of lists.
+        list_mode: ListMode,
     },
-    /// Nobody: the bytes of a list are thrown away.
+    /// Downloads a list and discards it.
     Floor {
-        /// How they come.
+        /// The encoding of responses.
         wire: Wire,
     },
 }
 
-/// How this project's informer keeps objects.
+/// The cache format of this project's informer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ObjectFormat {
-    /// An object of k8s-openapi's type for each.
+    /// Objects of k8s-openapi's type.
     Typed,
-    /// The bytes of each.
+    /// Packed objects of k8s-openapi's type.
     Packed,
-    /// A small struct for each.
+    /// Objects of a small type.
     Projection,
-    /// The bytes that a small struct is made of, for each.
+    /// Packed objects of a small type.
     PackedProjection,
 }
 
-/// The encoding of objects on their way.
+/// The encoding of responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Wire {
-    /// As Kubernetes' own components speak.
+    /// Protobuf, as Kubernetes' own components use it.
     Protobuf,
-    /// As everybody speaks.
+    /// JSON.
     Json,
 }
 
-/// How kube-runtime lists.
+/// The kind of kube-runtime's lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Manner {
-    /// Page by page.
+pub enum ListMode {
+    /// Lists with pages.
     List,
-    /// As a watch that begins with everything.
+    /// Watches with initial events.
     Streaming,
 }
 
-pub(super) async fn run(choice: Choice, arrivals: Arrivals, conversation: Conversation) -> Outcome {
-    match choice {
-        Choice::KubeInformer { form, wire } => match form {
+pub(super) async fn run(options: SubjectOptions, arrivals: Arrivals, commands: CommandLoop) -> Outcome {
+    match options {
+        SubjectOptions::KubeInformer { form, wire } => match form {
             ObjectFormat::Typed | ObjectFormat::Packed => {
-                conversation
-                    .with(Informer::<Pod>::new(arrivals, form, wire).await?)
+                commands
+                    .run(Informer::<Pod>::new(arrivals, form, wire).await?)
                     .await
             }
             ObjectFormat::Projection | ObjectFormat::PackedProjection => {
-                conversation
-                    .with(Informer::<PodSummary>::new(arrivals, form, wire).await?)
+                commands
+                    .run(Informer::<PodSummary>::new(arrivals, form, wire).await?)
                     .await
             }
         },
-        Choice::KubeRuntime { manner } => conversation.with(Reflector::new(arrivals, manner).await?).await,
-        Choice::Floor { wire } => conversation.with(Floor::new(wire).await?).await,
+        SubjectOptions::KubeRuntime { list_mode } => {
+            commands.run(Reflector::new(arrivals, list_mode).await?).await
+        }
+        SubjectOptions::Floor { wire } => commands.run(Floor::new(wire).await?).await,
     }
 }

@@ -1,13 +1,13 @@
-//! Who is measured.
+//! The subjects of the benchmark of the pipeline.
 
 pub mod kube_informer;
 pub mod kube_runtime;
 
-/// The ones that are written in Rust.
+/// The subjects written in Rust.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-pub enum Subject {
+pub enum PipelineSubject {
     /// This project.
     KubeInformer,
-    /// kube's runtime.
+    /// kube-runtime.
     KubeRuntime,
 }

@@ -1,19 +1,19 @@
-//! The bounds of ratios that the quick form checks.
+//! The bounds of ratios that the quick benchmark checks.
 
 use std::fmt::{self, Write as _};
 
-use super::figures::{Figures, Measure};
-use super::subjects::{SUBJECTS, Subject};
+use super::figures::{Measurements, Metric};
+use super::subjects::{ClusterSubject, SUBJECTS};
 use super::table::shown;
 use crate::Outcome;
 
-/// What is the same on any machine when taken as a ratio in one run, and the room for what the machine does meanwhile:
-/// a processor that others use, too, may be half as fast for a while, but what is allocated is allocated.
-const CHECKED: [(Measure, f64); 4] = [
-    (Measure::SyncCpu, 2.0),
-    (Measure::Heap, 1.2),
-    (Measure::UpdateCpu, 2.0),
-    (Measure::RelistCpu, 2.0),
+/// Measurements whose ratios are the same on any machine, and their tolerance. A shared CPU may be half as
+/// fast for a while, but allocations do not vary.
+const CHECKED: [(Metric, f64); 4] = [
+    (Metric::SyncCpu, 2.0),
+    (Metric::Heap, 1.2),
+    (Metric::UpdateCpu, 2.0),
+    (Metric::RelistCpu, 2.0),
 ];
 const PEERS: [&str; 2] = ["client-go, protobuf", "kube-runtime, streaming"];
 
@@ -22,15 +22,15 @@ pub(super) struct Bounds(Vec<Bound>);
 
 #[derive(Debug, PartialEq)]
 struct Bound {
-    measure: Measure,
+    measure: Metric,
     ours: String,
     peer: String,
     most: f64,
 }
 
 impl Bounds {
-    /// A little above what was measured.
-    pub(super) fn of(figures: &Figures) -> Bounds {
+    /// Returns bounds a little above the measured ratios.
+    pub(super) fn of(figures: &Measurements) -> Bounds {
         let ours = SUBJECTS
             .iter()
             .filter(|subject| subject.name.starts_with("kube-informer"));
@@ -50,11 +50,11 @@ impl Bounds {
         Bounds(bounds)
     }
 
-    /// As the file holds them.
+    /// Returns the content of the file.
     pub(super) fn text(&self) -> Result<String, fmt::Error> {
-        let mut text = "# What `cargo xtask bench --quick` allows: measure | ours | peer | the ratio of ours to the peer's, at most.\n\
-                        # After a change that makes a ratio better, or worse for a good reason, write the file anew with\n\
-                        # `cargo xtask bench --quick --rounds 3 --record` on a quiet machine; it leaves some room.\n"
+        let mut text = "# Bounds of `cargo xtask bench --quick`: measure | ours | peer | maximum ratio of ours to the peer's.\n\
+                        # After a change that improves a ratio, or makes it worse for a good reason, update the file with\n\
+                        # `cargo xtask bench --quick --rounds 3 --record` on an idle machine. It includes a tolerance.\n"
             .to_owned();
         for bound in &self.0 {
             writeln!(
@@ -73,19 +73,20 @@ impl Bounds {
         let lines = text
             .lines()
             .filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let bounds = lines.map(|line| parse_line(line).ok_or_else(|| format!("not a bound: {line}").into()));
+        let bounds =
+            lines.map(|line| parse_line(line).ok_or_else(|| format!("invalid bound: {line}").into()));
         bounds.collect::<Outcome<_>>().map(Bounds)
     }
 
-    /// Leaves those that are about others than these.
-    pub(super) fn among(self, subjects: &[&Subject]) -> Bounds {
+    /// Keeps only the bounds of these subjects.
+    pub(super) fn among(self, subjects: &[&ClusterSubject]) -> Bounds {
         let is_there = |name: &str| subjects.iter().any(|subject| subject.name == name);
         let kept = |bound: &Bound| is_there(&bound.ours) && is_there(&bound.peer);
         Bounds(self.0.into_iter().filter(kept).collect())
     }
 
-    /// Fails if a ratio is worse than its bound, or is not there; the error names all of them.
-    pub(super) fn check(&self, figures: &Figures) -> Outcome {
+    /// Fails if a ratio is missing or exceeds its bound. The error contains all of them.
+    pub(super) fn check(&self, figures: &Measurements) -> Outcome {
         let broken = |bound: &Bound| {
             let (name, ours, peer) = (bound.measure.name(), &bound.ours, &bound.peer);
             match ratio(figures, bound.measure, ours, peer) {
@@ -107,7 +108,7 @@ impl Bounds {
     }
 }
 
-fn ratio(figures: &Figures, measure: Measure, ours: &str, peer: &str) -> Option<f64> {
+fn ratio(figures: &Measurements, measure: Metric, ours: &str, peer: &str) -> Option<f64> {
     Some(figures.least(ours, measure)? / figures.least(peer, measure)?)
 }
 
@@ -115,7 +116,7 @@ fn parse_line(line: &str) -> Option<Bound> {
     let mut parts = line.split(" | ");
     let name = parts.next()?;
     Some(Bound {
-        measure: Measure::ALL.into_iter().find(|measure| measure.name() == name)?,
+        measure: Metric::ALL.into_iter().find(|measure| measure.name() == name)?,
         ours: parts.next()?.to_owned(),
         peer: parts.next()?.to_owned(),
         most: parts.next()?.parse().ok()?,
@@ -126,16 +127,16 @@ fn parse_line(line: &str) -> Option<Bound> {
 mod tests {
     use super::*;
 
-    fn figures(ours: f64) -> Figures {
-        let mut figures = Figures::default();
-        figures.add("kube-informer, typed, protobuf", Measure::SyncCpu, ours);
-        figures.add("kube-informer, typed, protobuf", Measure::SyncCpu, 9.0);
-        figures.add("client-go, protobuf", Measure::SyncCpu, 2.0);
+    fn figures(ours: f64) -> Measurements {
+        let mut figures = Measurements::default();
+        figures.add("kube-informer, typed, protobuf", Metric::SyncCpu, ours);
+        figures.add("kube-informer, typed, protobuf", Metric::SyncCpu, 9.0);
+        figures.add("client-go, protobuf", Metric::SyncCpu, 2.0);
         figures
     }
 
     #[test]
-    fn what_is_recorded_holds_until_it_gets_worse() {
+    fn recorded_bounds_hold_until_a_ratio_gets_worse() {
         let recorded = Bounds::of(&figures(1.0)).text().unwrap();
         let bounds = Bounds::parse(&recorded).unwrap();
         assert_eq!(bounds.0.len(), 1);
@@ -148,20 +149,23 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_does_not_hold() {
+    fn a_missing_measurement_is_an_error() {
         let bounds = Bounds::of(&figures(1.0));
-        let missing = bounds.check(&Figures::default()).unwrap_err().to_string();
+        let missing = bounds.check(&Measurements::default()).unwrap_err().to_string();
         assert_eq!(
             missing,
             "sync, CPU of kube-informer, typed, protobuf or of client-go, protobuf was not measured"
         );
-        // Unless it was not to be measured.
-        bounds.among(&[&SUBJECTS[0]]).check(&Figures::default()).unwrap();
+        // Only selected subjects must be measured.
+        bounds
+            .among(&[&SUBJECTS[0]])
+            .check(&Measurements::default())
+            .unwrap();
     }
 
     #[test]
-    fn a_line_that_is_no_bound_is_told() {
+    fn an_invalid_line_is_an_error() {
         let error = Bounds::parse("# a comment\nsync, CPU | ours | peer | much").unwrap_err();
-        assert_eq!(error.to_string(), "not a bound: sync, CPU | ours | peer | much");
+        assert_eq!(error.to_string(), "invalid bound: sync, CPU | ours | peer | much");
     }
 }

@@ -1,4 +1,4 @@
-//! A program that is told what to do and answers in lines of JSON.
+//! A child process that reads commands and writes responses as lines of JSON.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -10,20 +10,20 @@ use serde_json::Value;
 
 use crate::{Outcome, process};
 
-/// Nothing that is asked takes longer, not even a list in JSON on a slow machine.
-const PATIENCE: Duration = Duration::from_mins(5);
+/// Timeout of every command: enough for a list in JSON on a slow machine.
+const TIMEOUT: Duration = Duration::from_mins(5);
 
-/// It ends with this value.
-pub(super) struct Talking {
+/// A running process. Dropping it ends the process.
+pub(super) struct ChildProcess {
     name: String,
     child: Child,
     commands: Option<ChildStdin>,
     answers: Receiver<String>,
 }
 
-impl Talking {
-    /// Starts it and waits until it says so; gives what it says.
-    pub(super) fn start(command: &mut Command) -> Outcome<(Talking, Value)> {
+impl ChildProcess {
+    /// Starts a process and waits until it is ready. Returns its first response.
+    pub(super) fn start(command: &mut Command) -> Outcome<(ChildProcess, Value)> {
         let name = process::shown(command);
         let mut child = command
             .stdin(Stdio::piped())
@@ -32,7 +32,7 @@ impl Talking {
             .map_err(|error| format!("cannot run `{name}`: {error}"))?;
         let (sender, answers) = channel();
         if let Some(output) = child.stdout.take() {
-            // It ends with the program's output.
+            // The thread ends with the program's output.
             thread::spawn(move || {
                 for line in BufReader::new(output).lines().map_while(Result::ok) {
                     if sender.send(line).is_err() {
@@ -41,52 +41,58 @@ impl Talking {
                 }
             });
         }
-        let mut talking = Talking {
+        let mut process = ChildProcess {
             name,
             commands: child.stdin.take(),
             child,
             answers,
         };
-        let started = talking.wait_for("started")?;
-        Ok((talking, started))
+        let started = process.wait_for("started")?;
+        Ok((process, started))
     }
 
-    /// Tells it to do something.
+    /// Sends a command.
     pub(super) fn tell(&mut self, command: &str) -> Outcome {
-        let commands = self.commands.as_mut().ok_or("it was told to end")?;
+        let commands = self.commands.as_mut().ok_or("the process was asked to end")?;
         writeln!(commands, "{command}")
-            .map_err(|error| format!("`{}` does not listen: {error}", self.name))?;
+            .map_err(|error| format!("cannot write to `{}`: {error}", self.name))?;
         Ok(())
     }
 
     /// Waits until a step is done.
     pub(super) fn wait_for(&mut self, step: &str) -> Outcome<Value> {
-        match self.answers.recv_timeout(PATIENCE) {
+        match self.answers.recv_timeout(TIMEOUT) {
             Ok(line) => {
                 let answer: Value = serde_json::from_str(&line)?;
                 if answer["step"] == step {
                     Ok(answer)
                 } else {
-                    Err(format!("`{}` did not say {step}, but {answer}", self.name).into())
+                    Err(format!(
+                        "unexpected response of `{}`: expected {step}, got {answer}",
+                        self.name
+                    )
+                    .into())
                 }
             }
-            Err(RecvTimeoutError::Timeout) => Err(format!("`{}` does not get to {step}", self.name).into()),
+            Err(RecvTimeoutError::Timeout) => {
+                Err(format!("`{}` did not reach {step} in time", self.name).into())
+            }
             Err(RecvTimeoutError::Disconnected) => {
                 Err(format!("`{}` ended before {step}: {}", self.name, self.child.wait()?).into())
             }
         }
     }
 
-    /// Tells it to do something and waits until that is done.
+    /// Sends a command and waits until it is done.
     pub(super) fn ask(&mut self, command: &str, step: &str) -> Outcome<Value> {
         self.tell(command)?;
         self.wait_for(step)
     }
 }
 
-impl Drop for Talking {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
-        // A server cleans up when its input ends; who does not end by itself is ended.
+        // A server cleans up when its input ends. Kill the process if it does not end by itself.
         drop(self.commands.take());
         for _ in 0..50 {
             if matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {

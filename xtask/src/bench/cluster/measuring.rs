@@ -1,38 +1,38 @@
-//! A server with its pods, and what is done to a subject on it.
+//! A server with its pods, and the steps of a measurement.
 
 use std::fmt;
 use std::process::Command;
 
 use serde_json::Value;
 
-use super::child::Talking;
-use super::figures::{Figures, Measure};
-use super::subjects::{Program, Subject};
+use super::child::ChildProcess;
+use super::figures::{Measurements, Metric};
+use super::subjects::{ClusterSubject, Language};
 use crate::bench::programs::Programs;
 use crate::{Outcome, process, real_server};
 
-/// How much of everything.
+/// The amount of load.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Load {
     pub(super) pods: usize,
-    /// Updates as fast as the server goes.
+    /// Updates as fast as the server accepts them.
     pub(super) burst: usize,
-    /// Updates at an even pace.
+    /// Updates at a constant rate.
     pub(super) paced: usize,
-    /// That pace, in a second: slow enough for the server on any machine.
+    /// That rate, per second: slow enough for the server on any machine.
     rate: usize,
 }
 
-/// A server with its pods. It ends with this value.
+/// A server with its pods. Dropping it ends the server.
 pub(super) struct Cluster<'a> {
     programs: &'a Programs,
     load: Load,
-    server: Talking,
+    server: ChildProcess,
     kubeconfig: String,
     loaded: Value,
 }
 
-/// The pods of a cluster, in words.
+/// Describes the pods of a cluster.
 struct Pods<'a>(&'a Value);
 
 impl Load {
@@ -51,7 +51,7 @@ impl Load {
 }
 
 impl<'a> Cluster<'a> {
-    /// Starts a server, the embedded one if it has to be quick, and loads the pods.
+    /// Starts a server and loads the pods. The quick benchmark uses the embedded server.
     pub(super) fn start(programs: &'a Programs, load: Load, quick: bool) -> Outcome<Cluster<'a>> {
         let mut command = programs.rust("cluster_server")?;
         if quick {
@@ -61,7 +61,7 @@ impl<'a> Cluster<'a> {
                 .env(real_server::ASSETS, real_server::prepare()?)
                 .arg("real");
         }
-        let (server, started) = Talking::start(&mut command)?;
+        let (server, started) = ChildProcess::start(&mut command)?;
         let kubeconfig = started["kubeconfig"]
             .as_str()
             .ok_or("the server has no kubeconfig")?
@@ -69,7 +69,7 @@ impl<'a> Cluster<'a> {
         let mut loader = programs.go("cluster")?;
         loader.env("KUBECONFIG", &kubeconfig);
         if quick {
-            // The embedded server collects garbage, and the pods' owners do not exist.
+            // The embedded server collects garbage, and the owners of the pods do not exist.
             loader.arg("-orphaned");
         }
         eprintln!("loading {} pods", load.pods);
@@ -83,16 +83,16 @@ impl<'a> Cluster<'a> {
         })
     }
 
-    /// How many pods there are and how large.
+    /// Returns the number and size of the pods.
     pub(super) fn pods(&self) -> String {
         Pods(&self.loaded).to_string()
     }
 
-    /// Puts a subject through everything.
-    pub(super) fn measure(&mut self, subject: &Subject, figures: &mut Figures) -> Outcome {
+    /// Runs all steps for a subject.
+    pub(super) fn measure(&mut self, subject: &ClusterSubject, figures: &mut Measurements) -> Outcome {
         let command = match subject.program {
-            Program::Go => self.programs.go("cluster")?,
-            Program::Rust => self.programs.rust("cluster")?,
+            Language::Go => self.programs.go("cluster")?,
+            Language::Rust => self.programs.rust("cluster")?,
         };
         let (mut running, _) = self.started(command, subject)?;
         let synced = running.ask("sync", "sync")?;
@@ -101,57 +101,57 @@ impl<'a> Cluster<'a> {
                 figures.add(subject.name, measure, value / per);
             }
         };
-        add(Measure::SyncWall, &synced["wall"], 1.0);
-        add(Measure::SyncCpu, &synced["cpu"], 1.0);
-        add(Measure::SettledCpu, &synced["settled"], 1.0);
-        add(Measure::Peak, &synced["peak"], 1e6);
+        add(Metric::SyncWall, &synced["wall"], 1.0);
+        add(Metric::SyncCpu, &synced["cpu"], 1.0);
+        add(Metric::SettledCpu, &synced["settled"], 1.0);
+        add(Metric::Peak, &synced["peak"], 1e6);
         if !subject.watches {
             return Ok(());
         }
         let objects = self.all_of(&synced)?;
-        add(Measure::Steady, &synced["steady"], objects * 1e3);
-        add(Measure::Heap, &synced["heap"], objects * 1e3);
+        add(Metric::Steady, &synced["steady"], objects * 1e3);
+        add(Metric::Heap, &synced["heap"], objects * 1e3);
 
         if subject.reads() {
             let read = running.ask("reads", "reads")?;
-            add(Measure::GetObject, &read["object"], 1.0);
-            add(Measure::GetLabel, &read["label"], 1.0);
+            add(Metric::GetObject, &read["object"], 1.0);
+            add(Metric::GetLabel, &read["label"], 1.0);
         }
 
         let burst = self.touched(&mut running, "updates", self.load.burst, 0)?;
-        add(Measure::UpdateCpu, &burst["cpu"], count(self.load.burst) / 1e6);
+        add(Metric::UpdateCpu, &burst["cpu"], count(self.load.burst) / 1e6);
         let paced = self.touched(&mut running, "updates", self.load.paced, self.load.rate)?;
-        add(Measure::DelayMedian, &paced["p50"], 1.0);
-        add(Measure::DelayLate, &paced["p99"], 1.0);
+        add(Metric::DelayMedian, &paced["p50"], 1.0);
+        add(Metric::DelayLate, &paced["p99"], 1.0);
 
         running.ask("relist", "watching")?;
         self.server.ask("forget", "forgot")?;
         self.touch(1, 0)?;
         let relisted = running.wait_for("relist")?;
-        add(Measure::RelistCpu, &relisted["cpu"], 1.0);
+        add(Metric::RelistCpu, &relisted["cpu"], 1.0);
         Ok(())
     }
 
-    /// Syncs a subject in Rust once more with its allocations counted; Go counts them always.
-    pub(super) fn measure_heap(&mut self, subject: &Subject, figures: &mut Figures) -> Outcome {
-        if subject.program == Program::Go || !subject.watches {
+    /// Measures the heap of a subject in Rust in a separate run. Go counts allocations always.
+    pub(super) fn measure_heap(&mut self, subject: &ClusterSubject, figures: &mut Measurements) -> Outcome {
+        if subject.program == Language::Go || !subject.watches {
             return Ok(());
         }
         let (mut running, _) = self.started(self.programs.rust("cluster_heap")?, subject)?;
         let synced = running.ask("sync", "sync")?;
-        let bytes = synced["heap"].as_f64().ok_or("no heap was counted")?;
-        figures.add(subject.name, Measure::Heap, bytes / self.all_of(&synced)? / 1e3);
+        let bytes = synced["heap"].as_f64().ok_or("missing heap size")?;
+        figures.add(subject.name, Metric::Heap, bytes / self.all_of(&synced)? / 1e3);
         Ok(())
     }
 
-    fn started(&self, mut command: Command, subject: &Subject) -> Outcome<(Talking, Value)> {
+    fn started(&self, mut command: Command, subject: &ClusterSubject) -> Outcome<(ChildProcess, Value)> {
         command
             .args(subject.arguments())
             .env("KUBECONFIG", &self.kubeconfig);
-        Talking::start(&mut command)
+        ChildProcess::start(&mut command)
     }
 
-    /// The number of objects, which must be all.
+    /// Returns the number of synced objects. Fails unless these are all.
     fn all_of(&self, synced: &Value) -> Outcome<f64> {
         if synced["objects"] == self.load.pods {
             Ok(count(self.load.pods))
@@ -160,7 +160,7 @@ impl<'a> Cluster<'a> {
         }
     }
 
-    fn touched(&self, running: &mut Talking, step: &str, pods: usize, rate: usize) -> Outcome<Value> {
+    fn touched(&self, running: &mut ChildProcess, step: &str, pods: usize, rate: usize) -> Outcome<Value> {
         running.ask(&format!("{step} {pods}"), "watching")?;
         self.touch(pods, rate)?;
         running.wait_for(step)

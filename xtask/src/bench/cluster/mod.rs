@@ -1,13 +1,14 @@
 //! `cargo xtask bench`: informers on a cluster with many pods, side by side.
 //!
-//! Every subject is a process of its own, on the same server, in turns. It syncs; then pods are touched as fast as the
-//! server goes, for the processors' time of an update; then at an even pace, for the time from a write to the handler; then
-//! it has to list everything again, though nothing has changed.
+//! Every subject is a separate process. All use the same server, one after the other. A subject syncs; then
+//! pods are updated as fast as the server accepts it, to measure the CPU time of an update; then at a
+//! constant rate, to measure the time from a write to the handler; then the subject must relist although
+//! nothing has changed.
 //!
-//! For that last step the server forgets its history and restarts, as a server does that was away for long: all connections
-//! break, and the version that each subject watched from is gone (410). So all of them are forced in the same way, without
-//! anything between them and the server, and what is measured has in it what a subject does to come back. One pod that is
-//! touched afterwards tells each of them when it is there again.
+//! To force the relist, the server restarts without its history, like a server after a long outage: all
+//! connections break, and the version that each subject watched from is gone (410). This affects all subjects
+//! in the same way, without a proxy, and the measurement includes the time to reconnect. One pod that is
+//! updated afterwards shows when a subject has caught up.
 
 mod bounds;
 mod child;
@@ -26,9 +27,9 @@ use clap::Args;
 use serde_json::json;
 
 use self::bounds::Bounds;
-use self::figures::Figures;
+use self::figures::Measurements;
 use self::measuring::{Cluster, Load};
-use self::subjects::{SUBJECTS, Subject};
+use self::subjects::{ClusterSubject, SUBJECTS};
 use super::programs::{Build, Programs};
 use crate::Outcome;
 
@@ -38,20 +39,20 @@ const README: &str = "README.md";
 const PLOT: &str = "docs/benchmarks/cluster.svg";
 
 #[derive(Args, Debug, Default)]
-pub(super) struct Choice {
-    /// How many pods the cluster has [default: 30000, quick: 2000]
+pub(super) struct ClusterOptions {
+    /// Number of pods [default: 30000, quick: 2000]
     #[arg(long, value_name = "N")]
     pods: Option<usize>,
-    /// How often everything is measured; the medians are compared [default: 3], or if quick the least [default: 2]
+    /// Number of rounds; the medians are compared [default: 3], or the minima with --quick [default: 2]
     #[arg(long, value_name = "R")]
     rounds: Option<u32>,
-    /// Write all figures here
+    /// Write all measurements to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Measure only subjects whose name has this in it; may be repeated
+    /// Only measure subjects whose name contains this; may be repeated
     #[arg(long, value_name = "SUBJECT")]
     only: Vec<String>,
-    /// On the embedded server with few pods; fails if a ratio is worse than its bound
+    /// Use the embedded server with few pods; fail if a ratio exceeds its bound
     #[arg(long)]
     quick: bool,
     /// With --quick, write the ratios of this run as the new bounds
@@ -59,21 +60,21 @@ pub(super) struct Choice {
     record: bool,
 }
 
-pub(super) fn run(root: &Path, choice: &Choice) -> Outcome {
-    let subjects = choice.subjects()?;
-    let rounds = choice.rounds.unwrap_or(if choice.quick { 2 } else { 3 });
-    let load = choice.load();
-    let build = if choice.quick {
+pub(super) fn run(root: &Path, options: &ClusterOptions) -> Outcome {
+    let subjects = options.subjects()?;
+    let rounds = options.rounds.unwrap_or(if options.quick { 2 } else { 3 });
+    let load = options.load();
+    let build = if options.quick {
         Build::Quick
     } else {
         Build::Thorough
     };
     let programs = Programs::build_cluster(root, build)?;
-    let mut cluster = Cluster::start(&programs, load, choice.quick)?;
+    let mut cluster = Cluster::start(&programs, load, options.quick)?;
     eprintln!("{}", cluster.pods());
-    let mut figures = Figures::default();
+    let mut figures = Measurements::default();
     for round in 1..=rounds {
-        // In turn, so that whatever else the machine does meets all of them alike.
+        // In turns, so that other load on the machine affects all subjects alike.
         for subject in &subjects {
             eprintln!("round {round} of {rounds}: {}", subject.name);
             cluster.measure(subject, &mut figures)?;
@@ -88,23 +89,23 @@ pub(super) fn run(root: &Path, choice: &Choice) -> Outcome {
     let ratios = targets::compared(&figures)?;
     let reads = targets::reads(&figures)?;
     println!("{table}\n{ratios}\n{reads}");
-    if let Some(file) = &choice.json {
+    if let Some(file) = &options.json {
         let all = json!({"pods": pods, "rounds": rounds, "subjects": figures.json()});
         write(file, &format!("{all:#}\n"))?;
     }
-    if choice.quick {
+    if options.quick {
         let bounds = root.join(BOUNDS);
-        if choice.record {
+        if options.record {
             return write(&bounds, &Bounds::of(&figures).text()?);
         }
         let text = fs::read_to_string(&bounds).map_err(|error| format!("{}: {error}", bounds.display()))?;
         let mut bounds = Bounds::parse(&text)?;
-        if !choice.only.is_empty() {
+        if !options.only.is_empty() {
             bounds = bounds.among(&subjects);
         }
         return bounds.check(&figures);
     }
-    if choice.only.is_empty() {
+    if options.only.is_empty() {
         write(
             &root.join(PAGE),
             &table::page(&pods, rounds, &table, &ratios, &reads),
@@ -112,7 +113,7 @@ pub(super) fn run(root: &Path, choice: &Choice) -> Outcome {
         write(&root.join(PLOT), &plot::of(&subjects, &figures)?)?;
         let file = root.join(README);
         let readme = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-        let run = readme::Run {
+        let run = readme::RunSummary {
             pods: load.pods,
             rounds,
         };
@@ -121,23 +122,27 @@ pub(super) fn run(root: &Path, choice: &Choice) -> Outcome {
     Ok(())
 }
 
-impl Choice {
-    pub(super) fn quick() -> Choice {
-        Choice {
+impl ClusterOptions {
+    pub(super) fn quick() -> ClusterOptions {
+        ClusterOptions {
             quick: true,
-            ..Choice::default()
+            ..ClusterOptions::default()
         }
     }
 
-    fn subjects(&self) -> Outcome<Vec<&'static Subject>> {
-        let is_wanted = |subject: &&Subject| {
+    fn subjects(&self) -> Outcome<Vec<&'static ClusterSubject>> {
+        let is_wanted = |subject: &&ClusterSubject| {
             (self.only.is_empty() && (!self.quick || subject.quick))
                 || self.only.iter().any(|part| subject.name.contains(part.as_str()))
         };
         let subjects: Vec<_> = SUBJECTS.iter().filter(is_wanted).collect();
         if subjects.is_empty() {
             let known: Vec<_> = SUBJECTS.iter().map(|subject| subject.name).collect();
-            return Err(format!("there is no such subject, but\n  {}", known.join("\n  ")).into());
+            return Err(format!(
+                "unknown subject in --only: expected one of\n  {}",
+                known.join("\n  ")
+            )
+            .into());
         }
         Ok(subjects)
     }

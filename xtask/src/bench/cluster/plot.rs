@@ -1,17 +1,17 @@
-//! The figures as bars.
+//! The bar charts.
 
 use std::fmt::{self, Write as _};
 
-use super::figures::{Figures, Measure};
-use super::subjects::Subject;
+use super::figures::{Measurements, Metric};
+use super::subjects::ClusterSubject;
 use super::table::shown;
 
-const SHOWN: [Measure; 5] = [
-    Measure::SyncCpu,
-    Measure::Steady,
-    Measure::Peak,
-    Measure::UpdateCpu,
-    Measure::RelistCpu,
+const SHOWN: [Metric; 5] = [
+    Metric::SyncCpu,
+    Metric::Steady,
+    Metric::Peak,
+    Metric::UpdateCpu,
+    Metric::RelistCpu,
 ];
 const WIDTH: f64 = 920.0;
 const LABELS: f64 = 310.0;
@@ -20,13 +20,13 @@ const BAR: f64 = 16.0;
 const STEP: f64 = 22.0;
 const HEADING: f64 = 34.0;
 
-/// Text takes the reader's scheme; the bars are plain on light and on dark.
+/// Text follows the reader's colour scheme; bars are visible on light and on dark.
 const STYLE: &str = "text { font: 13px system-ui, sans-serif; fill: #24292f } .head { font-weight: 600 } \
     .floor { fill: #8c959f } .go { fill: #0aa2c0 } .runtime { fill: #e07a1f } .ours { fill: #2da44e } \
     @media (prefers-color-scheme: dark) { text { fill: #e6edf3 } }";
 
-/// A group of bars per measure, each group with its own scale.
-pub(super) fn of(subjects: &[&Subject], figures: &Figures) -> Result<String, fmt::Error> {
+/// Draws a group of bars per metric, each with its own scale.
+pub(super) fn of(subjects: &[&ClusterSubject], figures: &Measurements) -> Result<String, fmt::Error> {
     let mut bars = String::new();
     let mut y = 0.0;
     for measure in SHOWN {
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn a_subjects_name_ends_before_its_bar() {
         for subject in SUBJECTS {
-            // As wide as letters of this size are in wide fonts.
+            // The width of letters of this size in a wide font.
             let end = subject.name.chars().fold(8.0, |end, _| end + 7.0);
             assert!(end < LABELS, "{} is too long", subject.name);
         }
@@ -96,9 +96,9 @@ mod tests {
     #[test]
     fn bars_are_as_long_as_their_figures() {
         let (long, short) = (&SUBJECTS[0], &SUBJECTS[4]);
-        let mut figures = Figures::default();
-        figures.add(long.name, Measure::SyncCpu, 4.0);
-        figures.add(short.name, Measure::SyncCpu, 1.0);
+        let mut figures = Measurements::default();
+        figures.add(long.name, Metric::SyncCpu, 4.0);
+        figures.add(short.name, Metric::SyncCpu, 1.0);
         let svg = of(&[long, short], &figures).unwrap();
         assert!(
             svg.contains("class=\"go\" x=\"310\" y=\"34\" width=\"520.0\""),

@@ -1,16 +1,16 @@
-//! The short form of the figures, in the README.
+//! The summary in the README.
 
 use std::fmt::Write as _;
 
-use super::figures::{Figures, Measure};
+use super::figures::{Measurements, Metric};
 use super::table::{in_words, shown};
 use crate::Outcome;
 
-/// What stands around it in the README.
+/// The lines before and after the summary in the README.
 const BEGIN: &str = "<!-- figures of `cargo xtask bench` -->\n";
 const END: &str = "<!-- end of the figures -->";
 
-/// Who is in it, as readers know them.
+/// The subjects of the summary, with their descriptions.
 const ROWS: [(&str, &str); 6] = [
     ("client-go, protobuf", "client-go, protobuf"),
     ("kube-runtime, streaming", "kube-runtime"),
@@ -24,44 +24,44 @@ const ROWS: [(&str, &str); 6] = [
     ),
     (
         "kube-informer, packed projection, protobuf",
-        "kube-informer, a struct of one's own, packed",
+        "kube-informer, user-defined struct, packed",
     ),
-    ("floor, protobuf", "nobody: the bytes thrown away"),
+    ("floor, protobuf", "baseline: download only, no decoding"),
 ];
 
-const COLUMNS: [(Measure, &str); 5] = [
-    (Measure::SyncCpu, "CPU to sync"),
-    (Measure::Peak, "peak memory"),
-    (Measure::Steady, "memory per pod, settled"),
-    (Measure::UpdateCpu, "CPU of an update"),
-    (Measure::RelistCpu, "CPU to list again"),
+const COLUMNS: [(Metric, &str); 5] = [
+    (Metric::SyncCpu, "CPU to sync"),
+    (Metric::Peak, "peak memory"),
+    (Metric::Steady, "memory per pod, settled"),
+    (Metric::UpdateCpu, "CPU of an update"),
+    (Metric::RelistCpu, "CPU to relist"),
 ];
 
-/// What was measured, and how often.
-pub(super) struct Run {
+/// The size of the run.
+pub(super) struct RunSummary {
     pub(super) pods: usize,
     pub(super) rounds: u32,
 }
 
-/// The README with these figures in place of those before.
-pub(super) fn with(readme: &str, run: &Run, figures: &Figures) -> Outcome<String> {
-    let missing = || format!("the README has no place for figures: {BEGIN}…{END}");
+/// Returns the README with the new summary.
+pub(super) fn with(readme: &str, run: &RunSummary, figures: &Measurements) -> Outcome<String> {
+    let missing = || format!("missing lines in the README: {BEGIN}…{END}");
     let (before, rest) = readme.split_once(BEGIN).ok_or_else(missing)?;
     let (_, after) = rest.split_once(END).ok_or_else(missing)?;
-    let Run { pods, rounds } = run;
+    let RunSummary { pods, rounds } = run;
     let rounds = in_words(*rounds);
     let heading = format!(
-        "{pods} pods on a real API server, beside client-go and kube's runtime; {rounds} ([all \
+        "{pods} pods on a real API server, compared with client-go and kube-runtime; {rounds} ([all \
          figures](docs/benchmarks/cluster.md)):\n\n"
     );
-    let plot = "\n![The same as bars](docs/benchmarks/cluster.svg)\n";
+    let plot = "\n![The same data as bars](docs/benchmarks/cluster.svg)\n";
     Ok(format!(
         "{before}{BEGIN}{heading}{}{plot}{END}{after}",
         table(figures)?
     ))
 }
 
-fn table(figures: &Figures) -> Outcome<String> {
+fn table(figures: &Measurements) -> Outcome<String> {
     let mut table = "| |".to_owned();
     for (_, column) in COLUMNS {
         write!(table, " {column} |")?;
@@ -85,11 +85,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_figures_take_the_place_of_those_before_and_nothing_else_changes() {
-        let mut figures = Figures::default();
-        figures.add("client-go, protobuf", Measure::SyncCpu, 6.88);
+    fn the_summary_replaces_the_previous_one() {
+        let mut figures = Measurements::default();
+        figures.add("client-go, protobuf", Metric::SyncCpu, 6.88);
         let readme = format!("# Title\n\n{BEGIN}old\n{END}\n\nMore.\n");
-        let run = Run { pods: 30, rounds: 1 };
+        let run = RunSummary { pods: 30, rounds: 1 };
         let written = with(&readme, &run, &figures).unwrap();
         assert!(
             written.starts_with(&format!("# Title\n\n{BEGIN}30 pods on")),
@@ -105,8 +105,13 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_has_a_place_for_them() {
+    fn the_readme_has_the_lines_around_the_summary() {
         let readme = include_str!("../../../../README.md");
-        with(readme, &Run { pods: 1, rounds: 2 }, &Figures::default()).unwrap();
+        with(
+            readme,
+            &RunSummary { pods: 1, rounds: 2 },
+            &Measurements::default(),
+        )
+        .unwrap();
     }
 }

@@ -1,68 +1,68 @@
-//! Who is measured on a cluster.
+//! The subjects of the benchmark on a cluster.
 
-/// A subject, as its program is called.
+/// A subject, and the arguments of its program.
 #[derive(Debug)]
-pub(super) struct Subject {
+pub(super) struct ClusterSubject {
     pub(super) name: &'static str,
-    pub(super) program: Program,
+    pub(super) program: Language,
     words: &'static str,
-    /// Whether it does more than to list once.
+    /// Whether it watches after its first list.
     pub(super) watches: bool,
-    /// Whether it is in the quick form.
+    /// Whether it is part of the quick benchmark.
     pub(super) quick: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Program {
+pub(super) enum Language {
     Go,
     Rust,
 }
 
-use Program::{Go, Rust};
+use Language::{Go, Rust};
 
-/// All of them, in the order in which they take their turns.
-pub(super) const SUBJECTS: &[Subject] = &[
-    Subject::of("client-go, protobuf", Go, "-wire=protobuf sync").in_quick(),
-    Subject::of("client-go, JSON", Go, "-wire=json sync"),
-    Subject::of("kube-runtime, list", Rust, "kube-runtime list"),
-    Subject::of("kube-runtime, streaming", Rust, "kube-runtime streaming").in_quick(),
-    Subject::of(
+/// All subjects, in the order of the measurements.
+pub(super) const SUBJECTS: &[ClusterSubject] = &[
+    ClusterSubject::of("client-go, protobuf", Go, "-wire=protobuf sync").in_quick(),
+    ClusterSubject::of("client-go, JSON", Go, "-wire=json sync"),
+    ClusterSubject::of("kube-runtime, list", Rust, "kube-runtime list"),
+    ClusterSubject::of("kube-runtime, streaming", Rust, "kube-runtime streaming").in_quick(),
+    ClusterSubject::of(
         "kube-informer, typed, protobuf",
         Rust,
         "kube-informer typed protobuf",
     )
     .in_quick(),
-    Subject::of("kube-informer, typed, JSON", Rust, "kube-informer typed json"),
-    Subject::of(
+    ClusterSubject::of("kube-informer, typed, JSON", Rust, "kube-informer typed json"),
+    ClusterSubject::of(
         "kube-informer, packed, protobuf",
         Rust,
         "kube-informer packed protobuf",
     )
     .in_quick(),
-    Subject::of("kube-informer, packed, JSON", Rust, "kube-informer packed json"),
-    Subject::of(
+    ClusterSubject::of("kube-informer, packed, JSON", Rust, "kube-informer packed json"),
+    ClusterSubject::of(
         "kube-informer, projection, protobuf",
         Rust,
         "kube-informer projection protobuf",
     )
     .in_quick(),
-    Subject::of(
+    ClusterSubject::of(
         "kube-informer, projection, JSON",
         Rust,
         "kube-informer projection json",
     ),
-    Subject::of(
+    ClusterSubject::of(
         "kube-informer, packed projection, protobuf",
         Rust,
         "kube-informer packed-projection protobuf",
     ),
-    Subject::of("floor, protobuf", Rust, "floor protobuf").without_watch(),
-    Subject::of("floor, JSON", Rust, "floor json").without_watch(),
+    ClusterSubject::of("floor, protobuf", Rust, "floor protobuf").without_watch(),
+    ClusterSubject::of("floor, JSON", Rust, "floor json").without_watch(),
 ];
 
-impl Subject {
-    const fn of(name: &'static str, program: Program, words: &'static str) -> Subject {
-        Subject {
+impl ClusterSubject {
+    const fn of(name: &'static str, program: Language, words: &'static str) -> ClusterSubject {
+        ClusterSubject {
             name,
             program,
             words,
@@ -71,17 +71,17 @@ impl Subject {
         }
     }
 
-    /// Whether it can be asked how long reading takes.
+    /// Returns whether reads can be measured.
     pub(super) fn reads(&self) -> bool {
         self.program == Rust
     }
 
-    const fn in_quick(mut self) -> Subject {
+    const fn in_quick(mut self) -> ClusterSubject {
         self.quick = true;
         self
     }
 
-    const fn without_watch(mut self) -> Subject {
+    const fn without_watch(mut self) -> ClusterSubject {
         self.watches = false;
         self
     }

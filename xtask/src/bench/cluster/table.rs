@@ -1,20 +1,20 @@
-//! All figures as a table.
+//! The table of all measurements.
 
 use std::fmt::{self, Write as _};
 
-use super::figures::{Figures, Measure};
-use super::subjects::Subject;
+use super::figures::{Measurements, Metric};
+use super::subjects::ClusterSubject;
 
-/// A row per subject, a column per measure, medians.
-pub(super) fn of(subjects: &[&Subject], figures: &Figures) -> Result<String, fmt::Error> {
+/// Returns a row per subject with the median of each metric.
+pub(super) fn of(subjects: &[&ClusterSubject], figures: &Measurements) -> Result<String, fmt::Error> {
     let mut table = "| |".to_owned();
-    for measure in Measure::ALL {
+    for measure in Metric::ALL {
         write!(table, " {} ({}) |", measure.name(), measure.unit())?;
     }
-    write!(table, "\n|---|{}", "---:|".repeat(Measure::ALL.len()))?;
+    write!(table, "\n|---|{}", "---:|".repeat(Metric::ALL.len()))?;
     for subject in subjects {
         write!(table, "\n| {} |", subject.name)?;
-        for measure in Measure::ALL {
+        for measure in Metric::ALL {
             match figures.median(subject.name, measure) {
                 Some(value) => write!(table, " {} |", shown(value))?,
                 None => write!(table, " – |")?,
@@ -25,24 +25,24 @@ pub(super) fn of(subjects: &[&Subject], figures: &Figures) -> Result<String, fmt
     Ok(table)
 }
 
-/// The page in the docs.
+/// Returns the page of the documentation.
 pub(super) fn page(pods: &str, rounds: u32, table: &str, ratios: &str, reads: &str) -> String {
     let rounds = in_words(rounds);
     format!(
         "# Informers on a cluster\n\n\
          Written by `cargo xtask bench`: {pods}. A real kube-apiserver and etcd on the same machine; {rounds}, \
-         the subjects in turns, each in a process of its own, those in Rust built with link-time optimisation (`lto = \"fat\"`).\n\n\
+         the subjects in turns, each in a separate process, those in Rust built with link-time optimisation (`lto = \"fat\"`).\n\n\
          ![plot](cluster.svg)\n\n{table}\n\
          A projection keeps a pod's name, namespace, uid, version, owner, node and phase. \
-         \"floor\" is this project's client that throws a list's bytes away. RSS per object is what resident memory grew by \
-         when all was settled: for Go after a collection that gives memory back to the system, for both Rust subjects with \
-         glibc's allocator as it is. The live heap is counted in a run of its own. A relist is forced by a \
-         server that restarts without its history. What updates cost is counted until the process rests: a packed cache \
-         compresses what has changed half a minute later, which takes of each object what it takes of it after the sync, \
-         until all is settled.\n\n\
+         \"floor\" is this project's client, which only downloads the list. RSS per object is the growth of resident memory \
+         after everything has settled: for Go after a collection that returns memory to the system, for both Rust subjects with \
+         the default allocator of glibc. The live heap is counted in a separate run. A relist is forced by a \
+         server that restarts without its history. The cost of updates is measured until the process is idle: a packed cache \
+         compresses changed objects half a minute later, which costs as much per object as the compression after the sync, \
+         until everything has settled.\n\n\
          ## Ratios\n\n{ratios}\n\
-         ## Reads\n\nThe processors' time for objects that nobody holds: the median of 21 parts of 5,000 objects, and of \
-         each part the average of the quickest of ten passes.\n\n{reads}"
+         ## Reads\n\nCPU time for objects without other references: the median of 21 parts of 5,000 objects, and of \
+         each part the average of the fastest of ten passes.\n\n{reads}"
     )
 }
 
@@ -53,7 +53,7 @@ pub(super) fn in_words(rounds: u32) -> String {
     }
 }
 
-/// Three digits are as many as mean something.
+/// More than three digits are not significant.
 pub(super) fn shown(value: f64) -> String {
     match value.abs() {
         size if size >= 100.0 => format!("{value:.0}"),
@@ -69,12 +69,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_measured_is_a_dash() {
-        let mut figures = Figures::default();
-        figures.add(SUBJECTS[0].name, Measure::SyncCpu, 1.234);
+    fn missing_measurements_are_dashes() {
+        let mut figures = Measurements::default();
+        figures.add(SUBJECTS[0].name, Metric::SyncCpu, 1.234);
         let table = of(&[&SUBJECTS[0]], &figures).unwrap();
         let row = table.lines().last().unwrap();
-        let not_measured = " – |".repeat(Measure::ALL.len() - 2);
+        let not_measured = " – |".repeat(Metric::ALL.len() - 2);
         assert_eq!(row, format!("| client-go, protobuf | – | 1.23 |{not_measured}"));
     }
 }

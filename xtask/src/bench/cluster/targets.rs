@@ -1,8 +1,8 @@
-//! What the ratios to the peers are to be.
+//! The targets of the ratios to the peers.
 
 use std::fmt::{self, Write as _};
 
-use super::figures::{Figures, Measure};
+use super::figures::{Measurements, Metric};
 use super::table::shown;
 
 const CLIENT_GO: &[&str] = &["client-go, protobuf"];
@@ -18,101 +18,95 @@ const PACKED_PROJECTION: &[&str] = &["kube-informer, packed projection, protobuf
 
 struct Target {
     words: &'static str,
-    measure: Measure,
-    /// The first of these that was measured.
+    measure: Metric,
+    /// The first measured one of these is compared.
     ours: &'static [&'static str],
     to_client_go: Option<f64>,
     to_kube_runtime: Option<f64>,
 }
 
 const TARGETS: &[Target] = &[
-    Target::new(
-        "sync CPU, packed",
-        Measure::SyncCpu,
-        PACKED,
-        Some(0.5),
-        Some(0.25),
-    ),
+    Target::new("sync CPU, packed", Metric::SyncCpu, PACKED, Some(0.5), Some(0.25)),
     Target::new(
         "sync CPU, projection",
-        Measure::SyncCpu,
+        Metric::SyncCpu,
         PROJECTION,
         Some(0.3),
         Some(0.15),
     ),
     Target::new(
         "sync CPU, packed projection",
-        Measure::SyncCpu,
+        Metric::SyncCpu,
         PACKED_PROJECTION,
         Some(0.3),
         Some(0.15),
     ),
-    Target::new("sync CPU, typed", Measure::SyncCpu, TYPED, None, None),
+    Target::new("sync CPU, typed", Metric::SyncCpu, TYPED, None, None),
     Target::new(
         "steady memory, packed",
-        Measure::Steady,
+        Metric::Steady,
         PACKED,
         Some(0.1),
         Some(0.02),
     ),
     Target::new(
         "steady memory, projection",
-        Measure::Steady,
+        Metric::Steady,
         PROJECTION,
         Some(0.1),
         Some(0.02),
     ),
     Target::new(
         "steady memory, packed projection",
-        Measure::Steady,
+        Metric::Steady,
         PACKED_PROJECTION,
         Some(0.1),
         Some(0.02),
     ),
-    Target::new("steady memory, typed", Measure::Steady, TYPED, None, Some(0.4)),
+    Target::new("steady memory, typed", Metric::Steady, TYPED, None, Some(0.4)),
     Target::new(
         "peak RSS of the sync, packed",
-        Measure::Peak,
+        Metric::Peak,
         PACKED,
         Some(0.3),
         Some(0.1),
     ),
     Target::new(
         "relist CPU, packed",
-        Measure::RelistCpu,
+        Metric::RelistCpu,
         PACKED,
         Some(0.3),
         Some(0.1),
     ),
     Target::new(
         "relist CPU, projection",
-        Measure::RelistCpu,
+        Metric::RelistCpu,
         PROJECTION,
         None,
         None,
     ),
-    Target::new("relist CPU, typed", Measure::RelistCpu, TYPED, None, None),
+    Target::new("relist CPU, typed", Metric::RelistCpu, TYPED, None, None),
     Target::new(
         "CPU per update, packed",
-        Measure::UpdateCpu,
+        Metric::UpdateCpu,
         PACKED,
         Some(0.4),
         Some(0.3),
     ),
     Target::new(
         "CPU per update, projection",
-        Measure::UpdateCpu,
+        Metric::UpdateCpu,
         PROJECTION,
         None,
         None,
     ),
-    Target::new("CPU per update, typed", Measure::UpdateCpu, TYPED, None, None),
+    Target::new("CPU per update, typed", Metric::UpdateCpu, TYPED, None, None),
 ];
 
 impl Target {
     const fn new(
         words: &'static str,
-        measure: Measure,
+        measure: Metric,
         ours: &'static [&'static str],
         to_client_go: Option<f64>,
         to_kube_runtime: Option<f64>,
@@ -127,8 +121,8 @@ impl Target {
     }
 }
 
-/// The ratios beside what they are to be. Of kube-runtime it is the mode that is better in each.
-pub(super) fn compared(figures: &Figures) -> Result<String, fmt::Error> {
+/// Compares the ratios with their targets. Of kube-runtime, the better mode of each metric counts.
+pub(super) fn compared(figures: &Measurements) -> Result<String, fmt::Error> {
     let mut table =
         "| | measured | to client-go, protobuf | target | to kube-runtime's better mode | target |\n\
                      |---|---|---:|---:|---:|---:|\n"
@@ -159,14 +153,14 @@ pub(super) fn compared(figures: &Figures) -> Result<String, fmt::Error> {
     Ok(table)
 }
 
-/// How long it takes to look at a packed object that nobody has looked at, in microseconds, and how long it may.
-const READS: &[(&str, Measure, f64)] = &[
-    ("get of an object, packed", Measure::GetObject, 40.0),
-    ("get of a label, packed", Measure::GetLabel, 1.0),
+/// Targets for reading a packed object for the first time, in microseconds.
+const READS: &[(&str, Metric, f64)] = &[
+    ("get of an object, packed", Metric::GetObject, 40.0),
+    ("get of a label, packed", Metric::GetLabel, 1.0),
 ];
 
-/// What is not to be compared with anyone's, because the peers' caches hold objects as they are.
-pub(super) fn reads(figures: &Figures) -> Result<String, fmt::Error> {
+/// Returns the reads, which have no peer: the caches of the peers contain decoded objects.
+pub(super) fn reads(figures: &Measurements) -> Result<String, fmt::Error> {
     let mut table = "| | measured | took | target |\n|---|---|---:|---:|\n".to_owned();
     for (words, measure, most) in READS {
         for subject in PACKED.iter().filter(|subject| figures.has(subject)) {
@@ -181,7 +175,7 @@ pub(super) fn reads(figures: &Figures) -> Result<String, fmt::Error> {
     Ok(table)
 }
 
-/// A figure, which stands out if it is worse than wanted.
+/// Formats a value, in bold if it is worse than the target.
 fn verdict(figure: Option<f64>, wanted: Option<f64>, unit: &str) -> String {
     match (figure, wanted) {
         (None, _) => "–".into(),
@@ -199,10 +193,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_read_that_takes_too_long_stands_out() {
-        let mut figures = Figures::default();
-        figures.add("kube-informer, packed, protobuf", Measure::GetObject, 41.0);
-        figures.add("kube-informer, packed, protobuf", Measure::GetLabel, 0.75);
+    fn slow_reads_are_bold() {
+        let mut figures = Measurements::default();
+        figures.add("kube-informer, packed, protobuf", Metric::GetObject, 41.0);
+        figures.add("kube-informer, packed, protobuf", Metric::GetLabel, 0.75);
         let table = reads(&figures).unwrap();
         let rows: Vec<_> = table.lines().skip(2).collect();
         assert_eq!(
@@ -215,8 +209,8 @@ mod tests {
     }
 
     #[test]
-    fn kube_runtime_is_taken_at_its_better_mode() {
-        let mut figures = Figures::default();
+    fn the_better_mode_of_kube_runtime_is_compared() {
+        let mut figures = Measurements::default();
         for (subject, cpu) in [
             ("client-go, protobuf", 4.0),
             ("kube-runtime, list", 10.0),
@@ -224,7 +218,7 @@ mod tests {
             ("kube-informer, packed, protobuf", 1.0),
             ("kube-informer, projection, JSON", 2.0),
         ] {
-            figures.add(subject, Measure::SyncCpu, cpu);
+            figures.add(subject, Metric::SyncCpu, cpu);
         }
         let table = compared(&figures).unwrap();
         let rows: Vec<_> = table.lines().skip(2).take(3).collect();

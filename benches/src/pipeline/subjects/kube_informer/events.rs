@@ -9,43 +9,43 @@ use tokio::sync::Notify;
 use super::script::Script;
 use super::{informer, synced, updates};
 use crate::Outcome;
-use crate::clock::{Stopwatch, Took};
+use crate::clock::{ElapsedTime, Stopwatch};
 use crate::measure::Countdown;
 use crate::pipeline::pods;
-use crate::pipeline::scenario::Size;
+use crate::pipeline::scenario::PipelineSize;
 use crate::report::Report;
 
-pub(super) async fn run(report: Report, size: Size) -> Outcome {
+pub(super) async fn run(report: Report, size: PipelineSize) -> Outcome {
     let (handlers, events) = (size.handlers, size.events());
     let all = HandlerOptions::new().every_event().never_blocks();
-    let took = measure(size, all, Until::Every(events)).await?;
+    let took = measure(size, all, StopCondition::Every(events)).await?;
     report.events(handlers, "", events, took);
 
     let blocking = HandlerOptions::new().every_event();
-    let took = measure(size, blocking, Until::Every(events)).await?;
+    let took = measure(size, blocking, StopCondition::Every(events)).await?;
     report.events(handlers, ", may block", events, took);
 
     let coalescing = HandlerOptions::new();
-    let took = measure(size, coalescing, Until::Last).await?;
+    let took = measure(size, coalescing, StopCondition::Last).await?;
     report.events(handlers, ", may block, coalescing", events, took);
     Ok(())
 }
 
-/// When a handler has seen enough.
+/// The end of a measurement.
 #[derive(Clone, Copy)]
-enum Until {
-    /// So many updates.
+enum StopCondition {
+    /// After this number of updates.
     Every(usize),
-    /// The last update of each object, whatever else.
+    /// After the last update of each object.
     Last,
 }
 
-async fn measure(size: Size, options: HandlerOptions, until: Until) -> Outcome<Took> {
+async fn measure(size: PipelineSize, options: HandlerOptions, until: StopCondition) -> Outcome<ElapsedTime> {
     let (keys, events) = (size.keys(), size.events());
     let script = Script::new();
     script.will_list(pods::pods(keys, 1), 1);
     let gate = Arc::new(Notify::new());
-    // Decoded before the clock starts, as the others' are.
+    // Decoded before the measurement starts, like for the peers.
     let updates: Vec<_> = updates(keys).take(events).collect();
     script.will_watch(&gate, updates.into_iter());
     let informer = synced(informer(&script)).await?;
@@ -57,14 +57,14 @@ async fn measure(size: Size, options: HandlerOptions, until: Until) -> Outcome<T
     for _ in 0..size.handlers {
         let (done, last_round) = (done.clone(), last_round.clone());
         let mut left = match until {
-            Until::Every(events) => events,
-            Until::Last => keys,
+            StopCondition::Every(events) => events,
+            StopCondition::Last => keys,
         };
         let handler = move |event: Event<Pod>| {
             let Event::Updated { new, .. } = &event else {
                 return;
             };
-            if matches!(until, Until::Every(_)) || !new.version().is_before(&last_round) {
+            if matches!(until, StopCondition::Every(_)) || !new.version().is_before(&last_round) {
                 left -= 1;
                 if left == 0 {
                     done.one_is_done();

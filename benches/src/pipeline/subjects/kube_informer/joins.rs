@@ -1,4 +1,4 @@
-//! What a handler that joins late costs another.
+//! The effect of adding a handler on another handler.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use super::{informer, synced, updates};
 use crate::Outcome;
 use crate::measure::Gaps;
 use crate::pipeline::pods;
-use crate::pipeline::scenario::{Size, WHILE};
+use crate::pipeline::scenario::{BASELINE_DURATION, PipelineSize};
 use crate::report::Report;
 
-pub(super) async fn run(report: Report, size: Size) -> Outcome {
+pub(super) async fn run(report: Report, size: PipelineSize) -> Outcome {
     let script = Script::new();
     script.will_list(pods::pods(size.objects(), 1), 1);
     let gate = Arc::new(Notify::new());
@@ -26,24 +26,24 @@ pub(super) async fn run(report: Report, size: Size) -> Outcome {
     let first = informer.add_handler_with(move |_: Event<Pod>| seen.delivered(), all)?;
     first.synced().await?;
     gate.notify_one();
-    tokio::time::sleep(WHILE).await;
+    tokio::time::sleep(BASELINE_DURATION).await;
 
     let (mut alone, mut joined) = (Vec::new(), Vec::new());
     for _ in 0..size.tries() {
-        tokio::time::sleep(WHILE).await;
+        tokio::time::sleep(BASELINE_DURATION).await;
         let _ = gaps.take_longest();
-        tokio::time::sleep(WHILE).await;
+        tokio::time::sleep(BASELINE_DURATION).await;
         alone.push(gaps.take_longest());
 
         let late = informer.add_handler(|_: Event<Pod>| ())?;
-        // The same length as without a join, and longer if the join takes longer.
-        tokio::time::sleep(WHILE).await;
+        // At least as long as without a new handler, and longer if adding the handler takes longer.
+        tokio::time::sleep(BASELINE_DURATION).await;
         late.synced().await?;
         joined.push(gaps.take_longest());
         late.remove_and_wait().await;
     }
-    report.waits("longest gap, nobody joins", alone);
-    report.waits("longest gap, a handler joins", joined);
+    report.waits("longest gap, no new handler", alone);
+    report.waits("longest gap, a new handler", joined);
     informer.shutdown().await;
     Ok(())
 }

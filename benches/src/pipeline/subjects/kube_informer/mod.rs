@@ -14,31 +14,31 @@ use kube_informer::{InformerBuilder, SharedInformer, source::RawObject};
 use self::script::Script;
 use crate::Outcome;
 use crate::pipeline::pods;
-use crate::pipeline::scenario::{Scenario, Size};
+use crate::pipeline::scenario::{PipelineScenario, PipelineSize};
 use crate::report::Report;
 
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Runs a scenario and prints its figures.
-pub async fn run(scenario: Scenario, size: Size) -> Outcome {
+/// Runs a scenario and prints its measurements.
+pub async fn run(scenario: PipelineScenario, size: PipelineSize) -> Outcome {
     let report = Report::of("kube-informer");
     match scenario {
-        Scenario::Events => events::run(report, size).await,
-        Scenario::Reads => reads::run(report, size).await,
-        Scenario::Pauses => pauses::run(report, size).await,
-        Scenario::Joins => joins::run(report, size).await,
-        Scenario::Memory => Err("memory is measured by the program `memory`".into()),
+        PipelineScenario::Events => events::run(report, size).await,
+        PipelineScenario::Reads => reads::run(report, size).await,
+        PipelineScenario::Pauses => pauses::run(report, size).await,
+        PipelineScenario::Joins => joins::run(report, size).await,
+        PipelineScenario::Memory => Err("memory is measured by the program `memory`".into()),
     }
 }
 
-/// An informer whose cache holds so many pods; the namespaces need no index.
+/// Returns an informer with a number of pods in its cache. The namespaces need no index.
 pub async fn filled(objects: usize) -> Outcome<SharedInformer<Pod>> {
     let script = Script::new();
     script.will_list(pods::pods(objects, 1), 1);
     synced(informer(&script)).await
 }
 
-/// Updates as they come from a decoder.
+/// Returns updates as a decoder returns them.
 fn updates(keys: usize) -> impl Iterator<Item = RawObject<Pod>> + Send {
     pods::updates(keys, 1).filter_map(|pod| RawObject::decoded(pod).ok())
 }

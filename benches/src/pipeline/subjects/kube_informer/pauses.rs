@@ -11,10 +11,10 @@ use super::{PATIENCE, informer, synced};
 use crate::Outcome;
 use crate::measure::longest_call;
 use crate::pipeline::pods;
-use crate::pipeline::scenario::{Size, WHILE, switch};
+use crate::pipeline::scenario::{BASELINE_DURATION, PipelineSize, switch};
 use crate::report::Report;
 
-pub(super) async fn run(report: Report, size: Size) -> Outcome {
+pub(super) async fn run(report: Report, size: PipelineSize) -> Outcome {
     let objects = size.objects();
     let script = Script::new();
     script.will_list(pods::pods(objects, 1), 1);
@@ -43,7 +43,7 @@ pub(super) async fn run(report: Report, size: Size) -> Outcome {
 
         let going = switch(true);
         let floor = longest(&going);
-        tokio::time::sleep(WHILE).await;
+        tokio::time::sleep(BASELINE_DURATION).await;
         going.store(false, Ordering::Relaxed);
         floors.push(floor.await?);
 
@@ -57,8 +57,8 @@ pub(super) async fn run(report: Report, size: Size) -> Outcome {
         going.store(false, Ordering::Relaxed);
         pauses.push(pause.await?);
     }
-    report.longest("longest get, nobody writes", &floors);
-    report.longest("longest get, all is replaced", &pauses);
+    report.longest("longest get, no writer", &floors);
+    report.longest("longest get, all objects replaced", &pauses);
     informer.shutdown().await;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Reading the cache.
+//! Reads of the cache.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use super::{informer, synced, updates};
 use crate::Outcome;
 use crate::measure::{per_call, per_call_in};
 use crate::pipeline::pods;
-use crate::pipeline::scenario::Size;
+use crate::pipeline::scenario::PipelineSize;
 use crate::report::Report;
 
-pub(super) async fn run(report: Report, size: Size) -> Outcome {
+pub(super) async fn run(report: Report, size: PipelineSize) -> Outcome {
     let script = Script::new();
     script.will_list(pods::pods(size.objects(), 1), 1);
     let gate = Arc::new(Notify::new());
@@ -34,7 +34,7 @@ pub(super) async fn run(report: Report, size: Size) -> Outcome {
     Ok(())
 }
 
-fn read(report: Report, size: Size, lister: &Lister<Pod>, by_node: &Index<Pod, String>, when: &str) {
+fn read(report: Report, size: PipelineSize, lister: &Lister<Pod>, by_node: &Index<Pod, String>, when: &str) {
     let keys: Vec<(String, String)> = pods::order(size.objects())
         .into_iter()
         .map(|number| (pods::namespace(number), pods::name(number)))

@@ -11,16 +11,16 @@ use tokio::sync::Notify;
 
 use super::script;
 use crate::Outcome;
-use crate::clock::{Stopwatch, Took};
+use crate::clock::{ElapsedTime, Stopwatch};
 use crate::measure::Countdown;
 use crate::pipeline::pods;
-use crate::pipeline::scenario::Size;
+use crate::pipeline::scenario::PipelineSize;
 use crate::report::Report;
 
 /// The buffer of kube's own examples.
 const BUFFER: usize = 256;
 
-pub(super) async fn run(report: Report, size: Size) -> Outcome {
+pub(super) async fn run(report: Report, size: PipelineSize) -> Outcome {
     let took = match size.handlers {
         1 => alone(size).await,
         _ => shared(size).await?,
@@ -29,7 +29,7 @@ pub(super) async fn run(report: Report, size: Size) -> Outcome {
     Ok(())
 }
 
-fn updates(size: Size) -> Vec<Event<Pod>> {
+fn updates(size: PipelineSize) -> Vec<Event<Pod>> {
     pods::updates(size.keys(), 1)
         .take(size.events())
         .map(Event::Apply)
@@ -37,7 +37,7 @@ fn updates(size: Size) -> Vec<Event<Pod>> {
 }
 
 /// Counts objects: first those of the list, then the updates.
-fn counter(size: Size, listed: Countdown, done: Countdown) -> impl FnMut() + Send {
+fn counter(size: PipelineSize, listed: Countdown, done: Countdown) -> impl FnMut() + Send {
     let mut seen = 0;
     move || {
         seen += 1;
@@ -50,7 +50,7 @@ fn counter(size: Size, listed: Countdown, done: Countdown) -> impl FnMut() + Sen
     }
 }
 
-async fn alone(size: Size) -> Took {
+async fn alone(size: PipelineSize) -> ElapsedTime {
     let gate = Arc::new(Notify::new());
     let (listed, done) = (Countdown::of(1), Countdown::of(1));
     let mut count = counter(size, listed.clone(), done.clone());
@@ -70,7 +70,7 @@ async fn alone(size: Size) -> Took {
     took
 }
 
-async fn shared(size: Size) -> Outcome<Took> {
+async fn shared(size: PipelineSize) -> Outcome<ElapsedTime> {
     let gate = Arc::new(Notify::new());
     let (listed, done) = (Countdown::of(size.handlers), Countdown::of(size.handlers));
     let events = script(pods::pods(size.keys(), 1), &gate, stream::iter(updates(size)));

@@ -15,23 +15,23 @@ use tokio::task::JoinHandle;
 
 use crate::Outcome;
 use crate::pipeline::pods;
-use crate::pipeline::scenario::{Scenario, Size};
+use crate::pipeline::scenario::{PipelineScenario, PipelineSize};
 use crate::report::Report;
 
-/// Runs a scenario and prints its figures.
-pub async fn run(scenario: Scenario, size: Size) -> Outcome {
+/// Runs a scenario and prints its measurements.
+pub async fn run(scenario: PipelineScenario, size: PipelineSize) -> Outcome {
     let report = Report::of("kube-runtime");
     match scenario {
-        Scenario::Events => events::run(report, size).await,
-        Scenario::Reads => reads::run(report, size).await,
-        Scenario::Pauses => pauses::run(report, size).await,
-        // Whoever subscribes late is not told what is there.
-        Scenario::Joins => Ok(()),
-        Scenario::Memory => Err("memory is measured by the program `memory`".into()),
+        PipelineScenario::Events => events::run(report, size).await,
+        PipelineScenario::Reads => reads::run(report, size).await,
+        PipelineScenario::Pauses => pauses::run(report, size).await,
+        // A late subscriber does not receive existing objects.
+        PipelineScenario::Joins => Ok(()),
+        PipelineScenario::Memory => Err("memory is measured by the program `memory`".into()),
     }
 }
 
-/// What a watcher would give: a list, then, when `gate` is told to, whatever comes after it.
+/// Returns the events of a watcher: a list, and after `gate` is notified, the updates.
 fn script(
     pods: Vec<Pod>,
     gate: &Arc<Notify>,
@@ -49,35 +49,37 @@ fn listed(pods: Vec<Pod>) -> impl Stream<Item = Event<Pod>> + Send {
         .chain(stream::iter([Event::InitDone]))
 }
 
-/// A store that something fills and keeps.
+/// A store and the task that fills it.
 #[derive(Debug)]
-pub struct Filled {
+pub struct FilledStore {
     /// The store.
     pub store: Store<Pod>,
     task: JoinHandle<()>,
 }
 
-impl Drop for Filled {
+impl Drop for FilledStore {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-/// A store that holds so many pods.
-pub async fn filled(objects: usize) -> Outcome<Filled> {
+/// Returns a store with a number of pods.
+pub async fn filled(objects: usize) -> Outcome<FilledStore> {
     let gate = Arc::new(Notify::new());
     kept(script(pods::pods(objects, 1), &gate, stream::pending())).await
 }
 
-async fn kept(events: impl Stream<Item = watcher::Result<Event<Pod>>> + Send + 'static) -> Outcome<Filled> {
+async fn kept(
+    events: impl Stream<Item = watcher::Result<Event<Pod>>> + Send + 'static,
+) -> Outcome<FilledStore> {
     let (store, writer) = reflector::store();
     let task = tokio::spawn(reflector(writer, events).for_each(|_| async {}));
-    let filled = Filled { store, task };
+    let filled = FilledStore { store, task };
     filled.store.wait_until_ready().await?;
     Ok(filled)
 }
 
-/// The keys of all pods in an order without pattern.
+/// Returns the keys of all pods in a pseudorandom order.
 fn keys(objects: usize) -> Arc<[ObjectRef<Pod>]> {
     pods::order(objects)
         .into_iter()

@@ -11,15 +11,15 @@ use super::{kept, keys, listed};
 use crate::Outcome;
 use crate::measure::longest_call;
 use crate::pipeline::pods;
-use crate::pipeline::scenario::{Size, WHILE, switch};
+use crate::pipeline::scenario::{BASELINE_DURATION, PipelineSize, switch};
 use crate::report::Report;
 
-pub(super) async fn run(report: Report, size: Size) -> Outcome {
+pub(super) async fn run(report: Report, size: PipelineSize) -> Outcome {
     let objects = size.objects();
     let (lists, mut asked) = mpsc::unbounded_channel();
     let replaced = Arc::new(Notify::new());
     let tell = Arc::clone(&replaced);
-    // Asking for the next list says that the one before has been taken in.
+    // A request for the next list shows that the one before was processed.
     let events = stream::poll_fn(move |context| {
         let next = asked.poll_recv(context);
         if next.is_pending() {
@@ -45,7 +45,7 @@ pub(super) async fn run(report: Report, size: Size) -> Outcome {
         let pods = pods::pods(objects, version);
         let going = switch(true);
         let floor = longest(&going);
-        tokio::time::sleep(WHILE).await;
+        tokio::time::sleep(BASELINE_DURATION).await;
         going.store(false, Ordering::Relaxed);
         floors.push(floor.await?);
 
@@ -56,7 +56,7 @@ pub(super) async fn run(report: Report, size: Size) -> Outcome {
         going.store(false, Ordering::Relaxed);
         pauses.push(pause.await?);
     }
-    report.longest("longest get, nobody writes", &floors);
-    report.longest("longest get, all is replaced", &pauses);
+    report.longest("longest get, no writer", &floors);
+    report.longest("longest get, all objects replaced", &pauses);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Reading the store. It has no index and knows no namespaces, so it is asked to filter everything.
+//! Reads of the store. It has no index and does not group by namespace, so each read filters all objects.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use super::{kept, keys, script};
 use crate::Outcome;
 use crate::measure::{per_call, per_call_in};
 use crate::pipeline::pods;
-use crate::pipeline::scenario::Size;
+use crate::pipeline::scenario::PipelineSize;
 use crate::report::Report;
 
-pub(super) async fn run(report: Report, size: Size) -> Outcome {
+pub(super) async fn run(report: Report, size: PipelineSize) -> Outcome {
     let gate = Arc::new(Notify::new());
-    // Without a pause in between the reflector's task would never let go of its thread.
+    // Without a pause the reflector's task would never yield its thread.
     let updates = stream::iter(pods::updates(size.objects(), 1).map(Event::Apply)).then(|event| async {
         tokio::task::consume_budget().await;
         event
@@ -32,14 +32,14 @@ pub(super) async fn run(report: Report, size: Size) -> Outcome {
     Ok(())
 }
 
-fn read(report: Report, size: Size, store: &Store<Pod>, when: &str) {
+fn read(report: Report, size: PipelineSize, store: &Store<Pod>, when: &str) {
     let keys = keys(size.objects());
     let get = per_call(size.gets(), |call| {
         black_box(store.get(&keys[call % keys.len()])).expect("every pod is there");
     });
     report.calls(&format!("get{when}"), get);
 
-    // Each call looks at every object, so a few will do.
+    // Each call reads every object, so a few calls are enough.
     let calls = size.lists() / 10;
     let namespaces: Vec<String> = (0..pods::GROUPS).map(pods::namespace).collect();
     let list = per_call_in(1, calls, |call| {

@@ -25,13 +25,13 @@ import (
 	"kube-informer/bench/measure"
 )
 
-// How long it has to be quiet after updates and after a sync; other subjects have more to do then.
+// Idle times after updates and after a sync, when other subjects have background work.
 const (
 	shortRest = time.Second
 	longRest  = 3 * time.Second
 )
 
-// subject is client-go as it is measured: a shared informer with one handler, everything else as it comes.
+// subject is client-go as measured: a shared informer with one handler and default settings.
 type subject struct {
 	config   *rest.Config
 	lists    atomic.Int64
@@ -44,7 +44,7 @@ func newSubject(config *rest.Config) *subject {
 	return s
 }
 
-// run does what it is told on its standard input, a word at a time, and says what it measured.
+// run executes commands from standard input and prints measurements.
 func (s *subject) run(ctx context.Context) error {
 	client, err := kubernetes.NewForConfig(s.config)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *subject) run(ctx context.Context) error {
 			stopwatch := measure.StartStopwatch()
 			factory.Start(ctx.Done())
 			if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced, handler.HasSynced) {
-				return errors.New("it does not sync")
+				return errors.New("the informer does not sync")
 			}
 			wall, cpu := stopwatch.Stop()
 			peak := memory("VmHWM")
@@ -90,18 +90,18 @@ func (s *subject) run(ctx context.Context) error {
 			lists := s.lists.Load()
 			relisted := s.updates("relist", 1)
 			if s.lists.Load() == lists {
-				return errors.New("it did not list again")
+				return errors.New("the informer did not relist")
 			}
 			say(relisted)
 		default:
-			return fmt.Errorf("there is no command %q", commands.Text())
+			return fmt.Errorf("unknown command %q", commands.Text())
 		}
 	}
 	runtime.KeepAlive(informer)
 	return commands.Err()
 }
 
-// updates waits for so many pods to be touched and until nothing is done any more, and gives what to say of it.
+// updates waits until a number of pods was updated and the process is idle, and returns the measurement.
 func (s *subject) updates(step string, count int) map[string]any {
 	arrived := s.arrivals.expect(count)
 	stopwatch := measure.StartStopwatch()
@@ -113,7 +113,7 @@ func (s *subject) updates(step string, count int) map[string]any {
 	return map[string]any{"step": step, "count": count, "cpu": (cpu - quiet).Seconds(), "p50": p50, "p99": p99}
 }
 
-// arrivals are the touched pods that came to the handler.
+// arrivals are the updated pods that the handler received.
 type arrivals struct {
 	lock    sync.Mutex
 	since   int64
@@ -136,7 +136,7 @@ func (a *arrivals) updated(pod *corev1.Pod) {
 	}
 	a.lock.Lock()
 	defer a.lock.Unlock()
-	// Those of before are seen again after a relist.
+	// Earlier updates are received again after a relist.
 	if touched < a.since || a.missing == 0 {
 		return
 	}
@@ -146,7 +146,7 @@ func (a *arrivals) updated(pod *corev1.Pod) {
 	}
 }
 
-// delays gives the median and the 99th percentile in milliseconds.
+// delays returns the median and the 99th percentile in milliseconds.
 func (a *arrivals) delays() (p50, p99 float64) {
 	a.lock.Lock()
 	defer a.lock.Unlock()
@@ -154,7 +154,7 @@ func (a *arrivals) delays() (p50, p99 float64) {
 	return a.waits[len(a.waits)/2], a.waits[len(a.waits)*99/100]
 }
 
-// settle returns when next to nothing was done for so long, with the processors' time of that.
+// settle waits until the process was idle for a time, and returns the CPU time of that wait.
 func settle(long time.Duration) time.Duration {
 	for {
 		stopwatch := measure.StartStopwatch()
@@ -171,7 +171,7 @@ func settle(long time.Duration) time.Duration {
 	}
 }
 
-// memory reads a line of /proc/self/status, in bytes.
+// memory returns a value of /proc/self/status, in bytes.
 func memory(name string) int64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -189,7 +189,7 @@ func memory(name string) int64 {
 	panic("no " + name)
 }
 
-// counted counts the lists, also those that come as a watch with initial events.
+// counted counts lists, including watches with initial events.
 type counted struct {
 	next  http.RoundTripper
 	lists *atomic.Int64

@@ -26,7 +26,7 @@ func main() {
 	runtime.GOMAXPROCS(2)
 	var s size
 	flag.IntVar(&s.workers, "workers", 1, "workers, for the cycles")
-	flag.BoolVar(&s.quick, "quick", false, "less of everything")
+	flag.BoolVar(&s.quick, "quick", false, "run a shorter version")
 	flag.Parse()
 	scenarios := map[string]func(size){
 		"cycles": cycles, "delays": delays, "limits": limits, "memory": memory,
@@ -39,7 +39,7 @@ func main() {
 	scenario(s)
 }
 
-// keysOf makes the same keys as src/queue/keys.rs.
+// keysOf returns the same keys as src/queue/keys.rs.
 func keysOf(count int) []string {
 	keys := make([]string, count)
 	for number := range keys {

@@ -1,4 +1,4 @@
-//! What a subject is told, and what it answers.
+//! The commands of the benchmark driver, and the responses of a subject.
 
 use std::time::Duration;
 
@@ -6,28 +6,28 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 
 use super::arrivals::Arrivals;
-use super::{Heap, Subject, process};
+use super::{ClusterSubject, Heap, process};
 use crate::Outcome;
 use crate::clock::Stopwatch;
 
-/// After an update. After a sync it takes longer: a cache that compresses waits before it begins.
+/// Idle time after an update. After a sync it is longer: a cache that compresses waits before it starts.
 const REST: Duration = Duration::from_secs(1);
 const LONG_REST: Duration = Duration::from_secs(3);
 
-/// Between the one who runs the benchmark and a subject.
+/// Executes the driver's commands on a subject.
 #[derive(Debug)]
-pub(super) struct Conversation {
+pub(super) struct CommandLoop {
     arrivals: Arrivals,
     heap: Option<Heap>,
 }
 
-impl Conversation {
-    pub(super) fn new(arrivals: Arrivals, heap: Option<Heap>) -> Conversation {
-        Conversation { arrivals, heap }
+impl CommandLoop {
+    pub(super) fn new(arrivals: Arrivals, heap: Option<Heap>) -> CommandLoop {
+        CommandLoop { arrivals, heap }
     }
 
-    /// Does what is asked until nothing more is.
-    pub(super) async fn with(self, mut subject: impl Subject) -> Outcome {
+    /// Executes commands until the input ends.
+    pub(super) async fn run(self, mut subject: impl ClusterSubject) -> Outcome {
         let mut lines = BufReader::new(stdin()).lines();
         say(&json!({"step": "started"}));
         while let Some(line) = lines.next_line().await? {
@@ -40,18 +40,18 @@ impl Conversation {
                     let lists = subject.lists();
                     let answer = self.updates("relist", 1).await;
                     if subject.lists() == lists {
-                        return Err("it did not list again".into());
+                        return Err("the subject did not relist".into());
                     }
                     answer
                 }
-                _ => return Err(format!("there is no command {line:?}").into()),
+                _ => return Err(format!("unknown command {line:?}").into()),
             };
             say(&answer);
         }
         Ok(())
     }
 
-    async fn sync(&self, subject: &mut impl Subject) -> Outcome<Value> {
+    async fn sync(&self, subject: &mut impl ClusterSubject) -> Outcome<Value> {
         let allocated = || self.heap.map(|heap| heap());
         let (before, heap_before) = (process::resident()?, allocated());
         let stopwatch = Stopwatch::start();
@@ -73,7 +73,7 @@ impl Conversation {
         }))
     }
 
-    /// Waits for so many pods to be touched, and for rest.
+    /// Waits until a number of pods was updated and the process is idle.
     async fn updates(&self, step: &str, count: usize) -> Value {
         self.arrivals.expect(count);
         let stopwatch = Stopwatch::start();
@@ -93,7 +93,7 @@ impl Conversation {
     }
 }
 
-fn reads(subject: &impl Subject) -> Value {
+fn reads(subject: &impl ClusterSubject) -> Value {
     let reads = subject.reads();
     let microseconds = |time: Duration| time.as_secs_f64() * 1e6;
     json!({

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// writers are enough to keep server and etcd busy.
+	// writers is the number of concurrent writers, enough to keep server and etcd busy.
 	writers = 48
-	// owners is who creates pods, and touches them.
+	// owners is the field manager that creates and updates pods.
 	owners = "kube-controller-manager"
-	// stamp is the annotation that says when a pod was touched.
+	// stamp is the annotation with the time of an update.
 	stamp = "bench.kube-informer.dev/touched"
 )
 
-// load creates the pods of a fleet and prints how large they are on average.
+// load creates the pods of a fleet and prints their average sizes.
 func load(ctx context.Context, client kubernetes.Interface, fleet fleet) error {
 	for number := range fleet.namespaces() {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fleet.namespace(number)}}
@@ -90,11 +90,11 @@ func (s *sizes) add(pod *corev1.Pod) error {
 	return err
 }
 
-// touch writes the time into an annotation of some pods, each once: at a rate per second, or as fast as the server goes
-// if the rate is zero.
+// touch writes the time into an annotation of each of some pods: at a rate per second, or as fast as the
+// server allows if the rate is zero.
 func touch(ctx context.Context, client kubernetes.Interface, fleet fleet, count, rate int) error {
 	if count > fleet.pods {
-		return fmt.Errorf("%d of %d pods cannot be touched each once", count, fleet.pods)
+		return fmt.Errorf("cannot touch %d of %d pods once each", count, fleet.pods)
 	}
 	var pace <-chan time.Time
 	if rate > 0 {
@@ -110,7 +110,7 @@ func touch(ctx context.Context, client kubernetes.Interface, fleet fleet, count,
 	})
 }
 
-// each calls for numbers in order, some at a time, and gives what went wrong.
+// each calls a function with numbers in order, several at a time, and returns the first error.
 func each(count, atOnce int, pace <-chan time.Time, call func(number int) error) error {
 	numbers := make(chan int)
 	failures := make([]error, atOnce)

@@ -58,7 +58,7 @@ func events(ctx context.Context, s size) {
 	stopwatch := measure.StartStopwatch()
 	for at, update := range updates {
 		w.events <- update
-		// Whatever is replaced in the cache is free, as in the other programs.
+		// Replaced objects are released, as in the other programs.
 		updates[at].Object = nil
 	}
 	done.Wait()
@@ -82,7 +82,7 @@ func names(s size) []name {
 	return names
 }
 
-// reads measures reading the cache.
+// reads measures reads of the cache.
 func reads(ctx context.Context, s size) {
 	script := newScript()
 	script.lists <- list{podsAt(s.objects(), 1), 1}
@@ -120,7 +120,7 @@ func read(s size, informer cache.SharedIndexInformer, when string) {
 	}))
 }
 
-// pauses measures the longest wait of a reader while everything is replaced.
+// pauses measures the longest wait of a reader while all objects are replaced.
 func pauses(ctx context.Context, s size) {
 	script := newScript()
 	script.lists <- list{podsAt(s.objects(), 1), 1}
@@ -162,7 +162,7 @@ func pauses(ctx context.Context, s size) {
 		wanted := strconv.FormatUint(version, 10)
 		last := names[len(names)-1]
 		for {
-			// The version of the store moves with the list, but the objects are what a reader waits for.
+			// The version of the store changes with the list, but a reader waits for the objects.
 			pod, err := lister.Pods(last.namespace).Get(last.name)
 			if err == nil && pod.ResourceVersion == wanted {
 				break
@@ -173,11 +173,11 @@ func pauses(ctx context.Context, s size) {
 		done.Wait()
 		w = next
 	}
-	measure.Waits("longest get, nobody writes", floors)
-	measure.Waits("longest get, all is replaced", pauses)
+	measure.Waits("longest get, no writer", floors)
+	measure.Waits("longest get, all objects replaced", pauses)
 }
 
-// joins measures what a handler that joins late costs another.
+// joins measures the effect of adding a handler on another handler.
 func joins(ctx context.Context, s size) {
 	script := newScript()
 	script.lists <- list{podsAt(s.objects(), 1), 1}
@@ -207,7 +207,7 @@ func joins(ctx context.Context, s size) {
 		if err != nil {
 			panic(err)
 		}
-		// The same length as without a join, and longer if the join takes longer.
+		// At least as long as without a new handler, and longer if adding the handler takes longer.
 		time.Sleep(while)
 		waitFor(late.HasSynced)
 		joined = append(joined, gaps.TakeLongest())
@@ -215,11 +215,11 @@ func joins(ctx context.Context, s size) {
 			panic(err)
 		}
 	}
-	measure.Waits("longest gap, nobody joins", alone)
-	measure.Waits("longest gap, a handler joins", joined)
+	measure.Waits("longest gap, no new handler", alone)
+	measure.Waits("longest gap, a new handler", joined)
 }
 
-// memory measures what an entry of the cache takes beyond its object.
+// memory measures the size of a cache entry without its object.
 func memory(ctx context.Context, s size) {
 	debug.SetGCPercent(50)
 	before := measure.Allocated()

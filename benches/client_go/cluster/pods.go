@@ -12,17 +12,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// seed makes every run see the same pods.
+// seed is the same in every run, so that the pods are the same.
 const seed = 0x9e3779b97f4a7c15
 
-// era is when the oldest pod began; the pods are spread over the ninety days after it.
+// era is the creation time of the oldest pod; the pods are spread over the ninety days after it.
 var era = time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
 
-// fleet makes the pods of a cluster, which are alike and different as pods of a real one are. What a pod has comes from
-// three places, each with its own seeded source of chance, so that any pod can be made without those before it:
+// fleet generates the pods of a cluster, as similar and as different as those of a real one. The content of a
+// pod is determined by three things, each with its own random seed, so that any pod can be generated without
+// the others:
 //
-//   - its application (one for about fifty pods; a few are large, most are small, as application sizes are): namespace,
-//     team, kind of owner (ReplicaSet 70%, StatefulSet 12%, DaemonSet 10%, Job 8%), one to three containers with their
+//   - its application (one for about fifty pods; a few are large, most are small): namespace, team, kind of owner
+//     (ReplicaSet 70%, StatefulSet 12%, DaemonSet 10%, Job 8%), one to three containers with their
 //     commands, environments of 2 to 20 variables (plain values, addresses, secrets, config maps, fields), ports, probes,
 //     resources, one in three with a service mesh or logging sidecar, one in four with an init container, volumes (config
 //     maps, secrets, empty, projected tokens, claims of stateful ones), tolerations, affinity, labels and annotations;
@@ -34,11 +35,11 @@ var era = time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
 // kube-controller-manager creates them and kubelet writes their status, so managedFields has both.
 type fleet struct {
 	pods int
-	// orphaned pods name no owners: a garbage collector would miss the owners and delete the pods.
+	// orphaned pods have no owners: a garbage collector would delete pods whose owners do not exist.
 	orphaned bool
 }
 
-// Streams of chance; the number of the pod, application or revision is added.
+// Seeds; the number of the pod, application or revision is added.
 const (
 	ofPods      = 1 << 40
 	ofApps      = 2 << 40
@@ -57,10 +58,11 @@ func (f fleet) namespace(number int) string {
 	return pick(chance(ofApps/2, number), environments) + "-" + words[number%len(words)] + fmt.Sprintf("-%d", number/len(words))
 }
 
-// pod makes the pod of a number: the object as its owner creates it, and the status as kubelet reports it.
+// pod returns the pod with a number: the object as its owner creates it, and the status as kubelet reports
+// it.
 func (f fleet) pod(number int) (*corev1.Pod, corev1.PodStatus) {
 	r := chance(ofPods, number)
-	// The product of two makes few large applications and many small ones.
+	// The product of two random numbers gives few large applications and many small ones.
 	app := f.app(int(r.Float64() * r.Float64() * float64(f.apps())))
 	revision := app.revision(r.IntN(app.revisions))
 	born := era.Add(time.Duration(r.Int64N(int64(90 * 24 * time.Hour)))).Truncate(time.Second)
@@ -96,7 +98,7 @@ func (f fleet) pod(number int) (*corev1.Pod, corev1.PodStatus) {
 	return pod, status(r, app, pod, node, born)
 }
 
-// key gives only namespace and name.
+// key returns only namespace and name.
 func (f fleet) key(number int) (namespace, name string) {
 	pod, _ := f.pod(number)
 	return pod.Namespace, pod.Name
@@ -111,7 +113,7 @@ func (a *application) podName(r *rand.Rand, revision revision, number int) strin
 	case "StatefulSet":
 		return fmt.Sprintf("%s-%d", a.name, number)
 	default:
-		// The number keeps names apart where chance does not.
+		// The number keeps random names unique.
 		return a.ownerName(revision, number) + "-" + suffix(r, 2) + suffixOf(number)
 	}
 }
@@ -205,7 +207,7 @@ func tokenVolume(name string) corev1.Volume {
 	}}}
 }
 
-// letters are those of Kubernetes' own random names: no vowels, no words.
+// letters are those of Kubernetes' own random names: no vowels.
 const letters = "bcdfghjklmnpqrstvwxz2456789"
 
 func suffix(r *rand.Rand, length int) string {
@@ -216,7 +218,7 @@ func suffix(r *rand.Rand, length int) string {
 	return text.String()
 }
 
-// suffixOf writes a number in letters of random names.
+// suffixOf formats a number with the letters of random names.
 func suffixOf(number int) string {
 	text := make([]byte, 4)
 	for at := range text {
@@ -234,7 +236,7 @@ func hex(r *rand.Rand, digits int) string {
 	return string(text)
 }
 
-// uid makes the same identity of the same name.
+// uid returns the same uid for the same name.
 func uid(name string) types.UID {
 	number := 0
 	for _, letter := range name {

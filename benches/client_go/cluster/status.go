@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// status makes what kubelet reports of a pod.
+// status returns the status that kubelet reports.
 func status(r *rand.Rand, app *application, pod *corev1.Pod, node int, born time.Time) corev1.PodStatus {
 	ip := fmt.Sprintf("10.%d.%d.%d", 100+node%100, r.IntN(256), 1+r.IntN(254))
 	host := fmt.Sprintf("10.%d.%d.%d", 16+node%7, node/200, node%200+4)

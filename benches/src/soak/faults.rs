@@ -1,4 +1,4 @@
-//! Faults now and then, as a cluster has them, and handlers that come and go.
+//! Random faults, and handlers that join and leave.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,38 +7,38 @@ use kube_embedded::{Fault, On, Server};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::house::House;
+use super::system::SystemUnderTest;
 
-/// Between two of them.
+/// Range of the time between two faults, in milliseconds.
 const SHORTEST: u64 = 1_000;
 const LONGEST: u64 = 4_000;
 
-/// Who makes the trouble.
+/// Injects faults.
 #[derive(Debug)]
-pub(super) struct Trouble {
+pub(super) struct FaultInjector {
     random: fastrand::Rng,
 }
 
-impl Trouble {
-    pub(super) fn new(seed: u64) -> Trouble {
-        Trouble {
+impl FaultInjector {
+    pub(super) fn new(seed: u64) -> FaultInjector {
+        FaultInjector {
             random: fastrand::Rng::with_seed(seed),
         }
     }
 
-    /// Makes trouble until it is told to stop; then the server is well again.
-    pub(super) async fn make(mut self, server: Arc<Server>, house: House, stop: CancellationToken) {
+    /// Injects faults until it is stopped; then ends all faults.
+    pub(super) async fn run(mut self, server: Arc<Server>, system: SystemUnderTest, stop: CancellationToken) {
         loop {
             let pause = Duration::from_millis(self.random.u64(SHORTEST..LONGEST));
             if stop.run_until_cancelled(sleep(pause)).await.is_none() {
                 server.faults().clear();
                 return;
             }
-            self.one(&server, &house).await;
+            self.inject(&server, &system).await;
         }
     }
 
-    async fn one(&mut self, server: &Server, house: &House) {
+    async fn inject(&mut self, server: &Server, system: &SystemUnderTest) {
         let (watch, list) = (On::watch("configmaps").once(), On::list("configmaps").once());
         let faults = server.faults();
         match self.random.u8(..8) {
@@ -64,8 +64,8 @@ impl Trouble {
                 faults.add(watch, Fault::DuplicateEvents);
                 server.cut_connections();
             }
-            6 => house.visit(self.random.u64(..500)).await,
-            _ => house.stumble(),
+            6 => system.join_and_leave(self.random.u64(..500)).await,
+            _ => system.panic_at_next_event(),
         }
     }
 }

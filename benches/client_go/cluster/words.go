@@ -1,6 +1,6 @@
 package main
 
-// Words that names are made of.
+// Words of names.
 var (
 	environments = []string{"prod", "prod", "prod", "staging", "dev", "qa", "platform"}
 	words        = []string{

@@ -1,4 +1,4 @@
-//! What is watched: informers of both forms, their handlers, a work queue and its workers.
+//! The system under test: informers of both formats, their handlers, a work queue and its workers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,8 @@ use tokio_util::sync::CancellationToken;
 use super::changes::{Changes, NAMESPACE};
 use crate::Outcome;
 
-/// There is a fault every few seconds, for an hour: as it is, most of the time would be waited.
+/// Faults occur every few seconds for an hour. With the default backoff, the informers would wait most of the
+/// time.
 const SHORT_WAITS: Backoff = Backoff {
     initial: Duration::from_millis(50),
     factor: 2.0,
@@ -32,31 +33,31 @@ const SHORT_WAITS: Backoff = Backoff {
     reset: Duration::from_secs(10),
 };
 
-/// Everything that runs. Clones are one.
+/// All running parts. Clones share them.
 #[derive(Debug, Clone)]
-pub(super) struct House {
+pub(super) struct SystemUnderTest {
     typed: SharedInformer<ConfigMap>,
     packed: SharedInformer<ConfigMap>,
     queue: WorkQueue<Key>,
-    shared: Arc<Shared>,
+    shared: Arc<SystemState>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
-    /// The last word that a handler heard of each object.
-    last_words: Mutex<BTreeMap<Key, ResourceVersion>>,
-    /// What is kept of events though nobody needs it.
+struct SystemState {
+    /// The last version of each object that a handler received.
+    last_versions: Mutex<BTreeMap<Key, ResourceVersion>>,
+    /// Objects that are leaked on purpose.
     leaked: Mutex<Vec<Object<ConfigMap>>>,
     events: AtomicU64,
     worked: AtomicU64,
-    /// The next event makes a handler panic.
-    stumbles: AtomicBool,
+    /// Makes a handler panic at the next event.
+    panics: AtomicBool,
     tasks: Mutex<Vec<JoinHandle<()>>>,
     stop: CancellationToken,
 }
 
-impl House {
-    pub(super) async fn open(server: &Server, leak: bool) -> Outcome<House> {
+impl SystemUnderTest {
+    pub(super) async fn open(server: &Server, leak: bool) -> Outcome<SystemUnderTest> {
         let client = watching_client(server.client_config())?;
         let informer = |form| {
             SharedInformer::<ConfigMap>::builder(client.clone())
@@ -70,36 +71,37 @@ impl House {
                 .watch_error_handler(|_| {})
                 .build()
         };
-        let house = House {
+        let system = SystemUnderTest {
             typed: informer(CacheFormat::Decoded),
             packed: informer(CacheFormat::Packed),
             queue: WorkQueue::new("soak"),
             shared: Arc::default(),
         };
-        house.furnish(leak)?;
-        for informer in house.informers() {
+        system.add_handlers(leak)?;
+        for informer in system.informers() {
             informer.start()?;
         }
-        for informer in house.informers() {
+        for informer in system.informers() {
             informer.wait_for_sync(Duration::from_mins(1)).await?;
         }
-        Ok(house)
+        Ok(system)
     }
 
     fn informers(&self) -> [&SharedInformer<ConfigMap>; 2] {
         [&self.typed, &self.packed]
     }
 
-    /// Handlers, a stream, a queue and workers.
-    fn furnish(&self, leak: bool) -> Outcome {
+    /// Adds handlers, a stream, a queue and workers.
+    fn add_handlers(&self, leak: bool) -> Outcome {
         let shared = Arc::clone(&self.shared);
-        self.typed.add_handler(move |event| shared.heard(&event, leak))?;
+        self.typed
+            .add_handler(move |event| shared.received(&event, leak))?;
         self.typed.add_handler(enqueue_keys(&self.queue))?;
         let shared = Arc::clone(&self.shared);
         self.packed.add_handler(move |_: Event<ConfigMap>| {
             assert!(
-                !shared.stumbles.swap(false, Ordering::Relaxed),
-                "a handler stumbles on purpose"
+                !shared.panics.swap(false, Ordering::Relaxed),
+                "a handler panics on purpose"
             );
         })?;
         let events = self.packed.events()?;
@@ -111,7 +113,7 @@ impl House {
             let count = shared.worked.fetch_add(1, Ordering::Relaxed);
             async move {
                 match found {
-                    // Now and then work fails, and comes back later.
+                    // Some attempts fail, and are retried.
                     Ok(_) if count % 500 == 0 => Err("not now"),
                     _ => Ok(()),
                 }
@@ -123,8 +125,8 @@ impl House {
         Ok(())
     }
 
-    /// A handler comes, sees everything, and leaves after a while.
-    pub(super) async fn visit(&self, milliseconds: u64) {
+    /// Adds handlers, and removes them after a while.
+    pub(super) async fn join_and_leave(&self, milliseconds: u64) {
         let joined = self
             .informers()
             .map(|informer| informer.add_handler(|_: Event<ConfigMap>| {}));
@@ -134,11 +136,11 @@ impl House {
         }
     }
 
-    pub(super) fn stumble(&self) {
-        self.shared.stumbles.store(true, Ordering::Relaxed);
+    pub(super) fn panic_at_next_event(&self) {
+        self.shared.panics.store(true, Ordering::Relaxed);
     }
 
-    /// What waits somewhere.
+    /// Returns the number of pending changes and items.
     pub(super) fn waiting(&self) -> usize {
         let informers = self.informers().map(|informer| {
             let status = informer.status();
@@ -148,10 +150,10 @@ impl House {
         informers.iter().sum::<usize>() + self.queue.len() + self.queue.delayed()
     }
 
-    pub(super) fn told(&self) -> String {
+    pub(super) fn summary(&self) -> String {
         let (typed, packed) = (self.typed.status(), self.packed.status());
         format!(
-            "{} events, {} items worked on, {} watches, {} lists, {} errors, {} consistency checks",
+            "{} events, {} items processed, {} watches, {} lists, {} errors, {} consistency checks",
             self.shared.events.load(Ordering::Relaxed),
             self.shared.worked.load(Ordering::Relaxed),
             typed.watches + packed.watches,
@@ -161,24 +163,24 @@ impl House {
         )
     }
 
-    /// Both caches, and what a handler has heard, are what the server has.
+    /// Checks that both caches, and the handler's last versions, equal the server's state.
     pub(super) async fn compare_with(
         &self,
         server: &Server,
         changes: &Changes,
-        patience: Duration,
+        timeout: Duration,
     ) -> Outcome {
         let version = server.resource_version();
         let listed = changes.api().list(&ListParams::default()).await?;
-        let there: BTreeMap<Key, ResourceVersion> = listed.items.iter().filter_map(known).collect();
+        let expected: BTreeMap<Key, ResourceVersion> = listed.items.iter().filter_map(known).collect();
         for (informer, form) in self.informers().into_iter().zip(["typed", "packed"]) {
-            informer.wait_for_version(version, patience).await?;
+            informer.wait_for_version(version, timeout).await?;
             let cached = informer.snapshot();
             let cached: BTreeMap<Key, ResourceVersion> = cached
                 .iter()
                 .map(|object| (object.key().clone(), object.version().clone()))
                 .collect();
-            same(&cached, &there, &format!("the {form} cache"))?;
+            same(&cached, &expected, &format!("the {form} cache"))?;
             let found = informer.check_consistency().await?;
             if !found.is_consistent() {
                 return Err(format!("the {form} cache: {found}").into());
@@ -192,13 +194,13 @@ impl House {
         {
             tokio::task::yield_now().await;
         }
-        // The last event is handed over before it is handled.
-        let heard = || self.shared.last_words().clone();
+        // The last event leaves the backlog before it is handled.
+        let received = || self.shared.last_versions().clone();
         let began = tokio::time::Instant::now();
-        while heard() != there && began.elapsed() < patience {
+        while received() != expected && began.elapsed() < timeout {
             tokio::task::yield_now().await;
         }
-        same(&heard(), &there, "what a handler has heard")
+        same(&received(), &expected, "the handler's last versions")
     }
 
     /// Stops everything and waits for its end.
@@ -215,24 +217,24 @@ impl House {
     }
 }
 
-impl Shared {
-    fn heard(&self, event: &Event<ConfigMap>, leak: bool) {
+impl SystemState {
+    fn received(&self, event: &Event<ConfigMap>, leak: bool) {
         self.events.fetch_add(1, Ordering::Relaxed);
-        let mut last_words = self.last_words();
+        let mut last_versions = self.last_versions();
         match event {
             Event::Added { object, .. } | Event::Updated { new: object, .. } => {
-                last_words.insert(object.key().clone(), object.version().clone());
+                last_versions.insert(object.key().clone(), object.version().clone());
                 if leak {
                     let mut leaked = self.leaked.lock();
                     leaked.push(object.clone());
                 }
             }
-            Event::Deleted(gone) => drop(last_words.remove(gone.key())),
+            Event::Deleted(gone) => drop(last_versions.remove(gone.key())),
         }
     }
 
-    fn last_words(&self) -> parking_lot::MutexGuard<'_, BTreeMap<Key, ResourceVersion>> {
-        self.last_words.lock()
+    fn last_versions(&self) -> parking_lot::MutexGuard<'_, BTreeMap<Key, ResourceVersion>> {
+        self.last_versions.lock()
     }
 
     fn tasks(&self) -> parking_lot::MutexGuard<'_, Vec<JoinHandle<()>>> {
@@ -250,14 +252,14 @@ fn known(map: &ConfigMap) -> Option<(Key, ResourceVersion)> {
 
 fn same(
     here: &BTreeMap<Key, ResourceVersion>,
-    there: &BTreeMap<Key, ResourceVersion>,
+    expected: &BTreeMap<Key, ResourceVersion>,
     what: &str,
 ) -> Outcome {
-    if here == there {
+    if here == expected {
         return Ok(());
     }
-    let differs = |key: &&Key| here.get(*key) != there.get(*key);
-    let keys: Vec<String> = there
+    let differs = |key: &&Key| here.get(*key) != expected.get(*key);
+    let keys: Vec<String> = expected
         .keys()
         .chain(here.keys())
         .filter(differs)
@@ -265,9 +267,9 @@ fn same(
         .map(Key::to_string)
         .collect();
     Err(format!(
-        "{what} is not what the server has, {} of {} objects: {}",
+        "{what} differs from the server, {} of {} objects: {}",
         here.len(),
-        there.len(),
+        expected.len(),
         keys.join(", ")
     )
     .into())

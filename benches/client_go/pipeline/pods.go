@@ -10,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// groups is the number of namespaces and of nodes; with 100,000 pods each of both has a thousand.
+// groups is the number of namespaces and of nodes; with 100,000 pods, each has a thousand pods.
 const groups = 100
 
 func namespaceOf(number int) string { return fmt.Sprintf("team-%03d", number%groups) }
 func nameOf(number int) string      { return fmt.Sprintf("web-%06d-x7k2p", number) }
 func nodeOf(number int) string      { return fmt.Sprintf("node-%03d", number/groups%groups) }
 
-// podAt makes the same pod as src/pods.rs.
+// podAt returns the same pod as src/pods.rs.
 func podAt(number int, version uint64) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -47,7 +47,7 @@ func podAt(number int, version uint64) *corev1.Pod {
 	}
 }
 
-// podsAt makes pods 0..count, all at one version.
+// podsAt returns pods 0..count, all at one version.
 func podsAt(count int, version uint64) []*corev1.Pod {
 	pods := make([]*corev1.Pod, count)
 	for number := range pods {
@@ -56,7 +56,7 @@ func podsAt(count int, version uint64) []*corev1.Pod {
 	return pods
 }
 
-// orderOf is an order without pattern.
+// orderOf returns a pseudorandom order.
 func orderOf(count int) []int {
 	return rand.New(rand.NewSource(7)).Perm(count)
 }

@@ -11,12 +11,12 @@ import (
 	"kube-informer/bench/measure"
 )
 
-// hot is the number of keys that go round.
+// hot is the number of keys that are requeued.
 const hot = 16
 
 type queue = workqueue.TypedRateLimitingInterface[string]
 
-// newQueue makes a queue as controllers do.
+// newQueue creates a queue like controllers do.
 func newQueue() queue {
 	return workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
 }
@@ -30,8 +30,8 @@ func cycles(s size) {
 
 func name(what string, s size) string { return fmt.Sprintf("%s, %d workers", what, s.workers) }
 
-// distinct lets each worker add keys that are not added again, and take whichever is next. So each add is one to take, and
-// nobody waits in vain.
+// distinct lets each worker add new keys and take the next one. So each add is followed by one get, and no
+// worker waits without a key.
 func distinct(s size) {
 	queue := newQueue()
 	defer queue.ShutDown()
@@ -53,7 +53,7 @@ func distinct(s size) {
 	measure.Each(name("cycle of distinct keys", s), each*s.workers, stopwatch)
 }
 
-// goRound lets workers add what they work on once more, so that it comes back when they are done.
+// goRound lets workers add their current key again, so that it is requeued when they are done.
 func goRound(s size) {
 	queue := newQueue()
 	defer queue.ShutDown()
@@ -76,7 +76,7 @@ func goRound(s size) {
 	measure.Each(name("cycle of hot keys", s), each*s.workers, stopwatch)
 }
 
-// burst lets one add everything, as an informer does, while workers wait for it.
+// burst adds all keys at once, like an informer does, while workers wait.
 func burst(s size) {
 	queue := newQueue()
 	keys := keysOf(s.items())
@@ -106,7 +106,7 @@ func burst(s size) {
 	queue.ShutDown()
 }
 
-// start lets nothing that was made before be collected on the clock.
+// start collects garbage first, so that the measurement does not include it.
 func start() measure.Stopwatch {
 	runtime.GC()
 	return measure.StartStopwatch()

@@ -1,5 +1,5 @@
-// Program cluster is the Go side of the benchmark on a cluster: it loads the pods, touches them, and is client-go as it is
-// measured.
+// Program cluster is the Go part of the benchmark on a cluster: it loads and updates the pods, and measures
+// client-go.
 package main
 
 import (
@@ -17,10 +17,10 @@ import (
 
 func main() {
 	wire := flag.String("wire", "protobuf", "protobuf or json")
-	pods := flag.Int("pods", 30_000, "pods that the cluster has")
-	count := flag.Int("count", 1, "how many pods to touch")
-	rate := flag.Int("rate", 0, "touches in a second; zero for as many as the server takes")
-	orphaned := flag.Bool("orphaned", false, "load pods without owners, where a garbage collector runs")
+	pods := flag.Int("pods", 30_000, "number of pods")
+	count := flag.Int("count", 1, "number of pods to update")
+	rate := flag.Int("rate", 0, "updates per second; zero for as many as the server allows")
+	orphaned := flag.Bool("orphaned", false, "load pods without owners, for servers with a garbage collector")
 	flag.Parse()
 	fleet := fleet{pods: *pods, orphaned: *orphaned}
 	if err := run(flag.Arg(0), *wire, fleet, *count, *rate); err != nil {
@@ -35,7 +35,7 @@ func run(task, wire string, fleet fleet, count, rate int) error {
 		return err
 	}
 	config.WarningHandler = rest.NoWarnings{}
-	// It is the server that is to be the limit.
+	// The server must be the limit, not the client.
 	config.QPS = -1
 	config.ContentType = runtime.ContentTypeJSON
 	if wire == "protobuf" {
@@ -56,9 +56,9 @@ func run(task, wire string, fleet fleet, count, rate int) error {
 	case "sync":
 		return newSubject(config).run(ctx)
 	default:
-		return fmt.Errorf("there is no task %q, but load, touch, sync", task)
+		return fmt.Errorf("unknown task %q: expected one of load, touch, sync", task)
 	}
 }
 
-// say prints a line for the one who runs the benchmark.
+// say prints a line for the benchmark driver.
 func say(line map[string]any) { _ = json.NewEncoder(os.Stdout).Encode(line) }

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// application is what pods of one owner have in common.
+// application is what the pods of one owner have in common.
 type application struct {
 	number, revisions               int
 	name, namespace, kind           string
@@ -107,7 +107,7 @@ func (a *application) describe(r *rand.Rand, word, part string) {
 	}
 }
 
-// newTemplate makes what all revisions have; images are set by each.
+// newTemplate returns the part of a template that all revisions share; images are set by each.
 func (a *application) newTemplate(r *rand.Rand) corev1.PodSpec {
 	grace := int64(pick(r, []int{10, 30, 30, 30, 60, 120}))
 	spec := corev1.PodSpec{
@@ -236,7 +236,7 @@ func (a *application) container(r *rand.Rand, name, portName string, volumes []c
 	return container
 }
 
-// sidecar makes a container that is much the same in every application.
+// sidecar returns a container that is similar in all applications.
 func (a *application) sidecar(r *rand.Rand, name string) corev1.Container {
 	container := corev1.Container{
 		Name:      name,
@@ -286,7 +286,7 @@ func environment(r *rand.Rand, a *application, plain int) []corev1.EnvVar {
 	return all
 }
 
-// setting makes a value as configurations have them: numbers, words, addresses, lists.
+// setting returns a typical configuration value: a number, a word, an address or a list.
 func setting(r *rand.Rand, a *application) string {
 	switch r.IntN(6) {
 	case 0:
@@ -304,7 +304,7 @@ func setting(r *rand.Rand, a *application) string {
 	}
 }
 
-// spec gives the template with a revision's images.
+// spec returns the template with a revision's images.
 func (a *application) spec(revision revision) corev1.PodSpec {
 	spec := a.template.DeepCopy()
 	for at := range spec.Containers {

@@ -13,17 +13,17 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// list is an answer to a list request.
+// list is a response to a list request.
 type list struct {
 	pods    []*corev1.Pod
 	version uint64
 }
 
-// script plays the server: it answers in the order in which answers were put in.
+// script replaces the server: it returns the added responses in order.
 type script struct {
 	lists   chan list
 	watches chan *scriptedWatch
-	// asked is told when a list is asked for.
+	// asked is notified when a list is requested.
 	asked chan struct{}
 }
 
@@ -57,7 +57,7 @@ func (s *script) listerWatcher() *cache.ListWatch {
 	}
 }
 
-// object is a list whose items need not be copied: it holds them as pointers, as a decoder's list cannot.
+// object is a list whose items need not be copied: it holds them as pointers, which a decoded list cannot.
 func (l list) object() runtime.Object {
 	items := &metav1.List{ListMeta: metav1.ListMeta{ResourceVersion: strconv.FormatUint(l.version, 10)}}
 	items.Items = make([]runtime.RawExtension, len(l.pods))
@@ -89,7 +89,7 @@ func (w *scriptedWatch) expire() {
 	w.events <- watch.Event{Type: watch.Error, Object: &status}
 }
 
-// updates sends updates of the first keys pods, in rounds, until it is told to stop.
+// updates sends updates of the first keys pods, in rounds, until it is stopped.
 func (w *scriptedWatch) updates(keys int, stop <-chan struct{}) {
 	order := orderOf(keys)
 	for version := uint64(2); ; version++ {

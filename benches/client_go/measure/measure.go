@@ -1,4 +1,4 @@
-// Package measure holds how things are measured, whatever is measured.
+// Package measure contains common measurements.
 package measure
 
 import (
@@ -11,23 +11,23 @@ import (
 	"time"
 )
 
-// Figure prints what was measured.
+// Figure prints a measurement.
 func Figure(measure, unit string, value float64) {
 	_ = json.NewEncoder(os.Stdout).Encode(map[string]any{
 		"subject": "client-go", "measure": measure, "against": measure, "unit": unit, "value": value,
 	})
 }
 
-// Stopwatch runs from its start on.
+// Stopwatch measures elapsed and CPU time.
 type Stopwatch struct {
 	wall       time.Time
 	processors time.Duration
 }
 
-// StartStopwatch starts one now.
+// StartStopwatch starts a stopwatch.
 func StartStopwatch() Stopwatch { return Stopwatch{time.Now(), processors()} }
 
-// Stop gives what it took until now, on the wall and on all processors.
+// Stop returns the elapsed time and the CPU time of all threads since the start.
 func (s Stopwatch) Stop() (wall, cpu time.Duration) {
 	return time.Since(s.wall), processors() - s.processors
 }
@@ -40,7 +40,7 @@ func processors() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// PerCall gives nanoseconds per call, as the median of chunks of calls.
+// PerCall returns nanoseconds per call, as the median of chunks of calls.
 func PerCall(chunk, calls int, call func(number int)) float64 {
 	var chunks []float64
 	for at := 0; at+chunk <= calls; at += chunk {
@@ -54,7 +54,7 @@ func PerCall(chunk, calls int, call func(number int)) float64 {
 	return chunks[len(chunks)/2]
 }
 
-// LongestCall calls for as long as going is set, and gives the longest call.
+// LongestCall calls a function while going is set, and returns the duration of the longest call.
 func LongestCall(going *atomic.Bool, call func(number int)) time.Duration {
 	var longest time.Duration
 	for number := 0; going.Load(); number++ {
@@ -65,7 +65,7 @@ func LongestCall(going *atomic.Bool, call func(number int)) time.Duration {
 	return longest
 }
 
-// Waits prints the longest waits of several tries.
+// Waits prints the minimum and the median of the longest waits of several tries.
 func Waits(measure string, waits []time.Duration) {
 	slices.Sort(waits)
 	micros := func(wait time.Duration) float64 { return float64(wait.Nanoseconds()) / 1e3 }
@@ -73,16 +73,16 @@ func Waits(measure string, waits []time.Duration) {
 	Figure(measure+", median", "µs", micros(waits[len(waits)/2]))
 }
 
-// Gaps keeps the longest time between two deliveries.
+// Gaps records the longest time between two deliveries.
 type Gaps struct {
 	start         time.Time
 	last, longest atomic.Int64
 }
 
-// NewGaps has seen nothing yet.
+// NewGaps returns an empty recorder.
 func NewGaps() *Gaps { return &Gaps{start: time.Now()} }
 
-// Delivered says that there is a delivery, now.
+// Delivered records a delivery.
 func (g *Gaps) Delivered() {
 	now := int64(time.Since(g.start))
 	last := g.last.Swap(now)
@@ -94,10 +94,10 @@ func (g *Gaps) Delivered() {
 	}
 }
 
-// TakeLongest gives the longest gap since this was asked before.
+// TakeLongest returns the longest gap since the last call.
 func (g *Gaps) TakeLongest() time.Duration { return time.Duration(g.longest.Swap(0)) }
 
-// Each prints what one of so many took, on the wall and on all processors.
+// Each prints the elapsed time and the CPU time per item.
 func Each(measure string, count int, stopwatch Stopwatch) {
 	wall, cpu := stopwatch.Stop()
 	each := func(all time.Duration) float64 { return float64(all.Nanoseconds()) / float64(count) }
@@ -105,7 +105,7 @@ func Each(measure string, count int, stopwatch Stopwatch) {
 	Figure(measure+", processor time", "ns", each(cpu))
 }
 
-// Allocated gives the bytes that are in use.
+// Allocated returns the bytes in use.
 func Allocated() float64 {
 	runtime.GC()
 	runtime.GC()

@@ -1,4 +1,4 @@
-// Runs one scenario of client-go's informer, with a scripted list and watch in place of a server.
+// Runs one scenario of client-go's informer, with a scripted list and watch instead of a server.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// while is how long a floor is measured.
+// while is the duration of a baseline measurement.
 const while = 300 * time.Millisecond
 
 type size struct {
@@ -40,11 +40,11 @@ func (s size) events() int {
 }
 
 func main() {
-	// The script knows lists, not streams of initial events.
+	// The script supports lists, but not streams of initial events.
 	os.Setenv("KUBE_FEATURE_WatchListClient", "false")
 	var s size
 	flag.IntVar(&s.handlers, "handlers", 1, "handlers, for the events")
-	flag.BoolVar(&s.quick, "quick", false, "less of everything")
+	flag.BoolVar(&s.quick, "quick", false, "run a shorter version")
 	flag.Parse()
 	scenarios := map[string]func(context.Context, size){
 		"events": events, "reads": reads, "pauses": pauses, "joins": joins, "memory": memory,
@@ -59,7 +59,7 @@ func main() {
 	scenario(ctx, s)
 }
 
-// newInformer makes the informer as the generated ones are made: with the namespace index.
+// newInformer creates the informer like the generated ones: with the namespace index.
 func newInformer(s *script, more cache.Indexers) cache.SharedIndexInformer {
 	indexers := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 	for name, function := range more {
@@ -71,7 +71,7 @@ func newInformer(s *script, more cache.Indexers) cache.SharedIndexInformer {
 func start(ctx context.Context, informer cache.SharedIndexInformer) {
 	go informer.RunWithContext(ctx)
 	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
-		panic("it does not sync")
+		panic("the informer does not sync")
 	}
 }
 

@@ -12,10 +12,10 @@ import (
 	"kube-informer/bench/measure"
 )
 
-// settling is for the goroutine that looks after delays, to take what is on its way to it.
+// settling is the time for the goroutine of delayed items to process its input.
 const settling = 300 * time.Millisecond
 
-// stopped makes a queue whose clock stands still, with a limiter for each item alone.
+// stopped returns a queue with a stopped clock, and a limiter per item.
 func stopped() (queue, *testingclock.FakeClock) {
 	clock := testingclock.NewFakeClock(time.Now())
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](5*time.Millisecond, 1000*time.Second)
@@ -32,7 +32,7 @@ func delaysOf(count int) []time.Duration {
 	return delays
 }
 
-// delays measures items that wait for their time, all of which comes at once.
+// delays measures delayed items that all become due at the same time.
 func delays(s size) {
 	queue, clock := stopped()
 	defer queue.ShutDown()
@@ -53,7 +53,7 @@ func delays(s size) {
 	measure.Each("take a delayed item", len(keys), stopwatch)
 }
 
-// limits measures items that are held back by a limiter, come back, and are forgotten.
+// limits measures items that are delayed by a limiter, become due, and are forgotten.
 func limits(s size) {
 	queue, clock := stopped()
 	defer queue.ShutDown()
@@ -75,13 +75,13 @@ func limits(s size) {
 	measure.Each("take and forget a rate-limited item", len(keys), stopwatch)
 }
 
-// memory measures what an item takes beyond its key.
+// memory measures the size of an item without its key.
 func memory(s size) {
 	debug.SetGCPercent(50)
 	keys, delays := keysOf(s.items()), delaysOf(s.items())
 	each := func(measured string, add func(queue queue, at int)) {
 		var sum float64
-		// Tables grow in steps, so that it matters how full they are.
+		// Tables grow in steps, so the load factor matters.
 		levels := []int{len(keys) * 10 / 16, len(keys) * 12 / 16, len(keys) * 14 / 16, len(keys)}
 		for _, count := range levels {
 			before := measure.Allocated()
@@ -97,7 +97,7 @@ func memory(s size) {
 		}
 		measure.Figure(measured, "bytes", sum/float64(len(levels)))
 	}
-	each("memory of an item in line", func(queue queue, at int) { queue.Add(keys[at]) })
+	each("memory of a queued item", func(queue queue, at int) { queue.Add(keys[at]) })
 	each("memory of a delayed item", func(queue queue, at int) { queue.AddAfter(keys[at], delays[at]) })
 	each("memory of a rate-limited item", func(queue queue, at int) { queue.AddRateLimited(keys[at]) })
 	runtime.KeepAlive(keys)
