@@ -1,4 +1,4 @@
-//! Two API servers on one etcd, and a proxy through which informers reach one of them.
+//! Two API servers on one etcd, and a proxy between them and the informers.
 
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,18 +16,18 @@ use tokio::time::{sleep, timeout};
 
 use crate::sorts::{NAMESPACES, Sort, definition};
 
-/// Longer than anything takes once nothing is in its way, informers' waits after failures included.
+/// Timeout of every step without faults, including the informers' backoff.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
-/// How soon a server that did not do what was asked is asked again.
+/// Interval of retries of a request.
 pub(crate) const AGAIN: Duration = Duration::from_millis(50);
 
-pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
+pub(crate) type ChaosResult<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// The servers, and what stands between.
+/// The servers and the proxies in front of them.
 pub(crate) struct Cluster {
-    /// Administrators' clients of both API servers, which no proxy disturbs.
+    /// Clients of both API servers with all permissions, which bypass the proxies.
     pub(crate) clients: [Client; 2],
-    /// Between informers and the API servers.
+    /// Between the informers and the API servers.
     pub(crate) proxy: Proxy,
     /// Between the second API server and etcd.
     pub(crate) etcd_proxy: Proxy,
@@ -37,8 +37,8 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Starts all of it, with namespaces, the custom kind, and a guest who may read.
-    pub(crate) async fn start() -> Outcome<Cluster> {
+    /// Starts the cluster, with namespaces, the custom resource, and a guest with read permissions.
+    pub(crate) async fn start() -> ChaosResult<Cluster> {
         let server = RealServer::start_without_controllers().await?;
         let etcd_proxy = Proxy::start(server.etcd().address()).await?;
         let second = server.second_apiserver(etcd_proxy.address()).await?;
@@ -55,7 +55,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    async fn furnish(&self) -> Outcome {
+    async fn furnish(&self) -> ChaosResult {
         let [client, _] = &self.clients;
         let at_once = PostParams::default();
         for name in NAMESPACES {
@@ -82,7 +82,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Waits until both API servers know what the guest may do.
+    /// Waits until both API servers have applied the guest's permissions.
     pub(crate) async fn guest_may_read(&self, wanted: bool) {
         for client in &self.clients {
             until("the guest's rights have changed", async || {
@@ -92,7 +92,7 @@ impl Cluster {
         }
     }
 
-    /// The API server that informers are led to.
+    /// Returns the API server that the proxy currently forwards to.
     pub(crate) fn current(&self) -> &ApiServer {
         if self.on_second.load(Ordering::Relaxed) {
             &self.second
@@ -101,24 +101,24 @@ impl Cluster {
         }
     }
 
-    /// Both API servers.
+    /// Returns both API servers.
     pub(crate) fn both(&self) -> [&ApiServer; 2] {
         [self.server.apiserver(), &self.second]
     }
 
-    /// Leads informers to one of the API servers.
+    /// Forwards informers to one of the API servers.
     pub(crate) fn lead_to(&self, second: bool) {
         self.on_second.store(second, Ordering::Relaxed);
         self.proxy.lead_to(self.current().address());
     }
 
-    /// Leads informers to the other API server.
+    /// Forwards informers to the other API server.
     pub(crate) fn switch(&self) {
         self.lead_to(!self.on_second.load(Ordering::Relaxed));
     }
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub(crate) async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
     let asking = async {
         while !is_so().await {

@@ -12,7 +12,7 @@ use kube_informer::{Event, Key, Kind, Lister};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// The findings of a run, and how many events were checked.
+/// The findings of a run, and the number of checked events.
 #[derive(Debug)]
 pub(crate) struct Checks {
     pub(crate) findings: Arc<Findings>,
@@ -27,13 +27,13 @@ impl Checks {
         })
     }
 
-    /// How many events were checked.
+    /// Returns the number of checked events.
     pub(crate) fn events(&self) -> u64 {
         self.events.load(Ordering::Relaxed)
     }
 }
 
-/// One handler of one informer.
+/// A handler of an informer whose events are checked.
 pub(crate) struct CheckedHandler {
     pub(crate) checker: Arc<HandlerChecker>,
     checks: Arc<Checks>,
@@ -41,7 +41,7 @@ pub(crate) struct CheckedHandler {
 }
 
 impl CheckedHandler {
-    /// `several` is whether the informer watches several namespaces.
+    /// `several` means that the informer watches several namespaces.
     pub(crate) fn new(name: String, several: bool, checks: &Arc<Checks>) -> Arc<CheckedHandler> {
         let rules = HandlerRules {
             several_namespaces: several,
@@ -54,7 +54,7 @@ impl CheckedHandler {
         })
     }
 
-    /// Receives an event, as handlers do.
+    /// Checks an event, as the informer's handler.
     pub(crate) fn receive<K: Kind>(&self, event: &Event<K>, lister: &Lister<K>) {
         let cached = CachedObject::of(&lister.snapshot(), event.key(), ObjectState::of);
         self.checker
@@ -63,7 +63,7 @@ impl CheckedHandler {
         self.events.send_modify(|events| *events += 1);
     }
 
-    /// Waits until its last event of each object is this; at the end of the patience that is a finding (contract 5).
+    /// Waits until its last event of each object matches. After the timeout this is a finding (contract 5).
     pub(crate) async fn agrees(&self, wanted: &Collection, patience: Duration) {
         let mut events = self.events.subscribe();
         let agreed = timeout(patience, events.wait_for(|_| self.checker.present() == *wanted)).await;
@@ -73,7 +73,7 @@ impl CheckedHandler {
     }
 }
 
-/// Key and state of an object that the server listed.
+/// Returns key and state of an object that the server listed.
 pub(crate) fn entry_of(metadata: ObjectMeta) -> (Key, ObjectState) {
     let key = Key::new(metadata.namespace.as_deref(), &metadata.name.unwrap_or_default());
     let state = ObjectState {

@@ -1,7 +1,7 @@
-//! A real cluster in bad times: the contract holds, whatever happens to servers and connections.
+//! The contract on a real cluster with faults of servers and connections.
 //!
-//! `KUBE_INFORMER_CHAOS_SEED` decides what happens in which order and what is written, `KUBE_INFORMER_CHAOS_SECONDS` how
-//! long it goes on. What the servers make of it is theirs to decide, so a seed brings back a plan and not a history.
+//! `KUBE_INFORMER_CHAOS_SEED` determines the faults and the writes, `KUBE_INFORMER_CHAOS_SECONDS` the
+//! duration. The timing of the servers varies, so a seed repeats the plan but not the exact history.
 
 mod cluster;
 mod handlers;
@@ -24,7 +24,7 @@ use kube_informer::client::watching_client;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, interval};
 
-use cluster::{Cluster, Outcome};
+use cluster::{ChaosResult, Cluster};
 use handlers::Checks;
 use oracle::Oracle;
 use plan::Disturbance;
@@ -32,21 +32,21 @@ use sorts::{NAMES, NAMESPACES};
 use subjects::Subject;
 use writers::Writers;
 
-/// How many disturbances there are between two quiet points.
+/// Number of disturbances between two quiet points.
 const HAND: usize = 6;
-/// Runs of at least this length begin with a server that is behind for minutes.
+/// Runs of at least this length start with a server that lags for minutes.
 const LONG_RUN: Duration = Duration::from_mins(5);
-/// How often versions and backlogs are looked at.
+/// Interval of checks of versions and backlogs.
 const LOOK: Duration = Duration::from_millis(5);
-/// The markers, and what API servers keep for themselves.
+/// Objects that are not written by the writers: the markers, and those of the API servers.
 const OTHERS: usize = 2 + 10;
 
-/// Tests of this file have the machine to themselves: each has several servers.
+/// The tests of this file run one at a time, because each has several servers.
 static ALONE: Mutex<()> = Mutex::const_new(());
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a real server: cargo xtask chaos"]
-async fn contract_holds_while_servers_and_connections_fail() -> Outcome {
+async fn contract_holds_while_servers_and_connections_fail() -> ChaosResult {
     let _alone = ALONE.lock().await;
     let seed = given("SEED").unwrap_or_else(|| fastrand::u64(..1_000_000));
     let lasts = Duration::from_secs(given("SECONDS").unwrap_or(45));
@@ -72,12 +72,12 @@ async fn contract_holds_while_servers_and_connections_fail() -> Outcome {
     let began = Instant::now();
     let mut disturbances = 0;
     if lasts >= LONG_RUN {
-        run.suffer(&[Disturbance::LongLag]).await?;
+        run.disturb(&[Disturbance::LongLag]).await?;
     }
     while disturbances == 0 || began.elapsed() < lasts {
         let deck = Disturbance::shuffled(&mut run.random);
         for hand in deck.chunks(HAND) {
-            run.suffer(hand).await?;
+            run.disturb(hand).await?;
             disturbances += hand.len();
             if disturbances >= deck.len() && began.elapsed() >= lasts {
                 break;
@@ -99,7 +99,7 @@ async fn contract_holds_while_servers_and_connections_fail() -> Outcome {
     Ok(())
 }
 
-/// A run and all that takes part in it.
+/// A run and its parts.
 struct Run {
     subjects: Vec<Arc<dyn Subject>>,
     writers: Writers,
@@ -110,12 +110,13 @@ struct Run {
 }
 
 impl Run {
-    /// Some disturbances, then a quiet point. Handlers join in the middle, others leave, and an informer has a short life.
-    async fn suffer(&mut self, hand: &[Disturbance]) -> Outcome {
+    /// Applies some disturbances, then checks a quiet point. Handlers are added and removed, and an informer
+    /// is started and stopped.
+    async fn disturb(&mut self, hand: &[Disturbance]) -> ChaosResult {
         let newcomer = subjects::newcomer("config maps, come late", &self.client, &self.checks);
         for (number, disturbance) in hand.iter().enumerate() {
             let began = Instant::now();
-            disturbance.strike(&self.cluster, &mut self.random).await?;
+            disturbance.apply(&self.cluster, &mut self.random).await?;
             println!("  {disturbance:?}: {:.1?}", began.elapsed());
             if number == hand.len() / 2 {
                 newcomer.start();
@@ -142,7 +143,7 @@ impl Run {
         Ok(())
     }
 
-    /// Another quiet point, for client-go's informers.
+    /// Checks another quiet point, for client-go's informers.
     async fn ask(&self, oracle: &mut Oracle) {
         let asked = Instant::now();
         let _held = self.writers.hold().await;
@@ -151,7 +152,8 @@ impl Run {
         self.checks.findings.assert_none();
     }
 
-    /// Looks all the time whether a version goes back (contract 2) or a backlog outgrows the objects (contract 6).
+    /// Checks continuously whether a version goes back (contract 2) or a backlog exceeds the number of
+    /// objects (contract 6).
     fn watch_closely(&self) {
         let (subjects, findings) = (self.subjects.clone(), Arc::clone(&self.checks.findings));
         tokio::spawn(async move {
@@ -163,7 +165,7 @@ impl Run {
             loop {
                 looks.tick().await;
                 for (subject, cache) in subjects.iter().zip(&mut caches) {
-                    // etcd never lost anything, so no report excuses an older version.
+                    // etcd never loses data, so an older version is always a violation.
                     cache.check_version(subject.version().as_ref(), 0);
                     for (handler, registration) in subject.handlers() {
                         let (backlog, keys) = (registration.backlog(), NAMES * NAMESPACES.len() + OTHERS);
@@ -178,11 +180,14 @@ impl Run {
     }
 }
 
-/// What a variable of the run says.
+/// Parses an environment variable of the run.
 fn given<T: FromStr>(name: &str) -> Option<T> {
     let variable = format!("KUBE_INFORMER_CHAOS_{name}");
     let value = env::var(&variable).ok()?;
     let number = value.parse().ok();
-    assert!(number.is_some(), "{variable} is {value:?}, which is no number");
+    assert!(
+        number.is_some(),
+        "invalid {variable}={value:?}: expected a number"
+    );
     number
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use conformance::client_go::{DEFAULT, Program};
+use conformance::client_go::{ClientGoProgram, DEFAULT};
 use contract_checker::Findings;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -12,25 +12,24 @@ use crate::sorts::SELECTED;
 use crate::subjects::View;
 use crate::truth::listed;
 
-/// A client-go program that follows some views.
+/// A client-go program with informers for some views.
 pub(crate) struct Oracle {
-    program: Program,
+    program: ClientGoProgram,
     views: Vec<View>,
 }
 
 impl Oracle {
-    /// Starts it, which needs Go.
+    /// Starts the program. Requires Go.
     pub(crate) async fn start(cluster: &Cluster, views: impl Iterator<Item = View>) -> Oracle {
         let kubeconfig = cluster
             .server
             .guest_kubeconfig(cluster.proxy.address())
             .to_string();
-        let write =
-            |path: &std::path::Path| fs::write(path, kubeconfig).expect("a file in a folder of its own");
-        let mut program = Program::with(write, "", DEFAULT).await;
-        // An informer of client-go is for one namespace or all.
+        let write = |path: &std::path::Path| fs::write(path, kubeconfig).expect("a kubeconfig");
+        let mut program = ClientGoProgram::with(write, "", DEFAULT).await;
+        // An informer of client-go watches one namespace or all.
         let views: Vec<View> = views.filter(|view| !view.is_several()).collect();
-        let told = views.iter().map(|view| {
+        let requested = views.iter().map(|view| {
             let resource = view.sort.resource();
             json!({
                 "name": view.name,
@@ -42,18 +41,18 @@ impl Oracle {
                 "labels": if view.selected { SELECTED } else { "" },
             })
         });
-        program.ask("follow", &told.collect()).await;
+        program.ask("follow", &requested.collect()).await;
         Oracle { program, views }
     }
 
-    /// With writers held and nothing in the way: its stores have what the server has. client-go waits for up to a minute
+    /// Checks at a quiet point that its stores equal the server's state. client-go waits for up to a minute
     /// after failures.
     pub(crate) async fn check(&mut self, cluster: &Cluster, findings: &Findings) {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let (mut wanted, [client, _]) = (json!({}), &cluster.clients);
             for view in &self.views {
-                let objects = listed(client, view, None).await.expect("a list in fair weather");
+                let objects = listed(client, view, None).await.expect("a list without faults");
                 let versions = objects.iter();
                 wanted[view.name] = versions
                     .map(|(key, state)| (key.to_string(), json!(state.version.to_string())))
@@ -73,7 +72,7 @@ impl Oracle {
         }
     }
 
-    /// How many events client-go told its handlers of.
+    /// Returns the number of events that client-go's handlers received.
     pub(crate) async fn events(&mut self) -> u64 {
         let found = self.program.ask("accounts", &Value::Null).await;
         let count = |name: &str| {

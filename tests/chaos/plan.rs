@@ -1,56 +1,56 @@
-//! What goes wrong, in an order that a seed decides.
+//! Disturbances, in an order determined by a seed.
 
 use std::time::Duration;
 
-use conformance::chaos::Weather;
+use conformance::chaos::NetworkCondition;
 use conformance::real::guest;
 use tokio::time::sleep;
 
-use crate::cluster::{Cluster, Outcome, until};
+use crate::cluster::{ChaosResult, Cluster, until};
 
-/// How long something stays wrong, in milliseconds.
+/// Duration of a disturbance, in milliseconds.
 const LASTS: std::ops::Range<u64> = 500..2_500;
 
-/// A long lag takes three minutes, with this time between two broken connections.
+/// Time between two broken connections during a long lag, which takes three minutes.
 const LONG_LAG_CUT: Duration = Duration::from_secs(15);
 const LONG_LAG_CUTS: u32 = 12;
 
-/// Something that happens to a cluster. All of it ends.
+/// A temporary fault of the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Disturbance {
     /// All connections of informers break.
     Cut,
-    /// Connections of informers carry all of it late.
+    /// Connections of informers are slow.
     Slow,
-    /// Connections of informers carry few bytes at a time.
+    /// Connections of informers have little bandwidth.
     Narrow,
-    /// Connections of informers stay open and carry nothing, then go on.
+    /// Connections of informers stay open without traffic, then continue.
     Silence,
-    /// As silence, and then they break.
+    /// Connections of informers stay open without traffic, then break.
     LostConnections,
-    /// Informers are refused.
+    /// Connections of informers are refused.
     Closed,
-    /// The informers' API server crashes and starts again.
+    /// The informers' API server crashes and restarts.
     KillApiServer,
-    /// etcd crashes and starts again.
+    /// etcd crashes and restarts.
     KillEtcd,
-    /// The informers' API server stands still.
+    /// The informers' API server is frozen.
     FreezeApiServer,
-    /// etcd stands still.
+    /// etcd is frozen.
     FreezeEtcd,
-    /// etcd forgets its history, and connections break.
+    /// The history of etcd is compacted, and connections break.
     Compact,
-    /// The history is forgotten everywhere.
+    /// The history is removed from etcd and from the API servers.
     Forget,
-    /// The API servers get another certificate, and connections break.
+    /// The API servers get a new certificate, and connections break.
     RotateCertificate,
-    /// Informers lose the right to read, and get it back.
+    /// The informers' read permission is revoked and granted again.
     Revoke,
-    /// Informers are led to the other API server.
+    /// Informers are forwarded to the other API server.
     Switch,
-    /// Informers are led to an API server that is behind.
+    /// Informers are forwarded to an API server that lags.
     Lag,
-    /// The same for minutes, while connections break again and again. Only long runs have it.
+    /// Like `Lag`, but for minutes and with many broken connections. Only in long runs.
     LongLag,
 }
 
@@ -74,33 +74,33 @@ impl Disturbance {
         Disturbance::Lag,
     ];
 
-    /// All of them, each once.
+    /// Returns all disturbances in random order.
     pub(crate) fn shuffled(random: &mut fastrand::Rng) -> [Disturbance; 16] {
         let mut all = Self::ALL;
         random.shuffle(&mut all);
         all
     }
 
-    /// Does it, and undoes it.
-    pub(crate) async fn strike(self, cluster: &Cluster, random: &mut fastrand::Rng) -> Outcome {
+    /// Applies the disturbance, and ends it.
+    pub(crate) async fn apply(self, cluster: &Cluster, random: &mut fastrand::Rng) -> ChaosResult {
         let lasts = Duration::from_millis(random.u64(LASTS));
         let server = &cluster.server;
         match self {
             Disturbance::Cut => cluster.proxy.cut(),
             Disturbance::Slow => {
                 let wait = Duration::from_millis(random.u64(20..300));
-                weather(cluster, Weather::Slow(wait), lasts).await;
+                weather(cluster, NetworkCondition::Slow(wait), lasts).await;
             }
             Disturbance::Narrow => {
                 let bytes = random.u32(2_000..50_000);
-                weather(cluster, Weather::Narrow(bytes), lasts).await;
+                weather(cluster, NetworkCondition::Narrow(bytes), lasts).await;
             }
-            Disturbance::Silence => weather(cluster, Weather::Silent, lasts).await,
+            Disturbance::Silence => weather(cluster, NetworkCondition::Silent, lasts).await,
             Disturbance::LostConnections => {
-                weather(cluster, Weather::Silent, lasts).await;
+                weather(cluster, NetworkCondition::Silent, lasts).await;
                 cluster.proxy.cut();
             }
-            Disturbance::Closed => weather(cluster, Weather::Closed, lasts).await,
+            Disturbance::Closed => weather(cluster, NetworkCondition::Closed, lasts).await,
             Disturbance::KillApiServer => {
                 cluster.current().kill().await;
                 sleep(lasts).await;
@@ -126,11 +126,11 @@ impl Disturbance {
                 cluster.proxy.cut();
             }
             Disturbance::Forget => {
-                cluster.proxy.set(Weather::Closed);
+                cluster.proxy.set(NetworkCondition::Closed);
                 sleep(lasts).await;
                 server.etcd().compact().await?;
                 cluster.current().restart().await?;
-                cluster.proxy.set(Weather::Fair);
+                cluster.proxy.set(NetworkCondition::Normal);
             }
             Disturbance::RotateCertificate => {
                 server.rotate_certificate()?;
@@ -140,7 +140,7 @@ impl Disturbance {
                 cluster.proxy.cut();
             }
             Disturbance::Revoke => {
-                // Either of them may not be what it was a moment ago.
+                // Either server may have restarted in the meantime.
                 let [client, _] = &cluster.clients;
                 until("the right is revoked", async || {
                     guest::revoke(client).await.is_ok()
@@ -163,10 +163,10 @@ impl Disturbance {
     }
 }
 
-/// Leads informers to a server that is behind, and breaks their connections this many times while they are there.
+/// Forwards informers to a server that lags, and breaks their connections this many times.
 async fn lag(cluster: &Cluster, between_cuts: Duration, cuts: u32) {
     cluster.lead_to(false);
-    cluster.etcd_proxy.set(Weather::Silent);
+    cluster.etcd_proxy.set(NetworkCondition::Silent);
     sleep(between_cuts).await;
     cluster.lead_to(true);
     for cut in 0..cuts {
@@ -175,11 +175,11 @@ async fn lag(cluster: &Cluster, between_cuts: Duration, cuts: u32) {
         }
         sleep(between_cuts).await;
     }
-    cluster.etcd_proxy.set(Weather::Fair);
+    cluster.etcd_proxy.set(NetworkCondition::Normal);
 }
 
-async fn weather(cluster: &Cluster, weather: Weather, lasts: Duration) {
+async fn weather(cluster: &Cluster, weather: NetworkCondition, lasts: Duration) {
     cluster.proxy.set(weather);
     sleep(lasts).await;
-    cluster.proxy.set(Weather::Fair);
+    cluster.proxy.set(NetworkCondition::Normal);
 }

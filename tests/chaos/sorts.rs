@@ -3,13 +3,13 @@
 use kube::api::ApiResource;
 use serde_json::{Value, json};
 
-/// What all objects of a run are in.
+/// The namespaces of all objects.
 pub(crate) const NAMESPACES: [&str; 2] = ["east", "west"];
-/// What some informers select; objects come into it and leave it.
+/// The selector of some informers. Objects start and stop matching it.
 pub(crate) const SELECTED: &str = "tier=a";
-/// How many names there are in each namespace: few, so that objects change, go and come again.
+/// Number of names in each namespace: few, so that objects are changed, deleted and created again.
 pub(crate) const NAMES: usize = 12;
-/// The object that is written at quiet points, of each kind in each namespace.
+/// Name of the objects that are written at quiet points, one of each kind in each namespace.
 pub(crate) const MARKER: &str = "marker";
 
 /// A kind of object.
@@ -44,7 +44,7 @@ impl Sort {
         }
     }
 
-    /// An object, with some text in it where the kind has a place for that.
+    /// Returns an object, with some text if the kind has a field for it.
     pub(crate) fn object(self, name: &str, tier: &str, text: &str) -> Value {
         let resource = self.resource();
         let mut object = json!({
@@ -63,7 +63,7 @@ impl Sort {
         object
     }
 
-    /// A merge patch that changes the text, and the tier if one is given.
+    /// Returns a merge patch that changes the text, and the tier if given.
     pub(crate) fn change(self, tier: Option<&str>, text: &str) -> Value {
         let mut patch = json!({"metadata": {"annotations": {"text": text}}});
         if let Some(tier) = tier {
@@ -79,7 +79,7 @@ impl Sort {
     }
 }
 
-/// The definition of the custom kind.
+/// Returns the definition of the custom resource.
 pub(crate) fn definition() -> Value {
     let ApiResource {
         group,

@@ -82,7 +82,7 @@ pub(crate) trait Subject: Send + Sync {
     fn stop(&self) -> BoxFuture<'_, ()>;
 }
 
-struct Watched<K: Kind> {
+struct WatchedInformer<K: Kind> {
     view: View,
     informer: SharedInformer<K>,
     checks: Arc<Checks>,
@@ -103,7 +103,7 @@ const LAST_WORDS: usize = 6;
 /// How many handlers stay to the end.
 const LASTING: usize = 2;
 
-impl<K: Kind> Watched<K> {
+impl<K: Kind> WatchedInformer<K> {
     fn put(view: View, builder: InformerBuilder<K>, checks: &Arc<Checks>) -> Arc<dyn Subject> {
         let (name, findings) = (view.name, Arc::clone(&checks.findings));
         let complaints = Arc::<Mutex<Complaints>>::default();
@@ -121,7 +121,7 @@ impl<K: Kind> Watched<K> {
         if view.selected {
             builder = builder.labels(SELECTED);
         }
-        let watched = Watched {
+        let watched = WatchedInformer {
             view,
             informer: builder.build(),
             checks: Arc::clone(checks),
@@ -146,7 +146,7 @@ impl<K: Kind> Watched<K> {
     }
 }
 
-impl<K: Kind> Subject for Watched<K> {
+impl<K: Kind> Subject for WatchedInformer<K> {
     fn view(&self) -> &View {
         &self.view
     }
@@ -258,7 +258,7 @@ pub(crate) fn all(client: &Client, checks: &Arc<Checks>) -> Vec<Arc<dyn Subject>
     let east = vec![NAMESPACES[0]];
     vec![
         newcomer("config maps, streamed", client, checks),
-        Watched::put(
+        WatchedInformer::put(
             View {
                 namespaces: east.clone(),
                 selected: true,
@@ -274,7 +274,7 @@ pub(crate) fn all(client: &Client, checks: &Arc<Checks>) -> Vec<Arc<dyn Subject>
                 .page_size(PAGE),
             checks,
         ),
-        Watched::put(
+        WatchedInformer::put(
             View {
                 namespaces: NAMESPACES.to_vec(),
                 ..view(
@@ -286,7 +286,7 @@ pub(crate) fn all(client: &Client, checks: &Arc<Checks>) -> Vec<Arc<dyn Subject>
             SharedInformer::<Secret>::builder(client.clone()).cache_format(CacheFormat::Packed),
             checks,
         ),
-        Watched::put(
+        WatchedInformer::put(
             View {
                 namespaces: east,
                 ..view("metadata of pods, in pages", Sort::Pods, "metadata")
@@ -296,7 +296,7 @@ pub(crate) fn all(client: &Client, checks: &Arc<Checks>) -> Vec<Arc<dyn Subject>
                 .page_size(PAGE),
             checks,
         ),
-        Watched::put(
+        WatchedInformer::put(
             View {
                 selected: true,
                 ..view("selected pods, JSON, streamed", Sort::Pods, "typed")
@@ -304,12 +304,12 @@ pub(crate) fn all(client: &Client, checks: &Arc<Checks>) -> Vec<Arc<dyn Subject>
             SharedInformer::<Pod>::builder(client.clone()).wire_format(WireFormat::Json),
             checks,
         ),
-        Watched::put(
+        WatchedInformer::put(
             view("widgets, dynamic, streamed", Sort::Widgets, "dynamic"),
             SharedInformer::<DynamicObject>::builder_with(client.clone(), Sort::Widgets.resource()),
             checks,
         ),
-        Watched::put(
+        WatchedInformer::put(
             View {
                 selected: true,
                 ..view(
@@ -332,5 +332,5 @@ pub(crate) fn all(client: &Client, checks: &Arc<Checks>) -> Vec<Arc<dyn Subject>
 /// One more informer.
 pub(crate) fn newcomer(name: &'static str, client: &Client, checks: &Arc<Checks>) -> Arc<dyn Subject> {
     let builder = SharedInformer::<ConfigMap>::builder(client.clone());
-    Watched::put(view(name, Sort::ConfigMaps, "typed"), builder, checks)
+    WatchedInformer::put(view(name, Sort::ConfigMaps, "typed"), builder, checks)
 }

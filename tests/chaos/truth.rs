@@ -1,4 +1,4 @@
-//! What the server has, and whether the informers have the same.
+//! Compares the caches with the server's state.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use crate::handlers::entry_of;
 use crate::sorts::{MARKER, NAMESPACES, SELECTED, Sort};
 use crate::subjects::{Subject, View};
 
-/// Writes that mark a moment: one of each kind in each namespace.
+/// Writes at a quiet point: one object of each kind in each namespace.
 pub(crate) struct Markers(Vec<(Sort, &'static str, DynamicObject)>);
 
 impl Markers {
-    /// Writes them all, now that nothing is in the way.
+    /// Writes all markers, at a time without faults.
     pub(crate) async fn write(client: &Client) -> Markers {
         let mut written = Vec::new();
         for sort in Sort::ALL {
@@ -37,12 +37,12 @@ impl Markers {
     }
 }
 
-/// Applies the marker until the server takes it: it may have come back a moment ago.
+/// Applies the marker until the server accepts it: the server may have just restarted.
 async fn mark(client: &Client, sort: Sort, namespace: &str) -> DynamicObject {
     let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &sort.resource());
     let deadline = Instant::now() + PATIENCE;
     let mut marker = sort.object(MARKER, "a", "");
-    // Another value each time, or nothing would be written.
+    // A new value each time, otherwise nothing would be written.
     marker["metadata"]["annotations"] = json!({"at": fastrand::u64(..).to_string()});
     loop {
         let apply = PatchParams::apply("chaos").force();
@@ -54,7 +54,7 @@ async fn mark(client: &Client, sort: Sort, namespace: &str) -> DynamicObject {
     }
 }
 
-/// What the server lists: at its newest, or exactly at a version.
+/// Lists the server's state: the newest one, or exactly at a version.
 pub(crate) async fn listed(
     client: &Client,
     view: &View,
@@ -83,8 +83,8 @@ pub(crate) async fn listed(
     Ok(objects)
 }
 
-/// While writers go on: each cache is what the server had at the cache's version (contract 1). A version that the server
-/// has forgotten proves nothing. Gives how many were compared.
+/// Checks during writes that each cache equals the server's state at the cache's version (contract 1).
+/// Versions that were compacted cannot be checked. Returns the number of compared caches.
 pub(crate) async fn check_prefixes(
     client: &Client,
     subjects: &[Arc<dyn Subject>],
@@ -107,7 +107,7 @@ pub(crate) async fn check_prefixes(
     compared
 }
 
-/// With writers held and nothing in the way: every cache has what the server has, and so has every handler (contract 5).
+/// Checks at a quiet point that every cache and every handler has the server's state (contract 5).
 pub(crate) async fn check_all(client: &Client, subjects: &[Arc<dyn Subject>], findings: &Findings) {
     let markers = Markers::write(client).await;
     let caught_up = subjects.iter().map(async |subject| {
@@ -122,8 +122,8 @@ pub(crate) async fn check_all(client: &Client, subjects: &[Arc<dyn Subject>], fi
     join_all(caught_up).await;
 }
 
-/// The server may still finish a write that its writer has given up. Then the lists before and after the look at the
-/// cache differ, and it is looked at again.
+/// The server may still complete a write after its writer's timeout. Then the lists before and after reading
+/// the cache differ, and the comparison is repeated.
 async fn check_one(client: &Client, subject: &dyn Subject, findings: &Findings) {
     let view = subject.view();
     let deadline = Instant::now() + PATIENCE;

@@ -1,10 +1,11 @@
-//! Two API servers on one etcd, one of them behind: an informer that is led to it does not go back in time.
+//! Two API servers on one etcd, one of which lags: an informer that is forwarded to it must not go back in
+//! time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use conformance::chaos::Weather;
+use conformance::chaos::NetworkCondition;
 use contract_checker::{Collection, Findings};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, PostParams, VersionMatch};
@@ -12,17 +13,18 @@ use kube_informer::{Backoff, Error, ResourceVersion, SharedInformer, client::wat
 use tokio::time::sleep;
 
 use crate::ALONE;
-use crate::cluster::{Cluster, Outcome, PATIENCE};
+use crate::cluster::{ChaosResult, Cluster, PATIENCE};
 use crate::handlers::{CheckedHandler, Checks, entry_of};
 use crate::sorts::NAMESPACES;
 
-/// How often the informer goes there and back.
+/// Number of times that the informer is forwarded there and back.
 const TURNS: usize = 3;
-/// How many objects are written each time; most are there already.
+/// Number of writes in each turn; most of them change existing objects.
 const WRITES: usize = 10;
-/// How often its connection breaks while it is with the server that is behind: often enough that it begins anew.
+/// Number of broken connections while the informer is connected to the lagging server: enough to force a
+/// relist.
 const CUTS: u32 = 10;
-/// How long each connection lasts: enough for an answer.
+/// Duration of each connection: enough for a response.
 const LASTS: Duration = Duration::from_millis(300);
 
 /// Retries after 50 ms, so that the informer sends many requests to the lagging server.
@@ -36,7 +38,7 @@ const SHORT_BACKOFF: Backoff = Backoff {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a real server: cargo xtask chaos"]
-async fn informer_does_not_go_back_on_a_lagging_server() -> Outcome {
+async fn informer_does_not_go_back_on_a_lagging_server() -> ChaosResult {
     let _alone = ALONE.lock().await;
     let cluster = Cluster::start().await?;
     for streaming in [true, false] {
@@ -45,7 +47,7 @@ async fn informer_does_not_go_back_on_a_lagging_server() -> Outcome {
     Ok(())
 }
 
-async fn move_between(cluster: &Cluster, streaming: bool) -> Outcome {
+async fn move_between(cluster: &Cluster, streaming: bool) -> ChaosResult {
     cluster.lead_to(false);
     let maps = cluster
         .clients
@@ -61,7 +63,7 @@ async fn move_between(cluster: &Cluster, streaming: bool) -> Outcome {
     informer.start()?;
 
     for turn in 0..TURNS {
-        cluster.etcd_proxy.set(Weather::Silent);
+        cluster.etcd_proxy.set(NetworkCondition::Silent);
         let written = write(first, turn).await?;
         informer.wait_for_write(&written, PATIENCE).await?;
         let seen = informer.resource_version().ok_or("a version after a write")?;
@@ -84,10 +86,10 @@ async fn move_between(cluster: &Cluster, streaming: bool) -> Outcome {
         let still_behind = remembered(second).await?;
         assert!(
             still_behind.is_before(&seen),
-            "the second server heard of {still_behind}"
+            "the second server has {still_behind}"
         );
 
-        cluster.etcd_proxy.set(Weather::Fair);
+        cluster.etcd_proxy.set(NetworkCondition::Normal);
         let written = write(second, turn).await?;
         informer.wait_for_write(&written, PATIENCE).await?;
         cluster.lead_to(false);
@@ -112,7 +114,7 @@ async fn informer(
     streaming: bool,
     findings: &Arc<Findings>,
     complaints: &Arc<AtomicUsize>,
-) -> Outcome<SharedInformer<ConfigMap>> {
+) -> ChaosResult<SharedInformer<ConfigMap>> {
     let config = cluster.server.guest_config(cluster.proxy.address()).await?;
     let (findings, complaints) = (Arc::clone(findings), Arc::clone(complaints));
     let complain = move |error: &Error| {
@@ -129,7 +131,7 @@ async fn informer(
         .build())
 }
 
-/// Writes some objects, deletes others, and gives the last that was written.
+/// Writes some objects, deletes others, and returns the last one written.
 async fn write(maps: &Api<ConfigMap>, turn: usize) -> Result<ConfigMap, kube::Error> {
     let named = |name: String| ConfigMap {
         metadata: ObjectMeta {
@@ -167,8 +169,8 @@ fn ignore_absent<T>(deleted: Result<T, kube::Error>) -> Result<(), kube::Error> 
     }
 }
 
-/// The version that an API server has in its memory.
-async fn remembered(maps: &Api<ConfigMap>) -> Outcome<ResourceVersion> {
+/// Returns the version of an API server's watch cache.
+async fn remembered(maps: &Api<ConfigMap>) -> ChaosResult<ResourceVersion> {
     let any = ListParams::default().at("0").matching(VersionMatch::NotOlderThan);
     let list = maps.list_metadata(&any).await?;
     Ok(list

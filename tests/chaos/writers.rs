@@ -1,4 +1,4 @@
-//! Writers that go on whatever happens. What fails is dropped: only the server knows what has become of it.
+//! Writers that continue during faults. Failed writes are ignored: they may or may not have been applied.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,24 +13,24 @@ use tokio::time::{sleep, timeout};
 
 use crate::sorts::{NAMES, NAMESPACES, Sort};
 
-/// A write that takes longer has failed.
+/// Timeout of a write.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Between two writes of one writer, at most.
+/// Maximum time between two writes of one writer.
 const PAUSE: Duration = Duration::from_millis(20);
-/// The longest text that is written.
+/// Maximum length of the text.
 const LONGEST: usize = 6_000;
 
-/// One writer for each kind. They end with this value.
+/// One writer for each kind. Dropping this stops them.
 pub(crate) struct Writers {
     gate: Arc<RwLock<()>>,
     written: Arc<AtomicU64>,
     failed: Arc<AtomicU64>,
-    /// They end when this is dropped.
+    /// Dropping this stops them.
     _tasks: JoinSet<()>,
 }
 
 impl Writers {
-    /// Each write goes to one of these servers, by chance.
+    /// Starts the writers. Each write goes to a random one of these servers.
     pub(crate) fn start(clients: &[Client; 2], seed: u64) -> Writers {
         let gate = Arc::<RwLock<()>>::default();
         let (written, failed) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
@@ -63,12 +63,12 @@ impl Writers {
         }
     }
 
-    /// Holds the writers for as long as the answer is kept; none is in the middle of a write.
+    /// Pauses the writers while the result is kept, after their current writes.
     pub(crate) async fn hold(&self) -> RwLockWriteGuard<'_, ()> {
         self.gate.write().await
     }
 
-    /// How many writes succeeded, and how many failed.
+    /// Returns the numbers of successful and failed writes.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         (read(&self.written), read(&self.failed))
@@ -99,7 +99,7 @@ async fn write(sort: Sort, clients: &[Client; 2], random: &mut fastrand::Rng) ->
         _ => api.delete(&name, &DeleteParams::default()).await.map(drop),
     };
     match done {
-        // There already, or gone: an answer as good as any.
+        // The object exists already, or is deleted: both are fine.
         Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(()),
         other => other,
     }

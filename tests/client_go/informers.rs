@@ -1,11 +1,11 @@
-//! client-go's informers hold what the server lists, whatever happens between.
+//! client-go's informers have the server's state after any fault.
 
-use conformance::client_go::{DEFAULT, JSON, Manner, Program};
+use conformance::client_go::{ClientGoProgram, ClientOptions, DEFAULT, JSON};
 use conformance::{Raw, TestServer};
 use kube_embedded::{Fault, On, Verb};
 use serde_json::{Value, json};
 
-/// The program's informers and what each of them follows.
+/// The program's informers and the resource of each.
 const INFORMERS: [(&str, &str); 6] = [
     ("typed deployments", DEPLOYMENTS),
     ("typed pods", PODS),
@@ -18,7 +18,7 @@ const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/{ns}/deployments";
 const PODS: &str = "/api/v1/namespaces/{ns}/pods";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/{ns}/configmaps";
 
-/// What the server lists now: versions by key, for each informer.
+/// Returns the server's state: versions by key, for each informer.
 async fn listed(raw: &Raw) -> Value {
     let mut all = json!({});
     for (informer, path) in INFORMERS {
@@ -37,8 +37,8 @@ fn text(value: &Value) -> &str {
     value.as_str().expect("text")
 }
 
-/// Lets the informers catch up, and compares what they hold and what their handlers were told with what the server lists.
-async fn assert_current(program: &mut Program, raw: &Raw) -> Value {
+/// Waits for the informers, and compares their stores and their handlers' events with the server's state.
+async fn assert_current(program: &mut ClientGoProgram, raw: &Raw) -> Value {
     let wanted = listed(raw).await;
     let found = program.ask("stores", &wanted).await;
     for (informer, _) in INFORMERS {
@@ -47,8 +47,8 @@ async fn assert_current(program: &mut Program, raw: &Raw) -> Value {
             "the store of {informer}"
         );
         assert_eq!(
-            found[informer]["told"], wanted[informer],
-            "what the handler of {informer} was told"
+            found[informer]["received"], wanted[informer],
+            "the events of the handler of {informer}"
         );
     }
     found
@@ -59,9 +59,9 @@ fn counts(found: &Value, informer: &str) -> [u64; 3] {
 }
 
 /// Adds, updates and deletes reach every informer and its handler, each once.
-async fn follow(manner: Manner) {
+async fn follow(options: ClientOptions) {
     let server = TestServer::start().await;
-    let mut program = Program::on(&server, manner).await;
+    let mut program = ClientGoProgram::on(&server, options).await;
     let raw = server.raw();
     program.ask("churn", &json!("before")).await;
     assert_eq!(program.run("informers").await, INFORMERS.len());
@@ -73,7 +73,7 @@ async fn follow(manner: Manner) {
     program.ask("churn", &json!("after")).await;
     let found = assert_current(&mut program, &raw).await;
     for (informer, _) in INFORMERS {
-        // A pod is marked before it goes, even when it goes at once.
+        // A pod is marked as terminating before it is deleted, even without a grace period.
         let updates = if informer.ends_with("pods") { 4 } else { 3 };
         assert_eq!(counts(&found, informer), [9, updates, 1], "{informer}");
     }
@@ -92,10 +92,10 @@ async fn follow(manner: Manner) {
         assert_eq!(
             (watched("deployments"), watched("pods"), watched("configmaps")),
             (2, 2, 2),
-            "nobody watched again"
+            "no watch was resumed"
         );
         let streamed = requests.iter().filter(|r| r.is_streaming_list()).count();
-        assert_eq!(streamed, if manner.streaming { INFORMERS.len() } else { 0 });
+        assert_eq!(streamed, if options.streaming { INFORMERS.len() } else { 0 });
     }
 }
 
@@ -108,7 +108,7 @@ async fn json_with_streaming_lists() {
 #[tokio::test]
 #[ignore = "needs Go: cargo xtask test"]
 async fn json_with_lists() {
-    follow(Manner {
+    follow(ClientOptions {
         streaming: false,
         ..JSON
     })
@@ -124,14 +124,14 @@ async fn protobuf_with_streaming_lists() {
 #[tokio::test]
 #[ignore = "needs Go: cargo xtask test"]
 async fn protobuf_with_lists() {
-    follow(Manner {
+    follow(ClientOptions {
         streaming: false,
         ..DEFAULT
     })
     .await;
 }
 
-/// Breaks every connection, and waits until the program has a new one: its own writes are not retried.
+/// Breaks every connection, and waits for a new one, because the program's own writes are not retried.
 async fn cut(embedded: &kube_embedded::Server) {
     embedded.forget_requests();
     embedded.cut_connections();
@@ -140,14 +140,15 @@ async fn cut(embedded: &kube_embedded::Server) {
         .await;
 }
 
-/// Watches expire, break off in the middle of an event, lose their connection, and find their history forgotten: after
-/// each the informers hold what the server lists, and their handlers were told of it without a gap.
-async fn survive(manner: Manner) {
+/// Watches expire, break in the middle of an event, lose their connection, and find their history compacted.
+/// After each fault the informers have the server's state, and their handlers received every change.
+async fn survive(options: ClientOptions) {
     let server = TestServer::alone().await;
-    let mut program = Program::on(&server, manner).await;
+    let mut program = ClientGoProgram::on(&server, options).await;
     let raw = server.raw();
     if let Some(embedded) = server.embedded() {
-        // Two informers watch config maps. Each meets the first fault after what it began with, the second after that.
+        // Two informers watch config maps. Each gets the first fault after its initial events, the second
+        // after that.
         let faults = [
             Fault::ExpireAfterEvents(3),
             Fault::ExpireAfterEvents(3),
@@ -185,15 +186,15 @@ async fn survive(manner: Manner) {
         let begun = requests
             .iter()
             .filter(|r| r.resource == "pods" && of_program(r) && begins(r));
-        assert_eq!(begun.count(), 2, "both informers of pods had to begin anew");
+        assert_eq!(begun.count(), 2, "both informers of pods must relist");
     }
 }
 
-/// At the same time, because most of it is client-go's patience before it tries again.
+/// In parallel, because client-go waits most of the time before it retries.
 #[tokio::test]
 #[ignore = "needs Go: cargo xtask test"]
 async fn informers_survive_failures() {
-    let lists = Manner {
+    let lists = ClientOptions {
         streaming: false,
         ..JSON
     };

@@ -1,13 +1,14 @@
-//! Everything else that a client-go program does.
+//! The other requests of a client-go program.
 
 use conformance::TestServer;
-use conformance::client_go::{DEFAULT, JSON, Manner, Program};
+use conformance::client_go::{ClientGoProgram, ClientOptions, DEFAULT, JSON};
 use serde_json::{Value, json};
 
-/// The answers of the program's commands, the same on every server and in every content type.
-async fn ask_everything(manner: Manner) {
+/// Checks the results of the program's commands, which are the same on every server and with every content
+/// type.
+async fn ask_everything(options: ClientOptions) {
     let server = TestServer::start().await;
-    let mut program = Program::on(&server, manner).await;
+    let mut program = ClientGoProgram::on(&server, options).await;
     for (command, wanted) in [
         (
             "elect",
@@ -40,7 +41,7 @@ async fn ask_everything(manner: Manner) {
         ),
         (
             "events",
-            json!("Normal ConfigMap Regarded: somebody looked at it, 2 times"),
+            json!("Normal ConfigMap Regarded: the object was reconciled, 2 times"),
         ),
         ("until", json!(["Running", "Succeeded"])),
         (
@@ -68,7 +69,7 @@ async fn ask_everything(manner: Manner) {
     assert_eq!(failures, refusals(&server.namespace));
 }
 
-/// Each refusal's reason, and what it says.
+/// Returns the reason and the message of each refusal.
 fn refusals(namespace: &str) -> Value {
     json!({
         "exists": "AlreadyExists: configmaps \"twice\" already exists",
@@ -114,12 +115,12 @@ async fn all_requests_work_in_protobuf() {
     ask_everything(DEFAULT).await;
 }
 
-/// Alone, because other tests' custom resources would be found.
+/// Alone, because discovery would contain other tests' custom resources.
 #[tokio::test]
 #[ignore = "needs Go: cargo xtask test"]
 async fn served_resources_are_discovered() {
     let server = TestServer::alone().await;
-    let mut program = Program::on(&server, DEFAULT).await;
+    let mut program = ClientGoProgram::on(&server, DEFAULT).await;
     let found = program.run("discover").await;
     assert_eq!(found["version"], "v1.36.3");
     assert_eq!(found["resources"], 150);

@@ -1,4 +1,4 @@
-//! ConfigMaps of one test: a server with them, writes to them, and informers of them.
+//! The ConfigMaps of a test: the server, writes, and informers.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use kube_informer::{InformerBuilder, Key, ResourceVersion, SharedInformer, sourc
 use serde_json::json;
 use tokio::sync::watch;
 
-use crate::gate::{Gate, Gated, Held};
+use crate::gate::{Gate, GatedSource, PausedSource};
 use crate::informers::{SHORT_BACKOFF, wire_format, with_requested_formats};
 
 /// The label of all ConfigMaps that tests write; servers add others to namespaces.
 pub(crate) const OWN: &str = "kept-by=conformance";
 
-/// A ConfigMap with a value.
+/// Returns a ConfigMap with a value.
 pub(crate) fn config_map(name: &str, value: &str) -> ConfigMap {
     let labels = [OWN.split_once('=').expect("a label")];
     ConfigMap {
@@ -30,7 +30,7 @@ pub(crate) fn config_map(name: &str, value: &str) -> ConfigMap {
     }
 }
 
-/// The value of a ConfigMap.
+/// Returns the value of a ConfigMap.
 pub(crate) fn value(map: &ConfigMap) -> &str {
     map.data
         .as_ref()
@@ -38,7 +38,7 @@ pub(crate) fn value(map: &ConfigMap) -> &str {
         .map_or("", String::as_str)
 }
 
-/// The version that a write returned.
+/// Returns the version that a write returned.
 pub(crate) fn version_of<K: Resource>(object: &K) -> ResourceVersion {
     let version = object.meta().resource_version.as_deref();
     ResourceVersion::from(version.expect("a server sets versions"))
@@ -61,7 +61,7 @@ pub(crate) async fn delete(api: &Api<ConfigMap>, name: &str) {
     deleted.unwrap_or_else(|error| panic!("cannot delete {name}: {error}"));
 }
 
-/// A server and the ConfigMaps in the namespace of one test.
+/// A server, and the ConfigMaps in the namespace of one test.
 pub(crate) struct ConfigMaps {
     pub(crate) server: TestServer,
     pub(crate) api: Api<ConfigMap>,
@@ -85,7 +85,7 @@ impl ConfigMaps {
         self
     }
 
-    /// The ConfigMaps of another namespace on the same server.
+    /// Returns the ConfigMaps of another namespace on the same server.
     pub(crate) fn in_namespace(&self, namespace: &str) -> ConfigMaps {
         ConfigMaps::on(self.server.in_namespace(namespace))
     }
@@ -104,7 +104,7 @@ impl ConfigMaps {
         self.builder().build()
     }
 
-    /// The lists and watches of an informer of them, for tests that wrap them.
+    /// Returns the source of an informer, for tests that wrap it.
     pub(crate) fn source(&self) -> ApiListWatch<ConfigMap> {
         let namespace = Some(self.server.namespace.as_str());
         ApiListWatch::new(self.server.client.clone(), &(), namespace)
@@ -112,10 +112,10 @@ impl ConfigMaps {
             .labels(OWN)
     }
 
-    /// An informer behind a gate, which is open.
+    /// Returns an informer with an open gate in front of the server.
     pub(crate) fn gated(&self) -> (InformerBuilder<ConfigMap>, Gate) {
         let gate = Gate::new();
-        let source = Gated {
+        let source = GatedSource {
             inner: self.source(),
             gate: gate.clone(),
         };
@@ -127,10 +127,10 @@ impl ConfigMaps {
         )
     }
 
-    /// An informer that receives events only while the value is true.
+    /// Returns an informer that receives events only while the value is true.
     pub(crate) fn held(&self) -> (SharedInformer<ConfigMap>, watch::Sender<bool>) {
         let (let_go, go) = watch::channel(true);
-        let source = Held {
+        let source = PausedSource {
             inner: self.source(),
             go,
         };

@@ -5,7 +5,7 @@ use kube_informer::{FactoryBuilder, SharedInformerFactory};
 use crate::config_maps::{ConfigMaps, OWN};
 use crate::informers::{PATIENCE, SHORT_BACKOFF, soon};
 
-/// A factory for the namespace of one test, with short waits between attempts.
+/// Returns a factory for the namespace of one test, with a short backoff.
 pub(crate) fn factory(maps: &ConfigMaps) -> FactoryBuilder {
     SharedInformerFactory::builder(maps.server.client.clone())
         .namespace(&maps.server.namespace)

@@ -1,4 +1,4 @@
-//! Sources of informers whose lists and watches a test can hold back.
+//! Sources of informers that a test can block.
 
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ use tokio::sync::watch;
 
 /// A gate between an informer and the server.
 ///
-/// Closing it ends the watch with the error "expired", so that the informer lists next; no request passes until it is opened.
+/// Closing the gate ends the watch with the error "expired", so that the informer lists next. Requests wait
+/// until it is opened.
 #[derive(Clone)]
 pub(crate) struct Gate(Arc<watch::Sender<u64>>);
 
@@ -31,7 +32,7 @@ impl Gate {
         self.0.send_modify(|turns| *turns += *turns & 1);
     }
 
-    /// Waits until it is open, and returns how often it was opened or closed.
+    /// Waits until the gate is open, and returns how often it was opened or closed.
     async fn opened(&self) -> u64 {
         let mut turns = self.0.subscribe();
         let open = turns.wait_for(|turns| turns & 1 == 0).await;
@@ -44,13 +45,13 @@ impl Gate {
     }
 }
 
-/// A source behind a gate.
-pub(crate) struct Gated<K: Kind> {
+/// A source with a gate in front of the server.
+pub(crate) struct GatedSource<K: Kind> {
     pub(crate) inner: ApiListWatch<K>,
     pub(crate) gate: Gate,
 }
 
-impl<K: Kind> ListWatch<K> for Gated<K> {
+impl<K: Kind> ListWatch<K> for GatedSource<K> {
     fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<K>, Error>> {
         async move {
             self.gate.opened().await;
@@ -77,12 +78,12 @@ impl<K: Kind> ListWatch<K> for Gated<K> {
 }
 
 /// A source that delivers events only while `go` is true.
-pub(crate) struct Held {
+pub(crate) struct PausedSource {
     pub(crate) inner: ApiListWatch<ConfigMap>,
     pub(crate) go: watch::Receiver<bool>,
 }
 
-impl ListWatch<ConfigMap> for Held {
+impl ListWatch<ConfigMap> for PausedSource {
     fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<ConfigMap>, Error>> {
         self.inner.list(request)
     }

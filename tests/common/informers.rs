@@ -10,7 +10,7 @@ use kube_informer::{
 };
 use tokio::sync::mpsc;
 
-/// Time limit of every wait; nothing in these tests takes that long.
+/// Timeout of every step.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Retries after a millisecond, for tests on a clock that is not paused.
@@ -22,7 +22,8 @@ pub(crate) const SHORT_BACKOFF: Backoff = Backoff {
     reset: Duration::from_mins(2),
 };
 
-/// The cache format in `KUBE_INFORMER_TEST_FORM`: decoded objects by default, encoded ones with `packed`.
+/// Returns the cache format in `KUBE_INFORMER_TEST_FORM`: decoded objects by default, encoded ones with
+/// `packed`.
 pub(crate) fn form() -> CacheFormat {
     match std::env::var("KUBE_INFORMER_TEST_FORM").as_deref() {
         Ok("packed") => CacheFormat::Packed,
@@ -31,7 +32,7 @@ pub(crate) fn form() -> CacheFormat {
     }
 }
 
-/// The wire format in `KUBE_INFORMER_TEST_WIRE`: protobuf by default, or `json`.
+/// Returns the wire format in `KUBE_INFORMER_TEST_WIRE`: protobuf by default, or `json`.
 pub(crate) fn wire_format() -> WireFormat {
     match std::env::var("KUBE_INFORMER_TEST_WIRE").as_deref() {
         Ok("json") => WireFormat::Json,
@@ -45,11 +46,11 @@ pub(crate) fn with_requested_formats<K: Kind>(builder: InformerBuilder<K>) -> In
     builder.cache_format(form()).wire_format(wire_format())
 }
 
-/// Waits for something that has to happen.
+/// Awaits a future with a timeout.
 pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, what)
         .await
-        .expect("something within a minute")
+        .expect("a result within a minute")
 }
 
 /// Starts an informer and waits until it has synced.
@@ -71,7 +72,7 @@ pub(crate) async fn caught_up<K: Kind>(informer: &SharedInformer<K>, version: im
         .expect("the version of a write");
 }
 
-/// The names of objects, sorted.
+/// Returns the names of objects, sorted.
 pub(crate) fn names<K: Resource>(objects: &[Object<K>]) -> Vec<String> {
     sorted(
         objects
@@ -108,7 +109,7 @@ impl<K: Kind> ReceivedEvents<K> {
         event_word(&self.next().await)
     }
 
-    /// The next words, sorted, because lists have no order.
+    /// Returns the next words, sorted, because lists have no order.
     pub(crate) async fn listed(&mut self, count: usize) -> Vec<String> {
         let mut words = Vec::new();
         for _ in 0..count {
@@ -117,7 +118,7 @@ impl<K: Kind> ReceivedEvents<K> {
         sorted(words)
     }
 
-    /// All words up to this one, in order.
+    /// Returns all words up to this one, in order.
     pub(crate) async fn until(&mut self, last: &str) -> Vec<String> {
         let mut words = Vec::new();
         loop {
@@ -128,7 +129,7 @@ impl<K: Kind> ReceivedEvents<K> {
         }
     }
 
-    /// Events that were received and not read yet.
+    /// Returns the events that were received and not read yet.
     pub(crate) fn rest(&mut self) -> Vec<String> {
         std::iter::from_fn(|| self.0.try_recv().ok())
             .map(|event| event_word(&event))
@@ -136,8 +137,8 @@ impl<K: Kind> ReceivedEvents<K> {
     }
 }
 
-/// An event as a word: `*a` is in the initial list, `+a` is added, `~a` is changed, `=a` is a resync, `-a` is deleted,
-/// `?a` is deleted with an unknown final state.
+/// Formats an event: `*a` is in the initial list, `+a` is added, `~a` is changed, `=a` is a resync, `-a` is
+/// deleted, `?a` is deleted with an unknown final state.
 pub(crate) fn event_word<K>(event: &Event<K>) -> String {
     let sign = match event {
         Event::Added {

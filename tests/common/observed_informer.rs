@@ -24,27 +24,30 @@ pub(crate) struct ObservedInformer {
     pub(crate) informer: SharedInformer<ConfigMap>,
     pub(crate) api: Api<ConfigMap>,
     pub(crate) tap: Arc<Tap>,
-    /// Time limit of every wait.
+    /// Timeout of every step.
     pub(crate) patience: Duration,
     errors: mpsc::UnboundedReceiver<Error>,
     markers: AtomicU32,
 }
 
-type Builder = InformerBuilder<ConfigMap>;
+pub(crate) type ConfigMapInformerBuilder = InformerBuilder<ConfigMap>;
 
 impl ObservedInformer {
-    /// An informer on a server in real time.
-    pub(crate) fn on(server: &TestServer, choose: impl FnOnce(Builder) -> Builder) -> ObservedInformer {
+    /// Creates an informer on a server, in real time.
+    pub(crate) fn on(
+        server: &TestServer,
+        choose: impl FnOnce(ConfigMapInformerBuilder) -> ConfigMapInformerBuilder,
+    ) -> ObservedInformer {
         ObservedInformer::with_client(server, &server.client, choose)
     }
 
-    /// The same, with a separate client for the informer.
+    /// Like [`ObservedInformer::on`], with a separate client for the informer.
     pub(crate) fn with_client(
         server: &TestServer,
         client: &Client,
-        choose: impl FnOnce(Builder) -> Builder,
+        choose: impl FnOnce(ConfigMapInformerBuilder) -> ConfigMapInformerBuilder,
     ) -> ObservedInformer {
-        let choose = |informer: Builder| choose(informer.backoff(SHORT_BACKOFF));
+        let choose = |informer: ConfigMapInformerBuilder| choose(informer.backoff(SHORT_BACKOFF));
         let observed = ObservedInformer::new(client, &server.namespace, Duration::from_secs(90), choose);
         ObservedInformer {
             api: Api::namespaced(server.client.clone(), &server.namespace),
@@ -52,10 +55,10 @@ impl ObservedInformer {
         }
     }
 
-    /// The same, with a proxy between the informer and the server.
+    /// Like [`ObservedInformer::on`], with a proxy between the informer and the server.
     pub(crate) async fn behind_proxy(
         server: &TestServer,
-        choose: impl FnOnce(Builder) -> Builder,
+        choose: impl FnOnce(ConfigMapInformerBuilder) -> ConfigMapInformerBuilder,
     ) -> (Proxy, ObservedInformer) {
         let mut config = server.config().await;
         config.default_retry = false;
@@ -70,7 +73,7 @@ impl ObservedInformer {
         client: &Client,
         namespace: &str,
         patience: Duration,
-        choose: impl FnOnce(Builder) -> Builder,
+        choose: impl FnOnce(ConfigMapInformerBuilder) -> ConfigMapInformerBuilder,
     ) -> ObservedInformer {
         let (tapped, tap) = Tap::on(client.clone());
         let builder = with_requested_formats(SharedInformer::<ConfigMap>::builder(tapped))
@@ -102,7 +105,7 @@ impl ObservedInformer {
         synced.unwrap_or_else(|error| panic!("{error:#}"));
     }
 
-    /// The next error that the informer reports.
+    /// Returns the next error that the informer reports.
     pub(crate) async fn error(&mut self) -> Error {
         match timeout(self.patience, self.errors.recv()).await {
             Ok(Some(error)) => error,
@@ -110,7 +113,7 @@ impl ObservedInformer {
         }
     }
 
-    /// The next error for which this holds; earlier ones are skipped.
+    /// Returns the next error that matches, and skips others.
     pub(crate) async fn error_that(&mut self, holds: impl Fn(&Error) -> bool) -> Error {
         let patience = self.patience;
         let found = timeout(patience, async {
@@ -121,10 +124,10 @@ impl ObservedInformer {
                 }
             }
         });
-        found.await.expect("such an error, however many others there are")
+        found.await.expect("a matching error")
     }
 
-    /// The errors that were reported and not read yet.
+    /// Returns the errors that were reported and not read yet.
     pub(crate) fn errors(&mut self) -> Vec<String> {
         std::iter::from_fn(|| self.errors.try_recv().ok())
             .map(|error| error.to_string())
@@ -178,13 +181,13 @@ impl ObservedInformer {
         assert_eq!(self.cached(), there);
     }
 
-    /// Names and versions in the cache.
+    /// Returns names and versions in the cache.
     pub(crate) fn cached(&self) -> BTreeSet<String> {
         let objects = self.informer.lister().list(&Selector::everything());
         objects.iter().map(|object| name_and_version(object)).collect()
     }
 
-    /// The informer's events as words: `+a`, `~a`, `-a`, `-a?` where the final state is unknown.
+    /// Returns the informer's events as words: `+a`, `~a`, `-a`, and `-a?` if the final state is unknown.
     pub(crate) fn events(&self) -> ObservedEvents {
         self.events_with(HandlerOptions::new())
     }
@@ -221,7 +224,7 @@ impl ObservedEvents {
         assert!(next.is_none(), "{next:?}");
     }
 
-    /// The next events, sorted.
+    /// Returns the next events, sorted.
     pub(crate) async fn sorted(&mut self, count: usize) -> Vec<String> {
         let mut words = Vec::new();
         for _ in 0..count {
@@ -231,7 +234,7 @@ impl ObservedEvents {
         words
     }
 
-    /// Everything until the event of this name.
+    /// Returns all events until the one with this name.
     pub(crate) async fn until(&mut self, last: &str) -> Vec<String> {
         let mut words = Vec::new();
         while words.last().is_none_or(|word| word != last) {

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 /// A list or watch of config maps, as it left the client.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct RecordedRequest {
     pub(crate) at: Instant,
     parameters: Vec<(String, String)>,
 }
@@ -23,12 +23,12 @@ pub(crate) struct Asked {
 /// comes, and the test can count them.
 const MOST: usize = 3_000;
 
-type Proxy = Box<dyn FnMut(&Asked, &mut Request<Body>) -> Option<Response<Body>> + Send>;
+type RequestHook = Box<dyn FnMut(&RecordedRequest, &mut Request<Body>) -> Option<Response<Body>> + Send>;
 
 /// What is between the client and the server.
 pub(crate) struct Tap {
-    asked: watch::Sender<Vec<Asked>>,
-    proxy: Mutex<Option<Proxy>>,
+    asked: watch::Sender<Vec<RecordedRequest>>,
+    proxy: Mutex<Option<RequestHook>>,
 }
 
 impl Tap {
@@ -60,7 +60,7 @@ impl Tap {
         if request.method() != http::Method::GET || !is_collection {
             return None;
         }
-        let asked = Asked::of(request);
+        let asked = RecordedRequest::of(request);
         self.asked.send_modify(|all| all.push(asked.clone()));
         let mut proxy = self.proxy.lock();
         proxy.as_mut()?(&asked, request)
@@ -69,7 +69,7 @@ impl Tap {
     /// Puts something in the way: it may change each list or watch, or answer it.
     pub(crate) fn proxy(
         &self,
-        proxy: impl FnMut(&Asked, &mut Request<Body>) -> Option<Response<Body>> + Send + 'static,
+        proxy: impl FnMut(&RecordedRequest, &mut Request<Body>) -> Option<Response<Body>> + Send + 'static,
     ) {
         *self.proxy.lock() = Some(Box::new(proxy));
     }
@@ -84,7 +84,7 @@ impl Tap {
     }
 
     /// Every list and watch so far.
-    pub(crate) fn all(&self) -> Vec<Asked> {
+    pub(crate) fn all(&self) -> Vec<RecordedRequest> {
         self.asked.borrow().clone()
     }
 
@@ -106,11 +106,11 @@ impl Tap {
     }
 }
 
-impl Asked {
-    fn of(request: &Request<Body>) -> Asked {
+impl RecordedRequest {
+    fn of(request: &Request<Body>) -> RecordedRequest {
         let pairs = request.uri().query().unwrap_or_default().split('&');
         let parameters = pairs.filter_map(|pair| pair.split_once('='));
-        Asked {
+        RecordedRequest {
             at: Instant::now(),
             parameters: parameters.map(|(n, v)| (n.to_owned(), v.to_owned())).collect(),
         }
@@ -142,7 +142,7 @@ impl Asked {
 }
 
 /// `list any 500`, `list last`, `page 500`, `stream newest`, `watch last`: what is asked for, at which version, how much.
-impl fmt::Display for Asked {
+impl fmt::Display for RecordedRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             _ if self.parameter("continue").is_some() => "page",

@@ -27,7 +27,7 @@ pub(crate) struct Widgets {
     pub(crate) informer: SharedInformer<DynamicObject>,
     pub(crate) errors: mpsc::UnboundedReceiver<Error>,
     pub(crate) received: ReceivedEvents<DynamicObject>,
-    pub(crate) asked: Asked,
+    pub(crate) asked: RequestLog,
 }
 
 impl Widgets {
@@ -39,7 +39,7 @@ impl Widgets {
     pub(crate) fn on(server: TestServer, backoff: Backoff) -> Widgets {
         let group = format!("{}.example.com", server.namespace);
         let kind = ApiResource::from_gvk(&GroupVersionKind::gvk(&group, "v1", "Widget"));
-        let (client, asked) = Asked::through(server.client.clone());
+        let (client, asked) = RequestLog::through(server.client.clone());
         let informer = SharedInformer::<DynamicObject>::builder_with(client, kind.clone())
             .backoff(backoff)
             .seed(1)
@@ -154,11 +154,11 @@ impl Widgets {
 
 /// What an informer asks for.
 #[derive(Clone, Default)]
-pub(crate) struct Asked(Arc<Mutex<Vec<String>>>);
+pub(crate) struct RequestLog(Arc<Mutex<Vec<String>>>);
 
-impl Asked {
-    pub(crate) fn through(client: Client) -> (Client, Asked) {
-        let asked = Asked::default();
+impl RequestLog {
+    pub(crate) fn through(client: Client) -> (Client, RequestLog) {
+        let asked = RequestLog::default();
         let log = asked.clone();
         let service = tower::service_fn(move |request: Request<Body>| {
             log.all().push(request.uri().to_string());

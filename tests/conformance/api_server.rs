@@ -1,4 +1,4 @@
-//! The API that tests run against: the embedded server and a real one behave the same for every client.
+//! The API: the embedded server and a real one behave the same for every client.
 
 mod custom;
 mod deletion;
@@ -48,7 +48,7 @@ async fn server_creates_lists_and_watches_objects() -> Result<(), kube::Error> {
     let first = events.try_next().await?;
     match first {
         Some(WatchEvent::Added(seen)) => assert_eq!(seen, created),
-        other => panic!("the watch began with {other:?}"),
+        other => panic!("the watch started with {other:?}"),
     }
     Ok(())
 }

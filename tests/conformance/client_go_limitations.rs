@@ -1,6 +1,7 @@
 //! The recorded limitations of client-go that a Rust library could have, one test each.
 //!
-//! The numbers are those of `docs/conformance/limitations.md`, which also says why the others cannot occur.
+//! The numbers are those of `docs/conformance/limitations.md`, which also explains why the others cannot
+//! occur.
 
 mod handlers;
 mod requests;

@@ -1,4 +1,5 @@
-//! Features that client-go's informers lack: consistency checks, snapshots, reading one's own writes, packed caches, pruning.
+//! Features that client-go's informers lack: consistency checks, snapshots, reading one's own writes, packed
+//! caches, pruning.
 
 mod consistency;
 mod metrics;

@@ -1,7 +1,7 @@
 //! Queue and controller: ordered deltas, atomic replace, store first.
 //!
-//! Both are internal to an informer, so the tests observe its events and its cache. A gate in front of the server makes it
-//! list again when a test needs that.
+//! Both are internal to an informer, so the tests observe its events and its cache. A gate in front of the
+//! server forces a relist if necessary.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -61,7 +61,8 @@ async fn list_is_compared_with_the_cache() {
     let version = maps.create("new", "1").await;
     maps.open(&gate).await;
     caught_up(&informer, version).await;
-    // What is gone comes first. What was never seen is never told, and what did not change is not even copied.
+    // Deletions come first. Objects that were created and deleted in between cause no event, and unchanged
+    // objects are not replaced.
     assert_eq!(received.word().await, "?goes");
     assert_eq!(received.listed(2).await, ["+new", "~changes"]);
     let same = informer.lister().get_key(&maps.key("stays")).expect("the object");
@@ -71,8 +72,8 @@ async fn list_is_compared_with_the_cache() {
     stopped(&informer).await;
 }
 
-/// A source whose watch says everything twice.
-struct Stutter(ApiListWatch<ConfigMap>);
+/// A source whose watch repeats every event.
+struct DuplicatingSource(ApiListWatch<ConfigMap>);
 
 fn twice(event: WatchEvent<ConfigMap>) -> Result<Vec<WatchEvent<ConfigMap>>, Error> {
     let again = |item: RawObject<ConfigMap>| {
@@ -96,7 +97,7 @@ fn twice(event: WatchEvent<ConfigMap>) -> Result<Vec<WatchEvent<ConfigMap>>, Err
     })
 }
 
-impl ListWatch<ConfigMap> for Stutter {
+impl ListWatch<ConfigMap> for DuplicatingSource {
     fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<ConfigMap>, Error>> {
         self.0.list(request)
     }
@@ -120,7 +121,7 @@ impl ListWatch<ConfigMap> for Stutter {
 #[tokio::test]
 async fn duplicate_events_count_once() {
     let maps = ConfigMaps::named(["a"]).await;
-    let informer = SharedInformer::builder_from(Stutter(maps.source()), ()).build();
+    let informer = SharedInformer::builder_from(DuplicatingSource(maps.source()), ()).build();
     let (handler, mut received) = recording_handler();
     let options = HandlerOptions::new().every_event();
     informer.add_handler_with(handler, options).expect("a handler");
@@ -144,9 +145,9 @@ async fn resync_skips_queued_objects() {
     let (builder, gate) = maps.gated();
     let informer = builder.resync(HOUR).build();
     let (release, held) = blocking::channel::<()>();
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let slow = informer.add_handler(move |event: Event<ConfigMap>| {
-        drop(tell.send(event_word(&event)));
+        drop(sender.send(event_word(&event)));
         let _ = held.recv();
     });
     let slow = slow.expect("a handler");
@@ -154,16 +155,16 @@ async fn resync_skips_queued_objects() {
     informer.add_handler(handler).expect("a handler");
     started(&informer).await;
     for _ in 0..3 {
-        soon(told.recv()).await.expect("an object");
+        soon(receiver.recv()).await.expect("an object");
         release.send(()).expect("a handler");
     }
     soon(slow.synced()).await.expect("a sync");
     quick.listed(3).await;
     maps.change("a", "2").await;
-    assert_eq!(soon(told.recv()).await.as_deref(), Some("~a"));
+    assert_eq!(soon(receiver.recv()).await.as_deref(), Some("~a"));
     assert_eq!(quick.word().await, "~a");
 
-    // While it is busy with a, b changes and is queued; then everything is repeated, since it is listed anew.
+    // While it handles a, b changes and is queued; then a relist causes a resync of all objects.
     maps.change("b", "2").await;
     assert_eq!(quick.word().await, "~b");
     gate.close();
@@ -174,10 +175,10 @@ async fn resync_skips_queued_objects() {
     drop(release);
     stopped(&informer).await;
     let mut words = Vec::new();
-    while let Some(word) = soon(told.recv()).await {
+    while let Some(word) = soon(receiver.recv()).await {
         words.push(word);
     }
-    // Of b and d their changes say it; a and c are repeated.
+    // For b and d there are changes; a and c are repeated.
     assert_eq!(sorted(words), ["+d", "=a", "=c", "~b"]);
 }
 
@@ -265,14 +266,14 @@ async fn replace_is_atomic() {
     let (builder, gate) = maps.gated();
     let informer = builder.build();
     let lister = informer.lister();
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let seen = lister.clone();
     informer
         .add_handler(move |event: Event<ConfigMap>| {
-            drop(tell.send((event_word(&event), contents(&seen.snapshot()))));
+            drop(sender.send((event_word(&event), contents(&seen.snapshot()))));
         })
         .expect("a handler");
-    // An index function is called while the writer is at work: the best place to look for something half done.
+    // The index function runs during the write, so it would see a partial update.
     let (look, mut looked) = mpsc::unbounded_channel();
     let midst = lister.clone();
     informer
@@ -283,7 +284,7 @@ async fn replace_is_atomic() {
         .expect("an index");
     started(&informer).await;
     for _ in 0..4 {
-        soon(told.recv()).await.expect("an object");
+        soon(receiver.recv()).await.expect("an object");
         assert_eq!(soon(looked.recv()).await, Some(BTreeMap::new()));
     }
     let before = contents(&informer.snapshot());
@@ -323,9 +324,9 @@ async fn replace_is_atomic() {
     for _ in ["a", "b", "e"] {
         assert_eq!(soon(looked.recv()).await.as_ref(), Some(&before));
     }
-    // When a handler hears of the first change of the list, the last one is in the store as well.
+    // When a handler gets the first change of the list, the store also has the last one.
     for _ in 0..4 {
-        let (word, then) = soon(told.recv()).await.expect("a change");
+        let (word, then) = soon(receiver.recv()).await.expect("a change");
         assert_eq!(then, after, "{word}");
     }
     stopped(&informer).await;
@@ -336,9 +337,9 @@ async fn errors_of_every_part_are_reported() {
     let maps = ConfigMaps::named(["a"]).await;
     let (builder, gate) = maps.gated();
     let informer = builder.build();
-    let (tell, mut told) = mpsc::unbounded_channel::<Error>();
+    let (sender, mut receiver) = mpsc::unbounded_channel::<Error>();
     informer
-        .set_watch_error_handler(move |error| drop(tell.send(error.clone())))
+        .set_watch_error_handler(move |error| drop(sender.send(error.clone())))
         .expect("a handler");
     let ripe = AtomicBool::new(false);
     let transform = move |map: &mut ConfigMap| match value(map) {
@@ -353,21 +354,21 @@ async fn errors_of_every_part_are_reported() {
     informer.try_index("value", fail).expect("an index");
     started(&informer).await;
 
-    // The controller's: an index function.
+    // In the controller: an index function.
     let version = maps.change("a", "odd").await;
     caught_up(&informer, version).await;
-    let error = soon(told.recv()).await.expect("an error");
+    let error = soon(receiver.recv()).await.expect("an error");
     assert!(error.is_user_code() && error.operation() == Some(Operation::Cache));
     assert!(error.to_string().contains("an odd value"), "{error}");
-    // The reflector's: the watch.
+    // In the reflector: the watch.
     gate.close();
-    let error = soon(told.recv()).await.expect("an error");
+    let error = soon(receiver.recv()).await.expect("an error");
     assert!(error.is_expired() && error.operation() == Some(Operation::Watch));
     maps.open(&gate).await;
-    // In between: a transform. The informer tries again, and the object is there.
+    // In between: a transform. The informer retries, and the object is cached.
     let version = maps.create("b", "unripe").await;
     caught_up(&informer, version).await;
-    let error = soon(told.recv()).await.expect("an error");
+    let error = soon(receiver.recv()).await.expect("an error");
     assert!(
         error.is_user_code() && error.to_string().contains("not ripe"),
         "{error}"
@@ -379,7 +380,7 @@ async fn errors_of_every_part_are_reported() {
     stopped(&informer).await;
 }
 
-/// With threads of its own, so that whoever is told can look before the teller goes on.
+/// On several threads, so that a handler can read the cache while the writer continues.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn store_contains_a_change_before_handlers_are_notified() {
     let maps = ConfigMaps::named(["a"]).await;

@@ -1,6 +1,6 @@
 //! The work queue and workers: deduplication, delay, rate limits, priority, metrics.
 //!
-//! The queue by itself is tested in `kube-workqueue`; here informers fill it with the changes of a cluster.
+//! The queue itself is tested in `kube-workqueue`; here informers fill it with the changes of a cluster.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use tokio::time::{Instant, pause, resume};
 use crate::config_maps::ConfigMaps;
 use crate::informers::{caught_up, soon, started, stopped};
 
-/// What is in line, in its order, with its priority.
+/// Returns the queued keys in order, with their priorities.
 fn taken(queue: &WorkQueue<Key>) -> Vec<(String, i32)> {
     let mut taken = Vec::new();
     while let Some(item) = queue.try_get() {
@@ -43,7 +43,7 @@ async fn many_changes_of_an_object_are_one_item() {
     maps.delete("b").await;
     let version = maps.create("c", "1").await;
     caught_up(&informer, version).await;
-    // An informer that stops has delivered everything that is in its cache.
+    // A stopped informer has delivered everything in its cache.
     stopped(&informer).await;
     assert_eq!(queue.len(), 3);
     let names: BTreeSet<String> = taken(&queue).into_iter().map(|(name, _)| name).collect();
@@ -61,7 +61,7 @@ async fn initial_objects_have_low_priority() {
     maps.create("new", "1").await;
     let version = maps.change("b", "2").await;
     caught_up(&informer, version).await;
-    // An informer that stops has delivered everything that is in its cache: the change of b has raised it.
+    // A stopped informer has delivered everything in its cache: the change of b has raised its priority.
     stopped(&informer).await;
     let raised = taken(&queue);
     assert_eq!(raised.len(), 4);
@@ -101,7 +101,7 @@ async fn old_and_new_owners_and_mapped_items_are_enqueued() {
         soon(handler.synced()).await.expect("a sync");
     }
     assert!(owners.is_empty() && controllers.is_empty());
-    assert_eq!(*values.try_get().expect("the value of all"), "1");
+    assert_eq!(*values.try_get().expect("the value of all maps"), "1");
 
     let own = async |owner: &str, controller: bool| {
         let uid = maps.api.get(owner).await.expect("an object").metadata.uid;
@@ -119,11 +119,7 @@ async fn old_and_new_owners_and_mapped_items_are_enqueued() {
     own("second", true).await;
     let both = [soon(owners.get()).await, soon(owners.get()).await]
         .map(|item| item.expect("an item").name().to_owned());
-    assert_eq!(
-        both,
-        ["first", "second"],
-        "the one that lost it, and the one that has it"
-    );
+    assert_eq!(both, ["first", "second"], "the old and the new owner");
     assert_eq!(soon(controllers.get()).await.expect("an item").name(), "second");
     maps.delete("owned").await;
     assert_eq!(soon(owners.get()).await.expect("an item").name(), "second");
@@ -137,11 +133,11 @@ async fn workers_reconcile_events_and_retry() {
     let queue = WorkQueue::new("maps");
     informer.add_handler(enqueue_keys(&queue)).expect("a handler");
     started(&informer).await;
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let failures = Arc::new(AtomicU32::new(2));
     let lister = informer.lister();
     let reconcile = move |key: Task<Key>| {
-        let (tell, failures, lister) = (tell.clone(), Arc::clone(&failures), lister.clone());
+        let (sender, failures, lister) = (sender.clone(), Arc::clone(&failures), lister.clone());
         async move {
             if failures
                 .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
@@ -152,19 +148,22 @@ async fn workers_reconcile_events_and_retry() {
             let value = lister
                 .get_key(&key)
                 .map(|map| crate::config_maps::value(&map).to_owned());
-            drop(tell.send((key.name().to_owned(), key.attempt(), value.ok())));
+            drop(sender.send((key.name().to_owned(), key.attempt(), value.ok())));
             Ok(())
         }
     };
     let stop = CancellationToken::new();
     let running = tokio::spawn(workers(queue.clone(), 2, reconcile).run(stop.clone()));
-    let worked = soon(told.recv()).await.expect("work");
+    let worked = soon(receiver.recv()).await.expect("work");
     assert_eq!(worked, ("a".to_owned(), 3, Some("1".to_owned())));
     maps.change("a", "2").await;
-    let worked = soon(told.recv()).await.expect("work");
+    let worked = soon(receiver.recv()).await.expect("work");
     assert_eq!(worked, ("a".to_owned(), 1, Some("2".to_owned())));
     maps.delete("a").await;
-    assert_eq!(soon(told.recv()).await.expect("work"), ("a".to_owned(), 1, None));
+    assert_eq!(
+        soon(receiver.recv()).await.expect("work"),
+        ("a".to_owned(), 1, None)
+    );
     stop.cancel();
     assert!(soon(running).await.expect("an end").is_drained());
     stopped(&informer).await;
@@ -195,19 +194,20 @@ async fn delaying_queue_returns_a_key_after_its_earliest_delay() {
         let item = soon(queue.get()).await.expect("an item");
         times.push((item.name().to_owned(), began.elapsed().as_secs() / 10));
     }
-    // To ten seconds: how long the sync took counts as well.
+    // With a tolerance of ten seconds, which includes the time of the sync.
     assert_eq!(times, [("soon".to_owned(), 1), ("late".to_owned(), 6)]);
     assert_eq!((queue.len(), queue.delayed()), (0, 0), "each key once");
     resume();
     stopped(&informer).await;
 }
 
-/// Whether a time on the paused clock is this long; a timer may be two milliseconds late.
+/// Returns whether a time on the paused clock is this long; a timer may be two milliseconds late.
 fn is_about(time: Duration, millis: u64) -> bool {
     (Duration::from_millis(millis)..Duration::from_millis(millis + 3)).contains(&time)
 }
 
-/// client-go's default limiter: 5 ms for the first failure of a key, twice as much for each further one.
+/// client-go's default limiter: 5 ms after the first failure of a key, and twice as much after each further
+/// one.
 #[tokio::test]
 async fn rate_limited_keys_wait_longer_after_each_failure_until_they_are_forgotten() {
     let maps = ConfigMaps::named(["a"]).await;
@@ -258,7 +258,7 @@ async fn workqueue_metrics_use_client_go_names() {
     let running = soon(queue.get()).await.expect("the other key");
 
     let mut page = String::new();
-    text::encode(&mut page, &registry).expect("a string takes everything");
+    text::encode(&mut page, &registry).expect("writing to a string cannot fail");
     let value = |name: &str| {
         let series = format!("{name}{{name=\"maps\"}} ");
         let value = page.lines().find_map(|line| line.strip_prefix(&series));

@@ -1,39 +1,39 @@
-//! What goes wrong is on the page, and that it is over, too.
+//! Failures of the server, and its recovery.
 
-use crate::scene::Scene;
+use crate::fixture::DashboardFixture;
 
 #[tokio::test]
 #[ignore = "needs Chromium: cargo xtask ci --only browser"]
-async fn a_server_that_is_gone_is_shown_and_its_return_too() {
-    let scene = Scene::open(1280, 900).await;
-    scene.go("").await;
+async fn the_loss_and_the_return_of_the_server_are_shown() {
+    let fixture = DashboardFixture::open(1280, 900).await;
+    fixture.go("").await;
     let state = "document.querySelector('tr[data-informer=pods] .state')?.textContent";
-    scene.browser.until(&format!("{state} === 'live'")).await;
+    fixture.browser.until(&format!("{state} === 'live'")).await;
     assert_eq!(
-        scene
+        fixture
             .browser
             .eval("document.querySelectorAll('.alarm').length")
             .await,
         0
     );
 
-    scene.server.go_down().await;
-    scene.browser.until(&format!("{state} === 'broken'")).await;
+    fixture.server.go_down().await;
+    fixture.browser.until(&format!("{state} === 'broken'")).await;
     let alarm = "[...document.querySelectorAll('.alarm')].find((one) => one.textContent.includes('pods'))?.textContent";
-    let alarm = scene.browser.until(alarm).await;
+    let alarm = fixture.browser.until(alarm).await;
     let alarm = alarm.as_str().expect("words");
     for words in [
-        "pods does not hear from the server",
-        "The last word came",
-        "The cache keeps what it has",
+        "pods: the server does not respond",
+        "Last response",
+        "The cache keeps its objects",
     ] {
         assert!(alarm.contains(words), "{alarm}");
     }
-    scene
+    fixture
         .browser
         .until("document.querySelector('.way .room.broken') && document.querySelector('.way .wire.cut')")
         .await;
-    let spoken = scene
+    let spoken = fixture
         .browser
         .until("document.querySelector('#news').textContent")
         .await;
@@ -42,28 +42,28 @@ async fn a_server_that_is_gone_is_shown_and_its_return_too() {
         "{spoken}"
     );
 
-    scene.server.come_back().await.expect("the same port");
-    scene
+    fixture.server.come_back().await.expect("the same port");
+    fixture
         .browser
         .until(&format!(
             "{state} === 'live' && !document.querySelector('.alarm')"
         ))
         .await;
-    scene.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 #[ignore = "needs Chromium: cargo xtask ci --only browser"]
-async fn a_program_that_does_not_answer_is_not_shown_as_well() {
-    let scene = Scene::open(1280, 900).await;
-    scene.go("").await;
-    scene
+async fn a_stopped_program_is_shown_as_disconnected() {
+    let fixture = DashboardFixture::open(1280, 900).await;
+    fixture.go("").await;
+    fixture
         .browser
         .until("document.querySelector('#link').dataset.is === 'live'")
         .await;
-    let Scene {
+    let DashboardFixture {
         dashboard, browser, ..
-    } = scene;
+    } = fixture;
     dashboard.stop().await;
     let words = browser
         .until("document.querySelector('[role=alert]')?.textContent")
@@ -71,12 +71,12 @@ async fn a_program_that_does_not_answer_is_not_shown_as_well() {
     assert!(
         words
             .as_str()
-            .is_some_and(|words| words.contains("does not answer")),
+            .is_some_and(|words| words.contains("does not respond")),
         "{words}"
     );
     assert_eq!(
         browser.eval("document.querySelector('#link').textContent").await,
-        "no answer"
+        "disconnected"
     );
     browser.close().await;
 }

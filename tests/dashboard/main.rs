@@ -1,9 +1,10 @@
-//! The dashboard in a real browser: Chromium, driven by WebDriver. Where there is none, nothing is run, and that is said.
+//! The dashboard in a real browser: Chromium, driven by WebDriver. The tests are ignored unless Chromium is
+//! installed.
 
 mod broken;
 mod browsing;
+mod fixture;
 mod looks;
-mod pictures;
-mod scene;
+mod screenshots;
 mod secrets;
 mod webdriver;

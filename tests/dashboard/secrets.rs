@@ -1,36 +1,36 @@
-//! The values of Secrets are nowhere: not on the page, and in nothing that was sent to it.
+//! Values of Secrets are neither on the page nor in any response.
 
-use crate::scene::{ENCODED, PASSWORD, Scene, secret};
+use crate::fixture::{DashboardFixture, ENCODED, PASSWORD, secret};
 
 const CHANGED: &str = "changed-planted";
 
 #[tokio::test]
 #[ignore = "needs Chromium: cargo xtask ci --only browser"]
 async fn a_secrets_data_is_nowhere_in_the_page_nor_in_any_answer() {
-    let scene = Scene::open(1280, 900).await;
-    let mut said = String::new();
-    scene.go("").await;
-    scene
+    let fixture = DashboardFixture::open(1280, 900).await;
+    let mut responses = String::new();
+    fixture.go("").await;
+    fixture
         .browser
         .until("document.querySelector('tr[data-informer=secrets] .state.live')")
         .await;
-    said += &scene.said().await;
+    responses += &fixture.responses().await;
     for place in [
         "#/informer/secrets".to_owned(),
         format!("#/informer/secrets?field=.data.password%3D{ENCODED}"),
         "#/informer/secrets?field=.data.password".to_owned(),
     ] {
-        scene.go(&place).await;
-        scene
+        fixture.go(&place).await;
+        fixture
             .browser
             .until(
                 "document.querySelector('[aria-label=Objects] [role=status]').textContent.includes('of 1')",
             )
             .await;
-        said += &scene.said().await;
+        responses += &fixture.responses().await;
     }
-    scene.go("#/informer/secrets/object/shop/credentials").await;
-    let text = scene
+    fixture.go("#/informer/secrets/object/shop/credentials").await;
+    let text = fixture
         .browser
         .until("document.querySelector('#object-text')?.textContent")
         .await;
@@ -39,18 +39,18 @@ async fn a_secrets_data_is_nowhere_in_the_page_nor_in_any_answer() {
             .is_some_and(|text| text.contains("(15 bytes, not shown)")),
         "{text}"
     );
-    scene.server.load([secret(CHANGED)]).expect("a change");
-    scene
+    fixture.server.load([secret(CHANGED)]).expect("a change");
+    fixture
         .browser
         .until("document.querySelector('.what.updated')")
         .await;
-    said += &scene.said().await;
+    responses += &fixture.responses().await;
 
     assert!(
-        said.contains("shop/credentials") && said.contains("\"data\":{\"password\":\"("),
-        "nothing is proven"
+        responses.contains("shop/credentials") && responses.contains("\"data\":{\"password\":\"("),
+        "the responses contain the Secret's metadata"
     );
-    // As text, in base64, and in base64 that begins elsewhere.
+    // Plain, in base64, and in base64 at another offset.
     for planted in [
         PASSWORD,
         ENCODED,
@@ -61,9 +61,10 @@ async fn a_secrets_data_is_nowhere_in_the_page_nor_in_any_answer() {
         "NoYW5nZWQtcGxhbnRlZ",
         "jaGFuZ2VkLXBsYW50ZW",
     ] {
-        // Where it was put into the address by the test itself, it is in the field of the filter and in no answer.
-        let found = said.replace(&format!("value=\".data.password={ENCODED}\""), "");
+        // The test itself puts the value into the URL, so it is in the field of the filter, but in no
+        // response.
+        let found = responses.replace(&format!("value=\".data.password={ENCODED}\""), "");
         assert!(!found.contains(planted), "{planted} was shown");
     }
-    scene.close().await;
+    fixture.close().await;
 }

@@ -1,4 +1,4 @@
-//! A browser, driven by WebDriver: as much of it as these tests need.
+//! A minimal WebDriver client.
 
 use std::env;
 use std::path::PathBuf;
@@ -18,10 +18,10 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
 
-/// A browser that takes longer has failed.
+/// Timeout of every step.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-// Keys, as WebDriver writes them.
+// Keys in WebDriver's encoding.
 const CONTROL: char = '\u{E009}';
 const NO_KEY: char = '\u{E000}';
 const DELETE: &str = "\u{E017}";
@@ -33,15 +33,15 @@ const BROWSERS: [&str; 4] = [
     "google-chrome-stable",
 ];
 
-/// The programs, where they are found.
-pub(crate) struct Programs {
+/// The paths of the programs.
+pub(crate) struct BrowserPrograms {
     driver: PathBuf,
     browser: PathBuf,
 }
 
-impl Programs {
-    pub(crate) fn find() -> Option<Programs> {
-        Some(Programs {
+impl BrowserPrograms {
+    pub(crate) fn find() -> Option<BrowserPrograms> {
+        Some(BrowserPrograms {
             driver: on_path("chromedriver")?,
             browser: BROWSERS.into_iter().find_map(on_path)?,
         })
@@ -55,20 +55,20 @@ fn on_path(name: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// A browser with one page. It ends with this value.
+/// A browser with one page. Dropping it ends the browser.
 pub(crate) struct Browser {
     client: Client<HttpConnector, Full<Bytes>>,
     session: String,
     _driver: Child,
-    _said: BufReader<ChildStdout>,
+    _stdout: BufReader<ChildStdout>,
 }
 
 impl Browser {
-    /// Starts a browser of this size.
-    pub(crate) async fn open(programs: &Programs, width: u32, height: u32) -> Browser {
+    /// Starts a browser with a window size.
+    pub(crate) async fn open(programs: &BrowserPrograms, width: u32, height: u32) -> Browser {
         let mut driver = Command::new(&programs.driver)
-            // Left to itself, it takes a free port of IPv6 and gives up when the same of IPv4 is another's. With a
-            // list of who may connect it listens on one socket for both.
+            // By default, chromedriver selects a free IPv6 port and fails if the same IPv4 port is in use.
+            // With a list of allowed addresses, it listens on one socket for both.
             .args(["--port=0", "--allowed-ips=127.0.0.1"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -76,19 +76,19 @@ impl Browser {
             .kill_on_drop(true)
             .spawn()
             .expect("chromedriver starts");
-        let mut said = BufReader::new(driver.stdout.take().expect("its output"));
-        let port = timeout(PATIENCE, port(&mut said))
+        let mut stdout = BufReader::new(driver.stdout.take().expect("its output"));
+        let port = timeout(PATIENCE, port(&mut stdout))
             .await
-            .expect("chromedriver says its port");
+            .expect("the port of chromedriver");
         let mut browser = Browser {
             client: Client::builder(TokioExecutor::new()).build_http(),
             session: format!("http://127.0.0.1:{port}/session"),
             _driver: driver,
-            _said: said,
+            _stdout: stdout,
         };
         let options = json!({
             "binary": programs.browser,
-            // Without a sandbox, because in containers there is none to be had; the only page is ours.
+            // Containers do not support the sandbox, and the test's page is the only one.
             "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
                 "--lang=en", format!("--window-size={width},{height}")],
         });
@@ -128,25 +128,25 @@ impl Browser {
         });
         let (status, body) = answered
             .await
-            .unwrap_or_else(|_| panic!("the browser does not answer: {path} {what}"));
+            .unwrap_or_else(|_| panic!("the browser does not respond: {path} {what}"));
         let mut answer: Value = serde_json::from_slice(&body).expect("JSON");
         let value = answer["value"].take();
         assert!(status.is_success(), "{path} {what}: {value}");
         value
     }
 
-    /// Goes to an address.
+    /// Opens a URL.
     pub(crate) async fn go(&self, url: &str) {
         self.ask(Method::POST, "/url", &json!({ "url": url })).await;
     }
 
-    /// What an expression is in the page.
+    /// Evaluates an expression in the page.
     pub(crate) async fn eval(&self, expression: &str) -> Value {
         let script = json!({ "script": format!("return ({expression});"), "args": [] });
         self.ask(Method::POST, "/execute/sync", &script).await
     }
 
-    /// Waits until an expression is true in the page, and gives what it is. It is looked at whenever the page changes.
+    /// Waits until an expression is truthy, and returns its value. It is evaluated whenever the page changes.
     pub(crate) async fn until(&self, expression: &str) -> Value {
         let script = format!(
             "const done = arguments[arguments.length - 1];
@@ -162,7 +162,7 @@ impl Browser {
         self.ask(Method::POST, "/execute/async", &asked).await
     }
 
-    /// Types into a field in place of what is there, as a person would.
+    /// Replaces the content of a field by typing.
     pub(crate) async fn fill(&self, selector: &str, text: &str) {
         let found = json!({ "using": "css selector", "value": selector });
         let found = self.ask(Method::POST, "/element", &found).await;
@@ -171,8 +171,8 @@ impl Browser {
             .and_then(|all| all.values().next())
             .and_then(Value::as_str)
             .expect("an element");
-        // Ctrl-A and all keys up; what was chosen is replaced, or deleted. To clear it by WebDriver's own command would be
-        // no keys at all: the page would not hear of it.
+        // Ctrl-A and release of all keys; the selection is replaced or deleted. WebDriver's own clear command
+        // would send no key events to the page.
         let keys = format!(
             "{CONTROL}a{NO_KEY}{}",
             if text.is_empty() { DELETE } else { text }
@@ -181,25 +181,25 @@ impl Browser {
         self.ask(Method::POST, &path, &json!({ "text": keys })).await;
     }
 
-    /// A command of the browser's own protocol.
+    /// Sends a command of the Chrome DevTools protocol.
     pub(crate) async fn command(&self, name: &str, parameters: &Value) -> Value {
         let command = json!({ "cmd": name, "params": parameters });
         self.ask(Method::POST, "/goog/cdp/execute", &command).await
     }
 
-    /// The size of the page, also smaller than a window can be.
+    /// Sets the size of the page, which can be smaller than a window.
     pub(crate) async fn resize(&self, width: u32, height: u32) {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500 });
         self.command("Emulation.setDeviceMetricsOverride", &size).await;
     }
 
-    /// What the system prefers: `light` or `dark`.
+    /// Sets the system's colour scheme: `light` or `dark`.
     pub(crate) async fn prefer(&self, scheme: &str) {
         let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.command("Emulation.setEmulatedMedia", &features).await;
     }
 
-    /// What is to be seen, as a PNG.
+    /// Takes a screenshot as a PNG.
     pub(crate) async fn screenshot(&self) -> Vec<u8> {
         let image = self.ask(Method::GET, "/screenshot", &Value::Null).await;
         STANDARD
@@ -207,7 +207,7 @@ impl Browser {
             .expect("a picture")
     }
 
-    /// What the page complained of: errors of scripts, and what its policy forbids.
+    /// Returns errors of scripts, and violations of the content security policy.
     pub(crate) async fn complaints(&self) -> Vec<String> {
         let log = self
             .ask(Method::POST, "/se/log", &json!({ "type": "browser" }))
@@ -225,18 +225,18 @@ impl Browser {
     }
 }
 
-async fn port(said: &mut BufReader<ChildStdout>) -> u16 {
+async fn port(stdout: &mut BufReader<ChildStdout>) -> u16 {
     let mut all = String::new();
     loop {
         let before = all.len();
-        let read = said.read_line(&mut all).await.expect("its output");
-        assert!(read > 0, "chromedriver ended; it said:\n{all}");
+        let read = stdout.read_line(&mut all).await.expect("its output");
+        assert!(read > 0, "chromedriver ended with the output:\n{all}");
         let line = &all[before..];
         let number = line
             .split("on port ")
             .nth(1)
             .map(|rest| rest.trim_end_matches(['.', '\n', '\r']));
-        // Before it has one, it says 0.
+        // At first it prints port 0.
         if let Some(port) = number
             .and_then(|number| number.parse().ok())
             .filter(|port| *port != 0)

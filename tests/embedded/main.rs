@@ -1,4 +1,4 @@
-//! Tests that need what only the embedded server has: faults on demand, or a paused clock on which hours pass at once.
+//! Tests that need the embedded server: faults on demand, or a paused clock on which hours pass at once.
 //!
 //! `cargo xtask test --real` does not run this suite. Tests that can run on both servers belong in the suite `conformance`,
 //! which has no access to [`paused`].

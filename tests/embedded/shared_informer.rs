@@ -1,4 +1,4 @@
-//! The shared informer: when resyncs are due, and what is left after the stop.
+//! The shared informer: when resyncs are due, and cleanup after the stop.
 
 mod resync;
 mod stop;

@@ -1,7 +1,7 @@
-//! The real kubectl at work.
+//! The real kubectl.
 //!
-//! What it says to a real server is written down in `sessions/`; it has to say the same to the embedded one. The suite
-//! runs against both, and `KUBE_INFORMER_RECORD=1` with a real server writes the sessions anew:
+//! The output of kubectl with a real server is recorded in `sessions/`; with the embedded server it must be
+//! the same. The suite runs on both, and `KUBE_INFORMER_RECORD=1` with a real server records the sessions:
 //!
 //! ```text
 //! KUBE_INFORMER_RECORD=1 cargo xtask test --real -- --test kubectl
@@ -15,7 +15,7 @@ mod watches;
 use conformance::TestServer;
 use program::Kubectl;
 
-/// A test for each file in `sessions/`.
+/// Declares a test for each file in `sessions/`.
 macro_rules! sessions {
     ($($name:ident)*) => {
         $(
@@ -38,7 +38,7 @@ sessions! {
     access apply change create custom delete describe edit events explain get nodes refused rollout server_side_apply wait
 }
 
-/// Alone, because other tests' custom resources would be listed.
+/// Alone, because lists would contain other tests' custom resources.
 #[tokio::test]
 #[ignore = "needs kubectl: cargo xtask test"]
 async fn cluster() {

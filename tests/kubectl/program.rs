@@ -1,4 +1,4 @@
-//! kubectl in a home of its own.
+//! kubectl with its own home folder.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,29 +11,29 @@ use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
 
-/// A kubectl that takes this long has failed.
+/// Timeout of a command.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// kubectl with a configuration, a cache and a working folder that belong to this test alone.
+/// kubectl with a configuration, a cache and a working folder of this test alone.
 pub(crate) struct Kubectl {
     pub(crate) server: TestServer,
     program: PathBuf,
     folder: Folder,
 }
 
-/// What a command said in the end.
+/// The exit code and the output of a command.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct CommandOutput {
     pub(crate) out: String,
     pub(crate) err: String,
     pub(crate) code: i32,
 }
 
 impl Kubectl {
-    /// kubectl in the namespace of this server's test.
+    /// Returns kubectl for the namespace of this server's test.
     ///
     /// # Panics
-    /// When there is no kubectl.
+    /// If kubectl is not installed.
     pub(crate) async fn on(server: TestServer) -> Self {
         let program = find()
             .expect("kubectl in $KUBEBUILDER_ASSETS or on the PATH (`cargo xtask real-server` builds one)");
@@ -56,32 +56,32 @@ impl Kubectl {
         kubectl
     }
 
-    /// The folder it runs in, which has the manifests.
+    /// Returns its working folder, which contains the manifests.
     pub(crate) fn folder(&self) -> &str {
-        self.folder.path().to_str().expect("a path of text")
+        self.folder.path().to_str().expect("a UTF-8 path")
     }
 
-    /// Runs a command line to its end.
-    pub(crate) async fn run(&self, line: &str) -> Said {
+    /// Runs a command to its end.
+    pub(crate) async fn run(&self, line: &str) -> CommandOutput {
         let output = timeout(PATIENCE, self.command(line).output()).await;
         let output = output
-            .unwrap_or_else(|_| panic!("no end of: kubectl {line}"))
+            .unwrap_or_else(|_| panic!("timeout of: kubectl {line}"))
             .expect("kubectl runs");
-        Said {
+        CommandOutput {
             out: String::from_utf8(output.stdout).expect("text"),
             err: String::from_utf8(output.stderr).expect("text"),
             code: output.status.code().expect("an exit code"),
         }
     }
 
-    /// Runs a command line that has to succeed, and gives its output.
+    /// Runs a command that must succeed, and returns its output.
     pub(crate) async fn ok(&self, line: &str) -> String {
-        let said = self.run(line).await;
-        assert_eq!(said.code, 0, "kubectl {line}: {said:?}");
-        said.out
+        let output = self.run(line).await;
+        assert_eq!(output.code, 0, "kubectl {line}: {output:?}");
+        output.out
     }
 
-    /// Its own version, such as `v1.36.3`.
+    /// Returns its version, for example `v1.36.3`.
     pub(crate) async fn version(&self) -> String {
         let told: Value = serde_json::from_str(&self.ok("version --client -o json").await).expect("JSON");
         told["clientVersion"]["gitVersion"]
@@ -90,11 +90,11 @@ impl Kubectl {
             .to_owned()
     }
 
-    /// Starts a command line and gives its output as it comes.
-    pub(crate) fn follow(&self, line: &str) -> Following {
+    /// Starts a command and returns its output line by line.
+    pub(crate) fn follow(&self, line: &str) -> RunningCommand {
         let mut child = self.command(line).spawn().expect("kubectl runs");
         let lines = BufReader::new(child.stdout.take().expect("its output")).lines();
-        Following {
+        RunningCommand {
             child,
             lines,
             line: line.to_owned(),
@@ -118,32 +118,32 @@ impl Kubectl {
     }
 }
 
-/// A command that goes on.
-pub(crate) struct Following {
+/// A running command.
+pub(crate) struct RunningCommand {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
     line: String,
 }
 
-impl Following {
-    /// The next line of the output; `None` when it has ended.
+impl RunningCommand {
+    /// Returns the next line of the output, or `None` at the end.
     pub(crate) async fn next(&mut self) -> Option<String> {
         let next = timeout(PATIENCE, self.lines.next_line()).await;
-        next.unwrap_or_else(|_| panic!("nothing more of: kubectl {}", self.line))
+        next.unwrap_or_else(|_| panic!("timeout of: kubectl {}", self.line))
             .expect("text")
     }
 
-    /// The next line that begins so; those before it are dropped.
+    /// Returns the next line that starts with a text, and skips others.
     pub(crate) async fn until(&mut self, beginning: &str) -> String {
         while let Some(line) = self.next().await {
             if line.starts_with(beginning) {
                 return line;
             }
         }
-        panic!("the end, and no {beginning:?}, of: kubectl {}", self.line);
+        panic!("no line {beginning:?} in the output of: kubectl {}", self.line);
     }
 
-    /// Waits for the end and gives the exit code.
+    /// Waits for the end and returns the exit code.
     pub(crate) async fn end(mut self) -> i32 {
         while self.next().await.is_some() {}
         let status = timeout(PATIENCE, self.child.wait())
@@ -163,7 +163,7 @@ fn find() -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
-/// The words of a command line; single quotes hold together what has spaces.
+/// Splits a command line into words; single quotes enclose words with spaces.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -178,7 +178,7 @@ fn words(line: &str) -> Vec<String> {
             other => word.get_or_insert_default().push(other),
         }
     }
-    assert!(!quoted, "a quote is open: {line}");
+    assert!(!quoted, "unclosed quote: {line}");
     words.extend(word);
     words
 }

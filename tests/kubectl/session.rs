@@ -1,61 +1,61 @@
-//! Sessions: commands and what was said, as one would see it in a terminal.
+//! Sessions: commands and their output, as in a terminal.
 //!
-//! A line that begins with `$ ` is a command, what follows up to the next one is what it says: its output, then its
-//! errors, then its exit code if that is not 0. Lines that begin with `# ` say what a part is about. `{ns}` stands for the
-//! namespace of the test; what else differs from run to run is in pointed brackets.
+//! A line that starts with `$ ` is a command. The lines up to the next one are its output, then its errors,
+//! then its exit code unless it is 0. Lines that start with `# ` are comments. `{ns}` is the namespace of the
+//! test; other values that vary between runs are in angle brackets.
 
 use std::fs;
 use std::path::PathBuf;
 
 use conformance::Kind;
 
-use crate::program::{Kubectl, Said};
+use crate::program::{CommandOutput, Kubectl};
 use crate::tidy::tidy;
 
 const COMMAND: &str = "$ kubectl ";
-/// The kubectl whose words are written down.
+/// The version of kubectl with which sessions were recorded.
 const RECORDED_WITH: &str = "v1.36.";
 
 fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/kubectl/sessions"))
 }
 
-/// Says the commands of a session again and compares what comes back, or writes it down where that is asked for.
+/// Runs the commands of a session and compares the output, or records it if requested.
 pub(crate) async fn replay(kubectl: &Kubectl, name: &str) {
     let file = folder().join(name).with_extension("txt");
     let written = fs::read_to_string(&file).expect("a session");
-    let mut said = Vec::new();
+    let mut replayed_text = Vec::new();
     for line in written.lines() {
         if let Some(command) = line.strip_prefix(COMMAND) {
-            said.push(line.to_owned());
-            said.extend(answer(kubectl, command).await);
+            replayed_text.push(line.to_owned());
+            replayed_text.extend(answer(kubectl, command).await);
         } else if line.starts_with("# ") {
-            said.push(line.to_owned());
+            replayed_text.push(line.to_owned());
         }
     }
-    let said = said.join("\n") + "\n";
+    let replayed_text = replayed_text.join("\n") + "\n";
     if std::env::var_os("KUBE_INFORMER_RECORD").is_some() {
         assert_eq!(
             kubectl.server.kind,
             Kind::Real,
-            "only what a real server says is written down"
+            "sessions can be recorded with a real server only"
         );
-        fs::write(file, said).expect("written down");
-    } else if said != written {
+        fs::write(file, replayed_text).expect("written down");
+    } else if replayed_text != written {
         let same_words = kubectl.version().await.starts_with(RECORDED_WITH);
         assert!(
             !same_words,
-            "{name} is not what a real server says:\n{}",
-            difference(&written, &said)
+            "{name} differs from a real server:\n{}",
+            difference(&written, &replayed_text)
         );
-        // Another kubectl has other words; what succeeds and what fails is the server's affair.
-        assert_eq!(outcomes(&said), outcomes(&written), "{name}");
+        // The messages vary between versions of kubectl; success and failure depend on the server.
+        assert_eq!(outcomes(&replayed_text), outcomes(&written), "{name}");
     }
 }
 
-/// What a command says, in parts.
+/// Returns the output of a command, in parts.
 async fn answer(kubectl: &Kubectl, command: &str) -> Vec<String> {
-    let Said { out, err, code } = kubectl.run(command).await;
+    let CommandOutput { out, err, code } = kubectl.run(command).await;
     let tidied = [out, err].map(|part| tidy(&part, &kubectl.server.namespace, kubectl.folder()));
     let mut parts: Vec<String> = tidied.into_iter().filter(|part| !part.is_empty()).collect();
     if code != 0 {
@@ -64,7 +64,7 @@ async fn answer(kubectl: &Kubectl, command: &str) -> Vec<String> {
     parts
 }
 
-/// Both texts side by side, command by command, where they differ.
+/// Returns both texts side by side, for the commands that differ.
 fn difference(wanted: &str, found: &str) -> String {
     let pairs = wanted.split("\n$ ").zip(found.split("\n$ "));
     let different = pairs.filter(|(wanted, found)| wanted != found);
@@ -72,17 +72,17 @@ fn difference(wanted: &str, found: &str) -> String {
     shown.collect::<Vec<_>>().join("\n")
 }
 
-/// The commands of a session, each with its exit code if that is not 0.
+/// Returns the commands of a session, each with its exit code unless it is 0.
 fn outcomes(session: &str) -> Vec<&str> {
     let counts = |line: &&str| line.starts_with(COMMAND) || line.starts_with("[exit ");
     session.lines().filter(counts).collect()
 }
 
-/// Fails when a session lies there that no test replays.
+/// Fails if a session is not replayed by any test.
 pub(crate) fn assert_all(replayed: &[&str]) {
     for file in fs::read_dir(folder()).expect("sessions") {
         let path = file.expect("a session").path();
         let name = path.file_stem().and_then(|stem| stem.to_str()).expect("a name");
-        assert!(replayed.contains(&name), "nobody replays {name}");
+        assert!(replayed.contains(&name), "no test replays {name}");
     }
 }

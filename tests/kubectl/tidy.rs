@@ -1,4 +1,4 @@
-//! What differs from run to run, replaced by words that do not.
+//! Replaces values that vary between runs.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use regex::{Captures, Regex};
 
 static RULES: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
     [
-        // Headings of differences name temporary files and the time.
+        // Headings of differences contain temporary files and the time.
         (r"(?m)^(diff|---|\+\+\+) .*\n", ""),
         (r"127\.0\.0\.1:\d+", "127.0.0.1:<port>"),
         (r"\b10\.\d+\.\d+\.\d+\b", "<ip>"),
@@ -20,12 +20,12 @@ static RULES: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
         (r"(Resource Version: +)\d+", "$1<version>"),
         (r"\b(\d+[ydhm])*\d+[ydhms]\b", "<age>"),
         (r"(?m)^((Client|Kustomize) Version:) .*", "$1 <version>"),
-        // A slow server's repair of addresses may run before it has seen one that was just given out.
+        // A slow server may report an address as unallocated that it has just allocated.
         (
             r"(?m)^Events:\n +Type .*\n +---- .*\n( +Warning +ClusterIPNotAllocated .*(\n|\z))+",
             "Events:  <none>\n",
         ),
-        // kubectl says so since 1.34.
+        // kubectl prints this since 1.34.
         (r" from \{ns\} namespace", ""),
         (r"(?m)[ \t]+$", ""),
     ]
@@ -34,15 +34,15 @@ static RULES: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
     .collect()
 });
 
-/// A status as JSON, whose members may come in any order.
+/// A status as JSON, whose members have no fixed order.
 static STATUS: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"(?m)^\{.*"kind":"Status".*\}$"#).expect("a pattern"));
 
-/// Columns are as wide as their content, which differs: between them two blanks are left.
+/// The widths of columns depend on their content: reduce the gaps to two spaces.
 static COLUMNS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?m)^( *)(.*)$").expect("a pattern"));
 static GAPS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r" {3,}").expect("a pattern"));
 
-/// The text as every run on every server has it.
+/// Returns the text without values that vary between runs.
 pub(crate) fn tidy(text: &str, namespace: &str, folder: &str) -> String {
     let text = text.replace(namespace, "{ns}").replace(folder, "{folder}");
     let text = RULES.iter().fold(text, |text, (pattern, word)| {
@@ -55,7 +55,7 @@ pub(crate) fn tidy(text: &str, namespace: &str, folder: &str) -> String {
     lines.trim_end().to_owned()
 }
 
-/// JSON with its members by name; what is none stays as it is.
+/// Sorts the members of JSON by name. Other text is not changed.
 fn sorted(text: &str) -> String {
     let Ok(mut json) = serde_json::from_str::<serde_json::Value>(text) else {
         return text.to_owned();

@@ -1,8 +1,8 @@
-//! Commands that go on while things change.
+//! Commands that run while objects change.
 
 use conformance::TestServer;
 
-use crate::program::{Following, Kubectl};
+use crate::program::{Kubectl, RunningCommand};
 
 const STATUS: &str = "patch pod one --subresource=status --type=merge -p";
 
@@ -10,7 +10,7 @@ async fn running_pod(kubectl: &Kubectl) {
     kubectl.ok("run one --image=example.com/one:1").await;
 }
 
-async fn first_words(following: &mut Following) -> Vec<String> {
+async fn first_words(following: &mut RunningCommand) -> Vec<String> {
     let line = following.next().await.expect("a line");
     line.split_whitespace().take(4).map(str::to_owned).collect()
 }
@@ -54,7 +54,7 @@ async fn watch_only_skips_existing_objects() {
     let kubectl = Kubectl::on(TestServer::start().await).await;
     running_pod(&kubectl).await;
     let mut pods = kubectl.follow("get pods --watch-only --output-watch-events -o name");
-    // Nothing tells when the watch has begun: changes are made until one is seen.
+    // There is no sign that the watch has started: objects are changed until an event arrives.
     let changes = async {
         for number in 0.. {
             kubectl
@@ -124,7 +124,7 @@ async fn delete_waits_for_finalizers() {
         .ok(r#"patch configmap held --type=merge -p '{"metadata":{"finalizers":["example.com/hold"]}}'"#)
         .await;
     let deletion = kubectl.follow("delete configmap held --timeout=60s");
-    // Until the deletion has begun there is nothing to free it from.
+    // There is no finalizer to remove before the deletion has started.
     let marked = "wait configmap held --for=jsonpath={.metadata.deletionGracePeriodSeconds}=0 --timeout=60s";
     kubectl.ok(marked).await;
     kubectl

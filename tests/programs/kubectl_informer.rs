@@ -1,10 +1,10 @@
-//! `kubectl-informer` on either server. What it does in all its ways is tested in its own crate, on the embedded one.
+//! `kubectl-informer` on either server. Its own crate has more tests, on the embedded one.
 
 use conformance::TestServer;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::json;
 
-use super::program::Program;
+use super::program::ProgramProcess;
 use super::{api, make, map, resource, stateful_set};
 
 #[tokio::test]
@@ -13,7 +13,7 @@ async fn watch_prints_existing_objects_and_changes() {
     let namespace = server.namespace.as_str();
     let sets = resource("apps", "v1", "StatefulSet");
     make(&server, &sets, stateful_set("db")).await;
-    let mut program = Program::kubectl_informer(&server, &["watch", "sts", "-n", namespace]).await;
+    let mut program = ProgramProcess::kubectl_informer(&server, &["watch", "sts", "-n", namespace]).await;
     assert_eq!(program.line().await, "  NAME   READY   AGE");
     let row = program.line().await;
     assert!(row.starts_with("  db     0/1     "), "{row}");
@@ -57,7 +57,7 @@ async fn get_selects_by_an_index() {
         "-o",
         "name",
     ];
-    let mut program = Program::kubectl_informer(&server, &words).await;
+    let mut program = ProgramProcess::kubectl_informer(&server, &words).await;
     assert_eq!(program.line().await, "configmap/a");
     assert_eq!(program.line().await, "configmap/c");
 }

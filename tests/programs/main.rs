@@ -1,4 +1,5 @@
-//! The examples of `kube-informer` and the command line, run as programs on a server: what they print and how they end.
+//! The examples of `kube-informer` and the command line, run as programs on a server: their output and their
+//! exit.
 
 mod kubectl_informer;
 mod program;
@@ -7,14 +8,14 @@ use conformance::TestServer;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, TypeMeta};
-use program::Program;
+use program::ProgramProcess;
 use serde_json::{Value, json};
 
 fn resource(group: &str, version: &str, kind: &str) -> ApiResource {
     ApiResource::from_gvk(&kube::core::GroupVersionKind::gvk(group, version, kind))
 }
 
-/// Makes an object in the test's namespace.
+/// Creates an object in the test's namespace.
 async fn make(server: &TestServer, resource: &ApiResource, object: Value) -> DynamicObject {
     let api = api(server, resource);
     let mut object: DynamicObject = serde_json::from_value(object).expect("an object");
@@ -55,7 +56,7 @@ async fn stateful_sets() {
     let sets = resource("apps", "v1", "StatefulSet");
     let namespace = server.namespace.as_str();
     make(&server, &sets, stateful_set("db")).await;
-    let mut program = Program::start(&server, "stateful_sets", &[namespace]).await;
+    let mut program = ProgramProcess::start(&server, "stateful_sets", &[namespace]).await;
     let lines = program.sorted(3).await;
     assert_eq!(lines[0], "  db");
     assert_eq!(lines[1], format!("1 stateful sets in {namespace}:"));
@@ -80,7 +81,7 @@ async fn stateful_sets() {
         .await
         .expect("an object");
     let mut line = program.line().await;
-    // The real server marks what it deletes in the background first.
+    // The real server first marks objects that it deletes in the background.
     if line.starts_with("updated") {
         line = program.line().await;
     }
@@ -94,7 +95,7 @@ async fn dynamic() {
     let sets = resource("apps", "v1", "StatefulSet");
     make(&server, &sets, stateful_set("db")).await;
     // By its short name.
-    let mut program = Program::start(&server, "dynamic", &["sts"]).await;
+    let mut program = ProgramProcess::start(&server, "dynamic", &["sts"]).await;
     assert_eq!(program.line().await, "watching statefulsets.apps");
     let key = format!("{}/db", server.namespace);
     assert_eq!(
@@ -120,7 +121,7 @@ async fn projection() {
         }
         make(&server, &pods, pod).await;
     }
-    let mut program = Program::start(&server, "projection", &[]).await;
+    let mut program = ProgramProcess::start(&server, "projection", &[]).await;
     for expected in [
         "(no node)",
         "  example.com/c",
@@ -143,10 +144,10 @@ async fn metadata() {
         "apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner.metadata.uid,
     }]);
     make(&server, &maps, owned).await;
-    let mut program = Program::start(&server, "metadata", &["cm"]).await;
+    let mut program = ProgramProcess::start(&server, "metadata", &["cm"]).await;
     let namespace = &server.namespace;
     loop {
-        // Servers put config maps of their own into namespaces.
+        // Servers create their own config maps in namespaces.
         if program.line().await == format!("{namespace}/owner") {
             break;
         }
@@ -158,7 +159,7 @@ async fn metadata() {
 #[tokio::test]
 async fn custom_resource() {
     let server = TestServer::alone().await;
-    let mut program = Program::start(&server, "custom_resource", &[]).await;
+    let mut program = ProgramProcess::start(&server, "custom_resource", &[]).await;
     let waiting = program.line().await;
     assert!(
         waiting.starts_with("still waiting: lighthouses.example.com"),
@@ -201,8 +202,8 @@ async fn namespaces() {
     let maps = resource("", "v1", "ConfigMap");
     make(&server, &maps, map("a")).await;
     let namespace = server.namespace.as_str();
-    let mut program = Program::start(&server, "namespaces", &[namespace, "default"]).await;
-    // A handler is told in its own time.
+    let mut program = ProgramProcess::start(&server, "namespaces", &[namespace, "default"]).await;
+    // Handlers run asynchronously.
     let (heard, ready) = (format!("{namespace}/a"), "ready".to_owned());
     let mut lines = Vec::new();
     while !(lines.contains(&heard) && lines.contains(&ready)) {
@@ -211,7 +212,7 @@ async fn namespaces() {
     let summary = "[+] configmaps in namespaces default, ";
     assert!(lines.iter().any(|line| line.starts_with(summary)), "{lines:?}");
     make(&server, &maps, map("b")).await;
-    // A server may add its own meanwhile.
+    // A server may add its own objects in between.
     while program.line().await != format!("{namespace}/b") {}
     program.stop().await;
 }
@@ -220,19 +221,19 @@ async fn namespaces() {
 async fn controller() {
     let server = TestServer::alone().await;
     let namespace = &server.namespace;
-    let mut program = Program::start(&server, "controller", &[]).await;
+    let mut program = ProgramProcess::start(&server, "controller", &[]).await;
     assert_eq!(program.line().await, "0 websites");
 
     let websites = resource("example.com", "v1", "Website");
     let website = json!({ "metadata": { "name": "shop" }, "spec": { "image": "nginx:1.27", "replicas": 2 } });
     make(&server, &websites, website).await;
-    // A cache is behind what the controller itself has written, so that a step may be taken, and told, twice.
-    let said = |what: &str| format!("{namespace}/shop: {what}");
-    let (made, waiting, ready) = (said("2 × nginx:1.27"), said("0 of 2 ready"), said("2 of 2 ready"));
+    // The cache may be older than the controller's own writes, so a step may be repeated and printed twice.
+    let line = |what: &str| format!("{namespace}/shop: {what}");
+    let (made, waiting, ready) = (line("2 × nginx:1.27"), line("0 of 2 ready"), line("2 of 2 ready"));
     program.after(&[], &made).await;
     program.after(&[&made], &waiting).await;
 
-    // The deployment gets ready, as far as anyone says so.
+    // The deployment becomes ready when its status says so.
     let deployments = api(&server, &resource("apps", "v1", "Deployment"));
     let owned = deployments.get("shop").await.expect("the deployment");
     assert_eq!(
@@ -248,7 +249,7 @@ async fn controller() {
     let shop = api(&server, &websites).get("shop").await;
     assert!(shop.expect("the website").data["status"]["ready"] == 2);
 
-    // What someone else changes is put right.
+    // Changes by others are reverted.
     let meddle = Patch::Merge(json!({ "spec": { "replicas": 7 } }));
     deployments
         .patch("shop", &PatchParams::default(), &meddle)
@@ -260,7 +261,7 @@ async fn controller() {
         .delete("shop", &DeleteParams::default())
         .await
         .expect("the website");
-    program.after(&[&made], &said("cleaned up")).await;
+    program.after(&[&made], &line("cleaned up")).await;
     program.stop().await;
     assert_eq!(
         api(&server, &websites).get_opt("shop").await.expect("an answer"),

@@ -9,38 +9,38 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
 
-/// What has not come by then never comes.
+/// Timeout of every step.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-pub(crate) struct Program {
+pub(crate) struct ProgramProcess {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
-    /// Holds its kubeconfig.
+    /// Contains the kubeconfig.
     _folder: Folder,
 }
 
-impl Program {
+impl ProgramProcess {
     /// Starts an example of `kube-informer` with a kubeconfig for the server.
-    pub(crate) async fn start(server: &TestServer, example: &str, arguments: &[&str]) -> Program {
+    pub(crate) async fn start(server: &TestServer, example: &str, arguments: &[&str]) -> ProgramProcess {
         let place = format!("examples/{example}");
         let program = built(&place, &["--package", "kube-informer", "--examples"]).await;
-        Program::run(server, program, arguments)
+        ProgramProcess::run(server, program, arguments)
     }
 
     /// Starts the command line.
-    pub(crate) async fn kubectl_informer(server: &TestServer, arguments: &[&str]) -> Program {
+    pub(crate) async fn kubectl_informer(server: &TestServer, arguments: &[&str]) -> ProgramProcess {
         let program = built("kubectl-informer", &["--package", "kubectl-informer"]).await;
-        Program::run(server, program, arguments)
+        ProgramProcess::run(server, program, arguments)
     }
 
-    fn run(server: &TestServer, program: PathBuf, arguments: &[&str]) -> Program {
+    fn run(server: &TestServer, program: PathBuf, arguments: &[&str]) -> ProgramProcess {
         let folder = Folder::create().expect("a folder");
         let kubeconfig = folder.path().join("config");
         server.write_kubeconfig(&kubeconfig);
         let mut child = Command::new(program)
             .args(arguments)
             .env("KUBECONFIG", kubeconfig)
-            // As outside of a cluster, wherever the tests run.
+            // Like outside of a cluster, independent of the environment.
             .env_remove("KUBERNETES_SERVICE_HOST")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -48,21 +48,21 @@ impl Program {
             .spawn()
             .expect("the program");
         let stdout = child.stdout.take().expect("its output");
-        Program {
+        ProgramProcess {
             child,
             lines: BufReader::new(stdout).lines(),
             _folder: folder,
         }
     }
 
-    /// The next line that it prints.
+    /// Returns the next line of its output.
     pub(crate) async fn line(&mut self) -> String {
         let line = timeout(PATIENCE, self.lines.next_line()).await;
         let line = line.expect("a line in time").expect("readable output");
         line.expect("a line before its end")
     }
 
-    /// The next lines, sorted: what comes from a list has no order.
+    /// Returns the next lines, sorted, because lists have no order.
     pub(crate) async fn sorted(&mut self, count: usize) -> Vec<String> {
         let mut lines = Vec::new();
         for _ in 0..count {
@@ -72,7 +72,7 @@ impl Program {
         lines
     }
 
-    /// The next lines up to one that holds this.
+    /// Returns the next lines up to one that contains a text.
     pub(crate) async fn until(&mut self, wanted: &str) -> String {
         loop {
             let line = self.line().await;
@@ -82,7 +82,7 @@ impl Program {
         }
     }
 
-    /// Reads up to this line, before which only those may come again that came before.
+    /// Reads up to a line. Lines before it must be repetitions of earlier ones.
     pub(crate) async fn after(&mut self, again: &[&str], wanted: &str) {
         loop {
             let line = self.line().await;
@@ -93,11 +93,11 @@ impl Program {
         }
     }
 
-    /// Ctrl-C; it has to end well.
+    /// Sends Ctrl-C. The program must exit successfully.
     pub(crate) async fn stop(mut self) {
         let id = self.child.id().expect("it runs");
         handles_interrupts(id).await;
-        // Every shell has it; not every machine has it as a program.
+        // `kill` is a builtin of every shell, but not a program on every machine.
         let sent = Command::new("sh")
             .args(["-c", &format!("kill -INT {id}")])
             .status()
@@ -109,7 +109,8 @@ impl Program {
     }
 }
 
-/// Waits until a process handles Ctrl-C, which may be after its last line. Where this cannot be seen, it does not wait.
+/// Waits until a process handles Ctrl-C, which may be after its last line. Does not wait if this cannot be
+/// observed.
 async fn handles_interrupts(process: u32) {
     const INTERRUPT: u64 = 1 << (2 - 1);
     let handles = || {
@@ -125,7 +126,8 @@ async fn handles_interrupts(process: u32) {
     timeout(PATIENCE, handled).await.expect("a handler of Ctrl-C");
 }
 
-/// The program as `cargo test` has built it beside this test; built now where only this test was asked for.
+/// Returns the path of a program that `cargo test` has built with this test. Builds it if only this test was
+/// requested.
 async fn built(program: &str, package: &[&str]) -> PathBuf {
     let test = std::env::current_exe().expect("a path");
     let profile = test
@@ -137,7 +139,7 @@ async fn built(program: &str, package: &[&str]) -> PathBuf {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
         let mut build = Command::new(cargo);
         build.arg("build").args(package);
-        // Build scripts that look at this package's variables would run again, and later once more without them.
+        // Build scripts that depend on this package's variables would run again, and once more without them.
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
             if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {

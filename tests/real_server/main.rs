@@ -1,4 +1,4 @@
-//! What the other suites rely on when they run against a real server.
+//! The features of a real server that the other suites rely on.
 
 use std::error::Error;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, PostParams, WatchEven
 use kube::{Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 
-type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+type TestResult<T = ()> = Result<T, Box<dyn Error>>;
 
 #[tokio::test]
 #[ignore = "needs a real server: cargo xtask test --real"]
-async fn deleted_namespace_disappears() -> Outcome {
+async fn deleted_namespace_disappears() -> TestResult {
     let server = TestServer::start().await;
     server.require_controllers();
     config_maps(&server)
@@ -31,7 +31,7 @@ async fn deleted_namespace_disappears() -> Outcome {
 
 #[tokio::test]
 #[ignore = "needs a real server: cargo xtask test --real"]
-async fn dependents_are_deleted_with_their_owner() -> Outcome {
+async fn dependents_are_deleted_with_their_owner() -> TestResult {
     let server = TestServer::start().await;
     server.require_controllers();
     let config_maps = config_maps(&server);
@@ -49,7 +49,7 @@ async fn dependents_are_deleted_with_their_owner() -> Outcome {
 
 #[tokio::test]
 #[ignore = "needs a real server: cargo xtask test --real"]
-async fn kubectl_connects() -> Outcome {
+async fn kubectl_connects() -> TestResult {
     let server = TestServer::start().await;
     let mut kubectl = real(&server)?.kubectl()?;
     let output = kubectl
@@ -64,7 +64,7 @@ async fn kubectl_connects() -> Outcome {
 
 #[tokio::test]
 #[ignore = "needs a real server: cargo xtask test --real"]
-async fn compacted_version_is_gone() -> Outcome {
+async fn compacted_version_is_gone() -> TestResult {
     let server = TestServer::alone().await;
     let config_maps = config_maps(&server);
     let old = config_maps.list(&ListParams::default()).await?;
@@ -83,7 +83,7 @@ async fn compacted_version_is_gone() -> Outcome {
         .await?;
     match first {
         Some(WatchEvent::Error(status)) => assert_eq!(status.code, 410, "{status:?}"),
-        other => panic!("the watch from a forgotten version began with {other:?}"),
+        other => panic!("the watch from a compacted version started with {other:?}"),
     }
     assert_eq!(config_maps.get("later").await?.name_any(), "later");
     Ok(())
@@ -91,7 +91,7 @@ async fn compacted_version_is_gone() -> Outcome {
 
 #[tokio::test]
 #[ignore = "needs a real server: cargo xtask test --real"]
-async fn killed_server_restarts_with_its_objects() -> Outcome {
+async fn killed_server_restarts_with_its_objects() -> TestResult {
     let server = TestServer::alone().await;
     let config_maps = config_maps(&server);
     let before = config_maps.create(&PostParams::default(), &named("kept")).await?;
@@ -106,7 +106,7 @@ async fn killed_server_restarts_with_its_objects() -> Outcome {
 
 #[tokio::test]
 #[ignore = "needs a real server: cargo xtask test --real"]
-async fn frozen_server_answers_only_after_it_thaws() -> Outcome {
+async fn frozen_server_answers_only_after_it_thaws() -> TestResult {
     let server = TestServer::alone().await;
     let config_maps = config_maps(&server);
     config_maps.create(&PostParams::default(), &named("kept")).await?;
@@ -120,7 +120,7 @@ async fn frozen_server_answers_only_after_it_thaws() -> Outcome {
     Ok(())
 }
 
-fn real(server: &TestServer) -> Outcome<&RealServer> {
+fn real(server: &TestServer) -> TestResult<&RealServer> {
     server
         .real()
         .ok_or_else(|| "KUBE_INFORMER_TEST_SERVER is not `real`".into())
@@ -140,8 +140,8 @@ fn named(name: &str) -> ConfigMap {
     }
 }
 
-/// Returns when the object is deleted; a server that takes a minute for it fails the test.
-async fn until_deleted<K>(api: &Api<K>, name: &str) -> Outcome
+/// Waits until the object is deleted, for at most a minute.
+async fn until_deleted<K>(api: &Api<K>, name: &str) -> TestResult
 where
     K: Resource + Clone + DeserializeOwned + std::fmt::Debug,
 {

@@ -1,4 +1,4 @@
-//! A program with client-go: built once, then spoken to line by line.
+//! A client-go program: built once, then controlled line by line.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -13,62 +13,62 @@ use tokio::time::timeout;
 
 use crate::{Folder, TestServer};
 
-/// Longer than the program's own patience with one command.
+/// Longer than the program's own timeout of a command.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// How the program is to speak to the server.
+/// The options of the program's client.
 #[derive(Clone, Copy, Debug)]
-pub struct Manner {
-    /// The content type of its requests; empty for client-go's own choice, which is protobuf where that goes.
+pub struct ClientOptions {
+    /// The content type of its requests; empty for client-go's default, which is protobuf where supported.
     pub content_type: &'static str,
-    /// Whether informers begin with a streaming list.
+    /// Whether informers start with a streaming list.
     pub streaming: bool,
 }
 
-/// JSON all through, with streaming lists.
-pub const JSON: Manner = Manner {
+/// JSON only, with streaming lists.
+pub const JSON: ClientOptions = ClientOptions {
     content_type: "application/json",
     streaming: true,
 };
-/// What client-go does when it is not told otherwise.
-pub const DEFAULT: Manner = Manner {
+/// client-go's defaults.
+pub const DEFAULT: ClientOptions = ClientOptions {
     content_type: "",
     streaming: true,
 };
 
-/// The program, running. It ends with this value.
+/// The running program. Dropping it ends the program.
 #[derive(Debug)]
-pub struct Program {
+pub struct ClientGoProgram {
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
     _child: Child,
     _folder: Folder,
 }
 
-impl Program {
-    /// Starts the program in the namespace of this server's test.
+impl ClientGoProgram {
+    /// Starts the program for the namespace of this server's test.
     ///
     /// # Panics
-    /// When there is no Go to build it.
-    pub async fn on(server: &TestServer, manner: Manner) -> Self {
+    /// If Go is not installed.
+    pub async fn on(server: &TestServer, options: ClientOptions) -> Self {
         Self::with(
             |kubeconfig| server.write_kubeconfig(kubeconfig),
             &server.namespace,
-            manner,
+            options,
         )
         .await
     }
 
-    /// The same with a kubeconfig of one's own, which is written to the path that the function is given.
-    pub async fn with(write_kubeconfig: impl FnOnce(&Path), namespace: &str, manner: Manner) -> Self {
+    /// Like [`ClientGoProgram::on`], with a kubeconfig that the function writes to the given path.
+    pub async fn with(write_kubeconfig: impl FnOnce(&Path), namespace: &str, options: ClientOptions) -> Self {
         let folder = Folder::create().expect("a folder");
         let kubeconfig = folder.path().join("config");
         write_kubeconfig(&kubeconfig);
         let mut child = Command::new(built().await)
-            .args(["-namespace", namespace, "-content-type", manner.content_type])
+            .args(["-namespace", namespace, "-content-type", options.content_type])
             .arg("-kubeconfig")
             .arg(kubeconfig)
-            .env("KUBE_FEATURE_WatchListClient", manner.streaming.to_string())
+            .env("KUBE_FEATURE_WatchListClient", options.streaming.to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -83,30 +83,30 @@ impl Program {
         }
     }
 
-    /// Gives a command and its argument, and waits for the answer, which has to be a success.
+    /// Sends a command with an argument, and waits for the result. The command must succeed.
     pub async fn ask(&mut self, command: &str, argument: &Value) -> Value {
         let line = format!("{command} {argument}\n");
         self.input
             .write_all(line.as_bytes())
             .await
-            .expect("the program listens");
+            .expect("the input of the program");
         let answer = timeout(PATIENCE, self.output.next_line()).await;
         let answer = answer
-            .unwrap_or_else(|_| panic!("no answer to {command}"))
+            .unwrap_or_else(|_| panic!("no response to {command}"))
             .expect("text");
-        let answer = answer.unwrap_or_else(|| panic!("the program ended over {command}"));
+        let answer = answer.unwrap_or_else(|| panic!("the program ended during {command}"));
         let mut answer: Value = serde_json::from_str(&answer).expect("JSON");
         assert!(answer.get("error").is_none(), "{command}: {}", answer["error"]);
         answer["ok"].take()
     }
 
-    /// Gives a command that takes no argument.
+    /// Sends a command without an argument.
     pub async fn run(&mut self, command: &str) -> Value {
         self.ask(command, &Value::Null).await
     }
 }
 
-/// The program's file, built by the first test that asks.
+/// Returns the path of the program, which the first caller builds.
 async fn built() -> &'static Path {
     static BUILT: OnceCell<PathBuf> = OnceCell::const_new();
     BUILT.get_or_init(build).await
@@ -133,7 +133,7 @@ async fn build() -> PathBuf {
     program
 }
 
-/// A folder outside the tree, as xtask's.
+/// Returns a folder outside of the tree, the same as xtask's.
 fn cache() -> PathBuf {
     let variable = |name| {
         env::var_os(name)
@@ -144,6 +144,6 @@ fn cache() -> PathBuf {
         .or_else(|| variable("XDG_CACHE_HOME").map(|folder| folder.join("kube-informer")))
         .or_else(|| variable("HOME").map(|folder| folder.join(".cache/kube-informer")))
         .unwrap_or_else(|| env::temp_dir().join("kube-informer"));
-    fs::create_dir_all(&folder).expect("a folder for what is built");
+    fs::create_dir_all(&folder).expect("a cache folder");
     folder
 }

@@ -8,16 +8,16 @@ use crate::StartError;
 
 /// A server in this process.
 #[derive(Debug)]
-pub(crate) struct Server(kube_embedded::Server);
+pub(crate) struct EmbeddedServer(kube_embedded::Server);
 
-impl Server {
+impl EmbeddedServer {
     pub(crate) async fn start() -> Result<Self, StartError> {
         kube_embedded::Server::start().await.map(Self).map_err(failed)
     }
 
     pub(crate) fn client(&self) -> Result<Client, StartError> {
         let mut config = self.0.client_config();
-        // A test sees every answer, also those that kube's client would try again behind its back.
+        // Tests see every response, including those that kube's client would retry.
         config.default_retry = false;
         Client::try_from(config).map_err(|e| failed(kube_embedded::Error::Client(Box::new(e))))
     }

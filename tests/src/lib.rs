@@ -1,7 +1,8 @@
 //! Servers for the integration tests.
 //!
-//! A test is written once, against [`TestServer`], and `KUBE_INFORMER_TEST_SERVER` says what answers it: `embedded` (the
-//! default) or `real`, a kube-apiserver with etcd from `KUBEBUILDER_ASSETS`. `cargo xtask test --real` prepares and sets both.
+//! A test is written once, against [`TestServer`], and `KUBE_INFORMER_TEST_SERVER` selects the server:
+//! `embedded` (the default) or `real`, a kube-apiserver with etcd from `KUBEBUILDER_ASSETS`. `cargo xtask
+//! test --real` prepares and sets both.
 
 pub mod chaos;
 pub mod client_go;
@@ -18,26 +19,26 @@ use std::{env, fmt, fs};
 use kube::{Client, Config};
 
 pub use folder::Folder;
-pub use raw::{Answer, Events, Raw};
+pub use raw::{Raw, Response, WatchEvents};
 pub use real::{RealServer, StartError};
 
-/// The variable that says which server the tests run against.
+/// The variable that selects the server.
 pub const SERVER_VARIABLE: &str = "KUBE_INFORMER_TEST_SERVER";
 
-/// Which server answers.
+/// The kind of server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The server of `kube-embedded`, in this process.
     Embedded,
-    /// kube-apiserver with etcd, in processes of their own.
+    /// kube-apiserver with etcd, in separate processes.
     Real,
 }
 
 impl Kind {
-    /// The kind that the environment asks for.
+    /// Returns the kind that the environment selects.
     ///
     /// # Panics
-    /// When the variable holds anything but a kind: a test against the wrong server would prove nothing.
+    /// If the value is invalid: a test against the wrong server would prove nothing.
     pub fn asked_for() -> Self {
         match env::var(SERVER_VARIABLE).as_deref() {
             Err(env::VarError::NotPresent) | Ok("" | "embedded") => Self::Embedded,
@@ -47,75 +48,86 @@ impl Kind {
     }
 }
 
-/// A server, a client for it and a namespace that belongs to this test alone.
+/// A server, a client and the namespace of a test.
 pub struct TestServer {
-    /// An administrator's client, made on this test's runtime.
+    /// A client with all permissions, created on this test's runtime.
     pub client: Client,
-    /// The test's own namespace; it exists.
+    /// The test's own namespace, which exists.
     pub namespace: String,
-    /// Which server this is.
+    /// The kind of the server.
     pub kind: Kind,
-    server: Arc<Server>,
+    server: Arc<Backend>,
 }
 
-/// What has to live as long as the test.
+/// The server, which must exist as long as the test.
 #[derive(Debug)]
-pub(crate) enum Server {
-    Embedded(embedded::Server),
+pub(crate) enum Backend {
+    Embedded(embedded::EmbeddedServer),
     Real(Arc<RealServer>),
 }
 
 impl TestServer {
-    /// The server that the environment asks for. A real one is shared by all tests of the process.
+    /// Starts the server that the environment selects. A real one is shared by all tests of the process.
     ///
     /// # Panics
-    /// When the server does not start; the message says why.
+    /// If the server does not start.
     pub async fn start() -> Self {
         match Kind::asked_for() {
-            Kind::Embedded => Self::on(Server::Embedded(started(embedded::Server::start().await))).await,
-            Kind::Real => Self::on(Server::Real(started(RealServer::shared().await))).await,
+            Kind::Embedded => {
+                Self::on(Backend::Embedded(started(
+                    embedded::EmbeddedServer::start().await,
+                )))
+                .await
+            }
+            Kind::Real => Self::on(Backend::Real(started(RealServer::shared().await))).await,
         }
     }
 
-    /// As [`TestServer::start`], with a server that no other test uses: for tests that stop it, freeze it or make it
-    /// forget. It ends with this value.
+    /// Like [`TestServer::start`], with a server that no other test uses: for tests that stop it, freeze it
+    /// or compact its history. Dropping this ends the server.
     ///
     /// # Panics
-    /// When the server does not start; the message says why.
+    /// If the server does not start.
     pub async fn alone() -> Self {
         match Kind::asked_for() {
-            Kind::Embedded => Self::on(Server::Embedded(started(embedded::Server::start().await))).await,
-            Kind::Real => Self::on(Server::Real(Arc::new(started(RealServer::start().await)))).await,
+            Kind::Embedded => {
+                Self::on(Backend::Embedded(started(
+                    embedded::EmbeddedServer::start().await,
+                )))
+                .await
+            }
+            Kind::Real => Self::on(Backend::Real(Arc::new(started(RealServer::start().await)))).await,
         }
     }
 
-    /// The embedded server, with a client that needs no socket: for tests on a paused clock.
+    /// Starts the embedded server, with a client that needs no socket: for tests on a paused clock.
     ///
     /// # Panics
-    /// When the environment asks for a real server, whose time cannot be paused, or when the server does not start.
+    /// If the environment selects a real server, whose time cannot be paused, or if the server does not
+    /// start.
     pub async fn embedded_without_sockets() -> Self {
         assert_eq!(
             Kind::asked_for(),
             Kind::Embedded,
-            "this test needs the embedded server; `cargo xtask test --real` leaves its suite out"
+            "this test needs the embedded server; `cargo xtask test --real` does not run its suite"
         );
-        let server = started(embedded::Server::start().await);
+        let server = started(embedded::EmbeddedServer::start().await);
         let client = server.inner().direct_client();
-        Self::with(Server::Embedded(server), client, Kind::Embedded).await
+        Self::with(Backend::Embedded(server), client, Kind::Embedded).await
     }
 
-    async fn on(server: Server) -> Self {
+    async fn on(server: Backend) -> Self {
         let (client, kind) = match &server {
-            Server::Embedded(server) => (started(server.client()), Kind::Embedded),
-            Server::Real(server) => (started(server.client().await), Kind::Real),
+            Backend::Embedded(server) => (started(server.client()), Kind::Embedded),
+            Backend::Real(server) => (started(server.client().await), Kind::Real),
         };
         Self::with(server, client, kind).await
     }
 
-    async fn with(server: Server, client: Client, kind: Kind) -> Self {
+    async fn with(server: Backend, client: Client, kind: Kind) -> Self {
         let namespace = match namespace::create(&client).await {
             Ok(name) => name,
-            Err(error) => panic!("the test's namespace was not created: {error}"),
+            Err(error) => panic!("cannot create the test's namespace: {error}"),
         };
         Self {
             client,
@@ -125,7 +137,7 @@ impl TestServer {
         }
     }
 
-    /// The same server, with another namespace in place of the test's own.
+    /// Returns the same server with another namespace.
     #[must_use]
     pub fn in_namespace(&self, namespace: &str) -> Self {
         Self {
@@ -136,57 +148,59 @@ impl TestServer {
         }
     }
 
-    /// Requests by path, answers as they are: for tests about the API itself.
+    /// Returns a client for requests by path: for tests of the API itself.
     pub fn raw(&self) -> Raw {
         Raw::new(self.client.clone(), self.namespace.clone(), self.server.clone())
     }
 
-    /// The embedded server behind this one, for what only an embedded one has: faults and the record of requests.
+    /// Returns the embedded server, for tests that need its faults and its record of requests.
     pub fn embedded(&self) -> Option<&kube_embedded::Server> {
         match &*self.server {
-            Server::Embedded(server) => Some(server.inner()),
-            Server::Real(_) => None,
+            Backend::Embedded(server) => Some(server.inner()),
+            Backend::Real(_) => None,
         }
     }
 
-    /// Stops the server as a crash would: connections break, and new ones are refused. On a server of one's own only.
+    /// Stops the server like a crash: connections break, and new ones are refused. Only for a server that no
+    /// other test uses.
     pub async fn go_down(&self) {
         match &*self.server {
-            Server::Embedded(server) => server.inner().go_down().await,
-            Server::Real(server) => server.apiserver().kill().await,
+            Backend::Embedded(server) => server.inner().go_down().await,
+            Backend::Real(server) => server.apiserver().kill().await,
         }
     }
 
-    /// Starts a server that went down again, at the same address and with the same objects.
+    /// Restarts a stopped server, at the same address and with the same objects.
     ///
     /// # Panics
-    /// When it does not come back.
+    /// If it does not start.
     pub async fn come_back(&self) {
         match &*self.server {
-            Server::Embedded(server) => {
+            Backend::Embedded(server) => {
                 let back = server.inner().come_back().await;
-                back.unwrap_or_else(|error| panic!("the server did not come back: {error}"));
+                back.unwrap_or_else(|error| panic!("the server did not restart: {error}"));
             }
-            Server::Real(server) => started(server.apiserver().restart().await),
+            Backend::Real(server) => started(server.apiserver().restart().await),
         }
     }
 
-    /// Makes the server forget its history, so that older versions are answered with 410. On a server of one's own only.
+    /// Compacts the server's history, so that older versions get 410. Only for a server that no other test
+    /// uses.
     ///
     /// # Panics
-    /// When the real server does not come back.
+    /// If the real server does not restart.
     pub async fn forget_history(&self) {
         match &*self.server {
-            Server::Embedded(server) => server.inner().compact_history(),
-            Server::Real(server) => started(server.forget_history().await),
+            Backend::Embedded(server) => server.inner().compact_history(),
+            Backend::Real(server) => started(server.forget_history().await),
         }
     }
 
-    /// Says that this test needs the controllers that delete what namespaces hold and what owners own. On the real side
-    /// they are a program of their own.
+    /// Checks that the controllers run that delete the contents of namespaces and owned objects. For the real
+    /// server, they are a separate program.
     ///
     /// # Panics
-    /// When they do not run.
+    /// If they do not run.
     pub fn require_controllers(&self) {
         let real = self.real();
         assert!(
@@ -195,29 +209,29 @@ impl TestServer {
         );
     }
 
-    /// An administrator's configuration, for clients that are made in another way.
+    /// Returns a configuration with all permissions, for clients that are created differently.
     ///
     /// # Panics
-    /// When the real server's kubeconfig cannot be read.
+    /// If the real server's kubeconfig cannot be read.
     pub async fn config(&self) -> Config {
         match &*self.server {
-            Server::Embedded(server) => server.inner().client_config(),
-            Server::Real(server) => started(server.config().await),
+            Backend::Embedded(server) => server.inner().client_config(),
+            Backend::Real(server) => started(server.config().await),
         }
     }
 
-    /// Writes a kubeconfig for this server, for programs that are not this one.
+    /// Writes a kubeconfig for this server, for other programs.
     ///
     /// # Panics
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn write_kubeconfig(&self, path: &Path) {
         let written = match &*self.server {
-            Server::Embedded(server) => server
+            Backend::Embedded(server) => server
                 .inner()
                 .write_kubeconfig(path)
                 .map(drop)
                 .map_err(|e| e.to_string()),
-            Server::Real(server) => fs::copy(server.kubeconfig(), path)
+            Backend::Real(server) => fs::copy(server.kubeconfig(), path)
                 .map(drop)
                 .map_err(|e| e.to_string()),
         };
@@ -226,11 +240,11 @@ impl TestServer {
         }
     }
 
-    /// The real server behind this one, for what only a real one has: processes, files, kubectl.
+    /// Returns the real server, for tests that need its processes, files or kubectl.
     pub fn real(&self) -> Option<&RealServer> {
         match &*self.server {
-            Server::Real(server) => Some(server),
-            Server::Embedded(_) => None,
+            Backend::Real(server) => Some(server),
+            Backend::Embedded(_) => None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A namespace for each test, so that tests share a server and do not meet.
+//! A namespace for each test, so that tests can share a server.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{process, thread};
@@ -24,7 +24,7 @@ pub(crate) async fn create(client: &Client) -> Result<String, Error> {
     Ok(name)
 }
 
-/// The test harness names a test's thread after the test: a namespace of that name tells whose it is.
+/// The test harness names the thread after the test, so the namespace shows which test it belongs to.
 fn named_after(thread: Option<&str>, suffix: &str) -> String {
     let test = thread
         .and_then(|path| path.rsplit("::").next())

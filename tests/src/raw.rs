@@ -1,4 +1,4 @@
-//! Requests by path, answers as they are: code, headers and JSON, good or bad.
+//! Requests by path, with unprocessed responses: code, headers and JSON.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::Value;
 
-use crate::Server;
+use crate::Backend;
 
-/// A test that waits this long for an event has failed.
+/// Timeout of an event.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Requests by path. `{ns}` in a path stands for the test's namespace.
+/// A client for requests by path. `{ns}` in a path is replaced by the test's namespace.
 #[derive(Clone)]
 pub struct Raw {
     client: Client,
     namespace: String,
-    /// The server lives as long as someone may ask it.
-    _server: Arc<Server>,
+    /// The server must exist as long as this client.
+    _server: Arc<Backend>,
 }
 
 impl std::fmt::Debug for Raw {
@@ -34,9 +34,9 @@ impl std::fmt::Debug for Raw {
     }
 }
 
-/// What a server answered.
+/// A response.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct Response {
     /// HTTP status.
     pub code: u16,
     /// Headers.
@@ -45,16 +45,16 @@ pub struct Answer {
     pub body: Value,
 }
 
-impl Answer {
-    /// The answer's own version: of the object, or of the list.
+impl Response {
+    /// Returns the version of the object or the list.
     ///
     /// # Panics
-    /// When it has none.
+    /// If it has none.
     pub fn version(&self) -> u64 {
         version_of(&self.body)
     }
 
-    /// Names of the items of a list.
+    /// Returns the names of the items of a list.
     pub fn names(&self) -> Vec<&str> {
         let items = self.body["items"].as_array().into_iter().flatten();
         items
@@ -62,7 +62,7 @@ impl Answer {
             .collect()
     }
 
-    /// The message of a failure.
+    /// Returns the message of a failure.
     pub fn message(&self) -> &str {
         self.body["message"].as_str().unwrap_or_default()
     }
@@ -77,7 +77,7 @@ fn version_of(object: &Value) -> u64 {
 }
 
 impl Raw {
-    pub(crate) fn new(client: Client, namespace: String, server: Arc<Server>) -> Self {
+    pub(crate) fn new(client: Client, namespace: String, server: Arc<Backend>) -> Self {
         Self {
             client,
             namespace,
@@ -85,23 +85,23 @@ impl Raw {
         }
     }
 
-    /// Asks with a method, headers and a body.
+    /// Sends a request with a method, headers and a body.
     ///
     /// # Panics
-    /// When there is no answer.
+    /// If there is no response.
     pub async fn ask(
         &self,
         method: Method,
         path: &str,
         headers: &[(&str, &str)],
         body: impl Into<Vec<u8>>,
-    ) -> Answer {
+    ) -> Response {
         let response = self.send(method, path, headers, body).await;
         let (parts, body) = response.into_parts();
         let bytes = whole(path, body).await;
         let body = serde_json::from_slice(&bytes)
             .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&bytes).into_owned()));
-        Answer {
+        Response {
             code: parts.status.as_u16(),
             headers: parts.headers,
             body,
@@ -122,28 +122,28 @@ impl Raw {
         }
         let request = match request.body(Body::from(body.into())) {
             Ok(request) => request,
-            Err(error) => panic!("{path} is no request: {error}"),
+            Err(error) => panic!("invalid request {path}: {error}"),
         };
         match self.client.send(request).await {
             Ok(response) => response,
-            Err(error) => panic!("no answer to {path}: {error}"),
+            Err(error) => panic!("no response to {path}: {error}"),
         }
     }
 
-    /// GET.
-    pub async fn get(&self, path: &str) -> Answer {
+    /// Sends a GET request.
+    pub async fn get(&self, path: &str) -> Response {
         self.ask(Method::GET, path, &[], "").await
     }
 
-    /// GET with an `Accept` header.
-    pub async fn get_as(&self, path: &str, accept: &str) -> Answer {
+    /// Sends a GET request with an `Accept` header.
+    pub async fn get_as(&self, path: &str, accept: &str) -> Response {
         self.ask(Method::GET, path, &[("accept", accept)], "").await
     }
 
-    /// GET of bytes that are not JSON.
+    /// Sends a GET request for bytes that are not JSON.
     ///
     /// # Panics
-    /// When there is no answer, or not a good one.
+    /// If there is no successful response.
     pub async fn bytes(&self, path: &str, accept: &str) -> Bytes {
         let response = self.send(Method::GET, path, &[("accept", accept)], "").await;
         assert!(
@@ -154,10 +154,10 @@ impl Raw {
         whole(path, response.into_body()).await
     }
 
-    /// GET as it is sent to those who take gzip.
+    /// Sends a GET request that accepts gzip.
     ///
     /// # Panics
-    /// When there is no answer.
+    /// If there is no response.
     pub async fn packed(&self, path: &str) -> (HeaderMap, Bytes) {
         let response = self
             .send(Method::GET, path, &[("accept-encoding", "gzip")], "")
@@ -166,8 +166,8 @@ impl Raw {
         (parts.headers, whole(path, body).await)
     }
 
-    /// POST of JSON.
-    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+    /// Sends a POST request with JSON.
+    pub async fn post(&self, path: &str, body: &Value) -> Response {
         self.ask(
             Method::POST,
             path,
@@ -177,8 +177,8 @@ impl Raw {
         .await
     }
 
-    /// PUT of JSON.
-    pub async fn put(&self, path: &str, body: &Value) -> Answer {
+    /// Sends a PUT request with JSON.
+    pub async fn put(&self, path: &str, body: &Value) -> Response {
         self.ask(
             Method::PUT,
             path,
@@ -188,8 +188,9 @@ impl Raw {
         .await
     }
 
-    /// PATCH; `kind` is the middle of the content type: `merge`, `json`, `strategic-merge` or `apply`.
-    pub async fn patch(&self, path: &str, kind: &str, body: &Value) -> Answer {
+    /// Sends a PATCH request; `kind` is the middle of the content type: `merge`, `json`, `strategic-merge` or
+    /// `apply`.
+    pub async fn patch(&self, path: &str, kind: &str, body: &Value) -> Response {
         let suffix = if kind == "apply" { "yaml" } else { "json" };
         let content_type = format!("application/{kind}-patch+{suffix}");
         self.ask(
@@ -201,8 +202,8 @@ impl Raw {
         .await
     }
 
-    /// DELETE with options; `Null` sends none.
-    pub async fn delete(&self, path: &str, options: &Value) -> Answer {
+    /// Sends a DELETE request with options; `Null` sends none.
+    pub async fn delete(&self, path: &str, options: &Value) -> Response {
         let body = if options.is_null() {
             String::new()
         } else {
@@ -220,23 +221,23 @@ impl Raw {
     /// Opens a watch.
     ///
     /// # Panics
-    /// When it is refused.
-    pub async fn watch(&self, path: &str) -> Events {
+    /// If it is refused.
+    pub async fn watch(&self, path: &str) -> WatchEvents {
         self.watch_as(path, "application/json").await
     }
 
-    /// Opens a watch in a representation.
+    /// Opens a watch with an `Accept` header.
     ///
     /// # Panics
-    /// When it is refused.
-    pub async fn watch_as(&self, path: &str, accept: &str) -> Events {
+    /// If it is refused.
+    pub async fn watch_as(&self, path: &str, accept: &str) -> WatchEvents {
         let response = self.send(Method::GET, path, &[("accept", accept)], "").await;
         assert!(
             response.status().is_success(),
             "{path} is refused with {}",
             response.status()
         );
-        Events {
+        WatchEvents {
             stream: Box::pin(BodyDataStream::new(response.into_body())),
             buffer: BytesMut::new(),
         }
@@ -246,27 +247,27 @@ impl Raw {
 async fn whole(path: &str, body: Body) -> Bytes {
     match body.collect().await {
         Ok(collected) => collected.to_bytes(),
-        Err(error) => panic!("the answer to {path} broke off: {error}"),
+        Err(error) => panic!("incomplete response to {path}: {error}"),
     }
 }
 
 /// The events of a watch.
-pub struct Events {
+pub struct WatchEvents {
     stream: Pin<Box<dyn Stream<Item = Result<Bytes, kube::Error>> + Send>>,
     buffer: BytesMut,
 }
 
-impl std::fmt::Debug for Events {
+impl std::fmt::Debug for WatchEvents {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Events")
+        f.write_str("WatchEvents")
     }
 }
 
-impl Events {
-    /// The next event; `None` when the watch has ended.
+impl WatchEvents {
+    /// Returns the next event, or `None` if the watch has ended.
     ///
     /// # Panics
-    /// When nothing comes for a long time, or what comes is not an event.
+    /// After a timeout, or if the line is not an event.
     pub async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(end) = self.buffer.iter().position(|b| *b == b'\n') {
@@ -274,22 +275,22 @@ impl Events {
                 self.buffer.advance(1);
                 return match serde_json::from_slice(&line) {
                     Ok(event) => Some(event),
-                    Err(error) => panic!("not an event: {error}: {line:?}"),
+                    Err(error) => panic!("invalid event: {error}: {line:?}"),
                 };
             }
             match tokio::time::timeout(PATIENCE, self.stream.next()).await {
                 Ok(Some(Ok(bytes))) => self.buffer.extend_from_slice(&bytes),
-                Ok(Some(Err(error))) => panic!("the watch broke off: {error}"),
+                Ok(Some(Err(error))) => panic!("the watch failed: {error}"),
                 Ok(None) => return None,
                 Err(elapsed) => panic!("no event for {PATIENCE:?}: {elapsed}"),
             }
         }
     }
 
-    /// The next event as `TYPE name`.
+    /// Returns the next event as `TYPE name`.
     ///
     /// # Panics
-    /// As [`Events::next`], and when the watch has ended.
+    /// Like [`WatchEvents::next`], and if the watch has ended.
     pub async fn expect(&mut self) -> String {
         match self.next().await {
             Some(event) => summary(&event),
@@ -297,10 +298,10 @@ impl Events {
         }
     }
 
-    /// The next event that is no bookmark between others, which a server sends when it likes.
+    /// Returns the next event that is not a bookmark, which a server may send at any time.
     ///
     /// # Panics
-    /// As [`Events::expect`].
+    /// Like [`WatchEvents::expect`].
     pub async fn expect_change(&mut self) -> String {
         loop {
             let event = self.expect().await;
@@ -310,10 +311,10 @@ impl Events {
         }
     }
 
-    /// Every event until the end, as `TYPE name`.
+    /// Returns all events until the end, as `TYPE name`.
     ///
     /// # Panics
-    /// As [`Events::next`].
+    /// Like [`WatchEvents::next`].
     pub async fn rest(&mut self) -> Vec<String> {
         let mut all = Vec::new();
         while let Some(event) = self.next().await {

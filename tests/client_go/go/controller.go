@@ -25,8 +25,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// reconcile runs a small controller over the config maps that the informers hold: it marks each one, from the lister's
-// copy, and retries through its queue when that copy was old.
+// reconcile runs a small controller for config maps: it labels each one, based on the lister's copy, and
+// retries through its queue after a conflict.
 func reconcile(ctx context.Context, p *program, _ json.RawMessage) (any, error) {
 	lister := p.ledgers.typed.Core().V1().ConfigMaps().Lister().ConfigMaps(p.namespace)
 	all, err := lister.List(labels.Everything())
@@ -68,7 +68,7 @@ func (p *program) mark(ctx context.Context, name string) error {
 	return err
 }
 
-// elect lets two candidates lead one after the other and gives the lease as each of them left it.
+// elect runs two candidates one after the other and returns the lease after each of them.
 func elect(ctx context.Context, p *program, _ json.RawMessage) (any, error) {
 	var left []string
 	for _, candidate := range []string{"first", "second"} {
@@ -86,7 +86,7 @@ func elect(ctx context.Context, p *program, _ json.RawMessage) (any, error) {
 	return left, nil
 }
 
-// lead takes the lease, sees who holds it, and gives it back.
+// lead acquires the lease, reads its holder, and releases it.
 func (p *program) lead(ctx context.Context, candidate string) ([]string, error) {
 	ctx, resign := context.WithCancel(ctx)
 	defer resign()
@@ -123,7 +123,7 @@ func (p *program) lead(ctx context.Context, candidate string) ([]string, error) 
 	return holders, nil
 }
 
-// recordEvents records the same event twice and gives it as the server has it then.
+// recordEvents records the same event twice and returns it as stored on the server.
 func recordEvents(ctx context.Context, p *program, _ json.RawMessage) (any, error) {
 	regarding, err := p.typed.CoreV1().ConfigMaps(p.namespace).Create(ctx, configMap("regarded"), metav1.CreateOptions{})
 	if err != nil {
@@ -135,7 +135,7 @@ func recordEvents(ctx context.Context, p *program, _ json.RawMessage) (any, erro
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: events})
 	recorder := broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "client-go-program"})
 	for range 2 {
-		recorder.Event(regarding, corev1.EventTypeNormal, "Regarded", "somebody looked at it")
+		recorder.Event(regarding, corev1.EventTypeNormal, "Regarded", "the object was reconciled")
 	}
 	selector := fields.OneTermEqualSelector("involvedObject.name", "regarded").String()
 	lists := &cache.ListWatch{
@@ -159,7 +159,7 @@ func recordEvents(ctx context.Context, p *program, _ json.RawMessage) (any, erro
 		event.Count), nil
 }
 
-// watchUntil waits, as a job runner would, until a pod that begins to run has run.
+// watchUntil waits until a pod has succeeded, like a job runner.
 func watchUntil(ctx context.Context, p *program, _ json.RawMessage) (any, error) {
 	pods := p.typed.CoreV1().Pods(p.namespace)
 	created, err := pods.Create(ctx, pod("runner"), metav1.CreateOptions{})

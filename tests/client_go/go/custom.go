@@ -25,7 +25,7 @@ var definitionResource = schema.GroupVersionResource{
 	Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
 }
 
-// definition is of a kind with both subresources, in a group that belongs to this namespace alone.
+// definition is of a kind with both subresources, in a group that is unique to this namespace.
 func definition(group string) *unstructured.Unstructured {
 	integer := object{"type": "integer"}
 	properties := object{
@@ -52,7 +52,8 @@ func definition(group string) *unstructured.Unstructured {
 	}}
 }
 
-// customResource defines a kind, finds it through discovery, uses it through the dynamic client and drops it.
+// customResource defines a kind, finds it through discovery, uses it through the dynamic client and deletes
+// it.
 func customResource(ctx context.Context, p *program, _ json.RawMessage) (any, error) {
 	group := p.namespace + ".example.com"
 	definitions := p.dynamic.Resource(definitionResource)
@@ -106,7 +107,7 @@ func customResource(ctx context.Context, p *program, _ json.RawMessage) (any, er
 	}, nil
 }
 
-// discovered finds a kind that was established just now; discovery may follow a moment later.
+// discovered waits until discovery contains a kind that was just established.
 func (p *program) discovered(ctx context.Context, kind schema.GroupKind) (mapping *meta.RESTMapping, err error) {
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(p.typed.Discovery()))
 	err = wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) {
@@ -132,7 +133,7 @@ func established(definition *unstructured.Unstructured) bool {
 	return false
 }
 
-// metadataOnly reads, labels and deletes an object through a client that knows nothing but metadata.
+// metadataOnly reads, labels and deletes an object through the metadata client.
 func metadataOnly(ctx context.Context, p *program, _ json.RawMessage) (any, error) {
 	made, err := p.typed.CoreV1().ConfigMaps(p.namespace).Create(ctx, configMap("plain"), metav1.CreateOptions{})
 	if err != nil {

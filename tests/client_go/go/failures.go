@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// failures asks for what must be refused, and gives each refusal's reason and text.
+// failures sends requests that must be refused, and returns the reason and message of each.
 func failures(ctx context.Context, p *program, _ json.RawMessage) (any, error) {
 	configMaps := p.typed.CoreV1().ConfigMaps(p.namespace)
 	made, err := configMaps.Create(ctx, configMap("twice"), metav1.CreateOptions{})

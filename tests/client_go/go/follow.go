@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// view is what one informer is to look at, and in which form.
+// view is the selection and the type of one informer.
 type view struct {
 	Name      string `json:"name"`
 	Form      string `json:"form"`
@@ -24,7 +24,7 @@ type view struct {
 	Labels    string `json:"labels"`
 }
 
-// follow starts an informer for each view in the argument, and does not wait for any: the server may be away.
+// follow starts an informer for each view in the argument, without waiting: the server may be down.
 func follow(_ context.Context, p *program, argument json.RawMessage) (any, error) {
 	var views []view
 	if err := json.Unmarshal(argument, &views); err != nil {
@@ -37,7 +37,7 @@ func follow(_ context.Context, p *program, argument json.RawMessage) (any, error
 		if err != nil {
 			return nil, err
 		}
-		ledger := &ledger{store: informer.GetStore(), news: p.ledgers.news, told: versions{}}
+		ledger := &ledger{store: informer.GetStore(), news: p.ledgers.news, received: versions{}}
 		if _, err := informer.AddEventHandler(ledger); err != nil {
 			return nil, err
 		}
@@ -69,7 +69,7 @@ func (p *program) informer(view view) (cache.SharedIndexInformer, error) {
 	return nil, fmt.Errorf("there is no form %q", view.Form)
 }
 
-// accounts gives what every informer holds, as it is now.
+// accounts returns the current contents of every informer.
 func accounts(_ context.Context, p *program, _ json.RawMessage) (any, error) {
 	accounts := map[string]account{}
 	for name, ledger := range p.ledgers.byName {

@@ -25,7 +25,7 @@ var (
 // versions are the resource versions of objects by "namespace/name".
 type versions map[string]string
 
-// ledgers are the informers by name, with what their handlers were told.
+// ledgers are the recorded events of the informers' handlers, by name.
 type ledgers struct {
 	typed    informers.SharedInformerFactory
 	byName   map[string]*ledger
@@ -33,25 +33,25 @@ type ledgers struct {
 	shutdown context.CancelFunc
 }
 
-// ledger is what the handler of one informer was told.
+// ledger records the events of one informer's handler.
 type ledger struct {
 	store cache.Store
 	news  chan<- struct{}
 
-	mu      sync.Mutex
-	told    versions
-	adds    int
-	updates int
-	deletes int
+	mu       sync.Mutex
+	received versions
+	adds     int
+	updates  int
+	deletes  int
 }
 
-// account is a ledger at one moment.
+// account is the content of a ledger at one time.
 type account struct {
-	Store   versions `json:"store"`
-	Told    versions `json:"told"`
-	Adds    int      `json:"adds"`
-	Updates int      `json:"updates"`
-	Deletes int      `json:"deletes"`
+	Store    versions `json:"store"`
+	Received versions `json:"received"`
+	Adds     int      `json:"adds"`
+	Updates  int      `json:"updates"`
+	Deletes  int      `json:"deletes"`
 }
 
 func startInformers(ctx context.Context, p *program, _ json.RawMessage) (any, error) {
@@ -70,7 +70,7 @@ func startInformers(ctx context.Context, p *program, _ json.RawMessage) (any, er
 	p.ledgers = ledgers{typed, map[string]*ledger{}, make(chan struct{}, 1), shutdown}
 	var registered []cache.InformerSynced
 	for name, informer := range followed {
-		ledger := &ledger{store: informer.GetStore(), news: p.ledgers.news, told: versions{}}
+		ledger := &ledger{store: informer.GetStore(), news: p.ledgers.news, received: versions{}}
 		registration, err := informer.AddEventHandler(ledger)
 		if err != nil {
 			return nil, err
@@ -87,8 +87,8 @@ func startInformers(ctx context.Context, p *program, _ json.RawMessage) (any, er
 	return len(registered), nil
 }
 
-// compareStores waits until every informer holds, and has told its handler of, the objects in the argument; it gives
-// what they hold then, or at the end of its patience.
+// compareStores waits until every informer and its handler have the objects in the argument. It returns what
+// they have then, or after the timeout.
 func compareStores(ctx context.Context, p *program, argument json.RawMessage) (any, error) {
 	var wanted map[string]versions
 	if err := json.Unmarshal(argument, &wanted); err != nil {
@@ -102,7 +102,7 @@ func compareStores(ctx context.Context, p *program, argument json.RawMessage) (a
 				return nil, err
 			}
 			accounts[name] = account
-			equal = equal && maps.Equal(account.Store, wanted[name]) && maps.Equal(account.Told, wanted[name])
+			equal = equal && maps.Equal(account.Store, wanted[name]) && maps.Equal(account.Received, wanted[name])
 		}
 		if equal {
 			return accounts, nil
@@ -126,39 +126,39 @@ func (l *ledger) account() (account, error) {
 		}
 		stored[key] = version
 	}
-	return account{stored, maps.Clone(l.told), l.adds, l.updates, l.deletes}, nil
+	return account{stored, maps.Clone(l.received), l.adds, l.updates, l.deletes}, nil
 }
 
-// OnAdd is of cache.ResourceEventHandler.
+// OnAdd implements cache.ResourceEventHandler.
 func (l *ledger) OnAdd(object any, _ bool) {
 	l.note(object, func(key, version string) {
-		if _, known := l.told[key]; known {
-			panic("told twice of the addition of " + key)
+		if _, known := l.received[key]; known {
+			panic("duplicate add of " + key)
 		}
 		l.adds++
-		l.told[key] = version
+		l.received[key] = version
 	})
 }
 
-// OnUpdate is of cache.ResourceEventHandler.
+// OnUpdate implements cache.ResourceEventHandler.
 func (l *ledger) OnUpdate(before, after any) {
 	l.note(after, func(key, version string) {
-		if _, old, err := keyAndVersion(before); err != nil || l.told[key] != old {
-			panic(fmt.Sprintf("%s was at %s when it was told to go from %s", key, l.told[key], old))
+		if _, old, err := keyAndVersion(before); err != nil || l.received[key] != old {
+			panic(fmt.Sprintf("%s: recorded version %s, but the event's old version is %s", key, l.received[key], old))
 		}
 		l.updates++
-		l.told[key] = version
+		l.received[key] = version
 	})
 }
 
-// OnDelete is of cache.ResourceEventHandler.
+// OnDelete implements cache.ResourceEventHandler.
 func (l *ledger) OnDelete(object any) {
 	if tombstone, is := object.(cache.DeletedFinalStateUnknown); is {
 		object = tombstone.Obj
 	}
 	l.note(object, func(key, _ string) {
 		l.deletes++
-		delete(l.told, key)
+		delete(l.received, key)
 	})
 }
 

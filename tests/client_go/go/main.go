@@ -1,7 +1,7 @@
-// An ordinary client-go program, to show that the embedded server serves one as a real server does.
+// An ordinary client-go program, to show that the embedded server supports it like a real server does.
 //
-// It takes commands from standard input, a line each: a word, then an argument in JSON where the command has one. Each
-// is answered with a line of JSON, {"ok": result} or {"error": text}. The program ends with its input.
+// It reads commands from standard input, one per line: a name, then an argument in JSON if the command has
+// one. The response is a line of JSON, {"ok": result} or {"error": text}. The program ends with its input.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// patience is how long a command may take before it has failed.
+// patience is the timeout of a command.
 const patience = 60 * time.Second
 
 type program struct {

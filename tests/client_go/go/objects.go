@@ -38,8 +38,8 @@ func deployment(name string) *appsv1.Deployment {
 	}
 }
 
-// churn creates objects of each kind under a prefix, changes some and deletes some: of five, three stay changed, one
-// stays as it was made and one goes.
+// churn creates objects of each kind with a name prefix, then changes and deletes some: of five, three are
+// changed, one stays unchanged and one is deleted.
 func churn(ctx context.Context, p *program, argument json.RawMessage) (any, error) {
 	var prefix string
 	if err := json.Unmarshal(argument, &prefix); err != nil {
@@ -95,7 +95,7 @@ func (p *program) changeThree(ctx context.Context, name string) error {
 }
 
 func (p *program) deleteThree(ctx context.Context, name string) error {
-	// A pod without a grace period goes at once, also where no kubelet confirms it.
+	// Without a grace period, a pod is deleted at once, even if no kubelet confirms it.
 	if err := p.typed.CoreV1().Pods(p.namespace).Delete(ctx, name, *metav1.NewDeleteOptions(0)); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/tools/pager"
 )
 
-// apply has two managers quarrel over a deployment's replicas.
+// apply creates a conflict of two managers about a deployment's replicas.
 func apply(ctx context.Context, p *program, _ json.RawMessage) (any, error) {
 	deployments := p.typed.AppsV1().Deployments(p.namespace)
 	labels := map[string]string{"app": "applied"}
@@ -56,7 +56,7 @@ func apply(ctx context.Context, p *program, _ json.RawMessage) (any, error) {
 	return map[string]any{"conflict": conflict.Error(), "replicas": final.Spec.Replicas, "extracted": extracted.Spec}, nil
 }
 
-// scaleDeployment scales through the typed client and through the one that scales anything.
+// scaleDeployment scales through the typed client and through the generic scale client.
 func scaleDeployment(ctx context.Context, p *program, _ json.RawMessage) (any, error) {
 	deployments := p.typed.AppsV1().Deployments(p.namespace)
 	if _, err := deployments.Create(ctx, deployment("scaled"), metav1.CreateOptions{}); err != nil {
@@ -96,7 +96,7 @@ func scaleDeployment(ctx context.Context, p *program, _ json.RawMessage) (any, e
 	}, nil
 }
 
-// evict asks twice for a pod's eviction: while its disruption budget is used up, and when there is room.
+// evict evicts a pod twice: while its disruption budget does not allow it, and when it does.
 func evict(ctx context.Context, p *program, _ json.RawMessage) (any, error) {
 	pods := p.typed.CoreV1().Pods(p.namespace)
 	made, err := pods.Create(ctx, pod("evicted"), metav1.CreateOptions{})
@@ -145,7 +145,7 @@ func evict(ctx context.Context, p *program, _ json.RawMessage) (any, error) {
 	}, nil
 }
 
-// discover asks for what the server has, as it is and through a mapper.
+// discover requests discovery documents, directly and through a mapper.
 func discover(ctx context.Context, p *program, _ json.RawMessage) (any, error) {
 	client := p.typed.Discovery()
 	version, err := client.ServerVersion()
@@ -183,7 +183,7 @@ func discover(ctx context.Context, p *program, _ json.RawMessage) (any, error) {
 	}, nil
 }
 
-// listInPages lists ten config maps three by three.
+// listInPages lists ten config maps in pages of three.
 func listInPages(ctx context.Context, p *program, _ json.RawMessage) (any, error) {
 	configMaps := p.typed.CoreV1().ConfigMaps(p.namespace)
 	labels := map[string]string{"paged": "yes"}
@@ -220,7 +220,7 @@ func listInPages(ctx context.Context, p *program, _ json.RawMessage) (any, error
 	return map[string]any{"names": len(names), "sorted": slices.IsSorted(names), "sizes": sizes, "remaining": remaining}, nil
 }
 
-// deleteCollection deletes what a selector selects, and what a generated name was given to.
+// deleteCollection deletes selected objects, and objects with a generated name.
 func deleteCollection(ctx context.Context, p *program, _ json.RawMessage) (any, error) {
 	secrets := p.typed.CoreV1().Secrets(p.namespace)
 	for _, group := range []string{"kept", "collected", "collected"} {

@@ -1,4 +1,4 @@
-//! Custom resources: served once defined, validated, deleted with their definition.
+//! Custom resources: served after their definition, validated, and deleted with it.
 
 use conformance::{Raw, TestServer};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ struct Custom {
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// Defines a kind in a group of the test's own, and waits until it is served.
+/// Defines a kind in a group that is unique to the test, and waits until it is served.
 async fn define(server: &TestServer) -> Custom {
     let group = format!("{}.example.com", server.namespace);
     let raw = server.raw();
@@ -70,7 +70,7 @@ async fn define(server: &TestServer) -> Custom {
         }
     }
     let objects = format!("/apis/{group}/v1/namespaces/{{ns}}/widgets");
-    // The real server says that it is established a moment before it serves it.
+    // The real server reports a kind as established shortly before it serves it.
     while raw.get(&objects).await.code == 404 {
         tokio::task::yield_now().await;
     }
@@ -91,7 +91,7 @@ async fn custom_kind_is_served_once_it_is_defined() {
 
     let made = raw.post(&objects, &json!({ "apiVersion": format!("{group}/v1"), "kind": "Widget", "metadata": { "name": "a" }, "spec": { "colour": "red", "size": 3 } })).await;
     assert_eq!(made.code, 201, "{}", made.body);
-    // Defaults are filled in, unknown fields are dropped, with a warning.
+    // Defaults are added, unknown fields are dropped with a warning.
     assert_eq!(made.body["spec"], json!({ "colour": "red", "count": 2 }));
     let warning = made
         .headers
@@ -230,7 +230,10 @@ async fn custom_kind_is_deleted_with_its_definition() {
     while raw.get(&objects).await.code != 404 {
         tokio::task::yield_now().await;
     }
-    assert!(events.rest().await.is_empty(), "a watch ends with its kind");
+    assert!(
+        events.rest().await.is_empty(),
+        "a watch ends when its kind is removed"
+    );
 }
 
 #[tokio::test]

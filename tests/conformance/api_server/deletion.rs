@@ -122,7 +122,7 @@ async fn running_pod_has_its_grace_period() {
     assert_eq!(raw.get(&format!("{pods}/waiting")).await.code, 404);
 }
 
-/// Waits until an object is gone, by watching it.
+/// Waits until an object is deleted, with a watch.
 async fn wait_gone(raw: &Raw, collection: &str, name: &str) {
     let list = raw
         .get(&format!("{collection}?fieldSelector=metadata.name%3D{name}"))
@@ -140,7 +140,7 @@ async fn wait_gone(raw: &Raw, collection: &str, name: &str) {
             return;
         }
     }
-    panic!("{name} is still there");
+    panic!("{name} still exists");
 }
 
 fn owned_by(owner: &Value, blocking: bool) -> Value {
@@ -189,7 +189,7 @@ async fn foreground_deletion_deletes_dependents_first() {
         marked.body["metadata"]["finalizers"],
         json!(["foregroundDeletion"])
     );
-    // The child is marked, but held; so the owner waits.
+    // The child is terminating but has a finalizer, so the owner waits.
     let path = format!(
         "{MAPS}?watch=1&timeoutSeconds=60&resourceVersion={}&fieldSelector=metadata.name%3Dchild",
         marked.version()

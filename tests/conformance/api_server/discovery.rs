@@ -89,7 +89,7 @@ async fn aggregated_and_single_discovery_agree() {
         scale["responseKind"],
         json!({ "group": "autoscaling", "version": "v1", "kind": "Scale" })
     );
-    // What one form lists, the other lists.
+    // Both formats contain the same resources.
     let listed = raw.get("/apis/apps/v1").await.body;
     let plain: Vec<&str> = listed["resources"]
         .as_array()

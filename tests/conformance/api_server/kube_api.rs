@@ -55,7 +55,7 @@ fn pod(name: &str) -> Pod {
     }))
 }
 
-/// The code and reason of a refusal.
+/// Returns the code and reason of a refusal.
 fn refusal<T: std::fmt::Debug>(outcome: Result<T, Error>) -> (u16, String) {
     match outcome {
         Err(Error::Api(status)) => (status.code, status.reason),
@@ -204,7 +204,7 @@ async fn kube_entries_insert_and_modify() -> Result<(), Box<dyn std::error::Erro
         .entry("a")
         .await?
         .and_modify(|map| map.data = config_map("a", "2").data)
-        .or_insert(|| panic!("it is there"));
+        .or_insert(|| panic!("the object exists"));
     entry.commit(&PostParams::default()).await?;
     assert_eq!(value(&api.get("a").await?), Some("2"));
     assert_eq!(
@@ -225,7 +225,7 @@ async fn kube_writes_the_status_subresource() -> Result<(), Error> {
     status.replicas = Some(2);
     status.observed_generation = Some(1);
     observed.status = Some(status);
-    // A status door does not take a spec.
+    // The status subresource ignores the spec.
     observed.spec.as_mut().expect("a spec").replicas = Some(9);
     let replaced = api.replace_status("a", &PostParams::default(), &observed).await?;
     assert_eq!(replaced.status.as_ref().and_then(|s| s.replicas), Some(2));
@@ -405,7 +405,7 @@ async fn kube_evicts_pods_and_receives_the_reason_for_missing_logs() -> Result<(
     let server = TestServer::start().await;
     let api: Api<Pod> = Api::namespaced(server.client.clone(), &server.namespace);
     api.create(&PostParams::default(), &pod("a")).await?;
-    // A pod that is on no node has not said anything yet.
+    // A pod without a node has no status yet.
     assert_eq!(api.logs("a", &LogParams::default()).await?, "");
     let other = LogParams {
         container: Some("other".into()),

@@ -25,7 +25,7 @@ use serde_json::json;
 async fn soon<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_mins(1), what)
         .await
-        .expect("something within a minute")
+        .expect("a result within a minute")
 }
 
 fn config_map(name: &str, value: &str) -> ConfigMap {
@@ -58,7 +58,8 @@ async fn delete(api: &Api<ConfigMap>, name: &str) {
         .expect("an object");
 }
 
-/// Waits until the server's watch cache, which answers lists at any version and streaming lists, has an object as it is.
+/// Waits until the watch cache, which serves lists at any version and streaming lists, has the current state
+/// of an object.
 async fn seen_by_caches(api: &Api<ConfigMap>, name: &str) {
     let object = api.get(name).await.expect("an object");
     let version = object.resource_version().expect("its version");
@@ -68,7 +69,7 @@ async fn seen_by_caches(api: &Api<ConfigMap>, name: &str) {
     api.list(&at_least).await.expect("a list");
 }
 
-/// Ways to list first.
+/// Returns the strategies of the first list.
 fn strategies() -> [watcher::Config; 3] {
     [
         watcher::Config::default().page_size(2),
@@ -77,9 +78,9 @@ fn strategies() -> [watcher::Config; 3] {
     ]
 }
 
-type Events = Pin<Box<dyn Stream<Item = Result<watcher::Event<ConfigMap>, watcher::Error>> + Send>>;
+type WatcherEvents = Pin<Box<dyn Stream<Item = Result<watcher::Event<ConfigMap>, watcher::Error>> + Send>>;
 
-async fn next(events: &mut Events) -> String {
+async fn next(events: &mut WatcherEvents) -> String {
     match soon(events.next()).await.expect("no end") {
         Ok(event) => event.to_string(),
         Err(error) => panic!("{error}"),
@@ -95,7 +96,7 @@ async fn watcher_lists_and_follows_in_every_mode() {
             create(&api, name).await;
         }
         seen_by_caches(&api, "c").await;
-        let mut events: Events = watcher(
+        let mut events: WatcherEvents = watcher(
             api.clone(),
             config.clone().fields("metadata.name!=kube-root-ca.crt"),
         )
@@ -112,27 +113,27 @@ async fn watcher_lists_and_follows_in_every_mode() {
     }
 }
 
-/// Runs a reflector and waits until its store says what it should.
-struct Reflected {
+/// A running reflector and its store.
+struct RunningReflector {
     store: Store<ConfigMap>,
-    updates: Events,
+    updates: WatcherEvents,
 }
 
-impl Reflected {
-    fn start(api: &Api<ConfigMap>, config: watcher::Config) -> Reflected {
+impl RunningReflector {
+    fn start(api: &Api<ConfigMap>, config: watcher::Config) -> RunningReflector {
         let (store, writer) = reflector::store();
         let updates = watcher(api.clone(), config)
             .default_backoff()
             .reflect(writer)
             .boxed();
-        Reflected { store, updates }
+        RunningReflector { store, updates }
     }
 
     fn versions(&self) -> BTreeMap<String, String> {
         versions(self.store.state().iter().map(|o| &**o))
     }
 
-    /// Goes on until the store equals the server's list.
+    /// Waits until the store equals the server's list.
     async fn catch_up(&mut self, api: &Api<ConfigMap>) {
         let list = soon(async {
             loop {
@@ -145,7 +146,7 @@ impl Reflected {
         let wanted = versions(list.iter());
         soon(async {
             while self.versions() != wanted {
-                // Errors on the way are the backoff's business.
+                // Errors are handled by the backoff.
                 let _ = self.updates.next().await.expect("no end");
             }
         })
@@ -167,7 +168,7 @@ async fn reflector_ends_equal_to_the_server() {
         for n in 0..10 {
             create(&api, &format!("object-{n}")).await;
         }
-        let mut reflected = Reflected::start(&api, config);
+        let mut reflected = RunningReflector::start(&api, config);
         reflected.catch_up(&api).await;
         assert!(reflected.versions().len() >= 10);
         for n in 0..5 {
@@ -186,9 +187,9 @@ async fn reflector_survives_compacted_history() {
         let api: Api<ConfigMap> = Api::namespaced(server.client.clone(), &server.namespace);
         create(&api, "a").await;
         create(&api, "b").await;
-        let mut reflected = Reflected::start(&api, config);
+        let mut reflected = RunningReflector::start(&api, config);
         reflected.catch_up(&api).await;
-        // While nobody looks: the watch is behind when history ends.
+        // The watch is not polled while the history is compacted.
         change(&api, "a", "2").await;
         delete(&api, "b").await;
         server.forget_history().await;
@@ -202,7 +203,7 @@ async fn reflector_survives_compacted_history() {
     }
 }
 
-/// A kind with everything a controller needs.
+/// A kind for a controller, with a status subresource.
 #[derive(CustomResource, Deserialize, Serialize, Clone, Debug, JsonSchema)]
 #[kube(
     group = "kube-rs.example.com",
@@ -225,7 +226,7 @@ struct GardenStatus {
 
 const FINALIZER: &str = "kube-rs.example.com/cleanup";
 
-/// Has a ConfigMap for every plant, owned by the garden, and counts them in its status.
+/// Creates an owned ConfigMap for every plant, and counts them in the status.
 async fn tend(
     garden: Arc<Garden>,
     client: Arc<kube::Client>,
@@ -273,7 +274,7 @@ async fn tend(
 }
 
 #[tokio::test]
-#[expect(clippy::too_many_lines, reason = "the life of one object, told in order")]
+#[expect(clippy::too_many_lines, reason = "the life of one object, in order")]
 async fn controller_reconciles_a_custom_resource() {
     let server = TestServer::start().await;
     let client = server.client.clone();
@@ -332,7 +333,7 @@ async fn controller_reconciles_a_custom_resource() {
         "neither finalizer nor status is a new generation"
     );
 
-    // What it owns comes back when someone takes it away.
+    // A deleted owned object is created again.
     let rose = maps.get("home-rose").await.expect("a rose");
     assert_eq!(rose.owner_references()[0].uid, garden.uid().unwrap_or_default());
     delete(&maps, "home-rose").await;
@@ -341,7 +342,7 @@ async fn controller_reconciles_a_custom_resource() {
         .await
         .expect("a new rose");
 
-    // Status does not write the spec, and the main door does not write the status.
+    // A status update does not change the spec, and an update does not change the status.
     let more =
         Patch::Merge(json!({ "spec": { "plants": ["rose", "oak", "elm"] }, "status": { "planted": 99 } }));
     gardens
@@ -354,7 +355,7 @@ async fn controller_reconciles_a_custom_resource() {
         .expect("a garden");
     assert_eq!(grown.status.map(|s| s.planted), Some(3));
 
-    // Deletion waits for the finalizer, then what is owned goes as well.
+    // The deletion waits for the finalizer; then owned objects are deleted, too.
     let uid = garden.uid().unwrap_or_default();
     gardens
         .delete("home", &DeleteParams::background())
@@ -387,7 +388,7 @@ async fn controller_reconciles_a_custom_resource() {
     soon(await_condition(definitions, name, conditions::is_deleted(&uid)))
         .await
         .expect("gone");
-    // On the real side the kind goes a moment after its definition.
+    // The real server removes the kind shortly after its definition.
     soon(async {
         while gardens.list(&ListParams::default()).await.is_ok() {
             tokio::task::yield_now().await;

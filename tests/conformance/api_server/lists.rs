@@ -83,7 +83,7 @@ async fn exact_version_returns_the_objects_of_that_version() {
     ))
     .await;
     assert_eq!((then.names(), then.version()), (vec!["a", "b"], versions[1]));
-    // A version with a limit and no match is exact as well.
+    // A version with a limit and no match is exact, too.
     let then = at(format!("resourceVersion={}&limit=1", versions[1])).await;
     assert_eq!((then.names(), then.version()), (vec!["a"], versions[1]));
     // Without a limit it is a lower bound.
@@ -103,7 +103,7 @@ async fn exact_version_returns_the_objects_of_that_version() {
 async fn version_zero_ignores_the_limit() {
     let raw = TestServer::start().await.raw();
     let versions = make(&raw, &["a", "b", "c"]).await;
-    // What version 0 shows may be old on a real server: wait until it has seen the last write.
+    // Version 0 may be stale on a real server: wait until the last write is visible.
     raw.get(&format!("{MAPS}?resourceVersion={}", versions[2])).await;
     let all = raw.get(&format!("{MAPS}?resourceVersion=0&limit=1")).await;
     assert_eq!(all.names(), ["a", "b", "c"]);
@@ -228,7 +228,7 @@ async fn compacted_history_expires_versions_and_pages() {
         "{}",
         next.message()
     );
-    // The answer brings a token that goes on at the present.
+    // The response contains a token that continues at the current version.
     let token = next.body["metadata"]["continue"]
         .as_str()
         .expect("an inconsistent token");
@@ -259,7 +259,7 @@ async fn all_namespaces_are_listed_in_key_order() {
     sorted.sort();
     assert_eq!(keys, sorted);
     assert!(keys.contains(&format!("{}/a", server.namespace)));
-    // Items of a built-in kind do not repeat what the list says.
+    // Items of a built-in kind omit `kind` and `apiVersion`.
     assert_eq!(all.body["kind"], "ConfigMapList");
     assert!(all.body["items"][0].get("kind").is_none());
     let nowhere = raw.get("/api/v1/namespaces/no-such-namespace/configmaps").await;

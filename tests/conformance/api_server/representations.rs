@@ -113,7 +113,7 @@ async fn protobuf_and_json_have_the_same_content() {
         (&item["data"], &item["metadata"]),
         (&object["data"], &object["metadata"])
     );
-    // And it is taken in protobuf, too.
+    // It is accepted in protobuf, too.
     let body = protobuf::encode(
         &json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "b" }, "data": { "k": "v" } }),
     );
@@ -153,7 +153,7 @@ async fn unsupported_representation_is_not_acceptable() {
         )
         .await;
     assert_eq!(made.code, 201, "{}", made.body);
-    // YAML of the old school: `y` is a boolean, not a name.
+    // In YAML 1.1, `y` is a boolean, not a name.
     let old = raw
         .ask(
             http::Method::POST,

@@ -62,7 +62,7 @@ async fn watch_from_a_version_delivers_later_changes() {
     );
     let gone = events.next().await.expect("an event");
     assert_eq!(gone["type"], "DELETED");
-    // A deletion has a version of its own, the last state has its content.
+    // A deletion has its own version, and the content of the last state.
     let version: u64 = gone["object"]["metadata"]["resourceVersion"]
         .as_str()
         .and_then(|v| v.parse().ok())
@@ -81,7 +81,7 @@ async fn watch_ends_cleanly_at_its_timeout() {
         .watch(&format!("{MAPS}?watch=1&timeoutSeconds=1&resourceVersion={from}"))
         .await;
     assert!(events.rest().await.is_empty());
-    // Nothing is wrong with a version that is not there yet.
+    // A version in the future is valid.
     let mut events = raw
         .watch(&format!(
             "{MAPS}?watch=1&timeoutSeconds=1&resourceVersion=999999999"
@@ -100,7 +100,7 @@ async fn selector_turns_leaving_into_deletion_and_entering_into_addition() {
     let left = relabel(&raw, "a", "2").await;
     let gone = events.next().await.expect("an event");
     assert_eq!(gone["type"], "DELETED");
-    // It is shown as it last matched, at the version of the change that made it leave.
+    // The event has the last matching state, at the version of the change that ended the match.
     assert_eq!(gone["object"]["metadata"]["labels"]["x"], "1");
     assert_eq!(gone["object"]["metadata"]["resourceVersion"], left.to_string());
     relabel(&raw, "other", "3").await;
@@ -145,10 +145,10 @@ async fn streaming_list_ends_with_the_annotated_bookmark_and_continues() {
         raw.delete(&format!("{MAPS}/{name}"), &Value::Null).await;
         assert_eq!(events.expect_change().await, format!("DELETED {name}"));
     }
-    // With a selector the bookmark comes as well, also when nothing matches.
+    // With a selector there is a bookmark, too, even if nothing matches.
     let path = format!("{MAPS}?{STREAM}&allowWatchBookmarks=true&timeoutSeconds=60&labelSelector=x%3Dnone");
     assert_eq!(raw.watch(&path).await.expect().await, "BOOKMARK end");
-    // Without leave for bookmarks it does not come.
+    // Without `allowWatchBookmarks` there is none.
     let path = format!("{MAPS}?{STREAM}&timeoutSeconds=1");
     assert_eq!(raw.watch(&path).await.rest().await, ["ADDED a", "ADDED b"]);
     // A version ahead of the server is an error in the stream.

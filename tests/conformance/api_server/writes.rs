@@ -209,7 +209,7 @@ async fn failures_have_the_messages_of_kubernetes() {
         );
         assert_eq!(answer.body["code"], code, "{about}");
     }
-    // Nothing of all that was written.
+    // None of the above was written.
     assert_eq!(
         raw.get(MAPS)
             .await
@@ -457,11 +457,11 @@ async fn server_side_apply_owns_fields_and_finds_conflicts() {
         )
         .await;
     assert_eq!(forced.body["data"], json!({ "x": "2", "y": "1" }));
-    // What one manager no longer applies goes away; what another owns stays.
+    // Fields that one manager no longer applies are removed; those of other managers stay.
     let less = raw
         .patch(&format!("{path}?fieldManager=one"), "apply", &config(json!({})))
         .await;
     assert_eq!(less.body["data"], json!({ "x": "2" }));
-    let nobody = raw.patch(&path, "apply", &config(json!({}))).await;
-    assert_eq!(nobody.code, 422, "{}", nobody.body);
+    let without_manager = raw.patch(&path, "apply", &config(json!({}))).await;
+    assert_eq!(without_manager.code, 422, "{}", without_manager.body);
 }

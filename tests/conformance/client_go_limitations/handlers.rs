@@ -12,7 +12,8 @@ use tokio::time::{Instant, pause, resume, timeout};
 
 use crate::observed_informer::ObservedInformer;
 
-/// 10. A panic in an initial add leaves the handler unsynced for ever. Here a panic counts as handled, and as a panic.
+/// 10. A panic in an initial add leaves the handler unsynced forever. Here the event counts as handled, and
+/// the panic is counted.
 #[tokio::test]
 async fn panic_in_an_initial_add_does_not_prevent_sync() {
     let server = TestServer::start().await;
@@ -20,9 +21,9 @@ async fn panic_in_an_initial_add_does_not_prevent_sync() {
     for name in ["a", "b", "c"] {
         observed.create(name).await;
     }
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let handler = callbacks::<ConfigMap>().on_add(move |object, _| {
-        drop(tell.send(object.key().name().to_owned()));
+        drop(sender.send(object.key().name().to_owned()));
         assert_ne!(object.key().name(), "b", "a panic on purpose");
     });
     let registration = observed.informer.add_handler(handler).expect("a new informer");
@@ -33,15 +34,17 @@ async fn panic_in_an_initial_add_does_not_prevent_sync() {
     observed.create("later").await;
     let mut names = Vec::new();
     while names.last().is_none_or(|name| name != "later") {
-        let next = timeout(observed.patience, told.recv()).await.expect("in time");
-        names.push(next.expect("the handler lives on"));
+        let next = timeout(observed.patience, receiver.recv())
+            .await
+            .expect("in time");
+        names.push(next.expect("the handler continues"));
     }
     names.sort();
     assert_eq!(names, ["a", "b", "c", "later"]);
 }
 
-/// 12. After a handler's removal its queued notifications still run. Here the removal can be awaited: it lasts as long as
-/// the call that is under way, and afterwards nothing runs.
+/// 12. After the removal of a handler, its queued notifications still run. Here the removal can be awaited:
+/// it ends with the current call, and afterwards the handler is not called.
 #[tokio::test]
 async fn handler_removal_can_be_awaited() {
     let server = TestServer::start().await;
@@ -50,25 +53,23 @@ async fn handler_removal_can_be_awaited() {
         observed.create(&format!("map-{n}")).await;
     }
     let calls = Arc::new(AtomicUsize::new(0));
-    let (counted, (tell, mut told)) = (Arc::clone(&calls), mpsc::unbounded_channel());
+    let (counted, (sender, mut receiver)) = (Arc::clone(&calls), mpsc::unbounded_channel());
     let (let_go, hold) = std::sync::mpsc::channel::<()>();
     let handler = move |_: Event<ConfigMap>| {
-        let _ = tell.send(());
+        let _ = sender.send(());
         let _ = hold.recv();
         counted.fetch_add(1, Ordering::SeqCst);
     };
     let registration = observed.informer.add_handler(handler).expect("a new informer");
     observed.start().await;
-    timeout(observed.patience, told.recv()).await.expect("in time");
+    timeout(observed.patience, receiver.recv())
+        .await
+        .expect("in time");
     let mut removal = Box::pin(registration.remove_and_wait());
     assert!(futures::poll!(&mut removal).is_pending(), "the handler runs");
     drop(let_go);
     timeout(observed.patience, removal).await.expect("in time");
-    assert_eq!(
-        calls.load(Ordering::SeqCst),
-        1,
-        "the call that was under way, to its end"
-    );
+    assert_eq!(calls.load(Ordering::SeqCst), 1, "the current call has finished");
     observed.catches_up().await;
     assert_eq!(calls.load(Ordering::SeqCst), 1, "nothing runs after the removal");
     timeout(observed.patience, registration.remove_and_wait())
@@ -76,9 +77,9 @@ async fn handler_removal_can_be_awaited() {
         .expect("again, at once");
 }
 
-/// 1, 27. A stalled handler's notifications pile up without bound. Here pending changes of one object are one, so that the
-/// backlog is bounded by the number of objects, is shown by [`kube_informer::Registration::backlog`], and is gone once
-/// they are told.
+/// 1, 27. A stalled handler's notifications grow without bound. Here pending changes of one object are
+/// coalesced, so the backlog is bounded by the number of objects. [`kube_informer::Registration::backlog`]
+/// returns it.
 #[tokio::test]
 async fn backlog_of_a_stalled_handler_is_bounded() {
     let server = TestServer::start().await;
@@ -98,26 +99,26 @@ async fn backlog_of_a_stalled_handler_is_bounded() {
     observed.reach(last).await;
     let registration = stalled.events.registration();
     assert_eq!(registration.backlog(), 3);
-    let mut told = Vec::new();
+    let mut receiver = Vec::new();
     for _ in 0..3 {
         match stalled.event().await {
             Event::Updated { old, new } => {
                 assert!(old.version().is_before(new.version()));
-                told.push(new.version().to_string());
+                receiver.push(new.version().to_string());
             }
             other => panic!("{other:?}"),
         }
     }
-    told.sort_by_key(String::len);
+    receiver.sort_by_key(String::len);
     assert!(
-        told.contains(&last.to_string()),
-        "the newest state of each: {told:?}"
+        receiver.contains(&last.to_string()),
+        "the newest state of each: {receiver:?}"
     );
     assert_eq!(registration.backlog(), 0);
 }
 
-/// 11. Waiting for the cache says nothing about handlers, and polls. Here each registration can be waited for, and what is
-/// waited for wakes the waiter: no virtual time passes.
+/// 11. Waiting for the cache does not include handlers, and polls. Here each registration can be awaited, and
+/// the waiter is woken: no virtual time passes.
 #[tokio::test]
 async fn registration_sync_waits_for_its_handler() {
     let server = TestServer::start().await;
@@ -143,7 +144,7 @@ async fn registration_sync_waits_for_its_handler() {
     let mut wait = Box::pin(registration.synced());
     assert!(
         futures::poll!(&mut wait).is_pending(),
-        "the handler is not through"
+        "the handler has not finished"
     );
     let_go.add_permits(1);
     timeout(observed.patience, wait)
@@ -151,11 +152,12 @@ async fn registration_sync_waits_for_its_handler() {
         .expect("in time")
         .expect("synced");
     assert_eq!(hold.load(Ordering::Relaxed), 1);
-    assert_eq!(begin.elapsed(), Duration::ZERO, "nobody polled");
+    assert_eq!(begin.elapsed(), Duration::ZERO, "no polling");
     resume();
 }
 
-/// 28. Handlers have names that tell nothing. Here the name is the user's, or the type's, which says where it was written.
+/// 28. Names of handlers are meaningless. Here the user sets the name, or it is that of the type, which
+/// contains its module.
 #[tokio::test]
 async fn handlers_have_meaningful_names() {
     let server = TestServer::start().await;

@@ -1,4 +1,4 @@
-//! Requests: no hot loop, and settings that users can change.
+//! Requests: no hot loop, and configurable settings.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use conformance::TestServer;
 use crate::observed_informer::ObservedInformer;
 use crate::tap::answer;
 
-/// The same in real time and at the server that is asked for: what counts is what arrives there.
+/// Like the test in `embedded`, but in real time, counting requests at the server.
 #[tokio::test]
 async fn very_short_watches_cause_no_hot_loop() {
     let server = TestServer::start().await;
@@ -27,7 +27,7 @@ async fn very_short_watches_cause_no_hot_loop() {
     assert!(all[3].at - all[2].at >= Duration::from_millis(800));
 }
 
-/// 8. Waits, page size and times are out of reach for those who use the factory. Here they are the builder's.
+/// 8. Backoff, page size and timeouts cannot be set through the factory. Here the builder sets them.
 #[tokio::test]
 async fn page_size_and_watch_timeout_are_configurable() {
     let server = TestServer::start().await;

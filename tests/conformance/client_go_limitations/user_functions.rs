@@ -1,4 +1,4 @@
-//! Index functions, transforms and error handlers of users: failures are reported and affect nothing else.
+//! Index functions, transforms and error handlers of users: failures are reported and have no other effect.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 
 use crate::observed_informer::ObservedInformer;
 
-/// 18, 23. An index function that fails panics with the store's lock held. Here the object stays in the cache and out of
-/// the index, and the error is told, whether it fails or panics.
+/// 18, 23. An index function that fails panics while the store is locked. Here the object stays in the cache
+/// without an index entry, and the error or panic is reported.
 #[tokio::test]
 async fn failing_index_function_keeps_the_object_cached() {
     for panics in [false, true] {
@@ -39,14 +39,14 @@ async fn failing_index_function_keeps_the_object_cached() {
         assert!(observed.cached().iter().any(|name| name.starts_with("bad@")));
         assert_eq!(index.get("good").len(), 1);
         assert_eq!(index.get("bad").len(), 0);
-        assert_eq!(index.get("marker-0").len(), 1, "the index goes on");
+        assert_eq!(index.get("marker-0").len(), 1, "the index is still updated");
         observed.delete("bad").await;
         observed.catches_up().await;
     }
 }
 
-/// 18. An error of a transform drops the event. Here the list or watch is tried again until the transform succeeds:
-/// nothing is left out, nothing gets in untransformed.
+/// 18. An error of a transform drops the event. Here the list or watch is retried until the transform
+/// succeeds: no object is dropped or cached without its transform.
 #[tokio::test]
 async fn transform_error_is_reported() {
     for streaming in [true, false] {
@@ -89,7 +89,7 @@ async fn transform_error_is_reported() {
     }
 }
 
-/// A transform that panics is one that fails.
+/// A panic of a transform is handled like an error.
 #[tokio::test]
 async fn panicking_transform_is_reported() {
     let server = TestServer::start().await;
@@ -115,7 +115,8 @@ async fn panicking_transform_is_reported() {
     observed.catches_up().await;
 }
 
-/// 17, 29. Dynamic and metadata informers lag behind the typed ones. Here they are the same, with another type.
+/// 17, 29. Dynamic and metadata informers have fewer options than typed ones. Here they differ only in the
+/// type.
 #[tokio::test]
 async fn dynamic_and_metadata_informers_have_all_options() {
     use kube::api::{ApiResource, DynamicObject};

@@ -5,8 +5,8 @@ use conformance::TestServer;
 use crate::observed_informer::ObservedInformer;
 use crate::tap::answer;
 
-/// 9, 24. The version of a store is the last one written, also when that is older. Here an event, a bookmark or a list that
-/// is older than what is known is never applied: it is told, and the newest version is asked for.
+/// 9, 24. The version of a store is the last one received, even if it is older. Here an event, a bookmark or
+/// a list older than the cache is never applied. It is reported, and the newest version is requested.
 #[tokio::test]
 async fn older_version_is_never_applied() {
     let stale_event = |namespace: &str, version: u64| {
@@ -36,7 +36,7 @@ async fn older_version_is_never_applied() {
         let answer = move || answer(200, "application/json", format!("{body}\n"));
         let mut done = false;
         observed.tap.proxy(move |asked, request| {
-            // The first list is at the newest version, so that what is stale is known.
+            // The first list is at the newest version, so that stale ones are detected.
             if asked.version() == Some(0) {
                 let uri = request.uri().to_string().replace("&resourceVersion=0", "");
                 *request.uri_mut() = uri.parse().expect("a URI as before");
@@ -75,7 +75,7 @@ async fn older_version_is_never_applied() {
     }
 }
 
-/// 14. Whoever reads a write back needs a cache of mutations beside the cache, with a time to live. Here one waits for the
+/// 14. Reading one's own writes requires a mutation cache with a time to live. Here a caller waits for the
 /// version that the write returned.
 #[tokio::test]
 async fn writes_can_be_awaited_in_the_cache() {
@@ -87,7 +87,10 @@ async fn writes_can_be_awaited_in_the_cache() {
         let written = observed.change("a", value).await;
         observed.reach(written).await;
         let lister = observed.informer.lister();
-        let read = lister.namespace(&server.namespace).get("a").expect("it is there");
+        let read = lister
+            .namespace(&server.namespace)
+            .get("a")
+            .expect("a cached object");
         assert_eq!(
             read.data
                 .as_ref()

@@ -1,4 +1,4 @@
-//! Consistency checks: the cache compared with the server, on request or periodically.
+//! Consistency checks: compare the cache with the server, on request or periodically.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ async fn cache_equals_the_server() {
     }
 }
 
-/// What comes and goes meanwhile makes no difference: both are looked at as they were at one version.
+/// Concurrent writes cause no difference: cache and server are compared at the same version.
 #[tokio::test]
 async fn concurrent_writes_cause_no_difference() {
     let server = TestServer::start().await;
@@ -87,7 +87,7 @@ async fn only_selected_objects_are_compared() {
     observed.informer.shutdown().await;
 }
 
-/// Each namespace is at a version of its own, and so is what it is compared with.
+/// Each namespace has its own version, and is compared at that version.
 #[tokio::test]
 async fn namespaces_are_compared_each_at_its_version() {
     let server = TestServer::start().await;

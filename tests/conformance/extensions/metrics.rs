@@ -1,4 +1,4 @@
-//! Metrics, with client-go's names where it has them.
+//! Metrics, with client-go's names if it has them.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::informers::{caught_up, recording_handler, soon, started, stopped};
 use crate::observed_informer::ObservedInformer;
 use crate::tap::failure;
 
-/// A registry that informers are on.
+/// A registry with metrics of informers.
 struct Page {
     registry: Registry,
     metrics: InformerMetrics,
@@ -31,11 +31,11 @@ impl Page {
 
     fn text(&self) -> String {
         let mut page = String::new();
-        text::encode(&mut page, &self.registry).expect("a string takes everything");
+        text::encode(&mut page, &self.registry).expect("writing to a string cannot fail");
         page
     }
 
-    /// The value of a series of the informer called `maps`, with these labels behind its own.
+    /// Returns the value of a series of the informer called `maps`, with additional labels.
     fn value(&self, name: &str, labels: &str) -> Option<f64> {
         let own = r#"name="maps",group="",version="v1",resource="configmaps""#;
         let comma = if labels.is_empty() { "" } else { "," };
@@ -45,7 +45,7 @@ impl Page {
             .lines()
             .filter_map(|line| line.strip_prefix(&series))
             .collect();
-        assert!(values.len() < 2, "{series} is there twice");
+        assert!(values.len() < 2, "duplicate {series}");
         values.first().map(|value| value.parse().expect("a number"))
     }
 }
@@ -60,7 +60,7 @@ async fn informer_metrics_cover_the_watch_to_its_handlers() {
     assert_eq!(
         page.value("informer_watch_age_seconds", ""),
         None,
-        "there is no watch"
+        "no open watch"
     );
     let (hear, mut received) = recording_handler();
     let handler = HandlerOptions::new().name("cleaner");
@@ -126,7 +126,7 @@ async fn informer_metrics_cover_the_watch_to_its_handlers() {
     assert_eq!(
         page.value("informer_objects", ""),
         None,
-        "what has stopped is shown no more"
+        "stopped informers have no metrics"
     );
 }
 
@@ -139,7 +139,7 @@ async fn factory_metrics_cover_all_informers_without_duplicates() {
         .name("maps")
         .build();
     page.metrics.add_factory(&factory);
-    assert_eq!(page.text(), "# EOF\n", "nothing is there yet");
+    assert_eq!(page.text(), "# EOF\n", "no metrics yet");
     let typed = factory.informer::<ConfigMap>();
     let metadata = factory.metadata::<ConfigMap>();
     let mut streams = [
@@ -170,7 +170,7 @@ async fn factory_metrics_cover_all_informers_without_duplicates() {
     }
     soon(factory.shutdown()).await;
     drop((factory, typed, metadata, streams));
-    assert_eq!(page.text(), "# EOF\n", "what is gone is shown no more");
+    assert_eq!(page.text(), "# EOF\n", "dropped informers have no metrics");
 }
 
 #[tokio::test]
@@ -195,7 +195,7 @@ async fn relists_are_counted_by_cause() {
     );
 }
 
-/// What is drawn and alerted on exists, under that name and with those labels.
+/// The metrics of the dashboard and of the alerts exist, with these names and labels.
 #[tokio::test]
 async fn documented_dashboard_and_alerts_use_existing_metrics() {
     let maps = ConfigMaps::named(["a"]).await;
@@ -220,8 +220,8 @@ async fn documented_dashboard_and_alerts_use_existing_metrics() {
         .filter_map(|line| name.find(line).map(|found| found.as_str()))
         .collect();
     let grafana: serde_json::Value =
-        serde_json::from_str(include_str!("../../../docs/operations/grafana.json")).expect("it is JSON");
-    let panels = grafana["panels"].as_array().expect("it has panels");
+        serde_json::from_str(include_str!("../../../docs/operations/grafana.json")).expect("valid JSON");
+    let panels = grafana["panels"].as_array().expect("panels");
     let targets = panels
         .iter()
         .filter_map(|panel| panel["targets"].as_array())
@@ -236,7 +236,7 @@ async fn documented_dashboard_and_alerts_use_existing_metrics() {
         .map(|found| found.as_str())
         .filter(|name| !there.contains(name))
         .collect();
-    assert!(unknown.is_empty(), "{unknown:?} are not in\n{text}");
+    assert!(unknown.is_empty(), "unknown metrics {unknown:?} in\n{text}");
 
     let is_drawn = |series: &&&str| {
         let stem = series
@@ -246,5 +246,5 @@ async fn documented_dashboard_and_alerts_use_existing_metrics() {
         drawn.contains(stem)
     };
     let missing: Vec<_> = there.iter().filter(|series| !is_drawn(series)).collect();
-    assert!(missing.is_empty(), "{missing:?} are not drawn");
+    assert!(missing.is_empty(), "the dashboard lacks {missing:?}");
 }

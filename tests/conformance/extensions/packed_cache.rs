@@ -18,7 +18,7 @@ fn informer(maps: &ConfigMaps, form: CacheFormat) -> SharedInformer<ConfigMap> {
         .build()
 }
 
-/// All objects, as values, sorted by name.
+/// Returns all objects, sorted by name.
 fn objects(informer: &SharedInformer<ConfigMap>) -> Vec<ConfigMap> {
     let objects = informer.snapshot().sorted();
     objects.iter().map(|object| ConfigMap::clone(object)).collect()
@@ -69,7 +69,7 @@ async fn packed_cache_uses_fewer_bytes_than_it_received() {
     let packed = informer(&maps, CacheFormat::Packed);
     started(&packed).await;
     assert_eq!(packed.status().objects, 40);
-    // Objects are compressed beside the informer, after the list.
+    // Objects are compressed in the background after the list.
     let kept = async {
         loop {
             let status = packed.status();

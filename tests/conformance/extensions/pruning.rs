@@ -13,8 +13,8 @@ const FORMATS: [(CacheFormat, WireFormat); 4] = [
     (CacheFormat::Packed, WireFormat::Json),
 ];
 
-/// Runs an informer of a ConfigMap in all formats, by a streaming list and by lists. Compares what the handler gets and what
-/// the cache holds, before and after a change, with what the server has.
+/// Runs an informer of a ConfigMap in all formats, with a streaming list and with lists. Compares the handler's
+/// objects and the cache with the server's state, before and after a change.
 async fn in_all_formats(
     choose: impl Fn(InformerBuilder<ConfigMap>) -> InformerBuilder<ConfigMap>,
     compare: impl Fn(&ConfigMap, &ConfigMap),
@@ -60,7 +60,7 @@ async fn managed_fields_are_dropped_by_default() {
         |cached, there| {
             let mut there = there.clone();
             there.metadata.managed_fields = None;
-            assert_eq!(*cached, there, "and nothing else");
+            assert_eq!(*cached, there, "no other field is pruned");
         },
     )
     .await;

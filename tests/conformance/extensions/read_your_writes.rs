@@ -1,4 +1,4 @@
-//! Reading one's own writes: waiting until the cache has the version that a write returned.
+//! Reading one's own writes: waits until the cache has the version that a write returned.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -74,7 +74,7 @@ async fn deleted_object_is_not_in_the_cache() {
     caught_up(&informer, version_of(&made)).await;
     let key = Key::namespaced(&server.namespace, "web");
     assert!(informer.lister().get_key(&key).is_ok());
-    // Pods are among the kinds whose deletion answers with the object, at the version of its deletion.
+    // The deletion of a pod responds with the object, at the version of the deletion.
     let deleted = api.delete("web", &DeleteParams::default().grace_period(0)).await;
     let last = deleted.expect("a deletion").left().expect("the object");
     assert!(version_of(&made).is_before(&version_of(&last)));
@@ -84,7 +84,8 @@ async fn deleted_object_is_not_in_the_cache() {
     stopped(&informer).await;
 }
 
-/// Other kinds answer with a status that has no version. The order of the watch helps: what was written later comes later.
+/// Other kinds respond with a status without a version. A later write can be awaited instead, because watches
+/// are ordered.
 #[tokio::test]
 async fn waiting_for_a_later_write_includes_earlier_deletions() {
     let maps = ConfigMaps::named(["a", "b"]).await;
@@ -143,9 +144,9 @@ async fn wait_ends_at_its_deadline_or_with_the_informer() {
     for words in ["configmaps", &at.to_string(), &never.to_string()] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    // What is there already needs no time.
+    // A version that is already reached returns immediately.
     let reached = informer.wait_for_version(at, Duration::ZERO).await;
-    reached.expect("the version it is at");
+    reached.expect("the current version");
     let (waited, ()) =
         soon(async { tokio::join!(informer.wait_for_version(never, PATIENCE), informer.shutdown()) }).await;
     assert!(waited.expect_err("no more versions").is_stopped());

@@ -1,10 +1,10 @@
-//! How a server responds to versions that it does not have yet, as after a restore from a backup.
+//! The response of a server to future versions, for example after a restore from a backup.
 
 use conformance::TestServer;
 
 const MAPS: &str = "/api/v1/namespaces/{ns}/configmaps";
 
-/// A server that was restored knows nothing of the versions after its backup, and has nothing to say about them.
+/// A restored server has no events for versions after its backup.
 #[tokio::test]
 async fn watch_from_a_future_version_receives_no_events() {
     let raw = TestServer::start().await.raw();

@@ -31,7 +31,7 @@ async fn snapshot_does_not_change() {
     stopped(&informer).await;
     drop(informer);
 
-    // Objects, indexes and version are those of its moment, even after the informer's end.
+    // Objects, indexes and version stay the same, even after the informer has stopped.
     assert_eq!(held.version(), version.as_ref());
     assert_eq!(held.len(), 2);
     assert_eq!(names(&held.by(&by_value, "1")), ["a", "b"]);
@@ -90,8 +90,8 @@ async fn snapshot_of_several_informers_is_consistent() {
             let (mut seen_maps, mut seen_secrets) = (0, 0);
             while !done.load(Ordering::Acquire) {
                 let (maps, secrets) = snapshot_all((&maps, &secrets));
-                // A map is made only once the secret before it is in its cache, and the other way round: at no moment
-                // is there more than one of the one without the other.
+                // A map is created only after the secret before it is cached, and vice versa: at any time the
+                // numbers differ by at most one.
                 let (maps, secrets) = (maps.len(), secrets.len());
                 assert!(secrets + 1 == maps || secrets == maps, "{maps} and {secrets}");
                 assert!(maps >= seen_maps && secrets >= seen_secrets);
@@ -119,11 +119,11 @@ async fn snapshot_of_several_informers_is_consistent() {
         }
     }
     done.store(true, Ordering::Release);
-    reader.join().expect("one moment each");
+    reader.join().expect("a consistent snapshot");
     outcome.expect("the versions of writes");
     let (maps_now, secrets_now) = snapshot_all((&map_lister, &secret_lister));
     assert_eq!((maps_now.len(), secrets_now.len()), (31, 30));
-    // Each says its own version.
+    // Each snapshot has its own version.
     assert_eq!(maps_now.version(), of_maps.resource_version().as_ref());
     assert_eq!(secrets_now.version(), of_secrets.resource_version().as_ref());
     stopped(&of_maps).await;

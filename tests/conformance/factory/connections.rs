@@ -8,7 +8,7 @@ use crate::config_maps::ConfigMaps;
 use crate::informers::{recording_handler, started, stopped};
 use crate::kinds::forty_kinds;
 
-/// How many connections so many informers of one client make, each of which lists and watches.
+/// Returns the number of connections of a client with this many informers.
 async fn connections_of(count: usize) -> usize {
     let maps = ConfigMaps::named(["before"]).await;
     let mut config = maps.server.config().await;

@@ -21,7 +21,7 @@ fn full(resource: &DiscoveredResource) -> String {
     format!("{}.{}.{}", names.plural, names.version, names.group)
 }
 
-/// Defines gizmos in a group of the test's own, and waits until they are established.
+/// Defines gizmos in a group that is unique to the test, and waits until they are established.
 async fn define_gizmos(client: &Client, group: &str) {
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
     let schema =
@@ -127,7 +127,7 @@ async fn custom_resource_resolves_by_short_name_and_can_be_watched() {
     timeout(PATIENCE, define_gizmos(&server.client, &group))
         .await
         .expect("an established kind");
-    // The real server says that it is established a moment before it tells of it.
+    // The real server reports a kind as established shortly before discovery contains it.
     let discovery = timeout(PATIENCE, async {
         loop {
             let discovery = Discovery::fetch(&server.client).await.expect("a discovery");

@@ -19,12 +19,16 @@ async fn second_start_starts_only_new_informers() {
     let requests = first.status().streaming_lists + first.status().lists;
 
     let late = factory.informer::<Secret>();
-    assert_eq!(late.state(), InformerState::New, "nothing starts by itself");
+    assert_eq!(
+        late.state(),
+        InformerState::New,
+        "informers do not start by themselves"
+    );
     assert!(!factory.has_synced());
     factory
         .wait_for_sync(PATIENCE)
         .await
-        .expect("what was started has synced");
+        .expect("all started informers have synced");
     factory.start();
     factory.wait_for_sync(PATIENCE).await.expect("a sync");
     assert!(late.has_synced() && factory.has_synced());
@@ -32,7 +36,7 @@ async fn second_start_starts_only_new_informers() {
     assert_eq!(
         status.streaming_lists + status.lists,
         requests,
-        "it was not started anew"
+        "it is not started again"
     );
     stopped(&factory).await;
 }
@@ -62,7 +66,7 @@ async fn nothing_starts_after_shutdown() {
         (informer.state(), late.state()),
         (InformerState::Stopped, InformerState::New)
     );
-    assert_eq!(informer.lister().len(), 1, "what was cached can still be read");
+    assert_eq!(informer.lister().len(), 1, "the cache can still be read");
 }
 
 #[tokio::test]
@@ -80,7 +84,7 @@ async fn shutdown_leaves_no_task_and_is_idempotent() {
     soon(async { tokio::join!(factory.shutdown(), factory.shutdown()) }).await;
     stopped(&factory).await;
     assert!(maps_informer.is_stopped() && never_started.is_stopped());
-    // Connections of the client end by themselves, and in their own time.
+    // Connections of the client are closed by the client, after some time.
     soon(async {
         while Handle::current().metrics().num_alive_tasks() > tasks {
             tokio::task::yield_now().await;

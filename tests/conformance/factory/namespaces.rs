@@ -11,7 +11,7 @@ use crate::config_maps::{ConfigMaps, OWN};
 use crate::informers::{PATIENCE, SHORT_BACKOFF, names, recording_handler, soon};
 use crate::tap::{Tap, answer};
 
-/// Two tests' worth of ConfigMaps, on one server.
+/// Returns ConfigMaps in two namespaces of one server.
 async fn two() -> (ConfigMaps, ConfigMaps) {
     let one = ConfigMaps::named(["a", "b"]).await;
     let own = &one.server.namespace;
@@ -56,7 +56,7 @@ async fn several_namespaces_share_one_cache() {
     informer.add_handler(handler).expect("a handler");
     assert!(
         nodes.resource().namespaces().is_empty(),
-        "a cluster-scoped kind is in none"
+        "cluster-scoped kinds have no namespace"
     );
     factory.start();
     informer.wait_for_sync(PATIENCE).await.expect("a sync");
@@ -87,7 +87,7 @@ async fn several_namespaces_share_one_cache() {
         informer.resource()
     );
 
-    // Read your writes, in each of them; the other one need not have moved.
+    // Reads one's own writes in each namespace, independent of the other one.
     for (maps, name) in [(&one, "c"), (&other, "y")] {
         maps.create(name, "1").await;
         let made = maps.api.get(name).await.expect("an object");
@@ -115,7 +115,7 @@ async fn listing_one_namespace_keeps_the_others() {
     informer.add_handler(handler).expect("a handler");
     started(&factory).await;
     received.listed(4).await;
-    // The watches end, and one of the namespaces is told to list again.
+    // The watches end, and one of the namespaces is forced to relist.
     let expired = r#"{"kind":"Status","status":"Failure","code":410,"reason":"Expired","message":"too old"}"#;
     let namespace = other.server.namespace.clone();
     let asked = tap.all().len();
@@ -133,7 +133,7 @@ async fn listing_one_namespace_keeps_the_others() {
     one.create("c", "1").await;
     let mut words = received.listed(2).await;
     words.retain(|word| word != "?z" && word != "-z");
-    assert_eq!(words, ["+c"], "nothing of the first namespace was deleted");
+    assert_eq!(words, ["+c"], "no object of the first namespace was deleted");
     assert_eq!(informer.lister().len(), 4);
     stopped(&factory).await;
 }
@@ -171,7 +171,7 @@ async fn nothing_is_visible_until_every_namespace_is_listed() {
     );
     assert!(
         informer.lister().is_empty() && by_name.get("a").is_empty(),
-        "part of a cache is no cache"
+        "a cache is not synced if a namespace is missing"
     );
     let late = informer
         .index("late", |map: &ConfigMap| [map.name_any()])
@@ -182,7 +182,7 @@ async fn nothing_is_visible_until_every_namespace_is_listed() {
     let waited = informer.wait_for_write(&written, SHORTLY).await;
     assert!(
         waited.is_err_and(|error| error.is_timeout()),
-        "what cannot be read has not been reached"
+        "a forbidden namespace does not reach a version"
     );
 
     tap.proxy(|_, _| None);

@@ -61,10 +61,10 @@ async fn dynamic_informer_by_group_version_and_resource() {
         .await
         .expect("the resource");
     let by_name = factory.dynamic(&factory.discover("cm").await.expect("the resource"));
-    // In no namespace, whatever the factory's is.
+    // A cluster-scoped resource, although the factory has a namespace.
     let namespaces = factory.dynamic(&factory.discover("ns").await.expect("the resource"));
     assert!(namespaces.resource().namespaces().is_empty());
-    assert_eq!(factory.statuses().len(), 2, "two ways to one informer");
+    assert_eq!(factory.statuses().len(), 2, "both calls return one informer");
     started(&factory).await;
     let key = maps.key("a");
     assert_eq!(
@@ -77,14 +77,14 @@ async fn dynamic_informer_by_group_version_and_resource() {
     let error = factory
         .for_resource(&gvr("apps", "v9", "deployments"))
         .await
-        .expect_err("no such version");
+        .expect_err("an unknown version");
     assert!(error.is_unknown_resource(), "{error}");
-    let error = factory.discover("configmapz").await.expect_err("no such name");
+    let error = factory.discover("configmapz").await.expect_err("an unknown name");
     assert!(error.to_string().contains("configmaps"), "{error}");
     let error = factory
         .discover("tokenreviews")
         .await
-        .expect_err("it has no list");
+        .expect_err("a kind without lists");
     assert!(error.is_not_watchable(), "{error}");
     stopped(&factory).await;
 }

@@ -14,7 +14,7 @@ use tokio::time::{pause, resume};
 use super::{factory, started, stopped};
 use crate::config_maps::{ConfigMaps, value};
 use crate::informers::{PATIENCE, names, soon};
-use crate::tap::{Asked, Tap, failure};
+use crate::tap::{RecordedRequest, Tap, failure};
 
 #[tokio::test]
 async fn selectors_and_other_parameters_reach_the_server_on_list_and_watch() {
@@ -28,7 +28,7 @@ async fn selectors_and_other_parameters_reach_the_server_on_list_and_watch() {
         .fields("metadata.name!=c")
         .parameter("pretty", "true")
         .and_then(|factory| factory.parameter("pretty", "false"))
-        .expect("a parameter that is not the informer's")
+        .expect("a parameter that the informer does not use")
         .streaming_list(false)
         .page_size(50)
         .watch_timeout(Duration::from_hours(1))
@@ -131,11 +131,11 @@ async fn options_can_be_overridden_per_kind() {
     assert_eq!(
         names(&cached),
         ["b"],
-        "its own selector stands in place of the factory's"
+        "the kind's selector replaces the factory's"
     );
     assert!(
         cached[0].metadata.annotations.is_none(),
-        "and so does its transform"
+        "the kind's transform replaces the factory's"
     );
     let by_value = informer.find_index::<String>("value").expect("the index");
     assert_eq!(by_value.get("changed").len(), 1);
@@ -159,16 +159,16 @@ async fn options_can_be_overridden_per_kind() {
 #[tokio::test]
 async fn one_error_handler_receives_errors_of_all_kinds() {
     let maps = ConfigMaps::named([]).await;
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let factory = factory(&maps)
         .fields("no.such.field=1")
-        .watch_error_handler(move |error| drop(tell.send(error.clone())))
+        .watch_error_handler(move |error| drop(sender.send(error.clone())))
         .build();
     let _maps = factory.informer::<ConfigMap>();
     factory.start();
-    // A streaming list that is refused is tried as a list first.
+    // A refused streaming list is followed by a list.
     let error = loop {
-        let error = soon(told.recv()).await.expect("an error");
+        let error = soon(receiver.recv()).await.expect("an error");
         if error.server_status().is_some() {
             break error;
         }
@@ -178,8 +178,9 @@ async fn one_error_handler_receives_errors_of_all_kinds() {
     stopped(&factory).await;
 }
 
-/// The requests of the kind whose selector has this text, of a factory that watches maps and their metadata.
-fn requests_for(tap: &Tap, selector: &str) -> Vec<Asked> {
+/// Returns the requests of the kind whose selector contains a text, in a factory that watches ConfigMaps and
+/// their metadata.
+fn requests_for(tap: &Tap, selector: &str) -> Vec<RecordedRequest> {
     let mut asked = tap.all();
     asked.retain(|asked| {
         asked
@@ -210,7 +211,7 @@ async fn page_size_can_be_set_per_kind() {
     stopped(&factory).await;
 }
 
-/// No request reaches the server, so the clock can be paused.
+/// No request is sent, so the clock can be paused.
 #[tokio::test]
 async fn backoff_can_be_set_per_kind() {
     let maps = ConfigMaps::named(["a"]).await;
@@ -248,29 +249,29 @@ async fn backoff_can_be_set_per_kind() {
 #[tokio::test]
 async fn error_handler_can_be_set_per_kind() {
     let maps = ConfigMaps::named([]).await;
-    let (tell_all, mut told_all) = mpsc::unbounded_channel();
-    let (tell_one, mut told_one) = mpsc::unbounded_channel();
+    let (sender_all, mut receiver_all) = mpsc::unbounded_channel();
+    let (sender_one, mut receiver_one) = mpsc::unbounded_channel();
     let factory = factory(&maps)
         .fields("no.such.field=1")
-        .watch_error_handler(move |error| drop(tell_all.send(error.clone())))
+        .watch_error_handler(move |error| drop(sender_all.send(error.clone())))
         .kind::<ConfigMap>(move |maps| {
-            let tell_one = tell_one.clone();
-            maps.watch_error_handler(move |error| drop(tell_one.send(error.clone())))
+            let sender_one = sender_one.clone();
+            maps.watch_error_handler(move |error| drop(sender_one.send(error.clone())))
         })
         .build();
     let _maps = factory.informer::<ConfigMap>();
     let _secrets = factory.informer::<Secret>();
     factory.start();
     for _ in 0..5 {
-        for (told, plural) in [(&mut told_one, "configmaps"), (&mut told_all, "secrets")] {
-            let error = soon(told.recv()).await.expect("an error");
+        for (receiver, plural) in [(&mut receiver_one, "configmaps"), (&mut receiver_all, "secrets")] {
+            let error = soon(receiver.recv()).await.expect("an error");
             assert_eq!(error.resource().expect("its kind").plural(), plural);
         }
     }
     stopped(&factory).await;
 }
 
-/// A packed object is transformed whenever it is decoded, a typed one once.
+/// A packed object is transformed on every decode, a typed one once.
 #[tokio::test]
 async fn cache_format_can_be_set_for_all_kinds_and_per_kind() {
     let maps = ConfigMaps::named(["a"]).await;

@@ -15,8 +15,8 @@ use super::{SHORTLY, stopped};
 use crate::config_maps::{ConfigMaps, OWN};
 use crate::informers::PATIENCE;
 
-/// A client that acts as somebody without any rights.
-fn as_a_stranger(client: Client) -> Client {
+/// Returns a client that impersonates an account without permissions.
+fn without_permissions(client: Client) -> Client {
     let service = tower::service_fn(move |mut request: http::Request<Body>| {
         let client = client.clone();
         async move {
@@ -40,7 +40,7 @@ where
         .expect("an object");
 }
 
-/// Lets the stranger list and watch ConfigMaps.
+/// Lets that account list and watch ConfigMaps.
 async fn grant(maps: &ConfigMaps) {
     let role = json!({
         "metadata": { "name": "reader" },
@@ -58,13 +58,13 @@ async fn grant(maps: &ConfigMaps) {
 #[tokio::test]
 async fn forbidden_kind_is_reported_and_recovers_when_permitted() {
     let maps = ConfigMaps::named(["a"]).await;
-    // The embedded server knows no rights: there a fault takes them away.
+    // The embedded server has no permissions, so a fault replaces them.
     let fault = maps.server.embedded().map(|server| {
         server
             .faults()
             .add(On::list_or_watch("configmaps"), Fault::forbidden())
     });
-    let factory = SharedInformerFactory::builder(as_a_stranger(maps.server.client.clone()))
+    let factory = SharedInformerFactory::builder(without_permissions(maps.server.client.clone()))
         .namespace(&maps.server.namespace)
         .labels(OWN)
         .build();

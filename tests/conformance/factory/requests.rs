@@ -1,4 +1,4 @@
-//! What users change about the requests of a factory's informers.
+//! Customised requests of a factory's informers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -78,11 +78,10 @@ async fn an_informer_with_a_source_of_its_own_joins_a_factory() {
         .expect("an index");
 
     let same = factory.informer::<ConfigMap>();
-    same.find_index::<String>("value")
-        .expect("it is the same informer");
+    same.find_index::<String>("value").expect("the same informer");
     started(&factory).await;
     assert_eq!(names(&same.snapshot().sorted()), ["a"]);
     assert_eq!(by_value.values().len(), 1);
-    assert!(!tap.all().is_empty(), "its source sends the requests");
+    assert!(!tap.all().is_empty(), "the custom source sends the requests");
     stopped(&factory).await;
 }

@@ -12,7 +12,7 @@ use super::{factory, started, stopped};
 use crate::config_maps::ConfigMaps;
 use crate::informers::recording_handler;
 
-/// The clock is paused once the informers have synced: a resync needs no server.
+/// The clock is paused after the informers have synced: a resync needs no server.
 #[tokio::test]
 async fn resync_period_has_a_default_and_an_override_per_kind() {
     let maps = ConfigMaps::named(["a"]).await;
@@ -40,7 +40,7 @@ async fn resync_period_has_a_default_and_an_override_per_kind() {
     for _ in 0..5 {
         assert_eq!(received.word().await, "=a");
     }
-    assert_eq!(resyncs.load(Ordering::SeqCst), 0, "a minute is not over");
+    assert_eq!(resyncs.load(Ordering::SeqCst), 0, "no resync before a minute");
     for _ in 0..2 {
         received.word().await;
     }

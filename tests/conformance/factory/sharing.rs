@@ -1,4 +1,4 @@
-//! One informer for each kind and object type, however often it is requested.
+//! One informer per kind and object type, for any number of requests.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::core::{ApiResource, DynamicObject, PartialObjectMeta};
@@ -29,7 +29,7 @@ async fn two_requests_for_one_kind_open_one_watch() {
     assert_eq!(first.listed(2).await, ["*a", "*b"]);
     assert_eq!(second.listed(2).await, ["*a", "*b"]);
 
-    // Also of an informer that runs.
+    // The same for a running informer.
     let late = factory.informer::<ConfigMap>();
     started(&factory).await;
     assert_eq!(late.lister().len(), 2);
@@ -57,7 +57,7 @@ async fn threads_share_one_informer() {
         .map(|thread| thread.join().expect("an informer"))
         .collect();
     for informer in &informers {
-        // A handler of one is a handler of all, if they are one.
+        // The handler is visible through both if they are the same informer.
         informer.add_handler(|_| {}).expect("a handler");
     }
     assert!(
@@ -113,7 +113,7 @@ async fn group_and_version_lead_to_the_same_informer() {
         .add_handler(handler)
         .expect("a handler");
     assert_eq!(config_maps.informer().registrations().len(), 1);
-    // Kinds of all sorts of groups, each served by the server and held once.
+    // Kinds of several groups, each served and watched once.
     let _informers = (
         factory.apps().v1().stateful_sets().informer(),
         factory.batch().v1().cron_jobs().informer(),

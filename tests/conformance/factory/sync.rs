@@ -69,7 +69,7 @@ async fn sync_error_names_a_server_that_refuses_connections() {
     let factory = of(Client::try_from(config).expect("a client"));
     let _maps = factory.informer::<ConfigMap>();
     factory.start();
-    let error = factory.wait_for_sync(SHORTLY).await.expect_err("nobody is there");
+    let error = factory.wait_for_sync(SHORTLY).await.expect_err("no server");
     let words = format!("{error:#}");
     assert!(error.is_connection(), "{words}");
     assert!(
@@ -104,7 +104,7 @@ async fn sync_error_names_an_untrusted_certificate() {
 #[tokio::test]
 async fn sync_error_reports_rejected_credentials_without_revealing_them() {
     let server = TestServer::start().await;
-    // The embedded server believes everybody: there a fault does not.
+    // The embedded server does not authenticate, so a fault replaces it.
     if let Some(server) = server.embedded() {
         server.faults().add(On::any(), Fault::unauthorized());
     }
@@ -180,7 +180,7 @@ async fn readiness_can_be_awaited_and_probed() {
     let _secrets = factory.informer::<Secret>();
     assert!(
         !readiness.is_ready(),
-        "what was asked for and not started is not ready"
+        "an informer that was not started is not synced"
     );
     started(&factory).await;
     assert!(readiness.is_ready());

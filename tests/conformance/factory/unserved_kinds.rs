@@ -7,8 +7,8 @@ use kube_informer::Backoff;
 use crate::informers::{PATIENCE, started, stopped};
 use crate::widgets::Widgets;
 
-/// Short waits, so that a test in real time does not take long, and yet not so short that politeness could not be counted.
-const BRISK: Backoff = Backoff {
+/// A short backoff, so that a test in real time is fast, but long enough to count requests.
+const SHORT_BACKOFF: Backoff = Backoff {
     initial: Duration::from_millis(500),
     factor: 2.0,
     cap: Duration::from_secs(2),
@@ -16,10 +16,10 @@ const BRISK: Backoff = Backoff {
     reset: Duration::from_mins(2),
 };
 
-/// Missing at first, then there, deleted with its definition, and there once more.
+/// The definition is missing at first, then created, deleted, and created again.
 #[tokio::test]
 async fn informer_follows_a_custom_kind_that_is_created_deleted_and_recreated() {
-    let mut widgets = Widgets::new(BRISK).await;
+    let mut widgets = Widgets::new(SHORT_BACKOFF).await;
     widgets.informer.start().expect("a start");
     let missing = format!(
         "the server does not serve {}/v1 Widget (404); the informer waits until it does; is the CustomResourceDefinition \
@@ -41,7 +41,7 @@ async fn informer_follows_a_custom_kind_that_is_created_deleted_and_recreated() 
 
     widgets.asked.take();
     widgets.undefine().await;
-    // The deletion of a definition deletes the objects first, and a watch sees that.
+    // Deleting the definition deletes the objects first, which the watch reports.
     assert_eq!(widgets.received.listed(2).await, ["-a", "-b"]);
     widgets.complaint("the cache is emptied").await;
     assert!(widgets.informer.lister().is_empty());
@@ -62,10 +62,10 @@ async fn informer_follows_a_custom_kind_that_is_created_deleted_and_recreated() 
     widgets.undefine().await;
 }
 
-/// A version that is no longer served takes nothing away on the server, but from whoever reads that version it does.
+/// When a version is no longer served, the objects still exist, but not for readers of that version.
 #[tokio::test]
 async fn cache_is_emptied_when_a_version_is_no_longer_served() {
-    let mut widgets = Widgets::new(BRISK).await;
+    let mut widgets = Widgets::new(SHORT_BACKOFF).await;
     widgets.define().await;
     widgets.make("a").await;
     started(&widgets.informer).await;

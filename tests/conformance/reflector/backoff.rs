@@ -1,4 +1,4 @@
-//! Waits after failures, with a server that is down. The suite `embedded` has the other failures.
+//! Backoff while a server is down. The suite `embedded` has the other failures.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ async fn backoff_grows_to_its_cap_during_an_hour_long_outage() {
         .collect();
     resume();
     let waits: Vec<_> = asked.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    // The first wait, of 0.8 s, may have begun before the clock was paused.
+    // The first wait, of 0.8 s, may have started before the clock was paused.
     let bases = [1.6, 3.2, 6.4, 12.8, 25.6]
         .into_iter()
         .chain(std::iter::repeat(30.0));
@@ -46,7 +46,7 @@ async fn backoff_grows_to_its_cap_during_an_hour_long_outage() {
     observed.catches_up().await;
 }
 
-/// In real time, and counted where no retry of a client can hide: at the other end of the connections.
+/// In real time, counting connections at the server, so that a client's own retries are included.
 #[tokio::test]
 async fn connection_attempts_respect_the_backoff() {
     let server = TestServer::alone().await;
@@ -63,7 +63,7 @@ async fn connection_attempts_respect_the_backoff() {
     let connected = proxy.connections();
     let began = Instant::now();
     server.go_down().await;
-    // Waits of 0.1, 0.2, 0.4, 0.8 and 0.8 seconds are before the fifth attempt.
+    // There are waits of 0.1, 0.2, 0.4, 0.8 and 0.8 seconds before the fifth attempt.
     let attempts = timeout(Duration::from_mins(1), proxy.accepted(connected + 5)).await;
     attempts.expect("five attempts");
     assert!(
@@ -73,7 +73,7 @@ async fn connection_attempts_respect_the_backoff() {
     );
     assert!(
         observed.tap.all().len() >= 6,
-        "each attempt is a request of the informer"
+        "each connection attempt is a request of the informer"
     );
 
     server.come_back().await;

@@ -1,4 +1,4 @@
-//! Invalid responses of a server, or of something else at its address.
+//! Invalid responses of a server, or of another program at its address.
 
 use conformance::TestServer;
 use http::Response;
@@ -10,7 +10,7 @@ use crate::tap::answer;
 
 const JSON: &str = "application/json";
 
-/// Answers that are no list of config maps, and what is said of each.
+/// Returns invalid lists of config maps, and the expected errors.
 fn bad_lists(namespace: &str) -> Vec<(&'static str, &'static str, Response<Body>)> {
     let list = |kind: &str, items: &str| {
         format!(
@@ -129,7 +129,7 @@ async fn bad_list_is_reported_and_changes_nothing() {
     }
 }
 
-/// Puts the objects of a text that have a name into a namespace.
+/// Moves the named objects of a text into a namespace.
 fn in_namespace(text: &str, namespace: &str) -> String {
     text.replace(r#"{"name":"#, &format!(r#"{{"namespace":"{namespace}","name":"#))
 }
@@ -141,7 +141,7 @@ fn went_back(from: Option<&ResourceVersion>, to: Option<&ResourceVersion>) -> bo
 const EXPIRED: &str =
     r#"{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}}"#;
 
-/// Events that are none, and what is said of each.
+/// Invalid events, and the expected errors.
 const BAD_EVENTS: [(&str, &str, &str); 13] = [
     (
         "wrong kind",
@@ -191,7 +191,7 @@ const BAD_EVENTS: [(&str, &str, &str); 13] = [
         r#"{"type":"BOOKMARK","object":{"kind":"ConfigMap","metadata":{}}}"#,
     ),
     (
-        "error that is none",
+        "error without a status",
         "not a Status",
         r#"{"type":"ERROR","object":7}"#,
     ),

@@ -9,7 +9,7 @@ use http::Uri;
 use kube::client::Body;
 
 use crate::observed_informer::ObservedInformer;
-use crate::tap::{Asked, answer, failure};
+use crate::tap::{RecordedRequest, answer, failure};
 
 fn expired() -> http::Response<Body> {
     failure(410, "Expired", "too old resource version")
@@ -27,7 +27,12 @@ async fn first_list_accepts_any_version_and_later_lists_use_the_last_seen() {
         observed.tap.words(),
         ["list any 500", "watch last", "list last", "watch last"]
     );
-    let versions: Vec<_> = observed.tap.all().iter().filter_map(Asked::version).collect();
+    let versions: Vec<_> = observed
+        .tap
+        .all()
+        .iter()
+        .filter_map(RecordedRequest::version)
+        .collect();
     assert_eq!(versions[0], 0);
     assert_eq!(versions[1], versions[2], "the version of the first list");
     assert!(versions[3] >= versions[2], "{versions:?}");
@@ -60,7 +65,7 @@ async fn expired_list_version_falls_back_to_the_most_recent() {
 
 #[tokio::test]
 async fn too_large_list_version_falls_back_to_the_most_recent() {
-    // As servers say it today, as they said it before there were causes, and as the oldest did.
+    // The messages of current servers, of those before causes existed, and of the oldest.
     let causes = r#"{"kind":"Status","code":504,"reason":"Timeout","message":"Too large","details":{"causes":[{"reason":"ResourceVersionTooLarge"}]}}"#;
     let text = "Too large resource version: 9, current: 8";
     let dialects = [
@@ -115,8 +120,8 @@ async fn list_uses_the_requested_page_size() {
     );
 }
 
-/// A server takes the version of a list in pages as exactly that one, unless it is told otherwise. A cache whose version the
-/// server's watches have forgotten would stay at it for ever.
+/// A server treats the version of a paginated list as exact by default. A cache at a version that was
+/// compacted for watches would never get past it.
 #[tokio::test]
 async fn paginated_list_moves_past_a_version_compacted_for_watches() {
     let server = TestServer::start().await;
@@ -133,8 +138,8 @@ async fn paginated_list_moves_past_a_version_compacted_for_watches() {
     observed.catches_up().await;
 }
 
-/// Where the first list at any version comes in pages the server has no cache, and every list would cost it all objects
-/// at once: pages are asked for from then on.
+/// If the server paginates a first list at any version, it has no watch cache, and every complete list would
+/// load all objects at once. From then on, the informer requests pages.
 #[tokio::test]
 async fn server_without_a_watch_cache_is_always_listed_in_pages() {
     let server = TestServer::start().await;

@@ -1,9 +1,9 @@
-//! Watches on which nothing arrives any more. The suite `embedded` tests the exact timeouts.
+//! Watches on which no event arrives. The suite `embedded` tests the exact timeouts.
 
 use std::time::Duration;
 
 use conformance::TestServer;
-use conformance::chaos::{Proxy, Weather};
+use conformance::chaos::{NetworkCondition, Proxy};
 use futures::StreamExt;
 use kube::Client;
 use kube_informer::client::watching_client;
@@ -11,7 +11,8 @@ use tokio::time::{advance, pause, resume, timeout};
 
 use crate::observed_informer::ObservedInformer;
 
-/// Skips time until the informer has sent another request. Nothing else is waited for meanwhile: the connection is dead.
+/// Skips time until the informer has sent another request. The connection is dead, so no other event can
+/// occur.
 async fn renewed(observed: &ObservedInformer, within: Duration) {
     let before = observed.tap.all().len();
     let step = Duration::from_secs(1);
@@ -25,7 +26,7 @@ async fn renewed(observed: &ObservedInformer, within: Duration) {
     resume();
 }
 
-/// A connection that something on the way has forgotten. kube's client does not notice it, so the informer has to.
+/// A connection that was dropped by a middlebox. kube's client does not detect this, so the informer must.
 #[tokio::test]
 async fn stalled_watch_is_restarted() {
     let server = TestServer::start().await;
@@ -34,7 +35,7 @@ async fn stalled_watch_is_restarted() {
     observed.start().await;
     proxy.stall();
     observed.change("a", "2").await;
-    // At the latest when the watch should have ended, after ten minutes.
+    // At the latest after ten minutes, when the watch should have ended.
     renewed(&observed, Duration::from_secs(615)).await;
     let error = observed.error().await;
     assert!(error.is_connection(), "{error}");
@@ -47,7 +48,7 @@ async fn stalled_watch_is_restarted() {
     );
 }
 
-/// The client for watching asks whether the other side is there, so that it takes less than a minute.
+/// The client for watching sends keepalives, so it detects this within a minute.
 #[tokio::test]
 async fn stalled_connection_of_the_watching_client_is_detected_within_a_minute() {
     let server = TestServer::start().await;
@@ -70,31 +71,31 @@ async fn stalled_connection_of_the_watching_client_is_detected_within_a_minute()
     );
 }
 
-/// A server that is silent for a second and goes on, as a machine under load does. The connection is as good as before.
+/// A server that is unresponsive for a second, for example under load. The connection stays usable.
 #[tokio::test]
 async fn no_event_is_lost_when_a_frozen_server_resumes() {
     let server = TestServer::alone().await;
     let (proxy, observed) = ObservedInformer::behind_proxy(&server, |informer| informer).await;
     observed.create("a").await;
     observed.start().await;
-    let mut told = observed.events();
-    assert_eq!(told.next().await, "+a");
+    let mut events = observed.events();
+    assert_eq!(events.next().await, "+a");
     match server.real() {
         Some(real) => real.apiserver().freeze().await.expect("a process to freeze"),
-        None => proxy.set(Weather::Silent),
+        None => proxy.set(NetworkCondition::Silent),
     }
-    // On the real server the write waits as well.
+    // On the real server, the write waits, too.
     let write = observed.change("a", "2");
     let thaw = async {
-        let nothing = timeout(Duration::from_secs(1), told.events.next()).await;
+        let nothing = timeout(Duration::from_secs(1), events.events.next()).await;
         assert!(nothing.is_err(), "{nothing:?}");
         match server.real() {
             Some(real) => real.apiserver().thaw().await.expect("a process to thaw"),
-            None => proxy.set(Weather::Fair),
+            None => proxy.set(NetworkCondition::Normal),
         }
     };
     tokio::join!(write, thaw);
-    assert_eq!(told.next().await, "~a");
+    assert_eq!(events.next().await, "~a");
     observed.catches_up().await;
     assert_eq!(observed.tap.words(), ["stream newest"]);
 }

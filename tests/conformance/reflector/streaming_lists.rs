@@ -14,10 +14,10 @@ async fn streaming_list_ends_at_its_bookmark_and_continues_as_the_watch() {
     }
     observed.start().await;
     observed.equals_server().await;
-    let mut told = observed.events();
-    assert_eq!(told.sorted(3).await, ["+a", "+b", "+c"]);
+    let mut events = observed.events();
+    assert_eq!(events.sorted(3).await, ["+a", "+b", "+c"]);
     observed.change("a", "2").await;
-    assert_eq!(told.next().await, "~a");
+    assert_eq!(events.next().await, "~a");
     observed.catches_up().await;
     assert_eq!(
         observed.tap.words(),

@@ -34,7 +34,7 @@ async fn watch_resumes_at_the_last_version_with_bookmarks_and_a_random_timeout()
     assert!(times.len() > 1, "always the same time: {times:?}");
 }
 
-/// What the restarted server still knows is its own affair, so on the real one there may be a list.
+/// A real server may have lost its watch cache in the restart, so there may be a list.
 #[tokio::test]
 async fn watch_resumes_after_a_server_restart() {
     let server = TestServer::alone().await;
@@ -87,7 +87,7 @@ async fn expired_watch_request_causes_a_relist() {
     assert!(observed.error().await.is_expired());
 }
 
-/// The server forgets while nobody watches; the watch that comes back is too old.
+/// The history is compacted while no watch is open; the resumed watch is too old.
 #[tokio::test]
 async fn relist_after_compaction_delivers_missed_changes() {
     let server = TestServer::alone().await;
@@ -96,9 +96,9 @@ async fn relist_after_compaction_delivers_missed_changes() {
         observed.create(name).await;
     }
     observed.start().await;
-    let mut told = observed.events();
-    assert_eq!(told.sorted(3).await, ["+changed", "+gone", "+kept"]);
-    // From here until the server has forgotten, the informer's requests do not get through.
+    let mut events = observed.events();
+    assert_eq!(events.sorted(3).await, ["+changed", "+gone", "+kept"]);
+    // Requests of the informer are blocked until the history is compacted.
     observed
         .tap
         .proxy(|_, _| Some(failure(429, "TooManyRequests", "not now")));
@@ -116,7 +116,7 @@ async fn relist_after_compaction_delivers_missed_changes() {
     server.forget_history().await;
     observed.tap.proxy(|_, _| None);
     observed.error_that(kube_informer::Error::is_expired).await;
-    assert_eq!(told.sorted(3).await, ["+new", "-gone?", "~changed"]);
+    assert_eq!(events.sorted(3).await, ["+new", "-gone?", "~changed"]);
     observed.catches_up().await;
 }
 

@@ -1,4 +1,4 @@
-//! Handlers and cache against the whole contract, with the checkers of the simulator.
+//! Handlers and cache, checked against the whole contract with the checkers of the simulator.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,7 +61,7 @@ async fn contract_7_handlers_that_join_during_writes_receive_a_whole_history() {
         cache.check(&CacheContents::of(&informer.snapshot(), ObjectState::of), 0);
     }
     caught_up(&informer, last.expect("a write")).await;
-    // What is queued is delivered before this ends.
+    // Queued events are delivered before this ends.
     stopped(&informer).await;
     let contents = CacheContents::of(&informer.snapshot(), ObjectState::of);
     cache.check(&contents, informer.status().went_back);

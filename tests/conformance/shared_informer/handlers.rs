@@ -1,4 +1,4 @@
-//! Handlers of every form, added before and after start.
+//! Handlers of every kind, added before and after start.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::informers::{caught_up, event_word, recording_handler, soon, sorted, s
 async fn handlers_can_be_added_before_and_after_start() {
     let maps = ConfigMaps::named(["a", "b"]).await;
     let informer = maps.informer();
-    let mut everyone = Vec::new();
+    let mut all_received = Vec::new();
     for number in 0..20 {
         if number == 10 {
             started(&informer).await;
@@ -25,21 +25,21 @@ async fn handlers_can_be_added_before_and_after_start() {
         let options = HandlerOptions::new().name(format!("handler-{number}"));
         let registration = informer.add_handler_with(handler, options).expect("a handler");
         assert_eq!(registration.name(), format!("handler-{number}"));
-        everyone.push(received);
+        all_received.push(received);
     }
     assert_eq!(informer.registrations().len(), 20);
     maps.create("c", "1").await;
-    for received in &mut everyone {
+    for received in &mut all_received {
         assert_eq!(received.listed(2).await, ["*a", "*b"]);
         assert_eq!(received.word().await, "+c");
     }
     stopped(&informer).await;
 }
 
-/// A handler that needs to know nothing.
-struct Quiet;
+/// A handler without a state.
+struct DefaultHandler;
 
-impl EventHandler<ConfigMap> for Quiet {}
+impl EventHandler<ConfigMap> for DefaultHandler {}
 
 #[tokio::test]
 async fn handler_options_are_name_resync_period_and_delivery_mode() {
@@ -53,8 +53,8 @@ async fn handler_options_are_name_resync_period_and_delivery_mode() {
         .never_blocks();
     let named = informer.add_handler_with(handler, options).expect("a handler");
     assert_eq!(named.name(), "all of it");
-    let unnamed = informer.add_handler(Quiet).expect("a handler");
-    assert!(unnamed.name().ends_with("Quiet"), "{}", unnamed.name());
+    let unnamed = informer.add_handler(DefaultHandler).expect("a handler");
+    assert!(unnamed.name().ends_with("DefaultHandler"), "{}", unnamed.name());
     started(&informer).await;
     maps.create("a", "1").await;
     for value in ["2", "3", "4"] {
@@ -102,7 +102,7 @@ async fn update_event_has_the_old_and_the_new_object() {
     assert!(!deleted.is_final_state_unknown());
     assert!(Object::ptr_eq(deleted.last_seen(), &new));
     assert_eq!(value(deleted.last_state()), "2");
-    // The last state stands at the version of the deletion.
+    // The last state has the version of the deletion.
     assert!(new.version().is_before(deleted.last_state().version()));
     stopped(&informer).await;
 }
@@ -127,7 +127,7 @@ async fn missed_deletion_is_marked_as_final_state_unknown() {
         panic!("no deletion");
     };
     assert!(deleted.is_final_state_unknown());
-    // The change came to nobody either.
+    // No other handler received the change.
     assert_eq!(value(deleted.last_state()), "1");
     assert_eq!(received.word().await, "+c");
     stopped(&informer).await;
@@ -143,20 +143,20 @@ async fn recreated_object_is_a_different_object() {
     started(&informer).await;
     gate.close();
     maps.delete("a").await;
-    let anew = maps.create("a", "2").await;
+    let again = maps.create("a", "2").await;
     maps.open(&gate).await;
-    caught_up(&informer, anew).await;
+    caught_up(&informer, again).await;
     assert_eq!(received.until("+a").await, ["*a", "?a", "+a"]);
     stopped(&informer).await;
 }
 
-/// A handler with a state of its own, which the trait gives it.
-struct Counting {
+/// A stateful handler that implements the trait.
+struct CountingHandler {
     seen: usize,
     tell: mpsc::UnboundedSender<String>,
 }
 
-impl EventHandler<ConfigMap> for Counting {
+impl EventHandler<ConfigMap> for CountingHandler {
     fn on_add(&mut self, object: &Object<ConfigMap>, is_in_initial_list: bool) {
         self.seen += 1;
         let word = format!("{} add {} {is_in_initial_list}", self.seen, object.key().name());
@@ -182,7 +182,7 @@ async fn handler_can_be_a_trait_closures_or_an_async_function() {
     let informer = maps.informer();
     let (tell, mut by_trait) = mpsc::unbounded_channel();
     informer
-        .add_handler(Counting { seen: 0, tell })
+        .add_handler(CountingHandler { seen: 0, tell })
         .expect("a handler");
     let (tell, mut by_closures) = mpsc::unbounded_channel();
     let (add, update, delete) = (tell.clone(), tell.clone(), tell);
@@ -191,7 +191,7 @@ async fn handler_can_be_a_trait_closures_or_an_async_function() {
         .on_update(move |old, new| drop(update.send(format!("~{}{}", value(old), value(new)))))
         .on_delete(move |map| drop(delete.send(format!("-{}", map.key().name()))));
     informer.add_handler(closures).expect("a handler");
-    // Those that are not set do nothing.
+    // Callbacks that are not set do nothing.
     informer.add_handler(callbacks::<ConfigMap>()).expect("a handler");
     let (tell, mut by_async) = mpsc::unbounded_channel();
     let asynchronous = move |event: Event<ConfigMap>| {
@@ -241,7 +241,7 @@ async fn filter_adds_objects_that_start_to_match_and_deletes_those_that_stop() {
         panic!("no deletion");
     };
     assert_eq!(value(&gone), "fits still");
-    // Neither of these is the handler's concern.
+    // Neither of these calls the handler.
     maps.change("a", "not at all").await;
     maps.delete("a").await;
     maps.delete("in").await;
@@ -266,7 +266,7 @@ async fn events_are_available_as_a_stream() {
     );
     assert!(early.registration().has_synced());
 
-    // It ends with the informer, after everything was given out; one that is dropped is gone.
+    // The stream ends after all events were delivered; a dropped one is removed.
     assert_eq!(informer.registrations().len(), 2);
     drop(late);
     assert_eq!(informer.registrations().len(), 1);

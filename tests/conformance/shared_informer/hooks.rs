@@ -25,23 +25,23 @@ fn of_ghosts(server: &TestServer) -> SharedInformer<DynamicObject> {
 async fn last_watch_error_handler_is_used() {
     let server = TestServer::start().await;
     let informer = of_ghosts(&server);
-    let (tell, mut told) = mpsc::unbounded_channel::<Error>();
+    let (sender, mut receiver) = mpsc::unbounded_channel::<Error>();
     informer
-        .set_watch_error_handler(|error| panic!("replaced, and yet told of {error}"))
+        .set_watch_error_handler(|error| panic!("the replaced handler got {error}"))
         .expect("a handler");
     informer
-        .set_watch_error_handler(move |error| drop(tell.send(error.clone())))
+        .set_watch_error_handler(move |error| drop(sender.send(error.clone())))
         .expect("a handler");
     informer.start().expect("a start");
-    let error = soon(told.recv()).await.expect("an error");
+    let error = soon(receiver.recv()).await.expect("an error");
     assert!(error.is_not_found());
     assert_eq!(error.operation(), Some(Operation::StreamingList));
     assert_eq!(
         error.resource().map(|r| r.kind().to_owned()).as_deref(),
         Some("Ghost")
     );
-    let error = soon(told.recv()).await.expect("an error");
-    assert!(error.is_not_served(), "each time again: {error}");
+    let error = soon(receiver.recv()).await.expect("an error");
+    assert!(error.is_not_served(), "every attempt: {error}");
     let status = informer.status();
     assert!(status.errors >= 2);
     assert!(status.last_error.is_some_and(|last| last.is_not_found()));
@@ -113,8 +113,8 @@ async fn transform_runs_once_per_object() {
         panic!("no deletion");
     };
     assert_eq!(value(deleted.last_state()), "2!");
-    // Two that were there, one change, one last state. A packed object is transformed whenever it is decoded, and never
-    // what was transformed before.
+    // Two initial objects, one change, one last state. A packed object is transformed on every decode, and
+    // always from the original.
     let calls = calls.load(Ordering::SeqCst);
     assert!(
         calls == 4 || form() == CacheFormat::Packed && calls > 4,
@@ -128,12 +128,12 @@ async fn failing_transform_never_passes_untransformed_objects() {
     let maps = ConfigMaps::named(["bad", "good"]).await;
     let informer = maps.builder().backoff(SHORT_BACKOFF).build();
     let healed = Arc::new(AtomicBool::new(false));
-    let (tell, mut told) = mpsc::unbounded_channel::<Error>();
+    let (sender, mut receiver) = mpsc::unbounded_channel::<Error>();
     let heal = Arc::clone(&healed);
     let informed = informer.clone();
     let heal_at_the_third = move |error: &Error| {
-        assert!(informed.lister().is_empty(), "nothing is applied by halves");
-        drop(tell.send(error.clone()));
+        assert!(informed.lister().is_empty(), "no part of the list is applied");
+        drop(sender.send(error.clone()));
         if informed.status().errors >= 3 {
             heal.store(true, Ordering::SeqCst);
         }
@@ -147,7 +147,7 @@ async fn failing_transform_never_passes_untransformed_objects() {
     };
     informer.set_try_transform(transform).expect("a transform");
     informer.start().expect("a start");
-    let error = soon(told.recv()).await.expect("an error");
+    let error = soon(receiver.recv()).await.expect("an error");
     assert!(error.is_user_code());
     let text = error.to_string();
     assert!(text.contains("/bad") && text.contains("it is not ripe"), "{text}");
@@ -156,7 +156,7 @@ async fn failing_transform_never_passes_untransformed_objects() {
     stopped(&informer).await;
 }
 
-/// Sends on what is logged: the level and the text.
+/// Sends the level and text of each log event.
 struct Log(mpsc::UnboundedSender<(Level, String)>);
 
 struct Text(String);
@@ -193,8 +193,8 @@ impl Subscriber for Log {
 #[tokio::test]
 async fn errors_are_logged_by_kind_without_a_handler() {
     let (log, mut logged) = mpsc::unbounded_channel();
-    // Where there is one subscriber, tracing asks only that of the thread that comes to a line first, which may be another
-    // test's, and keeps its no for all threads; where there are two, it asks both.
+    // With one subscriber, tracing caches the interest of the first thread that reaches a callsite, which may
+    // belong to another test. With two subscribers, it asks both.
     let _second = tracing::Dispatch::new(Log(log.clone()));
     let _logging = tracing::subscriber::set_default(Log(log));
     let maps = ConfigMaps::named([]).await;
@@ -204,7 +204,7 @@ async fn errors_are_logged_by_kind_without_a_handler() {
     gate.close();
     let ghosts = of_ghosts(&maps.server);
     ghosts.start().expect("a start");
-    // That a version expires belongs to every cluster's life; that a kind is missing does not.
+    // Expired versions are normal; a missing kind is not.
     let mut levels = BTreeMap::new();
     soon(async {
         while levels.len() < 2 {

@@ -19,7 +19,7 @@ async fn indexes_can_be_added_before_and_after_start() {
     let before = informer.index("before", by_value).expect("an index");
     assert!(before.get("1").is_empty());
     started(&informer).await;
-    // Whole at once, whatever is there already.
+    // The index is complete at once, also for existing objects.
     let after = informer.index("after", by_value).expect("an index");
     for index in [&before, &after] {
         assert_eq!(names(&index.get("1")), ["a", "b"]);
@@ -35,7 +35,7 @@ async fn indexes_can_be_added_before_and_after_start() {
         informer.snapshot().index_names().collect::<Vec<_>>(),
         ["before", "after"]
     );
-    // The store is there as well: by key, all, and as a snapshot.
+    // The store can be read by key, completely, and as a snapshot.
     let lister = informer.lister();
     assert_eq!(value(&lister.get_key(&maps.key("b")).expect("the object")), "1");
     assert_eq!(names(&lister.list(&Selector::everything())), ["a", "b", "c"]);
@@ -57,7 +57,7 @@ async fn duplicate_index_name_is_rejected() {
         assert!(error.is_conflict());
         assert!(error.to_string().contains("\"value\""), "{error}");
     }
-    // The first one is untouched.
+    // The first index is unchanged.
     assert_eq!(names(&index.get("1")), ["a"]);
     stopped(&informer).await;
 }
@@ -68,9 +68,9 @@ async fn failing_or_panicking_index_function_breaks_nothing() {
     maps.create("bad", "fail").await;
     maps.create("worse", "panic").await;
     let informer = maps.informer();
-    let (tell, mut told) = mpsc::unbounded_channel::<Error>();
+    let (sender, mut receiver) = mpsc::unbounded_channel::<Error>();
     informer
-        .set_watch_error_handler(move |error| drop(tell.send(error.clone())))
+        .set_watch_error_handler(move |error| drop(sender.send(error.clone())))
         .expect("a handler");
     let fragile = |map: &ConfigMap| match value(map) {
         "fail" => Err("I do not know"),
@@ -82,14 +82,14 @@ async fn failing_or_panicking_index_function_breaks_nothing() {
     let (handler, mut received) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     started(&informer).await;
-    // All are in the store and told of; only the index does without.
+    // All objects are cached and delivered; only the index lacks one.
     assert_eq!(received.listed(3).await, ["*a", "*bad", "*worse"]);
     assert_eq!(informer.lister().len(), 3);
     assert_eq!(early.values().len(), 1);
     assert_eq!(names(&sound.get("panic")), ["worse"]);
     let mut texts = Vec::new();
     for _ in 0..2 {
-        let error = soon(told.recv()).await.expect("an error");
+        let error = soon(receiver.recv()).await.expect("an error");
         assert!(error.is_user_code());
         texts.push(error.to_string());
     }
@@ -100,7 +100,7 @@ async fn failing_or_panicking_index_function_breaks_nothing() {
 
     let late = informer.try_index("late", fragile).expect("an index");
     assert_eq!(late.values().len(), 1);
-    // Once it has a value, it is found; and it may lose it again.
+    // With a value, the object is in the index; without, it is removed.
     let version = maps.change("bad", "1").await;
     caught_up(&informer, version).await;
     let version = maps.change("a", "panic").await;
@@ -112,8 +112,8 @@ async fn failing_or_panicking_index_function_breaks_nothing() {
     stopped(&informer).await;
 }
 
-/// That objects of the cache cannot be changed is shown by the `compile_fail` example of `kube_informer::Object`; that
-/// none is ever copied, so that there is nothing to change behind anyone's back, is shown here.
+/// The `compile_fail` example of `kube_informer::Object` shows that cached objects cannot be changed. This
+/// test shows that they are not copied.
 #[tokio::test]
 async fn all_readers_share_one_object() {
     let maps = ConfigMaps::named(["a"]).await;
@@ -136,7 +136,7 @@ async fn all_readers_share_one_object() {
         index.get("1").remove(0),
     ];
     assert!(everywhere.iter().all(|object| Object::ptr_eq(object, &cached)));
-    // To change it, a reader makes a copy of his own.
+    // A reader that changes an object makes a copy.
     let mut own = ConfigMap::clone(&cached);
     own.data = None;
     assert_eq!(value(&cached), "1");

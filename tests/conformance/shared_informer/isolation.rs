@@ -16,16 +16,16 @@ async fn handler_receives_one_event_at_a_time() {
     let maps = ConfigMaps::named(["a", "b", "c"]).await;
     let informer = maps.informer();
     let busy = Arc::new(AtomicBool::new(false));
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let handler = move |event: Event<ConfigMap>| {
-        let (busy, tell) = (Arc::clone(&busy), tell.clone());
+        let (busy, sender) = (Arc::clone(&busy), sender.clone());
         async move {
             let alone = !busy.swap(true, Ordering::SeqCst);
             for _ in 0..10 {
                 tokio::task::yield_now().await;
             }
             busy.store(false, Ordering::SeqCst);
-            drop(tell.send((alone, event_word(&event))));
+            drop(sender.send((alone, event_word(&event))));
         }
     };
     informer
@@ -37,8 +37,8 @@ async fn handler_receives_one_event_at_a_time() {
     }
     let mut words = Vec::new();
     for _ in 0..6 {
-        let (alone, word) = soon(told.recv()).await.expect("an event");
-        assert!(alone, "{word} came while another was being handled");
+        let (alone, word) = soon(receiver.recv()).await.expect("an event");
+        assert!(alone, "{word} was delivered during another call");
         words.push(word);
     }
     assert_eq!(words[3..], ["~a", "~b", "~c"]);
@@ -50,9 +50,9 @@ async fn blocked_handler_delays_no_other_and_its_backlog_is_bounded() {
     let maps = ConfigMaps::named(["a", "b", "c"]).await;
     let informer = maps.informer();
     let (release, held) = blocking::channel::<()>();
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let blocked = move |event: Event<ConfigMap>| {
-        drop(tell.send(event));
+        drop(sender.send(event));
         let _ = held.recv();
     };
     let blocked = informer.add_handler(blocked).expect("a handler");
@@ -61,7 +61,7 @@ async fn blocked_handler_delays_no_other_and_its_backlog_is_bounded() {
     informer.add_handler_with(handler, options).expect("a handler");
     started(&informer).await;
     received.listed(3).await;
-    soon(told.recv()).await.expect("a first object");
+    soon(receiver.recv()).await.expect("a first object");
 
     let mut last = None;
     for round in 2..20 {
@@ -70,8 +70,8 @@ async fn blocked_handler_delays_no_other_and_its_backlog_is_bounded() {
             assert_eq!(received.word().await, format!("~{name}"));
         }
     }
-    // The store is current and the other handler has received everything. The backlog has at most two events per object: its
-    // state at the start and its current state.
+    // The store is current and the other handler has received everything. The backlog has at most two events
+    // per object: its state at the start and its current state.
     caught_up(&informer, last.expect("a change")).await;
     assert!(
         informer
@@ -82,11 +82,12 @@ async fn blocked_handler_delays_no_other_and_its_backlog_is_bounded() {
     );
     assert!(blocked.backlog() <= 2 + 3, "{}", blocked.backlog());
 
-    // What it hears then is shorter, and true: of each object, from what it saw to what is.
+    // The remaining events are coalesced and correct: for each object, from the last delivered to the current
+    // state.
     drop(release);
     let mut seen: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for _ in 0..5 {
-        let event = soon(told.recv()).await.expect("an event");
+        let event = soon(receiver.recv()).await.expect("an event");
         if let Event::Updated { old, new } = &event {
             assert_eq!((value(old), value(new)), ("1", "19"));
         }
@@ -96,7 +97,7 @@ async fn blocked_handler_delays_no_other_and_its_backlog_is_bounded() {
     }
     stopped(&informer).await;
     assert_eq!(
-        soon(told.recv()).await.map(|event| event_word(&event)),
+        soon(receiver.recv()).await.map(|event| event_word(&event)),
         None,
         "three initial, three updates"
     );
@@ -111,10 +112,10 @@ async fn at_most_one_change_per_object_is_pending() {
     let maps = ConfigMaps::named(["a", "b", "c"]).await;
     let informer = maps.informer();
     let (release, held) = blocking::channel::<()>();
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let busy = informer.add_handler(move |event: Event<ConfigMap>| {
         if let Event::Updated { .. } = event {
-            drop(tell.send(event_word(&event)));
+            drop(sender.send(event_word(&event)));
             let _ = held.recv();
         }
     });
@@ -122,7 +123,7 @@ async fn at_most_one_change_per_object_is_pending() {
     started(&informer).await;
     soon(busy.synced()).await.expect("a sync");
     maps.change("a", "2").await;
-    assert_eq!(soon(told.recv()).await.as_deref(), Some("~a"));
+    assert_eq!(soon(receiver.recv()).await.as_deref(), Some("~a"));
     for round in 3..13 {
         for name in ["c", "a", "b"] {
             let version = maps.change(name, &round.to_string()).await;
@@ -132,9 +133,9 @@ async fn at_most_one_change_per_object_is_pending() {
     }
     drop(release);
     stopped(&informer).await;
-    // In the order in which they first changed.
+    // In the order of their first changes.
     for wanted in [Some("~c"), Some("~a"), Some("~b"), None] {
-        assert_eq!(soon(told.recv()).await.as_deref(), wanted);
+        assert_eq!(soon(receiver.recv()).await.as_deref(), wanted);
     }
 }
 
@@ -143,14 +144,14 @@ async fn object_created_and_deleted_while_a_handler_is_busy_is_not_delivered() {
     let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
     let (release, held) = blocking::channel::<()>();
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let busy = move |event: Event<ConfigMap>| {
-        drop(tell.send(event_word(&event)));
+        drop(sender.send(event_word(&event)));
         let _ = held.recv();
     };
     let busy = informer.add_handler(busy).expect("a handler");
     started(&informer).await;
-    assert_eq!(soon(told.recv()).await.as_deref(), Some("*a"));
+    assert_eq!(soon(receiver.recv()).await.as_deref(), Some("*a"));
     for _ in 0..5 {
         maps.create("brief", "1").await;
         maps.delete("brief").await;
@@ -159,7 +160,7 @@ async fn object_created_and_deleted_while_a_handler_is_busy_is_not_delivered() {
     caught_up(&informer, version).await;
     assert_eq!(busy.backlog(), 1);
     drop(release);
-    assert_eq!(soon(told.recv()).await.as_deref(), Some("+end"));
+    assert_eq!(soon(receiver.recv()).await.as_deref(), Some("+end"));
     stopped(&informer).await;
 }
 
@@ -198,7 +199,7 @@ async fn panicking_handler_affects_only_itself() {
         .add_async_handler_with(
             |event: Event<ConfigMap>| async move {
                 tokio::task::yield_now().await;
-                assert!(event.key().name().is_empty(), "nor can I");
+                assert!(event.key().name().is_empty(), "a panic");
             },
             HandlerOptions::new(),
         )
@@ -207,7 +208,7 @@ async fn panicking_handler_affects_only_itself() {
     informer.add_handler(handler).expect("a handler");
     started(&informer).await;
     assert_eq!(received.listed(2).await, ["*a", "*b"]);
-    // A panic counts as handled, and the next event comes all the same.
+    // A panic counts as handled, and the next event is delivered.
     for registration in [&sync, &inline, &asynchronous] {
         soon(registration.synced()).await.expect("a sync");
         assert_eq!(registration.panics(), 2);
@@ -242,24 +243,24 @@ async fn late_handler_receives_every_object_once_then_every_change() {
     stopped(&informer).await;
 }
 
-/// Handlers join all the while; each ends up with the history of every object, whole.
+/// Handlers join all the time; each receives the complete history of every object.
 #[tokio::test]
 async fn joining_during_changes_misses_nothing() {
     let maps = ConfigMaps::named(["a", "b"]).await;
     let informer = maps.informer();
     started(&informer).await;
-    let mut everyone = Vec::new();
+    let mut all_received = Vec::new();
     for round in 2..22 {
         let (handler, received) = recording_handler();
         let options = HandlerOptions::new().every_event();
         informer.add_handler_with(handler, options).expect("a handler");
-        everyone.push(received);
+        all_received.push(received);
         for name in ["a", "b"] {
             maps.change(name, &round.to_string()).await;
         }
     }
     maps.create("end", "1").await;
-    for received in &mut everyone {
+    for received in &mut all_received {
         let mut last: BTreeMap<String, Event<ConfigMap>> = BTreeMap::new();
         loop {
             let event = received.next().await;
@@ -299,7 +300,7 @@ async fn joining_handler_delays_no_other() {
     informer.add_handler(handler).expect("a handler");
     started(&informer).await;
     received.listed(3).await;
-    // The late one does not get beyond its first object.
+    // The late handler is blocked in its first event.
     let (arrive, arrived) = oneshot::channel();
     let (release, held) = blocking::channel::<()>();
     let mut arrive = Some(arrive);

@@ -31,8 +31,9 @@ fn pod(name: &str) -> Value {
     })
 }
 
-/// An object comes, changes and goes; a handler hears of each, and the cache holds it meanwhile.
-async fn life<A, K>(api: Api<A>, informer: SharedInformer<K>, object: A)
+/// Creates, changes and deletes an object; a handler receives each event, and the cache contains the object
+/// in between.
+async fn follows_an_object<A, K>(api: Api<A>, informer: SharedInformer<K>, object: A)
 where
     A: Resource + Clone + Debug + Serialize + DeserializeOwned,
     K: Kind,
@@ -65,7 +66,8 @@ where
     api.delete(&name, &DeleteParams::default().grace_period(0))
         .await
         .expect("a deletion");
-    // A pod is first marked as one that goes, and whether that is told on its own depends on how quickly it is gone.
+    // A pod is terminating before it is deleted. Whether there is an event for that depends on the speed of
+    // the deletion.
     let words = received.until(&format!("-{name}")).await;
     assert!(words.len() <= 2, "{words:?}");
     assert!(
@@ -89,7 +91,7 @@ async fn typed_kind() {
             "template": { "metadata": { "labels": { "app": "web" } }, "spec": pod("web")["spec"] },
         },
     });
-    life::<Deployment, Deployment>(api, informer.build(), decoded(deployment)).await;
+    follows_an_object::<Deployment, Deployment>(api, informer.build(), decoded(deployment)).await;
 }
 
 #[tokio::test]
@@ -101,7 +103,7 @@ async fn kind_known_at_run_time() {
     let informer = informer.namespace(&server.namespace).build();
     let mut object = DynamicObject::new("web", &pods);
     object.data = json!({ "spec": pod("web")["spec"] });
-    life(api, informer, object).await;
+    follows_an_object(api, informer, object).await;
 }
 
 #[tokio::test]
@@ -109,7 +111,7 @@ async fn metadata_only() {
     let server = TestServer::start().await;
     let api: Api<Pod> = Api::namespaced(server.client.clone(), &server.namespace);
     let informer = SharedInformer::<PartialObjectMeta<Pod>>::builder(server.client.clone());
-    life(
+    follows_an_object(
         api,
         informer.namespace(&server.namespace).build(),
         decoded(pod("web")),
@@ -140,10 +142,10 @@ async fn derived_custom_kind() {
     .await
     .expect("an established kind");
     let api: Api<Ship> = Api::namespaced(server.client.clone(), &server.namespace);
-    // A real server says that a kind is established a moment before it serves it: the informer waits for that.
+    // The real server reports a kind as established shortly before it serves it: the informer waits for that.
     let informer = SharedInformer::<Ship>::builder(server.client.clone()).backoff(SHORT_BACKOFF);
     let informer = informer.namespace(&server.namespace).build();
-    life(api, informer, Ship::new("beagle", ShipSpec { masts: 3 })).await;
+    follows_an_object(api, informer, Ship::new("beagle", ShipSpec { masts: 3 })).await;
 }
 
 #[tokio::test]
@@ -153,5 +155,5 @@ async fn cluster_scoped_kind() {
     let label = format!("of={}", server.namespace);
     let informer = SharedInformer::builder(server.client.clone()).labels(label);
     let role = json!({ "metadata": { "name": &server.namespace, "labels": { "of": &server.namespace } }, "rules": [] });
-    life::<ClusterRole, ClusterRole>(api, informer.build(), decoded(role)).await;
+    follows_an_object::<ClusterRole, ClusterRole>(api, informer.build(), decoded(role)).await;
 }

@@ -38,7 +38,7 @@ async fn state_is_new_then_running_then_stopped() {
 
     stopped(&informer).await;
     assert_eq!(informer.state(), InformerState::Stopped);
-    // What it knew can still be read, also whether it had synced.
+    // The cache and its sync state can still be read.
     assert!(informer.is_stopped() && informer.has_synced());
     assert_eq!(informer.lister().len(), 1);
     stopped(&informer).await;
@@ -59,7 +59,7 @@ async fn second_run_is_rejected() {
     started(&informer).await;
     assert!(refused(clone.start()).is_already_started());
     assert!(refused(soon(clone.run(CancellationToken::new())).await).is_already_started());
-    // The first one is none the worse for it.
+    // The first informer is not affected.
     let version = maps.create("a", "1").await;
     caught_up(&clone, version).await;
     stopped(&informer).await;
@@ -121,12 +121,12 @@ async fn failed_wait_reports_what_was_awaited_and_why() {
     let server = TestServer::start().await;
     let ghosts = ApiResource::from_gvk(&GroupVersionKind::gvk("nowhere.example.com", "v1", "Ghost"));
     let informer = SharedInformer::<DynamicObject>::builder_with(server.client.clone(), ghosts).build();
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     informer
-        .set_watch_error_handler(move |error| drop(tell.send(error.clone())))
+        .set_watch_error_handler(move |error| drop(sender.send(error.clone())))
         .expect("a handler");
     informer.start().expect("a start");
-    let error = soon(told.recv()).await.expect("an error");
+    let error = soon(receiver.recv()).await.expect("an error");
     assert!(error.is_not_served() && error.is_not_found(), "{error}");
     let error = refused(informer.wait_for_sync(Duration::ZERO).await);
     assert!(error.is_timeout() && error.is_not_served() && error.is_not_found());

@@ -15,9 +15,9 @@ async fn registration_syncs_after_its_handler_handled_all_initial_objects() {
     let maps = ConfigMaps::named(["a", "b", "c"]).await;
     let informer = maps.informer();
     let (release, held) = blocking::channel::<()>();
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let slow = move |event: Event<ConfigMap>| {
-        drop(tell.send(event_word(&event)));
+        drop(sender.send(event_word(&event)));
         let _ = held.recv();
     };
     let slow = informer.add_handler(slow).expect("a handler");
@@ -29,15 +29,15 @@ async fn registration_syncs_after_its_handler_handled_all_initial_objects() {
     soon(quick.synced()).await.expect("a sync");
     assert!(quick.has_synced());
     assert_eq!(received.rest().len(), 3);
-    // The informer has synced, this handler has not: it is busy with its first object.
-    soon(told.recv()).await.expect("a first object");
+    // The informer has synced, but not this handler: it is still in its first event.
+    soon(receiver.recv()).await.expect("a first object");
     assert!(!slow.has_synced());
     let mut waiting = pin!(slow.synced());
     assert!(futures::poll!(&mut waiting).is_pending());
     assert_eq!(slow.backlog(), 2);
     for _ in 0..2 {
         release.send(()).expect("a handler");
-        soon(told.recv()).await.expect("the next object");
+        soon(receiver.recv()).await.expect("the next object");
         assert!(!slow.has_synced(), "the last object is being handled");
     }
     release.send(()).expect("a handler");
@@ -90,7 +90,7 @@ async fn removed_handler_receives_no_more_events() {
     started(&informer).await;
     maps.create("a", "1").await;
     assert_eq!(received.word().await, "+a");
-    // As often as one likes, and from anywhere.
+    // Removal can be repeated, from anywhere.
     registration.remove();
     soon(registration.remove_and_wait()).await;
     registration.clone().remove();
@@ -132,25 +132,25 @@ async fn removal_can_be_awaited() {
     let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
     let (release, held) = blocking::channel::<()>();
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let slow = move |event: Event<ConfigMap>| {
-        drop(tell.send(event_word(&event)));
+        drop(sender.send(event_word(&event)));
         let _ = held.recv();
     };
     let slow = informer.add_handler(slow).expect("a handler");
     started(&informer).await;
-    assert_eq!(soon(told.recv()).await.as_deref(), Some("*a"));
+    assert_eq!(soon(receiver.recv()).await.as_deref(), Some("*a"));
     let version = maps.create("b", "1").await;
     caught_up(&informer, version).await;
 
-    // It is removed at once, and the wait is for the object that is in its hands.
+    // The handler is removed at once; the wait is for its current event.
     let mut removed = pin!(slow.remove_and_wait());
     assert!(futures::poll!(&mut removed).is_pending());
     assert!(informer.registrations().is_empty());
     drop(release);
     soon(removed).await;
-    // The handler itself is gone, and never received b.
-    assert_eq!(soon(told.recv()).await, None);
+    // The handler is dropped, and never received b.
+    assert_eq!(soon(receiver.recv()).await, None);
     stopped(&informer).await;
 }
 
@@ -158,16 +158,16 @@ async fn removal_can_be_awaited() {
 async fn handler_can_remove_itself() {
     let maps = ConfigMaps::named(["a", "b", "c"]).await;
     let informer = maps.informer();
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let (give, given) = oneshot::channel::<Registration>();
     let mut given = Some(given);
     let handler = move |event: Event<ConfigMap>| {
-        let (tell, given) = (tell.clone(), given.take());
+        let (sender, given) = (sender.clone(), given.take());
         async move {
             let myself = given.expect("only once").await.expect("a registration");
-            // It does not wait for itself.
+            // The handler does not wait for its own call.
             myself.remove_and_wait().await;
-            drop(tell.send(event_word(&event)));
+            drop(sender.send(event_word(&event)));
         }
     };
     let registration = informer
@@ -176,8 +176,8 @@ async fn handler_can_remove_itself() {
     drop(give.send(registration.clone()));
     started(&informer).await;
     soon(registration.remove_and_wait()).await;
-    assert!(soon(told.recv()).await.is_some());
-    assert_eq!(soon(told.recv()).await, None);
+    assert!(soon(receiver.recv()).await.is_some());
+    assert_eq!(soon(receiver.recv()).await, None);
     assert_eq!(registration.panics(), 0);
     stopped(&informer).await;
 }

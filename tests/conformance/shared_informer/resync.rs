@@ -1,7 +1,8 @@
 //! Resync.
 //!
-//! A resync needs no server, so the clock is paused once the informer has synced, and resumes before the next write. The
-//! tests skip less than three minutes at once: after that the informer restarts a silent watch.
+//! A resync needs no server, so the clock is paused after the informer has synced, and resumes before the
+//! next write. The tests skip less than three minutes at once: after that the informer restarts a silent
+//! watch.
 
 use std::time::Duration;
 
@@ -28,7 +29,8 @@ fn events(
     informer.events_with(options).expect("a stream")
 }
 
-/// The seconds between resyncs. The first resync is dropped: it may be due before the clock is paused.
+/// Returns the seconds between resyncs. The first resync is ignored: it may be due before the clock is
+/// paused.
 async fn gaps(events: &mut EventStream<ConfigMap>, count: usize) -> Vec<u64> {
     let mut times = Vec::new();
     while times.len() <= count {
@@ -46,7 +48,7 @@ async fn gaps(events: &mut EventStream<ConfigMap>, count: usize) -> Vec<u64> {
         .collect()
 }
 
-/// The events of two and a half minutes, which are skipped, and of a write after them.
+/// Skips two and a half minutes. Returns the events of that time and of a following write.
 async fn within_minutes(maps: &ConfigMaps, events: &mut EventStream<ConfigMap>) -> Vec<String> {
     pause();
     tokio::time::sleep(150 * SECOND).await;
@@ -87,7 +89,7 @@ async fn each_handler_has_its_own_period() {
     let mut never = events(&informer, Duration::ZERO);
     started(&informer).await;
     pause();
-    // The informer checks as often as the shortest period that was asked for before the start: each second.
+    // The informer checks at the shortest resync period that was set before the start: every second.
     let (often, seldom, by_default) = tokio::join!(
         gaps(&mut often, 4),
         gaps(&mut seldom, 3),
@@ -112,7 +114,7 @@ async fn shorter_period_after_start_is_raised_to_the_informers_period() {
     let (shorter, longer) = tokio::join!(gaps(&mut shorter, 3), gaps(&mut longer, 2));
     resume();
     assert_eq!(shorter, [20, 20, 20]);
-    // It is due after 30 seconds, and the informer checks every 20.
+    // The resync is due after 30 seconds, and the informer checks every 20 seconds.
     assert_eq!(longer, [40, 40]);
     stopped(&informer).await;
 }

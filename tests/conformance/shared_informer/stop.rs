@@ -15,15 +15,15 @@ async fn handlers_stop_last_after_delivering_everything() {
     let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
     let (release, held) = blocking::channel::<()>();
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let slow = move |event: Event<ConfigMap>| {
-        drop(tell.send(event_word(&event)));
+        drop(sender.send(event_word(&event)));
         let _ = held.recv();
     };
     let options = HandlerOptions::new().every_event();
     let slow = informer.add_handler_with(slow, options).expect("a handler");
     started(&informer).await;
-    assert_eq!(soon(told.recv()).await.as_deref(), Some("*a"));
+    assert_eq!(soon(receiver.recv()).await.as_deref(), Some("*a"));
     maps.change("a", "2").await;
     maps.create("b", "1").await;
     let version = maps.change("b", "2").await;
@@ -32,7 +32,7 @@ async fn handlers_stop_last_after_delivering_everything() {
 
     let mut shutdown = pin!(informer.shutdown());
     assert!(futures::poll!(&mut shutdown).is_pending());
-    // From here on nothing comes in, though the handler is far behind.
+    // From here on no event is accepted, although the handler has a backlog.
     maps.create("late", "1").await;
     assert!(futures::poll!(&mut shutdown).is_pending());
     assert!(informer.is_stopped());
@@ -40,22 +40,22 @@ async fn handlers_stop_last_after_delivering_everything() {
     drop(release);
     soon(shutdown).await;
     let mut words = Vec::new();
-    while let Some(word) = soon(told.recv()).await {
+    while let Some(word) = soon(receiver.recv()).await {
         words.push(word);
     }
     assert_eq!(words, ["~a", "+b", "~b"]);
     assert!(informer.lister().get_key(&maps.key("late")).is_err());
 }
 
-/// Says by its being dropped that whoever held it is gone.
+/// Dropping this shows that its owner was dropped.
 #[derive(Clone)]
-struct Held(Arc<()>);
+struct DropSignal(Arc<()>);
 
 #[tokio::test]
 async fn no_handler_and_no_task_remains() {
     let maps = ConfigMaps::named(["a"]).await;
     let informer = maps.informer();
-    let held = Held(Arc::new(()));
+    let held = DropSignal(Arc::new(()));
     let (one, two, three) = (held.clone(), held.clone(), held.clone());
     informer
         .add_handler(move |_: Event<ConfigMap>| drop(one.clone()))

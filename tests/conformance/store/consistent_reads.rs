@@ -1,4 +1,4 @@
-//! A read sees one version; readers and the writer do not wait for each other.
+//! A read sees one version; readers and the writer do not block each other.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc as blocking};
@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use crate::config_maps::{ConfigMaps, value};
 use crate::informers::{PATIENCE, caught_up, recording_handler, soon, started, stopped};
 
-/// Objects, index and version say the same.
+/// Checks that objects, index and version are consistent.
 fn check(snapshot: &Snapshot<ConfigMap>, by_value: &Index<ConfigMap, String>) -> usize {
     let version = snapshot.version().expect("a version");
     for map in snapshot {
@@ -28,7 +28,7 @@ fn check(snapshot: &Snapshot<ConfigMap>, by_value: &Index<ConfigMap, String>) ->
     snapshot.len()
 }
 
-/// Reads until the writing is over.
+/// Reads until all writes are done.
 fn read(lister: &Lister<ConfigMap>, by_value: &Index<ConfigMap, String>, done: &AtomicBool) -> usize {
     let mut reads = 0;
     let mut last = None;
@@ -39,7 +39,7 @@ fn read(lister: &Lister<ConfigMap>, by_value: &Index<ConfigMap, String>, done: &
         let version = snapshot.version().cloned().expect("a version");
         assert!(last.is_none_or(|last| !version.is_before(&last)));
         last = Some(version);
-        // One call is one moment, too: a to c are never gone, d is there or not.
+        // One call reads one version: a to c always exist, d may exist.
         assert!((3..=4).contains(&lister.list(&Selector::everything()).len()));
         reads += 1;
         if over {
@@ -76,13 +76,13 @@ async fn readers_see_a_consistent_state_during_writes() {
     let reached = informer.wait_for_version(end, PATIENCE).await;
     done.store(true, Ordering::Release);
     for reader in readers {
-        assert!(reader.join().expect("one moment each") > 0);
+        assert!(reader.join().expect("consistent reads") > 0);
     }
     reached.expect("the version of a write");
     stopped(&informer).await;
 }
 
-/// A reader in the midst of a walk keeps nobody from writing, and sees the walk to its end as it began.
+/// A reader in the middle of an iteration does not block writes, and sees the snapshot that it started with.
 #[tokio::test]
 async fn slow_reader_blocks_nothing() {
     let maps = ConfigMaps::named(["a", "b", "c"]).await;
@@ -107,7 +107,7 @@ async fn slow_reader_blocks_nothing() {
     stopped(&informer).await;
 }
 
-/// The writer rests in the midst of a write, in an index function: nobody who reads waits for it or sees half of it.
+/// The writer is blocked in an index function: readers neither wait for it nor see a partial write.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers_do_not_wait_for_the_writer() {
     let maps = ConfigMaps::named(["a"]).await;
@@ -134,7 +134,7 @@ async fn readers_do_not_wait_for_the_writer() {
     assert_eq!(lister.list(&Selector::everything()).len(), 1);
     assert_eq!((by_value.get("1").len(), by_value.get("slow").len()), (1, 0));
     assert_eq!(informer.resource_version(), before);
-    // Handlers may even join meanwhile.
+    // Handlers can be added at the same time.
     let (handler, mut received) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     assert_eq!(value(received.next().await.object()), "1");

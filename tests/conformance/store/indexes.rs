@@ -10,7 +10,7 @@ use kube_informer::{Key, SharedInformer};
 use crate::config_maps::{ConfigMaps, value, version_of};
 use crate::informers::{caught_up, names, sorted, started, stopped};
 
-/// The words of a map's value: any number of them.
+/// Returns the words of a map's value.
 fn words(map: &ConfigMap) -> Vec<String> {
     value(map).split(' ').map(str::to_owned).collect()
 }
@@ -77,7 +77,7 @@ async fn object_is_indexed_under_each_of_its_values() {
     let index = informer.index("word", words).expect("an index");
     started(&informer).await;
     assert_eq!(names(&index.get("green")), ["a", "b"]);
-    // A value given twice counts once.
+    // A duplicate value counts once.
     assert_eq!(names(&index.get("red")), ["a", "c"]);
     assert!(index.get("blue").is_empty());
     let mut keys = index.keys("red");
@@ -88,7 +88,7 @@ async fn object_is_indexed_under_each_of_its_values() {
         ["green", "red"]
     );
 
-    // It follows the objects.
+    // The index follows changes of the objects.
     let version = maps.change("a", "blue").await;
     caught_up(&informer, version).await;
     maps.delete("c").await;
@@ -104,7 +104,7 @@ async fn object_is_indexed_under_each_of_its_values() {
     stopped(&informer).await;
 }
 
-/// A value with a type of its own.
+/// A value of a user-defined type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Length {
     Short,

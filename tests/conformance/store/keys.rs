@@ -17,7 +17,7 @@ async fn key_of_a_namespaced_object_has_namespace_and_name() {
     let event = received.next().await;
     let printed = event.key().to_string();
     assert_eq!(printed, format!("{}/a", maps.server.namespace));
-    // Printed, sent somewhere and parsed, it finds the object again.
+    // After formatting and parsing, the key still finds the object.
     let parsed: Key = printed.parse().expect("a key");
     assert_eq!(&parsed, event.key());
     assert_eq!(

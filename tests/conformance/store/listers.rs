@@ -39,7 +39,7 @@ async fn lister_filters_by_labels_and_namespace() {
         assert!(lister.namespace("elsewhere").list(&selector).is_empty());
         assert_eq!(informer.snapshot().select(&selector).count(), wanted.len());
     }
-    // A lister goes on seeing what comes.
+    // A lister sees later changes.
     let version = maps.create_labelled("d", "1", &[("tier", "back")]).await;
     caught_up(&informer, version).await;
     assert_eq!(names(&lister.list(&selector("tier=back"))), ["b", "c", "d"]);

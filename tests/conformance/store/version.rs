@@ -21,7 +21,7 @@ async fn version_advances_with_every_event() {
         let event = received.next().await;
         let now = informer.resource_version().expect("a version");
         assert!(last.is_before(&now), "{step}");
-        // The version of a deletion is that of the deletion, not of what was deleted.
+        // The version after a deletion is that of the deletion, not of the deleted object.
         assert_eq!(&now, event.object().version(), "{step}");
         assert_eq!(informer.snapshot().version(), Some(&now));
         assert_eq!(informer.status().version, Some(now.clone()));
@@ -34,7 +34,7 @@ async fn version_advances_with_every_event() {
 async fn bookmark_sets_the_version_of_an_empty_collection() {
     let maps = ConfigMaps::named([]).await;
     let made = maps.create("a", "1").await;
-    // Nothing here fits: all that a streaming list sends is the bookmark that ends it.
+    // No object matches: the streaming list contains only its final bookmark.
     let informer = maps.builder().fields("metadata.name=none").build();
     started(&informer).await;
     let status = informer.status();

@@ -6,8 +6,8 @@ use kube_informer::{Event, HandlerOptions};
 
 use crate::observed_informer::ObservedInformer;
 
-/// 2, 32. A late joiner's initial adds, or a listener that does not listen, hold up every other handler. Here a handler
-/// joins with a snapshot and has a queue of its own.
+/// 2, 32. Initial adds of a late handler, or a stalled handler, delay all others. Here a handler starts with
+/// a snapshot and has its own queue.
 #[tokio::test(start_paused = true)]
 async fn late_handler_does_not_delay_others() {
     let (server, observed) = ObservedInformer::paused(|informer| informer).await;
@@ -26,7 +26,7 @@ async fn late_handler_does_not_delay_others() {
     assert_eq!(
         first.next().await,
         "+new",
-        "nobody waits for those who joined late"
+        "other handlers do not wait for a late one"
     );
     assert!(!stuck.registration().has_synced());
     let mut seen = late.sorted(2001).await;
@@ -34,8 +34,8 @@ async fn late_handler_does_not_delay_others() {
     assert_eq!(seen.len(), 2001, "each object once");
 }
 
-/// 15. A deletion that was missed is told with an old state or none. Here it is told with the last state that was known,
-/// always there, and marked.
+/// 15. A missed deletion is delivered with an old state or none. Here it has the last known state, and is
+/// marked.
 #[tokio::test(start_paused = true)]
 async fn missed_deletion_has_the_last_known_state() {
     let (server, observed) = ObservedInformer::paused(|informer| informer).await;
@@ -43,15 +43,15 @@ async fn missed_deletion_has_the_last_known_state() {
     observed.start().await;
     let known = observed.change("a", "2").await;
     observed.reach(known).await;
-    let mut told = observed.events();
-    assert_eq!(told.next().await, "+a");
+    let mut events = observed.events();
+    assert_eq!(events.next().await, "+a");
     server.faults().add(
         kube_embedded::On::watch("configmaps").once(),
         kube_embedded::Fault::expired(),
     );
     server.cut_connections();
     observed.delete("a").await;
-    match told.event().await {
+    match events.event().await {
         Event::Deleted(gone) => {
             assert!(gone.is_final_state_unknown());
             assert_eq!(gone.last_seen().version().to_string(), known.to_string());
@@ -67,7 +67,8 @@ async fn missed_deletion_has_the_last_known_state() {
     }
 }
 
-/// 22. A relist that finds nothing new wakes handlers that asked for no resync. Here only those who asked are woken.
+/// 22. A relist without changes calls handlers that did not request a resync. Here only handlers with a
+/// resync are called.
 #[tokio::test(start_paused = true)]
 async fn unchanged_relist_notifies_only_resyncing_handlers() {
     let resync = Duration::from_hours(10);
@@ -78,23 +79,27 @@ async fn unchanged_relist_notifies_only_resyncing_handlers() {
     let mut quiet = observed.events_with(HandlerOptions::new().resync(Duration::ZERO));
     let mut asking = observed.events();
     observed.start().await;
-    for told in [&mut quiet, &mut asking] {
-        assert_eq!(told.sorted(3).await, ["+a", "+b", "+c"]);
-        told.nothing();
+    for events in [&mut quiet, &mut asking] {
+        assert_eq!(events.sorted(3).await, ["+a", "+b", "+c"]);
+        events.nothing();
     }
     server.faults().add(
         kube_embedded::On::watch("configmaps").once(),
         kube_embedded::Fault::expired(),
     );
     server.cut_connections();
-    assert_eq!(asking.sorted(3).await, ["~a", "~b", "~c"], "those who asked");
+    assert_eq!(
+        asking.sorted(3).await,
+        ["~a", "~b", "~c"],
+        "handlers with a resync"
+    );
     quiet.nothing();
     observed.create("d").await;
     assert_eq!(quiet.next().await, "+d");
 }
 
-/// 7. Resync works on the queue and may repeat an object whose deletion is queued, or ask the server. Here it is a walk
-/// through a snapshot: nothing that is gone comes back, and the server hears nothing.
+/// 7. A resync uses the queue and may repeat an object whose deletion is queued, or send requests. Here it
+/// iterates over a snapshot: it repeats no deleted object and sends no request.
 #[tokio::test(start_paused = true)]
 async fn resync_skips_pending_objects() {
     let (server, observed) =
@@ -102,9 +107,9 @@ async fn resync_skips_pending_objects() {
     observed.create("a").await;
     observed.create("b").await;
     observed.start().await;
-    let mut told = observed.events();
-    assert_eq!(told.sorted(2).await, ["+a", "+b"]);
-    told.nothing();
+    let mut events = observed.events();
+    assert_eq!(events.sorted(2).await, ["+a", "+b"]);
+    events.nothing();
     let requests = server.requests().len();
     tokio::time::sleep(Duration::from_secs(61)).await;
     observed.delete("a").await;
@@ -113,12 +118,8 @@ async fn resync_skips_pending_objects() {
     assert_eq!(
         server.requests().len(),
         requests + 2,
-        "the writes of this test, and nothing else"
+        "only the requests of this test"
     );
-    let words = told.sorted(3).await;
-    assert_eq!(
-        words,
-        ["+c", "-a", "~b"],
-        "neither a repeated object that is gone nor one told twice"
-    );
+    let words = events.sorted(3).await;
+    assert_eq!(words, ["+c", "-a", "~b"], "no deleted object and no duplicate");
 }

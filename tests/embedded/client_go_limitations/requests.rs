@@ -1,4 +1,4 @@
-//! Requests: none in a tight loop, none without an end, none after the stop.
+//! Requests: no hot loop, no endless request, none after the stop.
 
 use std::time::Duration;
 
@@ -7,13 +7,14 @@ use tokio::time::{Instant, timeout};
 
 use crate::observed_informer::ObservedInformer;
 
-/// What a server may be asked in so much time, whatever it does: client-go's own waits, a few requests at first and then
-/// two or three a minute.
+/// Checks the maximum number of requests for a given time: with client-go's backoff, a few requests at first
+/// and then two or three per minute.
 fn assert_polite(observed: &ObservedInformer, begin: Instant, what: &str) {
     let (asked, minutes) = (observed.tap.all().len(), begin.elapsed().as_secs() / 60);
     let most = 12 + usize::try_from(minutes).unwrap_or(usize::MAX) * 4;
     assert!(asked <= most, "{what}: {asked} requests in {minutes} minutes");
-    // A stream at the last version, one at the newest, the same two as lists, and a watch; then there is a wait.
+    // A stream at the last version, one at the newest, the same two as lists, and a watch; then there is a
+    // wait.
     for six in observed.tap.all().windows(6) {
         let time = six[5].at - six[0].at;
         assert!(
@@ -23,7 +24,8 @@ fn assert_polite(observed: &ObservedInformer, begin: Instant, what: &str) {
     }
 }
 
-/// 9. A server that sends the objects and never the bookmark hangs the informer for ever. Here silence ends in a list.
+/// 9. A server that never sends the bookmark after the objects blocks the informer forever. Here a timeout
+/// leads to a list.
 #[tokio::test(start_paused = true)]
 async fn streaming_list_without_bookmark_falls_back_to_a_list() {
     let (server, observed) = ObservedInformer::paused(|informer| informer).await;
@@ -41,8 +43,8 @@ async fn streaming_list_without_bookmark_falls_back_to_a_list() {
     observed.catches_up().await;
 }
 
-/// 20. A stream that closes before its bookmark is asked for again at once and without end. Here it is followed by a list,
-/// and every other way to end early by a wait.
+/// 20. A stream that closes before its bookmark is retried at once, without end. Here a list follows, and
+/// after other early ends a wait.
 #[tokio::test(start_paused = true)]
 async fn early_close_causes_no_hot_loop() {
     let faults = [
@@ -99,7 +101,7 @@ async fn early_close_causes_no_hot_loop() {
     }
 }
 
-/// 30. A watcher whose version is refused with 410 asks for the same version again and again. Here it lists.
+/// 30. A watch that gets 410 is retried with the same version. Here the informer lists.
 #[tokio::test(start_paused = true)]
 async fn watch_rejected_with_410_causes_a_relist() {
     let (server, observed) = ObservedInformer::paused(|informer| informer).await;
@@ -119,7 +121,7 @@ async fn watch_rejected_with_410_causes_a_relist() {
     );
 }
 
-/// 31. In a lasting outage the waits return to their start every two minutes. Here only health brings them back.
+/// 31. In a long outage the backoff is reset every two minutes. Here only a healthy connection resets it.
 #[tokio::test(start_paused = true)]
 async fn backoff_does_not_restart_during_an_outage() {
     let (server, observed) = ObservedInformer::paused(|informer| informer).await;
@@ -134,7 +136,7 @@ async fn backoff_does_not_restart_during_an_outage() {
     }
 }
 
-/// 19. A list that hangs, or a wait between requests, outlives the informer. Here the end is the end of every request.
+/// 19. A pending list or a wait continues after the informer has stopped. Here a stop ends every request.
 #[tokio::test(start_paused = true)]
 async fn cancellation_ends_a_pending_list() {
     let hour = || Fault::Delay(Duration::from_hours(1));
@@ -160,11 +162,11 @@ async fn cancellation_ends_a_pending_list() {
         observed.requests(1).await;
         let begin = Instant::now();
         let ended = timeout(Duration::from_secs(1), observed.informer.shutdown()).await;
-        assert!(ended.is_ok(), "{what} goes on");
+        assert!(ended.is_ok(), "{what} is not cancelled");
         assert_eq!(begin.elapsed(), Duration::ZERO, "{what}");
         let asked = observed.tap.all().len();
         tokio::time::sleep(Duration::from_hours(2)).await;
-        assert_eq!(observed.tap.all().len(), asked, "{what} is followed by requests");
+        assert_eq!(observed.tap.all().len(), asked, "requests after {what}");
         let error = observed.informer.synced().await.expect_err("it never synced");
         assert!(error.is_stopped(), "{error}");
     }

@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 use crate::informers::form;
 use crate::observed_informer::ObservedInformer;
 
-/// 25, and the note on streaming lists. The transform runs twice on each object of a streaming list, and on others not at
-/// all. Here it runs once for each state of an object that comes into the cache.
+/// 25, and the note on streaming lists. The transform runs twice for objects of a streaming list, and not at
+/// all for others. Here it runs once for each cached state of an object.
 #[tokio::test(start_paused = true)]
 async fn transform_runs_once_per_state() {
     for streaming in [true, false] {
@@ -40,7 +40,7 @@ async fn transform_runs_once_per_state() {
         observed.start().await;
         let last = observed.change("a", "2").await;
         observed.reach(last).await;
-        // A relist finds everything as it is known: nothing is transformed anew.
+        // The relist finds the same versions, so no object is transformed again.
         server.faults().add(
             kube_embedded::On::watch("configmaps").once(),
             kube_embedded::Fault::expired(),
@@ -65,7 +65,7 @@ async fn transform_runs_once_per_state() {
         states.sort();
         states.dedup();
         assert_eq!(states.len(), 5, "{states:?}");
-        // A packed object is transformed whenever it is decoded.
+        // A packed object is transformed on every decode.
         assert!(
             count == 5 || form() == CacheFormat::Packed && count > 5,
             "{count}"
@@ -73,8 +73,8 @@ async fn transform_runs_once_per_state() {
     }
 }
 
-/// 18. Errors that are nobody's business are dropped. Here every one is told, counted, and kept for those who ask later;
-/// also where the handler of errors itself panics.
+/// 18. Errors are dropped. Here every one is reported, counted, and kept in the status, even if the error
+/// handler panics.
 #[tokio::test(start_paused = true)]
 async fn watch_errors_are_reported() {
     let (server, observed) = ObservedInformer::paused(|informer| informer.streaming_list(false)).await;
@@ -99,7 +99,7 @@ async fn watch_errors_are_reported() {
     observed.catches_up().await;
 }
 
-/// 18. A wait that fails does not say why. Here it names the kind and the last error.
+/// 18. A failed wait does not contain the reason. Here it contains the kind and the last error.
 #[tokio::test(start_paused = true)]
 async fn failed_wait_reports_its_cause() {
     let (server, observed) = ObservedInformer::paused(|informer| informer).await;
@@ -112,7 +112,7 @@ async fn failed_wait_reports_its_cause() {
         .informer
         .wait_for_sync(std::time::Duration::from_secs(30))
         .await;
-    let error = wait.expect_err("nobody may list");
+    let error = wait.expect_err("lists are forbidden");
     assert!(error.is_timeout() && error.is_forbidden(), "{error}");
     let text = format!("{error:#}");
     assert!(

@@ -1,4 +1,4 @@
-//! Versions: what a relist keeps, and what a bookmark moves.
+//! Versions: what a relist keeps, and what a bookmark advances.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use kube_informer::{Object, Selector};
 
 use crate::observed_informer::ObservedInformer;
 
-/// 4. A relist holds the old objects, the new ones and the replacement all at once. Here an object whose version did not
-/// change is the same one afterwards, not an equal one.
+/// 4. A relist keeps old and new objects in memory at once. Here objects with an unchanged version are kept,
+/// not replaced by equal ones.
 #[tokio::test(start_paused = true)]
 async fn relist_keeps_unchanged_objects() {
     for streaming in [true, false] {
@@ -42,14 +42,14 @@ async fn relist_keeps_unchanged_objects() {
                 .lister()
                 .namespace("default")
                 .get(&key)
-                .expect("it is there");
+                .expect("a cached object");
             assert_eq!(Object::ptr_eq(old, &new), key != "b", "{key}");
         }
     }
 }
 
-/// 13, 26. Progress without changes is seen by polling only. Here bookmarks move the cache's version, and a version can be
-/// waited for.
+/// 13, 26. Progress without changes is visible by polling only. Here bookmarks advance the cache's version,
+/// and a version can be awaited.
 #[tokio::test(start_paused = true)]
 async fn bookmarks_advance_the_cache_version() {
     let (server, observed) = ObservedInformer::paused(|informer| informer).await;

@@ -1,4 +1,4 @@
-//! Consistency checks that find a difference, or cannot be made.
+//! Consistency checks that find a difference, or cannot complete.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ fn names(differing: &Difference) -> Vec<&str> {
     differing.keys().iter().map(Key::name).collect()
 }
 
-/// A server that leaves out events, which nobody can notice by watching.
+/// A server omits events, which watches cannot detect.
 #[tokio::test(start_paused = true)]
 async fn events_lost_by_the_server_are_found() {
     for lost in ["a creation", "a change", "a deletion"] {
@@ -72,10 +72,10 @@ async fn difference_is_reported_and_counted_but_not_repaired_by_default() {
     let words = error.to_string();
     assert!(words.contains("configmaps"), "{words}");
     assert!(words.contains("1 missing (default/lost)"), "{words}");
-    let found = error.consistency().expect("what was found");
+    let found = error.consistency().expect("the difference");
     assert_eq!(names(&found.missing), ["lost"]);
     assert!(!observed.cached().iter().any(|name| name.starts_with("lost@")));
-    // It was looked at twice before anything was said, and it is said again an hour later, no sooner.
+    // The check is repeated before it is reported, and reported again only after an hour.
     assert_eq!(observed.informer.status().checks, 2);
     let told = Instant::now();
     observed.error_that(Error::is_inconsistent).await;
@@ -93,7 +93,7 @@ async fn difference_is_repaired_on_request_and_delivered_to_handlers() {
         let (server, mut observed) = ObservedInformer::paused(choose).await;
         observed.create("a").await;
         observed.create("b").await;
-        // Behind what a stream begins with: two objects and a bookmark.
+        // After the initial events of a stream: two objects and a bookmark.
         let after = if streaming { 3 } else { 0 };
         let rule = server
             .faults()
@@ -157,7 +157,7 @@ async fn impossible_check_is_reported_once() {
     observed.informer.shutdown().await;
 }
 
-/// An extension server may not know the parameter, and answer with what it has now.
+/// An extension server may ignore the parameter, and return its current state.
 #[tokio::test(start_paused = true)]
 async fn list_at_another_version_is_not_compared() {
     let (server, observed) = ObservedInformer::paused(|informer| informer.streaming_list(false)).await;
@@ -186,10 +186,10 @@ async fn list_at_another_version_is_not_compared() {
     observed.informer.shutdown().await;
 }
 
-/// A source that lists and watches, and nothing else.
-struct Plain(ApiListWatch<ConfigMap>);
+/// A source that implements only lists and watches.
+struct ListWatchOnly(ApiListWatch<ConfigMap>);
 
-impl ListWatch<ConfigMap> for Plain {
+impl ListWatch<ConfigMap> for ListWatchOnly {
     fn list(
         &self,
         request: ListRequest,
@@ -215,7 +215,7 @@ async fn rejected_comparison_reports_why() {
         .expect_err("no comparison");
     assert!(error.to_string().contains("before the first list"), "{error}");
     let source = ApiListWatch::new(server.direct_client(), &(), Some("default"));
-    let plain = SharedInformer::builder_from(Plain(source), ()).build();
+    let plain = SharedInformer::builder_from(ListWatchOnly(source), ()).build();
     plain.start().expect("a first start");
     plain.wait_for_sync(HOUR).await.expect("a list");
     let error = plain.check_consistency().await.expect_err("no comparison");

@@ -1,4 +1,4 @@
-//! Servers that go back to an older version: the informer reports it and follows.
+//! Servers that go back to an older version: the informer reports this and follows.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::observed_informer::ObservedInformer;
 
-/// `a` is there in the backup; after it, `a` changed, `b` came, `c` came and went.
+/// The backup contains `a`. Afterwards `a` changes, `b` is created, and `c` is created and deleted.
 async fn before_the_restore(streaming: bool) -> (Server, ObservedInformer, Backup) {
     let (server, observed) = ObservedInformer::paused(|informer| informer.streaming_list(streaming)).await;
     observed.create("a").await;
@@ -23,13 +23,13 @@ async fn before_the_restore(streaming: bool) -> (Server, ObservedInformer, Backu
     (server, observed, backup)
 }
 
-/// Embedded only, as backups are.
+/// Embedded only, like backups.
 #[tokio::test(start_paused = true)]
 async fn restored_server_is_detected_reported_and_followed() {
     for streaming in [true, false] {
         let (server, mut observed, backup) = before_the_restore(streaming).await;
-        let mut told = observed.events();
-        assert_eq!(told.sorted(2).await, ["+a", "+b"]);
+        let mut events = observed.events();
+        assert_eq!(events.sorted(2).await, ["+a", "+b"]);
         let high = observed.informer.resource_version().expect("a version");
         server.restore(&backup);
         let begin = Instant::now();
@@ -40,29 +40,30 @@ async fn restored_server_is_detected_reported_and_followed() {
             text.contains("configmaps") && text.contains("went back"),
             "{text}"
         );
-        assert_eq!(told.sorted(3).await, ["+gone", "-b?", "~a"]);
+        assert_eq!(events.sorted(3).await, ["+gone", "-b?", "~a"]);
         observed.equals_server().await;
         let low = observed.informer.resource_version().expect("a version");
         assert!(low.is_before(&high), "{low}");
         assert_eq!(observed.informer.status().went_back, 1);
-        // The way on is an ordinary one.
+        // Afterwards the informer works normally.
         observed.change("a", "3").await;
         observed.create("c").await;
-        assert_eq!(told.sorted(2).await, ["+c", "~a"]);
+        assert_eq!(events.sorted(2).await, ["+c", "~a"]);
         observed.equals_server().await;
         tokio::time::sleep(Duration::from_hours(1)).await;
-        assert_eq!(observed.informer.status().went_back, 1, "said once");
+        assert_eq!(observed.informer.status().went_back, 1, "reported once");
         assert!(observed.tap.all().len() < 40, "{:?}", observed.tap.words());
     }
 }
 
-/// Each handler's history stays `add (update)* delete`, each update's old state being the one it saw before.
+/// Each handler's history stays `add (update)* delete`, and the old state of each update is the last
+/// delivered one.
 #[tokio::test(start_paused = true)]
 async fn handlers_receive_a_valid_history_after_a_restore() {
     let (server, mut observed, backup) = before_the_restore(true).await;
-    let mut told = observed.events();
-    let first = told.event().await;
-    let second = told.event().await;
+    let mut events = observed.events();
+    let first = events.event().await;
+    let second = events.event().await;
     let seen = [first, second]
         .into_iter()
         .find(|event| event.key().name() == "a")
@@ -70,7 +71,7 @@ async fn handlers_receive_a_valid_history_after_a_restore() {
     server.restore(&backup);
     observed.error_that(kube_informer::Error::is_going_back).await;
     loop {
-        match told.event().await {
+        match events.event().await {
             kube_informer::Event::Updated { old, new } => {
                 assert_eq!(old.version(), seen.object().version());
                 assert!(new.version().is_before(old.version()));
@@ -85,14 +86,14 @@ async fn handlers_receive_a_valid_history_after_a_restore() {
     }
 }
 
-/// A server behind a balancer that lags: its list is older than what another one has told.
+/// A stale server behind a load balancer returns a list that is older than the cache.
 #[tokio::test(start_paused = true)]
 async fn list_older_than_the_cache_is_not_applied() {
     let (server, mut observed) = ObservedInformer::paused(|informer| informer.streaming_list(false)).await;
     observed.create("a").await;
     observed.start().await;
-    let mut told = observed.events();
-    assert_eq!(told.next().await, "+a");
+    let mut events = observed.events();
+    assert_eq!(events.next().await, "+a");
     observed.change("a", "2").await;
     let last = observed.change("a", "3").await;
     observed.reach(last).await;
@@ -115,12 +116,12 @@ async fn list_older_than_the_cache_is_not_applied() {
         "{words:?}"
     );
     assert_eq!(
-        told.until("+marker-0").await.last().map(String::as_str),
+        events.until("+marker-0").await.last().map(String::as_str),
         Some("+marker-0")
     );
 }
 
-/// A wait for a version that was lost with the restore ends, in an error that says where the cache is.
+/// A wait for a version that was lost in the restore ends with an error that contains the cache's version.
 #[tokio::test(start_paused = true)]
 async fn wait_for_a_lost_version_ends() {
     let (server, observed, backup) = before_the_restore(true).await;
@@ -128,12 +129,12 @@ async fn wait_for_a_lost_version_ends() {
     server.restore(&backup);
     let wait = observed.informer.wait_for_version(lost, Duration::from_mins(20));
     let waited = timeout(Duration::from_hours(1), wait).await.expect("an end");
-    let error = waited.expect_err("that version never comes");
+    let error = waited.expect_err("the version is lost");
     assert!(error.is_timeout(), "{error}");
     assert!(error.to_string().contains(&lost.to_string()), "{error}");
 }
 
-/// Bookmarks are what silence is told from; the first may not have come yet, or the server may send none.
+/// Without bookmarks: the first one may not have arrived, or the server may send none.
 #[tokio::test(start_paused = true)]
 async fn restore_is_detected_without_bookmarks() {
     for bookmarks in [true, false] {

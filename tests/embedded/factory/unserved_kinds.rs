@@ -1,4 +1,4 @@
-//! Custom resources whose definition is missing: how often they are asked for, and what a wrong 404 must not do.
+//! Custom resources whose definition is missing: the number of requests, and wrong 404 responses.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use crate::informers::{PATIENCE, started, stopped};
 use crate::widgets::Widgets;
 
-/// The same with the usual waits, where hours are short: a handful of requests, then one or two a minute.
+/// With the default backoff and in virtual time: a few requests, then one or two per minute.
 #[tokio::test(start_paused = true)]
 async fn removed_kind_is_requested_rarely() {
     let mut widgets = Widgets::paused().await;
@@ -32,12 +32,13 @@ async fn removed_kind_is_requested_rarely() {
     assert!((60..=130).contains(&asked.len()), "{} requests", asked.len());
     assert!(
         asked.iter().all(|path| path.contains("/widgets")),
-        "what is known to be gone needs no discovery: {asked:?}"
+        "a removed kind needs no discovery: {asked:?}"
     );
     stopped(&widgets.informer).await;
 }
 
-/// Contract 5: a proxy that has lost its way answers everything with 404, or everything but discovery. Nothing is deleted.
+/// Contract 5: a misconfigured proxy responds to all requests with 404, or to all but discovery. No object is
+/// deleted.
 #[tokio::test(start_paused = true)]
 async fn not_found_from_a_proxy_keeps_the_cache() {
     let everything = On::any();

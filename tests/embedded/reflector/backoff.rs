@@ -1,4 +1,4 @@
-//! How long an informer waits after failures: request times over virtual hours.
+//! The informer's backoff: request times over virtual hours.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::observed_informer::ObservedInformer;
 
-/// The times between requests, in seconds.
+/// Returns the times between requests, in seconds.
 fn gaps(observed: &ObservedInformer) -> Vec<f64> {
     let all = observed.tap.all();
     all.windows(2)
@@ -19,7 +19,7 @@ fn gaps(observed: &ObservedInformer) -> Vec<f64> {
 /// Each wait is at least its base and less than twice that.
 fn assert_waits(gaps: &[f64], bases: impl IntoIterator<Item = f64>) {
     for (at, (gap, base)) in gaps.iter().zip(bases).enumerate() {
-        // Virtual time has the resolution of a timer, a millisecond.
+        // Virtual time has the resolution of a timer, one millisecond.
         assert!(
             (base..2.0 * base + 0.002).contains(gap),
             "wait {at} is {gap} s, and should be {base} s or up to twice that: {gaps:?}"
@@ -54,7 +54,7 @@ async fn backoff_does_not_reset_during_an_hour_long_outage() {
     );
     server.come_back().await.expect("the same port");
     observed.catches_up().await;
-    assert_eq!(observed.tap.count("list"), 1, "an outage is no reason to list");
+    assert_eq!(observed.tap.count("list"), 1, "an outage causes no relist");
 }
 
 #[tokio::test(start_paused = true)]
@@ -83,7 +83,8 @@ async fn backoff_does_not_reset_during_an_hour_of_failing_lists() {
     }
 }
 
-/// A stream that fails is followed by a list at once, and only then by a wait; so there are at most two requests a wait.
+/// A failed stream is followed by a list at once, and only then by a wait: there are at most two requests per
+/// wait.
 #[tokio::test(start_paused = true)]
 async fn streaming_lists_and_lists_share_one_backoff() {
     let (server, observed) = ObservedInformer::paused(|informer| informer).await;
@@ -105,7 +106,7 @@ async fn streaming_lists_and_lists_share_one_backoff() {
     observed.catches_up().await;
 }
 
-/// A server that is well for a minute and a half at a time is not well.
+/// A server that is healthy for a minute and a half at a time is not considered healthy.
 #[tokio::test(start_paused = true)]
 async fn short_recoveries_do_not_reset_the_backoff() {
     let (server, observed) = ObservedInformer::paused(|informer| informer.streaming_list(false)).await;
@@ -154,7 +155,7 @@ async fn backoff_is_configurable() {
     assert_eq!(gaps, [5.0, 15.0, 45.0, 60.0, 60.0]);
 }
 
-/// A hundred informers that lost the same server do not come back in one moment.
+/// A hundred informers that lose the same server do not reconnect at the same time.
 #[tokio::test(start_paused = true)]
 async fn jitter_spreads_the_retries_of_informers() {
     let mut firsts = Vec::new();

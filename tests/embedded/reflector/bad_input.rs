@@ -1,4 +1,4 @@
-//! Responses that a server should not have sent.
+//! Invalid responses of a server.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use kube_embedded::{Fault, On};
 
 use crate::observed_informer::ObservedInformer;
 
-/// The same, as the embedded server spoils its own answers, in lists, streams and watches. Embedded only.
+/// The same faults, injected into lists, streams and watches of the embedded server. Embedded only.
 #[tokio::test(start_paused = true)]
 async fn corrupt_responses_of_every_kind_are_survived() {
     let faults = [
@@ -24,12 +24,12 @@ async fn corrupt_responses_of_every_kind_are_survived() {
             observed.create("a").await;
             observed.create("b").await;
             observed.start().await;
-            let mut told = observed.events();
-            assert_eq!(told.sorted(2).await, ["+a", "+b"]);
+            let mut events = observed.events();
+            assert_eq!(events.sorted(2).await, ["+a", "+b"]);
             let rule = server
                 .faults()
                 .add(On::list_or_watch("configmaps").times(5), fault.clone());
-            // The list and the streams are spoiled as well: there is nothing to resume from.
+            // The list and the streams are invalid, too: there is nothing to resume from.
             server.cut_connections();
             server.compact_history();
             observed.error_that(kube_informer::Error::is_connection).await;
@@ -41,7 +41,7 @@ async fn corrupt_responses_of_every_kind_are_survived() {
             }
             observed.catches_up().await;
             assert!(rule.hits() > 1, "{fault:?}");
-            let words = told.until("+marker-0").await;
+            let words = events.until("+marker-0").await;
             assert_eq!(
                 words.iter().filter(|word| word.starts_with("-b")).count(),
                 1,
@@ -56,7 +56,7 @@ async fn corrupt_responses_of_every_kind_are_survived() {
     }
 }
 
-/// No object of Kubernetes is as large as this. Embedded only.
+/// No Kubernetes object has this size. Embedded only.
 #[tokio::test(start_paused = true)]
 async fn oversized_event_is_not_buffered() {
     let (server, mut observed) = ObservedInformer::paused(|informer| informer.streaming_list(false)).await;
@@ -74,7 +74,7 @@ async fn oversized_event_is_not_buffered() {
     observed.catches_up().await;
 }
 
-/// A slow line is not a broken one: bytes come in drops, for minutes. Embedded only.
+/// Slow responses are valid: bytes arrive one by one, for minutes. Embedded only.
 #[tokio::test(start_paused = true)]
 async fn responses_in_small_chunks_are_accepted() {
     for streaming in [true, false] {

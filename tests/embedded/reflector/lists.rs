@@ -1,4 +1,4 @@
-//! Which version a list asks for, and in which pages.
+//! The requested version of lists, and their pages.
 
 use kube_embedded::{Fault, On};
 use kube_informer::source::WireFormat;
@@ -25,7 +25,7 @@ async fn repeated_continue_token_ends_the_list() {
     observed.catches_up().await;
 }
 
-/// The parameters, letter by letter, as the server sees them. Embedded only, as its record of requests is.
+/// The exact parameters, as the server receives them. Embedded only, because it records requests.
 #[tokio::test(start_paused = true)]
 async fn requests_have_exactly_these_parameters() {
     let (server, observed) =

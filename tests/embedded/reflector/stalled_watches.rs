@@ -1,4 +1,4 @@
-//! A watch on which nothing arrives any more: how long each silence may last.
+//! A watch on which no event arrives: the maximum duration of each silence.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::observed_informer::ObservedInformer;
 async fn missing_bookmarks_are_noticed_within_minutes() {
     let (server, mut observed) = ObservedInformer::paused(|informer| informer).await;
     observed.create("a").await;
-    // The object, the bookmark of the stream and the one of the first minute come, and then nothing.
+    // The object, the bookmark of the stream and the one of the first minute arrive, and then nothing.
     server
         .faults()
         .add(On::watch("configmaps").once(), Fault::SilenceAfterEvents(3));
@@ -88,7 +88,7 @@ async fn unanswered_requests_time_out() {
     }
 }
 
-/// Silence is no failure: a quiet collection is watched for hours without a complaint.
+/// Silence is not a failure: an idle collection is watched for hours without an error.
 #[tokio::test(start_paused = true)]
 async fn quiet_collection_is_not_treated_as_stalled() {
     let (_server, mut observed) = ObservedInformer::paused(|informer| informer).await;

@@ -1,4 +1,4 @@
-//! Streaming lists, and servers that do them badly.
+//! Streaming lists, and servers with poor support for them.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use tokio::time::{Instant, timeout};
 
 use crate::observed_informer::ObservedInformer;
 
-/// For so long a server that did streaming lists badly is not asked for one again.
+/// Time without streaming lists after one has failed.
 const PAUSE: Duration = Duration::from_mins(10);
 
-/// Streams of a server that behaves so end in a list after at most this time, and are not asked for again for ten
-/// minutes. Embedded only, as the faults are.
+/// Checks that streams of such a server are replaced by a list after at most this time, and not retried for
+/// ten minutes. Embedded only, like faults.
 async fn ends_in_a_list(fault: Fault, at_most: Duration, why: &str) {
     let (server, mut observed) = ObservedInformer::paused(|informer| informer).await;
     observed.create("a").await;
@@ -54,11 +54,11 @@ async fn ends_in_a_list(fault: Fault, at_most: Duration, why: &str) {
     assert_eq!(
         observed.tap.count("stream"),
         2,
-        "{fault:?}: forgiven after a while"
+        "{fault:?}: retried after a while"
     );
 }
 
-/// Makes the informer begin anew, and waits until it is in step again.
+/// Forces a relist, and waits until the informer is current again.
 async fn start_over(server: &Server, observed: &ObservedInformer) {
     let begins = |observed: &ObservedInformer| {
         observed
@@ -78,7 +78,7 @@ async fn start_over(server: &Server, observed: &ObservedInformer) {
             observed.requests(observed.tap.all().len() + 1).await;
         }
     };
-    timeout(observed.patience, begun).await.expect("a new beginning");
+    timeout(observed.patience, begun).await.expect("a relist");
     assert_eq!(rule.hits(), 1);
     observed.catches_up().await;
 }
@@ -107,7 +107,7 @@ async fn streaming_list_without_bookmark_ends_after_ten_seconds() {
     ends_in_a_list(Fault::SilenceAfterEvents(1), Duration::from_secs(10), "bookmark").await;
 }
 
-/// There is always something new, so the stream is never silent, and never ends.
+/// There are always new events, so the stream is never silent, and never ends.
 #[tokio::test(start_paused = true)]
 async fn endless_streaming_list_ends_after_five_minutes() {
     let (server, mut observed) = ObservedInformer::paused(|informer| informer).await;
@@ -124,7 +124,7 @@ async fn endless_streaming_list_ends_after_five_minutes() {
         tokio::time::sleep(Duration::from_secs(5)).await;
         assert!(
             begin.elapsed() < Duration::from_mins(6),
-            "the stream goes on and on"
+            "the stream does not end"
         );
     }
     observed.synced().await;
@@ -136,7 +136,8 @@ async fn endless_streaming_list_ends_after_five_minutes() {
     assert!(observed.error().await.is_no_streaming_list());
 }
 
-/// A stream that breaks is not a server that cannot: the next cycle tries again, but a second break is remembered.
+/// One broken stream does not mean that the server lacks support: the next cycle retries, but not after a
+/// second failure.
 #[tokio::test(start_paused = true)]
 async fn streaming_list_broken_twice_is_not_retried_for_a_while() {
     let (server, observed) = ObservedInformer::paused(|informer| informer).await;
@@ -152,7 +153,7 @@ async fn streaming_list_broken_twice_is_not_retried_for_a_while() {
     assert_eq!(observed.tap.count("stream"), 2, "{:?}", observed.tap.words());
 }
 
-/// A server whose watch cache lags answers streaming lists at the newest version with 429 for as long as it lags.
+/// A server with a stale watch cache responds to streaming lists at the newest version with 429.
 #[tokio::test(start_paused = true)]
 async fn throttled_streaming_list_becomes_a_list_from_the_watch_cache() {
     let (server, mut observed) = ObservedInformer::paused(|informer| informer).await;

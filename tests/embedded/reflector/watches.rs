@@ -1,4 +1,4 @@
-//! Watches: where they continue, and what leads to a relist.
+//! Watches: where they resume, and what causes a relist.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use kube_informer::HandlerOptions;
 use tokio::time::Instant;
 
 use crate::observed_informer::ObservedInformer;
-use crate::tap::Asked;
+use crate::tap::RecordedRequest;
 
-/// Servers close watches at the time that was asked for. That is no reason to list, nor to wait.
+/// Servers close watches at the requested time. This causes neither a list nor a wait.
 #[tokio::test(start_paused = true)]
 async fn closing_watches_cause_no_relist_for_hours() {
     let (server, mut observed) = ObservedInformer::paused(|informer| informer).await;
@@ -30,7 +30,10 @@ async fn closing_watches_cause_no_relist_for_hours() {
         "{} watches",
         words.len()
     );
-    let versions: Vec<_> = observed.tap.all()[1..].iter().map(Asked::version).collect();
+    let versions: Vec<_> = observed.tap.all()[1..]
+        .iter()
+        .map(RecordedRequest::version)
+        .collect();
     assert!(versions.is_sorted(), "{versions:?}");
     assert_eq!(observed.errors(), [""; 0]);
     observed.equals_server().await;
@@ -77,16 +80,20 @@ async fn refused_connection_causes_no_relist() {
 
 #[tokio::test(start_paused = true)]
 async fn retry_after_is_respected_within_limits() {
-    for (said, least, most) in [(20, 20, 21), (1_000_000, 120, 121)] {
+    for (retry_after, least, most) in [(20, 20, 21), (1_000_000, 120, 121)] {
         let (server, observed) = ObservedInformer::paused(|informer| informer.streaming_list(false)).await;
-        server
-            .faults()
-            .add(On::watch("configmaps").once(), Fault::too_many_requests(said));
+        server.faults().add(
+            On::watch("configmaps").once(),
+            Fault::too_many_requests(retry_after),
+        );
         observed.start().await;
         observed.requests(3).await;
         let all = observed.tap.all();
         let waited = all[2].at - all[1].at;
-        assert!((least..most).contains(&waited.as_secs()), "{said} s: {waited:?}");
+        assert!(
+            (least..most).contains(&waited.as_secs()),
+            "{retry_after} s: {waited:?}"
+        );
     }
 }
 
@@ -106,7 +113,7 @@ async fn expired_version_in_the_stream_causes_a_relist() {
     assert_eq!(
         observed.tap.all()[2].version(),
         Some(written),
-        "what came before the error counts"
+        "events before the error are applied"
     );
 }
 
@@ -129,7 +136,7 @@ async fn watch_broken_within_an_event_resumes_without_a_relist() {
     assert_eq!(
         observed.tap.all()[2].version(),
         Some(whole),
-        "half an event counts for nothing"
+        "an incomplete event is not applied"
     );
     assert_eq!(told.until("+marker-0").await, ["~a", "~a", "+marker-0"]);
 }

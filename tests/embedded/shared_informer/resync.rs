@@ -1,4 +1,4 @@
-//! When resyncs are due, from the start of the informer on.
+//! When resyncs are due, starting from the start of the informer.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ async fn next(events: &mut EventStream<ConfigMap>) -> Event<ConfigMap> {
     event.expect("an event within two hours").expect("no end")
 }
 
-/// The times of the next resyncs, in seconds since `start`. The initial object is skipped.
+/// Returns the times of the next resyncs, in seconds since `start`. The initial object is skipped.
 async fn resyncs(events: &mut EventStream<ConfigMap>, start: Instant, count: usize) -> Vec<u64> {
     let mut times = Vec::new();
     while times.len() < count {
@@ -37,7 +37,7 @@ async fn resyncs(events: &mut EventStream<ConfigMap>, start: Instant, count: usi
     times
 }
 
-/// The events of an hour, and of a write after it.
+/// Returns the events of an hour, and of a write after it.
 async fn within_an_hour(maps: &ConfigMaps, events: &mut EventStream<ConfigMap>) -> Vec<String> {
     let later = async {
         tokio::time::sleep(HOUR).await;
@@ -63,7 +63,7 @@ async fn each_handler_has_its_own_period_from_the_start() {
     let mut never = events(&informer, Duration::ZERO);
     let start = Instant::now();
     started(&informer).await;
-    // The informer checks as often as the shortest period that was asked for before the start: each second.
+    // The informer checks at the shortest resync period that was set before the start: every second.
     let (often, seldom, by_default) = tokio::join!(
         resyncs(&mut often, start, 4),
         resyncs(&mut seldom, start, 3),
@@ -86,7 +86,7 @@ async fn shorter_period_after_start_is_raised_from_the_first_resync() {
     let mut longer = events(&informer, 90 * SECOND);
     let (shorter, longer) = tokio::join!(resyncs(&mut shorter, start, 3), resyncs(&mut longer, start, 2));
     assert_eq!(shorter, [60, 120, 180]);
-    // It is due after 90 seconds, and the informer checks each minute.
+    // The resync is due after 90 seconds, and the informer checks every minute.
     assert_eq!(longer, [120, 240]);
     stopped(&informer).await;
 }

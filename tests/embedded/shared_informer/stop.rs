@@ -1,4 +1,4 @@
-//! What is left after an informer has stopped.
+//! Cleanup after an informer has stopped.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -50,7 +50,7 @@ async fn dropping_the_run_future_stops_the_informer() {
     }
     assert!(informer.is_stopped());
     stopped(&informer).await;
-    // Its tasks are told to end and not waited for: any time that passes is enough for them.
+    // Its tasks are cancelled but not awaited, so they end after any time has passed.
     tokio::time::sleep(Duration::from_millis(1)).await;
     assert_eq!(Handle::current().metrics().num_alive_tasks(), tasks);
 }

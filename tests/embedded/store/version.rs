@@ -16,7 +16,7 @@ async fn bookmarks_advance_the_version_past_unselected_writes() {
             .resource_version()
             .is_some_and(|now| now.is_before(&other))
     );
-    // Only a bookmark can tell, and one comes each minute.
+    // Only a bookmark advances the version, and there is one per minute.
     let reached = informer.wait_for_version(other, Duration::from_mins(2)).await;
     reached.expect("a bookmark");
     assert_eq!(informer.lister().len(), 1);

@@ -1,5 +1,5 @@
-//! What stands between a client and its server, and what goes wrong there.
+//! A proxy between a client and its server that injects faults.
 
 mod proxy;
 
-pub use proxy::{Proxy, Weather};
+pub use proxy::{NetworkCondition, Proxy};

@@ -1,4 +1,4 @@
-//! A TCP proxy whose connections fare as its weather says.
+//! A TCP proxy with configurable network conditions.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -12,67 +12,67 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-/// How much is carried at a time: small enough that a cut meets the middle of something.
+/// Maximum number of bytes to forward at a time: small, so that a cut hits the middle of a message.
 const CHUNK: usize = 4 << 10;
-/// How soon a port that somebody else holds is tried again.
-const AGAIN: Duration = Duration::from_millis(10);
+/// Interval of retries when the port is in use.
+const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What happens to connections from now on.
+/// The condition of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weather {
-    /// All is carried at once.
-    Fair,
-    /// Each chunk waits for so long.
+pub enum NetworkCondition {
+    /// Data is forwarded at once.
+    Normal,
+    /// Each chunk is delayed.
     Slow(Duration),
-    /// So many bytes a second in each direction of a connection.
+    /// The bandwidth is limited, in bytes per second for each direction of a connection.
     Narrow(u32),
-    /// Connections are accepted and open ones stay open, and nothing is carried until this ends.
+    /// Connections are accepted and stay open, but no data is forwarded until this ends.
     Silent,
     /// Open connections break, and new ones are refused.
     Closed,
 }
 
-/// A proxy on a free port of loopback. It ends with this value, and its connections break.
+/// A proxy on a free loopback port. Dropping it breaks its connections.
 #[derive(Debug)]
 pub struct Proxy {
     address: SocketAddr,
-    sky: watch::Sender<Sky>,
+    state: watch::Sender<ProxyState>,
     connections: watch::Receiver<usize>,
-    door: JoinHandle<()>,
+    accept_task: JoinHandle<()>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Sky {
-    weather: Weather,
+struct ProxyState {
+    condition: NetworkCondition,
     upstream: SocketAddr,
-    /// How often all connections were cut; each breaks when this is no longer what it was.
+    /// Number of cuts of all connections. A connection breaks when this changes.
     cuts: u64,
-    /// How often all connections were stalled; each carries nothing more when this is no longer what it was.
+    /// Number of stalls of all connections. A connection forwards no data after this has changed.
     stalls: u64,
 }
 
 impl Proxy {
-    /// A proxy to a server.
+    /// Starts a proxy for a server.
     pub async fn start(upstream: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let (sky, seen) = watch::channel(Sky {
-            weather: Weather::Fair,
+        let (state, seen) = watch::channel(ProxyState {
+            condition: NetworkCondition::Normal,
             upstream,
             cuts: 0,
             stalls: 0,
         });
         let (accepted, connections) = watch::channel(0);
-        let door = tokio::spawn(keep_door(listener, address, seen, accepted));
+        let accept_task = tokio::spawn(accept_connections(listener, address, seen, accepted));
         Ok(Self {
             address,
-            sky,
+            state,
             connections,
-            door,
+            accept_task,
         })
     }
 
-    /// A proxy to the server of a configuration, which leads to the proxy from now on.
+    /// Starts a proxy for the server of a configuration, and changes the configuration to use it.
     pub async fn before(config: &mut Config) -> io::Result<Self> {
         let url = &config.cluster_url;
         let port = url
@@ -87,108 +87,108 @@ impl Proxy {
         Ok(proxy)
     }
 
-    /// Where it listens.
+    /// Returns the address that the proxy listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Changes the weather.
-    pub fn set(&self, weather: Weather) {
-        self.sky.send_modify(|sky| {
-            sky.weather = weather;
-            sky.cuts += u64::from(weather == Weather::Closed);
+    /// Changes the condition of the network.
+    pub fn set(&self, condition: NetworkCondition) {
+        self.state.send_modify(|state| {
+            state.condition = condition;
+            state.cuts += u64::from(condition == NetworkCondition::Closed);
         });
     }
 
-    /// Breaks all connections, with what they were carrying.
+    /// Breaks all connections, including data in flight.
     pub fn cut(&self) {
-        self.sky.send_modify(|sky| sky.cuts += 1);
+        self.state.send_modify(|state| state.cuts += 1);
     }
 
-    /// Carries nothing more on the connections that are open, which stay open, as when something on the way has forgotten
-    /// them. New connections are carried.
+    /// Stops forwarding on open connections, which stay open, as after a network failure. New connections
+    /// work.
     pub fn stall(&self) {
-        self.sky.send_modify(|sky| sky.stalls += 1);
+        self.state.send_modify(|state| state.stalls += 1);
     }
 
-    /// How many connections were accepted.
+    /// Returns the number of accepted connections.
     pub fn connections(&self) -> usize {
         *self.connections.borrow()
     }
 
-    /// Waits until so many connections were accepted.
+    /// Waits until this many connections were accepted.
     pub async fn accepted(&self, count: usize) {
         let mut connections = self.connections.clone();
-        // The sender lives as long as this value.
+        // The sender exists as long as this value.
         let _ = connections.wait_for(|accepted| *accepted >= count).await;
     }
 
-    /// Leads all who come from now on to another server, and breaks the connections to the last one.
+    /// Forwards new connections to another server, and breaks open ones.
     pub fn lead_to(&self, upstream: SocketAddr) {
-        self.sky.send_modify(|sky| {
-            sky.upstream = upstream;
-            sky.cuts += 1;
+        self.state.send_modify(|state| {
+            state.upstream = upstream;
+            state.cuts += 1;
         });
     }
 }
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        self.door.abort();
+        self.accept_task.abort();
     }
 }
 
-/// Accepts connections while the weather lets it. There is no way to refuse a connection but to stop listening.
-async fn keep_door(
+/// Accepts connections if the condition allows it. Connections can only be refused by not listening.
+async fn accept_connections(
     listener: TcpListener,
     address: SocketAddr,
-    mut sky: watch::Receiver<Sky>,
+    mut state: watch::Receiver<ProxyState>,
     accepted: watch::Sender<usize>,
 ) {
     let mut open = Some(listener);
     loop {
-        if sky.borrow_and_update().weather == Weather::Closed {
+        if state.borrow_and_update().condition == NetworkCondition::Closed {
             open = None;
         } else if open.is_none() {
             open = TcpListener::bind(address).await.ok();
         }
         tokio::select! {
-            changed = sky.changed() => if changed.is_err() {
+            changed = state.changed() => if changed.is_err() {
                 return;
             },
-            came = accept(open.as_ref()) => if let Some(client) = came {
+            accepted_client = accept(open.as_ref()) => if let Some(client) = accepted_client {
                 accepted.send_modify(|count| *count += 1);
-                tokio::spawn(carry(client, sky.clone()));
+                tokio::spawn(carry(client, state.clone()));
             },
         }
     }
 }
 
-/// The next connection; none when it is time to look at the door again.
+/// Accepts the next connection. Returns none after a while without a listener, so that the caller retries.
 async fn accept(listener: Option<&TcpListener>) -> Option<TcpStream> {
     let Some(listener) = listener else {
-        sleep(AGAIN).await;
+        sleep(RETRY_INTERVAL).await;
         return None;
     };
     let (client, _) = listener.accept().await.ok()?;
     Some(client)
 }
 
-/// Carries one connection to its end, or to the next cut.
-async fn carry(client: TcpStream, mut sky: watch::Receiver<Sky>) {
-    let began = sky.borrow().cuts;
-    let mut cut = sky.clone();
+/// Forwards one connection until its end or the next cut.
+async fn carry(client: TcpStream, mut state: watch::Receiver<ProxyState>) {
+    let began = state.borrow().cuts;
+    let mut cut = state.clone();
     tokio::select! {
-        // An error means that the proxy is gone, and its connections go with it.
-        _ = cut.wait_for(|sky| sky.cuts != began) => {}
-        _ = both_ways(client, &mut sky) => {}
+        // An error means that the proxy was dropped.
+        _ = cut.wait_for(|state| state.cuts != began) => {}
+        _ = both_ways(client, &mut state) => {}
     }
 }
 
-async fn both_ways(client: TcpStream, sky: &mut watch::Receiver<Sky>) -> io::Result<()> {
-    let Sky { upstream, stalls, .. } = heard(sky, None).await?;
+async fn both_ways(client: TcpStream, state: &mut watch::Receiver<ProxyState>) -> io::Result<()> {
+    let ProxyState { upstream, stalls, .. } = wait_until_forwarding(state, None).await?;
     let server = TcpStream::connect(upstream).await?;
-    // A connection that breaks tells both sides by a reset, as a lost one does.
+    // Close both sides with a reset, like a lost connection.
     for side in [&client, &server] {
         side.set_nodelay(true)?;
         side.set_zero_linger()?;
@@ -196,8 +196,8 @@ async fn both_ways(client: TcpStream, sky: &mut watch::Receiver<Sky>) -> io::Res
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
     tokio::try_join!(
-        one_way(from_client, to_server, sky.clone(), stalls),
-        one_way(from_server, to_client, sky.clone(), stalls),
+        one_way(from_client, to_server, state.clone(), stalls),
+        one_way(from_server, to_client, state.clone(), stalls),
     )?;
     Ok(())
 }
@@ -205,7 +205,7 @@ async fn both_ways(client: TcpStream, sky: &mut watch::Receiver<Sky>) -> io::Res
 async fn one_way(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
-    mut sky: watch::Receiver<Sky>,
+    mut state: watch::Receiver<ProxyState>,
     stalls: u64,
 ) -> io::Result<()> {
     let mut chunk = vec![0; CHUNK];
@@ -214,24 +214,28 @@ async fn one_way(
         if read == 0 {
             return to.shutdown().await;
         }
-        match heard(&mut sky, Some(stalls)).await?.weather {
-            Weather::Slow(wait) => sleep(wait).await,
-            Weather::Narrow(bytes) => {
+        match wait_until_forwarding(&mut state, Some(stalls)).await?.condition {
+            NetworkCondition::Slow(wait) => sleep(wait).await,
+            NetworkCondition::Narrow(bytes) => {
                 let bytes_read = u32::try_from(read).unwrap_or(u32::MAX);
                 sleep(Duration::from_secs(1) * bytes_read / bytes.max(1)).await;
             }
-            Weather::Fair | Weather::Silent | Weather::Closed => {}
+            NetworkCondition::Normal | NetworkCondition::Silent | NetworkCondition::Closed => {}
         }
         to.write_all(&chunk[..read]).await?;
     }
 }
 
-/// Waits out a silence, for ever on a connection that was stalled since it began.
-async fn heard(sky: &mut watch::Receiver<Sky>, stalls: Option<u64>) -> io::Result<Sky> {
-    let carries =
-        |sky: &Sky| sky.weather != Weather::Silent && stalls.is_none_or(|stalls| stalls == sky.stalls);
-    let sky = sky.wait_for(carries).await;
-    sky.map(|sky| *sky).map_err(io::Error::other)
+/// Waits until data can be forwarded; forever on a stalled connection.
+async fn wait_until_forwarding(
+    state: &mut watch::Receiver<ProxyState>,
+    stalls: Option<u64>,
+) -> io::Result<ProxyState> {
+    let carries = |state: &ProxyState| {
+        state.condition != NetworkCondition::Silent && stalls.is_none_or(|stalls| stalls == state.stalls)
+    };
+    let state = state.wait_for(carries).await;
+    state.map(|state| *state).map_err(io::Error::other)
 }
 
 #[cfg(test)]
@@ -240,7 +244,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that sends back what it gets, after a word of its own.
+    /// Starts a server that sends a prefix and then echoes its input.
     async fn echo(word: &'static str) -> SocketAddr {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -267,8 +271,11 @@ mod tests {
         let proxy = Proxy::start(echo("one").await).await.unwrap();
         let mut connection = TcpStream::connect(proxy.address()).await.unwrap();
         assert_eq!(says(&mut connection).await.unwrap(), "one");
-        for weather in [Weather::Slow(Duration::from_millis(1)), Weather::Narrow(100_000)] {
-            proxy.set(weather);
+        for condition in [
+            NetworkCondition::Slow(Duration::from_millis(1)),
+            NetworkCondition::Narrow(100_000),
+        ] {
+            proxy.set(condition);
             connection.write_all(b"two").await.unwrap();
             assert_eq!(says(&mut connection).await.unwrap(), "two");
         }
@@ -296,24 +303,24 @@ mod tests {
         assert_eq!(says(&mut next).await.unwrap(), "two");
     }
 
-    /// On a paused clock an hour passes when nothing else is left to do.
+    /// On a paused clock an hour passes when all tasks are idle.
     #[tokio::test(start_paused = true)]
     async fn silence_lasts_until_it_ends() {
         let proxy = Proxy::start(echo("one").await).await.unwrap();
         let mut open = TcpStream::connect(proxy.address()).await.unwrap();
         says(&mut open).await.unwrap();
-        proxy.set(Weather::Silent);
+        proxy.set(NetworkCondition::Silent);
         open.write_all(b"two").await.unwrap();
         let mut new = TcpStream::connect(proxy.address()).await.unwrap();
         let hour = Duration::from_hours(1);
         assert!(timeout(hour, open.peek(&mut [0])).await.is_err());
         assert!(timeout(hour, new.peek(&mut [0])).await.is_err());
-        proxy.set(Weather::Fair);
+        proxy.set(NetworkCondition::Normal);
         assert_eq!(says(&mut open).await.unwrap(), "two");
         assert_eq!(says(&mut new).await.unwrap(), "one");
     }
 
-    /// On a paused clock an hour passes when nothing else is left to do.
+    /// On a paused clock an hour passes when all tasks are idle.
     #[tokio::test(start_paused = true)]
     async fn stall_affects_only_open_connections() {
         let proxy = Proxy::start(echo("one").await).await.unwrap();
@@ -334,12 +341,12 @@ mod tests {
         let proxy = Proxy::start(echo("one").await).await.unwrap();
         let mut connection = TcpStream::connect(proxy.address()).await.unwrap();
         says(&mut connection).await.unwrap();
-        proxy.set(Weather::Closed);
+        proxy.set(NetworkCondition::Closed);
         assert!(says(&mut connection).await.is_err());
         while TcpStream::connect(proxy.address()).await.is_ok() {
             tokio::task::yield_now().await;
         }
-        proxy.set(Weather::Fair);
+        proxy.set(NetworkCondition::Normal);
         let mut next = loop {
             match TcpStream::connect(proxy.address()).await {
                 Ok(connection) => break connection,

@@ -1,4 +1,4 @@
-//! One kube-apiserver. Several can share an etcd.
+//! A kube-apiserver. Several can share an etcd.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,66 +9,66 @@ use kube::{Client, Config};
 
 use super::node::{Node, Role};
 use super::ready::{get, until_ready};
-use super::supervised::Supervised;
-use super::{Home, StartError, flags};
+use super::server_process::ServerProcess;
+use super::{ClusterFiles, StartError, flags};
 
 /// A kube-apiserver.
-pub type ApiServer = Node<Serving>;
+pub type ApiServer = Node<ApiServerRole>;
 
-/// What a kube-apiserver is called, and where it keeps what it serves.
+/// The name of a kube-apiserver, and the address of its etcd.
 #[derive(Debug)]
-pub struct Serving {
+pub struct ApiServerRole {
     name: &'static str,
     etcd: SocketAddr,
 }
 
 impl ApiServer {
-    /// Starts one on the etcd at this address; its files are called by its name.
+    /// Starts one on the etcd at this address; its name determines the names of its files.
     pub(super) async fn start(
         name: &'static str,
-        home: &Arc<Home>,
+        files: &Arc<ClusterFiles>,
         etcd: SocketAddr,
     ) -> Result<Self, StartError> {
-        Self::start_as(Serving { name, etcd }, home).await
+        Self::start_as(ApiServerRole { name, etcd }, files).await
     }
 
-    /// The administrator's kubeconfig.
+    /// Returns the administrator's kubeconfig.
     pub(super) fn kubeconfig(&self) -> PathBuf {
-        self.home.folder.kubeconfig(self.role.name)
+        self.files.folder.kubeconfig(self.role.name)
     }
 
-    /// An administrator's configuration.
+    /// Returns the administrator's configuration.
     pub async fn config(&self) -> Result<Config, StartError> {
-        config(&self.home, self.role.name).await
+        config(&self.files, self.role.name).await
     }
 
-    /// An administrator's client, bound to the calling runtime.
+    /// Returns the administrator's client, bound to the calling runtime.
     pub async fn client(&self) -> Result<Client, StartError> {
-        client(&self.home, self.role.name).await
+        client(&self.files, self.role.name).await
     }
 
-    /// Returns when it shows the certificate that was written last to whoever connects: it looks at its files by itself.
+    /// Waits until it uses the newest certificate, which it reloads from its files.
     pub async fn shows_new_certificate(&self) -> Result<(), StartError> {
-        let wanted = self.home.authority.newest();
+        let wanted = self.files.authority.newest();
         let mut process = self.process.lock().await;
         until_ready(&mut process, async || {
-            let shown = self.home.authority.shown_by(self.address()).await;
+            let shown = self.files.authority.shown_by(self.address()).await;
             shown.is_ok_and(|shown| shown == wanted)
         })
         .await
     }
 }
 
-impl Role for Serving {
-    async fn run(&self, home: &Home, port: u16) -> Result<Supervised, StartError> {
-        let program = home.assets.require("kube-apiserver")?;
-        let folder = &home.folder;
+impl Role for ApiServerRole {
+    async fn run(&self, files: &ClusterFiles, port: u16) -> Result<ServerProcess, StartError> {
+        let program = files.assets.require("kube-apiserver")?;
+        let folder = &files.folder;
         folder.write_kubeconfig(self.name, port)?;
         let flags = flags::apiserver(folder, self.etcd, port);
-        let mut apiserver = Supervised::start(self.name, &program, &flags, folder.path())?;
-        let client = client(home, self.name).await?;
+        let mut apiserver = ServerProcess::start(self.name, &program, &flags, folder.path())?;
+        let client = client(files, self.name).await?;
         until_ready(&mut apiserver, async || {
-            // The default namespace is made by the server itself, a moment after it says that it is ready.
+            // The server creates the default namespace shortly after it is ready.
             let ready = client.request_text(get("/readyz")).await.is_ok();
             ready
                 && client
@@ -81,14 +81,14 @@ impl Role for Serving {
     }
 }
 
-async fn config(home: &Home, name: &str) -> Result<Config, StartError> {
-    let kubeconfig = Kubeconfig::read_from(home.folder.kubeconfig(name))?;
+async fn config(files: &ClusterFiles, name: &str) -> Result<Config, StartError> {
+    let kubeconfig = Kubeconfig::read_from(files.folder.kubeconfig(name))?;
     Ok(Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?)
 }
 
-async fn client(home: &Home, name: &str) -> Result<Client, StartError> {
-    let mut config = config(home, name).await?;
-    // A test sees every answer, also those that kube's client would try again behind its back.
+async fn client(files: &ClusterFiles, name: &str) -> Result<Client, StartError> {
+    let mut config = config(files, name).await?;
+    // Tests see every response, including those that kube's client would retry.
     config.default_retry = false;
     Ok(Client::try_from(config)?)
 }

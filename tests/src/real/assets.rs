@@ -7,7 +7,7 @@ use super::StartError;
 
 const VARIABLE: &str = "KUBEBUILDER_ASSETS";
 
-/// A folder with kube-apiserver and etcd, and perhaps kubectl and kube-controller-manager.
+/// A folder with kube-apiserver and etcd, and optionally kubectl and kube-controller-manager.
 #[derive(Debug)]
 pub(super) struct Assets(PathBuf);
 

@@ -1,4 +1,4 @@
-//! What a server and its clients need to trust each other, as files in the server's folder.
+//! Certificates, keys and tokens, as files in the server's folder.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,21 +9,22 @@ use serde_json::{Value, json};
 use super::authority::Authority;
 use crate::folder::Folder;
 
-/// The administrator's token; the server listens on loopback and lives as long as its tests.
+/// The administrator's token. It can be a constant, because the server listens on loopback and exists only
+/// during the tests.
 const TOKEN: &str = "administrator";
-/// The token of somebody who has no rights but those that a test gives.
+/// The token of an account without permissions, except those that a test grants.
 const GUEST_TOKEN: &str = "guest";
-/// Who that is.
+/// The name of that account.
 pub(super) const GUEST: &str = "guest";
 
 impl Folder {
-    /// The path of a file in the folder, as an argument.
+    /// Returns the path of a file in the folder, as an argument.
     pub(super) fn file(&self, name: &str) -> String {
         self.path().join(name).to_string_lossy().into_owned()
     }
 
-    /// Writes what kube-apiserver needs before it starts: a certificate for loopback under an authority of its own, the
-    /// key that signs service account tokens, and the tokens of users.
+    /// Writes the files that kube-apiserver needs: a certificate for loopback with its own authority, the key
+    /// that signs service account tokens, and the tokens of users.
     pub(super) fn write_credentials(&self) -> io::Result<Authority> {
         let authority = Authority::new().map_err(io::Error::other)?;
         let signer = rcgen::KeyPair::generate().map_err(io::Error::other)?;
@@ -61,12 +62,12 @@ impl Folder {
         self.path().join(server).with_extension("kubeconfig")
     }
 
-    /// A guest's kubeconfig, for whatever leads to a server.
+    /// Returns a guest's kubeconfig for an address, for example of a proxy.
     pub(super) fn guest_kubeconfig(&self, address: SocketAddr) -> Value {
         self.kubeconfig_for(GUEST_TOKEN, address)
     }
 
-    /// It is JSON, as all YAML readers accept it.
+    /// JSON, which is valid YAML.
     fn kubeconfig_for(&self, token: &str, address: SocketAddr) -> Value {
         let cluster = json!({
             "server": format!("https://{address}"),

@@ -1,19 +1,19 @@
-//! Why there is no server to test against.
+//! Errors of starting a server.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Why a server did not start. It is cloned to every test that waited for the shared one.
+/// The reason why a server did not start. It can be cloned for every test that waits for a shared server.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
     /// The embedded server did not start.
     #[error("the embedded server did not start: {0}")]
     Embedded(Arc<kube_embedded::Error>),
-    /// Nobody said where kube-apiserver and etcd are.
+    /// `KUBEBUILDER_ASSETS` is not set.
     #[error("KUBEBUILDER_ASSETS is not set; `cargo xtask test --real` prepares a real server and sets it")]
     NoAssets,
-    /// The folder lacks a program.
+    /// A program is missing in the folder.
     #[error("KUBEBUILDER_ASSETS is {folder:?}, which has no {program}")]
     Missing {
         /// The program.
@@ -22,27 +22,27 @@ pub enum StartError {
         folder: PathBuf,
     },
     /// A server ended before it was ready.
-    #[error("{program} ended before it was ready; it said:\n{last_words}")]
+    #[error("{program} ended before it was ready; its log ends with:\n{log_tail}")]
     Ended {
         /// The server.
         program: &'static str,
         /// The end of its log.
-        last_words: String,
+        log_tail: String,
     },
     /// A server did not become ready in time.
-    #[error("{program} was not ready after {seconds} s; it said:\n{last_words}")]
+    #[error("{program} was not ready after {seconds} s; its log ends with:\n{log_tail}")]
     NotReady {
         /// The server.
         program: &'static str,
-        /// How long it was waited for.
+        /// The timeout, in seconds.
         seconds: u64,
         /// The end of its log.
-        last_words: String,
+        log_tail: String,
     },
-    /// Files, processes.
+    /// An error of files or processes.
     #[error("the real server was not set up: {0}")]
     Io(Arc<std::io::Error>),
-    /// The client was not made, or a request did not succeed.
+    /// A client or a request failed.
     #[error("the real server was not reached: {0}")]
     Client(Arc<dyn std::error::Error + Send + Sync>),
 }

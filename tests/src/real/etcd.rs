@@ -1,4 +1,4 @@
-//! etcd, which holds what API servers serve.
+//! etcd, the storage of API servers.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use serde_json::{Value, json};
 
 use super::node::{Node, Role};
 use super::ready::{get, until_ready};
-use super::supervised::Supervised;
-use super::{Home, StartError, flags};
+use super::server_process::ServerProcess;
+use super::{ClusterFiles, StartError, flags};
 
 /// A single etcd.
-pub type Etcd = Node<Keeping>;
+pub type Etcd = Node<EtcdRole>;
 
-/// What an etcd is there for.
+/// The role of an etcd.
 #[derive(Debug)]
-pub struct Keeping;
+pub struct EtcdRole;
 
 impl Etcd {
-    pub(super) async fn start(home: &Arc<Home>) -> Result<Self, StartError> {
-        Self::start_as(Keeping, home).await
+    pub(super) async fn start(files: &Arc<ClusterFiles>) -> Result<Self, StartError> {
+        Self::start_as(EtcdRole, files).await
     }
 
-    /// Drops all revisions before now. An API server remembers some of them still.
+    /// Compacts all earlier revisions. An API server still has some of them in its watch cache.
     pub async fn compact(&self) -> Result<(), StartError> {
         let etcd = client(self.port)?;
         let status = ask(&etcd, "/v3/maintenance/status", &json!({})).await?;
@@ -34,11 +34,11 @@ impl Etcd {
     }
 }
 
-impl Role for Keeping {
-    async fn run(&self, home: &Home, port: u16) -> Result<Supervised, StartError> {
-        let program = home.assets.require("etcd")?;
-        let folder = &home.folder;
-        let mut etcd = Supervised::start("etcd", &program, &flags::etcd(folder, port), folder.path())?;
+impl Role for EtcdRole {
+    async fn run(&self, files: &ClusterFiles, port: u16) -> Result<ServerProcess, StartError> {
+        let program = files.assets.require("etcd")?;
+        let folder = &files.folder;
+        let mut etcd = ServerProcess::start("etcd", &program, &flags::etcd(folder, port), folder.path())?;
         let client = client(port)?;
         until_ready(&mut etcd, async || {
             let health = client.request_text(get("/health")).await;
@@ -49,7 +49,7 @@ impl Role for Keeping {
     }
 }
 
-/// etcd speaks JSON over HTTP as well, which kube's client carries as any other.
+/// etcd supports JSON over HTTP, so kube's client can be used.
 fn client(port: u16) -> Result<Client, StartError> {
     let url = format!("http://127.0.0.1:{port}");
     let url = url.parse().map_err(|error| StartError::Client(Arc::new(error)))?;

@@ -1,4 +1,4 @@
-//! How the servers are started: as small and as quick as they go, with nothing changed that a client could see.
+//! The flags of the servers: as small and fast as possible, without visible changes for clients.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -11,7 +11,7 @@ pub(super) fn etcd(folder: &Folder, port: u16) -> Vec<String> {
         format!("--data-dir={}", folder.file("etcd")),
         format!("--listen-client-urls={here}"),
         format!("--advertise-client-urls={here}"),
-        // One member has no peers: any port does.
+        // A single member has no peers, so the port does not matter.
         "--listen-peer-urls=http://127.0.0.1:0".into(),
         "--log-level=warn".into(),
         "--unsafe-no-fsync".into(),
@@ -23,7 +23,7 @@ pub(super) fn apiserver(folder: &Folder, etcd: SocketAddr, port: u16) -> Vec<Str
         format!("--etcd-servers=http://{etcd}"),
         "--bind-address=127.0.0.1".into(),
         format!("--secure-port={port}"),
-        // A machine without a network has no other address, and no Endpoints may name this one.
+        // A machine without a network has only a loopback address, which Endpoints must not contain.
         "--advertise-address=127.0.0.1".into(),
         "--endpoint-reconciler-type=none".into(),
         format!("--cert-dir={}", folder.file("certificates")),
@@ -35,18 +35,18 @@ pub(super) fn apiserver(folder: &Folder, etcd: SocketAddr, port: u16) -> Vec<Str
         format!("--service-account-signing-key-file={}", folder.file("sa.key")),
         "--service-cluster-ip-range=10.0.0.0/24".into(),
         "--authorization-mode=RBAC".into(),
-        // Every version there is, as the embedded server has it; some kinds need their feature as well.
+        // All API versions, like the embedded server; some kinds also need their feature gate.
         "--runtime-config=api/all=true".into(),
         "--feature-gates=ClusterTrustBundle=true,PodCertificateRequest=true,GenericWorkload=true,\
          StorageVersionMigrator=true"
             .into(),
-        // Nobody creates service accounts here, and pods must be creatable.
+        // There is no controller that creates service accounts, and pods must be creatable.
         "--disable-admission-plugins=ServiceAccount".into(),
         "--allow-privileged=true".into(),
     ]
 }
 
-/// The two controllers without which deleting a namespace or an owner would not end.
+/// Returns the flags of the controllers that complete deletions of namespaces and owners.
 pub(super) fn controllers(kubeconfig: &Path) -> Vec<String> {
     vec![
         format!("--kubeconfig={}", kubeconfig.display()),

@@ -1,4 +1,4 @@
-//! Somebody whose rights can be taken away.
+//! An account whose permissions can be revoked.
 
 use std::net::SocketAddr;
 
@@ -13,16 +13,16 @@ use serde_json::{Value, json};
 use super::credentials::GUEST;
 use super::{RealServer, StartError};
 
-/// What the role and its binding are called.
+/// The name of the role and its binding.
 const NAME: &str = "guest-reads-all";
 
 impl RealServer {
-    /// A guest's kubeconfig for whatever leads to one of this cluster's API servers.
+    /// Returns the guest's kubeconfig for an address that leads to one of this cluster's API servers.
     pub fn guest_kubeconfig(&self, address: SocketAddr) -> Value {
-        self.home.folder.guest_kubeconfig(address)
+        self.files.folder.guest_kubeconfig(address)
     }
 
-    /// A guest's configuration for whatever leads to one of this cluster's API servers.
+    /// Returns the guest's configuration for an address that leads to one of this cluster's API servers.
     pub async fn guest_config(&self, address: SocketAddr) -> Result<Config, StartError> {
         let text = self.guest_kubeconfig(address).to_string();
         let kubeconfig = Kubeconfig::from_yaml(&text)?;
@@ -30,7 +30,7 @@ impl RealServer {
     }
 }
 
-/// Lets the guest read everything.
+/// Grants the guest read permission for everything.
 pub async fn grant(client: &Client) -> Result<(), Error> {
     let metadata = ObjectMeta {
         name: Some(NAME.into()),
@@ -73,7 +73,7 @@ pub async fn grant(client: &Client) -> Result<(), Error> {
     )
 }
 
-/// Takes from the guest what [`grant`] gave. Watches that run go on.
+/// Revokes the permissions of [`grant`]. Open watches continue.
 pub async fn revoke(client: &Client) -> Result<(), Error> {
     let bindings: Api<ClusterRoleBinding> = Api::all(client.clone());
     match bindings.delete(NAME, &DeleteParams::default()).await {
@@ -82,7 +82,7 @@ pub async fn revoke(client: &Client) -> Result<(), Error> {
     }
 }
 
-/// Whether the guest may list pods, as this API server sees it.
+/// Returns whether this API server allows the guest to list pods.
 pub async fn may_read(client: &Client) -> Result<bool, Error> {
     let review = json!({
         "apiVersion": "authorization.k8s.io/v1",
@@ -97,7 +97,7 @@ pub async fn may_read(client: &Client) -> Result<bool, Error> {
     Ok(answer["status"]["allowed"] == true)
 }
 
-/// What is there already is as good as made.
+/// Treats "already exists" as success.
 fn made<K>(outcome: Result<K, Error>) -> Result<(), Error> {
     match outcome {
         Err(Error::Api(status)) if status.code == 409 => Ok(()),

@@ -3,15 +3,15 @@
 mod apiserver;
 mod assets;
 mod authority;
+mod cluster_files;
 mod credentials;
 mod error;
 mod etcd;
 mod flags;
 pub mod guest;
-mod home;
 mod node;
 mod ready;
-mod supervised;
+mod server_process;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -22,26 +22,26 @@ use kube::{Client, Config};
 use tokio::sync::OnceCell;
 
 pub use apiserver::ApiServer;
+use cluster_files::ClusterFiles;
 pub use error::StartError;
 pub use etcd::Etcd;
-use home::Home;
-use supervised::Supervised;
+use server_process::ServerProcess;
 
-/// kube-apiserver and etcd, and kube-controller-manager where it is there, on free ports of loopback.
+/// kube-apiserver and etcd, and kube-controller-manager if available, on free loopback ports.
 ///
-/// The processes end with this value, and with the test process, also when that is killed.
+/// The processes end when this is dropped, and when the test process ends, even if it is killed.
 #[derive(Debug)]
 pub struct RealServer {
-    // In the order in which they are to end.
-    controllers: Option<Supervised>,
+    // In the order in which they must end.
+    controllers: Option<ServerProcess>,
     apiserver: ApiServer,
     etcd: Etcd,
-    home: Arc<Home>,
+    files: Arc<ClusterFiles>,
 }
 
 impl RealServer {
-    /// The server that all tests of this process share, started by the first that asks. When it does not start, no test
-    /// tries again: each gets the same error.
+    /// Returns the server that all tests of this process share. The first call starts it. If it does not
+    /// start, all calls return the same error.
     pub async fn shared() -> Result<Arc<Self>, StartError> {
         static SHARED: OnceCell<Result<Arc<RealServer>, StartError>> = OnceCell::const_new();
         SHARED
@@ -50,82 +50,83 @@ impl RealServer {
             .clone()
     }
 
-    /// Starts a server of one's own and returns when it is ready.
+    /// Starts a separate server and waits until it is ready.
     pub async fn start() -> Result<Self, StartError> {
         let mut server = Self::start_without_controllers().await?;
-        let home = &server.home;
-        if let Some(program) = home.assets.find("kube-controller-manager") {
+        let files = &server.files;
+        if let Some(program) = files.assets.find("kube-controller-manager") {
             let flags = flags::controllers(&server.kubeconfig());
             let name = "kube-controller-manager";
-            server.controllers = Some(Supervised::start(name, &program, &flags, home.folder.path())?);
+            server.controllers = Some(ServerProcess::start(name, &program, &flags, files.folder.path())?);
         }
         Ok(server)
     }
 
-    /// Starts kube-apiserver and etcd alone: nobody collects objects whose owners do not exist.
+    /// Starts kube-apiserver and etcd only: there is no garbage collection.
     pub async fn start_without_controllers() -> Result<Self, StartError> {
-        let home = Arc::new(Home::make()?);
-        let etcd = Etcd::start(&home).await?;
-        let apiserver = ApiServer::start("kube-apiserver", &home, etcd.address()).await?;
+        let files = Arc::new(ClusterFiles::make()?);
+        let etcd = Etcd::start(&files).await?;
+        let apiserver = ApiServer::start("kube-apiserver", &files, etcd.address()).await?;
         Ok(Self {
             controllers: None,
             apiserver,
             etcd,
-            home,
+            files,
         })
     }
 
-    /// Starts a second API server on the same etcd, which it reaches at this address: something may stand between.
+    /// Starts a second API server on the same etcd, at an address that may be that of a proxy.
     pub async fn second_apiserver(&self, etcd: SocketAddr) -> Result<ApiServer, StartError> {
-        ApiServer::start("kube-apiserver-second", &self.home, etcd).await
+        ApiServer::start("kube-apiserver-second", &self.files, etcd).await
     }
 
-    /// The API server.
+    /// Returns the API server.
     pub fn apiserver(&self) -> &ApiServer {
         &self.apiserver
     }
 
-    /// What the API server keeps everything in.
+    /// Returns the API server's etcd.
     pub fn etcd(&self) -> &Etcd {
         &self.etcd
     }
 
-    /// An administrator's client, bound to the calling runtime.
+    /// Returns the administrator's client, bound to the calling runtime.
     pub async fn client(&self) -> Result<Client, StartError> {
         self.apiserver.client().await
     }
 
-    /// An administrator's configuration.
+    /// Returns the administrator's configuration.
     pub async fn config(&self) -> Result<Config, StartError> {
         self.apiserver.config().await
     }
 
-    /// The administrator's kubeconfig, for kubectl and programs with client-go.
+    /// Returns the administrator's kubeconfig, for kubectl and programs with client-go.
     pub fn kubeconfig(&self) -> PathBuf {
         self.apiserver.kubeconfig()
     }
 
-    /// kubectl, speaking to this server.
+    /// Returns a kubectl command for this server.
     pub fn kubectl(&self) -> Result<Command, StartError> {
-        let mut kubectl = Command::new(self.home.assets.require("kubectl")?);
+        let mut kubectl = Command::new(self.files.assets.require("kubectl")?);
         kubectl.env("KUBECONFIG", self.kubeconfig());
         Ok(kubectl)
     }
 
-    /// Whether namespaces and what owners own get deleted: envtest's own folder has no kube-controller-manager.
+    /// Returns whether namespaces and owned objects get deleted: envtest's own folder has no
+    /// kube-controller-manager.
     pub fn has_controllers(&self) -> bool {
         self.controllers.is_some()
     }
 
-    /// Gives all API servers of this etcd a new certificate by the same authority. They take it up by themselves, sooner
-    /// or later.
+    /// Gives all API servers of this etcd a new certificate of the same authority. They reload it after some
+    /// time.
     pub fn rotate_certificate(&self) -> Result<(), StartError> {
-        Ok(self.home.folder.write_certificate(&self.home.authority)?)
+        Ok(self.files.folder.write_certificate(&self.files.authority)?)
     }
 
-    /// Makes the server forget everything before now: a watch or a page from an older version is answered with 410.
+    /// Compacts the server's history: a watch or a page from an older version gets 410.
     ///
-    /// etcd drops the old revisions, and kube-apiserver, which has its own memory of them, starts again.
+    /// etcd drops the old revisions, and kube-apiserver restarts because of its watch cache.
     pub async fn forget_history(&self) -> Result<(), StartError> {
         self.etcd.compact().await?;
         self.apiserver.restart().await

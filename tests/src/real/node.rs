@@ -1,4 +1,4 @@
-//! A server of a cluster that can be disturbed, whatever it serves.
+//! A server of a cluster that can be killed, frozen and restarted.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -6,65 +6,65 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use super::ready::on_free_port;
-use super::supervised::Supervised;
-use super::{Home, StartError};
+use super::server_process::ServerProcess;
+use super::{ClusterFiles, StartError};
 
-/// A server on a free port of loopback.
+/// A server on a free loopback port.
 ///
-/// The process ends with this value, and with the test process, also when that is killed.
+/// The process ends when this is dropped, and when the test process ends, even if it is killed.
 #[derive(Debug)]
 pub struct Node<R> {
     pub(super) role: R,
-    pub(super) process: Mutex<Supervised>,
+    pub(super) process: Mutex<ServerProcess>,
     pub(super) port: u16,
-    pub(super) home: Arc<Home>,
+    pub(super) files: Arc<ClusterFiles>,
 }
 
-/// What a server is there for.
+/// The role of a server.
 pub(super) trait Role {
-    /// Starts the program and returns when it is ready.
-    async fn run(&self, home: &Home, port: u16) -> Result<Supervised, StartError>;
+    /// Starts the program and waits until it is ready.
+    async fn run(&self, files: &ClusterFiles, port: u16) -> Result<ServerProcess, StartError>;
 }
 
 impl<R> Node<R> {
-    /// Where it listens.
+    /// Returns the address that it listens on.
     pub fn address(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.port).into()
     }
 
-    /// Kills it as a crash would. Connections break, and new ones are refused until [`Node::restart`].
+    /// Kills it like a crash. Connections break, and new ones are refused until [`Node::restart`].
     pub async fn kill(&self) {
         self.process.lock().await.kill();
     }
 
-    /// Stops it in its tracks: connections stay open and say nothing.
+    /// Freezes it: connections stay open without traffic.
     pub async fn freeze(&self) -> Result<(), StartError> {
         Ok(self.process.lock().await.freeze()?)
     }
 
-    /// Lets a frozen one go on.
+    /// Resumes a frozen one.
     pub async fn thaw(&self) -> Result<(), StartError> {
         Ok(self.process.lock().await.thaw()?)
     }
 }
 
-#[expect(private_bounds, reason = "what a server is there for is decided here")]
+#[expect(private_bounds, reason = "roles are private")]
 impl<R: Role> Node<R> {
-    pub(super) async fn start_as(role: R, home: &Arc<Home>) -> Result<Self, StartError> {
-        let (process, port) = on_free_port(async |port| role.run(home, port).await).await?;
+    pub(super) async fn start_as(role: R, files: &Arc<ClusterFiles>) -> Result<Self, StartError> {
+        let (process, port) = on_free_port(async |port| role.run(files, port).await).await?;
         Ok(Self {
             role,
             process: Mutex::new(process),
             port,
-            home: Arc::clone(home),
+            files: Arc::clone(files),
         })
     }
 
-    /// Kills it if it runs, starts it again at the same address with what it had, and returns when it is ready.
+    /// Kills it if it runs, restarts it at the same address with the same data, and waits until it is ready.
     pub async fn restart(&self) -> Result<(), StartError> {
         let mut process = self.process.lock().await;
         process.kill();
-        *process = self.role.run(&self.home, self.port).await?;
+        *process = self.role.run(&self.files, self.port).await?;
         Ok(())
     }
 }

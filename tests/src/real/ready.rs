@@ -1,4 +1,4 @@
-//! Waiting until a server answers.
+//! Waits until a server is ready.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::{Duration, SystemTime};
@@ -7,32 +7,32 @@ use http::Request;
 use tokio::time::sleep;
 
 use super::StartError;
-use super::supervised::Supervised;
+use super::server_process::ServerProcess;
 
-/// How long a server may take to start on a slow and busy machine.
+/// Timeout of starting a server on a slow and busy machine.
 pub(super) const PATIENCE: Duration = Duration::from_mins(2);
-/// How often a starting server is asked whether it is ready.
+/// Interval of checks whether a starting server is ready.
 pub(super) const POLL: Duration = Duration::from_millis(50);
 
-/// Starts a server on a port that was free a moment ago, and on another when somebody was quicker.
+/// Starts a server on a free port. Retries with another one if the port is in use by then.
 pub(super) async fn on_free_port(
-    start: impl AsyncFn(u16) -> Result<Supervised, StartError>,
-) -> Result<(Supervised, u16), StartError> {
+    start: impl AsyncFn(u16) -> Result<ServerProcess, StartError>,
+) -> Result<(ServerProcess, u16), StartError> {
     let mut tries = 3;
     loop {
         tries -= 1;
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
         match start(port).await {
             Ok(server) => return Ok((server, port)),
-            Err(StartError::Ended { last_words, .. })
-                if tries > 0 && last_words.contains("address already in use") => {}
+            Err(StartError::Ended { log_tail, .. })
+                if tries > 0 && log_tail.contains("address already in use") => {}
             Err(error) => return Err(error),
         }
     }
 }
 
 pub(super) async fn until_ready(
-    server: &mut Supervised,
+    server: &mut ServerProcess,
     ready: impl AsyncFn() -> bool,
 ) -> Result<(), StartError> {
     let started = SystemTime::now();
@@ -41,14 +41,14 @@ pub(super) async fn until_ready(
         if server.has_ended() {
             return Err(StartError::Ended {
                 program,
-                last_words: server.last_words(),
+                log_tail: server.log_tail(),
             });
         }
         if started.elapsed().unwrap_or_default() > PATIENCE {
             return Err(StartError::NotReady {
                 program,
                 seconds: PATIENCE.as_secs(),
-                last_words: server.last_words(),
+                log_tail: server.log_tail(),
             });
         }
         sleep(POLL).await;

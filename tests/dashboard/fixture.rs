@@ -1,4 +1,4 @@
-//! A server, informers, a dashboard and a browser in front of it.
+//! A server, informers, a dashboard and a browser.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -16,14 +16,14 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::webdriver::{Browser, PATIENCE, Programs};
+use crate::webdriver::{Browser, BrowserPrograms, PATIENCE};
 
-/// A password, and how it looks in base64.
+/// A password, and its base64 encoding.
 pub(crate) const PASSWORD: &str = "hunter2-planted";
 pub(crate) const ENCODED: &str = "aHVudGVyMi1wbGFudGVk";
 
-/// Everything that a test needs.
-pub(crate) struct Scene {
+/// The fixture of a test.
+pub(crate) struct DashboardFixture {
     pub(crate) server: Server,
     pub(crate) factory: SharedInformerFactory,
     pub(crate) queue: WorkQueue<Key>,
@@ -33,13 +33,13 @@ pub(crate) struct Scene {
     folder: Folder,
 }
 
-impl Scene {
-    /// A small cluster on the page of a browser.
+impl DashboardFixture {
+    /// Starts a small cluster and opens the dashboard in a browser.
     ///
     /// # Panics
-    /// When there is no browser.
-    pub(crate) async fn open(width: u32, height: u32) -> Scene {
-        let programs = Programs::find()
+    /// If there is no browser.
+    pub(crate) async fn open(width: u32, height: u32) -> DashboardFixture {
+        let programs = BrowserPrograms::find()
             .expect("chromium and chromedriver on the PATH (Debian: chromium, chromium-driver)");
         let server = Server::start().await.expect("a server");
         server.load(objects()).expect("objects");
@@ -77,7 +77,7 @@ impl Scene {
         server
             .write_kubeconfig(folder.path().join("config"))
             .expect("a kubeconfig");
-        Scene {
+        DashboardFixture {
             server,
             factory,
             queue,
@@ -88,18 +88,19 @@ impl Scene {
         }
     }
 
-    /// Goes to a place on the page, such as `#/informer/pods`.
+    /// Opens a view, for example `#/informer/pods`.
     pub(crate) async fn go(&self, place: &str) {
         self.browser.go(&format!("{}{place}", self.dashboard.url())).await;
     }
 
-    /// Creates a pod as a person would, with kubectl; where there is none, with the client, which is said.
+    /// Creates a pod with kubectl, or with the client if kubectl is not installed.
     pub(crate) async fn create_pod(&self, name: &str, node: &str) {
         let pod = pod("shop", name, node, "cart", "Running");
         let Some(kubectl) = kubectl() else {
             static NOTICE: Once = Once::new();
             NOTICE.call_once(|| {
-                let text = "there is no kubectl in $KUBEBUILDER_ASSETS or on the PATH: objects are created by the client";
+                let text =
+                    "kubectl is not in $KUBEBUILDER_ASSETS or on the PATH: objects are created by the client";
                 let _ = writeln!(std::io::stderr(), "{text}");
             });
             self.server.load([pod]).expect("a pod");
@@ -128,16 +129,16 @@ impl Scene {
         );
     }
 
-    /// All that was answered to the page so far, and the page itself.
-    pub(crate) async fn said(&self) -> String {
-        let said = self
+    /// Returns all responses so far, and the page itself.
+    pub(crate) async fn responses(&self) -> String {
+        let responses = self
             .browser
-            .eval("window.said.join('\\n') + document.documentElement.outerHTML")
+            .eval("window.responses.join('\\n') + document.documentElement.outerHTML")
             .await;
-        said.as_str().expect("text").to_owned()
+        responses.as_str().expect("text").to_owned()
     }
 
-    /// Ends everything; the page must not have complained.
+    /// Stops everything. Fails if the page has logged errors.
     pub(crate) async fn close(self) {
         let complaints = self.browser.complaints().await;
         assert!(complaints.is_empty(), "{complaints:#?}");
@@ -149,13 +150,13 @@ impl Scene {
     }
 }
 
-/// Notes every answer in the page, before anything of it runs.
+/// Records every response in the page, before its scripts run.
 async fn listen(browser: &Browser) {
-    let source = "window.said = [];
+    let source = "window.responses = [];
         const real = window.fetch;
         window.fetch = async (...asked) => {
           const answer = await real(...asked);
-          window.said.push(await answer.clone().text());
+          window.responses.push(await answer.clone().text());
           return answer;
         };";
     browser
@@ -166,7 +167,7 @@ async fn listen(browser: &Browser) {
         .await;
 }
 
-/// One of them fails twice, and goes well after that, however often it comes.
+/// Fails twice for one key, and succeeds afterwards.
 fn reconcile(key: &Key, failures: &AtomicU32) -> Result<(), String> {
     if key.name() == "ingest" && failures.fetch_add(1, Ordering::Relaxed) < 2 {
         return Err("not yet".to_owned());
@@ -184,7 +185,7 @@ fn informer(
     factory.dynamic(ApiResource::from_gvk_with_plural(&kind, plural))
 }
 
-/// The deployment that a pod belongs to, by its label.
+/// Returns the deployment of a pod, by its label.
 fn owner(pod: &Object<DynamicObject>) -> Option<Key> {
     let app = pod.label("app")?;
     Some(Key::namespaced(pod.key().namespace()?, &app))
@@ -199,7 +200,7 @@ fn kubectl() -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Two applications of three pods each, on two nodes, and a Secret.
+/// Returns two applications of three pods each, on two nodes, and a Secret.
 fn objects() -> Vec<Value> {
     let mut objects = Vec::new();
     for name in ["shop", "data"] {

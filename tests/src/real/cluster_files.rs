@@ -1,4 +1,4 @@
-//! What all servers of one cluster share.
+//! The files that all servers of a cluster share.
 
 use crate::folder::Folder;
 
@@ -8,13 +8,13 @@ use super::authority::Authority;
 
 /// The programs, the folder with their files, and the authority that signs the servers' certificates.
 #[derive(Debug)]
-pub(super) struct Home {
+pub(super) struct ClusterFiles {
     pub(super) assets: Assets,
     pub(super) folder: Folder,
     pub(super) authority: Authority,
 }
 
-impl Home {
+impl ClusterFiles {
     pub(super) fn make() -> Result<Self, StartError> {
         let assets = Assets::given()?;
         let folder = Folder::create()?;

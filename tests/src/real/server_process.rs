@@ -1,4 +1,4 @@
-//! A server process that never outlives this one.
+//! A server process that ends with this process.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
@@ -7,9 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// A server under a shell that watches a pipe from here and kills the server when the pipe closes.
+/// A server under a shell that kills it when a pipe from this process closes.
 #[derive(Debug)]
-pub(super) struct Supervised {
+pub(super) struct ServerProcess {
     pub(super) name: &'static str,
     shell: Child,
     /// The server's process id.
@@ -17,8 +17,8 @@ pub(super) struct Supervised {
     log: PathBuf,
 }
 
-impl Supervised {
-    /// Starts `program`; what it says goes to the end of `<folder>/<name>.log`.
+impl ServerProcess {
+    /// Starts `program`; its output is appended to `<folder>/<name>.log`.
     pub(super) fn start(
         name: &'static str,
         program: &Path,
@@ -26,7 +26,7 @@ impl Supervised {
         folder: &Path,
     ) -> io::Result<Self> {
         let log = folder.join(name).with_extension("log");
-        let said = File::options().create(true).append(true).open(&log)?;
+        let log_file = File::options().create(true).append(true).open(&log)?;
         let mut shell = Command::new("sh")
             .args(["-c", include_str!("supervise.sh"), name])
             .arg(program)
@@ -34,7 +34,7 @@ impl Supervised {
             .current_dir(folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(said)
+            .stderr(log_file)
             .spawn()?;
         let mut id = String::new();
         if let Some(pipe) = shell.stdout.take() {
@@ -44,21 +44,21 @@ impl Supervised {
         Ok(Self { name, shell, id, log })
     }
 
-    /// Whether the server has ended by itself.
+    /// Returns whether the server has ended by itself.
     pub(super) fn has_ended(&mut self) -> bool {
         !matches!(self.shell.try_wait(), Ok(None))
     }
 
-    /// Stops the server in its tracks and returns when none of its threads runs.
+    /// Freezes the server. Returns when none of its threads runs.
     pub(super) fn freeze(&mut self) -> io::Result<()> {
         self.signal("STOP")?;
-        while !stands_still(self.id) {
+        while !is_stopped(self.id) {
             sleep(Duration::from_millis(1));
         }
         Ok(())
     }
 
-    /// Lets a frozen server go on.
+    /// Resumes a frozen server.
     pub(super) fn thaw(&mut self) -> io::Result<()> {
         self.signal("CONT")
     }
@@ -70,14 +70,14 @@ impl Supervised {
         }
     }
 
-    /// Kills the server, as a crash would, and returns when it is gone.
+    /// Kills the server, like a crash. Returns when it has ended.
     pub(super) fn kill(&mut self) {
-        // Waiting closes the pipe first; a shell that is gone already is what is wanted.
+        // Waiting closes the pipe first. If the shell has ended already, so has the server.
         let _ = self.shell.wait();
     }
 
-    /// The last lines of what the server said.
-    pub(super) fn last_words(&self) -> String {
+    /// Returns the last lines of the server's log.
+    pub(super) fn log_tail(&self) -> String {
         let log = fs::read(&self.log).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let lines: Vec<&str> = log.lines().collect();
@@ -85,21 +85,21 @@ impl Supervised {
     }
 }
 
-impl Drop for Supervised {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         self.kill();
     }
 }
 
-/// Whether every thread of the process is stopped or gone. A signal is sent to the process and arrives at its threads one
-/// after the other, so that a process can still answer when `kill` has returned.
-fn stands_still(process: u32) -> bool {
+/// Returns whether every thread of the process is stopped or has ended. A signal arrives at the threads one
+/// after the other, so a process can still respond after `kill` has returned.
+fn is_stopped(process: u32) -> bool {
     let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else {
         return true;
     };
     threads.flatten().all(|thread| {
         let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
-        // The state follows the program's name, which is in parentheses and may hold any character.
+        // The state follows the program's name, which is in parentheses and may contain any character.
         let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
         matches!(state, None | Some('T' | 't' | 'Z' | 'X'))
     })
@@ -111,11 +111,11 @@ mod tests {
 
     use super::*;
 
-    /// A server that is a line of shell.
-    fn shell(name: &'static str, line: &str) -> Supervised {
+    /// Starts a shell command as a server.
+    fn shell(name: &'static str, line: &str) -> ServerProcess {
         let log = env::temp_dir().join(name).with_extension("log");
         let _ = fs::remove_file(log);
-        Supervised::start(
+        ServerProcess::start(
             name,
             Path::new("/bin/sh"),
             &["-c".into(), line.into()],
@@ -138,9 +138,9 @@ mod tests {
     #[test]
     fn frozen_server_can_still_be_stopped() {
         let mut server = shell("kube-informer-test-freeze", "while :; do :; done");
-        assert!(!stands_still(server.id));
+        assert!(!is_stopped(server.id));
         server.freeze().unwrap();
-        assert!(stands_still(server.id));
+        assert!(is_stopped(server.id));
         server.kill();
         fs::remove_file(&server.log).unwrap();
     }
@@ -151,7 +151,7 @@ mod tests {
         while !server.has_ended() {
             sleep(Duration::from_millis(5));
         }
-        assert_eq!(server.last_words(), "no such flag");
+        assert_eq!(server.log_tail(), "no such flag");
         fs::remove_file(&server.log).unwrap();
     }
 }

@@ -1,7 +1,8 @@
-//! The README's pictures of the dashboard.
+//! The README's screenshots of the dashboard.
 //!
-//! They are taken each time, so that they can be; they are kept where `KUBE_INFORMER_SCREENSHOTS` says, as
-//! `cargo xtask screenshots` does, after a while of life that makes the plots worth looking at.
+//! Every run takes them, to test that this works. They are kept in the folder `KUBE_INFORMER_SCREENSHOTS`,
+//! which `cargo xtask screenshots` sets. Then the cluster runs for some minutes first, so that the plots have
+//! data.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,40 +12,40 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use serde_json::json;
 
-use crate::scene::{Scene, deployment, pod};
+use crate::fixture::{DashboardFixture, deployment, pod};
 
 const VARIABLE: &str = "KUBE_INFORMER_SCREENSHOTS";
 
-/// How long it lives before the pictures that are kept.
-const LIFE: Duration = Duration::from_mins(4);
+/// Time that the cluster runs before screenshots that are kept.
+const RUN_TIME: Duration = Duration::from_mins(4);
 const BEAT: Duration = Duration::from_millis(250);
 
-/// One picture: what is shown, and how.
-struct Picture {
+/// A screenshot: its view and size.
+struct Screenshot {
     name: &'static str,
     size: (u32, u32),
     scheme: &'static str,
     place: &'static str,
-    /// What has to be on the page.
+    /// A selector that must be on the page.
     row: &'static str,
 }
 
-const PICTURES: [Picture; 3] = [
-    Picture {
+const PICTURES: [Screenshot; 3] = [
+    Screenshot {
         name: "dashboard-light",
         size: (1280, 860),
         scheme: "light",
         place: "#/",
         row: "tr[data-informer]",
     },
-    Picture {
+    Screenshot {
         name: "dashboard-dark",
         size: (1280, 860),
         scheme: "dark",
         place: "#/informer/pods",
         row: "tr[data-key]",
     },
-    Picture {
+    Screenshot {
         name: "dashboard-phone",
         size: (375, 812),
         scheme: "light",
@@ -55,31 +56,31 @@ const PICTURES: [Picture; 3] = [
 
 #[tokio::test]
 #[ignore = "needs Chromium: cargo xtask ci --only browser"]
-async fn pictures_can_be_taken() {
+async fn screenshots_can_be_taken() {
     let folder = env::var_os(VARIABLE).map(PathBuf::from);
-    let scene = Scene::open(1280, 860).await;
-    scene.browser.resize(1280, 860).await;
-    scene.go("").await;
+    let fixture = DashboardFixture::open(1280, 860).await;
+    fixture.browser.resize(1280, 860).await;
+    fixture.go("").await;
     let all_live = "document.querySelectorAll('.state.live').length === 4";
-    scene.browser.until(all_live).await;
+    fixture.browser.until(all_live).await;
     if folder.is_some() {
-        live(&scene).await;
+        live(&fixture).await;
     }
     for picture in &PICTURES {
-        take(&scene, picture, folder.as_deref()).await;
+        take(&fixture, picture, folder.as_deref()).await;
     }
-    scene.close().await;
+    fixture.close().await;
 }
 
-async fn take(scene: &Scene, picture: &Picture, folder: Option<&Path>) {
-    let Picture {
+async fn take(fixture: &DashboardFixture, picture: &Screenshot, folder: Option<&Path>) {
+    let Screenshot {
         name,
         size,
         scheme,
         place,
         row,
     } = picture;
-    let browser = &scene.browser;
+    let browser = &fixture.browser;
     browser.prefer(scheme).await;
     browser.resize(size.0, size.1).await;
     browser.eval(&format!("void (location.hash = '{place}')")).await;
@@ -90,7 +91,7 @@ async fn take(scene: &Scene, picture: &Picture, folder: Option<&Path>) {
     browser.until(&ready).await;
     let picture = browser.screenshot().await;
     assert!(picture.starts_with(b"\x89PNG"));
-    // A PNG says its size behind its name.
+    // A PNG contains its size after its signature.
     let number = |at: usize| u32::from_be_bytes(picture[at..at + 4].try_into().expect("four bytes"));
     assert_eq!((number(16), number(20)), *size, "{name}");
     if let Some(folder) = folder {
@@ -99,23 +100,24 @@ async fn take(scene: &Scene, picture: &Picture, folder: Option<&Path>) {
     }
 }
 
-/// The same story each time: pods come, start and go, and a deployment rolls from image to image.
-async fn live(scene: &Scene) {
-    let api: Api<Pod> = Api::namespaced(scene.factory.client().clone(), "shop");
+/// Changes the cluster, the same in every run: pods are created, start and are deleted, and a deployment is
+/// updated.
+async fn live(fixture: &DashboardFixture) {
+    let api: Api<Pod> = Api::namespaced(fixture.factory.client().clone(), "shop");
     let mut random = fastrand::Rng::with_seed(4);
     let mut beat = tokio::time::interval(BEAT);
-    let beats = LIFE.as_millis() / BEAT.as_millis();
+    let beats = RUN_TIME.as_millis() / BEAT.as_millis();
     let mut pods: Vec<String> = Vec::new();
     for at in 0..beats {
         beat.tick().await;
-        // Some minutes are busier than others.
+        // The rate of changes varies.
         let busy = 1 + usize::from(at % 240 > 150) * 4;
         for step in 0..random.usize(0..=busy) {
             match random.u8(0..10) {
                 0..=3 if pods.len() < 12 => {
                     let name = format!("cart-{}{step}", at + 100);
                     let node = ["north", "south"][random.usize(0..2)];
-                    scene
+                    fixture
                         .server
                         .load([pod("shop", &name, node, "cart", "Pending")])
                         .expect("a pod");
@@ -127,7 +129,7 @@ async fn live(scene: &Scene) {
                 }
                 6 => {
                     let image = format!("cart:{}", at % 5);
-                    scene
+                    fixture
                         .server
                         .load([deployment("shop", "cart", &image)])
                         .expect("a change");
