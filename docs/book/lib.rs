@@ -1,7 +1,7 @@
 //! The programs of the book, as tests: `cargo test -p book`.
 //!
-//! Each chapter is documentation of this package, so that `cargo test --doc` compiles every program in it, and runs those
-//! that bring their own cluster. What else is to be true of the chapters is in `tests`.
+//! Each chapter is documentation of this package, so that `cargo test --doc` compiles every program in it,
+//! and runs those with an embedded cluster. Other checks of the chapters are in `tests`.
 
 /// Declares the chapters: each is a test, and all are in [`CHAPTERS`].
 macro_rules! chapters {

@@ -1,4 +1,4 @@
-//! The chapter on the architecture names functions and types that exist in the files that it links to.
+//! The functions and types that the chapter on the architecture names exist in the files that it links to.
 
 #[path = "markdown/mod.rs"]
 mod markdown;
@@ -8,7 +8,7 @@ use std::fs;
 use markdown::root;
 
 const REPOSITORY: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/");
-/// Maximum number of functions on the way of one event, or of one page.
+/// Maximum number of functions on the path of an event or of a page.
 const MAX_STEPS: usize = 14;
 
 #[test]
@@ -57,7 +57,7 @@ fn chapter() -> String {
     fs::read_to_string(root().join("docs/book/src/architecture.md")).expect("the chapter")
 }
 
-/// The texts and files of links of the form [`Name`](file).
+/// Returns the texts and files of links of the form [`Name`](file).
 fn links(chapter: &str) -> Vec<(String, String)> {
     let parts = chapter.split("[`").skip(1);
     parts
@@ -69,7 +69,8 @@ fn links(chapter: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Whether a file defines a type, a function or a method of a type. A name in lower case without a path is a module.
+/// Returns whether a file defines a type, a function or a method. A lower-case name without a path is a
+/// module.
 fn is_in(name: &str, file: &str) -> bool {
     let source = fs::read_to_string(root().join(file)).unwrap_or_default();
     let defines = |what: &str, name: &str| {

@@ -1,5 +1,5 @@
-//! What is to be true of the book: every chapter is in its table of contents and is a test, and every block of code says what
-//! it is.
+//! Checks the book: every chapter is in the table of contents and is a test, and every block of code has a
+//! language.
 
 #[path = "markdown/mod.rs"]
 mod markdown;
@@ -14,11 +14,11 @@ use markdown::{Document, all, blocks, root};
 fn every_chapter_is_in_the_summary_and_a_test() {
     let folder = root().join("docs/book/src");
     let summary = Document::read(&folder.join("SUMMARY.md"));
-    let told: Vec<&str> = summary.links.iter().map(String::as_str).collect();
+    let listed: Vec<&str> = summary.links.iter().map(String::as_str).collect();
     let mut tested = CHAPTERS.to_vec();
     tested.sort_unstable();
 
-    let mut sorted = told.clone();
+    let mut sorted = listed.clone();
     sorted.sort_unstable();
     assert_eq!(sorted, tested, "chapters of SUMMARY.md and of lib.rs");
 
@@ -32,9 +32,10 @@ fn every_chapter_is_in_the_summary_and_a_test() {
     assert_eq!(written, tested, "files in docs/book/src and chapters of lib.rs");
 }
 
-/// Rust is compiled, and run where it needs no cluster of the reader's: no other attribute would mean either.
+/// Rust blocks are compiled, and run unless they need the reader's cluster. Other attributes would do
+/// neither.
 #[test]
-fn every_block_says_what_it_is_and_no_program_is_left_out() {
+fn every_block_has_a_language_and_every_program_is_tested() {
     const LANGUAGES: &[&str] = &["rust", "rust,no_run", "go", "sh", "text", "toml", "yaml"];
     let mut wrong = Vec::new();
     for chapter in CHAPTERS {

@@ -1,7 +1,9 @@
-//! The pages of `docs/conformance` name tests that exist, and every row of their tables names one or says why there is none.
+//! The pages of `docs/conformance` name existing tests, and every row of their tables names one or the reason
+//! why there is none.
 //!
-//! A test is named as `path/to/file.rs::function`, where the path is the end of exactly one file's path in the repository.
-//! `::function` is in the same file as the name before it, and a file alone stands for all of its tests.
+//! A test is named `path/to/file.rs::function`, where the path is the end of exactly one file's path in the
+//! repository. `::function` is in the same file as the name before it, and a file alone means all of its
+//! tests.
 
 #[path = "markdown/mod.rs"]
 mod markdown;
@@ -12,7 +14,7 @@ use std::path::Path;
 
 use markdown::root;
 
-/// Begins the cell of a row that has no test, before the reason.
+/// Prefix of the cell of a row without a test, before the reason.
 const NO_TEST: &str = "No test: ";
 
 /// The tests of each source file, by its path in the repository.
@@ -29,7 +31,7 @@ fn every_test_that_is_named_exists_and_every_row_has_one() {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        // Their figures are written and checked by `cargo xtask mutants` and `cargo xtask test-table`.
+        // Their numbers are written and checked by `cargo xtask mutants` and `cargo xtask test-table`.
         if !["mutants.md", "servers.md"].contains(&&*name) {
             let text = fs::read_to_string(&path).expect("a page");
             wrong.extend(
@@ -82,7 +84,7 @@ fn wrong_names_are_noticed() {
     }
 }
 
-/// What is wrong on a page, with the number of the line.
+/// Returns the errors of a page, with line numbers.
 fn check(page: &str, tests: &Tests) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut is_row = false;
@@ -100,7 +102,7 @@ fn check(page: &str, tests: &Tests) -> Vec<String> {
                 }
             }
         }
-        // The rows of a table follow the line under its head.
+        // The rows of a table follow the line below its head.
         is_row = line.starts_with('|') && (is_row || line.starts_with("|---"));
         if is_row && !line.starts_with("|---") && !failed {
             let cell = line
@@ -116,8 +118,8 @@ fn check(page: &str, tests: &Tests) -> Vec<String> {
     wrong
 }
 
-/// Whether some code in a text is the name of a test or of a file of tests, which must be there. `file` is the file that was
-/// named last.
+/// Returns whether a code span is the name of a test or of a file of tests, which must exist. `file` is the
+/// file that was named last.
 fn find<'a>(code: &str, file: &mut Option<&'a str>, tests: &'a Tests) -> Result<bool, &'static str> {
     let (path, test) = match code.split_once("::") {
         Some(("", test)) => (None, Some(test)),
@@ -131,14 +133,14 @@ fn find<'a>(code: &str, file: &mut Option<&'a str>, tests: &'a Tests) -> Result<
         let mut found = tests.keys().filter(is_end);
         *file = found.next().map(String::as_str);
         if file.is_none() {
-            return Err("is in no file with tests");
+            return Err("is not a file with tests");
         }
         if found.next().is_some() {
-            return Err("fits several files: write more of the path");
+            return Err("matches several files: write a longer path");
         }
     }
     let Some(file) = *file else {
-        return Err("follows no file");
+        return Err("has no file before it");
     };
     let Some(test) = test else {
         return Ok(true);
@@ -156,7 +158,7 @@ fn is_source(path: &str) -> bool {
         .is_some_and(|extension| extension == "rs")
 }
 
-/// Whether this is a test by its module, or the beginning of a name: neither can be looked up.
+/// Returns whether this is a test named by its module, or the beginning of a name: neither can be looked up.
 fn is_old_form(code: &str) -> bool {
     let is_module = |part: &str| {
         part.chars()
@@ -165,7 +167,7 @@ fn is_old_form(code: &str) -> bool {
     code.contains('…') || (code.matches("::").count() > 1 && code.split("::").all(is_module))
 }
 
-/// All tests of the repository, and the files with examples in their documentation.
+/// Returns all tests of the repository, and the files with examples in their documentation.
 fn tests() -> Tests {
     let mut tests = Tests::new();
     for folder in ["crates", "docs", "sim", "tests", "xtask"] {
@@ -190,7 +192,7 @@ fn gather(folder: &Path, tests: &mut Tests) {
     }
 }
 
-/// The names of the functions with an attribute that makes them tests.
+/// Returns the names of the functions with a test attribute.
 fn functions(code: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut is_test = false;

@@ -1,4 +1,4 @@
-//! No link inside of the repository is dead: not in the book, nor in any other Markdown file.
+//! No link inside of the repository is dead, in the book and in all other Markdown files.
 
 #[path = "markdown/mod.rs"]
 mod markdown;
@@ -7,11 +7,11 @@ use std::path::Path;
 
 use markdown::{Document, all, root};
 
-/// How the book names files of the repository that are not in it: readers of the HTML have no other way to them.
+/// The URL of files of the repository in the book, which the HTML version does not contain.
 const REPOSITORY: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/");
 
 #[test]
-fn every_link_inside_of_the_repository_leads_somewhere() {
+fn links_inside_of_the_repository_are_valid() {
     let root = root();
     let mut dead = Vec::new();
     for file in all() {
@@ -26,7 +26,7 @@ fn every_link_inside_of_the_repository_leads_somewhere() {
     assert!(dead.is_empty(), "{dead:#?}");
 }
 
-/// A chapter's relative link to a file outside of the book works on GitHub and is dead in the HTML.
+/// A chapter's relative link to a file outside of the book works on GitHub, but not in the HTML version.
 #[test]
 fn chapters_link_relatively_only_within_the_book() {
     let book = root().join("docs/book/src");
@@ -71,7 +71,7 @@ fn follow(file: &Path, link: &str, document: &Document) -> Result<(), &'static s
     let path = match path.strip_prefix(REPOSITORY) {
         Some(path) => match path.split_once("/main/") {
             Some(("blob" | "tree", path)) => root().join(path),
-            // Issues, tags and the like.
+            // Issues, tags and similar pages.
             _ => return Ok(()),
         },
         None if path.contains("://") || path.starts_with("mailto:") => return Ok(()),

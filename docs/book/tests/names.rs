@@ -1,4 +1,4 @@
-//! client-go's names lead to what stands for them here: those that the guide has are found by rustdoc's search.
+//! client-go's names in the migration guide can be found by rustdoc's search.
 
 #[path = "markdown/mod.rs"]
 mod markdown;
@@ -9,7 +9,8 @@ use std::path::Path;
 
 use markdown::root;
 
-/// Words of the guide that nobody would look for here: what has no counterpart, and what is no name of an item.
+/// Words of the guide that need not be found: names without a counterpart, and words that are not names of
+/// items.
 const NOT_HERE: &[&str] = &[
     "Apps",
     "Config",
@@ -51,7 +52,7 @@ fn the_names_of_the_guide_from_client_go_are_found_by_rustdocs_search() {
     );
 }
 
-/// Aliases, without their packages, and names of public types.
+/// Collects aliases, without their packages, and names of public types.
 fn gather(folder: &Path, findable: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).expect("a folder of the repository") {
         let path = entry.expect("an entry").path();

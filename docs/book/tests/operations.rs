@@ -1,4 +1,4 @@
-//! The metrics and alerts that the chapter on operations names are those that there are.
+//! The chapter on operations names exactly the existing metrics, and existing alerts.
 
 #[path = "markdown/mod.rs"]
 mod markdown;
@@ -15,7 +15,7 @@ use kube_informer::prelude::*;
 use markdown::root;
 
 #[test]
-fn the_chapter_on_operations_says_what_to_do_at_each_alert() {
+fn the_chapter_on_operations_explains_each_alert() {
     let read = |path: &str| fs::read_to_string(root().join(path)).expect("a file of the repository");
     let (rules, chapter) = (
         read("docs/operations/alerts.yaml"),
@@ -27,19 +27,19 @@ fn the_chapter_on_operations_says_what_to_do_at_each_alert() {
     let rows = chapter
         .lines()
         .filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
-    let told = rows
+    let documented = rows
         .map(|(name, _)| name)
         .filter(|name| name.starts_with(char::is_uppercase));
-    assert_eq!(told.collect::<Vec<_>>(), alerts.collect::<Vec<_>>());
+    assert_eq!(documented.collect::<Vec<_>>(), alerts.collect::<Vec<_>>());
 }
 
 #[tokio::test]
 async fn the_chapter_on_operations_names_every_metric_and_no_other() {
     let chapter = fs::read_to_string(root().join("docs/book/src/operations.md")).expect("the chapter");
     let words = chapter.split(|c: char| !(c.is_ascii_lowercase() || c == '_'));
-    let told: BTreeSet<&str> = words
+    let documented: BTreeSet<&str> = words
         .filter(|word| word.starts_with("informer_") || word.starts_with("workqueue_"))
-        // In queries, histograms have further names.
+        // In queries, histograms have additional names.
         .map(|word| word.strip_suffix("_bucket").unwrap_or(word))
         .collect();
 
@@ -57,15 +57,15 @@ async fn the_chapter_on_operations_names_every_metric_and_no_other() {
         })
         .collect();
     let shown: BTreeSet<&str> = shown.iter().map(String::as_str).collect();
-    let unknown: Vec<_> = told.difference(&shown).collect();
-    let untold: Vec<_> = shown.difference(&told).collect();
+    let unknown: Vec<_> = documented.difference(&shown).collect();
+    let undocumented: Vec<_> = shown.difference(&documented).collect();
     assert!(
-        unknown.is_empty() && untold.is_empty(),
-        "not there: {unknown:?}; not told: {untold:?}"
+        unknown.is_empty() && undocumented.is_empty(),
+        "unknown: {unknown:?}; undocumented: {undocumented:?}"
     );
 }
 
-/// The page of a program with an informer, a handler and a queue.
+/// Returns the metrics of a program with an informer, a handler and a queue.
 async fn page() -> String {
     let server = Server::start().await.expect("a server");
     let mut registry = Registry::default();
@@ -83,7 +83,7 @@ async fn page() -> String {
         .expect("a list");
 
     let mut page = String::new();
-    text::encode(&mut page, &registry).expect("a string takes everything");
+    text::encode(&mut page, &registry).expect("writing to a string cannot fail");
     factory.shutdown().await;
     server.stop().await;
     page

@@ -1,6 +1,6 @@
-//! Markdown files as these tests see them.
+//! Parses Markdown files for these tests.
 
-#![allow(dead_code, reason = "each test uses its part")]
+#![allow(dead_code, reason = "each test uses a part")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-/// A file's links and what can be linked to in it.
+/// A file's links and anchors.
 pub(crate) struct Document {
-    /// Where its links, pictures included, lead to.
+    /// The targets of its links and pictures.
     pub(crate) links: Vec<String>,
     /// The anchors of its headings.
     pub(crate) anchors: BTreeSet<String>,
@@ -26,7 +26,7 @@ impl Document {
         let (mut links, mut anchors) = (Vec::new(), BTreeSet::new());
         let mut seen: BTreeMap<String, usize> = BTreeMap::new();
         let mut heading: Option<String> = None;
-        // A reference without its definition is text to the parser, and a dead link to a reader.
+        // The parser treats a reference without a definition as text, but it is a dead link.
         let mut undefined = Vec::new();
         let mut broken = |link: pulldown_cmark::BrokenLink<'_>| {
             if matches!(link.link_type, pulldown_cmark::LinkType::Reference) {
@@ -64,7 +64,7 @@ impl Document {
     }
 }
 
-/// What each block of code says that it is; nothing for one that does not.
+/// Returns the info string of each block of code, or an empty one.
 pub(crate) fn blocks(text: &str) -> Vec<String> {
     let kinds = Parser::new_ext(text, options()).filter_map(|event| match event {
         Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => Some(info.into_string()),
@@ -74,7 +74,7 @@ pub(crate) fn blocks(text: &str) -> Vec<String> {
     kinds.collect()
 }
 
-/// All Markdown files of the repository.
+/// Returns all Markdown files of the repository.
 pub(crate) fn all() -> Vec<PathBuf> {
     let mut files = Vec::new();
     gather(&root(), &mut files);
@@ -96,7 +96,7 @@ fn gather(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The repository's folder.
+/// Returns the repository's folder.
 pub(crate) fn root() -> PathBuf {
     let book = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = book.ancestors().nth(2).expect("the book is in docs/book");
@@ -107,7 +107,7 @@ fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH
 }
 
-/// A heading's anchor, as GitHub and mdBook make it.
+/// Returns a heading's anchor, in the format of GitHub and mdBook.
 fn slug(heading: &str) -> String {
     let kept = heading
         .chars()
