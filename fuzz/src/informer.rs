@@ -1,8 +1,8 @@
-//! Answers to an informer: a byte that chooses its form, then answers with a line `---` between them, each with a letter first
-//! that says what kind of answer it is.
+//! Responses to an informer. An input is a byte that selects its options, then responses separated by lines
+//! `---`, each with a first letter for its kind.
 //!
-//! The first lists and watches of the informer get these answers, all later ones those of a server. In between the server
-//! changes, so that nothing an answer said can still be true.
+//! The first lists and watches get these responses, all later ones those of a server. In between all objects
+//! of the server change, so that no earlier response is still correct.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -24,24 +24,24 @@ use tokio::time::Instant;
 
 use crate::server::{World, with};
 
-/// How many answers of an input are given.
+/// Maximum number of responses of an input.
 const MOST: usize = 6;
 
 const BETWEEN: &[u8] = b"\n---\n";
 
-/// Versions that no answer names, even if it tries: the server goes on from there.
+/// The server's version after the responses, which no input contains.
 const FAR_AHEAD: u64 = 7_131_719_232_931_374_143;
 
-/// The time that an informer may take to find the truth again.
+/// Timeout for the informer to recover.
 const PATIENCE: Duration = Duration::from_hours(1);
 
-/// Whatever a server sends, the informer continues. Once the server sends correct answers, the cache equals the server, and so
-/// does the last event of each object.
+/// The informer survives any response. Once the server sends correct responses, the cache equals the server's
+/// state, and so does the last event of each object.
 pub(crate) fn informer(data: &[u8]) {
     let Some((options, answers)) = data.split_first() else {
         return;
     };
-    let answers = Answers::of(answers);
+    let answers = ScriptedResponses::of(answers);
     with(async |world| {
         let builder = SharedInformer::<ConfigMap>::builder(answers.before(world.client.clone()))
             .streaming_list(options & 1 != 0)
@@ -68,7 +68,7 @@ pub(crate) fn informer(data: &[u8]) {
             .add_handler(checked(&handler, &informer))
             .expect("it runs");
         let started = Instant::now();
-        informer.start().expect("it was not started");
+        informer.start().expect("the first start");
         let mut cache = CacheChecker::new("cache", &findings, None, Vec::new());
         until("the answers are given", async || answers.are_given()).await;
         cache.check_version(informer.resource_version().as_ref(), informer.status().went_back);
@@ -99,16 +99,16 @@ pub(crate) fn informer(data: &[u8]) {
     });
 }
 
-/// Waits on a clock that stands still while anything is left to do.
+/// Waits on a paused clock, on which time passes when all tasks are idle.
 async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
     let start = Instant::now();
     while !is_so().await {
-        assert!(start.elapsed() < PATIENCE, "it does not happen that {what}");
+        assert!(start.elapsed() < PATIENCE, "timeout: {what}");
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
 }
 
-/// Makes every object another one, one new, and one gone.
+/// Changes every object, creates one, and deletes one.
 fn change(world: &World) {
     let maps = [
         ("default", "a"),
@@ -158,7 +158,7 @@ fn hash_of(data: &BTreeMap<String, String>) -> u64 {
     hasher.finish()
 }
 
-/// A handler whose events are checked.
+/// Returns a handler whose events are checked.
 fn checked(
     checker: &Arc<HandlerChecker>,
     informer: &SharedInformer<ConfigMap>,
@@ -170,14 +170,14 @@ fn checked(
     }
 }
 
-/// Answers to give, and how often something was asked.
+/// The responses, and the number of requests.
 #[derive(Clone)]
-struct Answers {
+struct ScriptedResponses {
     state: Arc<Mutex<(VecDeque<Response<Body>>, u64)>>,
 }
 
-impl Answers {
-    fn of(data: &[u8]) -> Answers {
+impl ScriptedResponses {
+    fn of(data: &[u8]) -> ScriptedResponses {
         let mut answers = VecDeque::new();
         let mut rest = Some(data);
         while let Some(data) = rest.filter(|_| answers.len() < MOST) {
@@ -185,12 +185,12 @@ impl Answers {
             rest = end.map(|end| &data[end + BETWEEN.len()..]);
             answers.extend(answer(&data[..end.unwrap_or(data.len())]));
         }
-        Answers {
+        ScriptedResponses {
             state: Arc::new(Mutex::new((answers, 0))),
         }
     }
 
-    /// A client that gets these answers, and then those of another.
+    /// Returns a client that gets these responses, and then those of another client.
     fn before(&self, client: Client) -> Client {
         let answers = self.clone();
         let service = tower::service_fn(move |request: Request<Body>| {
@@ -221,7 +221,7 @@ impl Answers {
     }
 }
 
-/// An answer of which only the body is hostile.
+/// Returns a response with an arbitrary body.
 fn answer(data: &[u8]) -> Option<Response<Body>> {
     let (letter, body) = data.split_first()?;
     let (code, content_type) = match letter {

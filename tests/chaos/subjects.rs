@@ -1,4 +1,4 @@
-//! The informers that are put to the test.
+//! The informers under test.
 
 use std::collections::VecDeque;
 use std::iter::successors;
@@ -21,7 +21,7 @@ use tokio::time::sleep;
 use crate::handlers::{CheckedHandler, Checks};
 use crate::sorts::{NAMESPACES, SELECTED, Sort};
 
-/// Waits that are over soon, for a run has little time.
+/// A short backoff, because runs are short.
 const BACKOFF: Backoff = Backoff {
     initial: Duration::from_millis(100),
     factor: 2.0,
@@ -29,25 +29,25 @@ const BACKOFF: Backoff = Backoff {
     jitter: 1.0,
     reset: Duration::from_secs(10),
 };
-/// So small that a list has several pages.
+/// A small page size, so that a list has several pages.
 const PAGE: u32 = 5;
-/// What a slow handler takes for an event: longer than it takes to write another one.
+/// Time that a slow handler needs for an event: longer than a write.
 const SLOW: Duration = Duration::from_millis(30);
 
-/// Which objects an informer looks at.
+/// The objects that an informer selects.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     pub(crate) name: &'static str,
     pub(crate) sort: Sort,
-    /// None means all.
+    /// Empty for all namespaces.
     pub(crate) namespaces: Vec<&'static str>,
     pub(crate) selected: bool,
-    /// What client-go calls the form: `typed`, `dynamic` or `metadata`.
+    /// client-go's type of the informer: `typed`, `dynamic` or `metadata`.
     pub(crate) form: &'static str,
 }
 
 impl View {
-    /// Whether the cache is put together from several namespaces, each at a version of its own.
+    /// Returns whether the informer watches several namespaces, each with its own version.
     pub(crate) fn is_several(&self) -> bool {
         self.namespaces.len() > 1
     }
@@ -62,18 +62,18 @@ pub(crate) trait Subject: Send + Sync {
     fn view(&self) -> &View;
     fn start(&self);
     fn version(&self) -> Option<ResourceVersion>;
-    /// What the cache holds, and at which version.
+    /// Returns the content and the version of the cache.
     fn contents(&self) -> CacheContents;
     /// Adds a handler.
     fn add_handler(&self);
     /// Adds a handler that is slower than the writers.
     fn add_slow_handler(&self);
-    /// Removes the handler that came first after those of the beginning.
+    /// Removes the first handler that was added during the run.
     fn remove_handler(&self) -> BoxFuture<'_, ()>;
     fn handlers(&self) -> Vec<(Arc<CheckedHandler>, Registration)>;
-    /// What it complained of, in words.
-    fn complaints(&self) -> String;
-    /// Waits until the cache has a write.
+    /// Returns the last errors, formatted for a message.
+    fn errors(&self) -> String;
+    /// Waits until the cache contains a write.
     fn reach<'a>(
         &'a self,
         written: &'a DynamicObject,
@@ -86,34 +86,34 @@ struct WatchedInformer<K: Kind> {
     view: View,
     informer: SharedInformer<K>,
     checks: Arc<Checks>,
-    complaints: Arc<Mutex<Complaints>>,
+    errors: Arc<Mutex<ErrorLog>>,
     handlers: Mutex<Vec<(Arc<CheckedHandler>, Registration)>>,
 }
 
-/// What an informer told its watch-error handler: how much, and the last of it.
+/// The number of errors of an informer, and the last ones.
 #[derive(Default)]
-struct Complaints {
+struct ErrorLog {
     count: usize,
     last: VecDeque<String>,
 }
 
-/// How many complaints are kept.
-const LAST_WORDS: usize = 6;
+/// Maximum number of kept errors.
+const MAX_ERRORS: usize = 6;
 
-/// How many handlers stay to the end.
-const LASTING: usize = 2;
+/// Number of handlers that are never removed.
+const PERMANENT_HANDLERS: usize = 2;
 
 impl<K: Kind> WatchedInformer<K> {
     fn put(view: View, builder: InformerBuilder<K>, checks: &Arc<Checks>) -> Arc<dyn Subject> {
         let (name, findings) = (view.name, Arc::clone(&checks.findings));
-        let complaints = Arc::<Mutex<Complaints>>::default();
-        let heard = Arc::clone(&complaints);
+        let errors = Arc::<Mutex<ErrorLog>>::default();
+        let heard = Arc::clone(&errors);
         let mut builder = builder
             .namespaces(view.namespaces.iter().copied())
             .backoff(BACKOFF)
             .watch_error_handler(move |error| {
                 lock(&heard).add(error);
-                // etcd never lost anything, so the server never goes back.
+                // etcd never loses data, so the server never goes back.
                 if error.is_going_back() || error.is_bad_data() {
                     findings.add(if error.is_going_back() { 2 } else { 12 }, name, error);
                 }
@@ -125,7 +125,7 @@ impl<K: Kind> WatchedInformer<K> {
             view,
             informer: builder.build(),
             checks: Arc::clone(checks),
-            complaints,
+            errors,
             handlers: Mutex::default(),
         };
         watched.add_handler();
@@ -152,7 +152,7 @@ impl<K: Kind> Subject for WatchedInformer<K> {
     }
 
     fn start(&self) {
-        self.informer.start().expect("it was not started before");
+        self.informer.start().expect("the first start");
     }
 
     fn version(&self) -> Option<ResourceVersion> {
@@ -168,7 +168,7 @@ impl<K: Kind> Subject for WatchedInformer<K> {
         let (receiver, lister) = (Arc::clone(&checked), self.informer.lister());
         let handler = move |event| receiver.receive(&event, &lister);
         let registration = self.informer.add_handler_with(handler, options);
-        self.keep(checked, registration.expect("the informer lives"));
+        self.keep(checked, registration.expect("a running informer"));
     }
 
     fn add_slow_handler(&self) {
@@ -179,12 +179,12 @@ impl<K: Kind> Subject for WatchedInformer<K> {
             sleep(SLOW)
         };
         let registration = self.informer.add_async_handler_with(handler, options);
-        self.keep(checked, registration.expect("the informer lives"));
+        self.keep(checked, registration.expect("a running informer"));
     }
 
     fn remove_handler(&self) -> BoxFuture<'_, ()> {
         let mut handlers = lock(&self.handlers);
-        let removed = (handlers.len() > LASTING).then(|| handlers.remove(LASTING));
+        let removed = (handlers.len() > PERMANENT_HANDLERS).then(|| handlers.remove(PERMANENT_HANDLERS));
         async move {
             if let Some((handler, registration)) = removed {
                 registration.remove_and_wait().await;
@@ -198,14 +198,10 @@ impl<K: Kind> Subject for WatchedInformer<K> {
         lock(&self.handlers).clone()
     }
 
-    fn complaints(&self) -> String {
-        let complaints = lock(&self.complaints);
-        let last: Vec<&str> = complaints.last.iter().map(String::as_str).collect();
-        format!(
-            "{} complaints, the last:\n    {}",
-            complaints.count,
-            last.join("\n    ")
-        )
+    fn errors(&self) -> String {
+        let errors = lock(&self.errors);
+        let last: Vec<&str> = errors.last.iter().map(String::as_str).collect();
+        format!("{} errors, the last:\n    {}", errors.count, last.join("\n    "))
     }
 
     fn reach<'a>(
@@ -227,10 +223,10 @@ impl<K: Kind> Subject for WatchedInformer<K> {
     }
 }
 
-impl Complaints {
+impl ErrorLog {
     fn add(&mut self, error: &Error) {
         self.count += 1;
-        if self.last.len() == LAST_WORDS {
+        if self.last.len() == MAX_ERRORS {
             self.last.pop_front();
         }
         let causes = successors(Some(error as &dyn std::error::Error), |error| error.source());
@@ -253,7 +249,8 @@ fn view(name: &'static str, sort: Sort, form: &'static str) -> View {
     }
 }
 
-/// Every form, both ways to list, both formats; all namespaces, one and several; with a selector and without.
+/// Returns informers of every cache format, with lists and streaming lists, and with both wire formats; for
+/// all namespaces, one and several; with and without a selector.
 pub(crate) fn all(client: &Client, checks: &Arc<Checks>) -> Vec<Arc<dyn Subject>> {
     let east = vec![NAMESPACES[0]];
     vec![
@@ -329,7 +326,7 @@ pub(crate) fn all(client: &Client, checks: &Arc<Checks>) -> Vec<Arc<dyn Subject>
     ]
 }
 
-/// One more informer.
+/// Returns an additional informer.
 pub(crate) fn newcomer(name: &'static str, client: &Client, checks: &Arc<Checks>) -> Arc<dyn Subject> {
     let builder = SharedInformer::<ConfigMap>::builder(client.clone());
     WatchedInformer::put(view(name, Sort::ConfigMaps, "typed"), builder, checks)

@@ -158,7 +158,7 @@ async fn check_one(client: &Client, subject: &dyn Subject, findings: &Findings) 
 }
 
 fn late(subject: &dyn Subject, error: &Error, findings: &Findings) {
-    let complaints = subject.complaints();
-    let message = format_args!("the cache does not catch up: {error}; {complaints}");
+    let errors = subject.errors();
+    let message = format_args!("the cache does not catch up: {error}; {errors}");
     findings.add(5, subject.view().name, message);
 }

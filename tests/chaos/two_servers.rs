@@ -55,8 +55,8 @@ async fn move_between(cluster: &Cluster, streaming: bool) -> ChaosResult {
         .map(|client| Api::namespaced(client, NAMESPACES[0]));
     let [first, second]: &[Api<ConfigMap>; 2] = &maps;
     let checks = Checks::new();
-    let complaints = Arc::new(AtomicUsize::new(0));
-    let informer = informer(cluster, streaming, &checks.findings, &complaints).await?;
+    let errors = Arc::new(AtomicUsize::new(0));
+    let informer = informer(cluster, streaming, &checks.findings, &errors).await?;
     let handler = CheckedHandler::new("the handler".into(), false, &checks);
     let (receiver, lister) = (Arc::clone(&handler), informer.lister());
     informer.add_handler(move |event| receiver.receive(&event, &lister))?;
@@ -102,9 +102,9 @@ async fn move_between(cluster: &Cluster, streaming: bool) -> ChaosResult {
     informer.shutdown().await;
     checks.findings.assert_none();
     println!(
-        "two servers, streaming {streaming}: {} events, {} complaints",
+        "two servers, streaming {streaming}: {} events, {} errors",
         checks.events(),
-        complaints.load(Ordering::Relaxed)
+        errors.load(Ordering::Relaxed)
     );
     Ok(())
 }
@@ -113,12 +113,12 @@ async fn informer(
     cluster: &Cluster,
     streaming: bool,
     findings: &Arc<Findings>,
-    complaints: &Arc<AtomicUsize>,
+    errors: &Arc<AtomicUsize>,
 ) -> ChaosResult<SharedInformer<ConfigMap>> {
     let config = cluster.server.guest_config(cluster.proxy.address()).await?;
-    let (findings, complaints) = (Arc::clone(findings), Arc::clone(complaints));
+    let (findings, errors) = (Arc::clone(findings), Arc::clone(errors));
     let complain = move |error: &Error| {
-        complaints.fetch_add(1, Ordering::Relaxed);
+        errors.fetch_add(1, Ordering::Relaxed);
         if error.is_going_back() {
             findings.add(2, "the informer", error);
         }

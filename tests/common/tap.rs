@@ -1,4 +1,4 @@
-//! A client that passes requests on, remembers what was asked for, and may answer in the server's place, as a proxy would.
+//! A client that forwards requests, records them, and can modify or answer them like a proxy.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,27 +12,27 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// A list or watch of config maps, as it left the client.
+/// A list or watch of config maps, as sent by the client.
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedRequest {
     pub(crate) at: Instant,
     parameters: Vec<(String, String)>,
 }
 
-/// Paused time passes only while all wait, so a hot loop would keep a test from its end. After so many requests no answer
-/// comes, and the test can count them.
+/// Paused time passes only while all tasks are idle, so a hot loop would never end. After this many requests
+/// there is no response, so that the test can count them.
 const MOST: usize = 3_000;
 
 type RequestHook = Box<dyn FnMut(&RecordedRequest, &mut Request<Body>) -> Option<Response<Body>> + Send>;
 
-/// What is between the client and the server.
+/// Records and forwards requests.
 pub(crate) struct Tap {
     asked: watch::Sender<Vec<RecordedRequest>>,
     proxy: Mutex<Option<RequestHook>>,
 }
 
 impl Tap {
-    /// A client that goes through a tap.
+    /// Returns a client whose requests are recorded.
     pub(crate) fn on(client: Client) -> (Client, Arc<Tap>) {
         let tap = Arc::new(Tap {
             asked: watch::Sender::default(),
@@ -66,7 +66,7 @@ impl Tap {
         proxy.as_mut()?(&asked, request)
     }
 
-    /// Puts something in the way: it may change each list or watch, or answer it.
+    /// Adds a hook that can modify or answer each list or watch.
     pub(crate) fn proxy(
         &self,
         proxy: impl FnMut(&RecordedRequest, &mut Request<Body>) -> Option<Response<Body>> + Send + 'static,
@@ -74,7 +74,7 @@ impl Tap {
         *self.proxy.lock() = Some(Box::new(proxy));
     }
 
-    /// Answers the requests that are called one of these, each once, in this order; all others pass.
+    /// Answers the first request of each given name, in this order. Other requests are forwarded.
     pub(crate) fn answer(&self, script: impl IntoIterator<Item = (&'static str, Response<Body>)>) {
         let mut script: Vec<_> = script.into_iter().collect();
         self.proxy(move |asked, _| {
@@ -83,26 +83,26 @@ impl Tap {
         });
     }
 
-    /// Every list and watch so far.
+    /// Returns all lists and watches so far.
     pub(crate) fn all(&self) -> Vec<RecordedRequest> {
         self.asked.borrow().clone()
     }
 
-    /// Every list and watch so far, in words.
+    /// Returns all lists and watches so far, formatted.
     pub(crate) fn words(&self) -> Vec<String> {
         self.asked.borrow().iter().map(ToString::to_string).collect()
     }
 
-    /// How many requests of a name there were.
+    /// Returns the number of requests whose name starts like this.
     pub(crate) fn count(&self, begin: &str) -> usize {
         self.words().iter().filter(|word| word.starts_with(begin)).count()
     }
 
-    /// Waits until so many requests were made.
+    /// Waits until this many requests were sent.
     pub(crate) async fn wait_for(&self, requests: usize, patience: Duration) {
         let mut asked = self.asked.subscribe();
         let enough = tokio::time::timeout(patience, asked.wait_for(|all| all.len() >= requests)).await;
-        assert!(enough.is_ok(), "only {:?} were asked", self.words());
+        assert!(enough.is_ok(), "only {:?} were requested", self.words());
     }
 }
 
@@ -135,13 +135,14 @@ impl RecordedRequest {
         !self.is_list() && !self.is_streaming_list()
     }
 
-    /// The version that was asked for, if it is one.
+    /// Returns the requested version, if it is a number.
     pub(crate) fn version(&self) -> Option<u64> {
         self.parameter("resourceVersion")?.parse().ok()
     }
 }
 
-/// `list any 500`, `list last`, `page 500`, `stream newest`, `watch last`: what is asked for, at which version, how much.
+/// Formats the request, its version and limit: `list any 500`, `list last`, `page 500`, `stream newest`,
+/// `watch last`.
 impl fmt::Display for RecordedRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -163,16 +164,16 @@ impl fmt::Display for RecordedRequest {
     }
 }
 
-/// An answer in someone else's words.
+/// Returns a response with any content.
 pub(crate) fn answer(code: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Response<Body> {
     Response::builder()
         .status(code)
         .header("content-type", content_type)
         .body(Body::from(body.into()))
-        .expect("an answer of known parts")
+        .expect("a valid response")
 }
 
-/// A failure as API servers answer it.
+/// Returns a failure in the format of API servers.
 pub(crate) fn failure(code: u16, reason: &str, message: &str) -> Response<Body> {
     let status = json!({
         "kind": "Status", "apiVersion": "v1", "status": "Failure",

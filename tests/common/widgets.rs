@@ -18,7 +18,7 @@ use crate::informers::{ReceivedEvents, caught_up, recording_handler, soon};
 
 pub(crate) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// Widgets of a group of the test's own, and what is asked for them.
+/// Widgets in a group that is unique to the test, and the requests for them.
 pub(crate) struct Widgets {
     pub(crate) server: TestServer,
     pub(crate) raw: Raw,
@@ -35,7 +35,7 @@ impl Widgets {
         Widgets::on(TestServer::start().await, backoff)
     }
 
-    /// An informer of them that is not started, on a server that does not have them.
+    /// Creates an informer of widgets on a server without their definition. It is not started.
     pub(crate) fn on(server: TestServer, backoff: Backoff) -> Widgets {
         let group = format!("{}.example.com", server.namespace);
         let kind = ApiResource::from_gvk(&GroupVersionKind::gvk(&group, "v1", "Widget"));
@@ -86,14 +86,14 @@ impl Widgets {
         format!("{DEFINITIONS}/{}", self.definition_name())
     }
 
-    /// Defines them, and waits until they are served.
+    /// Creates the definition, and waits until it is served.
     pub(crate) async fn define(&self) {
         let made = self.raw.post(DEFINITIONS, &self.definition(true)).await;
         assert_eq!(made.code, 201, "{}", made.body);
         soon(self.answers(200)).await;
     }
 
-    /// Deletes their definition, and waits until it is gone and they are no longer served.
+    /// Deletes the definition, and waits until it is no longer served.
     pub(crate) async fn undefine(&self) {
         let deleted = self.raw.delete(&self.definition_path(), &Value::Null).await;
         assert_eq!(deleted.code, 200, "{}", deleted.body);
@@ -114,7 +114,7 @@ impl Widgets {
         soon(self.answers(if served { 200 } else { 404 })).await;
     }
 
-    /// Waits until lists are answered like this. The real server follows a definition a moment later.
+    /// Waits until lists get this status. The real server applies a definition with a delay.
     pub(crate) async fn answers(&self, code: u16) {
         let path = format!("/apis/{}/v1/namespaces/{{ns}}/widgets", self.group);
         while self.raw.get(&path).await.code != code {
@@ -136,7 +136,8 @@ impl Widgets {
         }
     }
 
-    /// The next error in which these words are; those before it must be of a kind that is not served.
+    /// Returns the next error that contains a text. Errors before it must be those of a kind that is not
+    /// served.
     pub(crate) async fn complaint(&mut self, words: &str) -> Error {
         loop {
             let error = soon(self.errors.recv()).await.expect("an error");
@@ -152,7 +153,7 @@ impl Widgets {
     }
 }
 
-/// What an informer asks for.
+/// The requests of an informer.
 #[derive(Clone, Default)]
 pub(crate) struct RequestLog(Arc<Mutex<Vec<String>>>);
 
@@ -172,7 +173,7 @@ impl RequestLog {
         self.0.lock()
     }
 
-    /// What was asked since the last time.
+    /// Returns the requests since the last call.
     pub(crate) fn take(&self) -> Vec<String> {
         std::mem::take(&mut *self.all())
     }

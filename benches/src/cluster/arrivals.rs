@@ -1,4 +1,4 @@
-//! The touched pods that came to a handler.
+//! The updated pods that a handler received.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 use super::STAMP;
 
-/// Counts the touched pods, and keeps how long each was under way.
+/// Counts updated pods, and records the time from write to handler.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Arrivals {
     shared: Arc<Shared>,
@@ -28,7 +28,7 @@ struct Phase {
     waits: Vec<Duration>,
 }
 
-/// From write to handler.
+/// Times from write to handler.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Delays {
     pub(super) median: Duration,
@@ -37,7 +37,7 @@ pub(super) struct Delays {
 }
 
 impl Arrivals {
-    /// From now on, so many are expected.
+    /// Starts to wait for a number of updates.
     pub(super) fn expect(&self, count: usize) {
         *self.phase() = Phase {
             since: now(),
@@ -46,14 +46,14 @@ impl Arrivals {
         };
     }
 
-    /// A pod has come.
-    pub(super) fn came(&self, metadata: &ObjectMeta) {
+    /// Records a received pod.
+    pub(super) fn received(&self, metadata: &ObjectMeta) {
         let stamp = metadata.annotations.as_ref().and_then(|all| all.get(STAMP));
-        self.came_with(stamp.map(String::as_str));
+        self.received_with(stamp.map(String::as_str));
     }
 
-    /// The same for a pod with this annotation.
-    pub(super) fn came_with(&self, stamp: Option<&str>) {
+    /// Like `received`, for a pod with this annotation.
+    pub(super) fn received_with(&self, stamp: Option<&str>) {
         let Some(touched) = stamp
             .and_then(|stamp| stamp.parse().ok())
             .map(Duration::from_nanos)
@@ -61,7 +61,7 @@ impl Arrivals {
             return;
         };
         let mut phase = self.phase();
-        // Those of before are seen again after a relist.
+        // Earlier updates are received again after a relist.
         if touched < phase.since || phase.missing == 0 {
             return;
         }
@@ -72,15 +72,15 @@ impl Arrivals {
         }
     }
 
-    /// Waits for all that are expected.
+    /// Waits for all expected updates.
     ///
     /// # Cancel safety
-    /// Nothing is lost when the future is dropped.
+    /// No update is lost when the future is dropped.
     pub(super) async fn all(&self) {
         self.shared.all.notified().await;
     }
 
-    /// How long they were under way. None if none came.
+    /// Returns the recorded times, or none without updates.
     pub(super) fn delays(&self) -> Option<Delays> {
         let mut phase = self.phase();
         phase.waits.sort();
@@ -118,11 +118,11 @@ mod tests {
         let arrivals = Arrivals::default();
         let before = touched_at(now());
         arrivals.expect(2);
-        arrivals.came(&before);
-        arrivals.came(&ObjectMeta::default());
+        arrivals.received(&before);
+        arrivals.received(&ObjectMeta::default());
         assert!(arrivals.delays().is_none());
         for _ in 0..3 {
-            arrivals.came(&touched_at(now()));
+            arrivals.received(&touched_at(now()));
         }
         arrivals.all().await;
         assert_eq!(arrivals.phase().waits.len(), 2);

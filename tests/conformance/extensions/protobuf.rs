@@ -19,7 +19,7 @@ use crate::informers::{caught_up, started, stopped};
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 const JSON: &str = "application/json";
 
-/// The content types of the answers that a client gets.
+/// The content types of the responses to a client.
 #[derive(Clone, Default)]
 struct ContentTypes(Arc<Mutex<Vec<String>>>);
 
@@ -45,7 +45,7 @@ impl ContentTypes {
     }
 }
 
-/// Lists and watches ConfigMaps as a `K`, and returns the content types of the answers.
+/// Lists and watches ConfigMaps as a `K`, and returns the content types of the responses.
 async fn content_types<K: Kind>(
     maps: &ConfigMaps,
     kind: K::DynamicType,

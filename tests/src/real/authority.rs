@@ -15,7 +15,7 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// Signs certificates, and knows which was the last.
+/// Signs certificates, and stores the last one.
 pub(super) struct Authority {
     issuer: Issuer<'static, KeyPair>,
     certificate: Certificate,
@@ -40,12 +40,12 @@ impl Authority {
         })
     }
 
-    /// Its own certificate.
+    /// Returns its own certificate.
     pub(super) fn pem(&self) -> &str {
         &self.pem
     }
 
-    /// A new certificate for a server on loopback, and its key, as PEM.
+    /// Signs a new certificate for a server on loopback. Returns it with its key, as PEM.
     pub(super) fn certify(&self) -> Result<(String, String), rcgen::Error> {
         let mut server = CertificateParams::new(["127.0.0.1".to_owned(), "localhost".to_owned()])?;
         server
@@ -60,12 +60,12 @@ impl Authority {
         Ok((certificate.pem(), key.serialize_pem()))
     }
 
-    /// The last certificate that it signed.
+    /// Returns the last certificate that it signed.
     pub(super) fn newest(&self) -> Vec<u8> {
         self.newest.lock().clone()
     }
 
-    /// The certificate that a server shows, if this authority has signed it.
+    /// Returns the certificate that a server uses, if this authority has signed it.
     pub(super) async fn shown_by(&self, server: SocketAddr) -> io::Result<Vec<u8>> {
         let mut trusted = RootCertStore::empty();
         trusted

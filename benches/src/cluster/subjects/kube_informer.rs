@@ -45,7 +45,7 @@ impl<K: Kind + Resource<DynamicType = ()>> Informer<K> {
         let builder = SharedInformer::builder(default_client().await?);
         let informer = builder.cache_format(form).wire_format(wire).build();
         let handler = callbacks::<K>().on_update(move |_, pod| {
-            arrivals.came_with(pod.annotation(STAMP).as_deref());
+            arrivals.received_with(pod.annotation(STAMP).as_deref());
         });
         // Like the peers' handlers, it records the time and returns.
         let options = HandlerOptions::new().never_blocks();

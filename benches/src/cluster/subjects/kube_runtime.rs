@@ -56,7 +56,7 @@ impl ClusterSubject for Reflector {
                 Ok(Event::Init) => {
                     lists.fetch_add(1, Ordering::Relaxed);
                 }
-                Ok(Event::InitApply(pod) | Event::Apply(pod)) => arrivals.came(&pod.metadata),
+                Ok(Event::InitApply(pod) | Event::Apply(pod)) => arrivals.received(&pod.metadata),
                 // Broken connections are part of the benchmark.
                 Ok(Event::InitDone | Event::Delete(_)) | Err(_) => {}
             }

@@ -1,4 +1,4 @@
-//! The server's part, from a script.
+//! A scripted list and watch that replaces the server.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -18,11 +18,11 @@ use kube_informer::{
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// Answers in the order in which they were put in; a watch that nobody thought of says nothing.
+/// Returns the added responses in order. Further watches stay silent.
 #[derive(Clone, Default)]
 pub(super) struct Script {
     answers: Arc<Mutex<Answers>>,
-    /// Told when a list is asked for.
+    /// Notified when a list is requested.
     pub(super) listing: Arc<Notify>,
 }
 
@@ -41,7 +41,7 @@ impl Script {
         self.with(|answers| answers.lists.push_back((pods, version)));
     }
 
-    /// A watch that begins when `gate` is told to, and then gives one update after the other as fast as they are taken.
+    /// Adds a watch that starts when `gate` is notified, and then returns updates as fast as they are read.
     pub(super) fn will_watch(
         &self,
         gate: &Arc<Notify>,
@@ -50,7 +50,7 @@ impl Script {
         self.will_send(gate, stream::iter(updates.map(WatchEvent::Modified)));
     }
 
-    /// A watch that expires when `gate` is told to.
+    /// Adds a watch that expires when `gate` is notified.
     pub(super) fn will_expire(&self, gate: &Arc<Notify>) {
         let expired = StatusError {
             code: 410,
@@ -63,7 +63,7 @@ impl Script {
     fn will_send(&self, gate: &Arc<Notify>, events: impl Stream<Item = WatchEvent<Pod>> + Send + 'static) {
         let gate = Arc::clone(gate);
         let opened = async move { gate.notified().await };
-        // Until the gate opens nothing comes, and after the events nothing does.
+        // No event before the gate is opened, and none after the given events.
         let watch = opened.map(|()| events).flatten_stream().chain(stream::pending());
         self.with(|answers| answers.watches.push_back(watch.boxed()));
     }
