@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::detector::{Detection, Detector};
-use super::tree::Tree;
+use super::tree::{self, Tree};
 use crate::Outcome;
 
 /// Path of the patches.
@@ -132,6 +132,19 @@ mod tests {
         for patch in patches {
             Detector::parse(&patch.detector, 1)?;
         }
+        Ok(())
+    }
+
+    #[test]
+    fn every_patch_applies() -> Outcome {
+        let root = crate::root();
+        let mut stale = Vec::new();
+        for patch in all(&root)? {
+            if tree::git_apply(&root, &patch.path, &["--check"]).is_err() {
+                stale.push(patch.name);
+            }
+        }
+        assert!(stale.is_empty(), "make them again from the current sources: {stale:?}");
         Ok(())
     }
 

@@ -62,32 +62,12 @@ impl Tree {
 
     /// Applies a patch to the copy. Tolerates moved lines and changes two lines away.
     pub(crate) fn apply(&self, patch: &Path) -> Outcome {
-        self.git_apply(patch, &[])
+        git_apply(&self.copy, patch, &[])
     }
 
     /// Checks that a patch applies.
     pub(crate) fn check(&self, patch: &Path) -> Outcome {
-        self.git_apply(patch, &["--check"])
-    }
-
-    fn git_apply(&self, patch: &Path, options: &[&str]) -> Outcome {
-        let mut apply = Command::new("git");
-        apply
-            .current_dir(&self.copy)
-            // Inside another repository, Git would skip untracked files.
-            .env(
-                "GIT_CEILING_DIRECTORIES",
-                self.copy.parent().unwrap_or(&self.copy),
-            )
-            .args(["apply", "-C1", "--ignore-whitespace"])
-            .args(options)
-            .arg(patch);
-        process::read(&mut apply).map_err(|error| {
-            format!(
-                "the patch no longer applies; make it again from the current sources, or remove it if the code it breaks is gone\n{error}"
-            )
-        })?;
-        Ok(())
+        git_apply(&self.copy, patch, &["--check"])
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -105,6 +85,24 @@ impl Tree {
             .args(["--config", "profile.dev.package.zstd-sys.opt-level=3"]);
         cargo
     }
+}
+
+/// Applies a patch to a folder.
+pub(crate) fn git_apply(folder: &Path, patch: &Path, options: &[&str]) -> Outcome {
+    let mut apply = Command::new("git");
+    apply
+        .current_dir(folder)
+        // Inside another repository, Git would skip untracked files.
+        .env("GIT_CEILING_DIRECTORIES", folder.parent().unwrap_or(folder))
+        .args(["apply", "-C1", "--ignore-whitespace"])
+        .args(options)
+        .arg(patch);
+    process::read(&mut apply).map_err(|error| {
+        format!(
+            "the patch no longer applies; make it again from the current sources, or remove it if the code it breaks is gone\n{error}"
+        )
+    })?;
+    Ok(())
 }
 
 fn write_if_different(path: &Path, bytes: &[u8]) -> Outcome {
