@@ -1,4 +1,4 @@
-//! How long it takes to read a pod in JSON: `cargo bench -p kube-wire --bench json`.
+//! Measures the time to read a pod in JSON: `cargo bench -p kube-wire --bench json`.
 #![expect(clippy::disallowed_types, reason = "it measures real time")]
 
 use std::hint::black_box;
@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 #[derive(Deserialize)]
 #[expect(dead_code, reason = "only that they are read matters")]
-struct Small {
-    metadata: SmallMeta,
+struct SmallPod {
+    metadata: SmallMetadata,
     spec: SmallSpec,
     status: SmallStatus,
 }
@@ -22,7 +22,7 @@ struct Small {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only that they are read matters")]
-struct SmallMeta {
+struct SmallMetadata {
     name: String,
     namespace: String,
     resource_version: String,
@@ -62,17 +62,17 @@ fn main() {
         json::decode::<Pod>(&pod, &mask).is_ok()
     });
     measure("serde_json, small struct", pod.len(), || {
-        serde_json::from_slice::<Small>(&pod).is_ok()
+        serde_json::from_slice::<SmallPod>(&pod).is_ok()
     });
     measure("decode, small struct without managedFields", pod.len(), || {
-        json::decode::<Small>(&pod, &mask).is_ok()
+        json::decode::<SmallPod>(&pod, &mask).is_ok()
     });
     measure("identity", pod.len(), || json::identity(&pod).is_ok());
     measure("head (of an item, so to its end)", pod.len(), || {
         json::head(&pod).is_ok()
     });
     measure("metadata, small struct", pod.len(), || {
-        json::metadata::<SmallMeta>(&pod, &mask).is_ok()
+        json::metadata::<SmallMetadata>(&pod, &mask).is_ok()
     });
     measure("matches", pod.len(), || json::matches(&pod, &selector).is_ok());
     measure("prune", pod.len(), || {
@@ -116,7 +116,7 @@ fn main() {
     }
 }
 
-/// Prints the best of several rounds, which is the least disturbed.
+/// Prints the minimum of several rounds, which is the least disturbed by other processes.
 fn measure(what: &str, bytes: usize, mut work: impl FnMut() -> bool) {
     let times = (1_000_000 / bytes).max(1);
     let mut best = f64::INFINITY;
@@ -132,7 +132,7 @@ fn measure(what: &str, bytes: usize, mut work: impl FnMut() -> bool) {
     println!("{what:45} {:9.2} µs {rate:7.2} GB/s", best * 1e6);
 }
 
-/// A pod as a Deployment makes it, with two containers and what four writers have left in managedFields.
+/// A pod as a Deployment creates it, with two containers and managedFields of several managers.
 #[expect(clippy::too_many_lines, reason = "a pod is long")]
 fn pod() -> String {
     let env: Vec<Value> = (0..13)
@@ -226,7 +226,7 @@ fn pod() -> String {
         ),
         ("managedFields", managed),
     ];
-    // The order of Go's fields, which a map would lose.
+    // Keeps the order of Go's fields, which a map would lose.
     let metadata: Vec<String> = metadata
         .iter()
         .map(|(name, value)| format!("\"{name}\":{value}"))

@@ -1,4 +1,5 @@
-//! What it costs to read a pod: `cargo bench -p kube-wire --bench protobuf`, with the name of one line to measure only that.
+//! Measures the time to read a pod in protobuf: `cargo bench -p kube-wire --bench protobuf`. An argument selects a
+//! single measurement by name.
 
 #![expect(clippy::disallowed_types, reason = "it measures real time")]
 
@@ -14,11 +15,11 @@ use kube_wire::{FieldMask, Identity};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// What a program may want to know of a pod.
+/// A projection with few fields.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(dead_code, reason = "it is made, not read")]
-struct Small {
+struct SmallPod {
     metadata: SmallMetadata,
     spec: SmallSpec,
     status: SmallStatus,
@@ -81,7 +82,7 @@ fn main() {
         black_box(one.clone());
     });
     measure("to a small struct", || {
-        black_box(schema.decode::<Small>(message, &all).expect("it is a pod"));
+        black_box(schema.decode::<SmallPod>(message, &all).expect("it is a pod"));
     });
     measure("to ObjectMeta, without managedFields", || {
         black_box(
@@ -126,7 +127,7 @@ fn main() {
     list(message);
 }
 
-/// The same when the processor's caches hold nothing of it.
+/// Measures with cold CPU caches.
 fn cold(schema: Schema, message: &[u8], short: &[u8]) {
     let pruned = FieldMask::managed_fields();
     let mut out = Vec::new();
@@ -163,13 +164,13 @@ fn list(message: &[u8]) {
     });
 }
 
-/// Whether this line is to be measured: all are if none is named.
+/// Returns whether the measurement is selected. Without an argument all are.
 fn is_wanted(what: &str) -> bool {
     let named = std::env::args().nth(1).filter(|word| !word.starts_with("--"));
     named.is_none_or(|named| named == what)
 }
 
-/// The best of many rounds that are short enough to be left alone by whatever else runs.
+/// Prints the minimum of many short rounds, which is the least disturbed by other processes.
 fn measure(what: &str, mut run: impl FnMut()) {
     const ROUND: Duration = Duration::from_micros(500);
     if !is_wanted(what) {
@@ -190,7 +191,7 @@ fn measure(what: &str, mut run: impl FnMut()) {
     println!("{:>9.2} µs  {what}", best * 1e6);
 }
 
-/// The median of runs each of which finds nothing in the processor's caches, as after something else has run there.
+/// Prints the median of runs with cold CPU caches.
 fn measure_cold(what: &str, mut run: impl FnMut()) {
     if !is_wanted(what) {
         return;
@@ -212,7 +213,7 @@ fn measure_cold(what: &str, mut run: impl FnMut()) {
     println!("{:>9.2} µs  {what}", took[took.len() / 2].as_secs_f64() * 1e6);
 }
 
-/// A pod as clusters have them: two containers, probes, volumes, conditions, and managedFields that are half of it.
+/// A typical pod: two containers, probes, volumes, conditions, and managedFields that are half of it.
 fn pod() -> Value {
     let time = "2026-01-02T03:04:05Z";
     let env: Vec<Value> = (0..12)

@@ -1,15 +1,17 @@
-//! Fields that are left out while an object is read.
+//! Masks of fields to skip while reading an object.
 //!
-//! What a program never looks at need not be made: not decoded, not kept, not even looked into. One [`FieldMask`] serves JSON
-//! and protobuf alike, because it is about fields as JSON calls them.
+//! A masked field is neither decoded nor stored. A [`FieldMask`] uses JSON field names and applies to JSON and
+//! protobuf alike.
 
 use std::fmt;
 use std::sync::OnceLock;
 
-/// The fields of a kind that are left out.
+/// A set of fields to skip while reading objects.
 ///
-/// A path is field names with dots between them. Lists have no step of their own: `spec.containers.env` is the `env` of
-/// every container. Keys of maps are steps, too, and stand in brackets where they have dots themselves.
+/// A path consists of field names separated by dots. Lists add no segment: `spec.containers.env` is the `env` of
+/// every container. Map keys are segments as well; keys that contain dots are written in brackets.
+///
+/// # Examples
 ///
 /// ```
 /// use kube_wire::FieldMask;
@@ -25,14 +27,14 @@ pub struct FieldMask {
     root: Node,
 }
 
-/// What is known of one place in an object. One without steps, unless it is the root, is left out.
+/// The mask of one field. A node without children, other than the root, masks its field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Node {
     steps: Vec<(Box<str>, Node)>,
 }
 
-/// Without these an object is not known for what it is.
-const NEEDED: [&[&str]; 6] = [
+/// Fields that identify an object and cannot be masked.
+const REQUIRED: [&[&str]; 6] = [
     &["apiVersion"],
     &["kind"],
     &["metadata", "name"],
@@ -42,25 +44,25 @@ const NEEDED: [&[&str]; 6] = [
 ];
 
 impl FieldMask {
-    /// Leaves nothing out.
+    /// Returns a mask that skips nothing.
     pub fn none() -> FieldMask {
         FieldMask::default()
     }
 
-    /// Leaves out `metadata.managedFields`: the half of many objects, and hardly anybody reads them.
+    /// Returns a mask for `metadata.managedFields`, which few programs read and which is often half of an object.
     pub fn managed_fields() -> FieldMask {
         let mut mask = FieldMask::none();
         mask.add(&["metadata".into(), "managedFields".into()]);
         mask
     }
 
-    /// Leaves out these fields, except for those without which an object is not known.
+    /// Returns a mask for these paths, without the fields that identify an object.
     pub(crate) fn of<'a>(paths: impl IntoIterator<Item = Vec<&'a str>>) -> FieldMask {
         let mut mask = FieldMask::none();
         for path in paths {
             if path == ["metadata"] {
-                mask = mask.union(FieldMask::unneeded_metadata());
-            } else if !is_needed(&path) {
+                mask = mask.union(FieldMask::optional_metadata());
+            } else if !is_required(&path) {
                 let steps: Vec<Box<str>> = path.into_iter().map(Into::into).collect();
                 mask.add(&steps);
             }
@@ -68,8 +70,8 @@ impl FieldMask {
         mask
     }
 
-    /// Leaves out all metadata but what makes an object known.
-    fn unneeded_metadata() -> &'static FieldMask {
+    /// Returns a mask for all metadata except the fields that identify an object.
+    fn optional_metadata() -> &'static FieldMask {
         static MASK: OnceLock<FieldMask> = OnceLock::new();
         MASK.get_or_init(|| {
             let mut mask = FieldMask::managed_fields();
@@ -91,8 +93,8 @@ impl FieldMask {
         })
     }
 
-    /// Leaves out of `metadata` what whoever holds an object knows anyway, and what may be large.
-    pub(crate) fn all_but_an_outline() -> &'static FieldMask {
+    /// Returns the mask behind `outline`: metadata that callers already have, and metadata that may be large.
+    pub(crate) fn outline_mask() -> &'static FieldMask {
         static MASK: OnceLock<FieldMask> = OnceLock::new();
         MASK.get_or_init(|| {
             let mut mask = FieldMask::managed_fields();
@@ -110,15 +112,19 @@ impl FieldMask {
         })
     }
 
-    /// Leaves out one more field, and all that is in it.
+    /// Adds a field and everything below it to the mask.
+    ///
+    /// # Errors
+    /// Returns an error if the path is malformed, or if it names or contains a field that identifies an object:
+    /// `apiVersion`, `kind`, or `name`, `namespace`, `resourceVersion` and `uid` of `metadata`.
     pub fn path(mut self, path: &str) -> Result<FieldMask, ParsePathError> {
-        let bad = |why| ParsePathError {
+        let error = |reason| ParsePathError {
             path: path.to_owned(),
-            why,
+            reason,
         };
-        let steps = steps(path).map_err(bad)?;
-        if is_needed(&steps) {
-            return Err(bad(
+        let steps = parse_steps(path).map_err(error)?;
+        if is_required(&steps) {
+            return Err(error(
                 "without it an object is not known for what it is: apiVersion, kind and \
                  metadata's name, namespace, resourceVersion and uid are always read",
             ));
@@ -127,7 +133,7 @@ impl FieldMask {
         Ok(self)
     }
 
-    /// Leaves out what any of the two leaves out.
+    /// Returns a mask with the fields of both masks.
     #[must_use]
     pub fn union(mut self, other: &FieldMask) -> FieldMask {
         fn add_all(mask: &mut FieldMask, node: &Node, path: &mut Vec<Box<str>>) {
@@ -145,19 +151,19 @@ impl FieldMask {
         self
     }
 
-    /// Whether a field is left out, by itself or with what it is in.
+    /// Returns whether the mask contains a field or one of its parents.
     pub fn contains(&self, steps: &[&str]) -> bool {
-        let mut within = self.start();
+        let mut mask = self.root();
         for step in steps {
-            match within.field(step) {
-                Some(next) => within = next,
+            match mask.field(step) {
+                Some(next) => mask = next,
                 None => return true,
             }
         }
         false
     }
 
-    /// Whether nothing is left out.
+    /// Returns whether the mask contains no fields.
     pub fn is_empty(&self) -> bool {
         self.root.steps.is_empty()
     }
@@ -167,7 +173,7 @@ impl FieldMask {
         let mut is_new = false;
         for step in steps {
             let at = match node.steps.iter().position(|(name, _)| name == step) {
-                // It is left out already, with all that is in it.
+                // A parent of the field is masked already.
                 Some(at) if !is_new && node.steps[at].1.steps.is_empty() => return,
                 Some(at) => at,
                 None => {
@@ -181,63 +187,63 @@ impl FieldMask {
         node.steps.clear();
     }
 
-    /// The whole object.
-    pub(crate) fn start(&self) -> Within<'_> {
-        Within::of(&self.root)
+    /// Returns the mask that applies to the whole object.
+    pub(crate) fn root(&self) -> SubMask<'_> {
+        SubMask::of(&self.root)
     }
 }
 
-/// A place in an object, as seen by what is left out.
+/// The part of a mask that applies to one value of an object.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Within<'a> {
-    /// None where everything is kept.
+pub(crate) struct SubMask<'a> {
+    /// `None` if nothing below this value is masked.
     node: Option<&'a Node>,
 }
 
-impl<'a> Within<'a> {
-    /// A place where everything is kept.
-    pub(crate) const KEPT: Within<'static> = Within { node: None };
+impl<'a> SubMask<'a> {
+    /// A mask without fields.
+    pub(crate) const EMPTY: SubMask<'static> = SubMask { node: None };
 
-    fn of(node: &'a Node) -> Within<'a> {
-        Within {
+    fn of(node: &'a Node) -> SubMask<'a> {
+        SubMask {
             node: (!node.steps.is_empty()).then_some(node),
         }
     }
 
-    /// Whether everything here is kept, so that nobody need ask.
-    pub(crate) fn is_kept(self) -> bool {
+    /// Returns whether nothing below this value is masked.
+    pub(crate) fn is_empty(self) -> bool {
         self.node.is_none()
     }
 
-    /// A field of the object here, or of each object in the list here, or an entry of the map here: none if it is left
-    /// out.
-    pub(crate) fn field(self, name: &str) -> Option<Within<'a>> {
+    /// Returns the mask for a field of this object, for that field in every object of this list, or for an entry of
+    /// this map. Returns `None` if the field is masked.
+    pub(crate) fn field(self, name: &str) -> Option<SubMask<'a>> {
         let Some(node) = self.node else {
             return Some(self);
         };
         match node.steps.iter().find(|(step, _)| **step == *name) {
-            None => Some(Within { node: None }),
+            None => Some(SubMask { node: None }),
             Some((_, node)) if node.steps.is_empty() => None,
-            Some((_, node)) => Some(Within::of(node)),
+            Some((_, node)) => Some(SubMask::of(node)),
         }
     }
 }
 
-/// Whether something is in this field without which an object is not known for what it is.
-fn is_needed(steps: &[impl AsRef<str>]) -> bool {
-    NEEDED.into_iter().any(|needed| {
-        needed.len() >= steps.len()
-            && needed
+/// Returns whether a field identifies an object or contains such a field.
+fn is_required(steps: &[impl AsRef<str>]) -> bool {
+    REQUIRED.into_iter().any(|required| {
+        required.len() >= steps.len()
+            && required
                 .iter()
                 .zip(steps)
-                .all(|(needed, step)| *needed == step.as_ref())
+                .all(|(required, step)| *required == step.as_ref())
     })
 }
 
-/// Cuts a path into its steps.
-fn steps(path: &str) -> Result<Vec<Box<str>>, &'static str> {
+/// Splits a path into its segments.
+fn parse_steps(path: &str) -> Result<Vec<Box<str>>, &'static str> {
     let mut steps = Vec::new();
-    // A leading dot is how JSONPath writes it.
+    // JSONPath starts with a dot.
     let mut rest = path.strip_prefix('.').unwrap_or(path);
     loop {
         let step = if let Some(inner) = rest.strip_prefix('[') {
@@ -265,16 +271,16 @@ fn steps(path: &str) -> Result<Vec<Box<str>>, &'static str> {
     }
 }
 
-/// A path that names no field that can be left out.
+/// An error for a path that is malformed or cannot be masked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsePathError {
     path: String,
-    why: &'static str,
+    reason: &'static str,
 }
 
 impl fmt::Display for ParsePathError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} cannot be left out: {}", self.path, self.why)
+        write!(f, "{:?} cannot be left out: {}", self.path, self.reason)
     }
 }
 
@@ -292,8 +298,8 @@ mod tests {
         for kept in [["metadata", "name"], ["spec", "env"], ["managedFields", "spec"]] {
             assert!(!mask.contains(&kept), "{kept:?}");
         }
-        assert!(mask.start().field("status").unwrap().is_kept());
-        assert!(FieldMask::none().start().is_kept());
+        assert!(mask.root().field("status").unwrap().is_empty());
+        assert!(FieldMask::none().root().is_empty());
     }
 
     #[test]

@@ -1,16 +1,17 @@
 use std::borrow::Cow;
 
-/// What makes an object known: read without reading the rest of it.
+/// The fields that identify an object.
 ///
-/// Read from JSON by [`json::identity`](crate::json::identity()), from protobuf by [`Schema::identity`](crate::protobuf::Schema::identity).
+/// [`json::identity`](crate::json::identity()) and [`Schema::identity`](crate::protobuf::Schema::identity) read it
+/// without decoding the rest of the object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity<'a> {
-    /// `metadata.name`; empty if there is none.
+    /// `metadata.name`, or an empty string.
     pub name: Cow<'a, str>,
-    /// `metadata.namespace`; empty if there is none.
+    /// `metadata.namespace`, or an empty string.
     pub namespace: Cow<'a, str>,
-    /// `metadata.resourceVersion`; empty if there is none.
+    /// `metadata.resourceVersion`, or an empty string.
     pub resource_version: Cow<'a, str>,
-    /// `metadata.uid`; empty if there is none.
+    /// `metadata.uid`, or an empty string.
     pub uid: Cow<'a, str>,
 }

@@ -1,8 +1,8 @@
-//! Lengths of text and bytes: of data that `Debug` must not show, and of text that is cut.
+//! Lengths of text and bytes.
 
 use std::fmt;
 
-/// The length of something that is not to be shown.
+/// Formats as a length, for `Debug` output that must not contain the data.
 pub(crate) struct Length(pub(crate) usize);
 
 impl fmt::Debug for Length {
@@ -11,7 +11,7 @@ impl fmt::Debug for Length {
     }
 }
 
-/// The largest end of a character in `text` that is at most `max`.
+/// Returns the largest character boundary of `text` that is at most `max`.
 pub(crate) fn char_boundary(text: &str, max: usize) -> usize {
     let mut end = max.min(text.len());
     while !text.is_char_boundary(end) {

@@ -1,8 +1,8 @@
-//! Kubernetes' wire formats.
+//! Kubernetes wire formats.
 //!
-//! Kubernetes speaks JSON and, for the kinds that it brings itself, protobuf: client-go's typed clients and kubectl send
-//! it unless told otherwise. [`protobuf`] reads it into any type that serde can read, and reads and writes it for those who
-//! hold objects as JSON: an API server, a proxy, a recorder, a test.
+//! Kubernetes uses JSON and, for built-in kinds, protobuf. client-go's typed clients and kubectl send protobuf by
+//! default. [`protobuf`] decodes it into any type that implements `serde::Deserialize`, and converts it to and from
+//! JSON for programs that handle objects as JSON, such as API servers, proxies and tests.
 //!
 //! ```
 //! use kube_wire::protobuf;
@@ -18,32 +18,33 @@
 //! # assert_eq!(body("application/json", b"{}").unwrap(), serde_json::json!({}));
 //! ```
 //!
-//! All kinds of Kubernetes 1.33 to 1.37 that have protobuf are known, from a table that is derived from its Go types. Custom
-//! resources have none; [`Error::is_unknown_kind`](protobuf::Error::is_unknown_kind) says so, and JSON is used instead.
+//! A table derived from the Go types of Kubernetes describes every built-in kind of Kubernetes 1.33 to 1.37 that has
+//! a protobuf encoding. Custom resources have none: use JSON if
+//! [`Error::is_unknown_kind`](protobuf::Error::is_unknown_kind) returns true.
 //!
-//! # Where to look
+//! # Overview
 //!
-//! | for | see |
+//! | task | items |
 //! |---|---|
-//! | protobuf to JSON and back | [`protobuf::decode`], [`protobuf::encode`] |
-//! | protobuf into a type of yours, with no JSON between | [`protobuf::Schema`] |
-//! | lists and watches as they arrive, in protobuf | [`protobuf::ListReader`], [`protobuf::FrameReader`] |
-//! | the same in JSON | [`json::ListReader`], [`json::Lines`], [`json::watch_event`] |
-//! | who an object is, without reading the rest | [`Identity`], [`json::identity`](json::identity()), [`json::head`](json::head()) |
-//! | leaving fields out while reading | [`FieldMask`] |
-//! | label selectors | [`selector::Selector`] |
-//! | what is a valid name | [`names`] |
+//! | convert protobuf to JSON and back | [`protobuf::decode`], [`protobuf::encode`] |
+//! | decode protobuf into any type | [`protobuf::Schema`] |
+//! | read protobuf lists and watches incrementally | [`protobuf::ListReader`], [`protobuf::FrameReader`] |
+//! | read JSON lists and watches incrementally | [`json::ListReader`], [`json::LineReader`], [`json::watch_event`] |
+//! | identify an object without decoding it | [`Identity`], [`json::identity`](json::identity()), [`json::head`](json::head()) |
+//! | skip fields while reading | [`FieldMask`] |
+//! | match label selectors | [`selector::Selector`] |
+//! | validate names and labels | [`names`] |
 //!
-//! It has no features and no Kubernetes version: the types are yours.
+//! The crate has no features and does not depend on a Kubernetes version: the types are the caller's.
 
 mod field_mask;
 mod identity;
 pub mod json;
-mod key;
+mod key_deserializer;
 mod length;
 pub mod names;
 pub mod protobuf;
-mod refusal;
+mod redaction;
 pub mod selector;
 mod table;
 

@@ -1,7 +1,9 @@
-//! The forms of names, and of the keys and values of labels.
+//! Validation of names, label keys and label values.
 //!
-//! Predicates only: what is said about a text that is not of the form depends on who says it. Those named `has_…_form`
-//! leave the length open, because Kubernetes complains about length and form separately.
+//! These functions return `bool`; callers write the error messages. Functions named `has_…_form` do not check the
+//! length, because Kubernetes reports length and form separately.
+//!
+//! # Examples
 //!
 //! ```
 //! use kube_wire::names;
@@ -11,44 +13,45 @@
 //! assert!(names::is_label_value(""));
 //! ```
 
-/// The longest name part of a label's key, and the longest value of a label, in bytes.
-pub const LONGEST_LABEL: usize = 63;
-/// The longest DNS subdomain, in bytes.
-pub const LONGEST_SUBDOMAIN: usize = 253;
+/// Maximum length of a label value, and of the name part of a label key, in bytes.
+pub const MAX_LABEL_LENGTH: usize = 63;
+/// Maximum length of a DNS subdomain, in bytes.
+pub const MAX_SUBDOMAIN_LENGTH: usize = 253;
 
-/// Whether this can be the key of a label: a name, with or without a DNS subdomain and `/` before it.
+/// Returns whether `text` is a valid label key: a name with an optional prefix, which is a DNS subdomain and `/`.
 pub fn is_label_key(text: &str) -> bool {
     let (prefix, name) = match text.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, text),
     };
-    prefix.is_none_or(|p| p.len() <= LONGEST_SUBDOMAIN && has_subdomain_form(p))
-        && name.len() <= LONGEST_LABEL
+    prefix.is_none_or(|p| p.len() <= MAX_SUBDOMAIN_LENGTH && has_subdomain_form(p))
+        && name.len() <= MAX_LABEL_LENGTH
         && has_name_form(name)
 }
 
-/// Whether this can be the value of a label: empty, or formed like a name.
+/// Returns whether `text` is a valid label value: empty or a name.
 pub fn is_label_value(text: &str) -> bool {
-    text.is_empty() || (text.len() <= LONGEST_LABEL && has_name_form(text))
+    text.is_empty() || (text.len() <= MAX_LABEL_LENGTH && has_name_form(text))
 }
 
-/// Letters, digits, `-`, `_` and `.`, with a letter or digit at both ends.
+/// Returns whether `text` consists of letters, digits, `-`, `_` and `.`, with a letter or digit at both ends.
 pub fn has_name_form(text: &str) -> bool {
-    is_framed(text, |b| b.is_ascii_alphanumeric(), b"-_.")
+    has_charset(text, |b| b.is_ascii_alphanumeric(), b"-_.")
 }
 
-/// Lower-case letters, digits and `-`, the latter not at an end: one part of a [subdomain](has_subdomain_form).
+/// Returns whether `text` consists of lower-case letters, digits and inner `-`, as one label of a
+/// [subdomain](has_subdomain_form) does.
 pub fn has_dns_label_form(text: &str) -> bool {
-    is_framed(text, |b| b.is_ascii_lowercase() || b.is_ascii_digit(), b"-")
+    has_charset(text, |b| b.is_ascii_lowercase() || b.is_ascii_digit(), b"-")
 }
 
-/// [DNS labels](has_dns_label_form) with dots between them.
+/// Returns whether `text` consists of [DNS labels](has_dns_label_form) separated by dots.
 pub fn has_subdomain_form(text: &str) -> bool {
     text.split('.').all(has_dns_label_form)
 }
 
-/// Not empty, `outer` at both ends, and `outer` or one of `inner` between them.
-fn is_framed(text: &str, outer: impl Fn(u8) -> bool, inner: &[u8]) -> bool {
+/// Returns whether `text` has an `outer` byte at both ends and only `outer` and `inner` bytes between them.
+fn has_charset(text: &str, outer: impl Fn(u8) -> bool, inner: &[u8]) -> bool {
     let bytes = text.as_bytes();
     let ends = bytes.first().is_some_and(|b| outer(*b)) && bytes.last().is_some_and(|b| outer(*b));
     ends && bytes.iter().all(|b| outer(*b) || inner.contains(b))

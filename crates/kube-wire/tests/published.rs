@@ -1,6 +1,7 @@
-//! The objects that Kubernetes publishes for this purpose: every kind, with every field set, in JSON and in protobuf.
+//! Test data published by Kubernetes: every kind with every field set, in JSON and in protobuf.
 //!
-//! They come with the Go module `k8s.io/api`, so that these tests need Go; `cargo xtask test` runs them where it is installed.
+//! The files are part of the Go module `k8s.io/api`, so these tests need Go. `cargo xtask test` runs them if Go is
+//! installed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 
 const MODULE: &str = "k8s.io/api@v0.37.2";
 
-/// The one that has no apiVersion and kind: Kubernetes sends it without an envelope.
+/// The only message without apiVersion and kind. Kubernetes sends it without an envelope.
 const WATCH_EVENT: &str = "k8s.io.apimachinery.pkg.apis.meta.v1.WatchEvent";
 
 #[test]
@@ -33,7 +34,7 @@ fn published_objects_are_read_into_types() {
     for_each(&["HEAD", "v1.36.0", "v1.35.0", "v1.34.0"], |object| {
         let envelope = Envelope::parse(&object.protobuf).map_err(|error| error.to_string())?;
         let Some(schema) = Schema::of(envelope.api_version, envelope.kind) else {
-            // Of no group, or dropped by Kubernetes since.
+            // Kinds without a group, or removed from Kubernetes.
             return Ok(());
         };
         let found: Value = schema
@@ -75,7 +76,7 @@ fn objects_of_older_releases_are_read() {
     for_each(&["v1.36.0", "v1.35.0", "v1.34.0"], |object| {
         match object.read(&object.protobuf) {
             Ok(found) => equal(&found, &object.json),
-            // Kubernetes has dropped some kinds since.
+            // Kubernetes has removed some kinds.
             Err(error) if error.is_unknown_kind() => Ok(()),
             Err(error) => Err(error.to_string()),
         }
@@ -127,7 +128,7 @@ impl Object {
     }
 }
 
-/// Checks all objects of some releases and fails with all that is wrong.
+/// Checks all objects of some releases and reports all failures.
 fn for_each(releases: &[&str], check: impl Fn(&Object) -> Result<(), String>) {
     let module =
         module().unwrap_or_else(|| panic!("`go mod download {MODULE}` did not bring the published objects"));
@@ -201,7 +202,7 @@ fn compare(path: &str, found: &Value, wanted: &Value, differences: &mut Vec<Stri
         (Value::Object(a), Value::Object(b)) => {
             let absent = Value::String("(absent)".into());
             for key in a.keys().chain(b.keys().filter(|key| !a.contains_key(*key))) {
-                // A list or an object that only another release has, and prints also when there is nothing in it.
+                // An empty list or object that only another release has.
                 if !b.contains_key(key) && [json!(null), json!({})].contains(&a[key]) {
                     continue;
                 }

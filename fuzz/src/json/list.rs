@@ -65,7 +65,7 @@ pub(crate) fn list(data: &[u8]) {
                 "{:?}",
                 in_one.items
             );
-            if let Items::There(count) = head.items {
+            if let Items::Count(count) = head.items {
                 assert_eq!(count, texts.len());
             }
         }

@@ -1,7 +1,7 @@
 //! Watches. An input is four bytes that determine the pieces, and the body.
 
 use bytes::Bytes;
-use kube_wire::json::{Lines, watch_event};
+use kube_wire::json::{LineReader, watch_event};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -51,7 +51,7 @@ fn read(
     pieces: impl IntoIterator<Item = Bytes>,
     limit: usize,
 ) -> (Vec<Bytes>, Result<Option<Bytes>, String>) {
-    let mut reader = Lines::new(limit);
+    let mut reader = LineReader::new(limit);
     let mut lines = Vec::new();
     for piece in pieces {
         reader.push(piece);

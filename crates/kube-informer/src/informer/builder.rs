@@ -541,7 +541,7 @@ impl<K: Kind> InformerBuilder<K> {
 /// The fields that a type never asks for: of packed objects they need not be kept.
 fn unwanted<K: Kind>(kind: &K::DynamicType) -> FieldMask {
     let schema = Schema::of(&K::api_version(kind), &K::kind(kind));
-    schema.map_or_else(FieldMask::none, |schema| schema.unwanted::<K>())
+    schema.map_or_else(FieldMask::none, |schema| schema.unused_fields::<K>())
 }
 
 impl<K: Kind> fmt::Debug for InformerBuilder<K> {

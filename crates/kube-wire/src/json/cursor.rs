@@ -1,28 +1,28 @@
-//! Walking through text, value by value, and reading only what is wanted.
+//! A cursor over JSON text that skips values without decoding them.
 
 use std::borrow::Cow;
 
 use super::Error;
-use super::scan::{Scanner, ends_word};
+use super::scanner::{Scanner, ends_word};
 
-/// A place in a text.
+/// A position in JSON text.
 #[derive(Clone, Debug)]
 pub(super) struct Cursor<'a> {
     text: &'a [u8],
     at: usize,
 }
 
-/// A string as it stands in the text, between its quotes.
+/// The raw content of a string, between its quotes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Str<'a> {
+pub(super) struct RawString<'a> {
     raw: &'a [u8],
     has_escapes: bool,
     offset: usize,
 }
 
-/// An object whose fields are being walked through.
+/// The state of an object while its fields are read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fields {
+pub(super) struct ObjectState {
     is_first: bool,
 }
 
@@ -31,12 +31,12 @@ impl<'a> Cursor<'a> {
         Cursor { text, at: 0 }
     }
 
-    /// How many bytes stand before this place.
+    /// Number of bytes before this position.
     pub(super) fn offset(&self) -> usize {
         self.at
     }
 
-    /// The next byte that is not white space; it is not passed.
+    /// Returns the next byte that is not white space, without consuming it.
     pub(super) fn peek(&mut self) -> Result<u8, Error> {
         while let Some(byte) = self.text.get(self.at) {
             if !is_space(*byte) {
@@ -44,31 +44,32 @@ impl<'a> Cursor<'a> {
             }
             self.at += 1;
         }
-        Err(Error::cut_short(self.at))
+        Err(Error::unexpected_eof(self.at))
     }
 
-    /// Passes bytes that have been looked at.
-    pub(super) fn pass(&mut self, count: usize) {
+    /// Skips bytes.
+    pub(super) fn skip(&mut self, count: usize) {
         self.at += count;
     }
 
-    /// Passes this byte.
-    pub(super) fn take(&mut self, byte: u8, what: &'static str) -> Result<(), Error> {
+    /// Consumes `byte`.
+    pub(super) fn take(&mut self, byte: u8, expected: &'static str) -> Result<(), Error> {
         if self.peek()? != byte {
-            return Err(Error::expected(what, self.at));
+            return Err(Error::expected(expected, self.at));
         }
         self.at += 1;
         Ok(())
     }
 
-    /// Enters an object.
-    pub(super) fn fields(&mut self) -> Result<Fields, Error> {
+    /// Consumes the opening brace of an object.
+    pub(super) fn enter_object(&mut self) -> Result<ObjectState, Error> {
         self.take(b'{', "an object")?;
-        Ok(Fields { is_first: true })
+        Ok(ObjectState { is_first: true })
     }
 
-    /// The name of the next field, or none at the object's end, which is passed. The value comes next.
-    pub(super) fn field(&mut self, fields: &mut Fields) -> Result<Option<Str<'a>>, Error> {
+    /// Reads the name of the next field up to the colon. Consumes the closing brace and returns `None` after the last
+    /// field.
+    pub(super) fn next_field(&mut self, fields: &mut ObjectState) -> Result<Option<RawString<'a>>, Error> {
         if self.peek()? == b'}' {
             self.at += 1;
             return Ok(None);
@@ -84,13 +85,13 @@ impl<'a> Cursor<'a> {
         Ok(Some(name))
     }
 
-    /// A string.
-    pub(super) fn string(&mut self) -> Result<Str<'a>, Error> {
+    /// Reads a string.
+    pub(super) fn string(&mut self) -> Result<RawString<'a>, Error> {
         self.take(b'"', "a string")?;
         let offset = self.at;
         let mut has_escapes = false;
         loop {
-            self.at += plain_len(&self.text[self.at..]);
+            self.at += unescaped_len(&self.text[self.at..]);
             match self.text.get(self.at) {
                 Some(b'"') => break,
                 Some(b'\\') => {
@@ -98,27 +99,27 @@ impl<'a> Cursor<'a> {
                     self.at = (self.at + 2).min(self.text.len());
                 }
                 Some(_) => return Err(Error::expected("a string without control characters", self.at)),
-                None => return Err(Error::cut_short(self.at)),
+                None => return Err(Error::unexpected_eof(self.at)),
             }
         }
         let raw = &self.text[offset..self.at];
         self.at += 1;
-        Ok(Str {
+        Ok(RawString {
             raw,
             has_escapes,
             offset,
         })
     }
 
-    /// A string, or `null`, which Go writes and reads as nothing.
-    pub(super) fn string_or_null(&mut self) -> Result<Option<Str<'a>>, Error> {
+    /// Reads a string, or `None` for `null`, as Go does.
+    pub(super) fn string_or_null(&mut self) -> Result<Option<RawString<'a>>, Error> {
         if self.take_null()? {
             return Ok(None);
         }
         self.string().map(Some)
     }
 
-    /// Whether `null` comes next; it is passed.
+    /// Consumes `null` if it is next, and returns whether it was.
     pub(super) fn take_null(&mut self) -> Result<bool, Error> {
         let is_null = self.peek()? == b'n' && self.text[self.at..].starts_with(b"null");
         if is_null {
@@ -127,8 +128,8 @@ impl<'a> Cursor<'a> {
         Ok(is_null)
     }
 
-    /// Passes a value, of which little more than the end is looked at.
-    pub(super) fn value(&mut self) -> Result<&'a [u8], Error> {
+    /// Skips a value and returns its text. Only finds its end and does not validate it.
+    pub(super) fn skip_value(&mut self) -> Result<&'a [u8], Error> {
         let first = self.peek()?;
         let start = self.at;
         if first == b'"' {
@@ -140,13 +141,13 @@ impl<'a> Cursor<'a> {
             let rest = &self.text[start..];
             self.at += Scanner::at(first)
                 .end(rest)
-                .ok_or_else(|| Error::cut_short(self.text.len()))?;
+                .ok_or_else(|| Error::unexpected_eof(self.text.len()))?;
         }
         Ok(&self.text[start..self.at])
     }
 
-    /// Passes a number, `true`, `false` or `null`. What comes next is not looked at.
-    pub(super) fn word(&mut self) -> Result<(), Error> {
+    /// Skips a number, `true`, `false` or `null`. Does not check the byte after it.
+    pub(super) fn skip_literal(&mut self) -> Result<(), Error> {
         let rest = &self.text[self.at..];
         let len = if matches!(rest.first(), Some(b'-' | b'0'..=b'9')) {
             number_len(rest)
@@ -161,8 +162,8 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Nothing but white space is left.
-    pub(super) fn end(&mut self) -> Result<(), Error> {
+    /// Checks that only white space is left.
+    pub(super) fn expect_end(&mut self) -> Result<(), Error> {
         match self.peek() {
             Ok(_) => Err(Error::expected("the end", self.at)),
             Err(_) => Ok(()),
@@ -170,8 +171,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
-impl<'a> Str<'a> {
-    /// That its escapes are some that JSON has. Whether they are characters is not asked.
+impl<'a> RawString<'a> {
+    /// Checks that all escapes are valid in JSON. Does not check that surrogates are paired.
     pub(super) fn check_escapes(self) -> Result<(), Error> {
         let mut at = 0;
         while self.has_escapes
@@ -187,15 +188,15 @@ impl<'a> Str<'a> {
         Ok(())
     }
 
-    /// Whether it says this.
-    pub(super) fn is(self, text: &str) -> bool {
+    /// Returns whether the string is equal to `text`.
+    pub(super) fn equals(self, text: &str) -> bool {
         if self.has_escapes {
             return self.text().is_ok_and(|own| own == text);
         }
         self.raw == text.as_bytes()
     }
 
-    /// Where it stands.
+    /// Position in the text.
     pub(super) fn offset(self) -> usize {
         self.offset
     }
@@ -204,19 +205,19 @@ impl<'a> Str<'a> {
         self.has_escapes
     }
 
-    /// What it says; of its own only where it has escapes.
+    /// Returns the string; allocates only if it has escapes.
     pub(super) fn text(self) -> Result<Cow<'a, str>, Error> {
         if !self.has_escapes {
-            return self.plain().map(Cow::Borrowed);
+            return self.borrowed_text().map(Cow::Borrowed);
         }
         let quoted = [b"\"", self.raw, b"\""].concat();
         let text: String = serde_json::from_slice(&quoted)
-            .map_err(|error| Error::decode(&quoted, 0, &error).after(self.offset - 1))?;
+            .map_err(|error| Error::decode(&quoted, 0, &error).offset_by(self.offset - 1))?;
         Ok(Cow::Owned(text))
     }
 
-    /// What it says, if it has no escapes.
-    pub(super) fn plain(self) -> Result<&'a str, Error> {
+    /// Returns the string, which must have no escapes.
+    pub(super) fn borrowed_text(self) -> Result<&'a str, Error> {
         std::str::from_utf8(self.raw)
             .map_err(|error| Error::expected("text in UTF-8", self.offset + error.valid_up_to()))
     }
@@ -226,13 +227,14 @@ pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
 }
 
-/// How many bytes stand before the next that ends a plain part of a string: a quote, a backslash or a control character.
-fn plain_len(text: &[u8]) -> usize {
+/// Returns the number of bytes before the next quote, backslash or control character.
+fn unescaped_len(text: &[u8]) -> usize {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     let (words, rest) = text.as_chunks::<8>();
     for (at, word) in words.iter().enumerate() {
         let word = u64::from_le_bytes(*word);
-        // A byte below the limit borrows into its highest bit, and then maybe from the byte above it: the lowest is right.
+        // A byte below the limit borrows into its highest bit and may then borrow from the byte above it. The lowest
+        // set bit is correct.
         let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word;
         let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
         let ends = (equal(b'"') | equal(b'\\') | below(word, 0x20)) & (ONES << 7);
@@ -244,7 +246,7 @@ fn plain_len(text: &[u8]) -> usize {
     text.len() - rest.len() + rest.iter().position(ends).unwrap_or(rest.len())
 }
 
-/// How many bytes a number has.
+/// Returns the length of a number, in bytes.
 fn number_len(text: &[u8]) -> Option<usize> {
     let digits = |at: usize| text[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let some_digits = |at: usize| Some(digits(at)).filter(|count| *count > 0);

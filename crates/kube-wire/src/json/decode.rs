@@ -1,20 +1,25 @@
-//! Text into values of any type.
+//! Decoding JSON into any type.
 
 use serde::Deserialize;
 
 use super::Error;
-use super::filtered::Filtered;
+use super::duplicate_check::DuplicateCheck;
 use super::head::metadata_of;
-use super::once::Once;
+use super::mask_filter::MaskFilter;
 use crate::FieldMask;
-use crate::field_mask::Within;
+use crate::field_mask::SubMask;
 
-/// Decodes an object without the fields that are left out: they are passed over and never made.
+/// Decodes an object without the masked fields.
 ///
-/// What is kept is read as serde_json reads it. A [`RawValue`](serde_json::value::RawValue) has the text as it came, also
-/// what would be left out inside of it. An object that has a field twice which says what it is (its type, its identity,
-/// its labels and annotations) is refused, whatever `T` would make of it: [`identity`](super::identity()) and the like read
-/// the first and no further.
+/// All other fields are decoded as serde_json decodes them. A [`RawValue`](serde_json::value::RawValue) contains the
+/// original text, masked fields included.
+///
+/// # Errors
+/// Returns an error if the text is not valid JSON or does not fit the type. Also returns an error if the type, the
+/// identity, the labels or the annotations of the object are duplicate fields, even if `T` accepts them:
+/// [`identity`](super::identity()) and similar functions only read the first one.
+///
+/// # Examples
 ///
 /// ```
 /// use kube_wire::{FieldMask, json};
@@ -27,25 +32,25 @@ use crate::field_mask::Within;
 /// ```
 pub fn decode<'de, T: Deserialize<'de>>(text: &'de [u8], mask: &FieldMask) -> Result<T, Error> {
     let mut json = serde_json::Deserializer::from_slice(text);
-    T::deserialize(Filtered::new(&mut json, mask.start(), Once::OBJECT))
+    T::deserialize(MaskFilter::new(&mut json, mask.root(), DuplicateCheck::OBJECT))
         .and_then(|value| json.end().map(|()| value))
         .map_err(|error| Error::decode(text, 0, &error))
 }
 
-/// Decodes only an object's `metadata`. What comes after it is not read.
+/// Decodes the `metadata` of an object. Does not read the fields after it.
 ///
 /// # Errors
-/// As [`decode`]; there is no `metadata`.
+/// Returns an error if there is no `metadata`, and in the cases listed at [`decode`].
 pub fn metadata<'de, T: Deserialize<'de>>(text: &'de [u8], mask: &FieldMask) -> Result<T, Error> {
     let find = || {
         let mut cursor = metadata_of(text)?.ok_or_else(|| Error::expected("metadata", text.len()))?;
         cursor.peek()?;
         Ok(cursor.offset())
     };
-    let start = find().map_err(|error: Error| error.within(text))?;
-    // Only what is in it can be left out, never the whole.
-    let within = mask.start().field("metadata").unwrap_or(Within::KEPT);
+    let start = find().map_err(|error: Error| error.locate(text))?;
+    // `metadata` itself cannot be masked.
+    let mask = mask.root().field("metadata").unwrap_or(SubMask::EMPTY);
     let mut json = serde_json::Deserializer::from_slice(&text[start..]);
-    T::deserialize(Filtered::new(&mut json, within, Once::METADATA))
+    T::deserialize(MaskFilter::new(&mut json, mask, DuplicateCheck::METADATA))
         .map_err(|error| Error::decode(text, start, &error))
 }

@@ -2,161 +2,167 @@ use std::fmt;
 
 use serde_json::error::Category;
 
-use super::place::Place;
+use super::field_path::FieldPath;
 use crate::length::char_boundary;
-use crate::refusal::without_values;
+use crate::redaction::redact_values;
 
-/// How much of a path is kept.
-const LONGEST_PATH: usize = 1_024;
+/// Maximum length of a path, in bytes.
+const MAX_PATH_LENGTH: usize = 1_024;
 
-/// Why text could not be read.
+/// An error from reading JSON.
 ///
-/// It says where: the field, and how many bytes stand before what is wrong.
+/// Contains the path of the field and the byte offset.
 #[derive(Debug)]
 pub struct Error {
-    reason: Reason,
+    kind: JsonErrorKind,
     offset: usize,
     path: String,
 }
 
 #[derive(Debug)]
-enum Reason {
-    Decode(Box<Refusal>),
+enum JsonErrorKind {
+    Decode(Box<DecodeError>),
     Expected(&'static str),
-    /// The text ends too early.
-    CutShort,
-    Twice,
+    /// The text ends before the value does.
+    UnexpectedEof,
+    DuplicateField,
     TooDeep,
     TooLong(usize),
 }
 
-/// What serde_json says, without line and column, which say little about a text of one line, and without values.
+/// A message of serde_json without values, and without line and column, which are of little use for text of one line.
 #[derive(Debug)]
-struct Refusal {
+struct DecodeError {
     category: Category,
-    words: String,
+    message: String,
 }
 
-impl Refusal {
-    fn new(error: &serde_json::Error) -> Refusal {
-        let said = error.to_string();
-        let said = said.rfind(" at line ").map_or(&*said, |at| &said[..at]);
+impl DecodeError {
+    fn new(error: &serde_json::Error) -> DecodeError {
+        let text = error.to_string();
+        let text = text.rfind(" at line ").map_or(&*text, |at| &text[..at]);
         let category = error.classify();
-        Refusal {
+        DecodeError {
             category,
-            words: match category {
-                Category::Data => without_values(said),
-                Category::Io | Category::Syntax | Category::Eof => said.to_owned(),
+            message: match category {
+                Category::Data => redact_values(text),
+                Category::Io | Category::Syntax | Category::Eof => text.to_owned(),
             },
         }
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.words)
+        f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for DecodeError {}
 
 impl Error {
-    /// What serde_json found in `text[base..]`.
+    /// Converts an error that serde_json returned for `text[base..]`.
     #[cold]
     pub(super) fn decode(text: &[u8], base: usize, error: &serde_json::Error) -> Error {
         let offset = base + offset_of(&text[base..], error);
-        Error::new(Reason::Decode(Box::new(Refusal::new(error))), offset).within(text)
+        Error::new(JsonErrorKind::Decode(Box::new(DecodeError::new(error))), offset).locate(text)
     }
 
     #[cold]
-    pub(super) fn expected(what: &'static str, offset: usize) -> Error {
-        Error::new(Reason::Expected(what), offset)
+    pub(super) fn expected(expected: &'static str, offset: usize) -> Error {
+        Error::new(JsonErrorKind::Expected(expected), offset)
     }
 
     #[cold]
-    pub(super) fn cut_short(offset: usize) -> Error {
-        Error::new(Reason::CutShort, offset)
+    pub(super) fn unexpected_eof(offset: usize) -> Error {
+        Error::new(JsonErrorKind::UnexpectedEof, offset)
     }
 
     #[cold]
-    pub(super) fn twice(offset: usize) -> Error {
-        Error::new(Reason::Twice, offset)
+    pub(super) fn duplicate_field(offset: usize) -> Error {
+        Error::new(JsonErrorKind::DuplicateField, offset)
     }
 
     #[cold]
     pub(super) fn too_deep(offset: usize) -> Error {
-        Error::new(Reason::TooDeep, offset)
+        Error::new(JsonErrorKind::TooDeep, offset)
     }
 
     #[cold]
     pub(super) fn too_long(limit: usize, offset: usize) -> Error {
-        Error::new(Reason::TooLong(limit), offset)
+        Error::new(JsonErrorKind::TooLong(limit), offset)
     }
 
-    fn new(reason: Reason, offset: usize) -> Error {
+    fn new(kind: JsonErrorKind, offset: usize) -> Error {
         Error {
-            reason,
+            kind,
             offset,
             path: String::new(),
         }
     }
 
-    /// Finds the field; the text is read again for it.
+    /// Adds the path of the field, for which it scans the text again.
     #[cold]
-    pub(super) fn within(self, text: &[u8]) -> Error {
-        let path = Place::at(text, self.offset).to_string();
-        self.at(path)
+    pub(super) fn locate(self, text: &[u8]) -> Error {
+        let path = FieldPath::at(text, self.offset).to_string();
+        self.with_path(path)
     }
 
-    pub(super) fn at(mut self, path: String) -> Error {
+    pub(super) fn with_path(mut self, path: String) -> Error {
         self.path = path;
         // A key may be as long as an object.
-        if self.path.len() > LONGEST_PATH {
-            let end = char_boundary(&self.path, LONGEST_PATH);
+        if self.path.len() > MAX_PATH_LENGTH {
+            let end = char_boundary(&self.path, MAX_PATH_LENGTH);
             self.path.truncate(end);
             self.path.push('…');
         }
         self
     }
 
-    /// The text was part of another, `base` bytes after its beginning.
-    pub(super) fn after(mut self, base: usize) -> Error {
+    /// Adds the offset at which the text starts in an outer text.
+    pub(super) fn offset_by(mut self, base: usize) -> Error {
         self.offset += base;
         self
     }
 
-    /// How many bytes stand before what is wrong.
+    /// Number of bytes before the error.
     pub fn offset(&self) -> usize {
         self.offset
     }
 
-    /// The field that cannot be read, such as `spec.containers[1].image`; empty where it is the whole.
+    /// Path of the field, such as `spec.containers[1].image`. Empty if the error concerns the whole text.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Whether the text is JSON but not what was asked for: a field that is missing, is of another type, or is there
-    /// twice.
+    /// Returns whether the text is JSON with unexpected content: a missing field, a duplicate field or a type
+    /// mismatch.
     pub fn is_data(&self) -> bool {
-        match &self.reason {
-            Reason::Decode(refusal) => refusal.category == Category::Data,
-            Reason::Twice => true,
-            Reason::Expected(_) | Reason::CutShort | Reason::TooDeep | Reason::TooLong(_) => false,
+        match &self.kind {
+            JsonErrorKind::Decode(error) => error.category == Category::Data,
+            JsonErrorKind::DuplicateField => true,
+            JsonErrorKind::Expected(_)
+            | JsonErrorKind::UnexpectedEof
+            | JsonErrorKind::TooDeep
+            | JsonErrorKind::TooLong(_) => false,
         }
     }
 
-    /// Whether the text ends too early: more of it may have been lost on the way.
-    pub fn is_cut_short(&self) -> bool {
-        match &self.reason {
-            Reason::Decode(refusal) => refusal.category == Category::Eof,
-            Reason::CutShort => true,
-            Reason::Expected(_) | Reason::Twice | Reason::TooDeep | Reason::TooLong(_) => false,
+    /// Returns whether the text ends early, for example because a connection was lost.
+    pub fn is_eof(&self) -> bool {
+        match &self.kind {
+            JsonErrorKind::Decode(error) => error.category == Category::Eof,
+            JsonErrorKind::UnexpectedEof => true,
+            JsonErrorKind::Expected(_)
+            | JsonErrorKind::DuplicateField
+            | JsonErrorKind::TooDeep
+            | JsonErrorKind::TooLong(_) => false,
         }
     }
 
-    /// Whether it is longer than it may be.
+    /// Returns whether the text exceeds the limit.
     pub fn is_too_long(&self) -> bool {
-        matches!(self.reason, Reason::TooLong(_))
+        matches!(self.kind, JsonErrorKind::TooLong(_))
     }
 }
 
@@ -165,17 +171,17 @@ impl fmt::Display for Error {
         if !self.path.is_empty() {
             write!(f, "{}: ", self.path)?;
         }
-        match &self.reason {
-            Reason::Decode(refusal) => f.write_str(match refusal.category {
+        match &self.kind {
+            JsonErrorKind::Decode(error) => f.write_str(match error.category {
                 Category::Data => "it does not fit the type",
                 Category::Eof => "the JSON ends too early",
                 Category::Io | Category::Syntax => "it is not JSON",
             })?,
-            Reason::Expected(what) => write!(f, "expected {what}")?,
-            Reason::CutShort => f.write_str("the JSON ends too early")?,
-            Reason::Twice => f.write_str("the field is there twice")?,
-            Reason::TooDeep => f.write_str("nested too deep")?,
-            Reason::TooLong(limit) => write!(f, "longer than {limit} bytes, which is the limit")?,
+            JsonErrorKind::Expected(expected) => write!(f, "expected {expected}")?,
+            JsonErrorKind::UnexpectedEof => f.write_str("the JSON ends too early")?,
+            JsonErrorKind::DuplicateField => f.write_str("the field is there twice")?,
+            JsonErrorKind::TooDeep => f.write_str("nested too deep")?,
+            JsonErrorKind::TooLong(limit) => write!(f, "longer than {limit} bytes, which is the limit")?,
         }
         write!(f, ", at byte {}", self.offset)
     }
@@ -183,14 +189,14 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.reason {
-            Reason::Decode(refusal) => Some(&**refusal),
+        match &self.kind {
+            JsonErrorKind::Decode(error) => Some(&**error),
             _ => None,
         }
     }
 }
 
-/// serde_json counts lines from one, and in a line the bytes that it has read.
+/// Converts line and column to an offset. serde_json counts lines from 1, and columns as bytes read in the line.
 fn offset_of(text: &[u8], error: &serde_json::Error) -> usize {
     let line = match error.line().checked_sub(2) {
         None => 0,
@@ -198,7 +204,7 @@ fn offset_of(text: &[u8], error: &serde_json::Error) -> usize {
             .nth(breaks)
             .map_or(text.len(), |at| at + 1),
     };
-    // Of a byte that cannot stand where it stands it gives the place from one.
+    // For an unexpected byte, serde_json counts the column from 1.
     let column = error.column().saturating_sub(usize::from(error.is_syntax()));
     (line + column).min(text.len())
 }

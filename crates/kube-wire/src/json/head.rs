@@ -1,30 +1,36 @@
-//! What an object says of itself, read without reading the rest.
+//! Type and identity of an object, without decoding it.
 
 use std::borrow::Cow;
 
 use super::Error;
-use super::cursor::{Cursor, Str};
-use super::once::Once;
+use super::cursor::{Cursor, RawString};
+use super::duplicate_check::DuplicateCheck;
 use crate::Identity;
 
 /// Type and identity of an object.
 ///
-/// Read by [`head`](super::head()).
+/// Returned by [`head`](super::head()).
 #[doc(alias = "TypeMeta")]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head<'a> {
-    /// `apiVersion`, unless it is missing or `null`.
+    /// `apiVersion`, or `None` if it is missing or `null`.
     pub api_version: Option<Cow<'a, str>>,
-    /// `kind`, unless it is missing or `null`.
+    /// `kind`, or `None` if it is missing or `null`.
     pub kind: Option<Cow<'a, str>>,
-    /// From `metadata`, unless it is missing or `null`.
+    /// The identity in `metadata`, or `None` if `metadata` is missing or `null`.
     pub identity: Option<Identity<'a>>,
 }
 
-/// The identity of an object, read from as little of it as has it: Kubernetes writes it into the first few hundred bytes.
+/// Reads the identity of an object.
 ///
-/// What comes after it may be no JSON at all; [`decode`](super::decode()) and [`prune`](super::prune()) will say so. They also
-/// refuse an object that has one of these fields twice, so that nothing is ever known by a name that is not its own.
+/// Stops as soon as the identity is complete: Kubernetes writes it into the first few hundred bytes. The rest may be
+/// invalid JSON, which [`decode`](super::decode()) and [`prune`](super::prune()) detect. They also reject objects
+/// with duplicates of these fields, so that an object cannot be read under two names.
+///
+/// # Errors
+/// Returns an error if the text is not an object or has no `metadata`.
+///
+/// # Examples
 ///
 /// ```
 /// use kube_wire::json;
@@ -34,21 +40,23 @@ pub struct Head<'a> {
 /// assert_eq!((&*identity.namespace, &*identity.name, &*identity.resource_version), ("shop", "a", "7"));
 /// # Ok::<(), json::Error>(())
 /// ```
-///
-/// # Errors
-/// It is no object, or it has no `metadata`.
 pub fn identity(text: &[u8]) -> Result<Identity<'_>, Error> {
     let read = || {
         let cursor = metadata_of(text)?.ok_or_else(|| Error::expected("metadata", text.len()))?;
         identity_at(cursor)
     };
-    read().map_err(|error: Error| error.within(text))
+    read().map_err(|error: Error| error.locate(text))
 }
 
-/// Type and identity of an object, in whatever order it has them.
+/// Reads type and identity of an object, in any order.
 ///
-/// Like [`identity`] it reads no further than it has to. Items of a list mostly leave their type out; that it is missing
-/// is only known at the end.
+/// Stops as soon as both are complete, as [`identity`] does. Items of lists usually have no type; the whole item is
+/// read to detect that.
+///
+/// # Errors
+/// Returns an error if the text is not an object.
+///
+/// # Examples
 ///
 /// ```
 /// use kube_wire::json;
@@ -59,51 +67,51 @@ pub fn identity(text: &[u8]) -> Result<Identity<'_>, Error> {
 /// # Ok::<(), json::Error>(())
 /// ```
 pub fn head(text: &[u8]) -> Result<Head<'_>, Error> {
-    read_head(text).map_err(|error| error.within(text))
+    read_head(text).map_err(|error| error.locate(text))
 }
 
 fn read_head(text: &[u8]) -> Result<Head<'_>, Error> {
     let mut cursor = Cursor::new(text);
-    let mut fields = cursor.fields()?;
+    let mut fields = cursor.enter_object()?;
     let mut head = Head::default();
-    let mut once = Once::OBJECT;
-    while let Some(name) = cursor.field(&mut fields)? {
-        match see(&mut once, name)? {
+    let mut duplicates = DuplicateCheck::OBJECT;
+    while let Some(name) = cursor.next_field(&mut fields)? {
+        match known_field(&mut duplicates, name)? {
             Some("apiVersion") => head.api_version = text_at(&mut cursor)?,
             Some("kind") => head.kind = text_at(&mut cursor)?,
             Some("metadata") if !cursor.take_null()? => {
                 head.identity = Some(identity_at(cursor.clone())?);
-                if !once.has_seen_all() {
-                    cursor.value()?;
+                if !duplicates.is_complete() {
+                    cursor.skip_value()?;
                 }
             }
             Some("metadata") => {}
             _ => {
-                cursor.value()?;
+                cursor.skip_value()?;
             }
         }
-        if once.has_seen_all() {
+        if duplicates.is_complete() {
             break;
         }
     }
     Ok(head)
 }
 
-/// Reads `metadata` until the identity is known.
+/// Reads `metadata` until the identity is complete.
 fn identity_at(mut cursor: Cursor<'_>) -> Result<Identity<'_>, Error> {
     let mut identity = Identity::default();
-    let mut fields = cursor.fields()?;
-    let mut once = Once::METADATA;
-    while !once.has_seen_identity()
-        && let Some(name) = cursor.field(&mut fields)?
+    let mut fields = cursor.enter_object()?;
+    let mut duplicates = DuplicateCheck::METADATA;
+    while !duplicates.has_identity()
+        && let Some(name) = cursor.next_field(&mut fields)?
     {
-        let part = match see(&mut once, name)? {
+        let part = match known_field(&mut duplicates, name)? {
             Some("name") => &mut identity.name,
             Some("namespace") => &mut identity.namespace,
             Some("resourceVersion") => &mut identity.resource_version,
             Some("uid") => &mut identity.uid,
             _ => {
-                cursor.value()?;
+                cursor.skip_value()?;
                 continue;
             }
         };
@@ -112,28 +120,29 @@ fn identity_at(mut cursor: Cursor<'_>) -> Result<Identity<'_>, Error> {
     Ok(identity)
 }
 
-/// The place where the value of `metadata` begins; none if it is missing or `null`.
+/// Returns a cursor at the value of `metadata`, or `None` if it is missing or `null`.
 pub(super) fn metadata_of(text: &[u8]) -> Result<Option<Cursor<'_>>, Error> {
     field_of(Cursor::new(text), "metadata")
 }
 
-/// The place where the value of an object's field begins; none if it is missing or `null`. The rest is not read.
+/// Returns a cursor at the value of a field, or `None` if it is missing or `null`. Does not read the fields after it.
 pub(super) fn field_of<'a>(mut cursor: Cursor<'a>, wanted: &str) -> Result<Option<Cursor<'a>>, Error> {
-    let mut fields = cursor.fields()?;
-    while let Some(name) = cursor.field(&mut fields)? {
-        if name.is(wanted) {
+    let mut fields = cursor.enter_object()?;
+    while let Some(name) = cursor.next_field(&mut fields)? {
+        if name.equals(wanted) {
             return Ok((!cursor.take_null()?).then_some(cursor));
         }
-        cursor.value()?;
+        cursor.skip_value()?;
     }
     Ok(None)
 }
 
-fn see(once: &mut Once, name: Str<'_>) -> Result<Option<&'static str>, Error> {
-    once.see(|known| name.is(known))
-        .map_err(|_| Error::twice(name.offset()))
+fn known_field(duplicates: &mut DuplicateCheck, name: RawString<'_>) -> Result<Option<&'static str>, Error> {
+    duplicates
+        .record(|known| name.equals(known))
+        .map_err(|_| Error::duplicate_field(name.offset()))
 }
 
 fn text_at<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Cow<'a, str>>, Error> {
-    cursor.string_or_null()?.map(Str::text).transpose()
+    cursor.string_or_null()?.map(RawString::text).transpose()
 }

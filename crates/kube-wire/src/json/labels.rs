@@ -1,15 +1,21 @@
-//! Labels against a selector, as they stand in the text.
+//! Labels and annotations, without decoding the object.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::Error;
-use super::cursor::{Cursor, Str};
+use super::cursor::{Cursor, RawString};
 use super::head::{field_of, metadata_of};
 use crate::selector::{Labels, Selector};
 
-/// Whether an object's labels are selected, read without reading the rest. Nothing is allocated unless a label has
-/// escapes, which those of Kubernetes never need.
+/// Returns whether a selector matches the labels of an object.
+///
+/// Allocates only if a label has escapes, which Kubernetes' labels never need.
+///
+/// # Errors
+/// Returns an error if the text up to the labels is not valid JSON, or if a label is not a string.
+///
+/// # Examples
 ///
 /// ```
 /// use kube_wire::json;
@@ -32,14 +38,19 @@ pub fn matches(text: &[u8], selector: &Selector) -> Result<bool, Error> {
             return Ok(selector.matches(&BTreeMap::new()));
         };
         if has_escapes(labels.clone())? {
-            return Ok(selector.matches(&unescaped(labels)?));
+            return Ok(selector.matches(&decode_labels(labels)?));
         }
-        Ok(selector.matches(&Plain(labels)))
+        Ok(selector.matches(&UnescapedLabels(labels)))
     };
-    read().map_err(|error: Error| error.within(text))
+    read().map_err(|error: Error| error.locate(text))
 }
 
-/// One of an object's labels, read without reading the rest.
+/// Returns the value of a label.
+///
+/// # Errors
+/// Returns an error if the text up to the labels is not valid JSON, or if a label is not a string.
+///
+/// # Examples
 ///
 /// ```
 /// use kube_wire::json;
@@ -52,7 +63,10 @@ pub fn label<'a>(text: &'a [u8], name: &str) -> Result<Option<Cow<'a, str>>, Err
     entry(text, "labels", name)
 }
 
-/// One of an object's annotations, in the same way.
+/// Returns the value of an annotation.
+///
+/// # Errors
+/// Returns an error if the text up to the annotations is not valid JSON, or if an annotation is not a string.
 pub fn annotation<'a>(text: &'a [u8], name: &str) -> Result<Option<Cow<'a, str>>, Error> {
     entry(text, "annotations", name)
 }
@@ -66,61 +80,61 @@ fn entry<'a>(text: &'a [u8], map: &str, name: &str) -> Result<Option<Cow<'a, str
         let Some(mut cursor) = found else {
             return Ok(None);
         };
-        let mut fields = cursor.fields()?;
+        let mut fields = cursor.enter_object()?;
         let mut found = None;
-        while let Some(key) = cursor.field(&mut fields)? {
+        while let Some(key) = cursor.next_field(&mut fields)? {
             let value = cursor.string()?;
-            if key.is(name) {
+            if key.equals(name) {
                 found = Some(value);
             }
         }
-        found.map(Str::text).transpose()
+        found.map(RawString::text).transpose()
     };
-    read().map_err(|error: Error| error.within(text))
+    read().map_err(|error: Error| error.locate(text))
 }
 
-/// Reads all labels once: that they are texts, and whether one has escapes.
+/// Checks that all labels are strings, and returns whether one of them has escapes.
 fn has_escapes(mut cursor: Cursor<'_>) -> Result<bool, Error> {
-    let mut fields = cursor.fields()?;
+    let mut fields = cursor.enter_object()?;
     let mut found = false;
-    while let Some(key) = cursor.field(&mut fields)? {
+    while let Some(key) = cursor.next_field(&mut fields)? {
         let value = cursor.string()?;
         for part in [key, value] {
             if part.has_escapes() {
                 found = true;
             } else {
-                part.plain()?;
+                part.borrowed_text()?;
             }
         }
     }
     Ok(found)
 }
 
-fn unescaped(mut cursor: Cursor<'_>) -> Result<BTreeMap<String, String>, Error> {
-    let mut fields = cursor.fields()?;
+fn decode_labels(mut cursor: Cursor<'_>) -> Result<BTreeMap<String, String>, Error> {
+    let mut fields = cursor.enter_object()?;
     let mut labels = BTreeMap::new();
-    while let Some(key) = cursor.field(&mut fields)? {
+    while let Some(key) = cursor.next_field(&mut fields)? {
         let value = cursor.string()?;
         labels.insert(key.text()?.into_owned(), value.text()?.into_owned());
     }
     Ok(labels)
 }
 
-/// Labels that have been read once and have no escapes.
-struct Plain<'a>(Cursor<'a>);
+/// Labels that were checked and have no escapes.
+struct UnescapedLabels<'a>(Cursor<'a>);
 
-impl Labels for Plain<'_> {
-    /// The last of equal keys counts, as it does in a map that is decoded.
+impl Labels for UnescapedLabels<'_> {
+    /// The last of several equal keys counts, as in a decoded map.
     fn value(&self, key: &str) -> Option<&str> {
         let mut cursor = self.0.clone();
-        let mut fields = cursor.fields().ok()?;
+        let mut fields = cursor.enter_object().ok()?;
         let mut found = None;
-        while let Ok(Some(name)) = cursor.field(&mut fields) {
+        while let Ok(Some(name)) = cursor.next_field(&mut fields) {
             let value = cursor.string().ok()?;
-            if name.is(key) {
+            if name.equals(key) {
                 found = Some(value);
             }
         }
-        found?.plain().ok()
+        found?.borrowed_text().ok()
     }
 }

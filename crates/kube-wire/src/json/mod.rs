@@ -1,9 +1,11 @@
-//! Kubernetes objects in JSON (`application/json`), read no more than is wanted.
+//! Kubernetes objects in JSON (`application/json`), without decoding more than needed.
 //!
-//! An object can stay the text as which it came: [`identity`](identity()) and [`head`](head()) say what it is,
-//! [`matches`](matches()) whether a selector means it, [`prune`](prune()) makes it smaller, and [`decode`](decode()) makes a
-//! value of it when somebody needs one. [`ListReader`] cuts a list into its objects while it arrives, [`Lines`] and
-//! [`watch_event`] do so for a watch.
+//! Objects can stay text: [`identity`](identity()) and [`head`](head()) identify an object, [`matches`](matches())
+//! applies a label selector, [`prune`](prune()) removes fields, and [`decode`](decode()) decodes the object into a
+//! type. [`ListReader`] splits lists into objects while they are received; [`LineReader`] and [`watch_event`] do the
+//! same for watches.
+//!
+//! # Examples
 //!
 //! ```
 //! use kube_wire::{FieldMask, json};
@@ -22,17 +24,17 @@
 
 mod cursor;
 mod decode;
+mod duplicate_check;
 mod error;
-mod filtered;
+mod field_path;
 mod head;
-mod key;
+mod key_seed;
 mod labels;
-mod lines;
-mod list;
-mod once;
-mod place;
+mod line_reader;
+mod list_reader;
+mod mask_filter;
 mod prune;
-mod scan;
+mod scanner;
 #[cfg(test)]
 mod tests;
 mod watch;
@@ -41,10 +43,10 @@ pub use self::decode::{decode, metadata};
 pub use self::error::Error;
 pub use self::head::{Head, head, identity};
 pub use self::labels::{annotation, label, matches};
-pub use self::lines::Lines;
-pub use self::list::{Items, ListHead, ListReader};
+pub use self::line_reader::LineReader;
+pub use self::list_reader::{Items, ListHead, ListReader};
 pub use self::prune::{outline, prune};
 pub use self::watch::{WatchEvent, watch_event};
 
-/// How many values may be in each other, as serde_json has it.
+/// Maximum nesting depth, the same as in serde_json.
 const MAX_DEPTH: u32 = 127;

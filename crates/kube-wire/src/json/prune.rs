@@ -1,17 +1,21 @@
-//! Text without the fields that are left out.
+//! Removal of masked fields from JSON text.
 
-use super::cursor::{Cursor, Str};
+use super::cursor::{Cursor, RawString};
+use super::duplicate_check::DuplicateCheck;
 use super::head::metadata_of;
-use super::once::Once;
 use super::{Error, MAX_DEPTH};
 use crate::FieldMask;
-use crate::field_mask::Within;
+use crate::field_mask::SubMask;
 
-/// Appends an object's text to `out`, without the fields that are left out and without white space between what is kept.
+/// Appends the text of an object to `out`, without the masked fields and without white space.
 ///
-/// What is kept is whole JSON, in the order in which it came. What is left out is not looked at, except for its end.
-/// As in [`decode`](super::decode()), a field that says what the object is must not be there twice. After an error `out` is as
-/// it was.
+/// Keeps the order of fields. Masked fields are skipped without validation; everything else is valid JSON.
+///
+/// # Errors
+/// Returns an error if the text is not valid JSON, or if fields that identify or select the object are duplicates, as
+/// in [`decode`](super::decode()). `out` is unchanged in this case.
+///
+/// # Examples
 ///
 /// ```
 /// use kube_wire::{FieldMask, json};
@@ -24,25 +28,30 @@ use crate::field_mask::Within;
 /// ```
 pub fn prune(text: &[u8], mask: &FieldMask, out: &mut Vec<u8>) -> Result<(), Error> {
     let start = out.len();
-    let mut pruner = Pruner {
+    let mut pruner = TextPruner {
         text,
         cursor: Cursor::new(text),
-        run: 0,
+        run_start: 0,
         out,
     };
     let pruned = pruner
-        .value(mask.start(), Once::OBJECT, 0)
+        .value(mask.root(), DuplicateCheck::OBJECT, 0)
         .and_then(|()| pruner.flush())
-        .and_then(|()| pruner.cursor.end());
+        .and_then(|()| pruner.cursor.expect_end());
     pruned.map_err(|error| {
         out.truncate(start);
-        error.within(text)
+        error.locate(text)
     })
 }
 
-/// Appends the text of an object that has nothing but what others are chosen by: labels, uid, owners, finalizers and
-/// times, all in `metadata`. [`matches`](super::matches()) and [`label`](super::label()) say the same of it as of the whole
-/// object. After an error `out` is as it was.
+/// Appends an object with only the metadata for selecting objects: labels, uid, owners, finalizers and times.
+///
+/// [`matches`](super::matches()) and [`label`](super::label()) return the same for it as for the whole object.
+///
+/// # Errors
+/// Returns an error if the text is not an object or has no `metadata`. `out` is unchanged in this case.
+///
+/// # Examples
 ///
 /// ```
 /// use kube_wire::json;
@@ -53,114 +62,112 @@ pub fn prune(text: &[u8], mask: &FieldMask, out: &mut Vec<u8>) -> Result<(), Err
 /// assert_eq!(out, br#"{"metadata":{"uid":"7","labels":{"app":"web"}}}"#);
 /// # Ok::<(), json::Error>(())
 /// ```
-///
-/// # Errors
-/// It is no object, or it has no `metadata`.
 pub fn outline(text: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
     let start = out.len();
     let mut write = || {
         let mut cursor = metadata_of(text)?.ok_or_else(|| Error::expected("metadata", text.len()))?;
         cursor.peek()?;
-        let within = FieldMask::all_but_an_outline()
-            .start()
+        let mask = FieldMask::outline_mask()
+            .root()
             .field("metadata")
-            .unwrap_or(Within::KEPT);
+            .unwrap_or(SubMask::EMPTY);
         out.extend_from_slice(br#"{"metadata":"#);
-        let mut pruner = Pruner {
+        let mut pruner = TextPruner {
             text,
-            run: cursor.offset(),
+            run_start: cursor.offset(),
             cursor,
             out,
         };
-        pruner.value(within, Once::METADATA, 1)?;
+        pruner.value(mask, DuplicateCheck::METADATA, 1)?;
         pruner.flush()?;
         out.push(b'}');
         Ok(())
     };
     write().map_err(|error: Error| {
         out.truncate(start);
-        error.within(text)
+        error.locate(text)
     })
 }
 
-struct Pruner<'a, 'o> {
+struct TextPruner<'a, 'o> {
     text: &'a [u8],
     cursor: Cursor<'a>,
-    /// From here to the cursor everything is kept, and not yet copied.
-    run: usize,
+    /// Start of the text that is kept and not copied yet. It ends at the cursor.
+    run_start: usize,
     out: &'o mut Vec<u8>,
 }
 
-impl<'a> Pruner<'a, '_> {
-    /// Copies a value that may have something to leave out.
-    fn value(&mut self, within: Within<'_>, once: Once, depth: u32) -> Result<(), Error> {
+impl<'a> TextPruner<'a, '_> {
+    /// Copies a value of which a part may be masked.
+    fn value(&mut self, mask: SubMask<'_>, duplicates: DuplicateCheck, depth: u32) -> Result<(), Error> {
         let first = self.peek()?;
-        if within.is_kept() && once.is_any() {
-            return self.kept(depth);
+        if mask.is_empty() && duplicates.is_disabled() {
+            return self.copy_value(depth);
         }
         match first {
-            b'{' => self.object(within, once, depth + 1),
-            b'[' => self.list(within, depth + 1),
-            _ => self.kept(depth),
+            b'{' => self.object(mask, duplicates, depth + 1),
+            b'[' => self.list(mask, depth + 1),
+            _ => self.copy_value(depth),
         }
     }
 
-    fn object(&mut self, within: Within<'_>, mut once: Once, depth: u32) -> Result<(), Error> {
-        self.check(depth)?;
-        self.cursor.pass(1);
+    fn object(&mut self, mask: SubMask<'_>, mut duplicates: DuplicateCheck, depth: u32) -> Result<(), Error> {
+        self.check_depth(depth)?;
+        self.cursor.skip(1);
         let mut is_first = true;
         let mut is_first_kept = true;
         loop {
             let ends = self.peek()? == b'}';
             self.flush()?;
             if ends {
-                self.cursor.pass(1);
+                self.cursor.skip(1);
                 return Ok(());
             }
             if !std::mem::replace(&mut is_first, false) {
-                // Whether there is a comma depends on what is kept before it and after it.
+                // A comma is needed only between fields that are kept.
                 self.cursor.take(b',', "a comma or the end")?;
-                self.run = self.cursor.offset();
+                self.run_start = self.cursor.offset();
                 self.peek()?;
             }
             let name = self.name()?;
             let text = name.text()?;
-            let Some(inner) = within.field(&text) else {
+            let Some(inner) = mask.field(&text) else {
                 self.cursor.take(b':', "a colon")?;
-                self.cursor.value()?;
-                self.run = self.cursor.offset();
+                self.cursor.skip_value()?;
+                self.run_start = self.cursor.offset();
                 continue;
             };
-            once.see(|known| known == text)
-                .map_err(|_| Error::twice(name.offset()))?;
+            duplicates
+                .record(|known| known == text)
+                .map_err(|_| Error::duplicate_field(name.offset()))?;
             if !std::mem::replace(&mut is_first_kept, false) {
                 self.out.push(b',');
             }
             self.colon()?;
-            self.value(inner, once.of_field(&text), depth)?;
+            self.value(inner, duplicates.for_field(&text), depth)?;
         }
     }
 
-    /// Lists take no step of their own: something may be left out of each element.
-    fn list(&mut self, within: Within<'_>, depth: u32) -> Result<(), Error> {
-        self.check(depth)?;
-        self.cursor.pass(1);
+    /// Lists add no segment to a path: the mask applies to each element.
+    fn list(&mut self, mask: SubMask<'_>, depth: u32) -> Result<(), Error> {
+        self.check_depth(depth)?;
+        self.cursor.skip(1);
         if self.peek()? != b']' {
             loop {
-                self.value(within, Once::ANY, depth)?;
+                self.value(mask, DuplicateCheck::NONE, depth)?;
                 if self.peek()? == b']' {
                     break;
                 }
                 self.cursor.take(b',', "a comma or the end")?;
             }
         }
-        self.cursor.pass(1);
+        self.cursor.skip(1);
         Ok(())
     }
 
-    /// Copies a value of which everything is kept.
-    fn kept(&mut self, depth: u32) -> Result<(), Error> {
-        // A bit for each bracket that is open, the innermost lowest: whether it is an object's.
+    /// Copies a value of which no part is masked.
+    fn copy_value(&mut self, depth: u32) -> Result<(), Error> {
+        // One bit per open bracket, the innermost lowest: 1 for an object, 0 for a list.
         let mut open: u128 = 0;
         let mut levels = 0;
         loop {
@@ -168,8 +175,8 @@ impl<'a> Pruner<'a, '_> {
                 bracket @ (b'{' | b'[') => {
                     let is_object = bracket == b'{';
                     levels += 1;
-                    self.check(depth + levels)?;
-                    self.cursor.pass(1);
+                    self.check_depth(depth + levels)?;
+                    self.cursor.skip(1);
                     open = open << 1 | u128::from(is_object);
                     let next = self.peek()?;
                     if next != if is_object { b'}' } else { b']' } {
@@ -182,7 +189,7 @@ impl<'a> Pruner<'a, '_> {
                 b'"' => {
                     self.string()?;
                 }
-                _ => self.cursor.word()?,
+                _ => self.cursor.skip_literal()?,
             }
             loop {
                 if levels == 0 {
@@ -190,14 +197,14 @@ impl<'a> Pruner<'a, '_> {
                 }
                 match (self.peek()?, open & 1 == 1) {
                     (b',', is_object) => {
-                        self.cursor.pass(1);
+                        self.cursor.skip(1);
                         if is_object {
                             self.field()?;
                         }
                         break;
                     }
                     (b'}', true) | (b']', false) => {
-                        self.cursor.pass(1);
+                        self.cursor.skip(1);
                         open >>= 1;
                         levels -= 1;
                     }
@@ -212,7 +219,7 @@ impl<'a> Pruner<'a, '_> {
         self.colon()
     }
 
-    fn name(&mut self) -> Result<Str<'a>, Error> {
+    fn name(&mut self) -> Result<RawString<'a>, Error> {
         if self.peek()? != b'"' {
             return Err(Error::expected("a field's name", self.cursor.offset()));
         }
@@ -224,19 +231,19 @@ impl<'a> Pruner<'a, '_> {
         self.cursor.take(b':', "a colon")
     }
 
-    fn string(&mut self) -> Result<Str<'a>, Error> {
+    fn string(&mut self) -> Result<RawString<'a>, Error> {
         let string = self.cursor.string()?;
         string.check_escapes()?;
         Ok(string)
     }
 
-    /// The next byte that is not white space, which is not copied.
+    /// Returns the next byte that is not white space. White space is not copied.
     fn peek(&mut self) -> Result<u8, Error> {
         let before = self.cursor.offset();
         let byte = self.cursor.peek()?;
         if self.cursor.offset() != before {
             self.copy_to(before)?;
-            self.run = self.cursor.offset();
+            self.run_start = self.cursor.offset();
         }
         Ok(byte)
     }
@@ -245,18 +252,21 @@ impl<'a> Pruner<'a, '_> {
         self.copy_to(self.cursor.offset())
     }
 
-    /// A run ends between two values, so never inside of a character.
+    /// Copies up to `end`, which is between two values and never within a character.
     fn copy_to(&mut self, end: usize) -> Result<(), Error> {
-        let run = &self.text[self.run..end];
+        let run = &self.text[self.run_start..end];
         if let Err(error) = std::str::from_utf8(run) {
-            return Err(Error::expected("text in UTF-8", self.run + error.valid_up_to()));
+            return Err(Error::expected(
+                "text in UTF-8",
+                self.run_start + error.valid_up_to(),
+            ));
         }
         self.out.extend_from_slice(run);
-        self.run = end;
+        self.run_start = end;
         Ok(())
     }
 
-    fn check(&self, depth: u32) -> Result<(), Error> {
+    fn check_depth(&self, depth: u32) -> Result<(), Error> {
         if depth > MAX_DEPTH {
             return Err(Error::too_deep(self.cursor.offset()));
         }

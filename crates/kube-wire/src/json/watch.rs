@@ -1,4 +1,4 @@
-//! Events of a watch.
+//! Watch events in JSON.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,14 +7,14 @@ use super::Error;
 use super::cursor::Cursor;
 use crate::length::Length;
 
-/// What a watch tells: something happened to an object.
+/// An event of a watch.
 ///
-/// Read by [`watch_event`].
+/// Returned by [`watch_event`].
 #[derive(Clone, PartialEq, Eq)]
 pub struct WatchEvent<'a> {
     /// `ADDED`, `MODIFIED`, `DELETED`, `BOOKMARK` or `ERROR`.
     pub event_type: Cow<'a, str>,
-    /// The object's text. That it is whole and an object is found by reading it.
+    /// The text of the object, which is not validated.
     pub object: &'a [u8],
 }
 
@@ -27,7 +27,12 @@ impl fmt::Debug for WatchEvent<'_> {
     }
 }
 
-/// Reads one line of a watch. The object is not looked at.
+/// Parses one line of a watch. Does not read the object.
+///
+/// # Errors
+/// Returns an error if the line is not an object, or if `type` or `object` is missing or a duplicate.
+///
+/// # Examples
 ///
 /// ```
 /// use kube_wire::json;
@@ -38,28 +43,28 @@ impl fmt::Debug for WatchEvent<'_> {
 /// # Ok::<(), json::Error>(())
 /// ```
 pub fn watch_event(line: &[u8]) -> Result<WatchEvent<'_>, Error> {
-    read(line).map_err(|error| error.within(line))
+    read(line).map_err(|error| error.locate(line))
 }
 
 fn read(line: &[u8]) -> Result<WatchEvent<'_>, Error> {
     let mut cursor = Cursor::new(line);
-    let mut fields = cursor.fields()?;
+    let mut fields = cursor.enter_object()?;
     let mut event_type = None;
     let mut object = None;
-    while let Some(name) = cursor.field(&mut fields)? {
-        let is_again = if name.is("type") {
+    while let Some(name) = cursor.next_field(&mut fields)? {
+        let is_again = if name.equals("type") {
             event_type.replace(cursor.string()?.text()?).is_some()
-        } else if name.is("object") {
-            object.replace(cursor.value()?).is_some()
+        } else if name.equals("object") {
+            object.replace(cursor.skip_value()?).is_some()
         } else {
-            cursor.value()?;
+            cursor.skip_value()?;
             false
         };
         if is_again {
-            return Err(Error::twice(name.offset()));
+            return Err(Error::duplicate_field(name.offset()));
         }
     }
-    cursor.end()?;
+    cursor.expect_end()?;
     let missing = |what| Error::expected(what, line.len());
     Ok(WatchEvent {
         event_type: event_type.ok_or_else(|| missing("an event's type"))?,

@@ -1,50 +1,51 @@
-//! From protobuf to JSON.
+//! Conversion from protobuf to JSON.
 //!
-//! A message is read in two steps. First its fields are gathered: protobuf lets them come in any order and more than
-//! once, the pieces of a message being one message. Then the object is put together field by field as Go would print it,
-//! those included that are not on the wire and yet are in JSON.
+//! A message is read in two steps. First its fields are collected, because protobuf allows any order, repetition, and
+//! messages that are split into several parts. Then the object is built field by field as Go would print it,
+//! including absent fields that JSON contains.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use super::error::Reason;
-use super::forms::{
-    Double, IntOrText, check, double, int_or_string, low_half, only_field, quantity, string, time_of,
+use super::convert::{
+    Double, IntOrText, check_wire_type, decode_time_text, double, int_or_string, low_32_bits, quantity,
+    single_field, string,
 };
-use super::read::{Content, Fields};
+use super::error::ProtobufErrorKind;
+use super::field_reader::{Content, FieldReader};
 use super::{Envelope, Error, MAGIC, MAX_DEPTH};
-use crate::table::{Container, Field, Kind, MessageId, Omitted, Shape, Table, table};
+use crate::table::{Container, FieldDescriptor, MessageId, OmitRule, Shape, Table, ValueKind, table};
 
-/// Reads messages of what has come in one piece.
+/// Decodes messages.
 ///
-/// An empty message is two bytes on the wire and can be a large object in JSON. So that a few megabytes of them do not
-/// become gigabytes, there may be only so many values for the bytes that came; what Kubernetes writes has fewer.
+/// An empty message has two bytes in protobuf and can be a large object in JSON. The number of values is therefore
+/// limited in relation to the length of the input. Objects that Kubernetes writes are well below the limit.
 #[derive(Debug)]
 pub(super) struct Decoder {
     table: &'static Table,
     values_left: usize,
 }
 
-/// Values that any message may have, however short.
-pub(super) const VALUES: usize = 4096;
-/// Values per byte beyond that.
+/// Number of values that any input may have.
+pub(super) const BASE_VALUES: usize = 4096;
+/// Number of additional values per byte of input.
 pub(super) const VALUES_PER_BYTE: usize = 2;
 
-/// The pieces of one message.
+/// The parts of one message.
 #[derive(Debug, Default)]
-struct Pieces<'a> {
+struct MessageParts<'a> {
     first: &'a [u8],
-    /// More than one piece is allowed, and rare.
+    /// Rare: most messages have one part.
     more: Vec<&'a [u8]>,
 }
 
-/// What is known of a field after the message has been read to its end.
+/// The collected content of a field.
 #[derive(Debug)]
 enum Slot<'a> {
     Absent,
-    One(Content<'a>),
-    Message(Pieces<'a>),
+    Single(Content<'a>),
+    Message(MessageParts<'a>),
     List(Vec<Value>),
     Map(Map<String, Value>),
 }
@@ -53,11 +54,11 @@ impl Decoder {
     pub(super) fn new(input: usize) -> Self {
         Self {
             table: table(),
-            values_left: input.saturating_mul(VALUES_PER_BYTE).saturating_add(VALUES),
+            values_left: input.saturating_mul(VALUES_PER_BYTE).saturating_add(BASE_VALUES),
         }
     }
 
-    /// The object in an envelope, with its apiVersion and kind.
+    /// Decodes the object in an envelope, including its apiVersion and kind.
     pub(super) fn envelope(&mut self, envelope: &Envelope<'_>, depth: usize) -> Result<Value, Error> {
         let Envelope {
             api_version, kind, ..
@@ -69,16 +70,16 @@ impl Decoder {
         let mut object = Map::new();
         object.insert("apiVersion".into(), api_version.into());
         object.insert("kind".into(), kind.into());
-        self.object(id, &Pieces::one(envelope.raw), depth, &mut object)?;
+        self.object(id, &MessageParts::one(envelope.raw), depth, &mut object)?;
         Ok(Value::Object(object))
     }
 
-    /// A message without its envelope.
+    /// Decodes a message without an envelope.
     pub(super) fn message(&mut self, id: MessageId, bytes: &[u8]) -> Result<Value, Error> {
-        self.pieces(id, &Pieces::one(bytes), 0)
+        self.pieces(id, &MessageParts::one(bytes), 0)
     }
 
-    fn pieces(&mut self, id: MessageId, pieces: &Pieces<'_>, depth: usize) -> Result<Value, Error> {
+    fn pieces(&mut self, id: MessageId, pieces: &MessageParts<'_>, depth: usize) -> Result<Value, Error> {
         let shape = id.shape;
         if shape == Shape::Object {
             let mut object = Map::new();
@@ -90,8 +91,8 @@ impl Decoder {
         for (field, slot) in self.gather(id, pieces, depth)? {
             match (slot, field.kind) {
                 (Slot::List(values), _) => return Ok(Value::Array(values)),
-                (Slot::Message(pieces), Kind::Message(id)) => schema = Some((id, pieces)),
-                (Slot::One(Content::Varint(value)), _) => allows = value != 0,
+                (Slot::Message(pieces), ValueKind::Message(id)) => schema = Some((id, pieces)),
+                (Slot::Single(Content::Varint(value)), _) => allows = value != 0,
                 _ => {}
             }
         }
@@ -103,23 +104,23 @@ impl Decoder {
         }
     }
 
-    /// Adds a message's fields to an object.
+    /// Adds the fields of a message to an object.
     fn object(
         &mut self,
         id: MessageId,
-        pieces: &Pieces<'_>,
+        pieces: &MessageParts<'_>,
         depth: usize,
         object: &mut Map<String, Value>,
     ) -> Result<(), Error> {
         for (field, slot) in self.gather(id, pieces, depth)? {
-            if let (true, Kind::Message(id)) = (field.inline, field.kind) {
+            if let (true, ValueKind::Message(id)) = (field.inline, field.kind) {
                 let pieces = match slot {
                     Slot::Message(pieces) => pieces,
-                    _ => Pieces::default(),
+                    _ => MessageParts::default(),
                 };
                 self.object(id, &pieces, depth + 1, object)?;
             } else if let Some(value) = self
-                .printed(field, slot, depth)
+                .field_value(field, slot, depth)
                 .map_err(|error| error.in_field(field.name))?
             {
                 object.insert(field.name.to_owned(), value);
@@ -131,19 +132,19 @@ impl Decoder {
     fn gather<'a>(
         &mut self,
         id: MessageId,
-        pieces: &Pieces<'a>,
+        pieces: &MessageParts<'a>,
         depth: usize,
-    ) -> Result<Vec<(&'static Field, Slot<'a>)>, Error> {
+    ) -> Result<Vec<(&'static FieldDescriptor, Slot<'a>)>, Error> {
         if depth >= MAX_DEPTH {
-            return Err(Reason::TooDeep.into());
+            return Err(ProtobufErrorKind::TooDeep.into());
         }
         let fields = self.table.fields(self.table.message(id));
         let mut slots: Vec<_> = fields.iter().map(|field| (field, Slot::Absent)).collect();
         for piece in pieces.iter() {
-            let mut reader = Fields::of(piece);
+            let mut reader = FieldReader::of(piece);
             while let Some((number, content)) = reader.next()? {
                 let known = fields.binary_search_by(|field| u64::from(field.number).cmp(&number));
-                // Fields that are not known are newer than the table.
+                // Fields that are not in the table are newer than the table.
                 let Some((field, slot)) = known.ok().and_then(|at| slots.get_mut(at)) else {
                     continue;
                 };
@@ -159,23 +160,25 @@ impl Decoder {
         Ok(slots)
     }
 
-    /// Adds what one occurrence of a field holds to what was there.
+    /// Adds one occurrence of a field to its slot.
     fn add<'a>(
         &mut self,
-        field: &Field,
+        field: &FieldDescriptor,
         content: Content<'a>,
         slot: &mut Slot<'a>,
         depth: usize,
     ) -> Result<(), Error> {
-        check(field, content)?;
+        check_wire_type(field, content)?;
         match (field.container, field.kind) {
             (Container::List, kind) => {
                 if !matches!(slot, Slot::List(_)) {
                     *slot = Slot::List(Vec::new());
                 }
                 let Slot::List(values) = slot else { return Ok(()) };
-                if let (Kind::Bool | Kind::Int32 | Kind::Int64, Content::Bytes(packed)) = (kind, content) {
-                    let mut numbers = Fields::of(packed);
+                if let (ValueKind::Bool | ValueKind::Int32 | ValueKind::Int64, Content::Bytes(packed)) =
+                    (kind, content)
+                {
+                    let mut numbers = FieldReader::of(packed);
                     while let Some(number) = numbers.next_packed()? {
                         values.push(self.value(kind, Content::Varint(number), depth)?);
                     }
@@ -192,25 +195,25 @@ impl Decoder {
                 let (key, value) = self.entry(kind, content.bytes()?, depth)?;
                 entries.insert(key, value);
             }
-            (Container::One, Kind::Message(_)) => match slot {
+            (Container::Single, ValueKind::Message(_)) => match slot {
                 Slot::Message(pieces) => pieces.more.push(content.bytes()?),
-                _ => *slot = Slot::Message(Pieces::one(content.bytes()?)),
+                _ => *slot = Slot::Message(MessageParts::one(content.bytes()?)),
             },
-            (Container::One, kind) => {
-                // It does not count any more, but has to be right.
-                if let Slot::One(earlier) = slot {
+            (Container::Single, kind) => {
+                // The earlier value is replaced, but must be valid.
+                if let Slot::Single(earlier) = slot {
                     self.value(kind, *earlier, depth)?;
                 }
-                *slot = Slot::One(content);
+                *slot = Slot::Single(content);
             }
         }
         Ok(())
     }
 
-    fn entry(&mut self, kind: Kind, entry: &[u8], depth: usize) -> Result<(String, Value), Error> {
+    fn entry(&mut self, kind: ValueKind, entry: &[u8], depth: usize) -> Result<(String, Value), Error> {
         let mut key: &[u8] = b"";
         let mut content = None;
-        let mut fields = Fields::of(entry);
+        let mut fields = FieldReader::of(entry);
         while let Some((number, found)) = fields.next()? {
             match number {
                 1 => key = found.bytes()?,
@@ -221,7 +224,7 @@ impl Decoder {
         let key = string(key).into_owned();
         let value = match content {
             Some(content) => self.value(kind, content, depth),
-            None => self.zero(kind, depth),
+            None => self.zero_value(kind, depth),
         };
         match value {
             Ok(value) => Ok((key, value)),
@@ -229,94 +232,109 @@ impl Decoder {
         }
     }
 
-    /// What JSON has for a field; `None` when it is left out.
-    fn printed(&mut self, field: &Field, slot: Slot<'_>, depth: usize) -> Result<Option<Value>, Error> {
+    /// Returns the JSON value of a field, or `None` if JSON omits it.
+    fn field_value(
+        &mut self,
+        field: &FieldDescriptor,
+        slot: Slot<'_>,
+        depth: usize,
+    ) -> Result<Option<Value>, Error> {
         let value = match slot {
             Slot::List(values) => Value::Array(values),
             Slot::Map(entries) => Value::Object(entries),
-            Slot::One(content) => self.value(field.kind, content, depth)?,
+            Slot::Single(content) => self.value(field.kind, content, depth)?,
             Slot::Message(pieces) => match field.kind {
-                Kind::Message(id) => self.nested(id, &pieces, depth)?,
+                ValueKind::Message(id) => self.nested_message(id, &pieces, depth)?,
                 _ => Value::Null,
             },
             Slot::Absent if field.is_nil_when_absent() => {
-                return if field.omitted == Omitted::WhenEmpty {
+                return if field.omit_rule == OmitRule::WhenEmpty {
                     Ok(None)
                 } else {
-                    self.spend()?;
+                    self.count_value()?;
                     Ok(Some(Value::Null))
                 };
             }
-            Slot::Absent => self.zero(field.kind, depth)?,
+            Slot::Absent => self.zero_value(field.kind, depth)?,
         };
-        let omitted = match field.omitted {
-            Omitted::WhenEmpty => !field.pointer && is_empty(field.kind, &value),
-            Omitted::WhenZeroTime => value.is_null(),
-            Omitted::Never => false,
+        let omitted = match field.omit_rule {
+            OmitRule::WhenEmpty => !field.pointer && is_empty(field.kind, &value),
+            OmitRule::WhenZeroTime => value.is_null(),
+            OmitRule::Never => false,
         };
         Ok((!omitted).then_some(value))
     }
 
-    fn value(&mut self, kind: Kind, content: Content<'_>, depth: usize) -> Result<Value, Error> {
-        if let Kind::Message(id) = kind {
-            return self.nested(id, &Pieces::one(content.bytes()?), depth);
+    fn value(&mut self, kind: ValueKind, content: Content<'_>, depth: usize) -> Result<Value, Error> {
+        if let ValueKind::Message(id) = kind {
+            return self.nested_message(id, &MessageParts::one(content.bytes()?), depth);
         }
-        self.spend()?;
+        self.count_value()?;
         Ok(match kind {
-            Kind::String => string(content.bytes()?).into(),
-            Kind::Bool => Value::Bool(content.varint()? != 0),
-            Kind::Int32 => low_half(content.varint()?).into(),
-            Kind::Int64 => content.varint()?.cast_signed().into(),
-            Kind::Double => match double(content.double()?)? {
-                Double::Whole(value) => value.into(),
-                Double::Other(value) => value.into(),
+            ValueKind::String => string(content.bytes()?).into(),
+            ValueKind::Bool => Value::Bool(content.varint()? != 0),
+            ValueKind::Int32 => low_32_bits(content.varint()?).into(),
+            ValueKind::Int64 => content.varint()?.cast_signed().into(),
+            ValueKind::Double => match double(content.double()?)? {
+                Double::Integer(value) => value.into(),
+                Double::Float(value) => value.into(),
             },
-            Kind::Bytes => Value::String(STANDARD.encode(content.bytes()?)),
-            Kind::Time | Kind::MicroTime => match time_of(content.bytes()?, kind == Kind::MicroTime)? {
-                Some(text) => text.as_str().into(),
-                None => Value::Null,
-            },
-            Kind::Quantity => quantity(content.bytes()?)?.into(),
-            Kind::IntOrString => match int_or_string(content.bytes()?)? {
+            ValueKind::Bytes => Value::String(STANDARD.encode(content.bytes()?)),
+            ValueKind::Time | ValueKind::MicroTime => {
+                match decode_time_text(content.bytes()?, kind == ValueKind::MicroTime)? {
+                    Some(text) => text.as_str().into(),
+                    None => Value::Null,
+                }
+            }
+            ValueKind::Quantity => quantity(content.bytes()?)?.into(),
+            ValueKind::IntOrString => match int_or_string(content.bytes()?)? {
                 IntOrText::Int(value) => value.into(),
                 IntOrText::Text(text) => text.into(),
             },
-            Kind::Json => match only_field(content.bytes()?)? {
+            ValueKind::Json => match single_field(content.bytes()?)? {
                 None | Some(b"") => Value::Null,
                 Some(raw) if raw.starts_with(MAGIC) => self.envelope(&Envelope::parse(raw)?, depth + 1)?,
                 Some(raw) => serde_json::from_slice(raw).map_err(|error| Error::not_json(&error))?,
             },
-            Kind::Message(_) => Value::Null,
+            ValueKind::Message(_) => Value::Null,
         })
     }
 
-    /// What JSON has for a value of which the wire has nothing.
-    fn zero(&mut self, kind: Kind, depth: usize) -> Result<Value, Error> {
-        if let Kind::Message(id) = kind {
-            return self.nested(id, &Pieces::default(), depth);
+    /// Returns the JSON value of an absent value.
+    fn zero_value(&mut self, kind: ValueKind, depth: usize) -> Result<Value, Error> {
+        if let ValueKind::Message(id) = kind {
+            return self.nested_message(id, &MessageParts::default(), depth);
         }
-        self.spend()?;
+        self.count_value()?;
         Ok(match kind {
-            Kind::String | Kind::Bytes => "".into(),
-            Kind::Bool => false.into(),
-            Kind::Int32 | Kind::Int64 | Kind::Double | Kind::IntOrString => 0.into(),
-            Kind::Quantity => "0".into(),
-            Kind::Time | Kind::MicroTime | Kind::Json | Kind::Message(_) => Value::Null,
+            ValueKind::String | ValueKind::Bytes => "".into(),
+            ValueKind::Bool => false.into(),
+            ValueKind::Int32 | ValueKind::Int64 | ValueKind::Double | ValueKind::IntOrString => 0.into(),
+            ValueKind::Quantity => "0".into(),
+            ValueKind::Time | ValueKind::MicroTime | ValueKind::Json | ValueKind::Message(_) => Value::Null,
         })
     }
 
-    fn nested(&mut self, id: MessageId, pieces: &Pieces<'_>, depth: usize) -> Result<Value, Error> {
-        self.spend()?;
+    fn nested_message(
+        &mut self,
+        id: MessageId,
+        pieces: &MessageParts<'_>,
+        depth: usize,
+    ) -> Result<Value, Error> {
+        self.count_value()?;
         self.pieces(id, pieces, depth + 1)
     }
 
-    fn spend(&mut self) -> Result<(), Error> {
-        self.values_left = self.values_left.checked_sub(1).ok_or(Reason::TooLarge)?;
+    fn count_value(&mut self) -> Result<(), Error> {
+        self.values_left = self
+            .values_left
+            .checked_sub(1)
+            .ok_or(ProtobufErrorKind::TooLarge)?;
         Ok(())
     }
 }
 
-impl<'a> Pieces<'a> {
+impl<'a> MessageParts<'a> {
     fn one(first: &'a [u8]) -> Self {
         Self {
             first,
@@ -329,13 +347,15 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// Whether Go's JSON takes it for empty; objects never are.
-fn is_empty(kind: Kind, value: &Value) -> bool {
+/// Returns whether Go's JSON encoder considers the value empty. Objects never are.
+fn is_empty(kind: ValueKind, value: &Value) -> bool {
     match (kind, value) {
-        (Kind::String | Kind::Bytes, Value::String(text)) => text.is_empty(),
-        (Kind::Bool, Value::Bool(value)) => !value,
-        (Kind::Int32 | Kind::Int64 | Kind::Double, Value::Number(number)) => number.as_f64() == Some(0.0),
-        (Kind::Message(_), Value::Array(values)) => values.is_empty(),
+        (ValueKind::String | ValueKind::Bytes, Value::String(text)) => text.is_empty(),
+        (ValueKind::Bool, Value::Bool(value)) => !value,
+        (ValueKind::Int32 | ValueKind::Int64 | ValueKind::Double, Value::Number(number)) => {
+            number.as_f64() == Some(0.0)
+        }
+        (ValueKind::Message(_), Value::Array(values)) => values.is_empty(),
         _ => false,
     }
 }

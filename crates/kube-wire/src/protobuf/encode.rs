@@ -1,16 +1,16 @@
-//! From JSON to protobuf, as gogo-proto writes it.
+//! Conversion from JSON to protobuf.
 //!
-//! Fields are in the order of their numbers, and what Go holds by value is written even when it is zero, so that a
-//! message has the same bytes as one from Kubernetes.
+//! Produces the same bytes as gogo-proto in Kubernetes: fields are sorted by number, and values that Go does not hold
+//! by pointer are written even if they are zero.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use super::error::Reason;
-use super::write::Writer;
+use super::error::ProtobufErrorKind;
+use super::writer::Writer;
 use super::{Error, MAX_DEPTH, time};
-use crate::table::{Container, Field, Kind, MessageId, Shape, Table, table};
+use crate::table::{Container, FieldDescriptor, MessageId, Shape, Table, ValueKind, table};
 
 /// Writes messages from the end to the beginning.
 #[derive(Debug)]
@@ -27,10 +27,10 @@ impl Encoder {
         }
     }
 
-    /// A message's fields, not its length.
+    /// Writes the fields of a message, without its length.
     pub(super) fn message(&mut self, id: MessageId, value: &Value, depth: usize) -> Result<(), Error> {
         if depth >= MAX_DEPTH {
-            return Err(Reason::TooDeep.into());
+            return Err(ProtobufErrorKind::TooDeep.into());
         }
         let message = self.table.message(id);
         let fields = self.table.fields(message);
@@ -48,16 +48,21 @@ impl Encoder {
         }
     }
 
-    /// A schema or what can stand for it, except a list.
-    fn schema(&mut self, fields: &'static [Field], value: &Value, depth: usize) -> Result<(), Error> {
+    /// Writes a schema or one of its alternatives, except a list.
+    fn schema(
+        &mut self,
+        fields: &'static [FieldDescriptor],
+        value: &Value,
+        depth: usize,
+    ) -> Result<(), Error> {
         for field in fields.iter().rev() {
             match (field.kind, value) {
-                (Kind::Message(_), Value::Object(_)) if field.container == Container::One => {
+                (ValueKind::Message(_), Value::Object(_)) if field.container == Container::Single => {
                     self.field(field, Some(value), depth)?;
                 }
-                (Kind::Bool, Value::Object(_)) => self.writer.varint_field(field.number, 1),
-                (Kind::Bool, Value::Bool(_) | Value::Null) => self.field(field, Some(value), depth)?,
-                (Kind::Bool, _) => return Err(Error::expected("a boolean or a schema")),
+                (ValueKind::Bool, Value::Object(_)) => self.writer.varint_field(field.number, 1),
+                (ValueKind::Bool, Value::Bool(_) | Value::Null) => self.field(field, Some(value), depth)?,
+                (ValueKind::Bool, _) => return Err(Error::expected("a boolean or a schema")),
                 _ => {}
             }
         }
@@ -67,7 +72,7 @@ impl Encoder {
     fn object(&mut self, id: MessageId, object: &Map<String, Value>, depth: usize) -> Result<(), Error> {
         let fields = self.table.fields(self.table.message(id));
         for field in fields.iter().rev() {
-            if let (true, Kind::Message(id)) = (field.inline, field.kind) {
+            if let (true, ValueKind::Message(id)) = (field.inline, field.kind) {
                 let before = self.writer.len();
                 self.object(id, object, depth)?;
                 self.writer.close_since(field.number, before);
@@ -80,13 +85,13 @@ impl Encoder {
         Ok(())
     }
 
-    /// All that a field holds, with its head.
-    fn field(&mut self, field: &Field, value: Option<&Value>, depth: usize) -> Result<(), Error> {
+    /// Writes a field with its tag.
+    fn field(&mut self, field: &FieldDescriptor, value: Option<&Value>, depth: usize) -> Result<(), Error> {
         match (field.container, value) {
-            (Container::One, Some(value)) => self.value(field.number, field.kind, value, depth),
+            (Container::Single, Some(value)) => self.value(field.number, field.kind, value, depth),
             // Nil is not written.
-            (Container::One, None) if field.is_nil_when_absent() => Ok(()),
-            (Container::One, None) => self.value(field.number, field.kind, &Value::Null, depth),
+            (Container::Single, None) if field.is_nil_when_absent() => Ok(()),
+            (Container::Single, None) => self.value(field.number, field.kind, &Value::Null, depth),
             (_, None) => Ok(()),
             (Container::List, Some(Value::Array(values))) => {
                 for (index, value) in values.iter().enumerate().rev() {
@@ -109,9 +114,15 @@ impl Encoder {
         }
     }
 
-    fn entry(&mut self, field: &Field, key: &str, value: &Value, depth: usize) -> Result<(), Error> {
+    fn entry(
+        &mut self,
+        field: &FieldDescriptor,
+        key: &str,
+        value: &Value,
+        depth: usize,
+    ) -> Result<(), Error> {
         let before = self.writer.len();
-        if !(field.kind == Kind::Bytes && value.is_null()) {
+        if !(field.kind == ValueKind::Bytes && value.is_null()) {
             self.value(2, field.kind, value, depth)?;
         }
         self.writer.bytes_field(1, key.as_bytes());
@@ -119,27 +130,27 @@ impl Encoder {
         Ok(())
     }
 
-    /// One value as a field; null is the zero value.
+    /// Writes one value as a field. `null` is the zero value.
     pub(super) fn value(
         &mut self,
         number: u16,
-        kind: Kind,
+        kind: ValueKind,
         value: &Value,
         depth: usize,
     ) -> Result<(), Error> {
         match kind {
-            Kind::String => self.writer.bytes_field(number, text(value)?.as_bytes()),
-            Kind::Bool => match value {
+            ValueKind::String => self.writer.bytes_field(number, text(value)?.as_bytes()),
+            ValueKind::Bool => match value {
                 Value::Bool(value) => self.writer.varint_field(number, u64::from(*value)),
                 Value::Null => self.writer.varint_field(number, 0),
                 _ => return Err(Error::expected("a boolean")),
             },
-            Kind::Int32 => self.writer.varint_field(number, sign_extended(int32(value)?)),
-            Kind::Int64 => {
+            ValueKind::Int32 => self.writer.varint_field(number, sign_extended(int32(value)?)),
+            ValueKind::Int64 => {
                 let value = int64(value).ok_or_else(|| Error::expected("a 64-bit integer"))?;
                 self.writer.varint_field(number, value.cast_unsigned());
             }
-            Kind::Double => {
+            ValueKind::Double => {
                 let value = if value.is_null() {
                     Some(0.0)
                 } else {
@@ -148,30 +159,30 @@ impl Encoder {
                 let value = value.ok_or_else(|| Error::expected("a number"))?;
                 self.writer.double_field(number, value);
             }
-            Kind::Bytes => {
+            ValueKind::Bytes => {
                 let bytes = STANDARD.decode(text(value)?);
                 let bytes = bytes.map_err(|error| Error::invalid(format!("not base64: {error}")))?;
                 self.writer.bytes_field(number, &bytes);
             }
             _ => {
                 let before = self.writer.len();
-                self.nested(kind, value, depth)?;
+                self.nested_message(kind, value, depth)?;
                 self.writer.close_since(number, before);
             }
         }
         Ok(())
     }
 
-    /// The content of a value that is a message on the wire.
-    fn nested(&mut self, kind: Kind, value: &Value, depth: usize) -> Result<(), Error> {
+    /// Writes the content of a value that is a message in protobuf.
+    fn nested_message(&mut self, kind: ValueKind, value: &Value, depth: usize) -> Result<(), Error> {
         match (kind, value) {
-            (Kind::Message(id), _) => self.message(id, value, depth + 1)?,
-            (Kind::Time | Kind::MicroTime | Kind::Json, Value::Null) => {}
-            (Kind::Json, _) => self.writer.bytes_field(1, value.to_string().as_bytes()),
-            (Kind::Time | Kind::MicroTime, _) => {
+            (ValueKind::Message(id), _) => self.message(id, value, depth + 1)?,
+            (ValueKind::Time | ValueKind::MicroTime | ValueKind::Json, Value::Null) => {}
+            (ValueKind::Json, _) => self.writer.bytes_field(1, value.to_string().as_bytes()),
+            (ValueKind::Time | ValueKind::MicroTime, _) => {
                 let (seconds, nanos) =
                     time::parse(text(value)?).ok_or_else(|| Error::expected("a time as in RFC 3339"))?;
-                let nanos = if kind == Kind::Time {
+                let nanos = if kind == ValueKind::Time {
                     0
                 } else {
                     nanos / 1000 * 1000
@@ -181,23 +192,31 @@ impl Encoder {
                     self.writer.varint_field(1, seconds.cast_unsigned());
                 }
             }
-            (Kind::Quantity, Value::Null) => self.writer.bytes_field(1, b"0"),
-            (Kind::Quantity, Value::Number(number)) => {
+            (ValueKind::Quantity, Value::Null) => self.writer.bytes_field(1, b"0"),
+            (ValueKind::Quantity, Value::Number(number)) => {
                 self.writer.bytes_field(1, number.to_string().as_bytes());
             }
-            (Kind::Quantity, _) => self.writer.bytes_field(1, text(value)?.trim().as_bytes()),
-            (Kind::IntOrString, Value::String(text)) => {
+            (ValueKind::Quantity, _) => self.writer.bytes_field(1, text(value)?.trim().as_bytes()),
+            (ValueKind::IntOrString, Value::String(text)) => {
                 self.writer.bytes_field(3, text.as_bytes());
                 self.writer.varint_field(2, 0);
                 self.writer.varint_field(1, 1);
             }
-            (Kind::IntOrString, _) => {
+            (ValueKind::IntOrString, _) => {
                 let int = int32(value).map_err(|_| Error::expected("a string or a 32-bit integer"))?;
                 self.writer.bytes_field(3, b"");
                 self.writer.varint_field(2, sign_extended(int));
                 self.writer.varint_field(1, 0);
             }
-            (Kind::String | Kind::Bool | Kind::Int32 | Kind::Int64 | Kind::Double | Kind::Bytes, _) => {
+            (
+                ValueKind::String
+                | ValueKind::Bool
+                | ValueKind::Int32
+                | ValueKind::Int64
+                | ValueKind::Double
+                | ValueKind::Bytes,
+                _,
+            ) => {
                 return Err(Error::expected("a message"));
             }
         }
@@ -223,7 +242,7 @@ fn int32(value: &Value) -> Result<i32, Error> {
         .ok_or_else(|| Error::expected("a 32-bit integer"))
 }
 
-/// Protobuf writes negative numbers with all 64 bits.
+/// Protobuf encodes negative numbers with 64 bits.
 fn sign_extended(value: i32) -> u64 {
     i64::from(value).cast_unsigned()
 }

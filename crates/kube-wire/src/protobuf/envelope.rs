@@ -1,19 +1,21 @@
-//! What stands around an object: who it is.
+//! The envelope of an object.
 
 use std::fmt;
 
-use super::error::Reason;
-use super::read::Fields;
-use super::write::Writer;
+use super::error::ProtobufErrorKind;
+use super::field_reader::FieldReader;
+use super::writer::Writer;
 use super::{Error, MAGIC};
 use crate::length::Length;
 
-/// The bytes after the object, for an envelope without content type and encoding.
+/// The bytes after the object, without content type and encoding.
 pub(super) const NO_CONTENT_TYPE: &[u8] = b"\x1a\x00\x22\x00";
 
-/// An object in protobuf and its kind: Kubernetes' `runtime.Unknown`.
+/// An encoded object and its kind: Kubernetes' `runtime.Unknown`.
 ///
-/// A message does not say what it is, so every object travels in an envelope that does.
+/// Messages do not contain their kind, so every object is sent in an envelope.
+///
+/// # Examples
 ///
 /// ```
 /// use kube_wire::protobuf::Envelope;
@@ -25,15 +27,15 @@ pub(super) const NO_CONTENT_TYPE: &[u8] = b"\x1a\x00\x22\x00";
 /// ```
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Envelope<'a> {
-    /// The object's apiVersion; empty when the sender leaves it to the receiver.
+    /// apiVersion of the object. Empty if the sender leaves it to the receiver.
     pub api_version: &'a str,
-    /// The object's kind; empty when the sender leaves it to the receiver.
+    /// Kind of the object. Empty if the sender leaves it to the receiver.
     pub kind: &'a str,
-    /// The object: a message of that kind.
+    /// The message of the object.
     pub raw: &'a [u8],
-    /// How `raw` is encoded; Kubernetes leaves it empty.
+    /// Encoding of `raw`. Kubernetes leaves it empty.
     pub content_encoding: &'a str,
-    /// What `raw` is; Kubernetes leaves it empty, which means protobuf.
+    /// Media type of `raw`. Kubernetes leaves it empty, which means protobuf.
     pub content_type: &'a str,
 }
 
@@ -50,7 +52,7 @@ impl fmt::Debug for Envelope<'_> {
 }
 
 impl<'a> Envelope<'a> {
-    /// An envelope as Kubernetes makes it.
+    /// Creates an envelope with the same fields as Kubernetes.
     pub fn new(api_version: &'a str, kind: &'a str, raw: &'a [u8]) -> Self {
         Self {
             api_version,
@@ -60,9 +62,12 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// Opens an envelope. The object in it is not looked at.
+    /// Parses an envelope. Does not read the object in it.
+    ///
+    /// # Errors
+    /// Returns an error if the bytes do not start with [`MAGIC`] or are malformed.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
-        let mut fields = Fields::of(bytes.strip_prefix(MAGIC).ok_or(Reason::NotProtobuf)?);
+        let mut fields = FieldReader::of(bytes.strip_prefix(MAGIC).ok_or(ProtobufErrorKind::NotProtobuf)?);
         let mut envelope = Self::default();
         while let Some((number, content)) = fields.next()? {
             match number {
@@ -77,7 +82,7 @@ impl<'a> Envelope<'a> {
     }
 
     fn read_type(&mut self, message: &'a [u8]) -> Result<(), Error> {
-        let mut fields = Fields::of(message);
+        let mut fields = FieldReader::of(message);
         while let Some((number, content)) = fields.next()? {
             match number {
                 1 => self.api_version = text(content.bytes()?)?,
@@ -88,19 +93,19 @@ impl<'a> Envelope<'a> {
         Ok(())
     }
 
-    /// The envelope as bytes.
+    /// Encodes the envelope.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut writer = Writer::default();
         writer.bytes_field(4, self.content_type.as_bytes());
         writer.bytes_field(3, self.content_encoding.as_bytes());
         writer.bytes(self.raw);
-        close(&mut writer, self.api_version, self.kind, self.raw.len());
+        write_header(&mut writer, self.api_version, self.kind, self.raw.len());
         writer.finish()
     }
 }
 
-/// Writes what stands before an object of that length.
-pub(super) fn close(writer: &mut Writer, api_version: &str, kind: &str, len: usize) {
+/// Writes the part before an object of length `len`.
+pub(super) fn write_header(writer: &mut Writer, api_version: &str, kind: &str, len: usize) {
     writer.close(2, len);
     let before = writer.len();
     writer.bytes_field(2, kind.as_bytes());

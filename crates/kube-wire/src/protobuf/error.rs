@@ -1,37 +1,36 @@
-//! What can be wrong with bytes or with an object.
+//! Errors of the protobuf codec.
 
 use std::fmt;
 
 use crate::length::char_boundary;
-use crate::refusal::without_values;
+use crate::redaction::redact_values;
 
-/// How much of a key is kept: one may be as long as an object.
-const LONGEST_KEY: usize = 256;
+/// Maximum length of a key, in bytes. Keys may be as long as an object.
+const MAX_KEY_LENGTH: usize = 256;
 
-/// Why something could not be read from protobuf or written to it.
+/// An error from reading or writing protobuf.
 ///
-/// It says where: the field, as a path in JSON.
-///
-/// As serde's error it also says what a type did not want to read.
+/// Contains the path of the field in JSON. Also serves as serde error for types that reject a value; their messages
+/// are redacted.
 #[derive(Debug)]
-pub struct Error(Box<Failure>);
+pub struct Error(Box<ErrorDetails>);
 
-/// Boxed, so that what is read and what went wrong are returned in few bytes.
+/// Boxed to keep results small.
 #[derive(Debug)]
-struct Failure {
-    reason: Reason,
-    /// Outermost last, because it is put together on the way out.
-    path: Vec<Step>,
+struct ErrorDetails {
+    kind: ProtobufErrorKind,
+    /// Innermost segment first, because callers add segments on the way out.
+    path: Vec<PathSegment>,
 }
 
 #[derive(Debug)]
-pub(super) enum Reason {
+pub(super) enum ProtobufErrorKind {
     NotProtobuf,
     UnknownKind { api_version: String, kind: String },
     UnknownMessage(String),
     Malformed(&'static str),
-    CutOff,
-    Scattered,
+    UnexpectedEof,
+    NonContiguous,
     Invalid(String),
     Expected(&'static str),
     TooDeep,
@@ -39,40 +38,43 @@ pub(super) enum Reason {
 }
 
 #[derive(Debug)]
-enum Step {
+enum PathSegment {
     Field(&'static str),
     Index(usize),
     Key(String),
 }
 
 impl Error {
-    /// Whether there is no protobuf for the kind, so that JSON has to be used: custom resources, `Table`, kinds that are
-    /// newer than this library.
+    /// Returns whether the kind has no protobuf encoding and JSON must be used: custom resources, `Table` and kinds
+    /// that are newer than this crate.
     pub fn is_unknown_kind(&self) -> bool {
         matches!(
-            self.0.reason,
-            Reason::UnknownKind { .. } | Reason::UnknownMessage(_)
+            self.0.kind,
+            ProtobufErrorKind::UnknownKind { .. } | ProtobufErrorKind::UnknownMessage(_)
         )
     }
 
-    /// Whether the bytes do not even begin like Kubernetes' protobuf.
+    /// Returns whether the bytes do not start like Kubernetes protobuf.
     pub fn is_not_protobuf(&self) -> bool {
-        matches!(self.0.reason, Reason::NotProtobuf)
+        matches!(self.0.kind, ProtobufErrorKind::NotProtobuf)
     }
 
-    /// Whether the object is larger or nested deeper than this library reads or writes.
+    /// Returns whether the object exceeds the limits for size or nesting depth.
     pub fn is_over_limit(&self) -> bool {
-        matches!(self.0.reason, Reason::TooDeep | Reason::TooLarge)
+        matches!(
+            self.0.kind,
+            ProtobufErrorKind::TooDeep | ProtobufErrorKind::TooLarge
+        )
     }
 
-    /// Whether what came is good as far as it goes, and then the connection ended.
-    pub fn is_cut_off(&self) -> bool {
-        matches!(self.0.reason, Reason::CutOff)
+    /// Returns whether the input is valid but ends early, for example because the connection was lost.
+    pub fn is_eof(&self) -> bool {
+        matches!(self.0.kind, ProtobufErrorKind::UnexpectedEof)
     }
 
     #[cold]
     pub(super) fn unknown_kind(api_version: &str, kind: &str) -> Self {
-        Reason::UnknownKind {
+        ProtobufErrorKind::UnknownKind {
             api_version: api_version.to_owned(),
             kind: kind.to_owned(),
         }
@@ -81,54 +83,54 @@ impl Error {
 
     #[cold]
     pub(super) fn malformed(what: &'static str) -> Self {
-        Reason::Malformed(what).into()
+        ProtobufErrorKind::Malformed(what).into()
     }
 
     #[cold]
     pub(super) fn invalid(what: impl Into<String>) -> Self {
-        Reason::Invalid(what.into()).into()
+        ProtobufErrorKind::Invalid(what.into()).into()
     }
 
-    /// JSON within an object that cannot be read. Only what is wrong with it as JSON is told, never a value.
+    /// Converts an error about embedded JSON. The message contains no values.
     #[cold]
     pub(super) fn not_json(error: &serde_json::Error) -> Self {
-        let said = error.to_string();
+        let message = error.to_string();
         if error.is_data() {
-            let said = said.split(" at line ").next().unwrap_or_default();
-            return Self::invalid(format!("not JSON: {}", without_values(said)));
+            let message = message.split(" at line ").next().unwrap_or_default();
+            return Self::invalid(format!("not JSON: {}", redact_values(message)));
         }
-        Self::invalid(format!("not JSON: {said}"))
+        Self::invalid(format!("not JSON: {message}"))
     }
 
     #[cold]
     pub(super) fn expected(what: &'static str) -> Self {
-        Reason::Expected(what).into()
+        ProtobufErrorKind::Expected(what).into()
     }
 
     #[cold]
     pub(super) fn in_field(mut self, name: &'static str) -> Self {
-        self.0.path.push(Step::Field(name));
+        self.0.path.push(PathSegment::Field(name));
         self
     }
 
     #[cold]
     pub(super) fn at_index(mut self, index: usize) -> Self {
-        self.0.path.push(Step::Index(index));
+        self.0.path.push(PathSegment::Index(index));
         self
     }
 
     #[cold]
     pub(super) fn at_key(mut self, key: &str) -> Self {
-        let key = &key[..char_boundary(key, LONGEST_KEY)];
-        self.0.path.push(Step::Key(key.to_owned()));
+        let key = &key[..char_boundary(key, MAX_KEY_LENGTH)];
+        self.0.path.push(PathSegment::Key(key.to_owned()));
         self
     }
 }
 
-impl From<Reason> for Error {
-    fn from(reason: Reason) -> Self {
-        Self(Box::new(Failure {
-            reason,
+impl From<ProtobufErrorKind> for Error {
+    fn from(kind: ProtobufErrorKind) -> Self {
+        Self(Box::new(ErrorDetails {
+            kind,
             path: Vec::new(),
         }))
     }
@@ -139,7 +141,7 @@ impl std::error::Error for Error {}
 impl serde::de::Error for Error {
     #[cold]
     fn custom<T: fmt::Display>(what: T) -> Self {
-        Self::invalid(without_values(&what.to_string()))
+        Self::invalid(redact_values(&what.to_string()))
     }
 }
 
@@ -147,20 +149,20 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, step) in self.0.path.iter().rev().enumerate() {
             match step {
-                Step::Field(name) if at == 0 => write!(f, "{name}")?,
-                Step::Field(name) => write!(f, ".{name}")?,
-                Step::Index(index) => write!(f, "[{index}]")?,
-                Step::Key(key) => write!(f, "[{key:?}]")?,
+                PathSegment::Field(name) if at == 0 => write!(f, "{name}")?,
+                PathSegment::Field(name) => write!(f, ".{name}")?,
+                PathSegment::Index(index) => write!(f, "[{index}]")?,
+                PathSegment::Key(key) => write!(f, "[{key:?}]")?,
             }
         }
         if !self.0.path.is_empty() {
             f.write_str(": ")?;
         }
-        write!(f, "{}", self.0.reason)
+        write!(f, "{}", self.0.kind)
     }
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for ProtobufErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotProtobuf => {
@@ -174,8 +176,8 @@ impl fmt::Display for Reason {
             }
             Self::UnknownMessage(name) => write!(f, "no message {name:?} is known"),
             Self::Malformed(what) => write!(f, "malformed protobuf: {what}"),
-            Self::CutOff => f.write_str("it breaks off before its end"),
-            Self::Scattered => f.write_str("the parts of a field are not together"),
+            Self::UnexpectedEof => f.write_str("it breaks off before its end"),
+            Self::NonContiguous => f.write_str("the parts of a field are not together"),
             Self::Invalid(what) => f.write_str(what),
             Self::Expected(what) => write!(f, "expected {what}"),
             Self::TooDeep => f.write_str("nested too deep"),

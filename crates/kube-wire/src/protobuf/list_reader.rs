@@ -1,19 +1,21 @@
-//! Lists, read item by item as they come.
+//! An incremental reader for lists.
 
 use std::fmt;
 
 use bytes::Bytes;
 
+use super::convert::string;
 use super::envelope::text;
-use super::error::Reason;
-use super::forms::string;
-use super::incoming::Incoming;
-use super::read::Fields;
+use super::error::ProtobufErrorKind;
+use super::field_reader::FieldReader;
+use super::input_buffer::InputBuffer;
 use super::{Error, MAGIC};
 use crate::length::Length;
-use crate::table::{Container, Kind, table};
+use crate::table::{Container, ValueKind, table};
 
-/// Reads a list while it comes. It holds what came last and at most one item.
+/// Reads a list while it is received. Keeps at most one item and the last chunk in memory.
+///
+/// # Examples
 ///
 /// ```
 /// use bytes::Bytes;
@@ -46,84 +48,84 @@ use crate::table::{Container, Kind, table};
 /// ```
 #[derive(Debug)]
 pub struct ListReader {
-    incoming: Incoming,
+    input_buffer: InputBuffer,
     limit: usize,
-    place: Place,
-    head: Head,
-    /// Which fields of the list are its metadata and its items; none until its kind is known.
-    numbers: Option<Numbers>,
-    /// The bytes of the list that are still to come.
+    state: ReadState,
+    header: FieldHeader,
+    /// Field numbers of the list, or `None` until its kind is known.
+    numbers: Option<FieldNumbers>,
+    /// Number of bytes of the list that were not read yet.
     list_left: u64,
-    /// Whether the field that comes is one of the list, not of its envelope.
+    /// Whether the current field belongs to the list, not to its envelope.
     is_in_list: bool,
     has_list: bool,
     meta: ListMeta,
 }
 
-/// What comes out of a list.
+/// A part of a list.
 ///
-/// Given by a [`ListReader`].
+/// Returned by [`ListReader::next`].
 #[derive(Clone, PartialEq, Eq)]
 pub enum ListEvent {
-    /// What the list is; comes first, and once.
+    /// The type of the list. Always the first event.
     Head {
-        /// The list's apiVersion.
+        /// apiVersion of the list.
         api_version: String,
-        /// The list's kind, such as `PodList`.
+        /// Kind of the list, such as `PodList`.
         kind: String,
     },
-    /// An item: its message, without an envelope. If it came in one piece it is a slice of it, so that whoever keeps a
-    /// small part of it should copy that part.
+    /// The message of an item, without an envelope. An item within one chunk is a slice of it, so copy small parts
+    /// that are kept for long.
     Item(Bytes),
 }
 
-/// What a list says of itself.
+/// Metadata of a list.
 ///
-/// What a [`ListReader`] has read at the end.
+/// Returned by [`ListReader::finish`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListMeta {
-    /// The version of the collection that the list shows.
+    /// Resource version of the list.
     pub resource_version: String,
-    /// What gets the next page; empty if this is the last.
+    /// Token for the next page. Empty on the last page.
     pub continue_token: String,
-    /// How many items there are after this page, if the server says it.
+    /// Number of items after this page, if the server sends it.
     pub remaining: Option<i64>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Numbers {
+struct FieldNumbers {
     metadata: u64,
     items: u64,
 }
 
-/// What comes next.
+/// The next part of the encoding.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum ReadState {
     Magic,
-    /// The head of a field.
-    Head,
-    /// The content of a field that is wanted.
-    Content(Wanted, usize),
-    /// The content of a field that nobody wants.
-    Unwanted(usize),
+    /// The tag of a field, and its length or number.
+    FieldHeader,
+    /// The content of a field that is needed.
+    Content(ContentRole, usize),
+    /// The content of a field that is ignored.
+    Skip(usize),
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Wanted {
+enum ContentRole {
     Type,
     Metadata,
     Item,
 }
 
-/// The head of a field, which may come byte by byte: a tag, then a length or a number.
+/// The tag of a field, and its length or number. May span several chunks.
 #[derive(Debug, Default)]
-struct Head {
-    tag: Varint,
-    after: Varint,
+struct FieldHeader {
+    tag: PartialVarint,
+    length_or_value: PartialVarint,
 }
 
 #[derive(Debug, Default)]
-struct Varint {
+struct PartialVarint {
     value: u64,
     len: u32,
     is_whole: bool,
@@ -142,7 +144,7 @@ impl fmt::Debug for ListEvent {
     }
 }
 
-impl Varint {
+impl PartialVarint {
     fn add(&mut self, byte: u8) -> Result<(), Error> {
         if self.len == 10 {
             return Err(Error::malformed("a number is too long"));
@@ -155,13 +157,13 @@ impl Varint {
 }
 
 impl ListReader {
-    /// A reader of lists whose items are each not longer than `limit`.
+    /// Creates a reader for lists whose items have at most `limit` bytes each.
     pub fn new(limit: usize) -> Self {
         Self {
-            incoming: Incoming::default(),
+            input_buffer: InputBuffer::default(),
             limit,
-            place: Place::Magic,
-            head: Head::default(),
+            state: ReadState::Magic,
+            header: FieldHeader::default(),
             numbers: None,
             list_left: 0,
             is_in_list: false,
@@ -170,97 +172,102 @@ impl ListReader {
         }
     }
 
-    /// Takes what has come. Before the next piece, [`next`](Self::next) should have given all that is in this one.
+    /// Appends a chunk. Call [`next`](Self::next) until it returns `None` before appending the next one.
     pub fn push(&mut self, piece: Bytes) {
-        self.incoming.push(piece);
+        self.input_buffer.push(piece);
     }
 
-    /// What comes next; none until more has come.
+    /// Returns the next part, or `None` until more was received.
     ///
-    /// After an error there is nothing more to be had from this list. [An unknown kind](Error::is_unknown_kind) is also
-    /// one that is no list of objects.
+    /// # Errors
+    /// Returns an error if the list is malformed or exceeds the limit. The reader cannot be used after an error.
+    /// [`is_unknown_kind`](Error::is_unknown_kind) is also true for kinds that are not lists of objects.
     #[expect(clippy::should_implement_trait, reason = "after none there can be more")]
     pub fn next(&mut self) -> Result<Option<ListEvent>, Error> {
         loop {
-            match self.place {
-                Place::Magic => {
-                    let Some(magic) = self.incoming.take(MAGIC.len()) else {
+            match self.state {
+                ReadState::Magic => {
+                    let Some(magic) = self.input_buffer.take(MAGIC.len()) else {
                         return Ok(None);
                     };
                     if magic != MAGIC {
-                        return Err(Reason::NotProtobuf.into());
+                        return Err(ProtobufErrorKind::NotProtobuf.into());
                     }
-                    self.place = Place::Head;
+                    self.state = ReadState::FieldHeader;
                 }
-                Place::Head => {
-                    if !self.read_head()? {
+                ReadState::FieldHeader => {
+                    if !self.read_header()? {
                         return Ok(None);
                     }
                 }
-                Place::Unwanted(left) => {
-                    let dropped = self.incoming.drop_up_to(left);
+                ReadState::Skip(left) => {
+                    let dropped = self.input_buffer.skip(left);
                     if dropped < left {
-                        self.place = Place::Unwanted(left - dropped);
+                        self.state = ReadState::Skip(left - dropped);
                         return Ok(None);
                     }
-                    self.place = Place::Head;
+                    self.state = ReadState::FieldHeader;
                 }
-                Place::Content(wanted, len) => {
-                    let Some(content) = self.incoming.take(len) else {
+                ReadState::Content(role, len) => {
+                    let Some(content) = self.input_buffer.take(len) else {
                         return Ok(None);
                     };
-                    self.place = Place::Head;
-                    match wanted {
-                        Wanted::Type => return self.read_type(&content).map(Some),
-                        Wanted::Metadata => self.read_metadata(&content)?,
-                        Wanted::Item => return Ok(Some(ListEvent::Item(content))),
+                    self.state = ReadState::FieldHeader;
+                    match role {
+                        ContentRole::Type => return self.read_type(&content).map(Some),
+                        ContentRole::Metadata => self.read_metadata(&content)?,
+                        ContentRole::Item => return Ok(Some(ListEvent::Item(content))),
                     }
                 }
             }
         }
     }
 
-    /// What the list says of itself, after its last piece was pushed and read.
+    /// Returns the metadata, when all chunks were pushed and read.
     ///
-    /// It is [cut off](Error::is_cut_off) if its end has not come.
+    /// # Errors
+    /// Returns an error with [`is_eof`](Error::is_eof) if the list is incomplete.
     pub fn finish(self) -> Result<ListMeta, Error> {
-        let is_whole = matches!(self.place, Place::Head) && self.head.tag.len == 0 && self.list_left == 0;
-        if is_whole && self.has_list && self.incoming.is_empty() {
+        let is_whole =
+            matches!(self.state, ReadState::FieldHeader) && self.header.tag.len == 0 && self.list_left == 0;
+        if is_whole && self.has_list && self.input_buffer.is_empty() {
             Ok(self.meta)
         } else {
-            Err(Reason::CutOff.into())
+            Err(ProtobufErrorKind::UnexpectedEof.into())
         }
     }
 
-    /// Reads the head of a field and decides what comes next; false if it has not wholly come.
-    fn read_head(&mut self) -> Result<bool, Error> {
-        if self.head.tag.len == 0 {
+    /// Reads the header of a field and determines the next state. Returns false if the header is incomplete.
+    fn read_header(&mut self) -> Result<bool, Error> {
+        if self.header.tag.len == 0 {
             self.is_in_list = self.list_left > 0;
         }
         let is_in_list = self.is_in_list;
         loop {
-            let wire_type = self.head.tag.value & 7;
-            if self.head.tag.is_whole && (self.head.after.is_whole || matches!(wire_type, 1 | 5)) {
+            let wire_type = self.header.tag.value & 7;
+            if self.header.tag.is_whole
+                && (self.header.length_or_value.is_whole || matches!(wire_type, 1 | 5))
+            {
                 break;
             }
-            let Some(byte) = self.incoming.byte() else {
+            let Some(byte) = self.input_buffer.byte() else {
                 return Ok(false);
             };
             if is_in_list {
                 let left = self.list_left.checked_sub(1);
                 self.list_left = left.ok_or_else(longer_than_list)?;
             }
-            if self.head.tag.is_whole {
-                self.head.after.add(byte)?;
+            if self.header.tag.is_whole {
+                self.header.length_or_value.add(byte)?;
             } else {
-                self.head.tag.add(byte)?;
+                self.header.tag.add(byte)?;
             }
         }
-        let Head { tag, after } = std::mem::take(&mut self.head);
+        let FieldHeader { tag, length_or_value } = std::mem::take(&mut self.header);
         let len = match tag.value & 7 {
             0 => 0,
             1 => 8,
-            2 => after.value,
+            2 => length_or_value.value,
             5 => 4,
             _ => return Err(Error::malformed("a field has an unknown wire type")),
         };
@@ -268,16 +275,16 @@ impl ListReader {
             self.list_left = self.list_left.checked_sub(len).ok_or_else(longer_than_list)?;
         }
         let is_message = tag.value & 7 == 2;
-        let wanted = match (tag.value >> 3, self.numbers) {
+        let role = match (tag.value >> 3, self.numbers) {
             (0, _) => return Err(Error::malformed("a field has the number zero")),
             (number, Some(numbers)) if is_in_list && is_message && number == numbers.items => {
-                Some(Wanted::Item)
+                Some(ContentRole::Item)
             }
             (number, Some(numbers)) if is_in_list && is_message && number == numbers.metadata => {
-                Some(Wanted::Metadata)
+                Some(ContentRole::Metadata)
             }
             _ if is_in_list => None,
-            (1, None) if is_message => Some(Wanted::Type),
+            (1, None) if is_message => Some(ContentRole::Type),
             (1, Some(_)) => return Err(Error::malformed("the envelope has two types")),
             (2, Some(_)) if is_message && !self.has_list => {
                 self.has_list = true;
@@ -288,18 +295,18 @@ impl ListReader {
             (2, None) => return Err(Error::malformed("the object comes before its type")),
             _ => None,
         };
-        let len = usize::try_from(len).map_err(|_| Reason::TooLarge)?;
-        self.place = match wanted {
-            Some(_) if len > self.limit => return Err(Reason::TooLarge.into()),
-            Some(wanted) => Place::Content(wanted, len),
-            None => Place::Unwanted(len),
+        let len = usize::try_from(len).map_err(|_| ProtobufErrorKind::TooLarge)?;
+        self.state = match role {
+            Some(_) if len > self.limit => return Err(ProtobufErrorKind::TooLarge.into()),
+            Some(role) => ReadState::Content(role, len),
+            None => ReadState::Skip(len),
         };
         Ok(true)
     }
 
     fn read_type(&mut self, message: &[u8]) -> Result<ListEvent, Error> {
         let (mut api_version, mut kind) = ("", "");
-        let mut fields = Fields::of(message);
+        let mut fields = FieldReader::of(message);
         while let Some((number, content)) = fields.next()? {
             match number {
                 1 => api_version = text(content.bytes()?)?,
@@ -316,7 +323,7 @@ impl ListReader {
     }
 
     fn read_metadata(&mut self, message: &[u8]) -> Result<(), Error> {
-        let mut fields = Fields::of(message);
+        let mut fields = FieldReader::of(message);
         while let Some((number, content)) = fields.next()? {
             match number {
                 2 => self.meta.resource_version = string(content.bytes()?).into_owned(),
@@ -329,12 +336,12 @@ impl ListReader {
     }
 }
 
-fn numbers(api_version: &str, kind: &str) -> Option<Numbers> {
+fn numbers(api_version: &str, kind: &str) -> Option<FieldNumbers> {
     let fields = table().fields(table().message(table().kind(api_version, kind)?));
     let named = |name: &str| fields.iter().find(|field| field.name == name);
     let (metadata, items) = (named("metadata")?, named("items")?);
-    let is_list = items.container == Container::List && matches!(items.kind, Kind::Message(_));
-    is_list.then(|| Numbers {
+    let is_list = items.container == Container::List && matches!(items.kind, ValueKind::Message(_));
+    is_list.then(|| FieldNumbers {
         metadata: metadata.number.into(),
         items: items.number.into(),
     })

@@ -1,23 +1,23 @@
-//! An object's metadata, without reading the object.
+//! Metadata of an object, without decoding the object.
 
 use std::borrow::Cow;
 use std::num::NonZeroU16;
 
 use serde::Deserialize;
 
+use super::convert::string;
 use super::deserialize;
-use super::forms::string;
-use super::read::Fields;
-use super::write::Writer;
+use super::field_reader::FieldReader;
+use super::writer::Writer;
 use super::{Error, Schema};
 use crate::Identity;
 use crate::field_mask::FieldMask;
 use crate::selector::{self, Selector};
-use crate::table::{Kind, MessageId, table};
+use crate::table::{MessageId, ValueKind, table};
 
 const OBJECT_META: &str = "k8s.io.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
-// Numbers of fields are forever.
+// Field numbers never change.
 const NAME: u64 = 1;
 const NAMESPACE: u64 = 3;
 const UID: u64 = 5;
@@ -25,16 +25,21 @@ const RESOURCE_VERSION: u64 = 6;
 const LABELS: u64 = 11;
 const ANNOTATIONS: u64 = 12;
 
-/// The number of the field that holds an object's metadata; none if the message is of no object.
-pub(super) fn number(id: MessageId) -> Option<NonZeroU16> {
-    let object_meta = table().message_named(OBJECT_META).map(Kind::Message);
+/// Returns the number of the metadata field, or `None` if the message is not an object.
+pub(super) fn field_number(id: MessageId) -> Option<NonZeroU16> {
+    let object_meta = table().message_named(OBJECT_META).map(ValueKind::Message);
     let mut fields = table().fields(table().message(id)).iter();
     let found = fields.find(|field| field.name == "metadata" && Some(field.kind) == object_meta);
     found.and_then(|field| NonZeroU16::new(field.number))
 }
 
 impl Schema {
-    /// What makes an object known. A message of something that is no object has nothing of it.
+    /// Reads the identity of an object. All fields are empty if the message is not an object.
+    ///
+    /// # Errors
+    /// Returns an error if the message is malformed.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use kube_wire::protobuf::{Envelope, Schema, encode};
@@ -48,8 +53,8 @@ impl Schema {
     /// ```
     pub fn identity<'a>(&self, message: &'a [u8]) -> Result<Identity<'a>, Error> {
         let [mut name, mut namespace, mut uid, mut resource_version]: [&[u8]; 4] = [b""; 4];
-        let mut pieces = self.metadata_pieces(message);
-        while let Some(mut fields) = pieces.next()? {
+        let mut parts = self.metadata_parts(message);
+        while let Some(mut fields) = parts.next()? {
             while let Some((number, content)) = fields.next()? {
                 let place = match number {
                     NAME => &mut name,
@@ -69,7 +74,10 @@ impl Schema {
         })
     }
 
-    /// Reads an object's `metadata` only, which must not be wanted of something that is no object.
+    /// Decodes the `metadata` of an object.
+    ///
+    /// # Errors
+    /// Returns an error if the message is malformed, is not an object, or does not fit the type.
     pub fn metadata<'de, T: Deserialize<'de>>(
         &self,
         message: &'de [u8],
@@ -79,25 +87,30 @@ impl Schema {
             .ok_or_else(|| Error::expected("an object with metadata"))
     }
 
-    /// An object's labels, in the order of the wire. If a key comes twice, the last one counts.
-    pub fn labels<'a>(&self, message: &'a [u8]) -> Labels<'a> {
+    /// Returns the labels of an object in the order of the message. The last of several equal keys counts.
+    pub fn labels<'a>(&self, message: &'a [u8]) -> LabelIter<'a> {
         self.entries(LABELS, message)
     }
 
-    /// An object's annotations, in the same way.
-    pub fn annotations<'a>(&self, message: &'a [u8]) -> Labels<'a> {
+    /// Returns the annotations of an object in the order of the message. The last of several equal keys counts.
+    pub fn annotations<'a>(&self, message: &'a [u8]) -> LabelIter<'a> {
         self.entries(ANNOTATIONS, message)
     }
 
-    fn entries(self, number: u64, message: &[u8]) -> Labels<'_> {
-        Labels {
+    fn entries(self, number: u64, message: &[u8]) -> LabelIter<'_> {
+        LabelIter {
             number,
-            pieces: self.metadata_pieces(message),
-            fields: Fields::of(b""),
+            parts: self.metadata_parts(message),
+            fields: FieldReader::of(b""),
         }
     }
 
-    /// Whether a selector selects the object.
+    /// Returns whether a selector matches the labels of an object.
+    ///
+    /// # Errors
+    /// Returns an error if the message is malformed.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use kube_wire::protobuf::{Envelope, Schema, encode};
@@ -126,87 +139,99 @@ impl Schema {
             let (key, value) = label?;
             replaced.push((key.into(), value.into()));
         }
-        // The first of equal keys counts there.
+        // In a slice the first of several equal keys counts.
         replaced.reverse();
         Ok(selector.matches(&replaced[..]))
     }
 
-    /// One of an object's labels.
+    /// Returns the value of a label.
+    ///
+    /// # Errors
+    /// Returns an error if the message is malformed.
     pub fn label<'a>(&self, message: &'a [u8], name: &str) -> Result<Option<Cow<'a, str>>, Error> {
-        self.labels(message).last_of(name)
+        self.labels(message).get(name)
     }
 
-    /// One of an object's annotations.
+    /// Returns the value of an annotation.
+    ///
+    /// # Errors
+    /// Returns an error if the message is malformed.
     pub fn annotation<'a>(&self, message: &'a [u8], name: &str) -> Result<Option<Cow<'a, str>>, Error> {
-        self.annotations(message).last_of(name)
+        self.annotations(message).get(name)
     }
 
-    /// Adds to `out` an object that has nothing but what others are chosen by: labels, uid, owners, finalizers and times,
-    /// all in its metadata. [`matches`](Self::matches) and [`label`](Self::label) say the same of it as of the whole object.
+    /// Appends an object with only the metadata for selecting objects: labels, uid, owners, finalizers and times.
+    ///
+    /// [`matches`](Self::matches) and [`label`](Self::label) return the same for it as for the whole object.
+    ///
+    /// # Errors
+    /// Returns an error if the message is malformed or is not an object. `out` is unchanged in this case.
     pub fn outline(&self, message: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
         let number = self
             .metadata
             .ok_or_else(|| Error::expected("an object with metadata"))?
             .get();
         let mut metadata = Writer::default();
-        let mut fields = Fields::of(message);
+        let mut fields = FieldReader::of(message);
         while let Some((found, content)) = fields.next()? {
             if found == u64::from(number) {
                 metadata.bytes_field(number, content.bytes()?);
             }
         }
-        self.prune(&metadata.finish(), FieldMask::all_but_an_outline(), out)
+        self.prune(&metadata.finish(), FieldMask::outline_mask(), out)
     }
 
-    fn metadata_pieces(self, message: &[u8]) -> Pieces<'_> {
-        Pieces {
+    fn metadata_parts(self, message: &[u8]) -> MetadataParts<'_> {
+        MetadataParts {
             number: self.metadata.map(|number| number.get().into()),
-            fields: Fields::of(message),
+            fields: FieldReader::of(message),
         }
     }
 }
 
-/// The pieces of an object's metadata: mostly there is one.
+/// Reads the parts of the metadata. Usually there is one.
 #[derive(Clone, Debug)]
-struct Pieces<'a> {
+struct MetadataParts<'a> {
     number: Option<u64>,
-    fields: Fields<'a>,
+    fields: FieldReader<'a>,
 }
 
-impl<'a> Pieces<'a> {
-    fn next(&mut self) -> Result<Option<Fields<'a>>, Error> {
+impl<'a> MetadataParts<'a> {
+    fn next(&mut self) -> Result<Option<FieldReader<'a>>, Error> {
         let Some(metadata) = self.number else {
             return Ok(None);
         };
         while let Some((number, content)) = self.fields.next()? {
             if number == metadata {
-                return content.bytes().map(|bytes| Some(Fields::of(bytes)));
+                return content.bytes().map(|bytes| Some(FieldReader::of(bytes)));
             }
         }
         Ok(None)
     }
 }
 
-/// A key and its value, as they are on the wire.
-type Entry<'a> = (&'a [u8], &'a [u8]);
+/// Key and value as encoded.
+type RawLabel<'a> = (&'a [u8], &'a [u8]);
 
-/// The same as text.
+/// Key and value as text.
 type Label<'a> = (Cow<'a, str>, Cow<'a, str>);
 
-/// The labels of an object, or its annotations: see [`Schema::labels`].
+/// Iterates over the labels or annotations of an object.
+///
+/// Returned by [`Schema::labels`] and [`Schema::annotations`].
 #[derive(Clone, Debug)]
-pub struct Labels<'a> {
+pub struct LabelIter<'a> {
     number: u64,
-    pieces: Pieces<'a>,
-    fields: Fields<'a>,
+    parts: MetadataParts<'a>,
+    fields: FieldReader<'a>,
 }
 
-impl<'a> Labels<'a> {
-    fn last_of(mut self, name: &str) -> Result<Option<Cow<'a, str>>, Error> {
-        // Only such a name can be that of a key that is no text.
+impl<'a> LabelIter<'a> {
+    fn get(mut self, name: &str) -> Result<Option<Cow<'a, str>>, Error> {
+        // Only such a name can match a key that is not valid UTF-8.
         let is_replaced = name.contains(char::REPLACEMENT_CHARACTER);
         let mut found = None;
-        while let Some((key, value)) = self.find()? {
+        while let Some((key, value)) = self.next_entry()? {
             if key == name.as_bytes() || is_replaced && string(key) == name {
                 found = Some(value);
             }
@@ -214,14 +239,14 @@ impl<'a> Labels<'a> {
         Ok(found.map(string))
     }
 
-    fn find(&mut self) -> Result<Option<Entry<'a>>, Error> {
+    fn next_entry(&mut self) -> Result<Option<RawLabel<'a>>, Error> {
         loop {
             while let Some((number, content)) = self.fields.next()? {
                 if number == self.number {
                     return entry(content.bytes()?).map(Some);
                 }
             }
-            match self.pieces.next()? {
+            match self.parts.next()? {
                 Some(fields) => self.fields = fields,
                 None => return Ok(None),
             }
@@ -229,9 +254,9 @@ impl<'a> Labels<'a> {
     }
 }
 
-fn entry(message: &[u8]) -> Result<Entry<'_>, Error> {
+fn entry(message: &[u8]) -> Result<RawLabel<'_>, Error> {
     let [mut key, mut value]: [&[u8]; 2] = [b""; 2];
-    let mut fields = Fields::of(message);
+    let mut fields = FieldReader::of(message);
     while let Some((number, content)) = fields.next()? {
         match number {
             1 => key = content.bytes()?,
@@ -242,23 +267,23 @@ fn entry(message: &[u8]) -> Result<Entry<'_>, Error> {
     Ok((key, value))
 }
 
-impl<'a> Iterator for Labels<'a> {
+impl<'a> Iterator for LabelIter<'a> {
     type Item = Result<Label<'a>, Error>;
 
-    /// After an error there is nothing more.
+    /// Returns `None` after an error.
     fn next(&mut self) -> Option<Self::Item> {
-        let found = self.find().transpose();
+        let found = self.next_entry().transpose();
         let found = found.map(|found| found.map(|(key, value)| (string(key), string(value))));
         if matches!(found, Some(Err(_))) {
-            self.fields = Fields::of(b"");
-            self.pieces.number = None;
+            self.fields = FieldReader::of(b"");
+            self.parts.number = None;
         }
         found
     }
 }
 
-/// Of labels that are all there and all text.
-impl selector::Labels for Labels<'_> {
+/// Only correct if all labels are valid UTF-8 and none is malformed.
+impl selector::Labels for LabelIter<'_> {
     fn value(&self, key: &str) -> Option<&str> {
         let mut found = None;
         for label in self.clone() {

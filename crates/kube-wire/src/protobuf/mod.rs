@@ -1,5 +1,7 @@
 //! Kubernetes objects in protobuf (`application/vnd.kubernetes.protobuf`).
 //!
+//! # Examples
+//!
 //! ```
 //! use kube_wire::protobuf::{decode, encode};
 //! use serde_json::json;
@@ -17,33 +19,32 @@
 //! # Ok::<(), kube_wire::protobuf::Error>(())
 //! ```
 //!
-//! A [`Schema`] reads an object into any type, or only as much of it as is wanted; [`ListReader`] and [`FrameReader`] take
-//! lists and watches as they come.
+//! A [`Schema`] decodes an object into any type, or only a part of it. [`ListReader`] and [`FrameReader`] read lists
+//! and watches incrementally.
 //!
-//! JSON is what Kubernetes prints, not what protobuf has: a field that is empty is left out or printed as the Go type
-//! says, `null` included. [`encode`] takes any JSON of the kind, ignores fields that the kind does not have and writes the
-//! bytes that Kubernetes would write.
+//! JSON is the output of Kubernetes: empty fields are omitted or printed as the Go type prescribes, including `null`.
+//! [`encode`] accepts any JSON of the kind, ignores unknown fields, and produces the same bytes as Kubernetes.
 
 mod check;
-mod covers;
+mod convert;
+mod coverage;
 mod decode;
 mod deserialize;
 mod encode;
 mod envelope;
 mod error;
-mod forms;
-mod incoming;
-mod list;
+mod field_reader;
+mod input_buffer;
+mod list_encoder;
 mod list_reader;
 mod metadata;
 mod prune;
-mod read;
 mod schema;
 #[cfg(test)]
 mod tests;
 mod time;
 mod watch;
-mod write;
+mod writer;
 
 use serde_json::Value;
 
@@ -53,26 +54,28 @@ use crate::table::{MessageId, table};
 
 pub use self::envelope::Envelope;
 pub use self::error::Error;
-pub use self::list::ListEncoder;
+pub use self::list_encoder::ListEncoder;
 pub use self::list_reader::{ListEvent, ListMeta, ListReader};
-pub use self::metadata::Labels;
+pub use self::metadata::LabelIter;
 pub use self::schema::Schema;
 pub use self::watch::{FrameReader, MAX_FRAME, WatchEvent, split_frame};
 
-/// The media type of one object or list.
+/// Media type of an object or a list.
 pub const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 
-/// The media type of a watch.
+/// Media type of a watch.
 pub const WATCH_MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf;stream=watch";
 
-/// What every object begins with.
+/// The first bytes of every object.
 pub const MAGIC: &[u8] = b"k8s\0";
 
-/// How many messages may be in each other. The deepest that Kubernetes has are the schemas of custom resources: of these it is
-/// as many as the 127 levels of JSON give, and types that are made of them fit on the stack of a thread of tokio.
+/// Maximum nesting depth of messages. The schemas of custom resources are nested deepest: the limit corresponds to
+/// the 127 levels of JSON, and their types fit on the stack of a tokio thread.
 const MAX_DEPTH: usize = 64;
 
-/// Whether objects of a kind can be read and written.
+/// Returns whether a kind can be decoded and encoded.
+///
+/// # Examples
 ///
 /// ```
 /// use kube_wire::protobuf::is_known;
@@ -84,27 +87,36 @@ pub fn is_known(api_version: &str, kind: &str) -> bool {
     table().kind(api_version, kind).is_some()
 }
 
-/// Reads an object in its envelope as JSON.
+/// Decodes an object in its envelope to JSON.
 ///
 /// See [the module](self) for an example.
+///
+/// # Errors
+/// Returns an error if the bytes are malformed, exceed a limit, or if the kind is unknown.
 #[doc(alias("runtime.Unknown", "UnmarshalProtobuf"))]
 pub fn decode(bytes: &[u8]) -> Result<Value, Error> {
     Envelope::parse(bytes)?.decode()
 }
 
 impl Envelope<'_> {
-    /// Reads the object as JSON, as an object of the kind that the envelope says.
+    /// Decodes the object to JSON, as an object of the envelope's kind.
     ///
-    /// A server that knows from the path of a request what it has to be can set
-    /// [`api_version`](Self::api_version) and [`kind`](Self::kind) before, if they are empty.
+    /// If [`api_version`](Self::api_version) and [`kind`](Self::kind) are empty, a server can first set them from the
+    /// path of the request.
+    ///
+    /// # Errors
+    /// Returns an error if the message is malformed, exceeds a limit, or if the kind is unknown.
     pub fn decode(&self) -> Result<Value, Error> {
         Decoder::new(self.raw.len()).envelope(self, 0)
     }
 }
 
-/// Writes an object in its envelope. Its `apiVersion` and `kind` say what it is.
+/// Encodes an object in its envelope. Its `apiVersion` and `kind` determine the schema.
 ///
 /// See [the module](self) for an example.
+///
+/// # Errors
+/// Returns an error if the kind is unknown, or if the object does not match the schema or is nested too deep.
 #[doc(alias = "runtime.Unknown")]
 pub fn encode(object: &Value) -> Result<Vec<u8>, Error> {
     let api_version = object["apiVersion"].as_str().unwrap_or_default();
@@ -117,11 +129,17 @@ pub fn encode(object: &Value) -> Result<Vec<u8>, Error> {
     let before = encoder.writer.len();
     encoder.message(id, object, 0)?;
     let len = encoder.writer.len() - before;
-    envelope::close(&mut encoder.writer, api_version, kind, len);
+    envelope::write_header(&mut encoder.writer, api_version, kind, len);
     Ok(encoder.writer.finish())
 }
 
-/// Reads a message that is in no envelope, by its name: `k8s.io.api.core.v1.PodSpec`.
+/// Decodes a message without an envelope to JSON. `message` is its full name, for example
+/// `k8s.io.api.core.v1.PodSpec`.
+///
+/// # Errors
+/// Returns an error if the message is unknown, or if the bytes are malformed or exceed a limit.
+///
+/// # Examples
 ///
 /// ```
 /// use kube_wire::protobuf::{decode_message, encode_message};
@@ -133,19 +151,22 @@ pub fn encode(object: &Value) -> Result<Vec<u8>, Error> {
 /// # Ok::<(), kube_wire::protobuf::Error>(())
 /// ```
 pub fn decode_message(message: &str, bytes: &[u8]) -> Result<Value, Error> {
-    Decoder::new(bytes.len()).message(named(message)?, bytes)
+    Decoder::new(bytes.len()).message(message_id(message)?, bytes)
 }
 
-/// Writes a message that is in no envelope, by its name.
+/// Encodes a message without an envelope. `message` is its full name.
 ///
 /// See [`decode_message`] for an example.
+///
+/// # Errors
+/// Returns an error if the message is unknown, or if the value does not match the schema or is nested too deep.
 pub fn encode_message(message: &str, value: &Value) -> Result<Vec<u8>, Error> {
     let mut encoder = Encoder::new();
-    encoder.message(named(message)?, value, 0)?;
+    encoder.message(message_id(message)?, value, 0)?;
     Ok(encoder.writer.finish())
 }
 
-fn named(message: &str) -> Result<MessageId, Error> {
+fn message_id(message: &str) -> Result<MessageId, Error> {
     let found = table().message_named(message);
-    found.ok_or_else(|| error::Reason::UnknownMessage(message.to_owned()).into())
+    found.ok_or_else(|| error::ProtobufErrorKind::UnknownMessage(message.to_owned()).into())
 }

@@ -1,19 +1,24 @@
-//! Leaving fields out of messages without reading them.
+//! Removal of masked fields from messages.
 
 use serde_json::Value;
 
-use super::error::Reason;
-use super::forms::{only_field, string};
-use super::read::{Content, Fields};
+use super::convert::{single_field, string};
+use super::error::ProtobufErrorKind;
+use super::field_reader::{Content, FieldReader};
 use super::{Envelope, Error, MAGIC, MAX_DEPTH, Schema};
-use crate::field_mask::{FieldMask, Within};
-use crate::table::{self, Container, Field, Kind, MessageId, Shape, Table, table};
+use crate::field_mask::{FieldMask, SubMask};
+use crate::table::{self, Container, FieldDescriptor, MessageId, Shape, Table, ValueKind, table};
 
 impl Schema {
-    /// Adds to `out` the message without what is left out.
+    /// Appends a message to `out` without the masked fields.
     ///
-    /// All else stays as it is, also fields that nobody knows. Only what is around the fields that are left out is looked
-    /// at, so that a message that comes through is not thereby a good one.
+    /// All other fields are copied, including unknown ones. Only the messages around masked fields are read, so a
+    /// pruned message is not necessarily valid.
+    ///
+    /// # Errors
+    /// Returns an error if a message that was read is malformed. `out` is unchanged in this case.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use kube_wire::FieldMask;
@@ -33,8 +38,8 @@ impl Schema {
     pub fn prune(&self, message: &[u8], mask: &FieldMask, out: &mut Vec<u8>) -> Result<(), Error> {
         out.reserve(message.len());
         let start = out.len();
-        let mut pruner = Pruner { table: table(), out };
-        let pruned = pruner.message(self.id, message, mask.start(), 0);
+        let mut pruner = MessagePruner { table: table(), out };
+        let pruned = pruner.message(self.id, message, mask.root(), 0);
         if pruned.is_err() {
             out.truncate(start);
         }
@@ -42,31 +47,31 @@ impl Schema {
     }
 }
 
-struct Pruner<'o> {
+struct MessagePruner<'o> {
     table: &'static Table,
     out: &'o mut Vec<u8>,
 }
 
-impl Pruner<'_> {
+impl MessagePruner<'_> {
     fn message(
         &mut self,
         id: MessageId,
         message: &[u8],
-        within: Within<'_>,
+        mask: SubMask<'_>,
         depth: usize,
     ) -> Result<(), Error> {
-        if within.is_kept() {
+        if mask.is_empty() {
             self.out.extend_from_slice(message);
             return Ok(());
         }
         if depth >= MAX_DEPTH {
-            return Err(Reason::TooDeep.into());
+            return Err(ProtobufErrorKind::TooDeep.into());
         }
         let description = self.table.message(id);
         let fields = self.table.fields(description);
-        // What comes from here to the field that is read has to be copied.
+        // Start of the bytes that are kept and not copied yet.
         let mut from = message;
-        let mut wire = Fields::of(message);
+        let mut wire = FieldReader::of(message);
         let mut at = 0;
         loop {
             let before = wire.rest();
@@ -77,14 +82,14 @@ impl Pruner<'_> {
                 continue;
             };
             at = position;
-            // What stands for one of several things is no step further, nor is what is inlined.
+            // Alternatives and inlined messages add no segment to a path.
             let takes_no_step = field.inline || description.shape != Shape::Object;
             let inner = if takes_no_step {
-                Some(within)
+                Some(mask)
             } else {
-                within.field(field.name)
+                mask.field(field.name)
             };
-            if inner.is_some_and(Within::is_kept) {
+            if inner.is_some_and(SubMask::is_empty) {
                 continue;
             }
             self.out.extend_from_slice(&from[..from.len() - before.len()]);
@@ -99,45 +104,45 @@ impl Pruner<'_> {
         Ok(())
     }
 
-    /// A field of which something may be left out.
+    /// Copies a field of which a part may be masked.
     fn field(
         &mut self,
-        field: &Field,
+        field: &FieldDescriptor,
         whole: &[u8],
         content: Content<'_>,
-        within: Within<'_>,
+        mask: SubMask<'_>,
         depth: usize,
     ) -> Result<(), Error> {
         if field.container == Container::Map {
-            return self.entry(field.kind, whole, content.bytes()?, within, depth);
+            return self.entry(field.kind, whole, content.bytes()?, mask, depth);
         }
-        self.value(field.kind, whole, content, within, depth)
+        self.value(field.kind, whole, content, mask, depth)
     }
 
     fn entry(
         &mut self,
-        kind: Kind,
+        kind: ValueKind,
         whole: &[u8],
         entry: &[u8],
-        within: Within<'_>,
+        mask: SubMask<'_>,
         depth: usize,
     ) -> Result<(), Error> {
         let mut key: &[u8] = b"";
-        let mut fields = Fields::of(entry);
+        let mut fields = FieldReader::of(entry);
         while let Some((number, content)) = fields.next()? {
             if number == 1 {
                 key = content.bytes()?;
             }
         }
-        let Some(inner) = within.field(&string(key)) else {
+        let Some(inner) = mask.field(&string(key)) else {
             return Ok(());
         };
-        if inner.is_kept() {
+        if inner.is_empty() {
             self.out.extend_from_slice(whole);
             return Ok(());
         }
-        self.wrapped(whole, entry, |pruner| {
-            let mut fields = Fields::of(entry);
+        self.rewrite_field(whole, entry, |pruner| {
+            let mut fields = FieldReader::of(entry);
             loop {
                 let before = fields.rest();
                 let Some((number, content)) = fields.next()? else {
@@ -155,24 +160,26 @@ impl Pruner<'_> {
 
     fn value(
         &mut self,
-        kind: Kind,
+        kind: ValueKind,
         whole: &[u8],
         content: Content<'_>,
-        within: Within<'_>,
+        mask: SubMask<'_>,
         depth: usize,
     ) -> Result<(), Error> {
         match kind {
-            Kind::Message(id) => {
+            ValueKind::Message(id) => {
                 let message = content.bytes()?;
-                self.wrapped(whole, message, |pruner| {
-                    pruner.message(id, message, within, depth + 1)
+                self.rewrite_field(whole, message, |pruner| {
+                    pruner.message(id, message, mask, depth + 1)
                 })
             }
-            Kind::Json => {
+            ValueKind::Json => {
                 let message = content.bytes()?;
-                self.wrapped(whole, message, |pruner| pruner.embedded(message, within, depth))
+                self.rewrite_field(whole, message, |pruner| {
+                    pruner.embedded_json(message, mask, depth)
+                })
             }
-            // The path goes on where there is nothing.
+            // Scalars have no fields.
             _ => {
                 self.out.extend_from_slice(whole);
                 Ok(())
@@ -180,9 +187,9 @@ impl Pruner<'_> {
         }
     }
 
-    /// The message around embedded JSON, or around an object in its envelope.
-    fn embedded(&mut self, message: &[u8], within: Within<'_>, depth: usize) -> Result<(), Error> {
-        let text = match only_field(message)? {
+    /// Copies the message around embedded JSON, or around an object in its envelope.
+    fn embedded_json(&mut self, message: &[u8], mask: SubMask<'_>, depth: usize) -> Result<(), Error> {
+        let text = match single_field(message)? {
             None | Some(b"") => return Ok(()),
             Some(raw) if raw.starts_with(MAGIC) => {
                 let envelope = Envelope::parse(raw)?;
@@ -191,11 +198,11 @@ impl Pruner<'_> {
                     return Ok(());
                 };
                 let mut inner = Vec::with_capacity(envelope.raw.len());
-                let mut pruner = Pruner {
+                let mut pruner = MessagePruner {
                     table: self.table,
                     out: &mut inner,
                 };
-                pruner.message(id, envelope.raw, within, depth + 1)?;
+                pruner.message(id, envelope.raw, mask, depth + 1)?;
                 Envelope {
                     raw: &inner,
                     ..envelope
@@ -204,7 +211,7 @@ impl Pruner<'_> {
             }
             Some(raw) => {
                 let mut json: Value = serde_json::from_slice(raw).map_err(|error| Error::not_json(&error))?;
-                leave_out(&mut json, within);
+                remove_masked(&mut json, mask);
                 json.to_string().into_bytes()
             }
         };
@@ -215,18 +222,18 @@ impl Pruner<'_> {
         Ok(())
     }
 
-    /// A field whose content is written anew.
-    fn wrapped(
+    /// Copies a field with a new content.
+    fn rewrite_field(
         &mut self,
         whole: &[u8],
         content: &[u8],
         write: impl FnOnce(&mut Self) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let mut head = Fields::of(whole);
+        let mut head = FieldReader::of(whole);
         head.varint()?;
         self.out
             .extend_from_slice(&whole[..whole.len() - head.rest().len()]);
-        // Room for the length as it was: mostly the new one takes as many bytes.
+        // Reserve as many bytes as the old length had; the new one usually has the same number.
         let room = head.rest().len() - content.len();
         let start = self.out.len() + room;
         self.out.resize(start, 0);
@@ -251,13 +258,13 @@ fn varint(len: usize) -> ([u8; 10], usize) {
     (bytes, 10)
 }
 
-fn leave_out(json: &mut Value, within: Within<'_>) {
+fn remove_masked(json: &mut Value, mask: SubMask<'_>) {
     match json {
-        Value::Array(values) => values.iter_mut().for_each(|value| leave_out(value, within)),
-        Value::Object(members) => members.retain(|key, value| match within.field(key) {
+        Value::Array(values) => values.iter_mut().for_each(|value| remove_masked(value, mask)),
+        Value::Object(members) => members.retain(|key, value| match mask.field(key) {
             Some(inner) => {
-                if !inner.is_kept() {
-                    leave_out(value, inner);
+                if !inner.is_empty() {
+                    remove_masked(value, inner);
                 }
                 true
             }

@@ -1,4 +1,4 @@
-//! What is known of a kind, and what can be done with its messages.
+//! Schemas of kinds.
 
 use std::num::NonZeroU16;
 
@@ -8,10 +8,12 @@ use super::{Error, deserialize, metadata};
 use crate::field_mask::FieldMask;
 use crate::table::{KindId, MessageId, table};
 
-/// How objects of one kind look in protobuf.
+/// The protobuf schema of a kind.
 ///
-/// All methods take an object's message without its envelope, as [`Envelope::raw`](super::Envelope::raw) and the items of a
-/// list are.
+/// All methods take the message of an object without its envelope, as in [`Envelope::raw`](super::Envelope::raw) and
+/// the items of a list.
+///
+/// # Examples
 ///
 /// ```
 /// use kube_wire::FieldMask;
@@ -53,39 +55,43 @@ use crate::table::{KindId, MessageId, table};
 pub struct Schema {
     kind: KindId,
     pub(super) id: MessageId,
-    /// The number of the field that holds an object's metadata.
+    /// Number of the metadata field.
     pub(super) metadata: Option<NonZeroU16>,
 }
 
 impl Schema {
-    /// The schema of a kind; none for custom resources, for kinds that are newer than this library, and for those that
-    /// are of no group, such as the options of a request. Their objects are read from JSON.
+    /// Returns the schema of a kind.
+    ///
+    /// Returns `None` for custom resources, for kinds newer than this crate, and for kinds without a group, such as
+    /// the options of a request. Use JSON for their objects.
     pub fn of(api_version: &str, kind: &str) -> Option<Self> {
         let kind = table().own_kind(api_version, kind)?;
         let (_, _, id) = table().kind_at(kind);
         Some(Self {
             kind,
             id,
-            metadata: metadata::number(id),
+            metadata: metadata::field_number(id),
         })
     }
 
-    /// The apiVersion of its objects.
+    /// Returns the apiVersion of the objects.
     pub fn api_version(&self) -> &'static str {
         table().kind_at(self.kind).0
     }
 
-    /// The kind of its objects.
+    /// Returns the kind of the objects.
     pub fn kind(&self) -> &'static str {
         table().kind_at(self.kind).1
     }
 
-    /// Reads an object as any type that could be read from its JSON.
+    /// Decodes an object into any type that can be decoded from its JSON.
     ///
-    /// The type sees `apiVersion` and `kind`, then what is in the message. What it does not ask for, and what is to be
-    /// left out, is not looked into. Text can be borrowed from the message.
+    /// The type receives `apiVersion` and `kind`, then the fields of the message. Masked fields, and fields that the
+    /// type does not request, are skipped. Text can be borrowed from the message. Types that only serde_json
+    /// supports, such as its `RawValue`, are not supported.
     ///
-    /// What only serde_json itself can read, such as its `RawValue`, cannot be read here.
+    /// # Errors
+    /// Returns an error if the message is malformed, exceeds a limit, or does not fit the type.
     pub fn decode<'de, T: Deserialize<'de>>(&self, message: &'de [u8], mask: &FieldMask) -> Result<T, Error> {
         deserialize::object(self.api_version(), self.kind(), self.id, message, mask)
     }

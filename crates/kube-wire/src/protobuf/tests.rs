@@ -1,14 +1,14 @@
-mod covers;
-mod forms;
-mod hostile;
+mod convert;
+mod coverage;
+mod custom_types;
+mod decode_types;
+mod generator;
 mod kubernetes_types;
+mod list_encoder;
 mod list_reader;
-mod lists;
+mod malformed_input;
 mod metadata;
 mod prune;
-mod random;
-mod typed;
-mod users_types;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ use super::*;
 const CORE: &str = "k8s.io.api.core.v1.";
 const META: &str = "k8s.io.apimachinery.pkg.apis.meta.v1.";
 
-/// A scale named `a` as Kubernetes writes it, zero values included.
+/// A scale named `a` as Kubernetes encodes it, including zero values.
 const SCALE: &[u8] = b"k8s\0\
     \x0a\x17\x0a\x0eautoscaling/v1\x12\x05Scale\
     \x12\x1d\
@@ -145,7 +145,7 @@ fn what_go_holds_by_value_is_printed_even_when_absent() {
         decode_message("k8s.io.api.apps.v1.Deployment", b"").unwrap(),
         deployment
     );
-    // Another JSON of the same object.
+    // Different JSON of the same object.
     let short = encode_message("k8s.io.api.apps.v1.Deployment", &json!({})).unwrap();
     let long = encode_message("k8s.io.api.apps.v1.Deployment", &deployment).unwrap();
     assert_eq!(short, long);
@@ -157,16 +157,16 @@ fn fields_may_come_in_any_order_and_in_pieces() {
     let cases: [(&[u8], Value); 6] = [
         // the last number counts
         (b"\x38\x01\x38\x02", json!({"generation": 2})),
-        // lists go on after something else
+        // the parts of a list are separated by another field
         (b"\x72\x01a\x38\x01\x72\x01b", json!({"finalizers": ["a", "b"], "generation": 1})),
-        // the last entry counts, and either half of it may be missing
+        // the last entry counts; key or value may be missing
         (
             b"\x5a\x06\x0a\x01a\x12\x01b\x5a\x06\x12\x01c\x0a\x01a\x5a\x03\x0a\x01d\x5a\x00",
             json!({"labels": {"a": "c", "d": "", "": ""}}),
         ),
-        // higher numbers first
+        // fields in descending order
         (b"\x1a\x01n\x0a\x01a", json!({"name": "a", "namespace": "n"})),
-        // fields that nobody knows, of every wire type: 100 (varint, 64 bits, bytes, a group in a group, 32 bits)
+        // unknown fields of every wire type: 100 (varint, 64 bits, bytes, nested groups, 32 bits)
         (
             b"\xa0\x06\x01\xa1\x0612345678\xa2\x06\x01x\xa3\x06\xa3\x06\xa0\x06\x01\xa4\x06\xa4\x06\xa5\x061234\x0a\x01a",
             json!({"name": "a"}),
@@ -209,7 +209,7 @@ fn nothing_that_is_printed_for_debugging_shows_what_is_in_an_object() {
     for piece in [&event.to_frame()[..], &secret] {
         frames.push(Bytes::copy_from_slice(piece));
     }
-    // What came after it is kept.
+    // Read the first frame, so that the rest stays in the buffer.
     frames.next().unwrap();
     list.push(Bytes::from([&body[..], &secret].concat()));
     let head = list.next().unwrap();
@@ -222,7 +222,7 @@ fn nothing_that_is_printed_for_debugging_shows_what_is_in_an_object() {
     for shown in ["hidden", "104, 105, 100, 100, 101, 110"] {
         assert!(!printed.contains(shown), "{printed}");
     }
-    // What there is to be known.
+    // Types and lengths are shown.
     for shown in ["Secret", "ADDED", &format!("{} bytes", secret.len())] {
         assert!(printed.contains(shown), "{shown} is not in {printed}");
     }

@@ -1,25 +1,25 @@
-//! Times as JSON has them (RFC 3339) and as protobuf has them (seconds since 1970).
+//! Conversion of times between RFC 3339 and seconds since 1970.
 
 use std::ops::Range;
 
-/// Go's zero time, which means that there is no time: 0001-01-01T00:00:00Z.
+/// Go's zero time, which means "no time": 0001-01-01T00:00:00Z.
 pub(super) const ZERO: i64 = -62_135_596_800;
 
 /// The first second of the year 0.
-pub(super) const FIRST: i64 = -62_167_219_200;
+pub(super) const MIN_SECONDS: i64 = -62_167_219_200;
 
-/// The last second that every type has: 9999-12-30T22:00:00Z, after which some would be in the year 10000 in zones that are
+/// The last second that every type supports: 9999-12-30T22:00:00Z. Later times are in the year 10000 in time zones
 /// far to the east.
-pub(super) const LAST: i64 = 253_402_207_200;
+pub(super) const MAX_SECONDS: i64 = 253_402_207_200;
 
 const DAY: i64 = 86_400;
-/// Days from 0000-03-01, where the leap years' cycle of 400 years begins, to 1970-01-01.
+/// Days from 0000-03-01, the start of a 400-year cycle of leap years, to 1970-01-01.
 const DAYS_TO_EPOCH: i64 = 719_468;
 const DAYS_IN_CYCLE: i64 = 146_097;
 
-/// A time as JSON has it, without an allocation.
+/// A time in RFC 3339, without an allocation.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Text {
+pub(super) struct TimeText {
     bytes: [u8; WITH_MICROS.len()],
     len: usize,
 }
@@ -27,12 +27,12 @@ pub(super) struct Text {
 const WITH_MICROS: &[u8; 27] = b"0000-00-00T00:00:00.000000Z";
 const SECONDS_END: usize = 19;
 
-impl Text {
+impl TimeText {
     pub(super) fn as_str(&self) -> &str {
         std::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
     }
 
-    /// Writes a number that ends before a place.
+    /// Writes a number that ends before position `end`.
     fn put(&mut self, end: usize, digits: usize, mut number: i64) {
         for at in (end - digits..end).rev() {
             self.bytes[at] = b'0' + (number % 10).to_le_bytes()[0];
@@ -41,11 +41,11 @@ impl Text {
     }
 }
 
-/// A time in UTC, with microseconds if they are given. `None` before the year 0 and after 9999.
-pub(super) fn format(seconds: i64, micros: Option<i32>) -> Option<Text> {
+/// Formats a time in UTC, with microseconds if they are given. Returns `None` before the year 0 and after 9999.
+pub(super) fn format(seconds: i64, micros: Option<i32>) -> Option<TimeText> {
     let (days, second) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
     let (year, month, day) = date(days)?;
-    let mut text = Text {
+    let mut text = TimeText {
         bytes: *WITH_MICROS,
         len: WITH_MICROS.len(),
     };
@@ -69,7 +69,7 @@ fn date(days: i64) -> Option<(i64, i64, i64)> {
     let (cycle, day) = (days.div_euclid(DAYS_IN_CYCLE), days.rem_euclid(DAYS_IN_CYCLE));
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
     let day = day - (365 * year + year / 4 - year / 100);
-    // Months counted from March have 31, 30, 31, 30, 31 days, and again.
+    // Starting with March, months have 31, 30, 31, 30 and 31 days, repeated.
     let month = (5 * day + 2) / 153;
     let day = day - (153 * month + 2) / 5 + 1;
     let month = if month < 10 { month + 3 } else { month - 9 };
@@ -85,7 +85,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     cycle * DAYS_IN_CYCLE + 365 * year + year / 4 - year / 100 + day - DAYS_TO_EPOCH
 }
 
-/// Seconds and nanoseconds of a time.
+/// Parses a time to seconds and nanoseconds.
 pub(super) fn parse(text: &str) -> Option<(i64, i32)> {
     let bytes = text.as_bytes();
     let number = |range: Range<usize>| digits(bytes.get(range)?);
@@ -97,7 +97,7 @@ pub(super) fn parse(text: &str) -> Option<(i64, i32)> {
         return None;
     }
     let days = days(year, month, day);
-    // A day that the month does not have is one of the next month.
+    // Converting back detects days that the month does not have.
     if date(days) != Some((year, month, day)) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Watches: events in frames.
+//! Watch events in protobuf frames.
 
 use std::fmt;
 
@@ -6,22 +6,24 @@ use bytes::{Buf as _, Bytes, BytesMut};
 use serde_json::Value;
 
 use super::envelope::text;
-use super::error::Reason;
-use super::incoming::Incoming;
-use super::read::Fields;
-use super::write::Writer;
+use super::error::ProtobufErrorKind;
+use super::field_reader::FieldReader;
+use super::input_buffer::InputBuffer;
+use super::writer::Writer;
 use super::{Error, MAGIC, decode, encode};
 use crate::length::Length;
 
-/// The longest frame that client-go reads.
+/// Maximum length of a frame in client-go, in bytes.
 pub const MAX_FRAME: usize = 16 * 1024 * 1024;
 
 const LENGTH: usize = 4;
 
-/// What a watch tells: something happened to an object.
+/// An event of a watch.
 ///
-/// On the wire it is a frame: its length in four bytes, the highest first, then the event. The object in it is in an
-/// envelope of its own.
+/// Events are sent in frames: a length of four bytes in big-endian order, followed by the event. The object in it has
+/// its own envelope.
+///
+/// # Examples
 ///
 /// ```
 /// use bytes::BytesMut;
@@ -43,7 +45,7 @@ const LENGTH: usize = 4;
 pub struct WatchEvent<'a> {
     /// `ADDED`, `MODIFIED`, `DELETED`, `BOOKMARK` or `ERROR`.
     pub event_type: &'a str,
-    /// The object in its envelope, as [`encode`] gives it.
+    /// The object in its envelope, as returned by [`encode`].
     pub object: &'a [u8],
 }
 
@@ -57,15 +59,18 @@ impl fmt::Debug for WatchEvent<'_> {
 }
 
 impl<'a> WatchEvent<'a> {
-    /// Reads the content of a frame. The object is not looked at.
+    /// Parses the content of a frame. Does not read the object.
+    ///
+    /// # Errors
+    /// Returns an error if the frame is malformed.
     pub fn parse(frame: &'a [u8]) -> Result<Self, Error> {
         let mut event = Self::default();
-        let mut fields = Fields::of(frame);
+        let mut fields = FieldReader::of(frame);
         while let Some((number, content)) = fields.next()? {
             match number {
                 1 => event.event_type = text(content.bytes()?)?,
                 2 => {
-                    let mut object = Fields::of(content.bytes()?);
+                    let mut object = FieldReader::of(content.bytes()?);
                     while let Some((number, content)) = object.next()? {
                         if number == 1 {
                             event.object = content.bytes()?;
@@ -78,7 +83,10 @@ impl<'a> WatchEvent<'a> {
         Ok(event)
     }
 
-    /// The object as JSON. One that is JSON already is taken as it is.
+    /// Decodes the object to JSON. Also accepts objects that are encoded as JSON.
+    ///
+    /// # Errors
+    /// Returns an error if the object is malformed or its kind is unknown.
     pub fn decode_object(&self) -> Result<Value, Error> {
         if self.object.starts_with(MAGIC) {
             return decode(self.object);
@@ -87,7 +95,7 @@ impl<'a> WatchEvent<'a> {
             .map_err(|error| Error::invalid(format!("neither protobuf nor JSON: {error}")))
     }
 
-    /// The event with its length before it.
+    /// Encodes the event as a frame, including its length.
     pub fn to_frame(&self) -> Vec<u8> {
         let mut writer = Writer::default();
         writer.bytes_field(1, self.object);
@@ -98,7 +106,11 @@ impl<'a> WatchEvent<'a> {
         writer.finish()
     }
 
-    /// The frame for an object. When many watch the same, [`encode`] it once and use [`to_frame`](Self::to_frame).
+    /// Encodes an object as a frame. For many watchers of the same object, call [`encode`] once and use
+    /// [`to_frame`](Self::to_frame).
+    ///
+    /// # Errors
+    /// Returns an error if the object cannot be [encoded](encode).
     pub fn frame_of(event_type: &str, object: &Value) -> Result<Vec<u8>, Error> {
         let event = WatchEvent {
             event_type,
@@ -108,9 +120,11 @@ impl<'a> WatchEvent<'a> {
     }
 }
 
-/// Reads the frames of a watch as they come.
+/// Reads the frames of a watch while they are received.
 ///
-/// A frame that came in one piece is a slice of it.
+/// A frame within one chunk is a slice of it.
+///
+/// # Examples
 ///
 /// ```
 /// use bytes::Bytes;
@@ -128,74 +142,79 @@ impl<'a> WatchEvent<'a> {
 /// ```
 #[derive(Debug)]
 pub struct FrameReader {
-    incoming: Incoming,
+    input_buffer: InputBuffer,
     limit: usize,
-    /// The length of the frame that is coming.
+    /// Length of the current frame, if known.
     len: Option<usize>,
 }
 
 impl FrameReader {
-    /// A reader of frames that are not longer than `limit`.
+    /// Creates a reader for frames of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Self {
-            incoming: Incoming::default(),
+            input_buffer: InputBuffer::default(),
             limit,
             len: None,
         }
     }
 
-    /// Takes what has come.
+    /// Appends a chunk.
     pub fn push(&mut self, piece: Bytes) {
-        self.incoming.push(piece);
+        self.input_buffer.push(piece);
     }
 
-    /// The content of the next frame; none until more has come.
+    /// Returns the content of the next frame, or `None` until it is complete.
     ///
-    /// A frame that is too long is an error as soon as its length has come, so that nobody waits for it.
+    /// # Errors
+    /// Returns an error if the frame exceeds the limit, as soon as its length was received.
     #[expect(clippy::should_implement_trait, reason = "after none there can be more")]
     pub fn next(&mut self) -> Result<Option<Bytes>, Error> {
         let len = if let Some(len) = self.len {
             len
         } else {
-            let Some(head) = self.incoming.take(LENGTH) else {
+            let Some(head) = self.input_buffer.take(LENGTH) else {
                 return Ok(None);
             };
             let len = head.iter().fold(0_u64, |len, byte| len << 8 | u64::from(*byte));
             let len = usize::try_from(len).unwrap_or(usize::MAX);
             if len > self.limit {
-                return Err(Reason::TooLarge.into());
+                return Err(ProtobufErrorKind::TooLarge.into());
             }
             *self.len.insert(len)
         };
-        let frame = self.incoming.take(len);
+        let frame = self.input_buffer.take(len);
         if frame.is_some() {
             self.len = None;
         }
         Ok(frame)
     }
 
-    /// Whether the watch ended after a whole frame: an error [that says so](Error::is_cut_off) if not.
+    /// Checks that the watch ended after a complete frame.
+    ///
+    /// # Errors
+    /// Returns an error with [`is_eof`](Error::is_eof) if the last frame is incomplete.
     pub fn finish(&self) -> Result<(), Error> {
-        if self.len.is_some() || !self.incoming.is_empty() {
-            return Err(Reason::CutOff.into());
+        if self.len.is_some() || !self.input_buffer.is_empty() {
+            return Err(ProtobufErrorKind::UnexpectedEof.into());
         }
         Ok(())
     }
 }
 
-/// Takes the content of the first frame from what has come of a stream; `None` while it is not whole.
+/// Removes the first frame from a stream and returns its content, or `None` if it is incomplete.
 ///
-/// A frame longer than `limit` is an error as soon as its length has come, so that nobody waits for it with a growing
-/// buffer.
+/// [`FrameReader`] is an alternative that reads from chunks and does not need a contiguous buffer.
 ///
-/// [`FrameReader`] does so with whatever comes, and reads the event.
+/// # Errors
+/// Returns an error if the frame is longer than `limit`, as soon as its length was received, so that the buffer does
+/// not grow any further.
 pub fn split_frame(stream: &mut BytesMut, limit: usize) -> Result<Option<Bytes>, Error> {
     let Some(head) = stream.first_chunk::<LENGTH>() else {
         return Ok(None);
     };
     let len = usize::try_from(u32::from_be_bytes(*head)).unwrap_or(usize::MAX);
     if len > limit {
-        return Err(Reason::TooLarge.into());
+        return Err(ProtobufErrorKind::TooLarge.into());
     }
     if stream.len() - LENGTH < len {
         return Ok(None);

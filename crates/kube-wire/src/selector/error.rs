@@ -1,7 +1,8 @@
 use std::fmt;
 
-/// A text is no selector, or a key or value cannot be part of one. Printed, it says what was found and what is expected,
-/// as a message of the API server.
+/// An error for an invalid selector, or for a key or value that is not valid in one.
+///
+/// The message imitates the one of the API server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseSelectorError {
     message: String,

@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 
-/// The labels of an object, as a [`Selector`](super::Selector) asks for them.
+/// A set of labels that a [`Selector`](super::Selector) can match.
+///
+/// # Examples
 ///
 /// ```
 /// use kube_wire::selector::{Labels, Selector};
@@ -18,7 +20,7 @@ use std::collections::BTreeMap;
 /// # Ok::<(), kube_wire::selector::ParseSelectorError>(())
 /// ```
 pub trait Labels {
-    /// The value of the label with this key, if there is such a label.
+    /// Returns the value of the label with this key, if any.
     fn value(&self, key: &str) -> Option<&str>;
 }
 
@@ -28,14 +30,14 @@ impl Labels for BTreeMap<String, String> {
     }
 }
 
-/// An object without labels is one with an empty map of them.
+/// `None` is equivalent to an empty map.
 impl Labels for Option<BTreeMap<String, String>> {
     fn value(&self, key: &str) -> Option<&str> {
         self.as_ref()?.value(key)
     }
 }
 
-/// In any order; the first of equal keys counts.
+/// Pairs in any order. The first of several equal keys counts.
 impl Labels for [(Box<str>, Box<str>)] {
     fn value(&self, key: &str) -> Option<&str> {
         self.iter().find(|(k, _)| **k == *key).map(|(_, v)| &**v)

@@ -1,8 +1,10 @@
-//! Label selectors: which objects are meant, by their labels.
+//! Label selectors.
 //!
-//! A [`Selector`] comes from text, in the grammar of `labelSelector` and `kubectl --selector`, from a builder, or from the
-//! parts of an object's `LabelSelector`. It answers whether labels [match](Selector::matches), and prints the text that the
-//! API server understands.
+//! A [`Selector`] is parsed from text in the grammar of `labelSelector` and `kubectl --selector`, built with methods,
+//! or converted from the parts of a `LabelSelector`. It [matches](Selector::matches) labels, and its `Display` output
+//! is the text that the API server accepts.
+//!
+//! # Examples
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -35,12 +37,14 @@ use std::str::FromStr;
 pub use error::ParseSelectorError;
 pub use labels::Labels;
 
-use requirement::{Demand, Requirement, check_value, listed};
+use requirement::{Condition, Requirement, check_value, value_list};
 
-/// A question to the labels of an object: all its requirements have to be met.
+/// A list of requirements, all of which an object's labels must meet.
 ///
-/// Two selectors are equal if they print the same text. Requirements are in the order of their keys, those of one key in the
-/// order in which they were given; `==` is `=`; the values of a list are sorted and each stands in it once.
+/// Two selectors are equal if their text is equal. Requirements are sorted by key; requirements of the same key keep
+/// their order. `==` is printed as `=`, and lists of values are sorted and deduplicated.
+///
+/// # Examples
 ///
 /// ```
 /// use kube_wire::selector::Selector;
@@ -52,43 +56,46 @@ use requirement::{Demand, Requirement, check_value, listed};
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selector {
-    /// In the order of their keys.
+    /// Sorted by key.
     requirements: Vec<Requirement>,
 }
 
-/// The label that [`Selector::nothing`] wants both present and absent.
+/// The label that [`Selector::nothing`] requires to be both present and absent.
 const NOTHING: &str = "nothing";
 
 impl Selector {
-    /// Selects every object, also those without labels. Its text is empty.
+    /// Returns a selector that selects every object, also objects without labels. Its text is empty.
     pub const fn everything() -> Selector {
         Selector {
             requirements: Vec::new(),
         }
     }
 
-    /// Selects no object, whatever is added to it.
+    /// Returns a selector that selects no object, whatever requirements are added.
     ///
-    /// The grammar has no word for this, and an empty text (which client-go prints here) would select everything where it is
-    /// sent to a server. So the text is a contradiction: `nothing,!nothing`.
+    /// The grammar has no syntax for this, and an API server reads the empty text, which client-go prints here, as
+    /// "select everything". The text is therefore a contradiction: `nothing,!nothing`.
     pub fn nothing() -> Selector {
-        let requirement = |demand| Requirement {
+        let requirement = |condition| Requirement {
             key: NOTHING.to_owned(),
-            demand,
+            condition,
         };
         Selector {
-            requirements: vec![requirement(Demand::Exists), requirement(Demand::Absent)],
+            requirements: vec![requirement(Condition::Exists), requirement(Condition::Absent)],
         }
     }
 
-    /// The selector of an object's `LabelSelector`: its `matchLabels`, and the key, operator and values of each of its
-    /// `matchExpressions`. Without any of them it selects everything.
+    /// Converts an object's `LabelSelector`: its `matchLabels`, and the key, operator and values of each of its
+    /// `matchExpressions`.
     ///
-    /// Where an object has no `LabelSelector` at all, Kubernetes mostly means [`nothing`](Selector::nothing).
+    /// A `LabelSelector` without any of them selects everything. If an object has no `LabelSelector` at all,
+    /// Kubernetes usually selects [`nothing`](Selector::nothing).
     ///
     /// # Errors
-    /// The operator is none of `In`, `NotIn`, `Exists` and `DoesNotExist`; the first two have no values or the others have
-    /// some; a key or value cannot be that of a label.
+    /// Returns an error if an operator is not `In`, `NotIn`, `Exists` or `DoesNotExist`, if one of the first two has
+    /// no values or one of the others has some, or if a key or value is invalid.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use std::collections::BTreeMap;
@@ -107,84 +114,104 @@ impl Selector {
         let labels = match_labels
             .into_iter()
             .flatten()
-            .map(|(key, value)| Requirement::checked(key.clone(), Demand::Equal(value.clone())));
-        let expressions = match_expressions.into_iter().map(|(key, operator, values)| {
-            Requirement::checked(key.to_owned(), expressed(operator, values)?)
-        });
+            .map(|(key, value)| Requirement::new(key.clone(), Condition::Equal(value.clone())));
+        let expressions = match_expressions
+            .into_iter()
+            .map(|(key, operator, values)| Requirement::new(key.to_owned(), condition_of(operator, values)?));
         let requirements: Result<Vec<Requirement>, ParseSelectorError> = labels.chain(expressions).collect();
         Ok(Selector::of(requirements?))
     }
 
-    /// Adds that the label has this value.
+    /// Requires the label to have this value.
+    ///
+    /// # Errors
+    /// Returns an error if the key or the value is invalid.
     pub fn equal(
         self,
         key: impl Into<String>,
         value: impl Into<String>,
     ) -> Result<Selector, ParseSelectorError> {
-        self.with(key, Demand::Equal(value.into()))
+        self.add(key, Condition::Equal(value.into()))
     }
 
-    /// Adds that the label does not have this value; objects without the label are selected.
+    /// Requires the label to be absent or to have another value.
+    ///
+    /// # Errors
+    /// Returns an error if the key or the value is invalid.
     pub fn not_equal(
         self,
         key: impl Into<String>,
         value: impl Into<String>,
     ) -> Result<Selector, ParseSelectorError> {
-        self.with(key, Demand::NotEqual(value.into()))
+        self.add(key, Condition::NotEqual(value.into()))
     }
 
-    /// Adds that the label has one of these values, of which there has to be at least one.
+    /// Requires the label to have one of these values.
+    ///
+    /// # Errors
+    /// Returns an error if there are no values, or if the key or a value is invalid.
     pub fn one_of(
         self,
         key: impl Into<String>,
         values: impl IntoIterator<Item = impl Into<String>>,
     ) -> Result<Selector, ParseSelectorError> {
-        let values = listed(values.into_iter().map(Into::into).collect())?;
-        self.with(key, Demand::OneOf(values))
+        let values = value_list(values.into_iter().map(Into::into).collect())?;
+        self.add(key, Condition::OneOf(values))
     }
 
-    /// Adds that the label has none of these values, of which there has to be at least one; objects without the label are
-    /// selected.
+    /// Requires the label to be absent or to have none of these values.
+    ///
+    /// # Errors
+    /// Returns an error if there are no values, or if the key or a value is invalid.
     pub fn none_of(
         self,
         key: impl Into<String>,
         values: impl IntoIterator<Item = impl Into<String>>,
     ) -> Result<Selector, ParseSelectorError> {
-        let values = listed(values.into_iter().map(Into::into).collect())?;
-        self.with(key, Demand::NoneOf(values))
+        let values = value_list(values.into_iter().map(Into::into).collect())?;
+        self.add(key, Condition::NoneOf(values))
     }
 
-    /// Adds that there is such a label, with whatever value.
-    pub fn exists(self, key: impl Into<String>) -> Result<Selector, ParseSelectorError> {
-        self.with(key, Demand::Exists)
-    }
-
-    /// Adds that there is no such label.
-    pub fn absent(self, key: impl Into<String>) -> Result<Selector, ParseSelectorError> {
-        self.with(key, Demand::Absent)
-    }
-
-    /// Adds that the label's value is an integer above this one.
+    /// Requires the label to be present, with any value.
     ///
     /// # Errors
-    /// Beside a key that no label can have, a negative bound: the API server takes only what could be a label's value.
+    /// Returns an error if the key is invalid.
+    pub fn exists(self, key: impl Into<String>) -> Result<Selector, ParseSelectorError> {
+        self.add(key, Condition::Exists)
+    }
+
+    /// Requires the label to be absent.
+    ///
+    /// # Errors
+    /// Returns an error if the key is invalid.
+    pub fn absent(self, key: impl Into<String>) -> Result<Selector, ParseSelectorError> {
+        self.add(key, Condition::Absent)
+    }
+
+    /// Requires the label's value to be an integer greater than `bound`.
+    ///
+    /// # Errors
+    /// Returns an error if the key is invalid or the bound is negative: the API server only accepts bounds that are
+    /// valid label values.
     pub fn greater_than(self, key: impl Into<String>, bound: i64) -> Result<Selector, ParseSelectorError> {
         let key = key.into();
         check_value(&key, 0, &bound.to_string())?;
-        self.with(key, Demand::GreaterThan(bound))
+        self.add(key, Condition::GreaterThan(bound))
     }
 
-    /// Adds that the label's value is an integer below this one.
+    /// Requires the label's value to be an integer less than `bound`.
     ///
     /// # Errors
-    /// As [`greater_than`](Selector::greater_than).
+    /// See [`greater_than`](Selector::greater_than).
     pub fn less_than(self, key: impl Into<String>, bound: i64) -> Result<Selector, ParseSelectorError> {
         let key = key.into();
         check_value(&key, 0, &bound.to_string())?;
-        self.with(key, Demand::LessThan(bound))
+        self.add(key, Condition::LessThan(bound))
     }
 
-    /// Selects what both select.
+    /// Returns a selector that selects the objects that both selectors select.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use kube_wire::selector::Selector;
@@ -207,23 +234,23 @@ impl Selector {
         Selector::of(self.requirements)
     }
 
-    /// Whether an object with these labels is selected.
+    /// Returns whether the selector selects an object with these labels.
     pub fn matches(&self, labels: &(impl Labels + ?Sized)) -> bool {
         self.requirements.iter().all(|r| r.matches(labels))
     }
 
-    /// Whether there is no requirement.
+    /// Returns whether the selector has no requirements.
     pub fn is_everything(&self) -> bool {
         self.requirements.is_empty()
     }
 
-    /// Whether this is [`Selector::nothing`]. Other contradictions are not looked for.
+    /// Returns whether this is [`Selector::nothing`]. Does not detect other contradictions.
     pub fn is_nothing(&self) -> bool {
         matches!(
             self.requirements.as_slice(),
             [
-                Requirement { key: present, demand: Demand::Exists },
-                Requirement { key: absent, demand: Demand::Absent },
+                Requirement { key: present, condition: Condition::Exists },
+                Requirement { key: absent, condition: Condition::Absent },
             ] if present == NOTHING && absent == NOTHING
         )
     }
@@ -233,8 +260,8 @@ impl Selector {
         Selector { requirements }
     }
 
-    fn with(mut self, key: impl Into<String>, demand: Demand) -> Result<Selector, ParseSelectorError> {
-        let requirement = Requirement::checked(key.into(), demand)?;
+    fn add(mut self, key: impl Into<String>, condition: Condition) -> Result<Selector, ParseSelectorError> {
+        let requirement = Requirement::new(key.into(), condition)?;
         if !self.is_nothing() {
             let at = self.requirements.partition_point(|r| r.key <= requirement.key);
             self.requirements.insert(at, requirement);
@@ -243,17 +270,17 @@ impl Selector {
     }
 }
 
-/// What one of `matchExpressions` demands of its label.
-fn expressed(operator: &str, values: &[String]) -> Result<Demand, ParseSelectorError> {
+/// Converts the operator and values of one of `matchExpressions`.
+fn condition_of(operator: &str, values: &[String]) -> Result<Condition, ParseSelectorError> {
     match operator {
-        "In" => Ok(Demand::OneOf(listed(values.to_vec())?)),
-        "NotIn" => Ok(Demand::NoneOf(listed(values.to_vec())?)),
+        "In" => Ok(Condition::OneOf(value_list(values.to_vec())?)),
+        "NotIn" => Ok(Condition::NoneOf(value_list(values.to_vec())?)),
         "Exists" | "DoesNotExist" if !values.is_empty() => Err(ParseSelectorError::new(format!(
             "values: Invalid value: {}: values set must be empty for exists and does not exist",
             serde_json::Value::from(values)
         ))),
-        "Exists" => Ok(Demand::Exists),
-        "DoesNotExist" => Ok(Demand::Absent),
+        "Exists" => Ok(Condition::Exists),
+        "DoesNotExist" => Ok(Condition::Absent),
         other => Err(ParseSelectorError::new(format!(
             "{other:?} is not a valid label selector operator"
         ))),
@@ -263,15 +290,15 @@ fn expressed(operator: &str, values: &[String]) -> Result<Demand, ParseSelectorE
 impl FromStr for Selector {
     type Err = ParseSelectorError;
 
-    /// Reads a selector such as `app in (a, b), tier!=db, !legacy, generation>3`.
+    /// Parses a selector such as `app in (a, b), tier!=db, !legacy, generation>3`.
     ///
-    /// A negative bound is read, although the API server refuses it.
+    /// Accepts negative bounds, although the API server does not.
     fn from_str(text: &str) -> Result<Selector, ParseSelectorError> {
         parse::requirements(text).map(Selector::of)
     }
 }
 
-/// The text that [`from_str`](Selector::from_str) reads as an equal selector.
+/// Formats the selector so that [`from_str`](Selector::from_str) parses it as an equal selector.
 impl fmt::Display for Selector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, requirement) in self.requirements.iter().enumerate() {

@@ -1,10 +1,9 @@
-//! The grammar of `labelSelector`, read from left to right with one word of foresight: time grows with the text's length
-//! only, and nothing but the requirements is kept.
+//! A parser for the grammar of `labelSelector`, with one token of lookahead. It runs in linear time.
 
 use super::ParseSelectorError;
-use super::requirement::{Demand, Requirement, check_key, listed};
+use super::requirement::{Condition, Requirement, check_key, value_list};
 
-/// The requirements of a text, in its order.
+/// Parses the requirements in their order of appearance.
 pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>, ParseSelectorError> {
     let mut rest = Lexer { text };
     let next = rest.token();
@@ -91,7 +90,7 @@ impl<'a> Lexer<'a> {
 }
 
 struct Parser<'a> {
-    /// What follows `next`.
+    /// The tokens after `next`.
     rest: Lexer<'a>,
     next: Token<'a>,
 }
@@ -135,24 +134,28 @@ impl<'a> Parser<'a> {
             Token::Word(key) => key,
             other => return other.unexpected(", expected: identifier"),
         };
-        // Before the rest is read, so that of two mistakes the first one is told.
+        // Check the key before the rest is parsed, so that the first of several mistakes is reported.
         check_key(key)?;
-        let demand = if absent { Demand::Absent } else { self.demand()? };
-        Requirement::checked(key.to_owned(), demand)
+        let condition = if absent {
+            Condition::Absent
+        } else {
+            self.condition()?
+        };
+        Requirement::new(key.to_owned(), condition)
     }
 
-    /// What follows the key.
-    fn demand(&mut self) -> Result<Demand, ParseSelectorError> {
+    /// Parses the operator and the values after a key.
+    fn condition(&mut self) -> Result<Condition, ParseSelectorError> {
         if matches!(self.next, Token::End | Token::Comma) {
-            return Ok(Demand::Exists);
+            return Ok(Condition::Exists);
         }
         Ok(match self.take() {
-            Token::Word("in") => Demand::OneOf(self.values()?),
-            Token::Word("notin") => Demand::NoneOf(self.values()?),
-            Token::Equals | Token::DoubleEquals => Demand::Equal(self.value()?.to_owned()),
-            Token::NotEquals => Demand::NotEqual(self.value()?.to_owned()),
-            Token::Greater => Demand::GreaterThan(self.number()?),
-            Token::Less => Demand::LessThan(self.number()?),
+            Token::Word("in") => Condition::OneOf(self.values()?),
+            Token::Word("notin") => Condition::NoneOf(self.values()?),
+            Token::Equals | Token::DoubleEquals => Condition::Equal(self.value()?.to_owned()),
+            Token::NotEquals => Condition::NotEqual(self.value()?.to_owned()),
+            Token::Greater => Condition::GreaterThan(self.number()?),
+            Token::Less => Condition::LessThan(self.number()?),
             other => return other.unexpected(", expected: in, notin, =, ==, !=, gt, lt"),
         })
     }
@@ -177,7 +180,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// A list in parentheses; where a value is missing, it is the empty one.
+    /// Parses a list in parentheses. Missing values are empty strings.
     fn values(&mut self) -> Result<Vec<String>, ParseSelectorError> {
         match self.take() {
             Token::Open => {}
@@ -195,7 +198,7 @@ impl<'a> Parser<'a> {
             values.push(value.to_owned());
             match self.take() {
                 Token::Comma => {}
-                Token::Close => return listed(values),
+                Token::Close => return value_list(values),
                 other => return other.unexpected(", expected: ',' or ')'"),
             }
         }

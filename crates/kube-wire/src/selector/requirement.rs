@@ -3,16 +3,16 @@ use std::fmt;
 use super::{Labels, ParseSelectorError};
 use crate::names::{is_label_key, is_label_value};
 
-/// What a selector demands of one label.
+/// The condition that a selector puts on one label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Requirement {
     pub(super) key: String,
-    pub(super) demand: Demand,
+    pub(super) condition: Condition,
 }
 
-/// The lists are sorted, without repetition and not empty.
+/// The operator and values of a requirement. Lists are sorted, deduplicated and not empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Demand {
+pub(super) enum Condition {
     Exists,
     Absent,
     Equal(String),
@@ -24,59 +24,65 @@ pub(super) enum Demand {
 }
 
 impl Requirement {
-    /// The demand, if its key and values can be those of labels.
-    pub(super) fn checked(key: String, demand: Demand) -> Result<Requirement, ParseSelectorError> {
+    /// Creates a requirement.
+    ///
+    /// # Errors
+    /// Returns an error if the key or a value is not valid for labels.
+    pub(super) fn new(key: String, condition: Condition) -> Result<Requirement, ParseSelectorError> {
         check_key(&key)?;
-        match &demand {
-            Demand::Equal(value) | Demand::NotEqual(value) => check_value(&key, 0, value)?,
-            Demand::OneOf(values) | Demand::NoneOf(values) => {
+        match &condition {
+            Condition::Equal(value) | Condition::NotEqual(value) => check_value(&key, 0, value)?,
+            Condition::OneOf(values) | Condition::NoneOf(values) => {
                 for (at, value) in values.iter().enumerate() {
                     check_value(&key, at, value)?;
                 }
             }
-            Demand::Exists | Demand::Absent | Demand::GreaterThan(_) | Demand::LessThan(_) => {}
+            Condition::Exists | Condition::Absent | Condition::GreaterThan(_) | Condition::LessThan(_) => {}
         }
-        Ok(Requirement { key, demand })
+        Ok(Requirement { key, condition })
     }
 
     pub(super) fn matches(&self, labels: &(impl Labels + ?Sized)) -> bool {
         let value = labels.value(&self.key);
         let number = || value.and_then(|v| v.parse::<i64>().ok());
-        let listed = |values: &[String]| {
-            value.is_some_and(|v| values.binary_search_by(|listed| listed.as_str().cmp(v)).is_ok())
+        let contains = |values: &[String]| {
+            value.is_some_and(|v| values.binary_search_by(|other| other.as_str().cmp(v)).is_ok())
         };
-        match &self.demand {
-            Demand::Exists => value.is_some(),
-            Demand::Absent => value.is_none(),
-            Demand::Equal(wanted) => value == Some(wanted),
-            // As in Kubernetes, an object without the label differs from every value.
-            Demand::NotEqual(unwanted) => value != Some(unwanted),
-            Demand::OneOf(values) => listed(values),
-            Demand::NoneOf(values) => !listed(values),
-            Demand::GreaterThan(bound) => number().is_some_and(|n| n > *bound),
-            Demand::LessThan(bound) => number().is_some_and(|n| n < *bound),
+        match &self.condition {
+            Condition::Exists => value.is_some(),
+            Condition::Absent => value.is_none(),
+            Condition::Equal(expected) => value == Some(expected),
+            // As in Kubernetes, objects without the label are selected.
+            Condition::NotEqual(excluded) => value != Some(excluded),
+            Condition::OneOf(values) => contains(values),
+            Condition::NoneOf(values) => !contains(values),
+            Condition::GreaterThan(bound) => number().is_some_and(|n| n > *bound),
+            Condition::LessThan(bound) => number().is_some_and(|n| n < *bound),
         }
     }
 }
 
 impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Requirement { key, demand } = self;
-        match demand {
-            Demand::Exists => write!(f, "{key}"),
-            Demand::Absent => write!(f, "!{key}"),
-            Demand::Equal(value) => write!(f, "{key}={value}"),
-            Demand::NotEqual(value) => write!(f, "{key}!={value}"),
-            Demand::OneOf(values) => write!(f, "{key} in ({})", values.join(",")),
-            Demand::NoneOf(values) => write!(f, "{key} notin ({})", values.join(",")),
-            Demand::GreaterThan(bound) => write!(f, "{key}>{bound}"),
-            Demand::LessThan(bound) => write!(f, "{key}<{bound}"),
+        let Requirement { key, condition } = self;
+        match condition {
+            Condition::Exists => write!(f, "{key}"),
+            Condition::Absent => write!(f, "!{key}"),
+            Condition::Equal(value) => write!(f, "{key}={value}"),
+            Condition::NotEqual(value) => write!(f, "{key}!={value}"),
+            Condition::OneOf(values) => write!(f, "{key} in ({})", values.join(",")),
+            Condition::NoneOf(values) => write!(f, "{key} notin ({})", values.join(",")),
+            Condition::GreaterThan(bound) => write!(f, "{key}>{bound}"),
+            Condition::LessThan(bound) => write!(f, "{key}<{bound}"),
         }
     }
 }
 
-/// The values as a list holds them; a list without values is refused.
-pub(super) fn listed(mut values: Vec<String>) -> Result<Vec<String>, ParseSelectorError> {
+/// Sorts and deduplicates values.
+///
+/// # Errors
+/// Returns an error if there are no values.
+pub(super) fn value_list(mut values: Vec<String>) -> Result<Vec<String>, ParseSelectorError> {
     if values.is_empty() {
         return Err(ParseSelectorError::new(
             "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty",

@@ -1,7 +1,7 @@
-//! What Kubernetes' protobuf messages look like, and what their fields are called in JSON.
+//! The schemas of Kubernetes' protobuf messages and the JSON names of their fields.
 //!
-//! `messages.txt` is the source, written by `cargo xtask tables`. It is read once, at first use, into three flat arrays
-//! that refer to each other by position; names stay where they are in the text.
+//! `cargo xtask tables` writes `messages.txt`. It is parsed once, at first use, into three arrays that refer to each
+//! other by position. Names are slices of the text.
 
 mod parse;
 #[cfg(test)]
@@ -9,14 +9,14 @@ mod tests;
 
 use std::sync::OnceLock;
 
-/// The table of all messages.
+/// Returns the table of all messages.
 pub(crate) fn table() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
     TABLE.get_or_init(|| parse::parse(include_str!("messages.txt")))
 }
 
-/// How many messages are inlined in each other at most.
-pub(crate) const INLINED: usize = 2;
+/// Maximum number of messages inlined in each other.
+pub(crate) const MAX_INLINE_DEPTH: usize = 2;
 
 /// All kinds, messages and fields.
 #[derive(Debug, Default)]
@@ -24,16 +24,16 @@ pub(crate) struct Table {
     /// Sorted by apiVersion and kind.
     kinds: Vec<(&'static str, &'static str, MessageId)>,
     /// Sorted by package and name.
-    messages: Vec<Message>,
-    /// Those of a message are together, sorted by number.
-    fields: Vec<Field>,
+    messages: Vec<MessageDescriptor>,
+    /// Grouped by message, sorted by number.
+    fields: Vec<FieldDescriptor>,
 }
 
 /// The position of a kind in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KindId(u16);
 
-/// The position of a message in the table, and what is asked for most.
+/// The position of a message in the table, and its shape, which is read most often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MessageId {
     position: u16,
@@ -41,7 +41,7 @@ pub(crate) struct MessageId {
 }
 
 impl MessageId {
-    /// How many messages come before it.
+    /// Returns the index of the message.
     #[inline]
     pub(crate) fn position(self) -> usize {
         self.position.into()
@@ -50,116 +50,116 @@ impl MessageId {
 
 /// A message.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Message {
+pub(crate) struct MessageDescriptor {
     package: &'static str,
     name: &'static str,
     pub(crate) shape: Shape,
     pub(crate) first_field: u16,
     pub(crate) field_count: u16,
-    /// The fields that JSON has also when they are not on the wire, a bit each by their position.
+    /// Fields that JSON contains even if the message does not. Bits are field positions.
     pub(crate) always_printed: u64,
 }
 
-/// What a message is in JSON.
+/// The JSON representation of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// An object.
+    /// A JSON object.
     Object,
-    /// A list: that of its only field.
+    /// The list that its only field contains.
     List,
-    /// A schema, or whether there may be anything.
+    /// A schema or a boolean.
     SchemaOrBool,
-    /// A schema, or a list of schemas or of names.
+    /// A schema, or a list of schemas or names.
     SchemaOrList,
 }
 
 /// A field of a message.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Field {
+pub(crate) struct FieldDescriptor {
     pub(crate) number: u16,
-    /// Its name in JSON.
+    /// Name in JSON.
     pub(crate) name: &'static str,
     pub(crate) container: Container,
-    pub(crate) kind: Kind,
-    /// Whether Go holds it by pointer, so that being there and being zero differ.
+    pub(crate) kind: ValueKind,
+    /// Whether the Go field is a pointer, which distinguishes an absent value from a zero value.
     pub(crate) pointer: bool,
-    /// Whether its own fields are fields of the message's object in JSON.
+    /// Whether JSON contains the fields of this message in the parent object.
     pub(crate) inline: bool,
-    pub(crate) omitted: Omitted,
-    /// How it becomes what JSON has: all of the above, decided once.
-    pub(crate) way: Way,
-    /// What it begins with on the wire: its number and its wire type.
+    pub(crate) omit_rule: OmitRule,
+    /// How to read the field, derived from the properties above.
+    pub(crate) read_method: ReadMethod,
+    /// Field number and wire type, as encoded before the content.
     pub(crate) tag: u16,
-    /// Whether one look is enough to read it.
-    pub(crate) glance: Glance,
+    /// How to read the field in the common case.
+    pub(crate) fast_path: FastPath,
 }
 
-/// When JSON leaves a field out.
+/// When JSON omits a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Omitted {
+pub(crate) enum OmitRule {
     Never,
-    /// When it is nil, or an empty list, map or string, or zero. Objects and times are never empty.
+    /// If it is nil, zero, or an empty list, map or string. Objects and times are never empty.
     WhenEmpty,
-    /// When it is the zero time.
+    /// If it is the zero time.
     WhenZeroTime,
 }
 
 /// How a field is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// One value, unless JSON leaves it out.
-    One(LeftOut),
-    Time(Omitted),
-    /// Its own fields are the message's.
+pub(crate) enum ReadMethod {
+    /// A single value, unless JSON omits it.
+    Single(OmittedValue),
+    Time(OmitRule),
+    /// A message whose fields belong to the parent object.
     Inline(MessageId),
     List,
-    /// A list of values that may be packed together.
+    /// A list of numbers, which may be packed.
     Numbers,
     Map,
 }
 
-/// A field that holds one value, read with one look.
+/// How a field with a single value is read in the common case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Glance {
-    /// It takes more.
+pub(crate) enum FastPath {
+    /// The field needs the general code path.
     None,
     Bytes,
-    /// Bytes that JSON leaves out when there are none.
+    /// Bytes that JSON omits if they are empty.
     BytesOrNone,
     Number,
-    /// A number that JSON leaves out when it is zero.
+    /// A number that JSON omits if it is zero.
     NumberOrNone,
 }
 
-/// A value that is on the wire and that JSON leaves out.
+/// A value that the wire may contain and JSON omits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LeftOut {
-    Never,
-    /// No text or no bytes.
+pub(crate) enum OmittedValue {
+    None,
+    /// An empty string or empty bytes.
     EmptyText,
-    /// Zero in 64 bits, or what is not true.
+    /// Zero in 64 bits, or `false`.
     ZeroNumber,
     ZeroInt32,
     ZeroDouble,
-    /// A message that is a list, without the field of this number.
+    /// A message of shape `List` without the field of this number.
     EmptyList(u16),
     EmptyJson,
 }
 
-/// How many values a field holds.
+/// The number of values in a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Container {
-    /// At most one.
-    One,
+    /// At most one value.
+    Single,
     /// A list.
     List,
-    /// A map, its keys strings.
+    /// A map with string keys.
     Map,
 }
 
-/// What one value of a field is.
+/// The type of a single value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     String,
     Bool,
     Int32,
@@ -167,20 +167,20 @@ pub(crate) enum Kind {
     Double,
     /// Base64 in JSON.
     Bytes,
-    /// RFC 3339 in JSON, in seconds.
+    /// RFC 3339 with seconds in JSON.
     Time,
-    /// RFC 3339 in JSON, in microseconds.
+    /// RFC 3339 with microseconds in JSON.
     MicroTime,
-    /// A string in JSON, a message with that string in protobuf.
+    /// A string in JSON, a message that contains the string in protobuf.
     Quantity,
     IntOrString,
-    /// Any JSON; a message with the text of it in protobuf.
+    /// Any JSON value; in protobuf a message that contains its text.
     Json,
     Message(MessageId),
 }
 
 impl Table {
-    /// The message of a kind.
+    /// Returns the message of a kind.
     pub(crate) fn kind(&self, api_version: &str, kind: &str) -> Option<MessageId> {
         let found = self
             .own_kind(api_version, kind)
@@ -188,7 +188,7 @@ impl Table {
         found.map(|kind| self.kind_at(kind).2)
     }
 
-    /// A kind that is of this apiVersion only.
+    /// Returns a kind that exists in this apiVersion only.
     pub(crate) fn own_kind(&self, api_version: &str, kind: &str) -> Option<KindId> {
         let found = self
             .kinds
@@ -196,12 +196,12 @@ impl Table {
         found.ok().and_then(|at| u16::try_from(at).ok()).map(KindId)
     }
 
-    /// The apiVersion, kind and message of a kind that this table gave.
+    /// Returns the apiVersion, kind and message of a kind.
     pub(crate) fn kind_at(&self, kind: KindId) -> (&'static str, &'static str, MessageId) {
         self.kinds[usize::from(kind.0)]
     }
 
-    /// The message with a full name, such as `k8s.io.api.core.v1.Pod`.
+    /// Returns the message with a full name, such as `k8s.io.api.core.v1.Pod`.
     pub(crate) fn message_named(&self, name: &str) -> Option<MessageId> {
         let (package, name) = name.rsplit_once('.')?;
         self.find(package, name)
@@ -214,7 +214,7 @@ impl Table {
         self.id(u16::try_from(found.ok()?).ok()?)
     }
 
-    /// All messages.
+    /// Returns all messages.
     pub(crate) fn ids(&self) -> impl Iterator<Item = MessageId> {
         (0..).map_while(|position| self.id(position))
     }
@@ -224,112 +224,121 @@ impl Table {
         Some(MessageId { position, shape })
     }
 
-    /// The message at a position that this table gave.
+    /// Returns the descriptor of a message.
     #[inline]
-    pub(crate) fn message(&self, id: MessageId) -> &Message {
+    pub(crate) fn message(&self, id: MessageId) -> &MessageDescriptor {
         &self.messages[id.position()]
     }
 
-    /// The fields of a message, by number. There are at most 64.
+    /// Returns the fields of a message, sorted by number. There are at most 64.
     #[inline]
-    pub(crate) fn fields(&self, message: &Message) -> &[Field] {
+    pub(crate) fn fields(&self, message: &MessageDescriptor) -> &[FieldDescriptor] {
         let first = usize::from(message.first_field);
         &self.fields[first..first + usize::from(message.field_count)]
     }
 
-    /// The fields of all messages, one message behind the other.
-    pub(crate) fn all_fields(&self) -> &[Field] {
+    /// Returns the fields of all messages, grouped by message.
+    pub(crate) fn all_fields(&self) -> &[FieldDescriptor] {
         &self.fields
     }
 
-    fn way(&self, field: &Field) -> Way {
+    fn read_method(&self, field: &FieldDescriptor) -> ReadMethod {
         match (field.container, field.kind) {
-            (Container::One, Kind::Message(id)) if field.inline => Way::Inline(id),
-            (Container::One, Kind::Time | Kind::MicroTime) => Way::Time(field.omitted),
-            (Container::One, _) => Way::One(self.left_out(field)),
-            (Container::List, Kind::Bool | Kind::Int32 | Kind::Int64) => Way::Numbers,
-            (Container::List, _) => Way::List,
-            (Container::Map, _) => Way::Map,
+            (Container::Single, ValueKind::Message(id)) if field.inline => ReadMethod::Inline(id),
+            (Container::Single, ValueKind::Time | ValueKind::MicroTime) => ReadMethod::Time(field.omit_rule),
+            (Container::Single, _) => ReadMethod::Single(self.omitted_value(field)),
+            (Container::List, ValueKind::Bool | ValueKind::Int32 | ValueKind::Int64) => ReadMethod::Numbers,
+            (Container::List, _) => ReadMethod::List,
+            (Container::Map, _) => ReadMethod::Map,
         }
     }
 
-    /// What JSON leaves out of a field that holds one value.
-    fn left_out(&self, field: &Field) -> LeftOut {
-        match (field.omitted, field.kind) {
-            (Omitted::WhenEmpty, _) if field.pointer => LeftOut::Never,
-            (Omitted::WhenEmpty, Kind::String | Kind::Bytes) => LeftOut::EmptyText,
-            (Omitted::WhenEmpty, Kind::Bool | Kind::Int64) => LeftOut::ZeroNumber,
-            (Omitted::WhenEmpty, Kind::Int32) => LeftOut::ZeroInt32,
-            (Omitted::WhenEmpty, Kind::Double) => LeftOut::ZeroDouble,
-            (Omitted::WhenEmpty, Kind::Message(id)) if id.shape == Shape::List => {
+    /// Returns the values that JSON omits for a field with a single value.
+    fn omitted_value(&self, field: &FieldDescriptor) -> OmittedValue {
+        match (field.omit_rule, field.kind) {
+            (OmitRule::WhenEmpty, _) if field.pointer => OmittedValue::None,
+            (OmitRule::WhenEmpty, ValueKind::String | ValueKind::Bytes) => OmittedValue::EmptyText,
+            (OmitRule::WhenEmpty, ValueKind::Bool | ValueKind::Int64) => OmittedValue::ZeroNumber,
+            (OmitRule::WhenEmpty, ValueKind::Int32) => OmittedValue::ZeroInt32,
+            (OmitRule::WhenEmpty, ValueKind::Double) => OmittedValue::ZeroDouble,
+            (OmitRule::WhenEmpty, ValueKind::Message(id)) if id.shape == Shape::List => {
                 match self.fields(self.message(id)) {
-                    [only] => LeftOut::EmptyList(only.number),
-                    _ => LeftOut::Never,
+                    [only] => OmittedValue::EmptyList(only.number),
+                    _ => OmittedValue::None,
                 }
             }
-            (Omitted::WhenZeroTime, Kind::Json) => LeftOut::EmptyJson,
-            _ => LeftOut::Never,
+            (OmitRule::WhenZeroTime, ValueKind::Json) => OmittedValue::EmptyJson,
+            _ => OmittedValue::None,
         }
     }
 
-    /// Whether JSON has the field although the wire does not.
-    fn is_always_printed(&self, field: &Field) -> bool {
-        if let (true, Kind::Message(id)) = (field.inline, field.kind) {
+    /// Returns whether JSON contains the field even if the message does not.
+    fn is_always_printed(&self, field: &FieldDescriptor) -> bool {
+        if let (true, ValueKind::Message(id)) = (field.inline, field.kind) {
             let inlined = self.fields(self.message(id));
             return inlined.iter().any(|field| self.is_always_printed(field));
         }
         if field.is_nil_when_absent() {
-            return field.omitted != Omitted::WhenEmpty;
+            return field.omit_rule != OmitRule::WhenEmpty;
         }
-        match field.omitted {
-            Omitted::Never => true,
-            Omitted::WhenEmpty => !matches!(
+        match field.omit_rule {
+            OmitRule::Never => true,
+            OmitRule::WhenEmpty => !matches!(
                 field.kind,
-                Kind::String | Kind::Bool | Kind::Int32 | Kind::Int64 | Kind::Double
+                ValueKind::String | ValueKind::Bool | ValueKind::Int32 | ValueKind::Int64 | ValueKind::Double
             ),
-            Omitted::WhenZeroTime => !matches!(field.kind, Kind::Time | Kind::MicroTime | Kind::Json),
+            OmitRule::WhenZeroTime => !matches!(
+                field.kind,
+                ValueKind::Time | ValueKind::MicroTime | ValueKind::Json
+            ),
         }
     }
 }
 
-impl Field {
-    /// Whether Go holds it in a way that can be nil.
+impl FieldDescriptor {
+    /// Returns whether the Go field can be nil.
     pub(crate) fn is_nil_when_absent(&self) -> bool {
         self.pointer
-            || self.container != Container::One
+            || self.container != Container::Single
             || match self.kind {
-                Kind::Bytes => true,
-                Kind::Message(id) => id.shape == Shape::List,
+                ValueKind::Bytes => true,
+                ValueKind::Message(id) => id.shape == Shape::List,
                 _ => false,
             }
     }
 
     fn tag(&self) -> u16 {
         let wire_type = match self.kind {
-            Kind::Bool | Kind::Int32 | Kind::Int64 => 0,
-            Kind::Double => 1,
+            ValueKind::Bool | ValueKind::Int32 | ValueKind::Int64 => 0,
+            ValueKind::Double => 1,
             _ => 2,
         };
         self.number << 3 | wire_type
     }
 
-    fn glance(&self) -> Glance {
-        match (self.kind, self.way) {
-            (Kind::Double, _) => Glance::None,
-            (Kind::Bool | Kind::Int32 | Kind::Int64, Way::One(left_out)) => match left_out {
-                LeftOut::Never => Glance::Number,
-                _ => Glance::NumberOrNone,
-            },
-            (_, Way::One(LeftOut::Never)) => Glance::Bytes,
-            (_, Way::One(LeftOut::EmptyText)) => Glance::BytesOrNone,
-            _ => Glance::None,
+    fn fast_path(&self) -> FastPath {
+        match (self.kind, self.read_method) {
+            (ValueKind::Double, _) => FastPath::None,
+            (ValueKind::Bool | ValueKind::Int32 | ValueKind::Int64, ReadMethod::Single(omitted_value)) => {
+                match omitted_value {
+                    OmittedValue::None => FastPath::Number,
+                    _ => FastPath::NumberOrNone,
+                }
+            }
+            (_, ReadMethod::Single(OmittedValue::None)) => FastPath::Bytes,
+            (_, ReadMethod::Single(OmittedValue::EmptyText)) => FastPath::BytesOrNone,
+            _ => FastPath::None,
         }
     }
 }
 
-/// A field of a message and its position, looked for from a position on: fields come in order, mostly.
+/// Finds a field by number. Starts at position `from`, because fields are usually in order.
 #[inline]
-pub(crate) fn position(fields: &[Field], from: usize, number: u64) -> Option<(usize, &Field)> {
+pub(crate) fn position(
+    fields: &[FieldDescriptor],
+    from: usize,
+    number: u64,
+) -> Option<(usize, &FieldDescriptor)> {
     let mut position = from;
     while let Some(field) = fields.get(position) {
         let found = u64::from(field.number);
@@ -347,14 +356,14 @@ pub(crate) fn position(fields: &[Field], from: usize, number: u64) -> Option<(us
 
 #[cfg(test)]
 impl Table {
-    /// All kinds: apiVersion and kind.
+    /// Returns the apiVersion and kind of all kinds.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.kinds
             .iter()
             .map(|(api_version, kind, _)| (*api_version, *kind))
     }
 
-    /// The full names of all messages.
+    /// Returns the full names of all messages.
     pub(crate) fn names(&self) -> impl Iterator<Item = String> {
         self.messages.iter().map(|m| format!("{}.{}", m.package, m.name))
     }

@@ -1,8 +1,11 @@
-//! Reads `messages.txt`.
+//! Parser for `messages.txt`.
 //!
-//! The table is part of the program, so a line that cannot be read is a bug that the first test finds: it panics.
+//! The table is part of the program, so the parser panics on invalid lines: every test finds them.
 
-use super::{Container, Field, Glance, Kind, LeftOut, Message, MessageId, Omitted, Shape, Table, Way};
+use super::{
+    Container, FastPath, FieldDescriptor, MessageDescriptor, MessageId, OmitRule, OmittedValue, ReadMethod,
+    Shape, Table, ValueKind,
+};
 
 pub(super) fn parse(text: &'static str) -> Table {
     let lines = || text.lines().filter(|line| !line.starts_with('#'));
@@ -12,7 +15,7 @@ pub(super) fn parse(text: &'static str) -> Table {
         if let Some(name) = line.strip_prefix("package ") {
             package = name;
         } else if let Some(head) = line.strip_prefix("message ") {
-            table.messages.push(message(package, head));
+            table.messages.push(parse_message(package, head));
         }
     }
     let mut section = Section::Kinds("", "");
@@ -20,11 +23,11 @@ pub(super) fn parse(text: &'static str) -> Table {
         if let Some(entry) = line.strip_prefix(' ') {
             match &mut section {
                 Section::Kinds(api_version, package) => {
-                    let id = named(&table, package, entry);
+                    let id = message_id(&table, package, entry);
                     table.kinds.push((api_version, entry, id));
                 }
                 Section::Message(package, at) => {
-                    let field = field(&table, package, entry);
+                    let field = parse_field(&table, package, entry);
                     table.fields.push(field);
                     table.messages[*at].field_count += 1;
                 }
@@ -41,11 +44,11 @@ pub(super) fn parse(text: &'static str) -> Table {
         .kinds
         .sort_unstable_by_key(|(api_version, kind, _)| (*api_version, *kind));
     for at in 0..table.fields.len() {
-        let way = table.way(&table.fields[at]);
+        let read_method = table.read_method(&table.fields[at]);
         let field = &mut table.fields[at];
-        field.way = way;
+        field.read_method = read_method;
         field.tag = field.tag();
-        field.glance = field.glance();
+        field.fast_path = field.fast_path();
     }
     for at in 0..table.messages.len() {
         table.messages[at].always_printed = always_printed(&table, &table.messages[at]);
@@ -53,10 +56,10 @@ pub(super) fn parse(text: &'static str) -> Table {
     table
 }
 
-fn always_printed(table: &Table, message: &Message) -> u64 {
+fn always_printed(table: &Table, message: &MessageDescriptor) -> u64 {
     let fields = table.fields(message);
     assert!(fields.len() <= 64, "{} has too many fields", message.name);
-    // What is no object in JSON has no fields there.
+    // Other shapes have no fields in JSON.
     if message.shape != Shape::Object {
         return 0;
     }
@@ -65,12 +68,12 @@ fn always_printed(table: &Table, message: &Message) -> u64 {
     })
 }
 
-/// What an indented line belongs to.
+/// The section that an indented line belongs to.
 #[derive(Clone, Copy)]
 enum Section {
     /// apiVersion, package
     Kinds(&'static str, &'static str),
-    /// package, position of the message that comes next
+    /// package, position of the next message
     Package(&'static str, usize),
     /// package, position of the message
     Message(&'static str, usize),
@@ -92,7 +95,7 @@ impl Section {
     }
 }
 
-fn message(package: &'static str, head: &'static str) -> Message {
+fn parse_message(package: &'static str, head: &'static str) -> MessageDescriptor {
     let (name, shape) = head.split_once(' ').unwrap_or((head, ""));
     let shape = match shape {
         "" => Shape::Object,
@@ -101,7 +104,7 @@ fn message(package: &'static str, head: &'static str) -> Message {
         "schema-or-schemas" | "schema-or-strings" => Shape::SchemaOrList,
         _ => panic!("cannot read message {head}"),
     };
-    Message {
+    MessageDescriptor {
         package,
         name,
         shape,
@@ -111,7 +114,7 @@ fn message(package: &'static str, head: &'static str) -> Message {
     }
 }
 
-fn field(table: &Table, package: &str, entry: &'static str) -> Field {
+fn parse_field(table: &Table, package: &str, entry: &'static str) -> FieldDescriptor {
     let mut words = entry.split(' ');
     let (Some(number), Some(name), Some(kind)) = (words.next(), words.next(), words.next()) else {
         panic!("cannot read field {entry}");
@@ -121,56 +124,56 @@ fn field(table: &Table, package: &str, entry: &'static str) -> Field {
     } else if let Some(kind) = kind.strip_prefix("{}") {
         (Container::Map, kind)
     } else {
-        (Container::One, kind)
+        (Container::Single, kind)
     };
-    let mut field = Field {
+    let mut field = FieldDescriptor {
         number: number.parse().expect("field numbers are small"),
         name,
         container,
-        kind: kind_of(table, package, kind),
+        kind: parse_value_kind(table, package, kind),
         pointer: false,
         inline: false,
-        omitted: Omitted::Never,
-        way: Way::One(LeftOut::Never),
+        omit_rule: OmitRule::Never,
+        read_method: ReadMethod::Single(OmittedValue::None),
         tag: 0,
-        glance: Glance::None,
+        fast_path: FastPath::None,
     };
     for flag in words {
         match flag {
             "pointer" => field.pointer = true,
             "inline" => field.inline = true,
-            "omitempty" => field.omitted = Omitted::WhenEmpty,
-            "omitzero" => field.omitted = Omitted::WhenZeroTime,
+            "omitempty" => field.omit_rule = OmitRule::WhenEmpty,
+            "omitzero" => field.omit_rule = OmitRule::WhenZeroTime,
             _ => panic!("cannot read field {entry}"),
         }
     }
     field
 }
 
-fn kind_of(table: &Table, package: &str, word: &str) -> Kind {
+fn parse_value_kind(table: &Table, package: &str, word: &str) -> ValueKind {
     match word {
-        "string" => Kind::String,
-        "bool" => Kind::Bool,
-        "int32" => Kind::Int32,
-        "int64" => Kind::Int64,
-        "double" => Kind::Double,
-        "bytes" => Kind::Bytes,
-        "time" => Kind::Time,
-        "micro-time" => Kind::MicroTime,
-        "quantity" => Kind::Quantity,
-        "int-or-string" => Kind::IntOrString,
-        "json" => Kind::Json,
+        "string" => ValueKind::String,
+        "bool" => ValueKind::Bool,
+        "int32" => ValueKind::Int32,
+        "int64" => ValueKind::Int64,
+        "double" => ValueKind::Double,
+        "bytes" => ValueKind::Bytes,
+        "time" => ValueKind::Time,
+        "micro-time" => ValueKind::MicroTime,
+        "quantity" => ValueKind::Quantity,
+        "int-or-string" => ValueKind::IntOrString,
+        "json" => ValueKind::Json,
         _ => match word.strip_prefix('@') {
             Some(name) => {
                 let (package, name) = name.rsplit_once('.').unwrap_or((package, name));
-                Kind::Message(named(table, package, name))
+                ValueKind::Message(message_id(table, package, name))
             }
             None => panic!("cannot read type {word}"),
         },
     }
 }
 
-fn named(table: &Table, package: &str, name: &str) -> MessageId {
+fn message_id(table: &Table, package: &str, name: &str) -> MessageId {
     match table.find(package, name) {
         Some(id) => id,
         None => panic!("there is no message {package}.{name}"),

@@ -78,19 +78,19 @@ fn as_many_messages_are_inlined_in_each_other_as_a_reader_has_room_for() {
     fn inlined(id: MessageId) -> usize {
         let fields = table().fields(table().message(id)).iter();
         let inlined = fields.map(|field| match field.kind {
-            Kind::Message(inner) if field.inline => 1 + inlined(inner),
+            ValueKind::Message(inner) if field.inline => 1 + inlined(inner),
             _ => 0,
         });
         inlined.max().unwrap_or_default()
     }
-    assert_eq!(table().ids().map(inlined).max(), Some(INLINED));
+    assert_eq!(table().ids().map(inlined).max(), Some(MAX_INLINE_DEPTH));
 }
 
 fn json_names(id: MessageId) -> Vec<&'static str> {
     let mut names = Vec::new();
     for field in table().fields(table().message(id)) {
         match field.kind {
-            Kind::Message(inner) if field.inline => names.extend(json_names(inner)),
+            ValueKind::Message(inner) if field.inline => names.extend(json_names(inner)),
             _ => names.push(field.name),
         }
     }

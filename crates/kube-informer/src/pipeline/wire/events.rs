@@ -32,7 +32,7 @@ pub(super) struct EventReader {
 /// What cuts a body into events.
 pub(super) enum EventFrames {
     /// One a line.
-    Json(json::Lines),
+    Json(json::LineReader),
     /// Each with its length before it.
     Protobuf(protobuf::FrameReader, Schema),
 }
@@ -42,7 +42,7 @@ impl EventFrames {
     pub(super) fn of(schema: Option<Schema>, limits: Limits) -> EventFrames {
         match schema {
             Some(schema) => EventFrames::Protobuf(protobuf::FrameReader::new(limits.object), schema),
-            None => EventFrames::Json(json::Lines::new(limits.object)),
+            None => EventFrames::Json(json::LineReader::new(limits.object)),
         }
     }
 }

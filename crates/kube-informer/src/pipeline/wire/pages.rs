@@ -161,7 +161,7 @@ impl JsonPage {
         else {
             return Ok(None);
         };
-        let list = self.reader.so_far();
+        let list = self.reader.head();
         if !self.checked && list.kind.is_some() && list.api_version.is_some() {
             self.checked = true;
             let (api_version, kind) = (list.api_version.as_deref(), list.kind.as_deref());

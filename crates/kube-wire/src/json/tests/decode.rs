@@ -1,4 +1,4 @@
-//! Decoding, against serde_json on an object from which the fields were taken away.
+//! Compares `decode` with serde_json on objects without the masked fields.
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error as _;
@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::random;
+use super::generator;
 use crate::FieldMask;
 use crate::json::{decode, metadata};
 
@@ -24,10 +24,10 @@ fn any_value_without_any_fields_is_as_serde_json_has_it() {
     let mut rng = Rng::with_seed(1);
     let mut changed = 0;
     for round in 0..5_000 {
-        let value = random::object(&mut rng, 4);
-        let (mask, paths) = random::skip(&mut rng);
-        let text = random::written(&mut rng, &value);
-        let expected = random::without(value.clone(), &paths);
+        let value = generator::object(&mut rng, 4);
+        let (mask, paths) = generator::skip(&mut rng);
+        let text = generator::written(&mut rng, &value);
+        let expected = generator::without(value.clone(), &paths);
         changed += usize::from(expected != value);
         let decoded: Value = decode(&text, &mask).expect("it is JSON");
         assert_eq!(decoded, expected, "{round}: {paths:?}");
@@ -40,23 +40,23 @@ fn any_value_without_any_fields_is_as_serde_json_has_it() {
 }
 
 #[derive(Debug, Deserialize, PartialEq)]
-struct Wide {
+struct AllTypes {
     text: String,
     missing: Option<String>,
     option: Option<Inner>,
-    newtype: Wrapped,
+    newtype: Newtype,
     pair: (Inner, u8),
     numbers: BTreeMap<u32, Inner>,
     floats: Vec<f32>,
     truths: HashMap<bool, Inner>,
     signed: BTreeMap<i128, u128>,
-    word: Word,
-    unit: Word,
-    tuple: Word,
-    fields: Word,
-    word_keys: BTreeMap<Word2, char>,
-    tagged: Tagged,
-    untagged: Vec<Untagged>,
+    word: AllVariants,
+    unit: AllVariants,
+    tuple: AllVariants,
+    fields: AllVariants,
+    word_keys: BTreeMap<UnitVariants, char>,
+    tagged: TaggedEnum,
+    untagged: Vec<UntaggedEnum>,
     nothing: (),
     any: Value,
     #[serde(default)]
@@ -72,10 +72,10 @@ struct Inner {
 }
 
 #[derive(Debug, Deserialize, PartialEq)]
-struct Wrapped(Inner);
+struct Newtype(Inner);
 
 #[derive(Debug, Deserialize, PartialEq)]
-enum Word {
+enum AllVariants {
     Unit,
     Newtype(Inner),
     Tuple(Inner, Inner),
@@ -83,20 +83,20 @@ enum Word {
 }
 
 #[derive(Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
-enum Word2 {
+enum UnitVariants {
     One,
     Two,
 }
 
 #[derive(Debug, Deserialize, PartialEq)]
 #[serde(tag = "type")]
-enum Tagged {
+enum TaggedEnum {
     Here { inner: Inner },
 }
 
 #[derive(Debug, Deserialize, PartialEq)]
 #[serde(untagged)]
-enum Untagged {
+enum UntaggedEnum {
     Number(i64),
     Inner { a: u8, b: Option<u8> },
 }
@@ -148,11 +148,11 @@ fn every_way_into_a_type_leaves_the_same_out() {
                     .collect()
             })
             .collect();
-        let expected = random::without(wide(), &steps);
+        let expected = generator::without(wide(), &steps);
         let skipped = skip(paths);
         let text = wide().to_string();
-        let decoded = decode::<Wide>(text.as_bytes(), &skipped);
-        let expected = serde_json::from_value::<Wide>(expected);
+        let decoded = decode::<AllTypes>(text.as_bytes(), &skipped);
+        let expected = serde_json::from_value::<AllTypes>(expected);
         assert_eq!(
             expected.is_ok(),
             !paths.contains(&"any") && !paths.contains(&"untagged.a")
@@ -164,7 +164,8 @@ fn every_way_into_a_type_leaves_the_same_out() {
 #[test]
 fn a_variant_whose_value_is_left_out_is_an_error() {
     let error =
-        decode::<BTreeMap<String, Word>>(br#"{"w":{"Newtype":{"a":1}}}"#, &skip(&["w.Newtype"])).unwrap_err();
+        decode::<BTreeMap<String, AllVariants>>(br#"{"w":{"Newtype":{"a":1}}}"#, &skip(&["w.Newtype"]))
+            .unwrap_err();
     assert!(
         error
             .source()
@@ -175,7 +176,7 @@ fn a_variant_whose_value_is_left_out_is_an_error() {
 }
 
 #[derive(Debug, Deserialize)]
-struct Borrowing<'a> {
+struct BorrowedFields<'a> {
     text: &'a str,
     #[serde(borrow)]
     raw: &'a RawValue,
@@ -187,7 +188,7 @@ struct Borrowing<'a> {
 fn texts_and_raw_values_are_borrowed() {
     let text = br#"{"text":"here","raw":{"a": 1,"b":2},"map":{"k":"v","gone":"x"}}"#;
     for mask in [FieldMask::managed_fields(), skip(&["map.gone", "raw.a"])] {
-        let borrowing: Borrowing<'_> = decode(text, &mask).expect("it fits");
+        let borrowing: BorrowedFields<'_> = decode(text, &mask).expect("it fits");
         assert!(text.as_ptr_range().contains(&borrowing.text.as_ptr()));
         assert_eq!(
             borrowing.raw.get(),
@@ -225,7 +226,7 @@ fn numbers_in_keys_are_read_as_serde_json_reads_them() {
     check::<BTreeMap<bool, u8>>();
     check::<BTreeMap<Option<u16>, u8>>();
     check::<BTreeMap<String, u8>>();
-    check::<BTreeMap<Word2, u8>>();
+    check::<BTreeMap<UnitVariants, u8>>();
 }
 
 #[test]
@@ -251,7 +252,7 @@ fn an_error_says_where() {
             FieldMask::managed_fields(),
             skip(&["option.b", "numbers.x", "floats.x", "any.x"]),
         ] {
-            let error = decode::<Wide>(text.as_bytes(), &mask).unwrap_err();
+            let error = decode::<AllTypes>(text.as_bytes(), &mask).unwrap_err();
             assert_eq!(error.path(), path, "{error}");
             let inner = error.source().expect("serde_json's").to_string();
             assert!(inner.contains(source), "{inner}");
@@ -261,10 +262,10 @@ fn an_error_says_where() {
                     .ends_with(&format!("at byte {}", error.offset())),
                 "{error}"
             );
-            assert_eq!(error.is_cut_short(), source == "EOF");
+            assert_eq!(error.is_eof(), source == "EOF");
         }
     }
-    let error = decode::<Wide>(br#"{"text":"a","option":5}"#, &FieldMask::none()).unwrap_err();
+    let error = decode::<AllTypes>(br#"{"text":"a","option":5}"#, &FieldMask::none()).unwrap_err();
     assert_eq!(error.offset(), 22);
     assert!(error.is_data());
 }
@@ -277,7 +278,7 @@ fn what_is_left_after_the_value_is_an_error() {
     }
 }
 
-/// Left out or kept, depth is bounded.
+/// The depth is limited for masked and unmasked fields.
 #[test]
 fn deep_values_are_refused_or_passed_over() {
     let deep = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));

@@ -1,4 +1,4 @@
-//! What an object says of itself.
+//! Type, identity and labels of objects.
 
 use serde_json::Value;
 
@@ -14,10 +14,10 @@ fn named<'a>(namespace: &'a str, name: &'a str, resource_version: &'a str, uid: 
     }
 }
 
-/// As Go writes an object of its own kinds: everything that is wanted comes first.
+/// An object of a built-in kind as Go writes it, with the identity first.
 const TYPED: &str = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"shop","uid":"3","resourceVersion":"7","labels":{"app":"we"#;
 
-/// As Go writes a custom resource.
+/// A custom resource as Go writes it.
 const SORTED: &str = r#"{"apiVersion":"e.com/v1","kind":"W","metadata":{"annotations":{"name":"no"},"labels":{"uid":"no"},"name":"a","namespace":"shop","resourceVersion":"7","uid":"3"},"spec":{"#;
 
 #[test]
@@ -115,7 +115,7 @@ fn what_is_no_text_is_an_error_with_its_place() {
     head(br#"{"kind":{}}"#).unwrap_err();
 }
 
-/// One reader takes the first of equal fields and another the last: they must not store one object under two names.
+/// Readers that use the first and readers that use the last duplicate must not store one object under two names.
 #[test]
 fn what_makes_an_object_known_is_there_once_or_it_is_refused() {
     let rows = [
@@ -184,7 +184,7 @@ fn labels_are_matched_where_they_stand() {
     }
 }
 
-/// In a time that grows with the length only, or this would not end.
+/// Would not finish if the path were found in quadratic time.
 #[test]
 fn the_place_of_an_error_is_found_behind_a_long_name_and_many_colons() {
     let (name, colons) = ("\u{e4}".repeat(200_000), ":".repeat(400_000));

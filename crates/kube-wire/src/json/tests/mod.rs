@@ -1,9 +1,9 @@
 mod decode;
+mod generator;
 mod head;
-mod hostile;
-mod lines;
-mod list;
+mod line_reader;
+mod list_reader;
+mod malformed_input;
 mod prune;
-mod random;
-mod scan;
+mod scanner;
 mod watch;

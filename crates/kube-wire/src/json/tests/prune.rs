@@ -1,7 +1,7 @@
 use fastrand::Rng;
 use serde_json::Value;
 
-use super::random;
+use super::generator;
 use crate::FieldMask;
 use crate::json::prune;
 
@@ -18,13 +18,17 @@ fn pruned(text: &str, paths: &[&str]) -> Result<String, String> {
 fn any_value_is_the_same_without_the_fields() {
     let mut rng = Rng::with_seed(3);
     for round in 0..5_000 {
-        let value = random::value(&mut rng, 4);
-        let (mask, paths) = random::skip(&mut rng);
-        let text = random::written(&mut rng, &value);
+        let value = generator::value(&mut rng, 4);
+        let (mask, paths) = generator::skip(&mut rng);
+        let text = generator::written(&mut rng, &value);
         let mut out = Vec::new();
         prune(&text, &mask, &mut out).expect("it is JSON");
         let read: Value = serde_json::from_slice(&out).expect("it is whole");
-        assert_eq!(read, random::without(value.clone(), &paths), "{round}: {paths:?}");
+        assert_eq!(
+            read,
+            generator::without(value.clone(), &paths),
+            "{round}: {paths:?}"
+        );
 
         let compact = value.to_string();
         out.clear();
@@ -103,7 +107,7 @@ fn what_is_kept_is_json_or_an_error() {
     ];
     for text in wrong {
         assert!(serde_json::from_str::<Value>(text).is_err(), "{text:?}");
-        // In an object the kept part is read in one go; with a path it is walked through.
+        // Without paths the value is copied as a whole; with paths it is traversed.
         for paths in [&[][..], &["x", "a.x"]] {
             assert!(pruned(text, paths).is_err(), "{text:?}");
             let nested = format!("{{\"a\":{text}}}");

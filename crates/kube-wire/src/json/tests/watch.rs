@@ -19,7 +19,7 @@ fn half_an_event_is_refused_wherever_it_ends() {
     let line = r#"{"type":"ADDED","object":{"kind":"Pod","x":["}"]}}"#;
     for end in 0..line.len() {
         let error = watch_event(&line.as_bytes()[..end]).unwrap_err();
-        assert!(error.is_cut_short(), "{error}");
+        assert!(error.is_eof(), "{error}");
     }
 }
 

@@ -1,22 +1,28 @@
-//! Whether bytes are an object, without making one.
+//! Validation of messages without decoding them.
 
 mod plan;
 
-use self::plan::{Look, Plan};
-use super::decode::{VALUES, VALUES_PER_BYTE};
-use super::error::Reason;
-use super::forms::{double, int_or_string, moment, only_field, quantity};
-use super::read::{Content, Fields};
+use self::plan::{FieldCheck, Plan};
+use super::convert::{decode_time, double, int_or_string, quantity, single_field};
+use super::decode::{BASE_VALUES, VALUES_PER_BYTE};
+use super::error::ProtobufErrorKind;
+use super::field_reader::{Content, FieldReader};
 use super::{Envelope, Error, MAGIC, MAX_DEPTH, Schema, time};
-use crate::table::{self, Container, Field, Kind, MessageId, Omitted, Shape, table};
+use crate::table::{self, Container, FieldDescriptor, MessageId, OmitRule, Shape, ValueKind, table};
 
 impl Schema {
-    /// Reads a message to its last field and keeps nothing of it.
+    /// Checks that a message can be decoded.
     ///
-    /// What this finds to be good can be read as the type that k8s-openapi has for the kind, if that is
-    /// [covered](Self::covers), and takes a fraction of the time. What it refuses may be good all the same: a time that is
-    /// missing where there should be one, some types take and some do not. And types with demands of their own, as that a
-    /// text is an address, may refuse what is found good here.
+    /// A message that passes can be decoded into the k8s-openapi type of the kind, if the schema
+    /// [covers](Self::covers) that type. The check takes a fraction of the time of decoding.
+    ///
+    /// The check is conservative: it rejects missing times that only some types accept. Types with additional
+    /// constraints, for example an IP address in a string, may still fail to decode.
+    ///
+    /// # Errors
+    /// Returns an error if the message is malformed, exceeds a limit or lacks a required value.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use kube_wire::protobuf::{Envelope, Schema, encode};
@@ -34,11 +40,11 @@ impl Schema {
             messages: 0,
         };
         checker.message(self.id, message, 0)?;
-        // A reader gives up where bytes stand for too many values of which the wire has nothing.
-        let most = checker.messages.saturating_mul(checker.plan.most_absent);
+        // Decoding fails if a message has too many implicit values for its length.
+        let most = checker.messages.saturating_mul(checker.plan.max_absent);
         let limit = message.len().saturating_mul(VALUES_PER_BYTE);
-        if most > limit.saturating_add(VALUES) {
-            return Err(Reason::TooLarge.into());
+        if most > limit.saturating_add(BASE_VALUES) {
+            return Err(ProtobufErrorKind::TooLarge.into());
         }
         Ok(())
     }
@@ -46,24 +52,24 @@ impl Schema {
 
 struct Checker {
     plan: &'static Plan,
-    /// How many there were on the wire.
+    /// Number of messages read.
     messages: usize,
 }
 
 impl Checker {
-    /// Tells whether there is any field that is known.
+    /// Checks a message and returns whether it contains any known field.
     fn message(&mut self, id: MessageId, message: &[u8], depth: usize) -> Result<bool, Error> {
         let plan = self.plan.message(id);
         if depth + plan.levels >= MAX_DEPTH {
-            return Err(Reason::TooDeep.into());
+            return Err(ProtobufErrorKind::TooDeep.into());
         }
         self.messages += 1;
         let (mut at, mut seen) = (0, 0_u64);
-        let mut wire = Fields::of(message);
+        let mut wire = FieldReader::of(message);
         while !wire.rest().is_empty() {
             let before = wire;
             let tag = wire.short_varint();
-            // They come in order, mostly; a list's values are of the same field.
+            // Fields are usually in order, and the values of a list have the same tag.
             let known = tag.and_then(|tag| {
                 while plan.fields.get(at).is_some_and(|field| field.tag < tag) {
                     at += 1;
@@ -79,35 +85,34 @@ impl Checker {
                 continue;
             };
             seen |= 1 << at;
-            match field.look {
-                Look::Bytes => drop(wire.bytes()?),
-                Look::Number => drop(wire.varint()?),
-                Look::Texts if is_entry_of_texts(wire.bytes()?) => {}
-                Look::Message(inner) => {
+            match field.field_check {
+                FieldCheck::AnyBytes => drop(wire.bytes()?),
+                FieldCheck::AnyNumber => drop(wire.varint()?),
+                FieldCheck::StringMap if is_simple_string_entry(wire.bytes()?) => {}
+                FieldCheck::Message(inner) => {
                     let message = wire.bytes()?;
                     self.message(inner, message, depth + 1)
                         .map_err(|error| error.in_field(fields(id)[at].name))?;
                 }
-                Look::Texts | Look::Close => {
+                FieldCheck::StringMap | FieldCheck::Full => {
                     wire = before;
                     self.any_field(id, at, &mut wire, depth)?;
                 }
             }
         }
-        let missing = plan.needed & !seen;
+        let missing = plan.required & !seen;
         if missing != 0 {
-            return Err(is_missing(id, missing.trailing_zeros() as usize));
+            return Err(missing_field(id, missing.trailing_zeros() as usize));
         }
         Ok(seen != 0)
     }
 
-    /// Reads a field of which nothing is known yet, and tells its position if there is such a field, looked for from a
-    /// position on.
+    /// Checks any field and returns its position if it is known. Starts the search at position `from`.
     fn any_field(
         &mut self,
         id: MessageId,
         from: usize,
-        wire: &mut Fields<'_>,
+        wire: &mut FieldReader<'_>,
         depth: usize,
     ) -> Result<Option<usize>, Error> {
         let Some((number, content)) = wire.next()? else {
@@ -122,29 +127,33 @@ impl Checker {
         Ok(Some(position))
     }
 
-    fn field(&mut self, field: &Field, content: Content<'_>, depth: usize) -> Result<(), Error> {
+    fn field(&mut self, field: &FieldDescriptor, content: Content<'_>, depth: usize) -> Result<(), Error> {
         match (field.container, field.kind, content) {
             (Container::Map, kind, _) => {
-                let mut entry = Fields::of(content.bytes()?);
-                let mut is_there = false;
+                let mut entry = FieldReader::of(content.bytes()?);
+                let mut has_value = false;
                 while let Some((number, content)) = entry.next()? {
                     match number {
                         1 => drop(content.bytes()?),
                         2 => {
                             self.value(field, kind, content, depth)?;
-                            is_there = true;
+                            has_value = true;
                         }
                         _ => {}
                     }
                 }
-                if is_there {
+                if has_value {
                     Ok(())
                 } else {
-                    self.absent(field, depth)
+                    self.absent_map_value(field, depth)
                 }
             }
-            (Container::List, Kind::Bool | Kind::Int32 | Kind::Int64, Content::Bytes(packed)) => {
-                let mut numbers = Fields::of(packed);
+            (
+                Container::List,
+                ValueKind::Bool | ValueKind::Int32 | ValueKind::Int64,
+                Content::Bytes(packed),
+            ) => {
+                let mut numbers = FieldReader::of(packed);
                 while numbers.next_packed()?.is_some() {}
                 Ok(())
             }
@@ -152,20 +161,28 @@ impl Checker {
         }
     }
 
-    fn value(&mut self, field: &Field, kind: Kind, content: Content<'_>, depth: usize) -> Result<(), Error> {
+    fn value(
+        &mut self,
+        field: &FieldDescriptor,
+        kind: ValueKind,
+        content: Content<'_>,
+        depth: usize,
+    ) -> Result<(), Error> {
         match kind {
-            Kind::String | Kind::Bytes => content.bytes().map(|_| ()),
-            Kind::Bool | Kind::Int32 | Kind::Int64 => content.varint().map(|_| ()),
-            Kind::Double => double(content.double()?).map(|_| ()),
-            Kind::Time | Kind::MicroTime => match moment(content.bytes()?, kind == Kind::MicroTime)? {
-                Some((time::FIRST..=time::LAST, _)) => Ok(()),
-                Some(_) => Err(Error::invalid("a time is too far away for some types")),
-                None => absent_value(field),
-            },
-            Kind::Quantity => quantity(content.bytes()?).map(|_| ()),
-            Kind::IntOrString => int_or_string(content.bytes()?).map(|_| ()),
-            Kind::Message(id) => self.inner(field, id, content.bytes()?, depth),
-            Kind::Json => match only_field(content.bytes()?)? {
+            ValueKind::String | ValueKind::Bytes => content.bytes().map(|_| ()),
+            ValueKind::Bool | ValueKind::Int32 | ValueKind::Int64 => content.varint().map(|_| ()),
+            ValueKind::Double => double(content.double()?).map(|_| ()),
+            ValueKind::Time | ValueKind::MicroTime => {
+                match decode_time(content.bytes()?, kind == ValueKind::MicroTime)? {
+                    Some((time::MIN_SECONDS..=time::MAX_SECONDS, _)) => Ok(()),
+                    Some(_) => Err(Error::invalid("a time is too far away for some types")),
+                    None => absent_value(field),
+                }
+            }
+            ValueKind::Quantity => quantity(content.bytes()?).map(|_| ()),
+            ValueKind::IntOrString => int_or_string(content.bytes()?).map(|_| ()),
+            ValueKind::Message(id) => self.nested_message(field, id, content.bytes()?, depth),
+            ValueKind::Json => match single_field(content.bytes()?)? {
                 None | Some(b"") => Ok(()),
                 Some(raw) if raw.starts_with(MAGIC) => {
                     let envelope = Envelope::parse(raw)?;
@@ -174,7 +191,7 @@ impl Checker {
                     let id = id.ok_or_else(|| Error::unknown_kind(api_version, kind))?;
                     self.message(id, envelope.raw, depth + 1).map(|_| ())
                 }
-                // What is ignored is not looked at as closely, and embedded JSON is rare.
+                // Embedded JSON is rare, so it is parsed completely.
                 Some(raw) => match serde_json::from_slice::<serde_json::Value>(raw) {
                     Ok(_) => Ok(()),
                     Err(error) => Err(Error::not_json(&error)),
@@ -183,17 +200,23 @@ impl Checker {
         }
     }
 
-    /// A value of a map of which the wire has nothing.
-    fn absent(&mut self, field: &Field, depth: usize) -> Result<(), Error> {
+    /// Checks a map entry without a value.
+    fn absent_map_value(&mut self, field: &FieldDescriptor, depth: usize) -> Result<(), Error> {
         match field.kind {
-            Kind::Message(id) if !field.pointer => self.inner(field, id, b"", depth),
+            ValueKind::Message(id) if !field.pointer => self.nested_message(field, id, b"", depth),
             _ => absent_value(field),
         }
     }
 
-    fn inner(&mut self, field: &Field, id: MessageId, message: &[u8], depth: usize) -> Result<(), Error> {
+    fn nested_message(
+        &mut self,
+        field: &FieldDescriptor,
+        id: MessageId,
+        message: &[u8],
+        depth: usize,
+    ) -> Result<(), Error> {
         let holds_something = self.message(id, message, depth + 1)?;
-        // It is `null` in JSON, which only those take that can be without it.
+        // It is `null` in JSON, which is only valid for optional fields.
         if !holds_something && !field.pointer && id.shape == Shape::SchemaOrList {
             return Err(Error::invalid("a schema or a list is missing"));
         }
@@ -201,15 +224,15 @@ impl Checker {
     }
 }
 
-fn fields(id: MessageId) -> &'static [Field] {
+fn fields(id: MessageId) -> &'static [FieldDescriptor] {
     let table = table();
     table.fields(table.message(id))
 }
 
-/// Whether this is a key and a value, in this order, and nothing else, as all are that anyone writes.
+/// Returns whether an entry consists of exactly a key and a value in this order, as all common encoders write it.
 #[inline]
-fn is_entry_of_texts(entry: &[u8]) -> bool {
-    let mut entry = Fields::of(entry);
+fn is_simple_string_entry(entry: &[u8]) -> bool {
+    let mut entry = FieldReader::of(entry);
     entry.short_varint() == Some(1 << 3 | 2)
         && entry.short_bytes().is_some()
         && entry.short_varint() == Some(2 << 3 | 2)
@@ -218,15 +241,15 @@ fn is_entry_of_texts(entry: &[u8]) -> bool {
 }
 
 #[cold]
-fn is_missing(id: MessageId, position: usize) -> Error {
+fn missing_field(id: MessageId, position: usize) -> Error {
     Error::invalid("something that has to be there is missing").in_field(fields(id)[position].name)
 }
 
-/// A value that is `null` in JSON: some types do not take it for a time.
-fn absent_value(field: &Field) -> Result<(), Error> {
-    let is_time = matches!(field.kind, Kind::Time | Kind::MicroTime);
-    let is_needed = field.container != Container::One || field.omitted == Omitted::Never;
-    if is_time && is_needed && !field.pointer {
+/// Checks a value that is `null` in JSON. Some types do not accept `null` for a time.
+fn absent_value(field: &FieldDescriptor) -> Result<(), Error> {
+    let is_time = matches!(field.kind, ValueKind::Time | ValueKind::MicroTime);
+    let is_required = field.container != Container::Single || field.omit_rule == OmitRule::Never;
+    if is_time && is_required && !field.pointer {
         return Err(Error::invalid("a time is missing"));
     }
     Ok(())

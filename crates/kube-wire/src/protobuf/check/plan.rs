@@ -1,66 +1,67 @@
-//! What there is to check in each message, decided once.
+//! Precomputed checks for every message.
 
 use std::sync::OnceLock;
 
 use super::absent_value;
-use crate::table::{Container, Field, Kind, Message, MessageId, Shape, Table, table};
+use crate::table::{
+    Container, FieldDescriptor, MessageDescriptor, MessageId, Shape, Table, ValueKind, table,
+};
 
-/// All messages, as small as can be: where the processor's caches hold nothing of it, it costs what it is long.
+/// The checks of all messages, in a compact form: with cold caches, the time depends on the size.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// By their position in the table.
-    messages: Vec<Part>,
-    /// By their position in the table, too.
-    fields: Vec<Brief>,
-    /// How many values any message can have in JSON of which the wire has nothing: in itself, and in messages that are
-    /// printed although they are not there.
-    pub(super) most_absent: usize,
+    /// Indexed by position in the table.
+    messages: Vec<MessageEntry>,
+    /// Indexed by position in the table.
+    fields: Vec<FieldPlan>,
+    /// Maximum number of implicit values of a message in JSON, including those of implicit messages.
+    pub(super) max_absent: usize,
 }
 
-/// A message.
+/// The checks of a message.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct MessageEntry {
     first: u16,
     count: u16,
     levels: u8,
-    needed: u64,
+    required: u64,
 }
 
-/// What there is to check in a message.
+/// The checks of a message and its fields.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MessagePlan {
-    /// As the table has them.
-    pub(super) fields: &'static [Brief],
-    /// Those of them that must not be missing, a bit each.
-    pub(super) needed: u64,
-    /// How deep messages are in it that are printed although they are not there.
+    /// In the order of the table.
+    pub(super) fields: &'static [FieldPlan],
+    /// Required fields. Bits are field positions.
+    pub(super) required: u64,
+    /// Nesting depth of implicit messages.
     pub(super) levels: usize,
 }
 
-/// A field.
+/// The check of a field.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Brief {
-    /// What it begins with on the wire.
+pub(super) struct FieldPlan {
+    /// Field number and wire type.
     pub(super) tag: u16,
-    pub(super) look: Look,
+    pub(super) field_check: FieldCheck,
 }
 
-/// How closely to look at what a field holds.
+/// The kind of check that a field needs.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Look {
-    /// Any bytes are good...
-    Bytes,
-    /// ...and any number.
-    Number,
-    /// A map of texts: any bytes with any key.
-    Texts,
+pub(super) enum FieldCheck {
+    /// Any bytes are valid.
+    AnyBytes,
+    /// Any number is valid.
+    AnyNumber,
+    /// A map of strings: any bytes are valid as key or value.
+    StringMap,
     Message(MessageId),
-    /// As closely as the table says.
-    Close,
+    /// All checks for the type of the field.
+    Full,
 }
 
 impl Plan {
-    /// That of the table.
+    /// Returns the plan for the table.
     pub(super) fn get() -> &'static Plan {
         static PLAN: OnceLock<Plan> = OnceLock::new();
         PLAN.get_or_init(|| Plan::of(table()))
@@ -69,22 +70,25 @@ impl Plan {
     fn of(table: &Table) -> Plan {
         let messages = table.ids().map(|id| {
             let message = table.message(id);
-            Part {
+            MessageEntry {
                 first: message.first_field,
                 count: message.field_count,
-                levels: levels(table, message),
-                needed: needed(table, message),
+                levels: implicit_depth(table, message),
+                required: required(table, message),
             }
         });
-        let fields = table.all_fields().iter().map(|field| Brief {
+        let fields = table.all_fields().iter().map(|field| FieldPlan {
             tag: field.tag,
-            look: look(field),
+            field_check: field_check(field),
         });
-        let most_absent = table.ids().map(|id| absent(table, table.message(id))).max();
+        let max_absent = table
+            .ids()
+            .map(|id| implicit_value_count(table, table.message(id)))
+            .max();
         Plan {
             messages: messages.collect(),
             fields: fields.collect(),
-            most_absent: most_absent.unwrap_or_default() + 1,
+            max_absent: max_absent.unwrap_or_default() + 1,
         }
     }
 
@@ -94,66 +98,71 @@ impl Plan {
         let first = usize::from(part.first);
         MessagePlan {
             fields: &self.fields[first..first + usize::from(part.count)],
-            needed: part.needed,
+            required: part.required,
             levels: part.levels.into(),
         }
     }
 }
 
-fn look(field: &Field) -> Look {
+fn field_check(field: &FieldDescriptor) -> FieldCheck {
     match (field.container, field.kind) {
-        (Container::One | Container::List, Kind::String | Kind::Bytes) => Look::Bytes,
-        (Container::One | Container::List, Kind::Bool | Kind::Int32 | Kind::Int64) => Look::Number,
-        (Container::Map, Kind::String) => Look::Texts,
-        // Where it must not be nothing, one has to see whether it is.
-        (Container::One | Container::List, Kind::Message(id))
+        (Container::Single | Container::List, ValueKind::String | ValueKind::Bytes) => FieldCheck::AnyBytes,
+        (Container::Single | Container::List, ValueKind::Bool | ValueKind::Int32 | ValueKind::Int64) => {
+            FieldCheck::AnyNumber
+        }
+        (Container::Map, ValueKind::String) => FieldCheck::StringMap,
+        // These messages must not be empty, which needs the full check.
+        (Container::Single | Container::List, ValueKind::Message(id))
             if field.pointer || id.shape != Shape::SchemaOrList =>
         {
-            Look::Message(id)
+            FieldCheck::Message(id)
         }
-        _ => Look::Close,
+        _ => FieldCheck::Full,
     }
 }
 
-/// The fields of a message, with their positions, that are printed although they may not be there.
-fn printed<'t>(table: &'t Table, message: &'t Message) -> impl Iterator<Item = (usize, &'t Field)> {
+/// Returns the fields that JSON contains even if the message does not, with their positions.
+fn implicit_fields<'t>(
+    table: &'t Table,
+    message: &'t MessageDescriptor,
+) -> impl Iterator<Item = (usize, &'t FieldDescriptor)> {
     let fields = table.fields(message).iter().enumerate();
     fields.filter(|(at, _)| message.always_printed & (1 << at) != 0)
 }
 
-/// The message that is printed in place of a field that is not there.
-fn printed_message(field: &Field) -> Option<MessageId> {
+/// Returns the message that JSON contains if the field is absent.
+fn implicit_message(field: &FieldDescriptor) -> Option<MessageId> {
     match field.kind {
-        // Lists and maps that are not there are nothing.
-        Kind::Message(id) if field.container == Container::One && !field.pointer => Some(id),
+        // Absent lists and maps have no messages.
+        ValueKind::Message(id) if field.container == Container::Single && !field.pointer => Some(id),
         _ => None,
     }
 }
 
-/// The fields of a message, a bit each by position, without which it is not good.
-fn needed(table: &Table, message: &Message) -> u64 {
-    let can_be_absent = |field: &Field| match printed_message(field) {
-        Some(id) => id.shape != Shape::SchemaOrList && needed(table, table.message(id)) == 0,
-        None => field.container != Container::One || absent_value(field).is_ok(),
+/// Returns the required fields of a message. Bits are field positions.
+fn required(table: &Table, message: &MessageDescriptor) -> u64 {
+    let can_be_absent = |field: &FieldDescriptor| match implicit_message(field) {
+        Some(id) => id.shape != Shape::SchemaOrList && required(table, table.message(id)) == 0,
+        None => field.container != Container::Single || absent_value(field).is_ok(),
     };
-    printed(table, message)
+    implicit_fields(table, message)
         .filter(|(_, field)| !can_be_absent(field))
         .fold(0, |bits, (at, _)| bits | 1 << at)
 }
 
-/// How many messages deep a message is of which the wire has nothing.
-fn levels(table: &Table, message: &Message) -> u8 {
-    printed(table, message)
-        .filter_map(|(_, field)| printed_message(field))
-        .map(|id| 1 + levels(table, table.message(id)))
+/// Returns the nesting depth of an empty message in JSON.
+fn implicit_depth(table: &Table, message: &MessageDescriptor) -> u8 {
+    implicit_fields(table, message)
+        .filter_map(|(_, field)| implicit_message(field))
+        .map(|id| 1 + implicit_depth(table, table.message(id)))
         .max()
         .unwrap_or_default()
 }
 
-/// How many values a message has in JSON of which the wire has nothing.
-fn absent(table: &Table, message: &Message) -> usize {
-    printed(table, message).fold(0, |sum: usize, (_, field)| {
-        let inside = printed_message(field).map_or(0, |id| absent(table, table.message(id)));
+/// Returns the number of values of an empty message in JSON.
+fn implicit_value_count(table: &Table, message: &MessageDescriptor) -> usize {
+    implicit_fields(table, message).fold(0, |sum: usize, (_, field)| {
+        let inside = implicit_message(field).map_or(0, |id| implicit_value_count(table, table.message(id)));
         sum + 1 + inside
     })
 }

@@ -7,68 +7,71 @@ use serde::de::{DeserializeSeed, SeqAccess};
 use serde_json::Value as Json;
 
 use super::super::Error;
-use super::super::read::{Content, Fields, Run};
-use super::gathered::Found;
-use super::value::{Held, Value};
-use crate::table::Kind;
+use super::super::field_reader::{Content, FieldReader, FieldRun};
+use super::buffered_fields::Occurrence;
+use super::value::{Value, ValueSource};
+use crate::table::ValueKind;
 
-/// A list that is being read.
+/// Deserializes the values of a list.
 #[derive(Debug)]
 pub(super) struct Elements<'de, 'x> {
-    pub(super) source: Source<'de, 'x>,
-    /// What each of them is, and what the last one holds.
+    pub(super) source: ElementSource<'de, 'x>,
+    /// Type and content of the current value.
     pub(super) element: Value<'de, 'x>,
-    /// How many have been read.
+    /// Number of values read.
     pub(super) index: usize,
 }
 
-/// Where the values come from.
+/// The encoded values of a list.
 #[derive(Debug)]
-pub(super) enum Source<'de, 'x> {
-    Run(Run<'de>),
-    Many {
-        found: Cow<'x, [Found<'de>]>,
+pub(super) enum ElementSource<'de, 'x> {
+    Run(FieldRun<'de>),
+    Buffered {
+        found: Cow<'x, [Occurrence<'de>]>,
         at: usize,
-        /// Numbers that are left of those that were packed together.
-        packed: Fields<'de>,
+        /// The unread numbers of a packed occurrence.
+        packed: FieldReader<'de>,
     },
     Json(slice::Iter<'x, Json>),
 }
 
-impl<'de, 'x> Source<'de, 'x> {
-    pub(super) fn many(found: Cow<'x, [Found<'de>]>) -> Self {
-        Self::Many {
+impl<'de, 'x> ElementSource<'de, 'x> {
+    pub(super) fn buffered(found: Cow<'x, [Occurrence<'de>]>) -> Self {
+        Self::Buffered {
             found,
             at: 0,
-            packed: Fields::of(b""),
+            packed: FieldReader::of(b""),
         }
     }
 
-    pub(super) fn none() -> Self {
-        Self::many(Cow::Borrowed(&[]))
+    pub(super) fn empty() -> Self {
+        Self::buffered(Cow::Borrowed(&[]))
     }
 
     #[inline]
-    fn next(&mut self, kind: Kind) -> Result<Option<Held<'de, 'x>>, Error> {
+    fn next(&mut self, kind: ValueKind) -> Result<Option<ValueSource<'de, 'x>>, Error> {
         match self {
             Self::Run(run) => {
                 run.count = run.count.saturating_sub(1);
-                Ok(run.fields.next()?.map(|(_, content)| Held::One(content)))
+                Ok(run
+                    .fields
+                    .next()?
+                    .map(|(_, content)| ValueSource::Single(content)))
             }
-            Self::Json(values) => Ok(values.next().map(Held::Json)),
-            Self::Many { found, at, packed } => loop {
+            Self::Json(values) => Ok(values.next().map(ValueSource::Json)),
+            Self::Buffered { found, at, packed } => loop {
                 if let Some(number) = packed.next_packed()? {
-                    return Ok(Some(Held::One(Content::Varint(number))));
+                    return Ok(Some(ValueSource::Single(Content::Varint(number))));
                 }
                 let Some((_, content)) = found.get(*at) else {
                     return Ok(None);
                 };
                 *at += 1;
                 match (kind, content) {
-                    (Kind::Bool | Kind::Int32 | Kind::Int64, Content::Bytes(numbers)) => {
-                        *packed = Fields::of(numbers);
+                    (ValueKind::Bool | ValueKind::Int32 | ValueKind::Int64, Content::Bytes(numbers)) => {
+                        *packed = FieldReader::of(numbers);
                     }
-                    _ => return Ok(Some(Held::One(*content))),
+                    _ => return Ok(Some(ValueSource::Single(*content))),
                 }
             },
         }
@@ -77,7 +80,7 @@ impl<'de, 'x> Source<'de, 'x> {
     fn left(&self) -> usize {
         match self {
             Self::Run(run) => run.count,
-            Self::Many { found, at, .. } => found.len() - at,
+            Self::Buffered { found, at, .. } => found.len() - at,
             Self::Json(values) => values.len(),
         }
     }
@@ -92,12 +95,13 @@ impl<'de> SeqAccess<'de> for Elements<'de, '_> {
         reason = "a list calls it once, and a call would copy what may be large"
     )]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
-        let Some(held) = self.source.next(self.element.kind)? else {
+        let Some(source) = self.source.next(self.element.kind)? else {
             return Ok(None);
         };
-        self.element.held = held;
-        if !self.element.reading.careful {
-            // The result may be large and is left where it is: whatever is wrong will be found again, carefully.
+        self.element.source = source;
+        if !self.element.context.buffered {
+            // Results may be large, so they are returned without mapping the error. The buffered pass adds the index
+            // to errors.
             return seed.deserialize(&self.element).map(Some);
         }
         let index = self.index;

@@ -3,44 +3,44 @@
 use std::borrow::Cow;
 
 use super::super::Error;
-use super::super::read::{Content, Fields, Run};
-use super::Reading;
-use super::gathered::{Found, pieces};
-use super::value::{Held, Value};
-use crate::field_mask::Within;
+use super::super::field_reader::{Content, FieldReader, FieldRun};
+use super::DecodeContext;
+use super::buffered_fields::{Occurrence, pieces};
+use super::value::{Value, ValueSource};
+use crate::field_mask::SubMask;
 
-/// A map that is being read.
+/// Iterates over the entries of a map.
 #[derive(Debug)]
-pub(super) struct Entries<'de> {
-    source: Source<'de>,
+pub(super) struct MapEntries<'de> {
+    source: EntrySource<'de>,
 }
 
 #[derive(Debug)]
-enum Source<'de> {
+enum EntrySource<'de> {
     Run {
-        run: Run<'de>,
-        /// Go writes keys in order; if they are not, one may come twice.
+        run: FieldRun<'de>,
+        /// The previous key. Go sorts keys; unsorted keys may contain duplicates.
         before: Option<&'de [u8]>,
     },
-    Sorted(std::vec::IntoIter<Entry<'de>>),
+    Sorted(std::vec::IntoIter<MapEntry<'de>>),
 }
 
-/// An entry. Either half of it may be missing.
+/// An entry. Key and value may be missing.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry<'de> {
+pub(super) struct MapEntry<'de> {
     pub(super) key: &'de [u8],
     pub(super) content: Option<Content<'de>>,
 }
 
-impl<'de> Entry<'de> {
-    pub(super) const EMPTY: Entry<'static> = Entry {
+impl<'de> MapEntry<'de> {
+    pub(super) const EMPTY: MapEntry<'static> = MapEntry {
         key: b"",
         content: None,
     };
 
     pub(super) fn of(message: &'de [u8]) -> Result<Self, Error> {
         let mut entry = Self::EMPTY;
-        let mut fields = Fields::of(message);
+        let mut fields = FieldReader::of(message);
         while let Some((number, content)) = fields.next()? {
             match number {
                 1 => entry.key = content.bytes()?,
@@ -52,21 +52,21 @@ impl<'de> Entry<'de> {
     }
 }
 
-impl<'de> Entries<'de> {
-    pub(super) fn run(run: Run<'de>) -> Self {
+impl<'de> MapEntries<'de> {
+    pub(super) fn run(run: FieldRun<'de>) -> Self {
         Self {
-            source: Source::Run { run, before: None },
+            source: EntrySource::Run { run, before: None },
         }
     }
 
-    /// The last entry of each key. `like` is what their values are.
-    pub(super) fn many(found: &[Found<'de>], like: &Value<'de, '_>) -> Result<Self, Error> {
-        let entries: Result<Vec<_>, _> = pieces(found).map(|piece| Entry::of(piece?)).collect();
+    /// Returns the last entry of each key. `like` has the type of the values.
+    pub(super) fn buffered(found: &[Occurrence<'de>], like: &Value<'de, '_>) -> Result<Self, Error> {
+        let entries: Result<Vec<_>, _> = pieces(found).map(|piece| MapEntry::of(piece?)).collect();
         let mut entries = entries?;
         entries.sort_by_key(|entry| entry.key);
         for pair in entries.windows(2) {
             if let [
-                Entry {
+                MapEntry {
                     key,
                     content: Some(content),
                 },
@@ -75,47 +75,47 @@ impl<'de> Entries<'de> {
                 && key == after.key
             {
                 let superseded = Value {
-                    held: Held::One(content),
+                    source: ValueSource::Single(content),
                     ..*like
                 };
                 superseded.check()?;
             }
         }
-        // Of equal ones the first is kept, so the last has to be there.
+        // `dedup` keeps the first of equal keys, and the last entry counts.
         entries.reverse();
         entries.dedup_by_key(|entry| entry.key);
         entries.reverse();
         Ok(Self {
-            source: Source::Sorted(entries.into_iter()),
+            source: EntrySource::Sorted(entries.into_iter()),
         })
     }
 
-    /// The next entry that is not left out.
+    /// Returns the next entry that is not masked.
     pub(super) fn next<'x>(
         &mut self,
-        reading: &Reading<'de>,
-        within: Within<'x>,
-    ) -> Result<Option<(Cow<'de, str>, Entry<'de>, Within<'x>)>, Error> {
-        while let Some(entry) = self.next_of_all(reading)? {
-            let key = reading.texts.text(entry.key);
-            if let Some(within) = within.field(&key) {
-                return Ok(Some((key, entry, within)));
+        context: &DecodeContext<'de>,
+        mask: SubMask<'x>,
+    ) -> Result<Option<(Cow<'de, str>, MapEntry<'de>, SubMask<'x>)>, Error> {
+        while let Some(entry) = self.next_of_all(context)? {
+            let key = context.texts.text(entry.key);
+            if let Some(mask) = mask.field(&key) {
+                return Ok(Some((key, entry, mask)));
             }
         }
         Ok(None)
     }
 
-    fn next_of_all(&mut self, reading: &Reading<'de>) -> Result<Option<Entry<'de>>, Error> {
+    fn next_of_all(&mut self, context: &DecodeContext<'de>) -> Result<Option<MapEntry<'de>>, Error> {
         match &mut self.source {
-            Source::Sorted(entries) => Ok(entries.next()),
-            Source::Run { run, before } => {
+            EntrySource::Sorted(entries) => Ok(entries.next()),
+            EntrySource::Run { run, before } => {
                 let Some((_, content)) = run.fields.next()? else {
                     return Ok(None);
                 };
                 run.count = run.count.saturating_sub(1);
-                let entry = Entry::of(content.bytes()?)?;
+                let entry = MapEntry::of(content.bytes()?)?;
                 if before.is_some_and(|before| before >= entry.key) {
-                    return Err(reading.scattered());
+                    return Err(context.non_contiguous());
                 }
                 *before = Some(entry.key);
                 Ok(Some(entry))
@@ -125,8 +125,8 @@ impl<'de> Entries<'de> {
 
     pub(super) fn left(&self) -> usize {
         match &self.source {
-            Source::Run { run, .. } => run.count,
-            Source::Sorted(entries) => entries.len(),
+            EntrySource::Run { run, .. } => run.count,
+            EntrySource::Sorted(entries) => entries.len(),
         }
     }
 }

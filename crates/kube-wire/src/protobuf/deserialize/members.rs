@@ -1,6 +1,6 @@
-//! What JSON has as an object: a message, a map, or an object in embedded JSON.
+//! Values that are objects in JSON: messages, maps and objects in embedded JSON.
 //!
-//! They are one type, so that a type that is read has code for one kind of object only.
+//! A single type for all of them keeps the generated code of deserialized types small.
 
 use std::borrow::Cow;
 
@@ -8,60 +8,63 @@ use serde::de::{DeserializeSeed, MapAccess};
 use serde_json::{Map, Value as Json};
 
 use super::super::Error;
-use super::super::forms::string;
-use super::Reading;
-use super::entries::{Entries, Entry};
-use super::message::Message;
-use super::value::{Held, Value};
-use crate::field_mask::Within;
-use crate::key::Key;
-use crate::table::Kind;
+use super::super::convert::string;
+use super::DecodeContext;
+use super::entries::{MapEntries, MapEntry};
+use super::message::MessageReader;
+use super::value::{Value, ValueSource};
+use crate::field_mask::SubMask;
+use crate::key_deserializer::KeyDeserializer;
+use crate::table::ValueKind;
 
-/// An object that is being read.
+/// Deserializes the members of an object.
 #[derive(Debug)]
 pub(super) enum Members<'de, 'x> {
     Message {
-        message: Message<'de, 'x>,
-        /// Only of an object that has a type of its own.
-        head: Option<Box<Head<'de>>>,
+        message: MessageReader<'de, 'x>,
+        /// Only for objects with apiVersion and kind.
+        head: Option<Box<TypeFields<'de>>>,
     },
     Map {
-        reading: &'x Reading<'de>,
-        kind: Kind,
-        within: Within<'x>,
+        context: &'x DecodeContext<'de>,
+        kind: ValueKind,
+        mask: SubMask<'x>,
         depth: usize,
-        entries: Entries<'de>,
-        /// The entry whose key was read last.
-        entry: Entry<'de>,
-        entry_within: Within<'x>,
+        entries: MapEntries<'de>,
+        /// The current entry.
+        entry: MapEntry<'de>,
+        entry_mask: SubMask<'x>,
     },
     Json {
-        reading: &'x Reading<'de>,
-        within: Within<'x>,
+        context: &'x DecodeContext<'de>,
+        mask: SubMask<'x>,
         members: serde_json::map::Iter<'x>,
-        /// What was read last.
+        /// The current member.
         member: Option<(&'x str, &'x Json)>,
-        member_within: Within<'x>,
+        member_mask: SubMask<'x>,
     },
 }
 
-/// apiVersion and kind, which are in no message.
+/// apiVersion and kind, which messages do not contain.
 #[derive(Debug)]
-pub(super) struct Head<'de> {
+pub(super) struct TypeFields<'de> {
     left: [Option<(&'static str, &'de str)>; 2],
-    /// What was read last, if it is of these.
+    /// The current member, if it is one of these.
     current: Option<(&'static str, &'de str)>,
 }
 
 impl<'de, 'x> Members<'de, 'x> {
     #[inline]
-    pub(super) fn message(message: Message<'de, 'x>) -> Self {
+    pub(super) fn message(message: MessageReader<'de, 'x>) -> Self {
         Self::Message { message, head: None }
     }
 
-    /// A message, after its apiVersion and kind unless they are left out.
-    pub(super) fn object(head: [Option<(&'static str, &'de str)>; 2], message: Message<'de, 'x>) -> Self {
-        let head = Head {
+    /// Creates the members of a message with apiVersion and kind, unless they are masked.
+    pub(super) fn object(
+        head: [Option<(&'static str, &'de str)>; 2],
+        message: MessageReader<'de, 'x>,
+    ) -> Self {
+        let head = TypeFields {
             left: head,
             current: None,
         };
@@ -71,26 +74,30 @@ impl<'de, 'x> Members<'de, 'x> {
         }
     }
 
-    /// A map whose values are as `like`.
-    pub(super) fn map(like: &Value<'de, 'x>, entries: Entries<'de>) -> Self {
+    /// Creates the members of a map whose values have the type of `like`.
+    pub(super) fn map(like: &Value<'de, 'x>, entries: MapEntries<'de>) -> Self {
         Self::Map {
-            reading: like.reading,
+            context: like.context,
             kind: like.kind,
-            within: like.within,
+            mask: like.mask,
             depth: like.depth,
             entries,
-            entry: Entry::EMPTY,
-            entry_within: Within::KEPT,
+            entry: MapEntry::EMPTY,
+            entry_mask: SubMask::EMPTY,
         }
     }
 
-    pub(super) fn json(reading: &'x Reading<'de>, within: Within<'x>, object: &'x Map<String, Json>) -> Self {
+    pub(super) fn json(
+        context: &'x DecodeContext<'de>,
+        mask: SubMask<'x>,
+        object: &'x Map<String, Json>,
+    ) -> Self {
         Self::Json {
-            reading,
-            within,
+            context,
+            mask,
             members: object.iter(),
             member: None,
-            member_within: Within::KEPT,
+            member_mask: SubMask::EMPTY,
         }
     }
 
@@ -106,105 +113,104 @@ impl<'de, 'x> Members<'de, 'x> {
                 Ok(message.advance()?.map(|field| Cow::Borrowed(field.name)))
             }
             Self::Map {
-                reading,
-                within,
+                context,
+                mask,
                 entries,
                 entry,
-                entry_within,
+                entry_mask,
                 ..
-            } => Ok(entries.next(reading, *within)?.map(|(key, next, within)| {
-                (*entry, *entry_within) = (next, within);
+            } => Ok(entries.next(context, *mask)?.map(|(key, next, mask)| {
+                (*entry, *entry_mask) = (next, mask);
                 key
             })),
             Self::Json {
-                within,
+                mask,
                 members,
                 member,
-                member_within,
+                member_mask,
                 ..
             } => {
-                let kept = |(key, value): (&'x String, &'x Json)| {
-                    within.field(key).map(|within| (key, value, within))
-                };
-                Ok(members.find_map(kept).map(|(key, value, within)| {
-                    (*member, *member_within) = (Some((key.as_str(), value)), within);
+                let kept =
+                    |(key, value): (&'x String, &'x Json)| mask.field(key).map(|mask| (key, value, mask));
+                Ok(members.find_map(kept).map(|(key, value, mask)| {
+                    (*member, *member_mask) = (Some((key.as_str(), value)), mask);
                     Cow::Owned(key.clone())
                 }))
             }
         }
     }
 
-    /// What the key that was read last stands for.
+    /// Returns the value of the current key.
     fn value(&self) -> Value<'de, '_> {
         match self {
             Self::Message { message, head } => match head.as_ref().and_then(|head| head.current) {
                 Some((_, text)) => Value {
-                    reading: message.reading(),
-                    held: Held::Text(text),
-                    kind: Kind::String,
-                    within: Within::KEPT,
+                    context: message.context(),
+                    source: ValueSource::Text(text),
+                    kind: ValueKind::String,
+                    mask: SubMask::EMPTY,
                     depth: message.depth(),
                 },
                 None => message.value(),
             },
             Self::Map {
-                reading,
+                context,
                 kind,
                 depth,
                 entry,
-                entry_within,
+                entry_mask,
                 ..
             } => Value {
-                reading,
-                held: match entry.content {
-                    Some(content) => Held::One(content),
-                    None => Held::Absent,
+                context,
+                source: match entry.content {
+                    Some(content) => ValueSource::Single(content),
+                    None => ValueSource::Absent,
                 },
                 kind: *kind,
-                within: *entry_within,
+                mask: *entry_mask,
                 depth: *depth,
             },
             Self::Json {
-                reading,
+                context,
                 member,
-                member_within,
+                member_mask,
                 ..
             } => Value {
-                reading,
-                held: match member {
-                    Some((_, json)) => Held::Json(json),
-                    None => Held::Null,
+                context,
+                source: match member {
+                    Some((_, json)) => ValueSource::Json(json),
+                    None => ValueSource::Null,
                 },
-                kind: Kind::Json,
-                within: *member_within,
+                kind: ValueKind::Json,
+                mask: *member_mask,
                 depth: 0,
             },
         }
     }
 
-    /// The next key of an object of any kind: apart, so that little is at every place where messages are read.
+    /// Reads the next key of any object. Not inlined, to keep the code of deserialized types small.
     #[inline(never)]
     fn next_key_of_any<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
         match self.advance()? {
-            Some(name) => seed.deserialize(Key::new(name)).map(Some),
+            Some(name) => seed.deserialize(KeyDeserializer::new(name)).map(Some),
             None => Ok(None),
         }
     }
 
-    /// The value of an object of any kind.
+    /// Reads the next value of any object.
     #[inline(never)]
     fn next_value_of_any<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Error> {
         let value = self.value();
-        if !value.reading.careful {
-            // The result may be large and is left where it is.
+        if !value.context.buffered {
+            // Results may be large, so they are returned without mapping the error.
             return seed.deserialize(&value);
         }
-        seed.deserialize(&value).map_err(|error| self.located(error))
+        seed.deserialize(&value).map_err(|error| self.locate_error(error))
     }
 
-    /// Says in which member an error is.
+    /// Adds the current member to the path of an error.
     #[cold]
-    fn located(&self, error: Error) -> Error {
+    fn locate_error(&self, error: Error) -> Error {
         match self {
             Self::Message { message, head } => {
                 let of_head = head.as_ref().and_then(|head| head.current).map(|(name, _)| name);
@@ -228,19 +234,21 @@ impl<'de> MapAccess<'de> for Members<'de, '_> {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a type calls it once, and for every field")]
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
-        // Mostly it is a message, and its fields' names need nothing else.
+        // Fast path for messages, the most frequent objects.
         let Self::Message { message, head: None } = self else {
             return self.next_key_of_any(seed);
         };
         match message.advance()? {
-            Some(field) => seed.deserialize(Key::new(Cow::Borrowed(field.name))).map(Some),
+            Some(field) => seed
+                .deserialize(KeyDeserializer::new(Cow::Borrowed(field.name)))
+                .map(Some),
             None => Ok(None),
         }
     }
 
     #[inline]
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Error> {
-        // Also mostly that of a message. Whatever is wrong will be found again, carefully.
+        // Fast path for messages. The buffered pass adds the path to errors.
         if let Self::Message { message, head: None } = self
             && let Some(value) = message.value_in_order()
         {

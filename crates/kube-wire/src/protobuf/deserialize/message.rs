@@ -1,154 +1,157 @@
-//! The fields of a message, as JSON would have them.
+//! The fields of a message in the form of its JSON.
 
 use std::ops::Range;
 
-use super::super::error::Reason;
-use super::super::forms::{low_half, moment, only_field};
-use super::super::read::{Content, Fields};
+use super::super::convert::{decode_time, low_32_bits, single_field};
+use super::super::error::ProtobufErrorKind;
+use super::super::field_reader::{Content, FieldReader};
 use super::super::{Error, MAX_DEPTH};
-use super::Reading;
-use super::elements::Source;
-use super::gathered::{Found, Gathered, pieces};
-use super::value::{Held, Repeated, Value};
-use crate::field_mask::Within;
-use crate::table::{self, Container, Field, Glance, INLINED, Kind, LeftOut, MessageId, Omitted, Way};
+use super::DecodeContext;
+use super::buffered_fields::{BufferedFields, Occurrence, pieces};
+use super::elements::ElementSource;
+use super::value::{Repeated, Value, ValueSource};
+use crate::field_mask::SubMask;
+use crate::table::{
+    self, Container, FastPath, FieldDescriptor, MAX_INLINE_DEPTH, MessageId, OmitRule, OmittedValue,
+    ReadMethod, ValueKind,
+};
 
-/// A message that is being read.
+/// Reads the fields of a message.
 #[derive(Debug)]
-pub(super) struct Message<'de, 'x> {
-    within: Within<'x>,
-    /// How many messages it is in, less one.
+pub(super) struct MessageReader<'de, 'x> {
+    mask: SubMask<'x>,
+    /// Nesting depth of the message.
     depth: usize,
-    frame: Frame<'de>,
-    /// The messages around it whose fields are fields of the same JSON object, outermost first.
-    outer: [Option<Frame<'de>>; INLINED],
-    /// The field that was read last.
-    field: Option<&'static Field>,
-    /// What it holds, if that was not gathered.
+    state: MessageState<'de>,
+    /// Enclosing messages that this message is inlined in, outermost first.
+    outer: [Option<MessageState<'de>>; MAX_INLINE_DEPTH],
+    /// The current field.
+    field: Option<&'static FieldDescriptor>,
+    /// The content of the current field, unless it is buffered.
     value: Value<'de, 'x>,
-    /// Only of a message that is read with care.
-    careful: Option<Box<Careful<'de>>>,
-    /// Whether most fields can be read with one look: nothing is left out of it, and nothing was gathered.
-    is_simple: bool,
+    /// Only in the buffered pass.
+    buffer: Option<Box<BufferedState<'de>>>,
+    /// Whether most fields can use the fast path: nothing is masked and nothing is buffered.
+    is_fast: bool,
 }
 
-/// A message whose fields are shown, by itself.
+/// The state of one message, without inlined ones.
 #[derive(Clone, Copy, Debug)]
-struct Frame<'de> {
-    fields: &'static [Field],
-    /// Bits of the fields that are shown also if they are not there.
+struct MessageState<'de> {
+    fields: &'static [FieldDescriptor],
+    /// Fields that JSON contains even if the message does not. Bits are field positions.
     always_printed: u64,
-    /// Bits of the fields that were there.
+    /// Fields that were read. Bits are field positions.
     seen: u64,
-    /// The position after the field that came last: mostly that one comes next.
+    /// The position after the last field, usually that of the next one.
     at: usize,
-    /// What has not been read, if fields are read in the order in which they come.
-    wire: Fields<'de>,
+    /// The unread fields, unless they are buffered.
+    wire: FieldReader<'de>,
 }
 
-/// What was gathered of a message and of those around it.
+/// The buffered fields of a message and of those it is inlined in.
 #[derive(Debug)]
-struct Careful<'de> {
-    /// The innermost last.
-    frames: Vec<Gathered<'de>>,
-    /// Where the field is that was read last.
+struct BufferedState<'de> {
+    /// Innermost message last.
+    levels: Vec<BufferedFields<'de>>,
+    /// Occurrences of the current field.
     field: Option<Range<usize>>,
 }
 
-impl<'de, 'x> Message<'de, 'x> {
-    /// A message in one piece.
+impl<'de, 'x> MessageReader<'de, 'x> {
+    /// Creates a reader for a message with one part.
     ///
-    /// It is not checked here how deep it is, so that it can be made where it stays.
+    /// Does not check the depth, so that the reader is constructed in place.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "it is large, and made where it stays")]
     pub(super) fn of(
-        reading: &'x Reading<'de>,
+        context: &'x DecodeContext<'de>,
         id: MessageId,
         message: &'de [u8],
-        within: Within<'x>,
+        mask: SubMask<'x>,
         depth: usize,
     ) -> Self {
-        let mut made = Self::empty(reading, id, within, depth);
-        made.frame.wire = Fields::of(message);
-        made.is_simple = within.is_kept() && depth < MAX_DEPTH;
-        made
+        let mut reader = Self::empty(context, id, mask, depth);
+        reader.state.wire = FieldReader::of(message);
+        reader.is_fast = mask.is_empty() && depth < MAX_DEPTH;
+        reader
     }
 
-    /// The same, with all fields gathered, from any number of pieces.
+    /// Creates a reader that buffers all fields of a message with any number of parts.
     #[cold]
-    pub(super) fn gathered(
-        reading: &'x Reading<'de>,
+    pub(super) fn buffered(
+        context: &'x DecodeContext<'de>,
         id: MessageId,
         pieces: impl Iterator<Item = Result<&'de [u8], Error>>,
-        within: Within<'x>,
+        mask: SubMask<'x>,
         depth: usize,
     ) -> Result<Self, Error> {
-        let mut made = Self::empty(reading, id, within, depth);
-        made.check_depth()?;
-        made.careful = Some(Box::new(Careful {
-            frames: vec![Gathered::of(made.frame.fields, pieces)?],
+        let mut reader = Self::empty(context, id, mask, depth);
+        reader.check_depth()?;
+        reader.buffer = Some(Box::new(BufferedState {
+            levels: vec![BufferedFields::of(reader.state.fields, pieces)?],
             field: None,
         }));
-        Ok(made)
+        Ok(reader)
     }
 
     #[inline]
-    fn empty(reading: &'x Reading<'de>, id: MessageId, within: Within<'x>, depth: usize) -> Self {
+    fn empty(context: &'x DecodeContext<'de>, id: MessageId, mask: SubMask<'x>, depth: usize) -> Self {
         Self {
-            within,
+            mask,
             depth,
-            frame: Frame::empty(reading, id),
-            outer: [None; INLINED],
+            state: MessageState::empty(context, id),
+            outer: [None; MAX_INLINE_DEPTH],
             field: None,
             value: Value {
-                reading,
-                held: Held::Null,
-                kind: Kind::Bool,
-                within: Within::KEPT,
+                context,
+                source: ValueSource::Null,
+                kind: ValueKind::Bool,
+                mask: SubMask::EMPTY,
                 depth,
             },
-            careful: None,
-            is_simple: false,
+            buffer: None,
+            is_fast: false,
         }
     }
 
-    /// The field that was read last.
+    /// Returns the current field.
     #[inline]
-    pub(super) fn field(&self) -> Option<&'static Field> {
+    pub(super) fn field(&self) -> Option<&'static FieldDescriptor> {
         self.field
     }
 
-    pub(super) fn reading(&self) -> &'x Reading<'de> {
-        self.value.reading
+    pub(super) fn context(&self) -> &'x DecodeContext<'de> {
+        self.value.context
     }
 
     pub(super) fn depth(&self) -> usize {
         self.depth
     }
 
-    /// Reads on as if nothing were left out, and tells what would be.
-    pub(super) fn keep_all(&mut self) -> Within<'x> {
-        std::mem::replace(&mut self.within, Within::KEPT)
+    /// Disables the mask and returns it.
+    pub(super) fn take_mask(&mut self) -> SubMask<'x> {
+        std::mem::replace(&mut self.mask, SubMask::EMPTY)
     }
 
-    /// Reads on to the next field that JSON has.
+    /// Advances to the next field that JSON contains.
     #[inline]
-    pub(super) fn advance(&mut self) -> Result<Option<&'static Field>, Error> {
-        if self.is_simple {
-            if let Some(field) = self.next_simple() {
+    pub(super) fn advance(&mut self) -> Result<Option<&'static FieldDescriptor>, Error> {
+        if self.is_fast {
+            if let Some(field) = self.next_fast() {
                 return Ok(Some(field));
             }
-            if self.frame.is_done() && self.outer[0].is_none() {
+            if self.state.is_done() && self.outer[0].is_none() {
                 return Ok(None);
             }
         }
         self.advance_to_any()
     }
 
-    fn advance_to_any(&mut self) -> Result<Option<&'static Field>, Error> {
+    fn advance_to_any(&mut self) -> Result<Option<&'static FieldDescriptor>, Error> {
         loop {
-            self.field = if self.careful.is_some() {
-                self.next_gathered()?
+            self.field = if self.buffer.is_some() {
+                self.next_buffered()?
             } else {
                 self.next_in_order()?
             };
@@ -164,202 +167,205 @@ impl<'de, 'x> Message<'de, 'x> {
         }
     }
 
-    /// What the field that was read last holds, if it was not gathered.
+    /// Returns the value of the current field, unless it is buffered.
     #[inline]
     pub(super) fn value_in_order(&self) -> Option<&Value<'de, 'x>> {
-        self.careful.is_none().then_some(&self.value)
+        self.buffer.is_none().then_some(&self.value)
     }
 
-    /// What the field that was read last holds.
+    /// Returns the value of the current field.
     #[inline]
     pub(super) fn value(&self) -> Value<'de, '_> {
         let mut value = self.value;
-        if let Some(careful) = &self.careful
-            && let (Some(range), Some(gathered)) = (&careful.field, careful.frames.last())
+        if let Some(buffer) = &self.buffer
+            && let (Some(range), Some(level)) = (&buffer.field, buffer.levels.last())
         {
-            let found = &gathered.found[range.clone()];
-            value.held = match self.field.map(|field| field.container) {
-                Some(Container::Map) => Held::Map(Repeated::Many(found)),
-                Some(Container::List) => Held::List(Repeated::Many(found)),
-                _ => Held::Pieces(found),
+            let found = &level.found[range.clone()];
+            value.source = match self.field.map(|field| field.container) {
+                Some(Container::Map) => ValueSource::Map(Repeated::Buffered(found)),
+                Some(Container::List) => ValueSource::List(Repeated::Buffered(found)),
+                _ => ValueSource::Pieces(found),
             };
         }
         value
     }
 
-    /// Takes the values of the list that was read last with it, for those who outlive the message; none if they were not
-    /// gathered.
-    pub(super) fn into_elements(self) -> Option<Source<'de, 'x>> {
-        let Careful { mut frames, field } = *self.careful?;
+    /// Returns the values of the current list, independently of the reader. Returns `None` if they are not buffered.
+    pub(super) fn into_elements(self) -> Option<ElementSource<'de, 'x>> {
+        let BufferedState { mut levels, field } = *self.buffer?;
         let range = field?;
-        let mut found = frames.pop()?.found;
+        let mut found = levels.pop()?.found;
         found.truncate(range.end);
         found.drain(..range.start);
-        Some(Source::many(found.into()))
+        Some(ElementSource::buffered(found.into()))
     }
 
     fn check_depth(&self) -> Result<(), Error> {
         if self.value.depth >= MAX_DEPTH {
-            return Err(Reason::TooDeep.into());
+            return Err(ProtobufErrorKind::TooDeep.into());
         }
         Ok(())
     }
 
-    /// Goes on with the fields of a message that is inlined in this one.
+    /// Continues with the fields of an inlined message.
     fn enter(&mut self, id: MessageId, message: &'de [u8]) -> Result<(), Error> {
-        let inner = Frame {
-            wire: Fields::of(message),
-            ..Frame::empty(self.value.reading, id)
+        let inner = MessageState {
+            wire: FieldReader::of(message),
+            ..MessageState::empty(self.value.context, id)
         };
         let Some(place) = self.outer.iter_mut().find(|place| place.is_none()) else {
-            return Err(Reason::TooDeep.into());
+            return Err(ProtobufErrorKind::TooDeep.into());
         };
-        *place = Some(std::mem::replace(&mut self.frame, inner));
+        *place = Some(std::mem::replace(&mut self.state, inner));
         self.value.depth += 1;
         self.check_depth()
     }
 
-    /// Goes back to the message around; false if this is the outermost.
+    /// Returns to the enclosing message. Returns false for the outermost message.
     fn leave(&mut self) -> bool {
         let Some(outer) = self.outer.iter_mut().rev().find_map(Option::take) else {
             return false;
         };
-        self.frame = outer;
+        self.state = outer;
         self.value.depth -= 1;
-        if let Some(careful) = &mut self.careful {
-            careful.frames.pop();
+        if let Some(buffer) = &mut self.buffer {
+            buffer.levels.pop();
         }
         true
     }
 
-    /// The next field, if it comes as most do: a value in one piece that is of the table's type, after those that the
-    /// table has before it. Otherwise nothing has been read.
-    fn next_simple(&mut self) -> Option<&'static Field> {
-        let frame = &mut self.frame;
+    /// Reads the next field on the fast path: a single value of the expected type, in the order of the table. Returns
+    /// `None` without reading anything otherwise.
+    fn next_fast(&mut self) -> Option<&'static FieldDescriptor> {
+        let state = &mut self.state;
         loop {
-            let mut wire = frame.wire;
+            let mut wire = state.wire;
             let tag = wire.short_varint()?;
-            let mut position = frame.at;
+            let mut position = state.at;
             let field = loop {
-                let field = frame.fields.get(position)?;
+                let field = state.fields.get(position)?;
                 if field.tag >= tag {
                     break field;
                 }
                 position += 1;
             };
             let bit = 1_u64 << position;
-            if field.tag != tag || frame.seen & bit != 0 {
+            if field.tag != tag || state.seen & bit != 0 {
                 return None;
             }
-            let (content, is_zero) = match field.glance {
-                Glance::Bytes | Glance::BytesOrNone => {
+            let (content, is_zero) = match field.fast_path {
+                FastPath::Bytes | FastPath::BytesOrNone => {
                     let bytes = wire.short_bytes()?;
                     (Content::Bytes(bytes), bytes.is_empty())
                 }
-                Glance::Number | Glance::NumberOrNone => {
+                FastPath::Number | FastPath::NumberOrNone => {
                     let number = wire.short_varint()?;
                     (Content::Varint(number.into()), number == 0)
                 }
-                Glance::None => return None,
+                FastPath::None => return None,
             };
-            frame.wire = wire;
-            frame.at = position + 1;
-            frame.seen |= bit;
-            if is_zero && matches!(field.glance, Glance::BytesOrNone | Glance::NumberOrNone) {
+            state.wire = wire;
+            state.at = position + 1;
+            state.seen |= bit;
+            if is_zero && matches!(field.fast_path, FastPath::BytesOrNone | FastPath::NumberOrNone) {
                 continue;
             }
-            self.value.held = Held::One(content);
+            self.value.source = ValueSource::Single(content);
             self.value.kind = field.kind;
             self.field = Some(field);
             return Some(field);
         }
     }
 
-    fn next_in_order(&mut self) -> Result<Option<&'static Field>, Error> {
+    fn next_in_order(&mut self) -> Result<Option<&'static FieldDescriptor>, Error> {
         self.check_depth()?;
         loop {
-            let before = self.frame.wire;
-            let Some((number, content)) = self.frame.wire.next()? else {
+            let before = self.state.wire;
+            let Some((number, content)) = self.state.wire.next()? else {
                 return Ok(None);
             };
-            // Fields that are not known are newer than the table.
-            let Some((position, field)) = table::position(self.frame.fields, self.frame.at, number) else {
+            // Fields that are not in the table are newer than the table.
+            let Some((position, field)) = table::position(self.state.fields, self.state.at, number) else {
                 continue;
             };
-            self.frame.at = position + 1;
+            self.state.at = position + 1;
             let bit = 1_u64 << position;
-            let is_first = self.frame.seen & bit == 0;
-            self.frame.seen |= bit;
-            let Some(within) = within_field(self.within, field) else {
+            let is_first = self.state.seen & bit == 0;
+            self.state.seen |= bit;
+            let Some(mask) = field_mask(self.mask, field) else {
                 continue;
             };
             if !is_first {
-                return Err(self.value.reading.scattered());
+                return Err(self.value.context.non_contiguous());
             }
-            self.value.held = match field.way {
-                Way::One(left_out) => {
-                    if is_omitted(left_out, content)? {
+            self.value.source = match field.read_method {
+                ReadMethod::Single(omitted_value) => {
+                    if is_omitted(omitted_value, content)? {
                         continue;
                     }
-                    Held::One(content)
+                    ValueSource::Single(content)
                 }
-                Way::Time(omitted) => match moment(content.bytes()?, field.kind == Kind::MicroTime)? {
-                    Some((seconds, micros)) => Held::Moment(seconds, micros),
-                    None if omitted == Omitted::WhenZeroTime => continue,
-                    None => Held::Null,
-                },
-                Way::Inline(id) => {
+                ReadMethod::Time(omitted) => {
+                    match decode_time(content.bytes()?, field.kind == ValueKind::MicroTime)? {
+                        Some((seconds, micros)) => ValueSource::Timestamp(seconds, micros),
+                        None if omitted == OmitRule::WhenZeroTime => continue,
+                        None => ValueSource::Null,
+                    }
+                }
+                ReadMethod::Inline(id) => {
                     self.enter(id, content.bytes()?)?;
                     continue;
                 }
                 // Packed numbers, which Kubernetes does not write.
-                Way::Numbers if matches!(content, Content::Bytes(_)) => {
-                    return Err(self.value.reading.scattered());
+                ReadMethod::Numbers if matches!(content, Content::Bytes(_)) => {
+                    return Err(self.value.context.non_contiguous());
                 }
-                Way::List | Way::Numbers => Held::List(Repeated::Run(self.frame.wire.run_from(before)?)),
-                Way::Map => Held::Map(Repeated::Run(self.frame.wire.run_from(before)?)),
+                ReadMethod::List | ReadMethod::Numbers => {
+                    ValueSource::List(Repeated::Run(self.state.wire.run_from(before)?))
+                }
+                ReadMethod::Map => ValueSource::Map(Repeated::Run(self.state.wire.run_from(before)?)),
             };
             self.value.kind = field.kind;
-            self.value.within = within;
+            self.value.mask = mask;
             return Ok(Some(field));
         }
     }
 
     #[cold]
-    fn next_gathered(&mut self) -> Result<Option<&'static Field>, Error> {
+    fn next_buffered(&mut self) -> Result<Option<&'static FieldDescriptor>, Error> {
         loop {
-            let Some(careful) = &mut self.careful else {
+            let Some(buffer) = &mut self.buffer else {
                 return Ok(None);
             };
-            careful.field = None;
-            let Some(gathered) = careful.frames.last_mut() else {
+            buffer.field = None;
+            let Some(level) = buffer.levels.last_mut() else {
                 return Ok(None);
             };
-            let Some((position, range)) = gathered.next() else {
+            let Some((position, range)) = level.next() else {
                 return Ok(None);
             };
-            let field = &self.frame.fields[position];
-            self.frame.seen |= 1 << position;
-            let Some(within) = within_field(self.within, field) else {
+            let field = &self.state.fields[position];
+            self.state.seen |= 1 << position;
+            let Some(mask) = field_mask(self.mask, field) else {
                 continue;
             };
-            let found = &gathered.found[range.clone()];
-            if let Way::Inline(id) = field.way {
-                let fields = Frame::empty(self.value.reading, id).fields;
-                let inner = Gathered::of(fields, pieces(found))?;
-                careful.frames.push(inner);
+            let found = &level.found[range.clone()];
+            if let ReadMethod::Inline(id) = field.read_method {
+                let fields = MessageState::empty(self.value.context, id).fields;
+                let inner = BufferedFields::of(fields, pieces(found))?;
+                buffer.levels.push(inner);
                 self.enter(id, b"")?;
                 continue;
             }
             self.value.kind = field.kind;
-            self.value.within = within;
-            let is_one = field.container == Container::One;
+            self.value.mask = mask;
+            let is_one = field.container == Container::Single;
             let last = match (field.kind, found) {
-                (kind, [earlier @ .., (_, last)]) if is_one && !matches!(kind, Kind::Message(_)) => {
-                    // They do not count any more, but have to be right.
+                (kind, [earlier @ .., (_, last)]) if is_one && !matches!(kind, ValueKind::Message(_)) => {
+                    // Earlier values are replaced, but must be valid.
                     for (_, content) in earlier {
                         let value = Value {
-                            held: Held::One(*content),
+                            source: ValueSource::Single(*content),
                             ..self.value
                         };
                         value.check().map_err(|error| error.in_field(field.name))?;
@@ -372,126 +378,127 @@ impl<'de, 'x> Message<'de, 'x> {
                 continue;
             }
             match last {
-                Some(content) => self.value.held = Held::One(content),
-                None => careful.field = Some(range),
+                Some(content) => self.value.source = ValueSource::Single(content),
+                None => buffer.field = Some(range),
             }
             return Ok(Some(field));
         }
     }
 
-    /// The next field of which the wire has nothing, and yet JSON has something.
-    fn next_absent(&mut self) -> Result<Option<&'static Field>, Error> {
+    /// Returns the next field that JSON contains and the message does not.
+    fn next_absent(&mut self) -> Result<Option<&'static FieldDescriptor>, Error> {
         loop {
-            let absent = self.frame.always_printed & !self.frame.seen;
+            let absent = self.state.always_printed & !self.state.seen;
             if absent == 0 {
                 return Ok(None);
             }
             let position = absent.trailing_zeros();
-            self.frame.seen |= 1 << position;
-            let Some(field) = self.frame.fields.get(position as usize) else {
+            self.state.seen |= 1 << position;
+            let Some(field) = self.state.fields.get(position as usize) else {
                 return Ok(None);
             };
-            let Some(within) = within_field(self.within, field) else {
+            let Some(mask) = field_mask(self.mask, field) else {
                 continue;
             };
-            if let Way::Inline(id) = field.way {
-                if let Some(careful) = &mut self.careful {
-                    careful.frames.push(Gathered::nothing());
+            if let ReadMethod::Inline(id) = field.read_method {
+                if let Some(buffer) = &mut self.buffer {
+                    buffer.levels.push(BufferedFields::empty());
                 }
                 self.enter(id, b"")?;
                 continue;
             }
-            self.value.reading.spend()?;
+            self.value.context.count_value()?;
             self.value.kind = field.kind;
-            self.value.within = within;
-            self.value.held = if field.is_nil_when_absent() {
-                Held::Null
+            self.value.mask = mask;
+            self.value.source = if field.is_nil_when_absent() {
+                ValueSource::Null
             } else {
-                Held::Absent
+                ValueSource::Absent
             };
             return Ok(Some(field));
         }
     }
 }
 
-impl Frame<'_> {
-    /// Whether all that JSON has of it was shown.
+impl MessageState<'_> {
+    /// Returns whether all fields in JSON were returned.
     #[inline]
     fn is_done(&self) -> bool {
         self.wire.rest().is_empty() && self.always_printed & !self.seen == 0
     }
 
-    /// A message of which there is nothing yet.
+    /// Creates the state for an empty message.
     #[inline]
-    fn empty(reading: &Reading<'_>, id: MessageId) -> Self {
-        let message = reading.table.message(id);
+    fn empty(context: &DecodeContext<'_>, id: MessageId) -> Self {
+        let message = context.table.message(id);
         Self {
-            fields: reading.table.fields(message),
+            fields: context.table.fields(message),
             always_printed: message.always_printed,
             seen: 0,
             at: 0,
-            wire: Fields::of(b""),
+            wire: FieldReader::of(b""),
         }
     }
 }
 
-/// A field as seen by what is left out. What is inlined takes no step.
+/// Returns the mask for a field, or `None` if it is masked. Inlined messages add no segment to a path.
 #[inline]
-fn within_field<'x>(within: Within<'x>, field: &Field) -> Option<Within<'x>> {
-    if within.is_kept() || field.inline {
-        return Some(within);
+fn field_mask<'x>(mask: SubMask<'x>, field: &FieldDescriptor) -> Option<SubMask<'x>> {
+    if mask.is_empty() || field.inline {
+        return Some(mask);
     }
-    within.field(field.name)
+    mask.field(field.name)
 }
 
-/// Whether JSON leaves out what is on the wire.
+/// Returns whether JSON omits the value.
 #[inline(always)]
 #[expect(
     clippy::inline_always,
     reason = "it is asked of every field, and mostly has no"
 )]
-fn is_omitted(left_out: LeftOut, content: Content<'_>) -> Result<bool, Error> {
-    match (left_out, content) {
-        (LeftOut::Never, _) => Ok(false),
-        (LeftOut::EmptyText, Content::Bytes(text)) => Ok(text.is_empty()),
-        (LeftOut::ZeroNumber, Content::Varint(number)) => Ok(number == 0),
-        _ => is_zero(left_out, content),
+fn is_omitted(omitted_value: OmittedValue, content: Content<'_>) -> Result<bool, Error> {
+    match (omitted_value, content) {
+        (OmittedValue::None, _) => Ok(false),
+        (OmittedValue::EmptyText, Content::Bytes(text)) => Ok(text.is_empty()),
+        (OmittedValue::ZeroNumber, Content::Varint(number)) => Ok(number == 0),
+        _ => is_zero(omitted_value, content),
     }
 }
 
 #[cold]
-fn is_zero(left_out: LeftOut, content: Content<'_>) -> Result<bool, Error> {
-    Ok(match left_out {
-        LeftOut::Never => false,
-        LeftOut::EmptyText => content.bytes()?.is_empty(),
-        LeftOut::ZeroNumber => content.varint()? == 0,
-        LeftOut::ZeroInt32 => low_half(content.varint()?) == 0,
-        LeftOut::ZeroDouble => content.double()? == 0.0,
-        LeftOut::EmptyList(number) => {
-            let mut reader = Fields::of(content.bytes()?);
+fn is_zero(omitted_value: OmittedValue, content: Content<'_>) -> Result<bool, Error> {
+    Ok(match omitted_value {
+        OmittedValue::None => false,
+        OmittedValue::EmptyText => content.bytes()?.is_empty(),
+        OmittedValue::ZeroNumber => content.varint()? == 0,
+        OmittedValue::ZeroInt32 => low_32_bits(content.varint()?) == 0,
+        OmittedValue::ZeroDouble => content.double()? == 0.0,
+        OmittedValue::EmptyList(number) => {
+            let mut reader = FieldReader::of(content.bytes()?);
             let mut is_empty = true;
             while let Some((found, _)) = reader.next()? {
                 is_empty &= found != u64::from(number);
             }
             is_empty
         }
-        LeftOut::EmptyJson => only_field(content.bytes()?)?.is_none_or(<[u8]>::is_empty),
+        OmittedValue::EmptyJson => single_field(content.bytes()?)?.is_none_or(<[u8]>::is_empty),
     })
 }
 
-/// The same of a field that may have come more than once: of a message all pieces count, of others the last.
-fn all_omitted(field: &Field, found: &[Found<'_>]) -> Result<bool, Error> {
+/// Returns whether JSON omits a field with several occurrences. All parts of a message count, and the last occurrence
+/// of other fields.
+fn all_omitted(field: &FieldDescriptor, found: &[Occurrence<'_>]) -> Result<bool, Error> {
     let counts = match field.kind {
-        Kind::Message(_) => found,
+        ValueKind::Message(_) => found,
         _ => found.last_chunk::<1>().map_or(found, |last| last),
     };
     for (_, content) in counts {
-        let is_omitted = match field.way {
-            Way::One(left_out) => is_omitted(left_out, *content),
-            Way::Time(Omitted::WhenZeroTime) => content
+        let is_omitted = match field.read_method {
+            ReadMethod::Single(omitted_value) => is_omitted(omitted_value, *content),
+            ReadMethod::Time(OmitRule::WhenZeroTime) => content
                 .bytes()
-                .and_then(|time| moment(time, field.kind == Kind::MicroTime))
-                .map(|moment| moment.is_none()),
+                .and_then(|time| decode_time(time, field.kind == ValueKind::MicroTime))
+                .map(|decode_time| decode_time.is_none()),
             _ => Ok(false),
         };
         if !is_omitted.map_err(|error| error.in_field(field.name))? {

@@ -1,83 +1,95 @@
-//! From protobuf to any type that serde can read, with no other form in between.
+//! Decoding of protobuf into any type, without an intermediate representation.
 //!
-//! A type sees what it would see of the object's JSON, so that it does not matter in which of the two forms an object came.
-//! [`decode`](super::decode) is the reference: whatever it prints is what is shown here.
+//! Types receive the same values as from the JSON of the object. [`decode`](super::decode) is the reference for these
+//! values.
 //!
-//! Messages are read in one pass, in the order of the wire, which is enough for what Kubernetes writes: each field once,
-//! the values of a list together, the keys of a map in order. Protobuf allows more. An object that makes use of it is read
-//! again, this time [gathering](gathered) each message's fields before any is shown.
+//! Messages are read in one pass in the order of the encoding. This is sufficient for output of Kubernetes: it writes
+//! every field once, the values of a list together, and the keys of a map in order. Protobuf allows more; messages
+//! that make use of it are read a second time, with [buffered fields](buffered_fields).
 
+mod buffered_fields;
 mod elements;
 mod entries;
-mod gathered;
 mod members;
 mod message;
-mod texts;
+mod utf8_cache;
 mod value;
 
 use std::cell::Cell;
 
 use serde::Deserialize;
 
-use self::message::Message;
-use self::texts::Texts;
-use self::value::{Held, Object, Value};
+use self::message::MessageReader;
+use self::utf8_cache::Utf8Cache;
+use self::value::{TypedMessage, Value, ValueSource};
 use super::Error;
-use super::decode::{VALUES, VALUES_PER_BYTE};
-use super::error::Reason;
+use super::decode::{BASE_VALUES, VALUES_PER_BYTE};
+use super::error::ProtobufErrorKind;
 use crate::field_mask::FieldMask;
-use crate::table::{Kind, MessageId, Table, table};
+use crate::table::{MessageId, Table, ValueKind, table};
 
-/// What all values of an object have in common while it is read.
+/// The state shared by all values of an object while it is decoded.
 #[derive(Debug)]
-pub(super) struct Reading<'de> {
+pub(super) struct DecodeContext<'de> {
     table: &'static Table,
-    texts: Texts<'de>,
-    /// Whether fields are gathered, and errors say where they are.
-    careful: bool,
-    /// Whether something was found that only a careful reader gets right. It is kept here, too, because a type may do
-    /// without a value that is an error.
-    scattered: Cell<bool>,
-    /// How many more values may be shown of which the wire has nothing.
+    texts: Utf8Cache<'de>,
+    /// Whether this is the buffered pass, which also adds paths to errors.
+    buffered: bool,
+    /// Whether the object needs the buffered pass. Stored here as well, because a type may ignore the error.
+    non_contiguous: Cell<bool>,
+    /// Number of absent values that may still be returned.
     values_left: Cell<usize>,
 }
 
-impl<'de> Reading<'de> {
-    fn new(input: &'de [u8], careful: bool) -> Self {
+impl<'de> DecodeContext<'de> {
+    fn new(input: &'de [u8], buffered: bool) -> Self {
         Self {
             table: table(),
-            texts: Texts::of(input),
-            careful,
-            scattered: Cell::new(false),
-            values_left: Cell::new(input.len().saturating_mul(VALUES_PER_BYTE).saturating_add(VALUES)),
+            texts: Utf8Cache::of(input),
+            buffered,
+            non_contiguous: Cell::new(false),
+            values_left: Cell::new(
+                input
+                    .len()
+                    .saturating_mul(VALUES_PER_BYTE)
+                    .saturating_add(BASE_VALUES),
+            ),
         }
     }
 
     #[cold]
-    fn scattered(&self) -> Error {
-        self.scattered.set(true);
-        Reason::Scattered.into()
+    fn non_contiguous(&self) -> Error {
+        self.non_contiguous.set(true);
+        ProtobufErrorKind::NonContiguous.into()
     }
 
-    fn spend(&self) -> Result<(), Error> {
-        let left = self.values_left.get().checked_sub(1).ok_or(Reason::TooLarge)?;
+    fn count_value(&self) -> Result<(), Error> {
+        let left = self
+            .values_left
+            .get()
+            .checked_sub(1)
+            .ok_or(ProtobufErrorKind::TooLarge)?;
         self.values_left.set(left);
         Ok(())
     }
 }
 
-/// Reads something of an object, carefully if it has to be.
-fn read<'de, T>(input: &'de [u8], read: impl Fn(&Reading<'de>) -> Result<T, Error>) -> Result<T, Error> {
-    let quick = Reading::new(input, false);
+/// Decodes an object in one pass, and with buffered fields if that fails.
+fn read<'de, T>(
+    input: &'de [u8],
+    read: impl Fn(&DecodeContext<'de>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let quick = DecodeContext::new(input, false);
     let result = read(&quick);
-    // A type may also have refused what did not count. If it is wrong in any case, that is found again, and where.
-    if quick.scattered.get() || result.is_err() {
-        return read(&Reading::new(input, true));
+    // The type may have rejected a value that a later one replaces. The buffered pass decides, and adds the path to
+    // errors.
+    if quick.non_contiguous.get() || result.is_err() {
+        return read(&DecodeContext::new(input, true));
     }
     result
 }
 
-/// Reads an object: its type, then the fields of its message.
+/// Decodes an object: its apiVersion and kind, then the fields of its message.
 pub(super) fn object<'de, T: Deserialize<'de>>(
     api_version: &'de str,
     kind: &'de str,
@@ -85,38 +97,38 @@ pub(super) fn object<'de, T: Deserialize<'de>>(
     message: &'de [u8],
     mask: &FieldMask,
 ) -> Result<T, Error> {
-    let object = Object {
+    let object = TypedMessage {
         api_version,
         kind,
         message,
     };
-    read(message, |reading| {
+    read(message, |context| {
         let value = Value {
-            reading,
-            held: Held::Object(&object),
-            kind: Kind::Message(id),
-            within: mask.start(),
+            context,
+            source: ValueSource::Object(&object),
+            kind: ValueKind::Message(id),
+            mask: mask.root(),
             depth: 0,
         };
         T::deserialize(&value)
     })
 }
 
-/// Reads one field of a message; none if JSON does not have it.
+/// Decodes one field of a message. Returns `None` if JSON does not contain it.
 pub(super) fn field<'de, T: Deserialize<'de>>(
     id: MessageId,
     name: &str,
     message: &'de [u8],
     mask: &FieldMask,
 ) -> Result<Option<T>, Error> {
-    read(message, |reading| {
-        let mut fields = if reading.careful {
-            Message::gathered(reading, id, std::iter::once(Ok(message)), mask.start(), 0)?
+    read(message, |context| {
+        let mut fields = if context.buffered {
+            MessageReader::buffered(context, id, std::iter::once(Ok(message)), mask.root(), 0)?
         } else {
-            Message::of(reading, id, message, mask.start(), 0)
+            MessageReader::of(context, id, message, mask.root(), 0)
         };
         let mut found = None;
-        // Also after it has been found, because there may be more of it.
+        // Continue after the field was found, because it may have another part.
         while let Some(field) = fields.advance()? {
             if field.name == name {
                 let value = T::deserialize(&fields.value());

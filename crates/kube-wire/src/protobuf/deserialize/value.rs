@@ -1,7 +1,7 @@
-//! A value of any kind, as serde asks for it.
+//! Deserialization of a single value of any type.
 //!
-//! A type says what it expects, and mostly that is what comes: those ways are short. Whatever else comes is shown as JSON
-//! would have it, and the type decides.
+//! Deserialized types announce the type that they expect. There are fast paths for matching values; other values are
+//! presented as in JSON, and the type accepts or rejects them.
 
 use std::borrow::Cow;
 
@@ -12,274 +12,311 @@ use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Deserializer, Error as _, Unexpected, Visitor};
 use serde_json::Value as Json;
 
-use super::super::forms::{
-    Double, IntOrText, double, int_or_string, low_half, moment, only_field, quantity, time_of, time_text,
+use super::super::convert::{
+    Double, IntOrText, decode_time, decode_time_text, double, format_time, int_or_string, low_32_bits,
+    quantity, single_field,
 };
-use super::super::read::{Content, Run};
+use super::super::field_reader::{Content, FieldRun};
 use super::super::{Envelope, Error, MAGIC, time};
-use super::Reading;
-use super::elements::{Elements, Source};
-use super::entries::Entries;
-use super::gathered::{Found, pieces};
+use super::DecodeContext;
+use super::buffered_fields::{Occurrence, pieces};
+use super::elements::{ElementSource, Elements};
+use super::entries::MapEntries;
 use super::members::Members;
-use super::message::Message;
-use crate::field_mask::Within;
-use crate::table::{Container, Kind, MessageId, Shape};
+use super::message::MessageReader;
+use crate::field_mask::SubMask;
+use crate::table::{Container, MessageId, Shape, ValueKind};
 
 /// A value, or all values of a list or map.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Value<'de, 'x> {
-    pub(super) reading: &'x Reading<'de>,
-    pub(super) held: Held<'de, 'x>,
-    /// What one value is.
-    pub(super) kind: Kind,
-    pub(super) within: Within<'x>,
-    /// How many messages it is in, less one.
+    pub(super) context: &'x DecodeContext<'de>,
+    pub(super) source: ValueSource<'de, 'x>,
+    /// Type of a single value.
+    pub(super) kind: ValueKind,
+    pub(super) mask: SubMask<'x>,
+    /// Nesting depth of the enclosing message.
     pub(super) depth: usize,
 }
 
-/// What there is of a value.
+/// The encoded content of a value.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Held<'de, 'x> {
+pub(super) enum ValueSource<'de, 'x> {
     Null,
-    /// Nothing, which is a zero value.
+    /// An absent value, which is the zero value.
     Absent,
-    One(Content<'de>),
-    /// A time: seconds and microseconds.
-    Moment(i64, i32),
+    Single(Content<'de>),
+    /// A time in seconds and microseconds.
+    Timestamp(i64, i32),
     List(Repeated<'de, 'x>),
     Map(Repeated<'de, 'x>),
-    /// A message in pieces.
-    Pieces(&'x [Found<'de>]),
-    /// The object itself.
-    Object(&'x Object<'de>),
-    /// Of the object's type.
+    /// A message with several parts.
+    Pieces(&'x [Occurrence<'de>]),
+    /// The whole object.
+    Object(&'x TypedMessage<'de>),
+    /// apiVersion or kind of the object.
     Text(&'de str),
-    /// Of embedded JSON.
+    /// A part of embedded JSON.
     Json(&'x Json),
 }
 
-/// An object and its type, which is not in its message.
+/// A message with apiVersion and kind.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Object<'de> {
+pub(super) struct TypedMessage<'de> {
     pub(super) api_version: &'de str,
     pub(super) kind: &'de str,
     pub(super) message: &'de [u8],
 }
 
-/// The occurrences of a field that is a list or a map.
+/// The occurrences of a list or map.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Repeated<'de, 'x> {
-    Run(Run<'de>),
-    Many(&'x [Found<'de>]),
+    Run(FieldRun<'de>),
+    Buffered(&'x [Occurrence<'de>]),
 }
 
-/// A value as JSON has it.
+/// A value in the form of its JSON.
 #[derive(Debug)]
-enum Form<'de, 'x> {
-    Plain(Plain<'de, 'x>),
+enum JsonView<'de, 'x> {
+    Scalar(Scalar<'de, 'x>),
     Members(Members<'de, 'x>),
     Elements(Elements<'de, 'x>),
-    /// Embedded text.
+    /// The text of embedded JSON.
     Json(&'de [u8]),
 }
 
-/// A value that is not made of others. By itself it is small.
+/// A value without members or elements. A separate type because it is small.
 #[derive(Debug)]
-enum Plain<'de, 'x> {
+enum Scalar<'de, 'x> {
     Null,
     Bool(bool),
     Int(i64),
     Unsigned(u64),
     Float(f64),
     Text(Cow<'de, str>),
-    ShortLived(&'x str),
-    Time(time::Text),
+    TransientText(&'x str),
+    Time(time::TimeText),
 }
 
 impl<'de, 'x> Value<'de, 'x> {
-    fn form(&self) -> Result<Form<'de, 'x>, Error> {
-        if let Some(plain) = self.plain()? {
-            return Ok(Form::Plain(plain));
+    fn json_view(&self) -> Result<JsonView<'de, 'x>, Error> {
+        if let Some(scalar) = self.scalar()? {
+            return Ok(JsonView::Scalar(scalar));
         }
-        match (self.held, self.kind) {
-            (Held::List(Repeated::Run(run)), _) => Ok(Form::Elements(self.elements(Source::Run(run)))),
-            (Held::List(Repeated::Many(found)), _) => {
-                Ok(Form::Elements(self.elements(Source::many(found.into()))))
+        match (self.source, self.kind) {
+            (ValueSource::List(Repeated::Run(run)), _) => {
+                Ok(JsonView::Elements(self.elements(ElementSource::Run(run))))
             }
-            (Held::Map(Repeated::Run(run)), _) => Ok(Form::Members(Members::map(self, Entries::run(run)))),
-            (Held::Map(Repeated::Many(found)), _) => {
-                Ok(Form::Members(Members::map(self, Entries::many(found, self)?)))
+            (ValueSource::List(Repeated::Buffered(found)), _) => Ok(JsonView::Elements(
+                self.elements(ElementSource::buffered(found.into())),
+            )),
+            (ValueSource::Map(Repeated::Run(run)), _) => {
+                Ok(JsonView::Members(Members::map(self, MapEntries::run(run))))
             }
-            (Held::Object(object), Kind::Message(id)) => self.object(*object, id, self.depth),
-            (Held::Absent, Kind::Message(id)) => self.message(id, b"", self.depth + 1),
-            (Held::One(content), Kind::Message(id)) => self.message(id, content.bytes()?, self.depth + 1),
-            (Held::Pieces(found), Kind::Message(id)) => self.pieces(id, found, self.depth + 1),
-            (Held::One(content), _) => self.embedded(content),
-            (Held::Json(Json::Array(values)), _) => {
-                Ok(Form::Elements(self.elements(Source::Json(values.iter()))))
+            (ValueSource::Map(Repeated::Buffered(found)), _) => Ok(JsonView::Members(Members::map(
+                self,
+                MapEntries::buffered(found, self)?,
+            ))),
+            (ValueSource::Object(object), ValueKind::Message(id)) => self.object(*object, id, self.depth),
+            (ValueSource::Absent, ValueKind::Message(id)) => self.message(id, b"", self.depth + 1),
+            (ValueSource::Single(content), ValueKind::Message(id)) => {
+                self.message(id, content.bytes()?, self.depth + 1)
             }
-            (Held::Json(Json::Object(members)), _) => {
-                Ok(Form::Members(Members::json(self.reading, self.within, members)))
+            (ValueSource::Pieces(found), ValueKind::Message(id)) => self.pieces(id, found, self.depth + 1),
+            (ValueSource::Single(content), _) => self.embedded_view(content),
+            (ValueSource::Json(Json::Array(values)), _) => Ok(JsonView::Elements(
+                self.elements(ElementSource::Json(values.iter())),
+            )),
+            (ValueSource::Json(Json::Object(members)), _) => {
+                Ok(JsonView::Members(Members::json(self.context, self.mask, members)))
             }
-            _ => Ok(Form::Plain(Plain::Null)),
+            _ => Ok(JsonView::Scalar(Scalar::Null)),
         }
     }
 
-    /// A value that is not made of others; none if it is or may be.
-    fn plain(&self) -> Result<Option<Plain<'de, 'x>>, Error> {
-        Ok(Some(match self.held {
-            Held::One(content) => match self.kind {
-                Kind::String => Plain::Text(self.reading.texts.text(content.bytes()?)),
-                Kind::Bool => Plain::Bool(content.varint()? != 0),
-                Kind::Int32 => Plain::Int(low_half(content.varint()?).into()),
-                Kind::Int64 => Plain::Int(content.varint()?.cast_signed()),
-                Kind::Double => match double(content.double()?)? {
-                    Double::Whole(value) => Plain::Int(value),
-                    Double::Other(value) => Plain::Float(value),
+    /// Returns the value if it is a scalar.
+    fn scalar(&self) -> Result<Option<Scalar<'de, 'x>>, Error> {
+        Ok(Some(match self.source {
+            ValueSource::Single(content) => match self.kind {
+                ValueKind::String => Scalar::Text(self.context.texts.text(content.bytes()?)),
+                ValueKind::Bool => Scalar::Bool(content.varint()? != 0),
+                ValueKind::Int32 => Scalar::Int(low_32_bits(content.varint()?).into()),
+                ValueKind::Int64 => Scalar::Int(content.varint()?.cast_signed()),
+                ValueKind::Double => match double(content.double()?)? {
+                    Double::Integer(value) => Scalar::Int(value),
+                    Double::Float(value) => Scalar::Float(value),
                 },
-                Kind::Bytes => Plain::Text(Cow::Owned(STANDARD.encode(content.bytes()?))),
-                Kind::Time | Kind::MicroTime => {
-                    match time_of(content.bytes()?, self.kind == Kind::MicroTime)? {
-                        Some(text) => Plain::Time(text),
-                        None => Plain::Null,
+                ValueKind::Bytes => Scalar::Text(Cow::Owned(STANDARD.encode(content.bytes()?))),
+                ValueKind::Time | ValueKind::MicroTime => {
+                    match decode_time_text(content.bytes()?, self.kind == ValueKind::MicroTime)? {
+                        Some(text) => Scalar::Time(text),
+                        None => Scalar::Null,
                     }
                 }
-                Kind::Quantity => Plain::Text(quantity(content.bytes()?)?),
-                Kind::IntOrString => match int_or_string(content.bytes()?)? {
-                    IntOrText::Int(value) => Plain::Int(value.into()),
-                    IntOrText::Text(text) => Plain::Text(text),
+                ValueKind::Quantity => Scalar::Text(quantity(content.bytes()?)?),
+                ValueKind::IntOrString => match int_or_string(content.bytes()?)? {
+                    IntOrText::Int(value) => Scalar::Int(value.into()),
+                    IntOrText::Text(text) => Scalar::Text(text),
                 },
-                Kind::Json | Kind::Message(_) => return Ok(None),
+                ValueKind::Json | ValueKind::Message(_) => return Ok(None),
             },
-            Held::Moment(seconds, micros) => {
-                Plain::Time(time_text(seconds, micros, self.kind == Kind::MicroTime)?)
+            ValueSource::Timestamp(seconds, micros) => {
+                Scalar::Time(format_time(seconds, micros, self.kind == ValueKind::MicroTime)?)
             }
-            Held::Null => Plain::Null,
-            // What JSON has where the wire has nothing.
-            Held::Absent => match self.kind {
-                Kind::String | Kind::Bytes => Plain::Text(Cow::Borrowed("")),
-                Kind::Bool => Plain::Bool(false),
-                Kind::Int32 | Kind::Int64 | Kind::Double | Kind::IntOrString => Plain::Int(0),
-                Kind::Quantity => Plain::Text(Cow::Borrowed("0")),
-                Kind::Time | Kind::MicroTime | Kind::Json => Plain::Null,
-                Kind::Message(_) => return Ok(None),
+            ValueSource::Null => Scalar::Null,
+            // The JSON values of absent fields.
+            ValueSource::Absent => match self.kind {
+                ValueKind::String | ValueKind::Bytes => Scalar::Text(Cow::Borrowed("")),
+                ValueKind::Bool => Scalar::Bool(false),
+                ValueKind::Int32 | ValueKind::Int64 | ValueKind::Double | ValueKind::IntOrString => {
+                    Scalar::Int(0)
+                }
+                ValueKind::Quantity => Scalar::Text(Cow::Borrowed("0")),
+                ValueKind::Time | ValueKind::MicroTime | ValueKind::Json => Scalar::Null,
+                ValueKind::Message(_) => return Ok(None),
             },
-            Held::Text(text) => Plain::Text(Cow::Borrowed(text)),
-            Held::Json(json) => match json {
-                Json::Null => Plain::Null,
-                Json::Bool(value) => Plain::Bool(*value),
+            ValueSource::Text(text) => Scalar::Text(Cow::Borrowed(text)),
+            ValueSource::Json(json) => match json {
+                Json::Null => Scalar::Null,
+                Json::Bool(value) => Scalar::Bool(*value),
                 Json::Number(number) => match (number.as_u64(), number.as_i64()) {
-                    (Some(value), _) => Plain::Unsigned(value),
-                    (None, Some(value)) => Plain::Int(value),
-                    (None, None) => Plain::Float(number.as_f64().unwrap_or_default()),
+                    (Some(value), _) => Scalar::Unsigned(value),
+                    (None, Some(value)) => Scalar::Int(value),
+                    (None, None) => Scalar::Float(number.as_f64().unwrap_or_default()),
                 },
-                Json::String(text) => Plain::ShortLived(text),
+                Json::String(text) => Scalar::TransientText(text),
                 Json::Array(_) | Json::Object(_) => return Ok(None),
             },
-            Held::List(_) | Held::Map(_) | Held::Pieces(_) | Held::Object(_) => return Ok(None),
+            ValueSource::List(_) | ValueSource::Map(_) | ValueSource::Pieces(_) | ValueSource::Object(_) => {
+                return Ok(None);
+            }
         }))
     }
 
-    /// The text of any JSON, or an object in an envelope.
-    fn embedded(&self, content: Content<'de>) -> Result<Form<'de, 'x>, Error> {
-        match only_field(content.bytes()?)? {
-            None | Some(b"") => Ok(Form::Plain(Plain::Null)),
+    /// Returns the view of embedded JSON, or of an object in its envelope.
+    fn embedded_view(&self, content: Content<'de>) -> Result<JsonView<'de, 'x>, Error> {
+        match single_field(content.bytes()?)? {
+            None | Some(b"") => Ok(JsonView::Scalar(Scalar::Null)),
             Some(raw) if raw.starts_with(MAGIC) => {
                 let envelope = Envelope::parse(raw)?;
                 let (api_version, kind) = (envelope.api_version, envelope.kind);
-                let id = self.reading.table.kind(api_version, kind);
+                let id = self.context.table.kind(api_version, kind);
                 let id = id.ok_or_else(|| Error::unknown_kind(api_version, kind))?;
-                let object = Object {
+                let object = TypedMessage {
                     api_version,
                     kind,
                     message: envelope.raw,
                 };
                 self.object(object, id, self.depth + 1)
             }
-            Some(raw) => Ok(Form::Json(raw)),
+            Some(raw) => Ok(JsonView::Json(raw)),
         }
     }
 
-    fn object(&self, object: Object<'de>, id: MessageId, depth: usize) -> Result<Form<'de, 'x>, Error> {
-        let message = self.one_piece(id, object.message, depth)?;
-        let kept = |name, text| self.within.field(name).map(|_| (name, text));
+    fn object(
+        &self,
+        object: TypedMessage<'de>,
+        id: MessageId,
+        depth: usize,
+    ) -> Result<JsonView<'de, 'x>, Error> {
+        let message = self.single_message(id, object.message, depth)?;
+        let kept = |name, text| self.mask.field(name).map(|_| (name, text));
         let head = [kept("apiVersion", object.api_version), kept("kind", object.kind)];
-        Ok(Form::Members(Members::object(head, message)))
+        Ok(JsonView::Members(Members::object(head, message)))
     }
 
-    fn message(&self, id: MessageId, message: &'de [u8], depth: usize) -> Result<Form<'de, 'x>, Error> {
-        self.shaped(id, self.one_piece(id, message, depth)?)
+    fn message(&self, id: MessageId, message: &'de [u8], depth: usize) -> Result<JsonView<'de, 'x>, Error> {
+        self.message_view(id, self.single_message(id, message, depth)?)
     }
 
-    fn one_piece(&self, id: MessageId, message: &'de [u8], depth: usize) -> Result<Message<'de, 'x>, Error> {
-        if self.reading.careful {
+    fn single_message(
+        &self,
+        id: MessageId,
+        message: &'de [u8],
+        depth: usize,
+    ) -> Result<MessageReader<'de, 'x>, Error> {
+        if self.context.buffered {
             let piece = std::iter::once(Ok(message));
-            return Message::gathered(self.reading, id, piece, self.within, depth);
+            return MessageReader::buffered(self.context, id, piece, self.mask, depth);
         }
-        Ok(Message::of(self.reading, id, message, self.within, depth))
+        Ok(MessageReader::of(self.context, id, message, self.mask, depth))
     }
 
-    fn pieces(&self, id: MessageId, found: &[Found<'de>], depth: usize) -> Result<Form<'de, 'x>, Error> {
-        let message = Message::gathered(self.reading, id, pieces(found), self.within, depth)?;
-        self.shaped(id, message)
+    fn pieces(
+        &self,
+        id: MessageId,
+        found: &[Occurrence<'de>],
+        depth: usize,
+    ) -> Result<JsonView<'de, 'x>, Error> {
+        let message = MessageReader::buffered(self.context, id, pieces(found), self.mask, depth)?;
+        self.message_view(id, message)
     }
 
-    fn shaped(&self, id: MessageId, message: Message<'de, 'x>) -> Result<Form<'de, 'x>, Error> {
+    fn message_view(
+        &self,
+        id: MessageId,
+        message: MessageReader<'de, 'x>,
+    ) -> Result<JsonView<'de, 'x>, Error> {
         match id.shape {
-            Shape::Object => Ok(Form::Members(Members::message(message))),
-            shape => self.alternative(message, shape),
+            Shape::Object => Ok(JsonView::Members(Members::message(message))),
+            shape => self.alternative_view(message, shape),
         }
     }
 
-    /// A message that stands for one of several things.
-    fn alternative(&self, mut message: Message<'de, 'x>, shape: Shape) -> Result<Form<'de, 'x>, Error> {
-        // What is in it is not a step further.
-        let within = message.keep_all();
+    /// Returns the view of a message that represents one of several alternatives.
+    fn alternative_view(
+        &self,
+        mut message: MessageReader<'de, 'x>,
+        shape: Shape,
+    ) -> Result<JsonView<'de, 'x>, Error> {
+        // Alternatives add no segment to a path.
+        let mask = message.take_mask();
         let mut allows = false;
         let mut schema = None;
         let mut elements = None;
         while let Some(field) = message.advance()? {
             let inner = Value {
                 kind: field.kind,
-                within,
+                mask,
                 depth: message.depth(),
                 ..*self
             };
             if field.container == Container::List {
-                if let Some(Held::List(Repeated::Run(run))) = message.value_in_order().map(|list| list.held) {
-                    // More of it may come after something else, and whatever comes has to be right.
-                    elements = Some(inner.elements(Source::Run(run)));
+                if let Some(ValueSource::List(Repeated::Run(run))) =
+                    message.value_in_order().map(|list| list.source)
+                {
+                    // There may be more values after another field, and all of them must be valid.
+                    elements = Some(inner.elements(ElementSource::Run(run)));
                     continue;
                 }
                 return match message.into_elements() {
-                    Some(source) => Ok(Form::Elements(inner.elements(source))),
-                    None => Ok(Form::Plain(Plain::Null)),
+                    Some(source) => Ok(JsonView::Elements(inner.elements(source))),
+                    None => Ok(JsonView::Scalar(Scalar::Null)),
                 };
             }
-            match (inner.kind, message.value().held) {
-                (Kind::Bool, Held::One(content)) => allows = content.varint()? != 0,
-                (Kind::Message(id), Held::One(content)) => {
+            match (inner.kind, message.value().source) {
+                (ValueKind::Bool, ValueSource::Single(content)) => allows = content.varint()? != 0,
+                (ValueKind::Message(id), ValueSource::Single(content)) => {
                     schema = Some(inner.message(id, content.bytes()?, inner.depth + 1)?);
                 }
-                (Kind::Message(id), Held::Pieces(found)) => {
+                (ValueKind::Message(id), ValueSource::Pieces(found)) => {
                     schema = Some(inner.pieces(id, found, inner.depth + 1)?);
                 }
                 _ => {}
             }
         }
         if let Some(elements) = elements {
-            return Ok(Form::Elements(elements));
+            return Ok(JsonView::Elements(elements));
         }
         Ok(match (schema, shape) {
             (Some(schema), _) => schema,
-            (None, Shape::List) => Form::Elements(self.elements(Source::none())),
-            (None, Shape::SchemaOrBool) => Form::Plain(Plain::Bool(allows)),
-            (None, _) => Form::Plain(Plain::Null),
+            (None, Shape::List) => JsonView::Elements(self.elements(ElementSource::empty())),
+            (None, Shape::SchemaOrBool) => JsonView::Scalar(Scalar::Bool(allows)),
+            (None, _) => JsonView::Scalar(Scalar::Null),
         })
     }
 
-    fn elements(&self, source: Source<'de, 'x>) -> Elements<'de, 'x> {
+    fn elements(&self, source: ElementSource<'de, 'x>) -> Elements<'de, 'x> {
         Elements {
             source,
             element: *self,
@@ -289,103 +326,111 @@ impl<'de, 'x> Value<'de, 'x> {
 
     #[inline]
     fn is_null(&self) -> Result<bool, Error> {
-        match (self.held, self.kind) {
+        match (self.source, self.kind) {
             (
-                Held::One(_),
-                Kind::String | Kind::Bool | Kind::Int32 | Kind::Int64 | Kind::Quantity | Kind::IntOrString,
+                ValueSource::Single(_),
+                ValueKind::String
+                | ValueKind::Bool
+                | ValueKind::Int32
+                | ValueKind::Int64
+                | ValueKind::Quantity
+                | ValueKind::IntOrString,
             )
-            | (Held::List(_) | Held::Map(_) | Held::Moment(..), _) => Ok(false),
-            (Held::One(_), Kind::Message(id)) if id.shape == Shape::Object => Ok(false),
+            | (ValueSource::List(_) | ValueSource::Map(_) | ValueSource::Timestamp(..), _) => Ok(false),
+            (ValueSource::Single(_), ValueKind::Message(id)) if id.shape == Shape::Object => Ok(false),
             _ => self.may_be_null(),
         }
     }
 
     fn may_be_null(&self) -> Result<bool, Error> {
-        Ok(match (self.held, self.kind) {
-            (Held::Null | Held::Json(Json::Null), _)
-            | (Held::Absent, Kind::Time | Kind::MicroTime | Kind::Json) => true,
-            (Held::One(content), Kind::Time | Kind::MicroTime) => {
-                moment(content.bytes()?, self.kind == Kind::MicroTime)?.is_none()
+        Ok(match (self.source, self.kind) {
+            (ValueSource::Null | ValueSource::Json(Json::Null), _)
+            | (ValueSource::Absent, ValueKind::Time | ValueKind::MicroTime | ValueKind::Json) => true,
+            (ValueSource::Single(content), ValueKind::Time | ValueKind::MicroTime) => {
+                decode_time(content.bytes()?, self.kind == ValueKind::MicroTime)?.is_none()
             }
-            (Held::One(content), Kind::Json) => {
-                let text = only_field(content.bytes()?)?.unwrap_or_default().trim_ascii();
+            (ValueSource::Single(content), ValueKind::Json) => {
+                let text = single_field(content.bytes()?)?.unwrap_or_default().trim_ascii();
                 text.is_empty() || text == b"null"
             }
-            (Held::Absent | Held::One(_) | Held::Pieces(_), Kind::Message(id)) => {
-                id.shape == Shape::SchemaOrList && matches!(self.form()?, Form::Plain(Plain::Null))
+            (
+                ValueSource::Absent | ValueSource::Single(_) | ValueSource::Pieces(_),
+                ValueKind::Message(id),
+            ) => {
+                id.shape == Shape::SchemaOrList && matches!(self.json_view()?, JsonView::Scalar(Scalar::Null))
             }
             _ => false,
         })
     }
 
-    /// Whether it can be read: for what does not count, but has to be right.
+    /// Checks that a value is valid although a later one replaces it.
     pub(super) fn check(&self) -> Result<(), Error> {
         Json::deserialize(self).map(drop)
     }
 
-    /// Shows a value that is not made of others.
-    fn scalar<V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Error> {
-        if let Some(plain) = self.plain()? {
-            return plain.show(visitor);
+    /// Visits a scalar.
+    fn visit_scalar<V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Error> {
+        if let Some(scalar) = self.scalar()? {
+            return scalar.visit(visitor);
         }
-        match self.form()? {
-            Form::Json(text) => {
+        match self.json_view()? {
+            JsonView::Json(text) => {
                 let json = parse(text)?;
-                self.with(&json).scalar(visitor)
+                self.with_json(&json).visit_scalar(visitor)
             }
-            Form::Plain(plain) => plain.show(visitor),
-            form => form.refused(&visitor),
+            JsonView::Scalar(scalar) => scalar.visit(visitor),
+            json_view => json_view.type_mismatch(&visitor),
         }
     }
 
-    /// Shows a value that is made of others.
-    fn compound<V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Error> {
-        match (self.held, self.kind) {
-            (Held::One(Content::Bytes(bytes)), Kind::Message(id))
-                if !self.reading.careful && id.shape == Shape::Object =>
+    /// Visits an object or a list.
+    fn visit_compound<V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Error> {
+        match (self.source, self.kind) {
+            (ValueSource::Single(Content::Bytes(bytes)), ValueKind::Message(id))
+                if !self.context.buffered && id.shape == Shape::Object =>
             {
-                return visitor.visit_map(&mut Members::message(Message::of(
-                    self.reading,
+                return visitor.visit_map(&mut Members::message(MessageReader::of(
+                    self.context,
                     id,
                     bytes,
-                    self.within,
+                    self.mask,
                     self.depth + 1,
                 )));
             }
-            (Held::List(Repeated::Run(run)), _) => {
-                return visitor.visit_seq(&mut self.elements(Source::Run(run)));
+            (ValueSource::List(Repeated::Run(run)), _) => {
+                return visitor.visit_seq(&mut self.elements(ElementSource::Run(run)));
             }
-            (Held::Map(Repeated::Run(run)), _) => {
-                return visitor.visit_map(&mut Members::map(self, Entries::run(run)));
+            (ValueSource::Map(Repeated::Run(run)), _) => {
+                return visitor.visit_map(&mut Members::map(self, MapEntries::run(run)));
             }
             _ => {}
         }
-        match self.form()? {
-            Form::Members(mut members) => visitor.visit_map(&mut members),
-            Form::Elements(mut elements) => visitor.visit_seq(&mut elements),
-            Form::Json(text) => {
+        match self.json_view()? {
+            JsonView::Members(mut members) => visitor.visit_map(&mut members),
+            JsonView::Elements(mut elements) => visitor.visit_seq(&mut elements),
+            JsonView::Json(text) => {
                 let json = parse(text)?;
-                self.with(&json).compound(visitor)
+                self.with_json(&json).visit_compound(visitor)
             }
-            form @ Form::Plain(_) => form.refused(&visitor),
+            json_view @ JsonView::Scalar(_) => json_view.type_mismatch(&visitor),
         }
     }
 
-    /// The same place, with what has been parsed of its text.
-    fn with<'y>(&self, json: &'y Json) -> Value<'de, 'y>
+    /// Returns the same value with its parsed text.
+    fn with_json<'y>(&self, json: &'y Json) -> Value<'de, 'y>
     where
         'x: 'y,
     {
         Value {
-            held: Held::Json(json),
+            source: ValueSource::Json(json),
             ..*self
         }
     }
 }
 
-impl<'de> Plain<'de, '_> {
+impl<'de> Scalar<'de, '_> {
     #[inline]
-    fn show<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+    fn visit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self {
             Self::Null => visitor.visit_unit(),
             Self::Bool(value) => visitor.visit_bool(value),
@@ -397,25 +442,25 @@ impl<'de> Plain<'de, '_> {
             Self::Float(value) => visitor.visit_f64(value),
             Self::Text(Cow::Borrowed(text)) => visitor.visit_borrowed_str(text),
             Self::Text(Cow::Owned(text)) => visitor.visit_string(text),
-            Self::ShortLived(text) => visitor.visit_str(text),
+            Self::TransientText(text) => visitor.visit_str(text),
             Self::Time(text) => visitor.visit_str(text.as_str()),
         }
     }
 }
 
-impl Form<'_, '_> {
+impl JsonView<'_, '_> {
     #[cold]
-    fn refused<T>(&self, expected: &dyn serde::de::Expected) -> Result<T, Error> {
+    fn type_mismatch<T>(&self, expected: &dyn serde::de::Expected) -> Result<T, Error> {
         let found = match self {
-            Self::Plain(plain) => match plain {
-                Plain::Null => Unexpected::Unit,
-                Plain::Bool(value) => Unexpected::Bool(*value),
-                Plain::Int(value) => Unexpected::Signed(*value),
-                Plain::Unsigned(value) => Unexpected::Unsigned(*value),
-                Plain::Float(value) => Unexpected::Float(*value),
-                Plain::Text(text) => Unexpected::Str(text),
-                Plain::ShortLived(text) => Unexpected::Str(text),
-                Plain::Time(text) => Unexpected::Str(text.as_str()),
+            Self::Scalar(scalar) => match scalar {
+                Scalar::Null => Unexpected::Unit,
+                Scalar::Bool(value) => Unexpected::Bool(*value),
+                Scalar::Int(value) => Unexpected::Signed(*value),
+                Scalar::Unsigned(value) => Unexpected::Unsigned(*value),
+                Scalar::Float(value) => Unexpected::Float(*value),
+                Scalar::Text(text) => Unexpected::Str(text),
+                Scalar::TransientText(text) => Unexpected::Str(text),
+                Scalar::Time(text) => Unexpected::Str(text.as_str()),
             },
             Self::Members(_) => Unexpected::Map,
             Self::Elements(_) => Unexpected::Seq,
@@ -432,7 +477,7 @@ fn parse(text: &[u8]) -> Result<Json, Error> {
 macro_rules! as_scalar {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-            self.scalar(visitor)
+            self.visit_scalar(visitor)
         }
     )*};
 }
@@ -441,13 +486,13 @@ impl<'de> Deserializer<'de> for &Value<'de, '_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        if let Some(plain) = self.plain()? {
-            return plain.show(visitor);
+        if let Some(scalar) = self.scalar()? {
+            return scalar.visit(visitor);
         }
-        match self.form()? {
-            Form::Members(mut members) => visitor.visit_map(&mut members),
-            Form::Elements(mut elements) => visitor.visit_seq(&mut elements),
-            Form::Json(text) if self.within.is_kept() => {
+        match self.json_view()? {
+            JsonView::Members(mut members) => visitor.visit_map(&mut members),
+            JsonView::Elements(mut elements) => visitor.visit_seq(&mut elements),
+            JsonView::Json(text) if self.mask.is_empty() => {
                 let mut json = serde_json::Deserializer::from_slice(text);
                 let value = json
                     .deserialize_any(visitor)
@@ -455,11 +500,11 @@ impl<'de> Deserializer<'de> for &Value<'de, '_> {
                 json.end().map_err(|error| Error::not_json(&error))?;
                 Ok(value)
             }
-            Form::Json(text) => {
+            JsonView::Json(text) => {
                 let json = parse(text)?;
-                self.with(&json).deserialize_any(visitor)
+                self.with_json(&json).deserialize_any(visitor)
             }
-            Form::Plain(plain) => plain.show(visitor),
+            JsonView::Scalar(scalar) => scalar.visit(visitor),
         }
     }
 
@@ -487,19 +532,19 @@ impl<'de> Deserializer<'de> for &Value<'de, '_> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        self.compound(visitor)
+        self.visit_compound(visitor)
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        self.compound(visitor)
+        self.visit_compound(visitor)
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        self.compound(visitor)
+        self.visit_compound(visitor)
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Error> {
-        self.compound(visitor)
+        self.visit_compound(visitor)
     }
 
     fn deserialize_tuple_struct<V: Visitor<'de>>(
@@ -508,7 +553,7 @@ impl<'de> Deserializer<'de> for &Value<'de, '_> {
         _: usize,
         visitor: V,
     ) -> Result<V::Value, Error> {
-        self.compound(visitor)
+        self.visit_compound(visitor)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -517,30 +562,30 @@ impl<'de> Deserializer<'de> for &Value<'de, '_> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        match self.form()? {
-            Form::Members(mut members) => visitor.visit_enum(MapAccessDeserializer::new(&mut members)),
-            Form::Plain(Plain::Text(text)) => {
+        match self.json_view()? {
+            JsonView::Members(mut members) => visitor.visit_enum(MapAccessDeserializer::new(&mut members)),
+            JsonView::Scalar(Scalar::Text(text)) => {
                 StrDeserializer::new(&text).deserialize_enum(name, variants, visitor)
             }
-            Form::Plain(Plain::ShortLived(text)) => {
+            JsonView::Scalar(Scalar::TransientText(text)) => {
                 StrDeserializer::new(text).deserialize_enum(name, variants, visitor)
             }
-            Form::Json(text) => {
+            JsonView::Json(text) => {
                 let json = parse(text)?;
-                self.with(&json).deserialize_enum(name, variants, visitor)
+                self.with_json(&json).deserialize_enum(name, variants, visitor)
             }
-            form => form.refused(&visitor),
+            json_view => json_view.type_mismatch(&visitor),
         }
     }
 
     #[inline]
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        if let (Held::One(Content::Bytes(bytes)), Kind::String) = (self.held, self.kind)
-            && let Some(text) = self.reading.texts.valid(bytes)
+        if let (ValueSource::Single(Content::Bytes(bytes)), ValueKind::String) = (self.source, self.kind)
+            && let Some(text) = self.context.texts.valid(bytes)
         {
             return visitor.visit_borrowed_str(text);
         }
-        self.scalar(visitor)
+        self.visit_scalar(visitor)
     }
 
     #[inline]
@@ -548,32 +593,36 @@ impl<'de> Deserializer<'de> for &Value<'de, '_> {
         self.deserialize_str(visitor)
     }
 
-    /// Nothing is looked into.
+    /// Does not read the value.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         visitor.visit_unit()
     }
 
     #[inline]
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match (self.held, self.kind) {
-            (Held::One(Content::Varint(value)), Kind::Bool) => visitor.visit_bool(value != 0),
-            _ => self.scalar(visitor),
+        match (self.source, self.kind) {
+            (ValueSource::Single(Content::Varint(value)), ValueKind::Bool) => visitor.visit_bool(value != 0),
+            _ => self.visit_scalar(visitor),
         }
     }
 
     #[inline]
     fn deserialize_i32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match (self.held, self.kind) {
-            (Held::One(Content::Varint(value)), Kind::Int32) => visitor.visit_i32(low_half(value)),
-            _ => self.scalar(visitor),
+        match (self.source, self.kind) {
+            (ValueSource::Single(Content::Varint(value)), ValueKind::Int32) => {
+                visitor.visit_i32(low_32_bits(value))
+            }
+            _ => self.visit_scalar(visitor),
         }
     }
 
     #[inline]
     fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match (self.held, self.kind) {
-            (Held::One(Content::Varint(value)), Kind::Int64) => visitor.visit_i64(value.cast_signed()),
-            _ => self.scalar(visitor),
+        match (self.source, self.kind) {
+            (ValueSource::Single(Content::Varint(value)), ValueKind::Int64) => {
+                visitor.visit_i64(value.cast_signed())
+            }
+            _ => self.visit_scalar(visitor),
         }
     }
 

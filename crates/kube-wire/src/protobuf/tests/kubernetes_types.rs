@@ -1,4 +1,4 @@
-//! Reading into k8s-openapi's types.
+//! Decoding into the types of k8s-openapi.
 
 use std::fmt::Debug;
 
@@ -9,24 +9,24 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::super::write::Writer;
+use super::super::writer::Writer;
 use super::super::{Envelope, MAX_DEPTH, Schema, encode};
-use super::random::Maker;
-use super::typed::reference;
+use super::decode_types::reference;
+use super::generator::MessageGenerator;
 use crate::FieldMask;
 use crate::table::table;
 
-/// An object is the same whether it came as JSON or as protobuf.
+/// Checks that objects are decoded to the same value from JSON and protobuf.
 fn is_the_same_in_both<K: Resource + DeserializeOwned + PartialEq + Debug>() {
     let schema = Schema::of(K::API_VERSION, K::KIND).unwrap_or_else(|| panic!("no schema of {}", K::KIND));
-    // Of some fields of these it takes whatever there is.
+    // These types accept any value for some fields.
     let takes_anything = ["CustomResourceDefinition", "Eviction", "StorageVersion"].contains(&K::KIND);
     assert_eq!(schema.covers::<K>(), !takes_anything, "{}", K::KIND);
     let mut good = 0;
     for messy in [false, true] {
-        let mut maker = Maker::new(21, messy);
+        let mut generator = MessageGenerator::new(21, messy);
         for _ in 0..8 {
-            let message = maker.message(schema.id, 0);
+            let message = generator.message(schema.id, 0);
             let json = serde_json::to_vec(&reference(schema, &message).unwrap()).unwrap();
             let found = schema.decode::<K>(&message, &FieldMask::none());
             match (serde_json::from_slice::<K>(&json), found) {
@@ -42,7 +42,7 @@ fn is_the_same_in_both<K: Resource + DeserializeOwned + PartialEq + Debug>() {
     assert!(good > 0, "nothing of {} could be read", K::KIND);
 }
 
-/// Whatever is found to be good can be read as a type that is covered.
+/// Checks that messages that pass `check` can be decoded into covered types.
 fn what_is_good_can_be_read<K: Resource + DeserializeOwned>() {
     let schema = Schema::of(K::API_VERSION, K::KIND).unwrap_or_else(|| panic!("no schema of {}", K::KIND));
     if !schema.covers::<K>() {
@@ -51,9 +51,9 @@ fn what_is_good_can_be_read<K: Resource + DeserializeOwned>() {
     let mut random = fastrand::Rng::with_seed(5);
     let mut good = 0;
     for messy in [false, true] {
-        let mut maker = Maker::new(22, messy);
+        let mut generator = MessageGenerator::new(22, messy);
         for _ in 0..20 {
-            let mut message = maker.message(schema.id, 0);
+            let mut message = generator.message(schema.id, 0);
             for _ in 0..20 {
                 let checked = schema.check(&message);
                 let read = schema.decode::<K>(&message, &FieldMask::none());
@@ -106,7 +106,7 @@ fn fields_in_any_order_are_found_to_be_good_and_none_that_is_needed_is_missing()
         ([time, token].concat(), true),
         ([token, time, token].concat(), true),
         (time.to_vec(), true),
-        // The same with a tag that is longer than it need be.
+        // The same with a tag that is longer than necessary.
         (b"\x92\x80\x00\x02\x08\x01".to_vec(), true),
         (token.to_vec(), false),
         (b"\x0a\x01a\x12\x00".to_vec(), false),
@@ -118,14 +118,14 @@ fn fields_in_any_order_are_found_to_be_good_and_none_that_is_needed_is_missing()
         assert!(read.is_ok(), "{status:?}");
         assert_eq!(schema.check(&message).is_ok(), is_good, "{status:?}");
     }
-    // This type takes a time that is missing, but others do not.
+    // This type accepts a missing time, but others do not.
     assert!(schema.check(b"").is_err());
 }
 
 #[test]
 fn what_is_good_in_many_envelopes_can_be_read() {
     let schema = Schema::of("v1", "List").unwrap();
-    // What is not there is printed two messages deep.
+    // Absent messages are printed two levels deep.
     let mut bytes = Envelope::new("apps/v1", "Deployment", b"").to_bytes();
     let mut good = 0;
     for _ in 0..MAX_DEPTH {
@@ -144,7 +144,7 @@ fn what_is_good_in_many_envelopes_can_be_read() {
     assert!(good > MAX_DEPTH / 4, "only {good} were found to be good");
 }
 
-/// A definition of one version that has this schema.
+/// Returns a definition with one version that has this schema.
 fn definition(schema: &[u8]) -> Vec<u8> {
     let mut writer = Writer::default();
     writer.bytes_field(1, schema);
@@ -157,7 +157,7 @@ fn definition(schema: &[u8]) -> Vec<u8> {
 #[test]
 fn a_schema_that_is_nothing_is_not_found_to_be_good_where_there_has_to_be_one() {
     let schema = Schema::of("apiextensions.k8s.io/v1", "CustomResourceDefinition").unwrap();
-    // 24 is `items`, which may be missing; 32 is `dependencies`, by name.
+    // 24 is `items`, which is optional; 32 is `dependencies`, by name.
     let items = definition(b"\xc2\x01\x00");
     let [nothing, empty, text] = [
         &b"\x82\x02\x03\x0a\x01a"[..],
@@ -179,9 +179,9 @@ fn definitions_that_are_good_can_be_read_whatever_their_schemas_are() {
     let id = table().message_named(name).unwrap();
     let mut good = 0;
     for messy in [false, true] {
-        let mut maker = Maker::new(23, messy);
+        let mut generator = MessageGenerator::new(23, messy);
         for _ in 0..300 {
-            let message = definition(&maker.message(id, 3));
+            let message = definition(&generator.message(id, 3));
             if schema.check(&message).is_ok() {
                 good += 1;
                 if let Err(error) = schema.decode::<CustomResourceDefinition>(&message, &FieldMask::none()) {

@@ -1,4 +1,4 @@
-//! Lists and watches, as they come.
+//! Lists and watches in arbitrary chunks.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use super::super::{
     Envelope, Error, FrameReader, ListEvent, ListMeta, ListReader, Schema, WatchEvent, encode, encode_message,
 };
-use super::random::Maker;
+use super::generator::MessageGenerator;
 use crate::FieldMask;
 use crate::table::table;
 
 const LIMIT: usize = 1 << 20;
 
-/// Everything that a list in these pieces gives.
+/// Returns all events and the metadata of a list in these chunks.
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<(Vec<ListEvent>, ListMeta), Error> {
     let mut list = ListReader::new(LIMIT);
     let mut events = Vec::new();
@@ -95,15 +95,15 @@ fn items_that_come_in_one_piece_are_not_copied() {
 #[test]
 fn a_list_that_breaks_off_says_so() {
     let (_, body) = pods(3);
-    // After the last item come two fields of the envelope that are empty.
+    // The last item is followed by two empty fields of the envelope.
     for len in 0..body.len() - 4 {
         let error = read([&body[..len]]).unwrap_err();
-        assert!(error.is_cut_off(), "{len}: {error}");
+        assert!(error.is_eof(), "{len}: {error}");
     }
-    assert!(ListReader::new(LIMIT).finish().unwrap_err().is_cut_off());
+    assert!(ListReader::new(LIMIT).finish().unwrap_err().is_eof());
     let mut unread = ListReader::new(LIMIT);
     unread.push(body.into());
-    assert!(unread.finish().unwrap_err().is_cut_off());
+    assert!(unread.finish().unwrap_err().is_eof());
 }
 
 #[test]
@@ -141,11 +141,11 @@ fn items_are_limited_before_they_come() {
         body.push(len.to_le_bytes()[0]);
         body
     };
-    assert!(read([&head(LIMIT as u64)[..]]).unwrap_err().is_cut_off());
+    assert!(read([&head(LIMIT as u64)[..]]).unwrap_err().is_eof());
     assert!(read([&head(LIMIT as u64 + 1)[..]]).unwrap_err().is_over_limit());
     // Longer than the list.
     let error = read([&head(u64::from(u32::MAX))[..]]).unwrap_err();
-    assert!(!error.is_cut_off(), "{error}");
+    assert!(!error.is_eof(), "{error}");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn what_is_no_list_is_refused() {
         // two objects, two types
         b"k8s\0\x0a\x0d\x0a\x02v1\x12\x07PodList\x12\x00\x12\x00",
         b"k8s\0\x0a\x0d\x0a\x02v1\x12\x07PodList\x0a\x0d\x0a\x02v1\x12\x07PodList",
-        // a field that ends after the list, in its head and in its content
+        // a field that ends after the list, in its header and in its content
         b"k8s\0\x0a\x0d\x0a\x02v1\x12\x07PodList\x12\x01\x12\x00",
         b"k8s\0\x0a\x0d\x0a\x02v1\x12\x07PodList\x12\x01\x1a\x00",
         b"k8s\0\x0a\x0d\x0a\x02v1\x12\x07PodList\x12\x03\x12\x02ab",
@@ -213,10 +213,10 @@ fn changed_lists_never_panic() {
 
 #[test]
 fn frames_are_the_same_in_any_pieces() {
-    let mut maker = Maker::new(3, false);
+    let mut generator = MessageGenerator::new(3, false);
     let pod = Schema::of("v1", "Pod").unwrap();
     let objects: Vec<_> = (0..5)
-        .map(|_| Envelope::new("v1", "Pod", &maker.message(pod.id, 0)).to_bytes())
+        .map(|_| Envelope::new("v1", "Pod", &generator.message(pod.id, 0)).to_bytes())
         .collect();
     let stream: Vec<u8> = objects
         .iter()
@@ -244,7 +244,7 @@ fn frames_are_the_same_in_any_pieces() {
         let mut frames = FrameReader::new(LIMIT);
         frames.push(Bytes::copy_from_slice(&stream[..len]));
         while frames.next().unwrap().is_some() {}
-        assert!(frames.finish().unwrap_err().is_cut_off(), "{len}");
+        assert!(frames.finish().unwrap_err().is_eof(), "{len}");
     }
     let mut frames = FrameReader::new(1000);
     frames.push(Bytes::from_static(b"\0\0\x03\xe9"));

@@ -6,19 +6,19 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::Schema;
-use super::super::write::Writer;
-use super::random::Maker;
-use super::typed::{reference, schemas};
+use super::super::writer::Writer;
+use super::decode_types::{reference, schemas};
+use super::generator::MessageGenerator;
 use crate::FieldMask;
 use crate::selector::Selector;
 
 #[test]
 fn identities_labels_and_metadata_are_those_of_the_object() {
     for messy in [false, true] {
-        let mut maker = Maker::new(11, messy);
+        let mut generator = MessageGenerator::new(11, messy);
         for schema in schemas().filter(|schema| schema.metadata.is_some()) {
             for _ in 0..10 {
-                let message = maker.message(schema.id, 0);
+                let message = generator.message(schema.id, 0);
                 let object = reference(schema, &message).unwrap();
                 let metadata = &object["metadata"];
                 let identity = schema.identity(&message).unwrap();
@@ -79,7 +79,7 @@ fn labels_that_are_not_text_are_matched_as_they_are_printed() {
 #[test]
 fn many_labels_that_are_not_text_are_matched_in_one_go() {
     let schema = Schema::of("v1", "Pod").unwrap();
-    // a: b, any number of labels that are empty, \xff, a: c. To move all of them for each would take many minutes.
+    // a: b, many empty labels, \xff, a: c. A quadratic algorithm would take minutes.
     let metadata = [
         &b"\x5a\x06\x0a\x01a\x12\x01b"[..],
         &b"\x5a\x00".repeat(1_500_000),
@@ -96,19 +96,19 @@ fn many_labels_that_are_not_text_are_matched_in_one_go() {
 #[test]
 fn metadata_leaves_out_what_is_to_be_left_out() {
     #[derive(Deserialize)]
-    struct Metadata<'a> {
+    struct NameOnly<'a> {
         name: &'a str,
     }
-    let mut maker = Maker::new(12, false);
+    let mut generator = MessageGenerator::new(12, false);
     let schema = Schema::of("v1", "Pod").unwrap();
     let mut had_some = false;
     for _ in 0..50 {
-        let message = maker.message(schema.id, 0);
+        let message = generator.message(schema.id, 0);
         let all: Value = schema.metadata(&message, &FieldMask::none()).unwrap();
         let pruned: Value = schema.metadata(&message, &FieldMask::managed_fields()).unwrap();
         had_some |= all.get("managedFields").is_some();
         assert_eq!(pruned.get("managedFields"), None);
-        if let Ok(Metadata { name }) = schema.metadata(&message, &FieldMask::none()) {
+        if let Ok(NameOnly { name }) = schema.metadata(&message, &FieldMask::none()) {
             assert_eq!(all["name"], name);
         }
     }

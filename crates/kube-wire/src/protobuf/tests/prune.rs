@@ -1,13 +1,13 @@
-//! Messages without some of their fields.
+//! Messages without masked fields.
 
 use serde_json::{Value, json};
 
 use super::super::Schema;
-use super::random::Maker;
-use super::typed::schemas;
+use super::decode_types::schemas;
+use super::generator::MessageGenerator;
 use crate::FieldMask;
 
-/// Paths to leave out: of a value that was found, some of those that are in it.
+/// Collects random paths of a value.
 fn paths(value: &Value, path: &str, random: &mut fastrand::Rng, found: &mut Vec<String>) {
     match value {
         Value::Array(values) => values.iter().for_each(|value| paths(value, path, random, found)),
@@ -25,7 +25,7 @@ fn paths(value: &Value, path: &str, random: &mut fastrand::Rng, found: &mut Vec<
     }
 }
 
-/// Takes a field out of JSON, which is what leaving out means.
+/// Removes a field from JSON.
 fn remove(value: &mut Value, steps: &[&str]) {
     match (value, steps) {
         (Value::Array(values), _) => values.iter_mut().for_each(|value| remove(value, steps)),
@@ -39,7 +39,7 @@ fn remove(value: &mut Value, steps: &[&str]) {
     }
 }
 
-/// A map that has lost its entries is empty, null or absent.
+/// Removes empty objects and null: a map without entries is empty, null or absent.
 fn without_empty(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(without_empty),
@@ -54,11 +54,11 @@ fn without_empty(value: &mut Value) {
 #[test]
 fn pruning_and_skipping_leave_out_the_same_and_nothing_else() {
     for messy in [false, true] {
-        let mut maker = Maker::new(13, messy);
+        let mut generator = MessageGenerator::new(13, messy);
         let mut random = fastrand::Rng::with_seed(14);
         for schema in schemas() {
             for _ in 0..8 {
-                let message = maker.message(schema.id, 0);
+                let message = generator.message(schema.id, 0);
                 let mut wanted: Value = schema.decode(&message, &FieldMask::none()).unwrap();
                 let mut found = Vec::new();
                 paths(&wanted, "", &mut random, &mut found);

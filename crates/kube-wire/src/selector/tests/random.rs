@@ -3,17 +3,17 @@ use super::*;
 const KEYS: [&str; 7] = ["a", "b", "c", "in", "notin", "nothing", "example.com/d"];
 const VALUES: [&str; 9] = ["", "1", "2", "3", "10", "in", "notin", "x", "Y.z"];
 
-/// The builder's steps, kept as they were said.
-struct Said {
+/// One call of a builder method and its arguments.
+struct BuilderStep {
     key: &'static str,
     operator: usize,
     values: Vec<&'static str>,
     bound: i64,
 }
 
-impl Said {
-    fn new(random: &mut fastrand::Rng) -> Said {
-        Said {
+impl BuilderStep {
+    fn new(random: &mut fastrand::Rng) -> BuilderStep {
+        BuilderStep {
             key: random.choice(KEYS).expect("there are keys"),
             operator: random.usize(..8),
             values: (0..random.usize(1..4))
@@ -24,7 +24,7 @@ impl Said {
     }
 
     fn add(&self, selector: Selector) -> Result<Selector, ParseSelectorError> {
-        let Said {
+        let BuilderStep {
             key, values, bound, ..
         } = self;
         match self.operator {
@@ -61,11 +61,11 @@ fn selectors_survive_their_text_and_match_as_said() {
     let mut matched = 0;
     for seed in 0..3_000 {
         let random = &mut fastrand::Rng::with_seed(seed);
-        let said: Vec<Said> = (0..random.usize(..5)).map(|_| Said::new(random)).collect();
-        let (first, second) = said.split_at(random.usize(..=said.len()));
-        let build = |part: &[Said]| {
+        let steps: Vec<BuilderStep> = (0..random.usize(..5)).map(|_| BuilderStep::new(random)).collect();
+        let (first, second) = steps.split_at(random.usize(..=steps.len()));
+        let build = |part: &[BuilderStep]| {
             part.iter()
-                .try_fold(Selector::everything(), |s, said| said.add(s))
+                .try_fold(Selector::everything(), |s, steps| steps.add(s))
                 .expect("valid keys and values")
         };
         let selector = build(first).and(build(second));
@@ -77,7 +77,7 @@ fn selectors_survive_their_text_and_match_as_said() {
                 let value = random.choice(VALUES).expect("there are values");
                 labels.insert(key.to_owned(), value.to_owned());
             }
-            let expected = said.iter().all(|s| s.holds(&labels));
+            let expected = steps.iter().all(|s| s.holds(&labels));
             matched += u32::from(expected);
             assert_eq!(
                 selector.matches(&labels),

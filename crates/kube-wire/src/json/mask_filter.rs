@@ -1,6 +1,6 @@
-//! serde_json's deserializer without the fields that are left out.
+//! A wrapper around serde_json's deserializer that skips masked fields.
 //!
-//! Each of serde's ways into a value is wrapped, down to where everything is kept: from there on serde_json is alone.
+//! Wraps each serde access until nothing below the value is masked. From there on serde_json works alone.
 
 use std::fmt;
 
@@ -9,30 +9,34 @@ use serde::de::{
     Visitor,
 };
 
-use super::key::KeyText;
-use super::once::{Once, Twice};
-use crate::field_mask::Within;
-use crate::key::Key;
+use super::duplicate_check::{DuplicateCheck, DuplicateField};
+use super::key_seed::KeySeed;
+use crate::field_mask::SubMask;
+use crate::key_deserializer::KeyDeserializer;
 
-/// Something of serde's, at a place where something may be left out.
-pub(super) struct Filtered<'s, T> {
+/// A serde deserializer, visitor, seed or access, with the mask for its value.
+pub(super) struct MaskFilter<'s, T> {
     inner: T,
-    within: Within<'s>,
-    once: Once,
+    mask: SubMask<'s>,
+    duplicates: DuplicateCheck,
 }
 
-impl<'s, T> Filtered<'s, T> {
-    pub(super) fn new(inner: T, within: Within<'s>, once: Once) -> Filtered<'s, T> {
-        Filtered { inner, within, once }
+impl<'s, T> MaskFilter<'s, T> {
+    pub(super) fn new(inner: T, mask: SubMask<'s>, duplicates: DuplicateCheck) -> MaskFilter<'s, T> {
+        MaskFilter {
+            inner,
+            mask,
+            duplicates,
+        }
     }
 
-    /// Whether serde_json can go on alone.
-    fn is_kept(&self) -> bool {
-        self.within.is_kept() && self.once.is_any()
+    /// Returns whether the value needs no filter.
+    fn is_empty(&self) -> bool {
+        self.mask.is_empty() && self.duplicates.is_disabled()
     }
 }
 
-/// Scalars have no fields, so their visitors are handed over as they are.
+/// Scalars have no fields, so their visitors are passed unchanged.
 macro_rules! scalars {
     ($($method:ident)*) => {
         $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
@@ -44,13 +48,13 @@ macro_rules! scalars {
 macro_rules! wrapped {
     ($($method:ident($($arg:ident: $type:ty),*))*) => {
         $(fn $method<V: Visitor<'de>>(self, $($arg: $type,)* visitor: V) -> Result<V::Value, D::Error> {
-            let visitor = Filtered::new(visitor, self.within, self.once);
+            let visitor = MaskFilter::new(visitor, self.mask, self.duplicates);
             self.inner.$method($($arg,)* visitor)
         })*
     };
 }
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Filtered<'_, D> {
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for MaskFilter<'_, D> {
     type Error = D::Error;
 
     scalars! {
@@ -90,7 +94,7 @@ macro_rules! values {
     };
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Filtered<'_, V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for MaskFilter<'_, V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -116,59 +120,59 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Filtered<'_, V> {
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
         self.inner
-            .visit_some(Filtered::new(deserializer, self.within, self.once))
+            .visit_some(MaskFilter::new(deserializer, self.mask, self.duplicates))
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
         self.inner
-            .visit_newtype_struct(Filtered::new(deserializer, self.within, self.once))
+            .visit_newtype_struct(MaskFilter::new(deserializer, self.mask, self.duplicates))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, elements: A) -> Result<V::Value, A::Error> {
-        if self.within.is_kept() {
+        if self.mask.is_empty() {
             return self.inner.visit_seq(elements);
         }
         self.inner
-            .visit_seq(Filtered::new(elements, self.within, Once::ANY))
+            .visit_seq(MaskFilter::new(elements, self.mask, DuplicateCheck::NONE))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<V::Value, A::Error> {
-        if self.is_kept() {
+        if self.is_empty() {
             return self.inner.visit_map(entries);
         }
-        self.inner.visit_map(Entries {
+        self.inner.visit_map(MapFilter {
             inner: entries,
-            within: self.within,
-            once: self.once,
-            value: (Within::KEPT, Once::ANY),
+            mask: self.mask,
+            duplicates: self.duplicates,
+            value: (SubMask::EMPTY, DuplicateCheck::NONE),
         })
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, variants: A) -> Result<V::Value, A::Error> {
         self.inner
-            .visit_enum(Filtered::new(variants, self.within, Once::ANY))
+            .visit_enum(MaskFilter::new(variants, self.mask, DuplicateCheck::NONE))
     }
 }
 
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Filtered<'_, S> {
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for MaskFilter<'_, S> {
     type Value = S::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
-        if self.is_kept() {
+        if self.is_empty() {
             return self.inner.deserialize(deserializer);
         }
         self.inner
-            .deserialize(Filtered::new(deserializer, self.within, self.once))
+            .deserialize(MaskFilter::new(deserializer, self.mask, self.duplicates))
     }
 }
 
-/// Lists take no step of their own.
-impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Filtered<'_, A> {
+/// Lists add no segment to a path.
+impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for MaskFilter<'_, A> {
     type Error = A::Error;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
         self.inner
-            .next_element_seed(Filtered::new(seed, self.within, Once::ANY))
+            .next_element_seed(MaskFilter::new(seed, self.mask, DuplicateCheck::NONE))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -176,36 +180,37 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Filtered<'_, A> {
     }
 }
 
-/// The fields of an object, or the entries of a map.
-struct Entries<'s, A> {
+/// Filters the fields of an object, or the entries of a map.
+struct MapFilter<'s, A> {
     inner: A,
-    within: Within<'s>,
-    once: Once,
-    /// For the value of the entry whose key was read last.
-    value: (Within<'s>, Once),
+    mask: SubMask<'s>,
+    duplicates: DuplicateCheck,
+    /// For the value of the last key.
+    value: (SubMask<'s>, DuplicateCheck),
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Entries<'_, A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for MapFilter<'_, A> {
     type Error = A::Error;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
-        while let Some(key) = self.inner.next_key_seed(KeyText)? {
-            let Some(within) = self.within.field(&key) else {
+        while let Some(key) = self.inner.next_key_seed(KeySeed)? {
+            let Some(mask) = self.mask.field(&key) else {
                 self.inner.next_value::<IgnoredAny>()?;
                 continue;
             };
-            if let Err(Twice(name)) = self.once.see(|known| known == key) {
+            if let Err(DuplicateField(name)) = self.duplicates.record(|known| known == key) {
                 return Err(A::Error::duplicate_field(name));
             }
-            self.value = (within, self.once.of_field(&key));
-            return seed.deserialize(Key::new(key)).map(Some);
+            self.value = (mask, self.duplicates.for_field(&key));
+            return seed.deserialize(KeyDeserializer::new(key)).map(Some);
         }
         Ok(None)
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        let (within, once) = std::mem::replace(&mut self.value, (Within::KEPT, Once::ANY));
-        self.inner.next_value_seed(Filtered::new(seed, within, once))
+        let (mask, duplicates) = std::mem::replace(&mut self.value, (SubMask::EMPTY, DuplicateCheck::NONE));
+        self.inner
+            .next_value_seed(MaskFilter::new(seed, mask, duplicates))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -213,36 +218,36 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Entries<'_, A> {
     }
 }
 
-/// `{"variant": value}`, where the variant's name is a step like a field's, or `"variant"`.
-impl<'de, 's, A: EnumAccess<'de>> EnumAccess<'de> for Filtered<'s, A> {
+/// `{"variant": value}`, where the variant is a path segment, or `"variant"`.
+impl<'de, 's, A: EnumAccess<'de>> EnumAccess<'de> for MaskFilter<'s, A> {
     type Error = A::Error;
-    type Variant = Variant<'s, A::Variant>;
+    type Variant = VariantFilter<'s, A::Variant>;
 
     fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self::Variant), A::Error> {
-        let (name, inner) = self.inner.variant_seed(KeyText)?;
-        let within = self.within.field(&name);
-        let value = seed.deserialize(Key::new(name))?;
-        Ok((value, Variant { inner, within }))
+        let (name, inner) = self.inner.variant_seed(KeySeed)?;
+        let mask = self.mask.field(&name);
+        let value = seed.deserialize(KeyDeserializer::new(name))?;
+        Ok((value, VariantFilter { inner, mask }))
     }
 }
 
-pub(super) struct Variant<'s, A> {
+pub(super) struct VariantFilter<'s, A> {
     inner: A,
-    /// None if it is left out, which then is an enum without its value.
-    within: Option<Within<'s>>,
+    /// `None` if the variant is masked and has no value.
+    mask: Option<SubMask<'s>>,
 }
 
-impl<'s, A> Variant<'s, A> {
-    fn split<'de>(self) -> Result<(A, Within<'s>), A::Error>
+impl<'s, A> VariantFilter<'s, A> {
+    fn split<'de>(self) -> Result<(A, SubMask<'s>), A::Error>
     where
         A: VariantAccess<'de>,
     {
         let left_out = || A::Error::custom("the variant's value is left out");
-        Ok((self.inner, self.within.ok_or_else(left_out)?))
+        Ok((self.inner, self.mask.ok_or_else(left_out)?))
     }
 }
 
-impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Variant<'_, A> {
+impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for VariantFilter<'_, A> {
     type Error = A::Error;
 
     fn unit_variant(self) -> Result<(), A::Error> {
@@ -250,13 +255,13 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Variant<'_, A> {
     }
 
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, A::Error> {
-        let (inner, within) = self.split()?;
-        inner.newtype_variant_seed(Filtered::new(seed, within, Once::ANY))
+        let (inner, mask) = self.split()?;
+        inner.newtype_variant_seed(MaskFilter::new(seed, mask, DuplicateCheck::NONE))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, A::Error> {
-        let (inner, within) = self.split()?;
-        inner.tuple_variant(len, Filtered::new(visitor, within, Once::ANY))
+        let (inner, mask) = self.split()?;
+        inner.tuple_variant(len, MaskFilter::new(visitor, mask, DuplicateCheck::NONE))
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -264,7 +269,7 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Variant<'_, A> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, A::Error> {
-        let (inner, within) = self.split()?;
-        inner.struct_variant(fields, Filtered::new(visitor, within, Once::ANY))
+        let (inner, mask) = self.split()?;
+        inner.struct_variant(fields, MaskFilter::new(visitor, mask, DuplicateCheck::NONE))
     }
 }

@@ -1,4 +1,4 @@
-//! Which types can be read from protobuf without missing anything.
+//! Coverage of types by schemas.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -39,10 +39,10 @@ struct Version {
 fn kubernetes_own_types_are_covered() {
     assert!(covers::<Pod>());
     assert!(Schema::of("v1", "Secret").unwrap().covers::<Secret>());
-    // Schemas hold themselves, which must come to an end.
+    // Schemas are recursive.
     let schema = Schema::of("apiextensions.k8s.io/v1", "CustomResourceDefinition").unwrap();
     assert!(schema.covers::<Definition>());
-    // Of one field k8s-openapi takes whatever there is.
+    // k8s-openapi accepts any value for one field.
     assert!(!schema.covers::<CustomResourceDefinition>());
 }
 
@@ -51,11 +51,11 @@ fn the_type_of_another_kind_wants_what_is_not_there() {
     assert!(!Schema::of("v1", "Secret").unwrap().covers::<Pod>());
 }
 
-/// Some of a pod, in many ways of saying so.
+/// A projection of a pod that uses various features of serde.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only read into")]
-struct Small {
+struct SmallPod {
     api_version: String,
     metadata: ObjectMeta,
     spec: SmallSpec,
@@ -71,7 +71,7 @@ struct SmallSpec {
     containers: Vec<SmallContainer>,
     #[serde(default)]
     node_selector: BTreeMap<String, String>,
-    restart_policy: Policy,
+    restart_policy: RestartMode,
 }
 
 #[derive(Deserialize)]
@@ -82,7 +82,7 @@ struct SmallContainer {
 }
 
 #[derive(Deserialize)]
-enum Policy {
+enum RestartMode {
     Always,
     Never,
 }
@@ -91,7 +91,7 @@ enum Policy {
 #[serde(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only read into")]
 struct SmallStatus {
-    /// Text that is no address is refused by the type, which changes nothing.
+    /// The type rejects the probe value, which must not affect the result.
     #[serde(rename = "podIP")]
     pod_ip: IpAddr,
     phase: String,
@@ -99,12 +99,12 @@ struct SmallStatus {
 
 #[test]
 fn a_small_struct_of_ones_own_is_covered() {
-    assert!(covers::<Small>());
+    assert!(covers::<SmallPod>());
 }
 
 #[derive(Deserialize)]
 #[expect(dead_code, reason = "only read into")]
-struct With<T> {
+struct PodWithSpec<T> {
     spec: T,
 }
 
@@ -117,61 +117,61 @@ struct Containers<T> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only read into")]
-struct Newer {
+struct NewerContainer {
     name: String,
     invented_tomorrow: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[expect(dead_code, reason = "only read into")]
-struct Flat {
+struct FlattenedContainer {
     name: String,
     #[serde(flatten)]
     rest: BTreeMap<String, Value>,
 }
 
-/// What comes after something that the type refuses is looked at, too.
+/// Fields after a rejected value are probed as well.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only read into")]
-struct AfterRefusal {
+struct SpecWithAddress {
     node_name: IpAddr,
-    containers: Vec<Newer>,
+    containers: Vec<NewerContainer>,
 }
 
 #[test]
 fn a_field_that_is_not_known_is_missed_wherever_it_is() {
-    assert!(!covers::<With<Containers<Newer>>>());
-    assert!(!covers::<With<AfterRefusal>>());
+    assert!(!covers::<PodWithSpec<Containers<NewerContainer>>>());
+    assert!(!covers::<PodWithSpec<SpecWithAddress>>());
 }
 
 #[derive(Deserialize)]
 #[expect(dead_code, reason = "only read into")]
-struct Labels {
+struct StringMaps {
     labels: BTreeMap<String, Value>,
     annotations: Value,
 }
 #[derive(Deserialize)]
 #[expect(dead_code, reason = "only read into")]
-struct Labelled {
-    metadata: Labels,
+struct LabelledPod {
+    metadata: StringMaps,
 }
 
 #[test]
 fn whoever_takes_whatever_there_is_would_miss_something() {
     assert!(!covers::<Value>());
-    assert!(!covers::<With<Value>>());
-    assert!(!covers::<With<Containers<Value>>>());
-    assert!(!covers::<With<Containers<Flat>>>());
+    assert!(!covers::<PodWithSpec<Value>>());
+    assert!(!covers::<PodWithSpec<Containers<Value>>>());
+    assert!(!covers::<PodWithSpec<Containers<FlattenedContainer>>>());
     assert!(!covers::<BTreeMap<String, Value>>());
-    // Labels are text, whoever reads them.
-    assert!(covers::<Labelled>());
+    // Labels are strings, independently of the type that reads them.
+    assert!(covers::<LabelledPod>());
 }
 
 #[test]
 fn what_a_type_never_asks_for_is_unwanted() {
     let schema = Schema::of("v1", "Pod").unwrap();
-    let unwanted = schema.unwanted::<Small>();
+    let unwanted = schema.unused_fields::<SmallPod>();
     for path in [
         &["spec", "volumes"][..],
         &["spec", "containers", "env"],
@@ -189,33 +189,33 @@ fn what_a_type_never_asks_for_is_unwanted() {
     ] {
         assert!(!unwanted.contains(path), "{path:?}");
     }
-    // Kubernetes' own types want all that there is, but for fields of other releases.
-    assert!(!schema.unwanted::<Pod>().contains(&["spec"]));
+    // Kubernetes' types use all fields, except those of other releases.
+    assert!(!schema.unused_fields::<Pod>().contains(&["spec"]));
     assert!(
         !schema
-            .unwanted::<Pod>()
+            .unused_fields::<Pod>()
             .contains(&["spec", "containers", "env", "valueFrom", "fieldRef"])
     );
-    // Whoever takes whatever there is wants everything.
-    assert!(schema.unwanted::<Value>().is_empty());
-    // Newer than some versions of the type, and not worth a look into every probe.
+    // Types that accept any field use all fields.
+    assert!(schema.unused_fields::<Value>().is_empty());
+    // Newer than some versions of the type, and deep inside probes.
     let newer = ["spec", "containers", "livenessProbe", "httpGet", "protocol"];
-    assert!(!schema.unwanted::<Pod>().contains(&newer));
-    // What makes an object known is always wanted.
-    let unwanted = schema.unwanted::<With<Containers<SmallContainer>>>();
+    assert!(!schema.unused_fields::<Pod>().contains(&newer));
+    // Fields that identify an object are never unused.
+    let unwanted = schema.unused_fields::<PodWithSpec<Containers<SmallContainer>>>();
     assert!(unwanted.contains(&["metadata", "labels"]) && !unwanted.contains(&["metadata", "uid"]));
 }
 
 #[derive(Deserialize)]
 #[expect(dead_code, reason = "it is only asked what it wants")]
-struct Forgiving {
-    spec: ForgivingSpec,
-    metadata: Named,
+struct LenientDeployment {
+    spec: LenientSpec,
+    metadata: NameMetadata,
 }
 
 #[derive(Deserialize)]
 #[expect(dead_code, reason = "it is only asked what it wants")]
-struct ForgivingSpec {
+struct LenientSpec {
     template: Template,
 }
 
@@ -223,33 +223,33 @@ struct ForgivingSpec {
 #[expect(dead_code, reason = "it is only asked what it wants")]
 struct Template {
     #[serde(deserialize_with = "or_none")]
-    spec: Option<Unprivileged>,
-    metadata: Annotated,
+    spec: Option<TemplateSpec>,
+    metadata: TemplateMetadata,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(dead_code, reason = "it is only asked what it wants")]
-struct Unprivileged {
-    security_context: User,
+struct TemplateSpec {
+    security_context: SecurityContext,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(dead_code, reason = "it is only asked what it wants")]
-struct User {
+struct SecurityContext {
     run_as_user: NonZeroI64,
 }
 
 #[derive(Deserialize)]
 #[expect(dead_code, reason = "it is only asked what it wants")]
-struct Annotated {
+struct TemplateMetadata {
     annotations: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
 #[expect(dead_code, reason = "it is only asked what it wants")]
-struct Named {
+struct NameMetadata {
     name: String,
 }
 
@@ -261,8 +261,8 @@ fn or_none<'de, D: Deserializer<'de>, T: Deserialize<'de>>(value: D) -> Result<O
 #[test]
 fn a_type_that_forgives_a_refusal_loses_nothing_that_it_wants() {
     let schema = Schema::of("apps/v1", "Deployment").unwrap();
-    assert!(schema.covers::<Forgiving>());
-    let unwanted = schema.unwanted::<Forgiving>();
+    assert!(schema.covers::<LenientDeployment>());
+    let unwanted = schema.unused_fields::<LenientDeployment>();
     assert!(!unwanted.contains(&["spec", "template", "metadata", "annotations"]));
     assert!(unwanted.contains(&["spec", "template", "metadata", "labels"]));
     assert!(unwanted.contains(&["metadata", "annotations"]));

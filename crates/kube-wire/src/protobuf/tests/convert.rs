@@ -1,11 +1,11 @@
-//! Values that JSON and protobuf write differently.
+//! Values that JSON and protobuf represent differently.
 
 use serde_json::{Value, json};
 
 use super::super::{decode_message, encode_message, time};
 use super::{CORE, META};
 
-/// JSON, and the bytes for it in both directions.
+/// Checks that a value is encoded to these bytes and decoded from them.
 #[track_caller]
 fn same(message: &str, value: &Value, bytes: &[u8]) {
     assert_eq!(
@@ -39,7 +39,7 @@ fn small_messages_have_known_bytes() {
         &json!({"name": "a", "key": "k", "optional": false}),
         b"\x0a\x03\x0a\x01a\x12\x01k\x18\x00",
     );
-    // base64, of which only nil is left out
+    // base64, which is only omitted if it is nil
     same(
         &core("Secret"),
         &json!({"metadata": {}, "data": {"a": "", "b": "AP8="}}),
@@ -52,7 +52,7 @@ fn small_messages_have_known_bytes() {
         &json!({"hard": {"cpu": "500m", "memory": "1Gi"}}),
         b"\x0a\x0d\x0a\x03cpu\x12\x06\x0a\x04500m\x0a\x0f\x0a\x06memory\x12\x05\x0a\x031Gi",
     );
-    // a list in a message of its own
+    // a list in its own message
     same(
         "k8s.io.api.authentication.v1.UserInfo",
         &json!({"extra": {"a": ["x", "y"], "b": []}}),
@@ -64,7 +64,7 @@ fn small_messages_have_known_bytes() {
         &json!({"fieldsV1": {"f:a": {}}}),
         b"\x0a\x00\x12\x00\x1a\x00\x32\x00\x3a\x0c\x0a\x0a{\"f:a\":{}}\x42\x00",
     );
-    // a list of numbers, which is not packed
+    // an unpacked list of numbers
     same(
         &core("PodSecurityContext"),
         &json!({"supplementalGroups": [1, 300]}),
@@ -101,7 +101,7 @@ fn schemas_are_what_they_stand_for() {
     ] {
         let bytes = encode_message(name, &schema).unwrap();
         let mut wanted = schema;
-        // An empty one is a pointer to nothing when it comes from JSON.
+        // JSON `null` is encoded as a pointer to an empty message.
         if wanted == json!({"items": null}) {
             wanted = json!({});
         }

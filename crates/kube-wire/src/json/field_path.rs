@@ -1,32 +1,32 @@
-//! Where in an object a byte is, for errors.
+//! Paths of fields in JSON text, for error messages.
 
 use std::fmt;
 
-/// The way from the whole to a value.
+/// The path from the root to a value.
 #[derive(Debug)]
-pub(super) struct Place<'a> {
-    steps: Vec<Step<'a>>,
+pub(super) struct FieldPath<'a> {
+    steps: Vec<RawSegment<'a>>,
 }
 
 #[derive(Debug)]
-enum Step<'a> {
-    /// A field, before the first of which there is none. Its name is not looked at before it is shown: a hostile text can
-    /// have a long one and any number of colons after it.
+enum RawSegment<'a> {
+    /// A field of an object, `None` before the first one. The name is only decoded for output: malicious text can
+    /// repeat colons after a long name.
     Field(Option<&'a [u8]>),
     Index(usize),
 }
 
-/// Enough to find a field by; what is deeper than this is not JSON that anybody reads.
+/// Maximum length of a path. No valid object is nested deeper.
 const MAX_STEPS: usize = 128;
 
-impl<'a> Place<'a> {
-    /// The value that the bytes before `offset` end in, or have just ended.
+impl<'a> FieldPath<'a> {
+    /// Returns the path of the value that contains or precedes `offset`.
     ///
-    /// The text may be no JSON; then it is some place near.
-    pub(super) fn at(text: &'a [u8], offset: usize) -> Place<'a> {
+    /// Returns an approximate path if the text is not valid JSON.
+    pub(super) fn at(text: &'a [u8], offset: usize) -> FieldPath<'a> {
         let mut steps = Vec::new();
         let mut at = 0;
-        // A string is a key if what comes next is a colon.
+        // A string before a colon is a key.
         let mut string: &[u8] = b"";
         while at < offset.min(text.len()) {
             match text[at] {
@@ -37,17 +37,17 @@ impl<'a> Place<'a> {
                     at += len + 1;
                 }
                 b':' => {
-                    if let Some(Step::Field(field)) = steps.last_mut() {
+                    if let Some(RawSegment::Field(field)) = steps.last_mut() {
                         *field = Some(string);
                     }
                 }
                 b',' => match steps.last_mut() {
-                    Some(Step::Index(index)) => *index += 1,
-                    Some(Step::Field(field)) => *field = None,
+                    Some(RawSegment::Index(index)) => *index += 1,
+                    Some(RawSegment::Field(field)) => *field = None,
                     None => {}
                 },
-                b'{' if steps.len() < MAX_STEPS => steps.push(Step::Field(None)),
-                b'[' if steps.len() < MAX_STEPS => steps.push(Step::Index(0)),
+                b'{' if steps.len() < MAX_STEPS => steps.push(RawSegment::Field(None)),
+                b'[' if steps.len() < MAX_STEPS => steps.push(RawSegment::Index(0)),
                 b'{' | b'[' => break,
                 b'}' | b']' => {
                     steps.pop();
@@ -56,11 +56,11 @@ impl<'a> Place<'a> {
             }
             at += 1;
         }
-        Place { steps }
+        FieldPath { steps }
     }
 }
 
-/// How many bytes a string has before the quote that closes it.
+/// Returns the length of a string, in bytes, up to its closing quote.
 fn string_len(text: &[u8]) -> usize {
     let mut escaped = false;
     let ends = |byte: &u8| {
@@ -71,13 +71,13 @@ fn string_len(text: &[u8]) -> usize {
     text.iter().position(ends).unwrap_or(text.len())
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for FieldPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut dot = "";
         for step in &self.steps {
             match step {
-                Step::Field(None) => {}
-                Step::Field(Some(name)) => {
+                RawSegment::Field(None) => {}
+                RawSegment::Field(Some(name)) => {
                     let name = String::from_utf8_lossy(name);
                     if name.is_empty() || name.contains(['.', '[', ']']) {
                         write!(f, "[{name}]")?;
@@ -85,7 +85,7 @@ impl fmt::Display for Place<'_> {
                         write!(f, "{dot}{name}")?;
                     }
                 }
-                Step::Index(index) => write!(f, "[{index}]")?,
+                RawSegment::Index(index) => write!(f, "[{index}]")?,
             }
             dot = ".";
         }

@@ -1,8 +1,8 @@
 use fastrand::Rng;
 
-use crate::json::scan::Scanner;
+use crate::json::scanner::Scanner;
 
-/// Where the value that the text begins with ends, byte by byte.
+/// Finds the end of the first value, byte by byte.
 fn end_of(text: &[u8]) -> Option<usize> {
     let (mut depth, mut in_string, mut escaped) = (0, false, false);
     for (at, byte) in text.iter().enumerate() {

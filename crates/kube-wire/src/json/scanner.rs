@@ -1,17 +1,17 @@
-//! Finding where a value ends, without reading it.
+//! Finds the end of a value without parsing it.
 //!
-//! Sixty-four bytes are looked at together: a word of bits says which of them are quotes, which are brackets, and with
-//! some arithmetic which of those are outside of strings. So it matters little what a value is made of.
+//! Processes blocks of 64 bytes as bit masks of quotes, backslashes and brackets, and computes the brackets outside
+//! of strings. The speed hardly depends on the content.
 
 const BLOCK: usize = 64;
 
-/// Finds the end of one value, in as many pieces as it comes.
+/// Finds the end of a value that may span several chunks.
 ///
-/// It counts brackets outside of strings and looks at nothing else: text that is no JSON has some end, too, or none.
+/// Counts brackets outside of strings and does not validate: for invalid JSON it finds any end or none.
 #[derive(Clone, Debug)]
 pub(super) struct Scanner {
-    shape: Shape,
-    /// How many brackets are open.
+    value_end: ValueEnd,
+    /// Number of open brackets.
     depth: usize,
     in_string: bool,
     /// Whether the next byte belongs to an escape.
@@ -19,21 +19,21 @@ pub(super) struct Scanner {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shape {
-    /// An object, a list or a string: its last byte says that it is the last.
-    Closed,
-    /// A number or a word: what comes after it says that it has ended.
-    Open,
+enum ValueEnd {
+    /// An object, a list or a string, which includes its last byte.
+    Delimiter,
+    /// A number or a literal, which ends before the next separator.
+    Separator,
 }
 
 impl Scanner {
-    /// For the value that begins with this byte, which is yet to be scanned.
+    /// Creates a scanner for a value that starts with `first`. The byte itself is still to be scanned.
     pub(super) fn at(first: u8) -> Scanner {
         Scanner {
-            shape: if matches!(first, b'{' | b'[' | b'"') {
-                Shape::Closed
+            value_end: if matches!(first, b'{' | b'[' | b'"') {
+                ValueEnd::Delimiter
             } else {
-                Shape::Open
+                ValueEnd::Separator
             },
             depth: 0,
             in_string: false,
@@ -41,9 +41,9 @@ impl Scanner {
         }
     }
 
-    /// How many of the next bytes belong to the value, if it ends among them. If it does not, all of them do.
+    /// Returns the number of bytes that belong to the value, or `None` if all of them do and the value does not end.
     pub(super) fn end(&mut self, bytes: &[u8]) -> Option<usize> {
-        if self.shape == Shape::Open {
+        if self.value_end == ValueEnd::Separator {
             return bytes.iter().position(|byte| ends_word(*byte));
         }
         let (blocks, rest) = bytes.as_chunks::<BLOCK>();
@@ -58,7 +58,7 @@ impl Scanner {
         Some(blocks.len() * BLOCK + end)
     }
 
-    /// As [`end`](Self::end), for the first `len` bytes of a block; the others are spaces.
+    /// Like [`end`](Self::end), for the first `len` bytes of a block; the rest of the block is spaces.
     fn block(&mut self, block: &[u8; BLOCK], len: usize) -> Option<usize> {
         if len == 0 {
             return None;
@@ -66,8 +66,8 @@ impl Scanner {
         let marks = Marks::of(block);
         let escaped = self.escapes(marks.backslashes, len);
         let quotes = marks.quotes & !escaped;
-        // A quote opens or closes: each bit is how many have come up to it, modulo two.
-        let strings = parities(quotes) ^ if self.in_string { u64::MAX } else { 0 };
+        // Each bit is the number of quotes up to it, modulo 2.
+        let strings = prefix_parity(quotes) ^ if self.in_string { u64::MAX } else { 0 };
         let opens = marks.opens & !strings;
         let closes = marks.closes & !strings;
         let closed_strings = quotes & !strings;
@@ -92,7 +92,7 @@ impl Scanner {
         None
     }
 
-    /// Which bytes stand after a backslash that counts.
+    /// Returns the bytes that are escaped.
     fn escapes(&mut self, backslashes: u64, len: usize) -> u64 {
         const EVEN: u64 = u64::from_ne_bytes([0x55; 8]);
         let before = u64::from(self.escaped);
@@ -101,8 +101,8 @@ impl Scanner {
             self.escaped = false;
             return before;
         }
-        // Of a run of backslashes the first counts, and every second after it. Where a run begins at an even place, its
-        // first bit added to it clears it and sets the bit after it, which is no backslash.
+        // In a run of backslashes, the first and every second one after it escape the next byte. Adding the first bit
+        // of a run at an even position to the run clears it and sets the bit after it, which is not a backslash.
         let first = backslashes & !(backslashes << 1);
         let from_even = backslashes & !backslashes.wrapping_add(first & EVEN);
         let from_odd = backslashes & !from_even;
@@ -112,7 +112,7 @@ impl Scanner {
     }
 }
 
-/// Whether a number or a word cannot have this byte.
+/// Returns whether a byte ends a number or a literal.
 pub(super) fn ends_word(byte: u8) -> bool {
     matches!(
         byte,
@@ -120,7 +120,7 @@ pub(super) fn ends_word(byte: u8) -> bool {
     )
 }
 
-/// Which bytes of a block are which: the lowest bit is the first byte.
+/// Bit masks of the bytes in a block. The lowest bit is the first byte.
 #[derive(Clone, Copy, Default)]
 struct Marks {
     quotes: u64,
@@ -129,10 +129,10 @@ struct Marks {
     closes: u64,
 }
 
-/// Seven bits of each byte of a word.
+/// The lower seven bits of each byte of a word.
 const LOW: u64 = u64::from_ne_bytes([0x7f; 8]);
 
-/// Without the bit in which `{` differs from `[`, and `}` from `]`: no other byte becomes one of them.
+/// Clears the bit in which `{` and `[`, and `}` and `]`, differ. No other byte becomes a bracket.
 const UPPER: u64 = u64::from_ne_bytes([0x5f; 8]);
 
 impl Marks {
@@ -150,27 +150,28 @@ impl Marks {
             marks.closes = marks.closes >> 1 | equal(word, upper, b']');
         }
         Marks {
-            quotes: in_order(marks.quotes),
-            backslashes: in_order(marks.backslashes),
-            opens: in_order(marks.opens),
-            closes: in_order(marks.closes),
+            quotes: transpose_bits(marks.quotes),
+            backslashes: transpose_bits(marks.backslashes),
+            opens: transpose_bits(marks.opens),
+            closes: transpose_bits(marks.closes),
         }
     }
 }
 
-/// Which bytes of a word are this one, by the highest bit of each; `masked` are the bytes to compare, without their
-/// highest bits, and a byte of `word` with its highest bit is equal to none.
+/// Sets the highest bit of each byte of `word` that is equal to `byte`. `masked` contains the bytes to compare,
+/// without their highest bits; bytes of `word` with the highest bit set are never equal.
 #[inline]
 fn equal(word: u64, masked: u64, byte: u8) -> u64 {
-    // The sum reaches the highest bit of a byte unless the byte is zero, and never the next byte.
+    // The sum sets the highest bit of a byte unless the byte is zero, and never carries into the next byte.
     let differs = ((masked ^ u64::from_ne_bytes([byte; 8])) + LOW) | word;
     !differs & !LOW
 }
 
-/// Eight words of marks, each a bit lower than the next, have the mark of byte `b` of word `w` in bit `w` of byte `b`.
-/// It belongs into bit `b` of byte `w`: the square of bits is turned over at its diagonal, in blocks of one, two and four.
+/// Transposes the 8×8 matrix of bits, in blocks of 1, 2 and 4.
+///
+/// After eight words, the mark of byte `b` of word `w` is bit `w` of byte `b`; it belongs to bit `b` of byte `w`.
 #[inline]
-fn in_order(mut bits: u64) -> u64 {
+fn transpose_bits(mut bits: u64) -> u64 {
     for (distance, upper) in [
         (7, 0x00AA_00AA_00AA_00AA),
         (14, 0x0000_CCCC_0000_CCCC),
@@ -182,9 +183,9 @@ fn in_order(mut bits: u64) -> u64 {
     bits
 }
 
-/// Each bit is whether an odd number of bits up to it, it included, is set.
+/// Sets each bit to the parity of all bits up to and including it.
 #[inline]
-fn parities(mut bits: u64) -> u64 {
+fn prefix_parity(mut bits: u64) -> u64 {
     for shift in [1, 2, 4, 8, 16, 32] {
         bits ^= bits << shift;
     }

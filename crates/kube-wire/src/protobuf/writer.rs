@@ -1,11 +1,11 @@
-//! The protobuf encoding itself, as a writer that works from the end to the beginning.
+//! A writer for the protobuf encoding that works from the end to the beginning.
 //!
-//! A message's length stands before it. Written backwards, it is known when it is needed.
+//! A message is preceded by its length, which is known when the message is written backwards.
 
-/// Bytes that grow at the front.
+/// A buffer that grows at the front.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
-    /// What is written is at the end, from `start` on.
+    /// The written bytes are at the end, from `start` on.
     buffer: Vec<u8>,
     start: usize,
 }
@@ -40,25 +40,25 @@ impl Writer {
         self.bytes(&bytes[..len]);
     }
 
-    /// A number as a field.
+    /// Writes a number as a field.
     pub(super) fn varint_field(&mut self, number: u16, value: u64) {
         self.varint(value);
         self.tag(number, 0);
     }
 
-    /// A 64-bit float as a field.
+    /// Writes a double as a field.
     pub(super) fn double_field(&mut self, number: u16, value: f64) {
         self.bytes(&value.to_le_bytes());
         self.tag(number, 1);
     }
 
-    /// Bytes as a field.
+    /// Writes bytes as a field.
     pub(super) fn bytes_field(&mut self, number: u16, bytes: &[u8]) {
         self.bytes(bytes);
         self.close(number, bytes.len());
     }
 
-    /// Makes what has been written since the length was `before` a field.
+    /// Makes everything written since the length was `before` the content of a field.
     pub(super) fn close_since(&mut self, number: u16, before: usize) {
         self.close(number, self.len() - before);
     }
@@ -68,7 +68,7 @@ impl Writer {
         self.buffer
     }
 
-    /// The field's head, for a content of that length.
+    /// Writes tag and length of a field.
     pub(super) fn close(&mut self, number: u16, len: usize) {
         self.varint(len as u64);
         self.tag(number, 2);

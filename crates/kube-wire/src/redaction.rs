@@ -1,10 +1,10 @@
-//! What a type says of what it did not want to read, without the value itself.
+//! Redaction of values in error messages.
 //!
-//! serde's errors quote what they refuse, and what a Secret holds must not get into logs because a server or a proxy has
-//! put it in the wrong place.
+//! serde's errors quote the value that they reject. Logs must not contain the data of a Secret, even if a server or a
+//! proxy put it into the wrong field.
 
-/// Values that serde knows by name.
-const VALUES: [&str; 17] = [
+/// Names that serde uses for types of values.
+const VALUE_NAMES: [&str; 17] = [
     "boolean",
     "integer",
     "floating point",
@@ -24,8 +24,8 @@ const VALUES: [&str; 17] = [
     "struct variant",
 ];
 
-/// What is said by this library or by derived code, and has no value in it.
-const HARMLESS: [&str; 5] = [
+/// Prefixes of messages that contain no value.
+const SAFE_PREFIXES: [&str; 5] = [
     "missing field ",
     "duplicate field ",
     "invalid length ",
@@ -33,23 +33,26 @@ const HARMLESS: [&str; 5] = [
     "the variant's value is left out",
 ];
 
-/// An error's words without the value that it is about. What a type says in words of its own is left out as well.
-pub(crate) fn without_values(said: &str) -> String {
-    if HARMLESS.iter().any(|words| said.starts_with(words)) {
-        return said.to_owned();
+/// Returns an error message without the value that it quotes. Replaces custom messages of types altogether.
+pub(crate) fn redact_values(message: &str) -> String {
+    if SAFE_PREFIXES.iter().any(|words| message.starts_with(words)) {
+        return message.to_owned();
     }
-    let (said, expected) = match said.rfind(", expected ") {
-        Some(at) => said.split_at(at),
-        None => (said, ""),
+    let (message, expected) = match message.rfind(", expected ") {
+        Some(at) => message.split_at(at),
+        None => (message, ""),
     };
     for begin in ["invalid type", "invalid value"] {
-        if let Some(value) = said.strip_prefix(begin).and_then(|rest| rest.strip_prefix(": ")) {
-            let named = VALUES.iter().find(|name| value.starts_with(**name));
+        if let Some(value) = message
+            .strip_prefix(begin)
+            .and_then(|rest| rest.strip_prefix(": "))
+        {
+            let named = VALUE_NAMES.iter().find(|name| value.starts_with(**name));
             return format!("{begin}: {}{expected}", named.unwrap_or(&"a value"));
         }
     }
     for begin in ["unknown variant", "unknown field"] {
-        if said.starts_with(begin) {
+        if message.starts_with(begin) {
             return format!("{begin}{expected}");
         }
     }
@@ -58,7 +61,7 @@ pub(crate) fn without_values(said: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::without_values;
+    use super::redact_values;
     use serde::Deserialize;
     use std::collections::BTreeMap;
     use std::net::IpAddr;
@@ -66,16 +69,16 @@ mod tests {
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
     #[expect(dead_code, reason = "it is not read")]
-    struct Wanted {
+    struct Sample {
         flag: Option<bool>,
         number: Option<u8>,
         map: Option<BTreeMap<String, String>>,
-        word: Option<Word>,
+        word: Option<SampleEnum>,
         address: Option<IpAddr>,
     }
 
     #[derive(Debug, Deserialize)]
-    enum Word {
+    enum SampleEnum {
         One,
     }
 
@@ -96,13 +99,13 @@ mod tests {
             (r#"{"word":"hunter2"}"#, "unknown variant, expected `One`"),
             (r#"{"address":"hunter2"}"#, "the type refuses the value"),
         ] {
-            let error = serde_json::from_str::<Wanted>(text).unwrap_err().to_string();
-            let said = error.split(" at line ").next().unwrap_or_default();
-            let words = without_values(said);
+            let error = serde_json::from_str::<Sample>(text).unwrap_err().to_string();
+            let message = error.split(" at line ").next().unwrap_or_default();
+            let words = redact_values(message);
             assert!(words.starts_with(told), "{words}");
             assert!(!words.contains("hunter2") && !words.contains("4242"), "{words}");
         }
-        let error = serde_json::from_str::<Wanted>(r#"{"hunter2":1}"#).unwrap_err();
-        assert!(!without_values(&error.to_string()).contains("hunter2"));
+        let error = serde_json::from_str::<Sample>(r#"{"hunter2":1}"#).unwrap_err();
+        assert!(!redact_values(&error.to_string()).contains("hunter2"));
     }
 }

@@ -1,15 +1,15 @@
-//! Lines, however the bytes arrive.
+//! Lines in arbitrary chunks.
 
 use bytes::Bytes;
 
-use crate::json::Lines;
+use crate::json::LineReader;
 
 const LIMIT: usize = 1 << 20;
 
-/// All lines of these pieces, and what is left.
+/// Returns all lines of these chunks, and the rest.
 fn cut(pieces: &[&[u8]]) -> (Vec<String>, Option<String>) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let mut lines = Lines::new(LIMIT);
+    let mut lines = LineReader::new(LIMIT);
     let mut whole = Vec::new();
     for piece in pieces {
         lines.push(Bytes::copy_from_slice(piece));
@@ -48,7 +48,7 @@ fn what_has_no_line_end_is_left_over() {
 
 #[test]
 fn c5_a_line_beyond_the_limit_is_an_error_before_its_end() {
-    let mut lines = Lines::new(8);
+    let mut lines = LineReader::new(8);
     lines.push(Bytes::from_static(b"12345678"));
     assert!(lines.next_line().expect("as long as allowed").is_none());
     lines.push(Bytes::from_static(b"9"));
@@ -58,7 +58,7 @@ fn c5_a_line_beyond_the_limit_is_an_error_before_its_end() {
 
 #[test]
 fn many_lines_may_together_be_longer_than_one_may() {
-    let mut lines = Lines::new(8);
+    let mut lines = LineReader::new(8);
     lines.push(Bytes::from_static(b"12345\n12345\n12345\n"));
     for _ in 0..3 {
         assert_eq!(lines.next_line().expect("short").as_deref(), Some(&b"12345"[..]));
@@ -69,7 +69,7 @@ fn many_lines_may_together_be_longer_than_one_may() {
 #[test]
 fn a_line_that_came_in_one_piece_is_not_copied() {
     let piece = Bytes::from_static(b"one\ntwo\nthr");
-    let mut lines = Lines::new(LIMIT);
+    let mut lines = LineReader::new(LIMIT);
     lines.push(piece.clone());
     for _ in 0..2 {
         let line = lines.next_line().expect("short").expect("it is whole");
@@ -79,7 +79,7 @@ fn a_line_that_came_in_one_piece_is_not_copied() {
 
 #[test]
 fn pieces_may_come_before_their_lines_are_asked_for() {
-    let mut lines = Lines::new(LIMIT);
+    let mut lines = LineReader::new(LIMIT);
     for piece in [&b"a\nb"[..], b"c\n", b"", b"d\n"] {
         lines.push(Bytes::copy_from_slice(piece));
     }

@@ -1,18 +1,18 @@
-//! The protobuf encoding itself, as a reader of fields.
+//! A reader for the protobuf encoding.
 
 use std::fmt;
 
 use super::Error;
 use crate::length::Length;
 
-/// A field's content.
+/// The content of a field.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Content<'a> {
     Varint(u64),
-    /// As a number, because a field of bytes would lie askew in memory, and copies of it would be slow.
+    /// Stored as a number: a byte array would be unaligned, and copies would be slow.
     Fixed64(u64),
     Bytes(&'a [u8]),
-    /// Of a wire type that no message here has.
+    /// A wire type that Kubernetes does not use.
     Other,
 }
 
@@ -20,58 +20,58 @@ impl<'a> Content<'a> {
     pub(super) fn varint(self) -> Result<u64, Error> {
         match self {
             Self::Varint(value) => Ok(value),
-            _ => Err(wrong_type()),
+            _ => Err(wrong_wire_type()),
         }
     }
 
     pub(super) fn bytes(self) -> Result<&'a [u8], Error> {
         match self {
             Self::Bytes(bytes) => Ok(bytes),
-            _ => Err(wrong_type()),
+            _ => Err(wrong_wire_type()),
         }
     }
 
     pub(super) fn double(self) -> Result<f64, Error> {
         match self {
             Self::Fixed64(bits) => Ok(f64::from_bits(bits)),
-            _ => Err(wrong_type()),
+            _ => Err(wrong_wire_type()),
         }
     }
 }
 
 #[cold]
-pub(super) fn wrong_type() -> Error {
+pub(super) fn wrong_wire_type() -> Error {
     Error::malformed("a field is of another wire type")
 }
 
-/// Fields of one number that follow each other directly.
+/// Consecutive fields with the same number.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Run<'a> {
-    pub(super) fields: Fields<'a>,
+pub(super) struct FieldRun<'a> {
+    pub(super) fields: FieldReader<'a>,
     pub(super) count: usize,
 }
 
-/// The fields of a message, in the order in which they were written.
+/// Reads the fields of a message in order.
 #[derive(Clone, Copy)]
-pub(super) struct Fields<'a>(&'a [u8]);
+pub(super) struct FieldReader<'a>(&'a [u8]);
 
-impl fmt::Debug for Fields<'_> {
+impl fmt::Debug for FieldReader<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Fields").field(&Length(self.0.len())).finish()
     }
 }
 
-impl<'a> Fields<'a> {
+impl<'a> FieldReader<'a> {
     pub(super) fn of(message: &'a [u8]) -> Self {
         Self(message)
     }
 
-    /// What has not been read yet.
+    /// Returns the unread bytes.
     pub(super) fn rest(self) -> &'a [u8] {
         self.0
     }
 
-    /// The next field: its number and what it holds.
+    /// Returns number and content of the next field.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -89,13 +89,13 @@ impl<'a> Fields<'a> {
         let content = match tag & 7 {
             2 => Content::Bytes(self.bytes()?),
             0 => Content::Varint(self.varint()?),
-            wire_type => self.rare(wire_type)?,
+            wire_type => self.rare_content(wire_type)?,
         };
         Ok(Some((number, content)))
     }
 
-    /// The field that has just been read, where there was `before`, and those after it that begin with the same bytes.
-    pub(super) fn run_from(&mut self, before: Self) -> Result<Run<'a>, Error> {
+    /// Returns a run of fields: the one that was read at `before`, and those after it with the same tag.
+    pub(super) fn run_from(&mut self, before: Self) -> Result<FieldRun<'a>, Error> {
         let mut after_tag = before;
         let is_bytes = after_tag.varint()? & 7 == 2;
         let tag = &before.0[..before.0.len() - after_tag.0.len()];
@@ -110,13 +110,13 @@ impl<'a> Fields<'a> {
             count += 1;
         }
         let len = before.0.len() - self.0.len();
-        Ok(Run {
+        Ok(FieldRun {
             fields: Self(&before.0[..len]),
             count,
         })
     }
 
-    /// The next number of a packed list.
+    /// Returns the next number of a packed list.
     pub(super) fn next_packed(&mut self) -> Result<Option<u64>, Error> {
         if self.0.is_empty() {
             return Ok(None);
@@ -124,13 +124,15 @@ impl<'a> Fields<'a> {
         self.varint().map(Some)
     }
 
-    /// What a field of a rare type holds.
+    /// Reads the content of a field with a rare wire type.
     #[cold]
-    fn rare(&mut self, wire_type: u64) -> Result<Content<'a>, Error> {
+    fn rare_content(&mut self, wire_type: u64) -> Result<Content<'a>, Error> {
         Ok(match wire_type {
             1 => {
                 let bytes = self.take(8)?;
-                Content::Fixed64(u64::from_le_bytes(bytes.try_into().map_err(|_| cut_off())?))
+                Content::Fixed64(u64::from_le_bytes(
+                    bytes.try_into().map_err(|_| truncated_field())?,
+                ))
             }
             3 => {
                 self.skip_group()?;
@@ -157,7 +159,7 @@ impl<'a> Fields<'a> {
                     self.bytes()?;
                 }
                 wire_type => {
-                    self.rare(wire_type)?;
+                    self.rare_content(wire_type)?;
                 }
             }
         }
@@ -172,7 +174,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A number of one or two bytes; none if it is longer or not there.
+    /// Reads a number of at most two bytes. Returns `None` if it is longer or missing.
     #[inline]
     pub(super) fn short_varint(&mut self) -> Option<u16> {
         match self.0 {
@@ -188,7 +190,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// What comes after such a number, as many bytes as it says.
+    /// Reads bytes whose length has at most two bytes.
     #[inline]
     pub(super) fn short_bytes(&mut self) -> Option<&'a [u8]> {
         let len = self.short_varint()?;
@@ -199,14 +201,14 @@ impl<'a> Fields<'a> {
 
     #[inline]
     pub(super) fn bytes(&mut self) -> Result<&'a [u8], Error> {
-        let len = usize::try_from(self.varint()?).map_err(|_| cut_off())?;
+        let len = usize::try_from(self.varint()?).map_err(|_| truncated_field())?;
         self.take(len)
     }
 
     fn long_varint(&mut self) -> Result<u64, Error> {
         let mut value = 0;
         for at in 0..10 {
-            let byte = *self.0.get(at).ok_or_else(cut_off)?;
+            let byte = *self.0.get(at).ok_or_else(truncated_field)?;
             value |= u64::from(byte & 0x7f) << (7 * at);
             if byte < 0x80 {
                 self.0 = &self.0[at + 1..];
@@ -218,13 +220,13 @@ impl<'a> Fields<'a> {
 
     #[inline]
     fn take(&mut self, len: usize) -> Result<&'a [u8], Error> {
-        let (taken, rest) = self.0.split_at_checked(len).ok_or_else(cut_off)?;
+        let (taken, rest) = self.0.split_at_checked(len).ok_or_else(truncated_field)?;
         self.0 = rest;
         Ok(taken)
     }
 }
 
 #[cold]
-fn cut_off() -> Error {
+fn truncated_field() -> Error {
     Error::malformed("it ends in the middle of a field")
 }

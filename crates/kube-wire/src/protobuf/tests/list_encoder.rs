@@ -1,4 +1,4 @@
-//! Lists in parts, and watches.
+//! Encoding of lists and watch frames.
 
 use bytes::BytesMut;
 use serde_json::json;
@@ -28,7 +28,7 @@ fn a_list_in_parts_is_the_list() {
 #[test]
 fn all_lists_can_be_written_in_parts() {
     for (api_version, kind) in table().kinds() {
-        // Discovery is no list of objects, and the oldest list of metadata has its items first.
+        // Discovery lists are not lists of objects, and the oldest metadata list has its items first.
         let is_list = kind.ends_with("List")
             && !["APIGroupList", "APIResourceList"].contains(&kind)
             && api_version != "meta.k8s.io/v1beta1";

@@ -1,4 +1,4 @@
-//! The names of fields and the keys of maps, which are text whatever a map wants.
+//! A deserializer for field names and map keys.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -7,22 +7,22 @@ use serde::de::value::{BorrowedStrDeserializer, StringDeserializer};
 use serde::de::{Deserializer, Error, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// A key that has been read, for whoever wants it. As in serde_json it is a text, or the number or truth in the text.
-pub(crate) struct Key<'de, E> {
+/// Deserializes a key. As in serde_json, map keys are strings that may contain a number or a boolean.
+pub(crate) struct KeyDeserializer<'de, E> {
     text: Cow<'de, str>,
     error: PhantomData<E>,
 }
 
-impl<'de, E: Error> Key<'de, E> {
+impl<'de, E: Error> KeyDeserializer<'de, E> {
     #[inline]
-    pub(crate) fn new(text: Cow<'de, str>) -> Key<'de, E> {
-        Key {
+    pub(crate) fn new(text: Cow<'de, str>) -> KeyDeserializer<'de, E> {
+        KeyDeserializer {
             text,
             error: PhantomData,
         }
     }
 
-    /// The text, where it is a number as JSON writes one and nothing else.
+    /// Returns the key if it is a JSON number.
     fn number(&self) -> Result<&'de str, E> {
         match self.text {
             Cow::Borrowed(text)
@@ -46,7 +46,7 @@ macro_rules! numbers {
     };
 }
 
-impl<'de, E: Error> Deserializer<'de> for Key<'de, E> {
+impl<'de, E: Error> Deserializer<'de> for KeyDeserializer<'de, E> {
     type Error = E;
 
     #[inline]

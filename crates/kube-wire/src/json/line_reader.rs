@@ -1,4 +1,4 @@
-//! A body in lines.
+//! A reader for bodies of lines.
 
 use std::fmt;
 
@@ -8,81 +8,83 @@ use super::Error;
 use super::cursor::is_space;
 use crate::length::Length;
 
-/// Cuts a body into lines, however the bytes arrive: a watch has one event on each.
+/// Splits a body into lines, independently of how it is split into chunks. A watch has one event per line.
 ///
-/// A line that came in one piece shares its memory; one that came in several is put together.
+/// A line within one chunk shares its memory; a line that spans chunks is copied.
+///
+/// # Examples
 ///
 /// ```
 /// use bytes::Bytes;
-/// use kube_wire::json::Lines;
+/// use kube_wire::json::LineReader;
 ///
-/// let mut lines = Lines::new(1 << 20);
+/// let mut lines = LineReader::new(1 << 20);
 /// lines.push(Bytes::from_static(b"{\"type\":\"ADDED\"}\n{\"ty"));
 /// assert_eq!(lines.next_line()?.as_deref(), Some(&b"{\"type\":\"ADDED\"}"[..]));
 /// assert_eq!(lines.next_line()?, None);
 /// # Ok::<(), kube_wire::json::Error>(())
 /// ```
-pub struct Lines {
+pub struct LineReader {
     limit: usize,
-    /// What came last and has not been looked at.
+    /// The unread part of the last chunk.
     piece: Bytes,
-    /// The beginning of the next line, which came before the piece.
-    begun: BytesMut,
-    /// How many bytes have been taken from pieces.
+    /// The start of the next line, from earlier chunks.
+    partial: BytesMut,
+    /// Number of bytes consumed.
     offset: usize,
 }
 
-impl fmt::Debug for Lines {
+impl fmt::Debug for LineReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lines")
+        f.debug_struct("LineReader")
             .field("limit", &self.limit)
             .field("piece", &Length(self.piece.len()))
-            .field("begun", &Length(self.begun.len()))
+            .field("partial", &Length(self.partial.len()))
             .field("offset", &self.offset)
             .finish()
     }
 }
 
-impl Lines {
-    /// Lines of at most `limit` bytes.
-    pub fn new(limit: usize) -> Lines {
-        Lines {
+impl LineReader {
+    /// Creates a reader for lines of at most `limit` bytes.
+    pub fn new(limit: usize) -> LineReader {
+        LineReader {
             limit,
             piece: Bytes::new(),
-            begun: BytesMut::new(),
+            partial: BytesMut::new(),
             offset: 0,
         }
     }
 
-    /// Takes the next piece. It is copied if the piece before it has lines that have not been asked for.
+    /// Appends a chunk. Copies it if lines of the previous chunk are still unread.
     pub fn push(&mut self, piece: Bytes) {
         append(&mut self.piece, piece);
     }
 
-    /// The next whole line that is not empty, without its end.
+    /// Returns the next complete line that is not blank, without the line feed.
     ///
     /// # Errors
-    /// It is longer than it may be, whether or not its end has come: how bytes arrive decides nothing.
+    /// Returns an error if the line exceeds the limit, even before its end was received.
     pub fn next_line(&mut self) -> Result<Option<Bytes>, Error> {
         loop {
             let end = memchr::memchr(b'\n', &self.piece);
             let len = end.unwrap_or(self.piece.len());
-            if self.begun.len() + len > self.limit {
+            if self.partial.len() + len > self.limit {
                 return Err(Error::too_long(self.limit, self.offset));
             }
             let part = self.piece.split_to(len);
             self.offset += len;
             if end.is_none() {
-                self.begun.extend_from_slice(&part);
+                self.partial.extend_from_slice(&part);
                 return Ok(None);
             }
             self.piece.advance(1);
             self.offset += 1;
-            let line = if self.begun.is_empty() {
+            let line = if self.partial.is_empty() {
                 part
             } else {
-                self.begun.extend_from_slice(&part);
-                self.begun.split().freeze()
+                self.partial.extend_from_slice(&part);
+                self.partial.split().freeze()
             };
             if !is_blank(&line) {
                 return Ok(Some(line));
@@ -90,10 +92,10 @@ impl Lines {
         }
     }
 
-    /// What is left when the body ends: a last line without its end, or half of one.
+    /// Returns the unterminated last line when the body has ended.
     pub fn rest(&mut self) -> Option<Bytes> {
-        self.begun.extend_from_slice(&std::mem::take(&mut self.piece));
-        let rest = self.begun.split().freeze();
+        self.partial.extend_from_slice(&std::mem::take(&mut self.piece));
+        let rest = self.partial.split().freeze();
         (!is_blank(&rest)).then_some(rest)
     }
 }
@@ -102,7 +104,7 @@ fn is_blank(line: &[u8]) -> bool {
     line.iter().all(|byte| is_space(*byte))
 }
 
-/// Puts a piece behind what is left of the one before it.
+/// Appends a chunk to the unread part of the previous one.
 pub(super) fn append(left: &mut Bytes, piece: Bytes) {
     if left.is_empty() {
         *left = piece;

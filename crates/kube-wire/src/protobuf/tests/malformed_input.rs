@@ -1,9 +1,9 @@
-//! Bytes that nobody should send.
+//! Malformed and malicious input.
 
 use serde_json::{Value, json};
 
 use super::super::decode::VALUES_PER_BYTE;
-use super::super::write::Writer;
+use super::super::writer::Writer;
 use super::super::{Envelope, MAX_DEPTH, WatchEvent, decode, decode_message, encode, encode_message};
 use super::SCALE;
 use crate::table::table;
@@ -77,7 +77,7 @@ fn changed_bytes_never_panic() {
             }
         }
         if let Ok(object) = decode(&bytes) {
-            // What can be read can be written, and what Kubernetes does not tell apart is the same from then on.
+            // Decoded objects can be encoded. A second round trip changes nothing.
             let object = again(&object);
             assert_eq!(again(&object), object);
         }
@@ -167,7 +167,7 @@ fn nothing_that_kubernetes_writes_is_too_large() {
     for name in table().names() {
         let bytes = encode_message(&name, &Value::Null).unwrap();
         let values = count(&decode_message(&name, &bytes).unwrap());
-        // In another message it has a head of two bytes.
+        // In another message it has a header of two bytes.
         let len = bytes.len() + 2;
         assert!(
             values <= len * VALUES_PER_BYTE,

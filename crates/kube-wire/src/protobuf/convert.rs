@@ -1,37 +1,39 @@
-//! Values that JSON has in another form than protobuf.
+//! Conversion of values that JSON and protobuf represent differently.
 
 use std::borrow::Cow;
 
 use bstr::ByteSlice as _;
 
-use super::read::{Content, Fields, wrong_type};
+use super::field_reader::{Content, FieldReader, wrong_wire_type};
 use super::{Error, time};
-use crate::table::{Container, Field, Kind};
+use crate::table::{Container, FieldDescriptor, ValueKind};
 
-/// Whether a field can hold this, also if something that comes later counts instead.
-pub(super) fn check(field: &Field, content: Content<'_>) -> Result<(), Error> {
+/// Checks that a field can have this content, even if a later occurrence replaces it.
+pub(super) fn check_wire_type(field: &FieldDescriptor, content: Content<'_>) -> Result<(), Error> {
     let fits = match (field.container, field.kind) {
-        (Container::One, Kind::Bool | Kind::Int32 | Kind::Int64) => matches!(content, Content::Varint(_)),
-        (Container::List, Kind::Bool | Kind::Int32 | Kind::Int64) => {
+        (Container::Single, ValueKind::Bool | ValueKind::Int32 | ValueKind::Int64) => {
+            matches!(content, Content::Varint(_))
+        }
+        (Container::List, ValueKind::Bool | ValueKind::Int32 | ValueKind::Int64) => {
             matches!(content, Content::Varint(_) | Content::Bytes(_))
         }
-        (Container::One | Container::List, Kind::Double) => matches!(content, Content::Fixed64(_)),
+        (Container::Single | Container::List, ValueKind::Double) => matches!(content, Content::Fixed64(_)),
         _ => matches!(content, Content::Bytes(_)),
     };
-    if fits { Ok(()) } else { Err(wrong_type()) }
+    if fits { Ok(()) } else { Err(wrong_wire_type()) }
 }
 
-/// Text as Go prints it: every byte that is not part of a character is a replacement character.
+/// Decodes text as Go does: every byte of an invalid sequence becomes a replacement character.
 #[inline]
 pub(super) fn string(bytes: &[u8]) -> Cow<'_, str> {
     match bytes.to_str() {
         Ok(text) => Cow::Borrowed(text),
-        Err(_) => Cow::Owned(replaced(bytes)),
+        Err(_) => Cow::Owned(replace_invalid_bytes(bytes)),
     }
 }
 
 #[cold]
-fn replaced(bytes: &[u8]) -> String {
+fn replace_invalid_bytes(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
@@ -40,52 +42,52 @@ fn replaced(bytes: &[u8]) -> String {
     text
 }
 
-/// A 32-bit number: protobuf writes negative ones with all 64 bits.
-pub(super) fn low_half(value: u64) -> i32 {
+/// Returns a 32-bit number. Protobuf encodes negative ones with 64 bits.
+pub(super) fn low_32_bits(value: u64) -> i32 {
     let [a, b, c, d, ..] = value.to_le_bytes();
     i32::from_le_bytes([a, b, c, d])
 }
 
-/// Go prints a float that is a whole number as one, and JSON does not tell them apart.
+/// Converts a double. Go prints whole numbers without a fraction.
 pub(super) fn double(value: f64) -> Result<Double, Error> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if value.fract() == 0.0 && value.abs() <= EXACT && (value != 0.0 || value.is_sign_positive()) {
         #[expect(clippy::cast_possible_truncation, reason = "it is a whole number in range")]
-        return Ok(Double::Whole(value as i64));
+        return Ok(Double::Integer(value as i64));
     }
     if value.is_finite() {
-        Ok(Double::Other(value))
+        Ok(Double::Float(value))
     } else {
         Err(Error::invalid("JSON has no infinity and no NaN"))
     }
 }
 
-/// A float as JSON has it.
+/// A double in JSON.
 pub(super) enum Double {
-    Whole(i64),
-    Other(f64),
+    Integer(i64),
+    Float(f64),
 }
 
-/// The text in a quantity.
+/// Decodes a quantity.
 pub(super) fn quantity(message: &[u8]) -> Result<Cow<'_, str>, Error> {
-    match only_field(message)? {
+    match single_field(message)? {
         None => Ok(Cow::Borrowed("0")),
         Some(b"") => Err(Error::invalid("a quantity is empty")),
         Some(text) => Ok(string(text)),
     }
 }
 
-/// A time: seconds and microseconds; none if it is Go's zero time.
-pub(super) fn moment(message: &[u8], micro: bool) -> Result<Option<(i64, i32)>, Error> {
+/// Decodes a time to seconds and microseconds. Returns `None` for Go's zero time.
+pub(super) fn decode_time(message: &[u8], micro: bool) -> Result<Option<(i64, i32)>, Error> {
     if message.is_empty() {
         return Ok(None);
     }
     let (mut seconds, mut nanos) = (0, 0);
-    let mut fields = Fields::of(message);
+    let mut fields = FieldReader::of(message);
     while let Some((number, content)) = fields.next()? {
         match number {
             1 => seconds = content.varint()?.cast_signed(),
-            2 => nanos = low_half(content.varint()?),
+            2 => nanos = low_32_bits(content.varint()?),
             _ => {}
         }
     }
@@ -95,20 +97,20 @@ pub(super) fn moment(message: &[u8], micro: bool) -> Result<Option<(i64, i32)>, 
     Ok(((seconds, micros) != (time::ZERO, 0)).then_some((seconds, micros)))
 }
 
-/// A time as JSON has it; none if it is Go's zero time.
-pub(super) fn time_of(message: &[u8], micro: bool) -> Result<Option<time::Text>, Error> {
-    match moment(message, micro)? {
-        Some((seconds, micros)) => time_text(seconds, micros, micro).map(Some),
+/// Decodes a time to text. Returns `None` for Go's zero time.
+pub(super) fn decode_time_text(message: &[u8], micro: bool) -> Result<Option<time::TimeText>, Error> {
+    match decode_time(message, micro)? {
+        Some((seconds, micros)) => format_time(seconds, micros, micro).map(Some),
         None => Ok(None),
     }
 }
 
-pub(super) fn time_text(seconds: i64, micros: i32, micro: bool) -> Result<time::Text, Error> {
+pub(super) fn format_time(seconds: i64, micros: i32, micro: bool) -> Result<time::TimeText, Error> {
     time::format(seconds, micro.then_some(micros))
         .ok_or_else(|| Error::invalid("a time is outside the years 0 to 9999"))
 }
 
-/// Either of the two.
+/// A number or a string.
 pub(super) enum IntOrText<'a> {
     Int(i32),
     Text(Cow<'a, str>),
@@ -116,11 +118,11 @@ pub(super) enum IntOrText<'a> {
 
 pub(super) fn int_or_string(message: &[u8]) -> Result<IntOrText<'_>, Error> {
     let (mut is, mut int, mut text): (u64, i32, &[u8]) = (0, 0, b"");
-    let mut fields = Fields::of(message);
+    let mut fields = FieldReader::of(message);
     while let Some((number, content)) = fields.next()? {
         match number {
             1 => is = content.varint()?,
-            2 => int = low_half(content.varint()?),
+            2 => int = low_32_bits(content.varint()?),
             3 => text = content.bytes()?,
             _ => {}
         }
@@ -132,10 +134,10 @@ pub(super) fn int_or_string(message: &[u8]) -> Result<IntOrText<'_>, Error> {
     }
 }
 
-/// The bytes in the one field of a small message.
-pub(super) fn only_field(message: &[u8]) -> Result<Option<&[u8]>, Error> {
+/// Returns the content of field 1, the only field of small messages.
+pub(super) fn single_field(message: &[u8]) -> Result<Option<&[u8]>, Error> {
     let mut found = None;
-    let mut fields = Fields::of(message);
+    let mut fields = FieldReader::of(message);
     while let Some((number, content)) = fields.next()? {
         if number == 1 {
             found = Some(content.bytes()?);

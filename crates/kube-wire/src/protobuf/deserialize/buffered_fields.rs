@@ -1,36 +1,36 @@
-//! The fields of a message whose order means nothing.
+//! Fields of a message in arbitrary order.
 
 use std::ops::Range;
 
 use super::super::Error;
-use super::super::forms::check;
-use super::super::read::{Content, Fields};
-use crate::table::Field;
+use super::super::convert::check_wire_type;
+use super::super::field_reader::{Content, FieldReader};
+use crate::table::FieldDescriptor;
 
-/// One occurrence of a field: its position in the table, and what it holds.
-pub(super) type Found<'de> = (usize, Content<'de>);
+/// One occurrence of a field: its position in the table and its content.
+pub(super) type Occurrence<'de> = (usize, Content<'de>);
 
-/// All occurrences of all fields, those of one field together, in the order of the wire.
+/// All occurrences of all fields, grouped by field, in the order of the message.
 #[derive(Debug)]
-pub(super) struct Gathered<'de> {
-    pub(super) found: Vec<Found<'de>>,
+pub(super) struct BufferedFields<'de> {
+    pub(super) found: Vec<Occurrence<'de>>,
     next: usize,
 }
 
-impl<'de> Gathered<'de> {
-    /// Gathers the fields of a message that came in pieces.
+impl<'de> BufferedFields<'de> {
+    /// Collects the fields of a message with several parts.
     pub(super) fn of(
-        fields: &[Field],
+        fields: &[FieldDescriptor],
         pieces: impl Iterator<Item = Result<&'de [u8], Error>>,
     ) -> Result<Self, Error> {
         let mut found = Vec::new();
         for piece in pieces {
-            let mut reader = Fields::of(piece?);
+            let mut reader = FieldReader::of(piece?);
             while let Some((number, content)) = reader.next()? {
                 let known = fields.binary_search_by(|field| u64::from(field.number).cmp(&number));
                 if let Ok(position) = known {
                     let field = &fields[position];
-                    check(field, content).map_err(|error| error.in_field(field.name))?;
+                    check_wire_type(field, content).map_err(|error| error.in_field(field.name))?;
                     found.push((position, content));
                 }
             }
@@ -39,15 +39,15 @@ impl<'de> Gathered<'de> {
         Ok(Self { found, next: 0 })
     }
 
-    /// Of a message that is not there.
-    pub(super) fn nothing() -> Self {
+    /// Returns the fields of an absent message.
+    pub(super) fn empty() -> Self {
         Self {
             found: Vec::new(),
             next: 0,
         }
     }
 
-    /// The next field: its position, and where its occurrences are.
+    /// Returns the position of the next field and the range of its occurrences.
     pub(super) fn next(&mut self) -> Option<(usize, Range<usize>)> {
         let rest = self.found.get(self.next..)?;
         let (position, _) = *rest.first()?;
@@ -58,7 +58,7 @@ impl<'de> Gathered<'de> {
     }
 }
 
-/// The pieces of a message.
-pub(super) fn pieces<'de>(found: &[Found<'de>]) -> impl Iterator<Item = Result<&'de [u8], Error>> {
+/// Returns the parts of a message.
+pub(super) fn pieces<'de>(found: &[Occurrence<'de>]) -> impl Iterator<Item = Result<&'de [u8], Error>> {
     found.iter().map(|(_, content)| content.bytes())
 }

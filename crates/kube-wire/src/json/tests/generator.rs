@@ -1,4 +1,4 @@
-//! Objects, texts of them and fields to leave out, by a seed.
+//! Random objects, texts and masks.
 
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
@@ -22,7 +22,7 @@ const KEYS: [&str; 14] = [
     "",
 ];
 
-/// A value of any shape.
+/// Returns a random value.
 pub(super) fn value(rng: &mut Rng, depth: usize) -> Value {
     match rng.usize(if depth == 0 { 0..6 } else { 0..12 }) {
         0 => Value::Null,
@@ -35,7 +35,7 @@ pub(super) fn value(rng: &mut Rng, depth: usize) -> Value {
     }
 }
 
-/// An object; what it is called is not always text.
+/// Returns a random object. Its name is not always a string.
 pub(super) fn object(rng: &mut Rng, depth: usize) -> Value {
     let mut fields = Map::new();
     for _ in 0..rng.usize(0..6) {
@@ -61,7 +61,7 @@ fn text(rng: &mut Rng) -> String {
         .collect()
 }
 
-/// Fields to leave out, and their paths.
+/// Returns a random mask and its paths.
 pub(super) fn skip(rng: &mut Rng) -> (FieldMask, Vec<Vec<&'static str>>) {
     let mut mask = FieldMask::none();
     let mut paths = Vec::new();
@@ -78,7 +78,7 @@ pub(super) fn skip(rng: &mut Rng) -> (FieldMask, Vec<Vec<&'static str>>) {
     (mask, paths)
 }
 
-/// The value without the fields at these paths, taken away the slow way.
+/// Returns the value without the fields at these paths.
 pub(super) fn without(mut value: Value, paths: &[Vec<&str>]) -> Value {
     for path in paths {
         remove(&mut value, path);
@@ -101,7 +101,7 @@ fn remove(value: &mut Value, path: &[&str]) {
     }
 }
 
-/// A text of the value, with white space and escapes where they may be.
+/// Serializes the value with random white space and escapes.
 pub(super) fn written(rng: &mut Rng, value: &Value) -> Vec<u8> {
     let mut out = Vec::new();
     write(rng, value, &mut out);

@@ -1,4 +1,4 @@
-//! Reading into types that programs write for themselves.
+//! Decoding into types that programs define.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
-use super::super::write::Writer;
+use super::super::writer::Writer;
 use super::super::{Envelope, MAX_DEPTH, Schema, encode};
-use super::typed::reference;
+use super::decode_types::reference;
 use crate::FieldMask;
 
 fn pod() -> Value {
@@ -52,7 +52,7 @@ fn message(object: &Value) -> (Schema, Vec<u8>) {
     )
 }
 
-/// The type reads the same from both forms.
+/// Checks that the type is decoded to the same value from JSON and protobuf.
 #[track_caller]
 fn same<T: DeserializeOwned + PartialEq + std::fmt::Debug>(object: &Value) -> T {
     let (schema, message) = message(object);
@@ -81,7 +81,7 @@ struct Metadata {
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Spec {
-    containers: Vec<Container>,
+    containers: Vec<PodContainer>,
     priority: Option<i8>,
     restart_policy: RestartPolicy,
     node_name: Option<String>,
@@ -89,26 +89,26 @@ struct Spec {
 
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Container {
+struct PodContainer {
     name: String,
     liveness_probe: Option<Probe>,
-    image_pull_policy: Option<Word>,
+    image_pull_policy: Option<TextNewtype>,
     #[serde(default)]
-    ports: Vec<BTreeMap<Word, u16>>,
+    ports: Vec<BTreeMap<TextNewtype, u16>>,
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-struct Word(String);
+struct TextNewtype(String);
 
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Probe {
     period_seconds: u64,
-    http_get: Get,
+    http_get: HttpGet,
 }
 
 #[derive(Debug, PartialEq, Deserialize)]
-struct Get {
+struct HttpGet {
     port: Port,
 }
 
@@ -175,7 +175,7 @@ fn what_is_flattened_or_kept_as_it_is_is_read() {
     #[derive(Debug, PartialEq, Deserialize)]
     struct Dynamic {
         #[serde(flatten)]
-        types: Option<Types>,
+        types: Option<TypeMeta>,
         metadata: Metadata,
         #[serde(flatten)]
         data: Value,
@@ -183,7 +183,7 @@ fn what_is_flattened_or_kept_as_it_is_is_read() {
 
     #[derive(Debug, PartialEq, Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Types {
+    struct TypeMeta {
         api_version: String,
         kind: String,
     }
@@ -196,14 +196,14 @@ fn what_is_flattened_or_kept_as_it_is_is_read() {
 #[test]
 fn text_can_be_borrowed() {
     #[derive(Deserialize)]
-    struct Borrowed<'a> {
+    struct BorrowedPod<'a> {
         kind: &'a str,
         #[serde(borrow)]
-        metadata: Names<'a>,
+        metadata: BorrowedMetadata<'a>,
     }
 
     #[derive(Deserialize)]
-    struct Names<'a> {
+    struct BorrowedMetadata<'a> {
         name: &'a str,
         #[serde(borrow)]
         namespace: Cow<'a, str>,
@@ -212,9 +212,9 @@ fn text_can_be_borrowed() {
     }
 
     let (schema, message) = message(&pod());
-    // Also if the message has to be read a second time.
+    // The second message needs the buffered pass.
     for message in [message.clone(), [message, b"\x0a\x03\x0a\x01b".to_vec()].concat()] {
-        let found: Borrowed<'_> = schema.decode(&message, &FieldMask::none()).unwrap();
+        let found: BorrowedPod<'_> = schema.decode(&message, &FieldMask::none()).unwrap();
         assert_eq!((found.kind, &*found.metadata.namespace), ("Pod", "n"));
         assert!(found.metadata.name == "a" || found.metadata.name == "b");
         assert!(message.as_ptr_range().contains(&found.metadata.name.as_ptr()));
@@ -225,18 +225,18 @@ fn text_can_be_borrowed() {
 #[test]
 fn a_struct_of_a_map_sees_each_key_once() {
     #[derive(Debug, PartialEq, Deserialize)]
-    struct Metadata {
-        labels: Labels,
+    struct LabelledMetadata {
+        labels: LabelFields,
     }
 
     #[derive(Debug, PartialEq, Deserialize)]
-    struct Labels {
+    struct LabelFields {
         a: String,
     }
 
     let schema = Schema::of("v1", "Pod").unwrap();
     let message = b"\x0a\x10\x5a\x06\x0a\x01a\x12\x01x\x5a\x06\x0a\x01a\x12\x01y";
-    let found: Metadata = schema.metadata(message, &FieldMask::none()).unwrap();
+    let found: LabelledMetadata = schema.metadata(message, &FieldMask::none()).unwrap();
     assert_eq!(found.labels.a, "y");
 }
 
@@ -291,12 +291,12 @@ fn embedded_json_is_read_into_types() {
 #[test]
 fn what_is_left_out_is_not_looked_into() {
     let schema = Schema::of("v1", "Pod").unwrap();
-    // managedFields (17) hold rubbish.
+    // managedFields (17) are invalid.
     let message = b"\x0a\x08\x0a\x01a\x8a\x01\x02\xff\xff";
     assert!(schema.decode::<Value>(message, &FieldMask::none()).is_err());
     let found: Value = schema.decode(message, &FieldMask::managed_fields()).unwrap();
     assert_eq!(found["metadata"], json!({"name": "a"}));
-    // Nor is what nobody asks for.
+    // Neither are fields that the type does not request.
     schema.decode::<IgnoredAny>(message, &FieldMask::none()).unwrap();
 }
 
@@ -304,47 +304,47 @@ fn what_is_left_out_is_not_looked_into() {
 fn types_that_do_not_fit_say_where() {
     #[derive(Debug, Deserialize)]
     #[expect(dead_code, reason = "it is not read")]
-    struct Wrong<T> {
+    struct MismatchedPod<T> {
         metadata: T,
     }
 
     #[derive(Debug, Deserialize)]
     #[serde(rename_all = "camelCase")]
     #[expect(dead_code, reason = "it is not read")]
-    struct Names<T> {
+    struct LabelMap<T> {
         labels: BTreeMap<String, T>,
     }
 
     #[derive(Debug, Deserialize)]
     #[expect(dead_code, reason = "it is not read")]
-    struct Missing {
+    struct RequiredExtra {
         extra: String,
     }
 
     let (schema, message) = message(&pod());
     let error = schema
-        .decode::<Wrong<Names<i32>>>(&message, &FieldMask::none())
+        .decode::<MismatchedPod<LabelMap<i32>>>(&message, &FieldMask::none())
         .unwrap_err();
     assert_eq!(
         error.to_string(),
         "metadata.labels[\"1\"]: invalid type: string, expected i32"
     );
     let error = schema
-        .decode::<Wrong<Vec<u8>>>(&message, &FieldMask::none())
+        .decode::<MismatchedPod<Vec<u8>>>(&message, &FieldMask::none())
         .unwrap_err();
     assert_eq!(
         error.to_string(),
         "metadata: invalid type: map, expected a sequence"
     );
     let error = schema
-        .decode::<Wrong<bool>>(&message, &FieldMask::none())
+        .decode::<MismatchedPod<bool>>(&message, &FieldMask::none())
         .unwrap_err();
     assert_eq!(
         error.to_string(),
         "metadata: invalid type: map, expected a boolean"
     );
     let error = schema
-        .decode::<Missing>(&message, &FieldMask::none())
+        .decode::<RequiredExtra>(&message, &FieldMask::none())
         .unwrap_err();
     assert_eq!(error.to_string(), "missing field `extra`");
     let cut_off = b"\x12\x07\x12\x05\x0a\x02ab\x05";
@@ -357,17 +357,17 @@ fn types_that_do_not_fit_say_where() {
 
 #[test]
 fn a_type_that_forgives_does_not_hide_what_is_scattered() {
-    // A list whose halves are apart: finalizers (14), name, finalizers.
+    // A list in two parts: finalizers (14), name, finalizers.
     let schema = Schema::of("v1", "Pod").unwrap();
     let message = b"\x0a\x09\x72\x01x\x0a\x01a\x72\x01y";
-    let metadata: Forgive<Value> = schema.metadata(message, &FieldMask::none()).unwrap();
+    let metadata: Lenient<Value> = schema.metadata(message, &FieldMask::none()).unwrap();
     assert_eq!(metadata.0, Some(json!({"name": "a", "finalizers": ["x", "y"]})));
 }
 
-/// What could be read, and nothing if it could not.
-struct Forgive<T>(Option<T>);
+/// A value, or `None` if it is invalid.
+struct Lenient<T>(Option<T>);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Forgive<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Lenient<T> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Self(T::deserialize(deserializer).ok()))
     }
@@ -408,13 +408,14 @@ fn nesting_has_an_end_for_types_too() {
 #[test]
 fn the_deepest_schema_fits_on_a_small_stack() {
     let schema = Schema::of("apiextensions.k8s.io/v1", "CustomResourceDefinition").unwrap();
-    // Each way from a schema to the next, the last step first: 2 is the value of a map, or a list of alternatives.
+    // Paths from a schema to a nested one, the last segment first: 2 is the value of a map, or a list of
+    // alternatives.
     let ways: [&[u16]; 6] = [&[28], &[25], &[2, 29], &[1, 24], &[2, 30], &[1, 2, 32]];
     for (way, is_scattered) in ways.into_iter().flat_map(|way| [(way, false), (way, true)]) {
         let nested = |levels: usize| {
             let mut writer = Writer::default();
             if is_scattered {
-                // Metadata in two pieces.
+                // Metadata in two parts.
                 writer.bytes_field(1, b"");
                 writer.bytes_field(1, b"");
             }
@@ -428,7 +429,7 @@ fn the_deepest_schema_fits_on_a_small_stack() {
             .take_while(|levels| schema.check(&nested(*levels)).is_ok())
             .last();
         let message = nested(deepest.unwrap());
-        // Threads of tokio have 2 MiB, and something is on them already.
+        // tokio threads have 2 MiB, a part of which is in use.
         let small = std::thread::Builder::new().stack_size(3 << 19);
         let read = move || {
             schema

@@ -1,14 +1,14 @@
-//! The key of an entry, read before it is known who wants it.
+//! Reads the key of a map entry as text.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, Visitor};
 
-/// Reads a key as the text that it is, without a copy unless it has escapes.
-pub(super) struct KeyText;
+/// Reads a key as text; copies it only if it has escapes.
+pub(super) struct KeySeed;
 
-impl<'de> DeserializeSeed<'de> for KeyText {
+impl<'de> DeserializeSeed<'de> for KeySeed {
     type Value = Cow<'de, str>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -16,7 +16,7 @@ impl<'de> DeserializeSeed<'de> for KeyText {
     }
 }
 
-impl<'de> Visitor<'de> for KeyText {
+impl<'de> Visitor<'de> for KeySeed {
     type Value = Cow<'de, str>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

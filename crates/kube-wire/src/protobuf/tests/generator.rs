@@ -1,17 +1,17 @@
-//! Messages of any kind that nobody has thought of.
+//! Random messages of any kind.
 
-use crate::table::{Container, Field, Kind, MessageId, Shape, table};
+use crate::table::{Container, FieldDescriptor, MessageId, Shape, ValueKind, table};
 
-/// Makes messages.
-pub(super) struct Maker {
+/// Generates messages.
+pub(super) struct MessageGenerator {
     pub(super) random: fastrand::Rng,
-    /// Whether protobuf's freedoms are used that Kubernetes does not use: any order, pieces, repetitions.
+    /// Whether to use features of protobuf that Kubernetes does not use: any order, split messages, repetition.
     pub(super) messy: bool,
 }
 
 const DEEPEST: usize = 5;
 
-impl Maker {
+impl MessageGenerator {
     pub(super) fn new(seed: u64, messy: bool) -> Self {
         Self {
             random: fastrand::Rng::with_seed(seed),
@@ -22,17 +22,17 @@ impl Maker {
     pub(super) fn message(&mut self, id: MessageId, depth: usize) -> Vec<u8> {
         let message = table().message(id);
         let mut parts = Vec::new();
-        let mut fields: Vec<&Field> = table().fields(message).iter().collect();
+        let mut fields: Vec<&FieldDescriptor> = table().fields(message).iter().collect();
         if message.shape != Shape::Object && !self.messy {
             fields = self.random.choice(fields).into_iter().collect();
         }
         for field in fields {
-            // Small objects far inside, or there would be no end.
+            // Fewer fields at greater depth, so that messages are finite.
             let is_there = match depth {
                 0 => self.random.u8(0..10) > 0,
                 depth => self.random.usize(0..2 * depth) == 0,
             };
-            let is_message = matches!(field.kind, Kind::Message(_));
+            let is_message = matches!(field.kind, ValueKind::Message(_));
             if !is_there || (is_message && depth >= DEEPEST) {
                 continue;
             }
@@ -49,9 +49,9 @@ impl Maker {
         parts.concat()
     }
 
-    fn field(&mut self, field: &Field, depth: usize, parts: &mut Vec<Vec<u8>>) {
+    fn field(&mut self, field: &FieldDescriptor, depth: usize, parts: &mut Vec<Vec<u8>>) {
         match field.container {
-            Container::One => {
+            Container::Single => {
                 let times = if self.messy && self.random.u8(..) < 30 {
                     2
                 } else {
@@ -65,7 +65,7 @@ impl Maker {
                 for _ in 0..self.random.usize(1..4) {
                     let packs = self.messy && self.random.bool();
                     parts.push(match field.kind {
-                        Kind::Bool | Kind::Int32 | Kind::Int64 if packs => {
+                        ValueKind::Bool | ValueKind::Int32 | ValueKind::Int64 if packs => {
                             let numbers: Vec<u8> = (0..self.random.u8(0..4)).collect();
                             bytes(field.number, &numbers)
                         }
@@ -91,23 +91,23 @@ impl Maker {
         }
     }
 
-    fn value(&mut self, number: u16, kind: Kind, depth: usize) -> Vec<u8> {
+    fn value(&mut self, number: u16, kind: ValueKind, depth: usize) -> Vec<u8> {
         let content = match kind {
-            Kind::String => self.text().into_bytes(),
-            Kind::Bool => return varint(number, self.random.u64(0..2)),
-            Kind::Int32 => return varint(number, i64::from(self.small()).cast_unsigned()),
-            Kind::Int64 => return varint(number, i64::from(self.small()).cast_unsigned() << self.random.u8(0..40)),
-            Kind::Double => {
+            ValueKind::String => self.text().into_bytes(),
+            ValueKind::Bool => return varint(number, self.random.u64(0..2)),
+            ValueKind::Int32 => return varint(number, i64::from(self.small()).cast_unsigned()),
+            ValueKind::Int64 => return varint(number, i64::from(self.small()).cast_unsigned() << self.random.u8(0..40)),
+            ValueKind::Double => {
                 let mut field = tag(number, 1);
                 let values: [f64; 6] = [0.0, -0.0, 1.0, 0.5, -1e300, 9_007_199_254_740_993.0];
                 field.extend(values[self.random.usize(..values.len())].to_le_bytes());
                 return field;
             }
-            Kind::Bytes => (0..self.random.usize(0..5)).map(|_| self.random.u8(..)).collect(),
-            Kind::Time | Kind::MicroTime => match self.random.u8(0..16) {
+            ValueKind::Bytes => (0..self.random.usize(0..5)).map(|_| self.random.u8(..)).collect(),
+            ValueKind::Time | ValueKind::MicroTime => match self.random.u8(0..16) {
                 0..4 => Vec::new(),
                 4..8 => varint(1, (-62_135_596_800_i64).cast_unsigned()),
-                // The last two days of the year 9999, which not all types have.
+                // The last two days of the year 9999, which some types do not support.
                 8 => varint(1, self.random.u64(253_402_128_000..253_402_300_800)),
                 _ => [
                     varint(1, self.random.u64(0..4_000_000_000)),
@@ -115,17 +115,17 @@ impl Maker {
                 ]
                 .concat(),
             },
-            Kind::Quantity => match self.random.u8(0..4) {
+            ValueKind::Quantity => match self.random.u8(0..4) {
                 0 => Vec::new(),
                 _ => bytes(1, b"100m"),
             },
-            Kind::IntOrString => [
+            ValueKind::IntOrString => [
                 varint(1, self.random.u64(0..2)),
                 varint(2, i64::from(self.small()).cast_unsigned()),
                 bytes(3, self.text().as_bytes()),
             ]
             .concat(),
-            Kind::Json => match self.random.u8(0..8) {
+            ValueKind::Json => match self.random.u8(0..8) {
                 0 => Vec::new(),
                 1 => bytes(1, b""),
                 2 => bytes(1, b" null "),
@@ -133,7 +133,7 @@ impl Maker {
                 4 => bytes(1, super::SCALE),
                 _ => bytes(1, br#"{"a":[1,"x",null,{"b":18446744073709551615}],"metadata":{"name":"n","managedFields":[]}}"#),
             },
-            Kind::Message(id) => self.message(id, depth + 1),
+            ValueKind::Message(id) => self.message(id, depth + 1),
         };
         bytes(number, &content)
     }

@@ -1,16 +1,18 @@
-//! Lists, written item by item.
+//! An incremental encoder for lists.
 
 use serde_json::Value;
 
 use super::Error;
 use super::encode::Encoder;
 use super::envelope::{self, NO_CONTENT_TYPE};
-use crate::table::{Container, Field, table};
+use crate::table::{Container, FieldDescriptor, table};
 
-/// Writes the list of a kind without an object that holds it all.
+/// Encodes a list item by item, without building the whole list.
 ///
-/// A list is its head, then its items, then its tail. The head says how long the items are together, so they are encoded
-/// first; each can be dropped, cached or sent on its own.
+/// A list consists of a head, the items and a tail. The head contains the length of all items, so encode them first.
+/// Each encoded item can be dropped, cached or sent separately.
+///
+/// # Examples
 ///
 /// ```
 /// use kube_wire::protobuf::{ListEncoder, decode};
@@ -39,12 +41,16 @@ use crate::table::{Container, Field, table};
 pub struct ListEncoder {
     api_version: String,
     kind: String,
-    metadata: &'static Field,
-    items: &'static Field,
+    metadata: &'static FieldDescriptor,
+    items: &'static FieldDescriptor,
 }
 
 impl ListEncoder {
-    /// For a kind of list, such as `v1` and `PodList`. It is an unknown kind, too, if it is no list of objects.
+    /// Creates an encoder for a list kind, such as `v1` and `PodList`.
+    ///
+    /// # Errors
+    /// Returns an [unknown kind](Error::is_unknown_kind) error if the kind has no protobuf encoding or is not a list
+    /// of objects.
     pub fn new(api_version: &str, kind: &str) -> Result<Self, Error> {
         let table = table();
         let id = table
@@ -66,7 +72,10 @@ impl ListEncoder {
         }
     }
 
-    /// One item, as it is in the list. Its apiVersion and kind are not written: those of the list say it.
+    /// Encodes one item. Omits its apiVersion and kind, which follow from those of the list.
+    ///
+    /// # Errors
+    /// Returns an error if the item does not match the schema.
     pub fn item(&self, item: &Value) -> Result<Vec<u8>, Error> {
         let mut encoder = Encoder::new();
         encoder
@@ -75,26 +84,29 @@ impl ListEncoder {
         Ok(encoder.writer.finish())
     }
 
-    /// One item whose message is encoded already, as [`Envelope::raw`](super::Envelope::raw) holds it.
+    /// Encodes one item from its message, as in [`Envelope::raw`](super::Envelope::raw).
     pub fn encoded_item(&self, message: &[u8]) -> Vec<u8> {
         let mut encoder = Encoder::new();
         encoder.writer.bytes_field(self.items.number, message);
         encoder.writer.finish()
     }
 
-    /// What stands before the items: the envelope's beginning and the list's metadata. `items` is how many bytes all
-    /// items have together.
+    /// Encodes the part before the items: the start of the envelope and the metadata of the list. `items` is the
+    /// length of all items in bytes.
+    ///
+    /// # Errors
+    /// Returns an error if the metadata does not match the schema.
     pub fn head(&self, metadata: &Value, items: usize) -> Result<Vec<u8>, Error> {
         let mut encoder = Encoder::new();
         encoder
             .value(self.metadata.number, self.metadata.kind, metadata, 0)
             .map_err(|error| error.in_field(self.metadata.name))?;
         let len = encoder.writer.len() + items;
-        envelope::close(&mut encoder.writer, &self.api_version, &self.kind, len);
+        envelope::write_header(&mut encoder.writer, &self.api_version, &self.kind, len);
         Ok(encoder.writer.finish())
     }
 
-    /// What stands after the items.
+    /// Returns the part after the items.
     pub fn tail(&self) -> &'static [u8] {
         NO_CONTENT_TYPE
     }

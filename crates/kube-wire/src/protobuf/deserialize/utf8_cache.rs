@@ -1,7 +1,7 @@
-//! The texts of an object, most of which are checked many at a time.
+//! Validation of UTF-8 across several strings.
 //!
-//! Between two texts there are mostly a few small numbers, which would do as text, too. So a check begins with one text and
-//! goes on behind it, and the next texts need none.
+//! The bytes between two strings of a message are usually small numbers, which are valid UTF-8 as well. One check
+//! therefore continues after the end of a string and covers the strings after it.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -10,21 +10,21 @@ use std::ops::Range;
 
 use bstr::ByteSlice;
 
-use super::super::forms::string;
+use super::super::convert::string;
 use crate::length::Length;
 
-/// How much is checked at a time, unless one text is longer. It is not more, because what is not read in this order is
-/// checked again.
+/// Number of bytes to check at once, unless a string is longer. Larger blocks do not pay off, because text that is
+/// read out of order is checked again.
 const AT_A_TIME: usize = 256;
 
-/// What is known of the texts in a message.
-pub(super) struct Texts<'de> {
+/// A message and its last validated range.
+pub(super) struct Utf8Cache<'de> {
     message: &'de [u8],
-    /// A part of the message.
+    /// A valid range of the message.
     known: Cell<&'de str>,
 }
 
-impl<'de> Texts<'de> {
+impl<'de> Utf8Cache<'de> {
     pub(super) fn of(message: &'de [u8]) -> Self {
         Self {
             message,
@@ -32,7 +32,7 @@ impl<'de> Texts<'de> {
         }
     }
 
-    /// Text as Go prints it.
+    /// Returns text as Go decodes it.
     #[inline]
     pub(super) fn text(&self, bytes: &'de [u8]) -> Cow<'de, str> {
         match self.valid(bytes) {
@@ -41,7 +41,7 @@ impl<'de> Texts<'de> {
         }
     }
 
-    /// Bytes of the message as text, if they are.
+    /// Returns bytes of the message as text if they are valid UTF-8.
     #[inline]
     pub(super) fn valid(&self, bytes: &'de [u8]) -> Option<&'de str> {
         let known = self.known.get();
@@ -59,14 +59,14 @@ impl<'de> Texts<'de> {
     }
 }
 
-/// Where a part is in the whole. If it is not, that is outside, too.
+/// Returns the range of `part` in `whole`. The range is out of bounds if `part` is not in `whole`.
 #[inline]
 fn range(whole: &[u8], part: &[u8]) -> Option<Range<usize>> {
     let start = part.as_ptr().addr().wrapping_sub(whole.as_ptr().addr());
     Some(start..start.checked_add(part.len())?)
 }
 
-impl fmt::Debug for Texts<'_> {
+impl fmt::Debug for Utf8Cache<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Texts").field(&Length(self.message.len())).finish()
     }
@@ -76,7 +76,7 @@ impl fmt::Debug for Texts<'_> {
 mod tests {
     use super::*;
 
-    /// Bytes as messages have them, more or less: texts of all kinds, numbers, and what is neither.
+    /// Returns bytes similar to those of messages: strings, numbers and invalid UTF-8.
     fn some_bytes(random: &mut fastrand::Rng) -> Vec<u8> {
         let mut bytes = Vec::new();
         while bytes.len() < 2000 {
@@ -96,7 +96,7 @@ mod tests {
             let mut random = fastrand::Rng::with_seed(seed);
             let message = some_bytes(&mut random);
             let elsewhere = some_bytes(&mut random);
-            let texts = Texts::of(&message);
+            let texts = Utf8Cache::of(&message);
             let mut at = 0;
             for _ in 0..200 {
                 at = match random.u8(..8) {
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn texts_that_follow_each_other_are_checked_together_and_not_many_more() {
         let message = [b'a'; 1000];
-        let texts = Texts::of(&message);
+        let texts = Utf8Cache::of(&message);
         texts.text(&message[10..20]);
         assert_eq!(range(&message, texts.known.get().as_bytes()), Some(10..266));
         texts.text(&message[200..266]);

@@ -1,10 +1,10 @@
-//! Reading into types.
+//! Decoding into types, compared with the reference.
 
 use serde_json::Value;
 
-use super::super::write::Writer;
+use super::super::writer::Writer;
 use super::super::{Envelope, Error, Schema};
-use super::random::Maker;
+use super::generator::MessageGenerator;
 use crate::FieldMask;
 use crate::table::table;
 
@@ -17,7 +17,7 @@ pub(super) fn reference(schema: Schema, message: &[u8]) -> Result<Value, Error> 
     Envelope::new(schema.api_version(), schema.kind(), message).decode()
 }
 
-/// What the types see is what the reference prints.
+/// Checks that types receive the values that the reference returns.
 #[track_caller]
 fn agrees(schema: Schema, message: &[u8]) {
     let found = schema.decode::<Value>(message, &FieldMask::none());
@@ -32,11 +32,11 @@ fn agrees(schema: Schema, message: &[u8]) {
 
 #[test]
 fn every_kind_is_read_as_the_reference_reads_it() {
-    let mut maker = Maker::new(7, false);
+    let mut generator = MessageGenerator::new(7, false);
     for schema in schemas() {
         agrees(schema, b"");
         for _ in 0..20 {
-            let message = maker.message(schema.id, 0);
+            let message = generator.message(schema.id, 0);
             assert!(reference(schema, &message).is_ok(), "{schema:?} {message:?}");
             agrees(schema, &message);
         }
@@ -45,10 +45,10 @@ fn every_kind_is_read_as_the_reference_reads_it() {
 
 #[test]
 fn every_freedom_of_protobuf_is_read_as_the_reference_reads_it() {
-    let mut maker = Maker::new(8, true);
+    let mut generator = MessageGenerator::new(8, true);
     for schema in schemas() {
         for _ in 0..20 {
-            let message = maker.message(schema.id, 0);
+            let message = generator.message(schema.id, 0);
             assert!(reference(schema, &message).is_ok(), "{schema:?} {message:?}");
             agrees(schema, &message);
         }
@@ -57,7 +57,7 @@ fn every_freedom_of_protobuf_is_read_as_the_reference_reads_it() {
 
 #[test]
 fn what_does_not_count_any_more_has_to_be_right_also_before_something_empty() {
-    // A time of half a number, then one of nothing, which is left out.
+    // A truncated time, then an empty one, which is omitted.
     let metadata = b"\x42\x02\x08\x80\x42\x00";
     let message = [&[0x0a, 0x06][..], metadata].concat();
     let schema = Schema::of("v1", "Pod").unwrap();
@@ -65,10 +65,10 @@ fn what_does_not_count_any_more_has_to_be_right_also_before_something_empty() {
     agrees(schema, &message);
 }
 
-/// A message with these fields, in this order.
+/// Returns a message with these fields in this order.
 fn message(fields: &[(u16, &[u8])]) -> Vec<u8> {
     let mut writer = Writer::default();
-    // It writes from the end.
+    // The writer works from the end.
     for (number, content) in fields.iter().rev() {
         writer.bytes_field(*number, content);
     }
@@ -103,7 +103,7 @@ fn a_message_that_stands_for_a_list_is_read_to_its_end() {
         message(&[(2, &title), (1, &title), (2, b"")]),
         message(&[(2, &title), (1, &title)]),
         message(&[(1, &title), (2, &title)]),
-        // A number where there should be a schema.
+        // A number instead of a schema.
         [&message(&[(2, b"")])[..], b"\x08\x01"].concat(),
         [&message(&[(2, b"")])[..], b"\x0f"].concat(),
     ] {
@@ -117,10 +117,10 @@ fn a_message_that_stands_for_a_list_is_read_to_its_end() {
 #[test]
 fn changed_bytes_are_read_as_the_reference_reads_them() {
     for messy in [false, true] {
-        let mut maker = Maker::new(9, messy);
+        let mut generator = MessageGenerator::new(9, messy);
         for kind in ["Pod", "Service", "Secret", "Event", "List", "PodTemplate"] {
             let schema = Schema::of("v1", kind).unwrap();
-            let message = maker.message(schema.id, 0);
+            let message = generator.message(schema.id, 0);
             let mut changed = message.clone();
             for at in 0..message.len().min(3000) {
                 agrees(schema, &message[..at]);

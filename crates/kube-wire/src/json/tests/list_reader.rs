@@ -1,4 +1,4 @@
-//! Lists, however the bytes arrive.
+//! Lists in arbitrary chunks.
 
 use bytes::Bytes;
 use fastrand::Rng;
@@ -7,7 +7,7 @@ use crate::json::{Error, Items, ListHead, ListReader};
 
 const LIMIT: usize = 1 << 20;
 
-/// The items of a list that comes in these pieces, and its head.
+/// Returns the items and the head of a list in these chunks.
 pub(super) fn read<'a>(
     limit: usize,
     pieces: impl IntoIterator<Item = &'a [u8]>,
@@ -27,12 +27,12 @@ fn whole(text: &str) -> Result<(Vec<Bytes>, ListHead), Error> {
     read(LIMIT, [text.as_bytes()])
 }
 
-/// As Go writes lists of its own kinds, but with white space, escapes and fields that lists do not have.
+/// A list of a built-in kind as Go writes it, plus white space, escapes and fields that lists do not have.
 const TYPED: &str = "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"10\",\
     \"x\":[1],\"continue\":\"t\\u0031\",\"remainingItemCount\":5},\"more\":{\"items\":[1]}, \"n\":-1.5e3 ,\
     \"items\":[{\"a\":\"}]\\\\\"} , {\"\u{e4}\":[\"\\\"\"]},5,\"s\", null,[]]}\n";
 
-/// As Go writes lists of custom resources.
+/// A list of custom resources as Go writes it.
 const SORTED: &str = "{\"apiVersion\":\"e.com/v1\",\"items\":[{\"a\":1},{}],\"kind\":\"WList\",\
     \"metadata\":{\"continue\":\"\",\"resourceVersion\":\"10\"}}";
 
@@ -56,7 +56,7 @@ fn a_list_is_the_same_wherever_its_bytes_are_cut() {
         resource_version: Some("10".into()),
         continue_token: Some("t1".into()),
         remaining_item_count: Some(5),
-        items: Items::There(6),
+        items: Items::Count(6),
     };
     assert_eq!(head, expected);
     for text in [TYPED, SORTED] {
@@ -78,15 +78,15 @@ fn the_head_is_known_as_soon_as_it_has_come() {
     let mut reader = ListReader::new(LIMIT);
     reader.push(Bytes::from_static(SORTED.as_bytes()));
     reader.next_item().expect("an item").expect("it is whole");
-    assert_eq!(reader.so_far().api_version.as_deref(), Some("e.com/v1"));
+    assert_eq!(reader.head().api_version.as_deref(), Some("e.com/v1"));
     assert_eq!(
-        (&reader.so_far().kind, reader.so_far().items),
-        (&None, Items::There(1))
+        (&reader.head().kind, reader.head().items),
+        (&None, Items::Count(1))
     );
     reader.next_item().expect("an item").expect("it is whole");
     assert_eq!(reader.next_item().expect("the end"), None);
-    assert_eq!(reader.so_far().kind.as_deref(), Some("WList"));
-    assert_eq!(reader.so_far().resource_version.as_deref(), Some("10"));
+    assert_eq!(reader.head().kind.as_deref(), Some("WList"));
+    assert_eq!(reader.head().resource_version.as_deref(), Some("10"));
 }
 
 #[test]
@@ -102,8 +102,8 @@ fn an_item_that_came_in_one_piece_is_not_copied() {
 #[test]
 fn an_empty_list_a_null_and_none_are_told_apart() {
     for (text, items) in [
-        (r#"{"items":[]}"#, Items::There(0)),
-        (r#"{"items":[ ] }"#, Items::There(0)),
+        (r#"{"items":[]}"#, Items::Count(0)),
+        (r#"{"items":[ ] }"#, Items::Count(0)),
         (r#"{"items":null}"#, Items::Null),
         (
             r#"{"items":null ,"kind":null,"metadata":null,"apiVersion":null}"#,
@@ -134,7 +134,7 @@ fn half_a_list_is_refused_wherever_it_ends() {
         for end in 0..text.len() {
             for size in [1, LIMIT] {
                 let error = read(LIMIT, text.as_bytes()[..end].chunks(size)).unwrap_err();
-                assert!(error.is_cut_short(), "{error}");
+                assert!(error.is_eof(), "{error}");
                 assert_eq!(error.offset(), end);
             }
         }
@@ -212,7 +212,7 @@ fn an_item_beyond_the_limit_is_an_error_before_its_end() {
             );
         }
         let (_, head) = read(br#"{"other":[1,2,3,4,5,6,7,8,9],"items":[]}"#, size).expect("nobody keeps it");
-        assert_eq!(head.items, Items::There(0));
+        assert_eq!(head.items, Items::Count(0));
     }
 }
 
@@ -243,7 +243,7 @@ fn depth_costs_nothing() {
     assert_eq!(items, [item]);
 }
 
-/// Whatever the bytes are, how they are cut decides nothing.
+/// The result must not depend on the chunks.
 #[test]
 fn mutated_lists_are_read_the_same_in_any_pieces() {
     let mut rng = Rng::with_seed(11);

@@ -1,19 +1,19 @@
-//! Bytes that are no objects, or are objects to one reader and something else to another.
+//! Invalid objects, and objects that readers could interpret differently.
 
 use bytes::Bytes;
 use fastrand::Rng;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::random;
+use super::generator;
 use crate::FieldMask;
-use crate::json::{Lines, ListReader, decode, head, identity, matches, metadata, prune, watch_event};
+use crate::json::{LineReader, ListReader, decode, head, identity, matches, metadata, prune, watch_event};
 
 const POD: &str = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a\u0062","namespace":"shop","uid":"3",
   "resourceVersion":"7","labels":{"app":"web","n":"5"},"managedFields":[{"f":{"k:{\"a\":1}":{}}}]},
   "spec":{"n":[-1.5e3,0,true,null,""],"ä":{"x":{}}},"status":{}}"#;
 
-/// Reads a text in every way. What they say of it must fit together.
+/// Reads a text with all functions and checks that the results agree.
 fn read(text: &[u8]) {
     let mask = FieldMask::managed_fields().path("spec.n").unwrap();
     let selector = "app=web,n>4".parse().unwrap();
@@ -51,7 +51,7 @@ fn read(text: &[u8]) {
     let _ = watch_event(text);
 }
 
-/// What is read from an object's text is what the object has.
+/// Checks that the functions return the fields of the object.
 fn fits(text: &[u8], object: &Value, selector: &crate::selector::Selector) {
     let meta = &object["metadata"];
     if let Ok(identity) = identity(text) {
@@ -116,8 +116,8 @@ fn parts_may_stand_anywhere() {
 fn random_objects_fit_in_every_way() {
     let mut rng = Rng::with_seed(6);
     for _ in 0..3_000 {
-        let value = random::object(&mut rng, 3);
-        let mut text = random::written(&mut rng, &value);
+        let value = generator::object(&mut rng, 3);
+        let mut text = generator::written(&mut rng, &value);
         read(&text);
         if !text.is_empty() {
             let at = rng.usize(..text.len());
@@ -131,8 +131,8 @@ fn random_objects_fit_in_every_way() {
 fn nothing_that_is_printed_for_debugging_shows_what_is_in_an_object() {
     let line = br#"{"type":"ADDED","object":{"k":"hidden"}}"#;
     let event = watch_event(line).expect("an event");
-    let (mut lines, mut list) = (Lines::new(1 << 20), ListReader::new(1 << 20));
-    // Part of a line and of an item has been looked at, and the rest has not.
+    let (mut lines, mut list) = (LineReader::new(1 << 20), ListReader::new(1 << 20));
+    // Half of a line and half of an item were read; the rest was not.
     lines.push(Bytes::from_static(br#"{"k":"hidden"#));
     assert_eq!(lines.next_line().expect("it is below the limit"), None);
     lines.push(Bytes::from_static(b"hidden"));
