@@ -1,5 +1,5 @@
 //! Measures the time to read a pod in JSON: `cargo bench -p kube-wire --bench json`.
-#![expect(clippy::disallowed_types, reason = "it measures real time")]
+#![expect(clippy::disallowed_types, reason = "measures wall-clock time")]
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 #[derive(Deserialize)]
-#[expect(dead_code, reason = "only that they are read matters")]
+#[expect(dead_code, reason = "only deserialized")]
 struct SmallPod {
     metadata: SmallMetadata,
     spec: SmallSpec,
@@ -21,7 +21,7 @@ struct SmallPod {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(dead_code, reason = "only that they are read matters")]
+#[expect(dead_code, reason = "only deserialized")]
 struct SmallMetadata {
     name: String,
     namespace: String,
@@ -30,14 +30,14 @@ struct SmallMetadata {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(dead_code, reason = "only that they are read matters")]
+#[expect(dead_code, reason = "only deserialized")]
 struct SmallSpec {
     node_name: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(dead_code, reason = "only that they are read matters")]
+#[expect(dead_code, reason = "only deserialized")]
 struct SmallStatus {
     phase: Option<String>,
     #[serde(rename = "podIP")]
@@ -68,7 +68,7 @@ fn main() {
         json::decode::<SmallPod>(&pod, &mask).is_ok()
     });
     measure("identity", pod.len(), || json::identity(&pod).is_ok());
-    measure("head (of an item, so to its end)", pod.len(), || {
+    measure("head (of a list item, read to its end)", pod.len(), || {
         json::head(&pod).is_ok()
     });
     measure("metadata, small struct", pod.len(), || {
@@ -100,7 +100,7 @@ fn main() {
             .map(|at| body.slice(at..body.len().min(at + size)))
             .collect();
         measure(
-            &format!("list of 500 in pieces of {} KiB", size >> 10),
+            &format!("list of 500 in chunks of {} KiB", size >> 10),
             body.len(),
             || {
                 let mut reader = ListReader::new(1 << 20);
@@ -125,15 +125,16 @@ fn measure(what: &str, bytes: usize, mut work: impl FnMut() -> bool) {
         for _ in 0..times {
             assert!(black_box(work()), "{what}");
         }
-        best = best.min(start.elapsed().as_secs_f64() / f64::from(u32::try_from(times).expect("some")));
+        best =
+            best.min(start.elapsed().as_secs_f64() / f64::from(u32::try_from(times).expect("fits in u32")));
     }
-    #[expect(clippy::cast_precision_loss, reason = "it is for people")]
+    #[expect(clippy::cast_precision_loss, reason = "only for output")]
     let rate = bytes as f64 / best / 1e9;
     println!("{what:45} {:9.2} µs {rate:7.2} GB/s", best * 1e6);
 }
 
 /// A pod as a Deployment creates it, with two containers and managedFields of several managers.
-#[expect(clippy::too_many_lines, reason = "a pod is long")]
+#[expect(clippy::too_many_lines, reason = "test data")]
 fn pod() -> String {
     let env: Vec<Value> = (0..13)
         .map(|n| json!({"name": format!("SETTING_{n}"), "value": format!("some value of the setting number {n}")}))

@@ -1,7 +1,7 @@
 //! Measures the time to read a pod in protobuf: `cargo bench -p kube-wire --bench protobuf`. An argument selects a
 //! single measurement by name.
 
-#![expect(clippy::disallowed_types, reason = "it measures real time")]
+#![expect(clippy::disallowed_types, reason = "measures wall-clock time")]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 /// A projection with few fields.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(dead_code, reason = "it is made, not read")]
+#[expect(dead_code, reason = "only deserialized")]
 struct SmallPod {
     metadata: SmallMetadata,
     spec: SmallSpec,
@@ -26,7 +26,7 @@ struct SmallPod {
 }
 
 #[derive(Deserialize)]
-#[expect(dead_code, reason = "it is made, not read")]
+#[expect(dead_code, reason = "only deserialized")]
 struct SmallMetadata {
     name: String,
     namespace: Option<String>,
@@ -34,26 +34,26 @@ struct SmallMetadata {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(dead_code, reason = "it is made, not read")]
+#[expect(dead_code, reason = "only deserialized")]
 struct SmallSpec {
     node_name: Option<String>,
 }
 
 #[derive(Deserialize)]
-#[expect(dead_code, reason = "it is made, not read")]
+#[expect(dead_code, reason = "only deserialized")]
 struct SmallStatus {
     phase: Option<String>,
 }
 
 fn main() {
     let pod = pod();
-    let bytes = encode(&pod).expect("it is a pod");
-    let message = Envelope::parse(&bytes).expect("it was made here").raw;
+    let bytes = encode(&pod).expect("valid pod");
+    let message = Envelope::parse(&bytes).expect("valid envelope").raw;
     let json = pod.to_string();
-    let schema = Schema::of("v1", "Pod").expect("Kubernetes has pods");
+    let schema = Schema::of("v1", "Pod").expect("built-in kind");
     let (all, pruned) = (FieldMask::none(), FieldMask::managed_fields());
     let mut out = Vec::new();
-    schema.prune(message, &pruned, &mut out).expect("it is a pod");
+    schema.prune(message, &pruned, &mut out).expect("valid pod");
     println!(
         "a pod of {} bytes of JSON, {} of protobuf, {} without managedFields",
         json.len(),
@@ -61,68 +61,62 @@ fn main() {
         out.len()
     );
     measure("JSON to Pod", || {
-        black_box(serde_json::from_slice::<Pod>(json.as_bytes()).expect("it is a pod"));
+        black_box(serde_json::from_slice::<Pod>(json.as_bytes()).expect("valid pod"));
     });
     let mut short = pod.clone();
     if let Some(metadata) = short["metadata"].as_object_mut() {
         metadata.remove("managedFields");
     }
     let short = short.to_string();
-    measure("JSON that has no managedFields to Pod", || {
-        black_box(serde_json::from_slice::<Pod>(short.as_bytes()).expect("it is a pod"));
+    measure("JSON without managedFields to Pod", || {
+        black_box(serde_json::from_slice::<Pod>(short.as_bytes()).expect("valid pod"));
     });
     measure("to Pod", || {
-        black_box(schema.decode::<Pod>(message, &all).expect("it is a pod"));
+        black_box(schema.decode::<Pod>(message, &all).expect("valid pod"));
     });
     measure("to Pod, without managedFields", || {
-        black_box(schema.decode::<Pod>(message, &pruned).expect("it is a pod"));
+        black_box(schema.decode::<Pod>(message, &pruned).expect("valid pod"));
     });
-    let one: Pod = schema.decode(message, &pruned).expect("it is a pod");
-    measure("  of which a clone of it, the allocations", || {
+    let one: Pod = schema.decode(message, &pruned).expect("valid pod");
+    measure("clone of Pod, for the cost of allocations", || {
         black_box(one.clone());
     });
     measure("to a small struct", || {
-        black_box(schema.decode::<SmallPod>(message, &all).expect("it is a pod"));
+        black_box(schema.decode::<SmallPod>(message, &all).expect("valid pod"));
     });
     measure("to ObjectMeta, without managedFields", || {
         black_box(
             schema
                 .metadata::<ObjectMeta>(message, &pruned)
-                .expect("it is a pod"),
+                .expect("valid pod"),
         );
     });
     measure("identity", || {
-        black_box::<Identity<'_>>(schema.identity(black_box(message)).expect("it is a pod"));
+        black_box::<Identity<'_>>(schema.identity(black_box(message)).expect("valid pod"));
     });
     measure("label", || {
-        black_box(schema.label(black_box(message), "tier").expect("it is a pod"));
+        black_box(schema.label(black_box(message), "tier").expect("valid pod"));
     });
-    let selector: Selector = "app=web-7,tier in (front, back)"
-        .parse()
-        .expect("it is a selector");
+    let selector: Selector = "app=web-7,tier in (front, back)".parse().expect("valid selector");
     measure("selector", || {
-        black_box(
-            schema
-                .matches(black_box(message), &selector)
-                .expect("it is a pod"),
-        );
+        black_box(schema.matches(black_box(message), &selector).expect("valid pod"));
     });
     let short = out.clone();
     measure("check, without managedFields", || {
-        schema.check(black_box(&short)).expect("it is a pod");
+        schema.check(black_box(&short)).expect("valid pod");
     });
     measure("prune managedFields", || {
         out.clear();
         schema
             .prune(black_box(message), &pruned, &mut out)
-            .expect("it is a pod");
+            .expect("valid pod");
     });
     cold(schema, message, &short);
     measure("to a JSON value", || {
-        black_box(schema.decode::<Value>(message, &all).expect("it is a pod"));
+        black_box(schema.decode::<Value>(message, &all).expect("valid pod"));
     });
-    measure("to a JSON value, by the reference", || {
-        black_box(decode(&bytes).expect("it is a pod"));
+    measure("to a JSON value, with decode()", || {
+        black_box(decode(&bytes).expect("valid pod"));
     });
     list(message);
 }
@@ -132,35 +126,35 @@ fn cold(schema: Schema, message: &[u8], short: &[u8]) {
     let pruned = FieldMask::managed_fields();
     let mut out = Vec::new();
     measure_cold("check, without managedFields, cold", || {
-        schema.check(black_box(short)).expect("it is a pod");
+        schema.check(black_box(short)).expect("valid pod");
     });
     measure_cold("prune managedFields, cold", || {
         out.clear();
         schema
             .prune(black_box(message), &pruned, &mut out)
-            .expect("it is a pod");
+            .expect("valid pod");
     });
     measure_cold("to Pod, without managedFields, cold", || {
-        black_box(schema.decode::<Pod>(message, &pruned).expect("it is a pod"));
+        black_box(schema.decode::<Pod>(message, &pruned).expect("valid pod"));
     });
 }
 
 fn list(message: &[u8]) {
-    let encoder = ListEncoder::new("v1", "PodList").expect("Kubernetes has lists of pods");
+    let encoder = ListEncoder::new("v1", "PodList").expect("built-in kind");
     let items = encoder.encoded_item(message).repeat(1000);
-    let head = encoder.head(&json!({}), items.len()).expect("it is metadata");
+    let head = encoder.head(&json!({}), items.len()).expect("valid metadata");
     let body = Bytes::from([&head[..], &items, encoder.tail()].concat());
-    measure("a thousand pods of a list, in pieces of 16 KiB", || {
+    measure("list of 1000 pods in chunks of 16 KiB", || {
         let mut list = ListReader::new(1 << 20);
         for start in (0..body.len()).step_by(16 * 1024) {
             list.push(body.slice(start..body.len().min(start + 16 * 1024)));
-            while let Some(event) = list.next().expect("it is a list") {
+            while let Some(event) = list.next().expect("valid list") {
                 if let ListEvent::Item(item) = event {
                     black_box(item);
                 }
             }
         }
-        list.finish().expect("it is whole");
+        list.finish().expect("complete value");
     });
 }
 

@@ -125,8 +125,7 @@ impl FieldMask {
         let steps = parse_steps(path).map_err(error)?;
         if is_required(&steps) {
             return Err(error(
-                "without it an object is not known for what it is: apiVersion, kind and \
-                 metadata's name, namespace, resourceVersion and uid are always read",
+                "apiVersion, kind and metadata's name, namespace, resourceVersion and uid are always read",
             ));
         }
         self.add(&steps);
@@ -247,7 +246,7 @@ fn parse_steps(path: &str) -> Result<Vec<Box<str>>, &'static str> {
     let mut rest = path.strip_prefix('.').unwrap_or(path);
     loop {
         let step = if let Some(inner) = rest.strip_prefix('[') {
-            let (key, after) = inner.split_once(']').ok_or("a bracket is not closed")?;
+            let (key, after) = inner.split_once(']').ok_or("unclosed bracket")?;
             rest = after;
             key
         } else {
@@ -257,7 +256,7 @@ fn parse_steps(path: &str) -> Result<Vec<Box<str>>, &'static str> {
             name
         };
         if step.is_empty() {
-            return Err("a step is empty");
+            return Err("empty field name");
         }
         steps.push(step.into());
         if rest.is_empty() {
@@ -266,7 +265,7 @@ fn parse_steps(path: &str) -> Result<Vec<Box<str>>, &'static str> {
         match rest.strip_prefix('.') {
             Some(after) => rest = after,
             None if rest.starts_with('[') => {}
-            None => return Err("after a bracket there is a dot, another bracket or the end"),
+            None => return Err("expected a dot, a bracket or the end after a closing bracket"),
         }
     }
 }
@@ -280,7 +279,7 @@ pub struct ParsePathError {
 
 impl fmt::Display for ParsePathError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} cannot be left out: {}", self.path, self.reason)
+        write!(f, "cannot mask {:?}: {}", self.path, self.reason)
     }
 }
 
@@ -291,19 +290,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_field_is_left_out_with_all_that_is_in_it_and_nothing_else() {
+    fn masks_fields_and_their_children() {
         let mask = FieldMask::managed_fields().path("spec.containers.env").unwrap();
         assert!(mask.contains(&["metadata", "managedFields"]));
         assert!(mask.contains(&["spec", "containers", "env", "value"]));
-        for kept in [["metadata", "name"], ["spec", "env"], ["managedFields", "spec"]] {
-            assert!(!mask.contains(&kept), "{kept:?}");
+        for path in [["metadata", "name"], ["spec", "env"], ["managedFields", "spec"]] {
+            assert!(!mask.contains(&path), "{path:?}");
         }
         assert!(mask.root().field("status").unwrap().is_empty());
         assert!(FieldMask::none().root().is_empty());
     }
 
     #[test]
-    fn keys_with_dots_stand_in_brackets() {
+    fn parses_keys_with_dots_in_brackets() {
         let mask = FieldMask::none().path("metadata.annotations[a.b/c]").unwrap();
         assert!(mask.contains(&["metadata", "annotations", "a.b/c"]));
         assert!(!mask.contains(&["metadata", "annotations", "a"]));
@@ -312,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn the_outer_of_two_paths_counts_whatever_their_order() {
+    fn keeps_the_shorter_of_two_nested_paths() {
         let inner_first = FieldMask::none()
             .path("status.conditions")
             .unwrap()
@@ -332,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn two_of_them_leave_out_what_any_of_them_does() {
+    fn union_contains_the_fields_of_both_masks() {
         let both = FieldMask::managed_fields().union(&FieldMask::none().path("status.a").unwrap());
         assert!(both.contains(&["metadata", "managedFields"]) && both.contains(&["status", "a"]));
         assert!(!both.contains(&["status"]));
@@ -342,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_an_object_known_cannot_be_left_out() {
+    fn rejects_paths_of_identifying_fields() {
         for path in [
             "metadata",
             "metadata.name",
@@ -359,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_none_is_refused() {
+    fn rejects_malformed_paths() {
         for path in ["", ".", "a..b", "a.", "a[b", "a[]", "a[b]c"] {
             assert!(FieldMask::none().path(path).is_err(), "{path:?}");
         }

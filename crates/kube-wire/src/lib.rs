@@ -7,7 +7,7 @@
 //! ```
 //! use kube_wire::protobuf;
 //!
-//! /// The body of a request, whatever the client chose.
+//! /// Parses the body of a request in either encoding.
 //! fn body(content_type: &str, bytes: &[u8]) -> Result<serde_json::Value, Box<dyn std::error::Error>> {
 //!     if content_type == protobuf::MEDIA_TYPE {
 //!         Ok(protobuf::decode(bytes)?)

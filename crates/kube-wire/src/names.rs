@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys() {
+    fn validates_label_keys() {
         let longest = format!("{}/{}", "a".repeat(253), "b".repeat(63));
         for key in ["a", "A.b_c-9", "0", "example.com/a", "a-b.c/D", &longest] {
             assert!(is_label_key(key), "{key}");
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn values() {
+    fn validates_label_values() {
         let longest = "a".repeat(63);
         for value in ["", "a", "A.b_c-9", &longest] {
             assert!(is_label_value(value), "{value}");
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_leave_the_length_open() {
+    fn form_checks_ignore_the_length() {
         let long = "a".repeat(1000);
         assert!(has_name_form(&long) && has_dns_label_form(&long) && has_subdomain_form(&long));
         assert!(!has_name_form("") && !has_dns_label_form("") && !has_subdomain_form(""));

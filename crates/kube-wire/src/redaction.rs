@@ -30,12 +30,12 @@ const SAFE_PREFIXES: [&str; 5] = [
     "duplicate field ",
     "invalid length ",
     "invalid value: expected key to be a number in quotes",
-    "the variant's value is left out",
+    "the value of the variant is masked",
 ];
 
 /// Returns an error message without the value that it quotes. Replaces custom messages of types altogether.
 pub(crate) fn redact_values(message: &str) -> String {
-    if SAFE_PREFIXES.iter().any(|words| message.starts_with(words)) {
+    if SAFE_PREFIXES.iter().any(|prefix| message.starts_with(prefix)) {
         return message.to_owned();
     }
     let (message, expected) = match message.rfind(", expected ") {
@@ -56,7 +56,7 @@ pub(crate) fn redact_values(message: &str) -> String {
             return format!("{begin}{expected}");
         }
     }
-    "the type refuses the value".to_owned()
+    "value rejected by the type".to_owned()
 }
 
 #[cfg(test)]
@@ -68,7 +68,7 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
-    #[expect(dead_code, reason = "it is not read")]
+    #[expect(dead_code, reason = "only deserialized")]
     struct Sample {
         flag: Option<bool>,
         number: Option<u8>,
@@ -83,8 +83,8 @@ mod tests {
     }
 
     #[test]
-    fn no_value_is_told() {
-        for (text, told) in [
+    fn redacted_messages_contain_no_values() {
+        for (text, expected) in [
             (
                 r#"{"flag":"hunter2"}"#,
                 "invalid type: string, expected a boolean",
@@ -97,13 +97,16 @@ mod tests {
             (r#"{"map":4242}"#, "invalid type: integer, expected a map"),
             (r#"{"number":4242}"#, "invalid value: integer, expected u8"),
             (r#"{"word":"hunter2"}"#, "unknown variant, expected `One`"),
-            (r#"{"address":"hunter2"}"#, "the type refuses the value"),
+            (r#"{"address":"hunter2"}"#, "value rejected by the type"),
         ] {
             let error = serde_json::from_str::<Sample>(text).unwrap_err().to_string();
             let message = error.split(" at line ").next().unwrap_or_default();
-            let words = redact_values(message);
-            assert!(words.starts_with(told), "{words}");
-            assert!(!words.contains("hunter2") && !words.contains("4242"), "{words}");
+            let message = redact_values(message);
+            assert!(message.starts_with(expected), "{message}");
+            assert!(
+                !message.contains("hunter2") && !message.contains("4242"),
+                "{message}"
+            );
         }
         let error = serde_json::from_str::<Sample>(r#"{"hunter2":1}"#).unwrap_err();
         assert!(!redact_values(&error.to_string()).contains("hunter2"));

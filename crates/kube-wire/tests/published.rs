@@ -21,16 +21,16 @@ const WATCH_EVENT: &str = "k8s.io.apimachinery.pkg.apis.meta.v1.WatchEvent";
 
 #[test]
 #[ignore = "needs Go: cargo xtask test"]
-fn published_objects_are_read() {
+fn decodes_published_objects() {
     for_each(&["HEAD"], |object| {
         let found = object.read(&object.protobuf).map_err(|error| error.to_string())?;
-        equal(&found, &object.json)
+        check_equal(&found, &object.json)
     });
 }
 
 #[test]
 #[ignore = "needs Go: cargo xtask test"]
-fn published_objects_are_read_into_types() {
+fn decodes_published_objects_into_types() {
     for_each(&["HEAD", "v1.36.0", "v1.35.0", "v1.34.0"], |object| {
         let envelope = Envelope::parse(&object.protobuf).map_err(|error| error.to_string())?;
         let Some(schema) = Schema::of(envelope.api_version, envelope.kind) else {
@@ -40,7 +40,7 @@ fn published_objects_are_read_into_types() {
         let found: Value = schema
             .decode(envelope.raw, &FieldMask::none())
             .map_err(|error| error.to_string())?;
-        equal(&found, &object.json)?;
+        check_equal(&found, &object.json)?;
         match schema.kind() {
             "Pod" => same_type::<Pod>(schema, envelope.raw, &object.json),
             "Deployment" if schema.api_version() == "apps/v1" => {
@@ -62,20 +62,20 @@ fn same_type<K: DeserializeOwned + PartialEq>(
     let found: K = schema
         .decode(message, &FieldMask::none())
         .map_err(|error| error.to_string())?;
-    let wanted: K = serde_json::from_value(json.clone()).map_err(|error| error.to_string())?;
-    if found == wanted {
+    let expected: K = serde_json::from_value(json.clone()).map_err(|error| error.to_string())?;
+    if found == expected {
         Ok(())
     } else {
-        Err("another object than from JSON".to_owned())
+        Err("object differs from the one in JSON".to_owned())
     }
 }
 
 #[test]
 #[ignore = "needs Go: cargo xtask test"]
-fn objects_of_older_releases_are_read() {
+fn decodes_objects_of_older_releases() {
     for_each(&["v1.36.0", "v1.35.0", "v1.34.0"], |object| {
         match object.read(&object.protobuf) {
-            Ok(found) => equal(&found, &object.json),
+            Ok(found) => check_equal(&found, &object.json),
             // Kubernetes has removed some kinds.
             Err(error) if error.is_unknown_kind() => Ok(()),
             Err(error) => Err(error.to_string()),
@@ -85,16 +85,16 @@ fn objects_of_older_releases_are_read() {
 
 #[test]
 #[ignore = "needs Go: cargo xtask test"]
-fn published_objects_are_written_to_the_same_bytes() {
+fn encodes_published_objects_to_the_same_bytes() {
     for_each(&["HEAD"], |object| {
-        let bytes = object.written().map_err(|error| error.to_string())?;
+        let bytes = object.encode().map_err(|error| error.to_string())?;
         if bytes == object.protobuf {
             return Ok(());
         }
         let again = object.read(&bytes).map_err(|error| error.to_string())?;
-        equal(&again, &object.json)?;
+        check_equal(&again, &object.json)?;
         Err(format!(
-            "other bytes ({} instead of {}) with the same meaning",
+            "different bytes ({} instead of {}) with the same meaning",
             bytes.len(),
             object.protobuf.len()
         ))
@@ -119,7 +119,7 @@ impl Object {
         decode(bytes)
     }
 
-    fn written(&self) -> Result<Vec<u8>, Error> {
+    fn encode(&self) -> Result<Vec<u8>, Error> {
         if self.is_watch_event() {
             let message = encode_message(WATCH_EVENT, &self.json)?;
             return Ok(Envelope::new("", "", &message).to_bytes());
@@ -130,8 +130,8 @@ impl Object {
 
 /// Checks all objects of some releases and reports all failures.
 fn for_each(releases: &[&str], check: impl Fn(&Object) -> Result<(), String>) {
-    let module =
-        module().unwrap_or_else(|| panic!("`go mod download {MODULE}` did not bring the published objects"));
+    let module = module()
+        .unwrap_or_else(|| panic!("`go mod download {MODULE}` did not download the published objects"));
     for release in releases {
         let objects = objects(&module.join("testdata").join(release));
         assert!(
@@ -145,7 +145,7 @@ fn for_each(releases: &[&str], check: impl Fn(&Object) -> Result<(), String>) {
             .collect();
         assert!(
             wrong.is_empty(),
-            "{release}: {} of {} are wrong:\n{}",
+            "{release}: {} of {} failed:\n{}",
             wrong.len(),
             objects.len(),
             wrong.join("\n")
@@ -167,8 +167,8 @@ fn module() -> Option<PathBuf> {
 
 fn objects(folder: &Path) -> Vec<Object> {
     let mut objects = Vec::new();
-    for entry in fs::read_dir(folder).expect("the release is published") {
-        let path = entry.expect("the folder can be read").path();
+    for entry in fs::read_dir(folder).expect("published release") {
+        let path = entry.expect("readable folder").path();
         let name = path
             .file_stem()
             .unwrap_or_default()
@@ -180,16 +180,16 @@ fn objects(folder: &Path) -> Vec<Object> {
         let json = path.with_extension("json");
         objects.push(Object {
             name,
-            json: serde_json::from_slice(&fs::read(json).expect("there is JSON, too")).expect("it is JSON"),
-            protobuf: fs::read(path).expect("it can be read"),
+            json: serde_json::from_slice(&fs::read(json).expect("JSON file")).expect("valid JSON"),
+            protobuf: fs::read(path).expect("readable file"),
         });
     }
     objects
 }
 
-fn equal(found: &Value, wanted: &Value) -> Result<(), String> {
+fn check_equal(found: &Value, expected: &Value) -> Result<(), String> {
     let mut differences = Vec::new();
-    compare("", found, wanted, &mut differences);
+    compare("", found, expected, &mut differences);
     if differences.is_empty() {
         Ok(())
     } else {
@@ -197,8 +197,8 @@ fn equal(found: &Value, wanted: &Value) -> Result<(), String> {
     }
 }
 
-fn compare(path: &str, found: &Value, wanted: &Value, differences: &mut Vec<String>) {
-    match (found, wanted) {
+fn compare(path: &str, found: &Value, expected: &Value, differences: &mut Vec<String>) {
+    match (found, expected) {
         (Value::Object(a), Value::Object(b)) => {
             let absent = Value::String("(absent)".into());
             for key in a.keys().chain(b.keys().filter(|key| !a.contains_key(*key))) {
@@ -215,7 +215,7 @@ fn compare(path: &str, found: &Value, wanted: &Value, differences: &mut Vec<Stri
                 compare(&format!("{path}[{index}]"), a, b, differences);
             }
         }
-        _ if found == wanted => {}
-        _ => differences.push(format!("{path} is {found} instead of {wanted}")),
+        _ if found == expected => {}
+        _ => differences.push(format!("{path} is {found} instead of {expected}")),
     }
 }

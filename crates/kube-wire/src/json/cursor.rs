@@ -75,10 +75,10 @@ impl<'a> Cursor<'a> {
             return Ok(None);
         }
         if !std::mem::replace(&mut fields.is_first, false) {
-            self.take(b',', "a comma or the object's end")?;
+            self.take(b',', "a comma or a closing brace")?;
         }
         if self.peek()? != b'"' {
-            return Err(Error::expected("a field's name", self.at));
+            return Err(Error::expected("a field name", self.at));
         }
         let name = self.string()?;
         self.take(b':', "a colon")?;
@@ -165,7 +165,7 @@ impl<'a> Cursor<'a> {
     /// Checks that only white space is left.
     pub(super) fn expect_end(&mut self) -> Result<(), Error> {
         match self.peek() {
-            Ok(_) => Err(Error::expected("the end", self.at)),
+            Ok(_) => Err(Error::expected("end of input", self.at)),
             Err(_) => Ok(()),
         }
     }
@@ -182,7 +182,7 @@ impl<'a> RawString<'a> {
             at += match &self.raw[at + 1..] {
                 [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => 2,
                 [b'u', hex @ ..] if hex.len() >= 4 && hex[..4].iter().all(u8::is_ascii_hexdigit) => 6,
-                _ => return Err(Error::expected("an escape that JSON has", self.offset + at)),
+                _ => return Err(Error::expected("a valid escape", self.offset + at)),
             };
         }
         Ok(())
@@ -219,7 +219,7 @@ impl<'a> RawString<'a> {
     /// Returns the string, which must have no escapes.
     pub(super) fn borrowed_text(self) -> Result<&'a str, Error> {
         std::str::from_utf8(self.raw)
-            .map_err(|error| Error::expected("text in UTF-8", self.offset + error.valid_up_to()))
+            .map_err(|error| Error::expected("valid UTF-8", self.offset + error.valid_up_to()))
     }
 }
 

@@ -173,15 +173,15 @@ impl fmt::Display for Error {
         }
         match &self.kind {
             JsonErrorKind::Decode(error) => f.write_str(match error.category {
-                Category::Data => "it does not fit the type",
-                Category::Eof => "the JSON ends too early",
-                Category::Io | Category::Syntax => "it is not JSON",
+                Category::Data => "type mismatch",
+                Category::Eof => "unexpected end of input",
+                Category::Io | Category::Syntax => "invalid JSON",
             })?,
             JsonErrorKind::Expected(expected) => write!(f, "expected {expected}")?,
-            JsonErrorKind::UnexpectedEof => f.write_str("the JSON ends too early")?,
-            JsonErrorKind::DuplicateField => f.write_str("the field is there twice")?,
-            JsonErrorKind::TooDeep => f.write_str("nested too deep")?,
-            JsonErrorKind::TooLong(limit) => write!(f, "longer than {limit} bytes, which is the limit")?,
+            JsonErrorKind::UnexpectedEof => f.write_str("unexpected end of input")?,
+            JsonErrorKind::DuplicateField => f.write_str("duplicate field")?,
+            JsonErrorKind::TooDeep => f.write_str("nested too deeply")?,
+            JsonErrorKind::TooLong(limit) => write!(f, "exceeds the limit of {limit} bytes")?,
         }
         write!(f, ", at byte {}", self.offset)
     }

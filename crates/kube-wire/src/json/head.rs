@@ -63,7 +63,7 @@ pub fn identity(text: &[u8]) -> Result<Identity<'_>, Error> {
 ///
 /// let head = json::head(br#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"}}"#)?;
 /// assert_eq!(head.kind.as_deref(), Some("Pod"));
-/// assert_eq!(head.identity.expect("it has metadata").name, "a");
+/// assert_eq!(head.identity.expect("metadata is present").name, "a");
 /// # Ok::<(), json::Error>(())
 /// ```
 pub fn head(text: &[u8]) -> Result<Head<'_>, Error> {
@@ -126,10 +126,10 @@ pub(super) fn metadata_of(text: &[u8]) -> Result<Option<Cursor<'_>>, Error> {
 }
 
 /// Returns a cursor at the value of a field, or `None` if it is missing or `null`. Does not read the fields after it.
-pub(super) fn field_of<'a>(mut cursor: Cursor<'a>, wanted: &str) -> Result<Option<Cursor<'a>>, Error> {
+pub(super) fn field_of<'a>(mut cursor: Cursor<'a>, expected: &str) -> Result<Option<Cursor<'a>>, Error> {
     let mut fields = cursor.enter_object()?;
     while let Some(name) = cursor.next_field(&mut fields)? {
-        if name.equals(wanted) {
+        if name.equals(expected) {
             return Ok((!cursor.take_null()?).then_some(cursor));
         }
         cursor.skip_value()?;

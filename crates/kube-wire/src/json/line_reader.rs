@@ -27,7 +27,7 @@ use crate::length::Length;
 pub struct LineReader {
     limit: usize,
     /// The unread part of the last chunk.
-    piece: Bytes,
+    chunk: Bytes,
     /// The start of the next line, from earlier chunks.
     partial: BytesMut,
     /// Number of bytes consumed.
@@ -38,7 +38,7 @@ impl fmt::Debug for LineReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LineReader")
             .field("limit", &self.limit)
-            .field("piece", &Length(self.piece.len()))
+            .field("chunk", &Length(self.chunk.len()))
             .field("partial", &Length(self.partial.len()))
             .field("offset", &self.offset)
             .finish()
@@ -50,15 +50,15 @@ impl LineReader {
     pub fn new(limit: usize) -> LineReader {
         LineReader {
             limit,
-            piece: Bytes::new(),
+            chunk: Bytes::new(),
             partial: BytesMut::new(),
             offset: 0,
         }
     }
 
     /// Appends a chunk. Copies it if lines of the previous chunk are still unread.
-    pub fn push(&mut self, piece: Bytes) {
-        append(&mut self.piece, piece);
+    pub fn push(&mut self, chunk: Bytes) {
+        append(&mut self.chunk, chunk);
     }
 
     /// Returns the next complete line that is not blank, without the line feed.
@@ -67,18 +67,18 @@ impl LineReader {
     /// Returns an error if the line exceeds the limit, even before its end was received.
     pub fn next_line(&mut self) -> Result<Option<Bytes>, Error> {
         loop {
-            let end = memchr::memchr(b'\n', &self.piece);
-            let len = end.unwrap_or(self.piece.len());
+            let end = memchr::memchr(b'\n', &self.chunk);
+            let len = end.unwrap_or(self.chunk.len());
             if self.partial.len() + len > self.limit {
                 return Err(Error::too_long(self.limit, self.offset));
             }
-            let part = self.piece.split_to(len);
+            let part = self.chunk.split_to(len);
             self.offset += len;
             if end.is_none() {
                 self.partial.extend_from_slice(&part);
                 return Ok(None);
             }
-            self.piece.advance(1);
+            self.chunk.advance(1);
             self.offset += 1;
             let line = if self.partial.is_empty() {
                 part
@@ -94,7 +94,7 @@ impl LineReader {
 
     /// Returns the unterminated last line when the body has ended.
     pub fn rest(&mut self) -> Option<Bytes> {
-        self.partial.extend_from_slice(&std::mem::take(&mut self.piece));
+        self.partial.extend_from_slice(&std::mem::take(&mut self.chunk));
         let rest = self.partial.split().freeze();
         (!is_blank(&rest)).then_some(rest)
     }
@@ -105,15 +105,15 @@ fn is_blank(line: &[u8]) -> bool {
 }
 
 /// Appends a chunk to the unread part of the previous one.
-pub(super) fn append(left: &mut Bytes, piece: Bytes) {
+pub(super) fn append(left: &mut Bytes, chunk: Bytes) {
     if left.is_empty() {
-        *left = piece;
+        *left = chunk;
         return;
     }
     let mut both = match std::mem::take(left).try_into_mut() {
         Ok(both) => both,
         Err(shared) => BytesMut::from(&*shared),
     };
-    both.extend_from_slice(&piece);
+    both.extend_from_slice(&chunk);
     *left = both.freeze();
 }

@@ -27,7 +27,7 @@ use crate::length::Length;
 /// let mut list = ListReader::new(1 << 20);
 /// list.push(Bytes::from_static(br#"{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[{"a":1},{"#));
 /// assert_eq!(list.next_item()?.as_deref(), Some(&br#"{"a":1}"#[..]));
-/// assert_eq!(list.next_item()?, None, "more has to come");
+/// assert_eq!(list.next_item()?, None, "the item is incomplete");
 /// assert_eq!(list.head().kind.as_deref(), Some("PodList"));
 ///
 /// list.push(Bytes::from_static(br#""b":2}]}"#));
@@ -39,13 +39,13 @@ use crate::length::Length;
 pub struct ListReader {
     limit: usize,
     /// The unread part of the last chunk.
-    piece: Bytes,
+    chunk: Bytes,
     /// The start of the current value, from earlier chunks.
     partial: BytesMut,
     /// Number of bytes consumed.
     offset: usize,
     duplicates: DuplicateCheck,
-    state: ReaderState,
+    state: JsonListState,
     head: ListHead,
 }
 
@@ -85,7 +85,7 @@ pub enum Items {
 
 /// The next part of the grammar.
 #[derive(Clone, Debug)]
-enum ReaderState {
+enum JsonListState {
     Start,
     FirstName,
     Colon(ListField),
@@ -122,7 +122,7 @@ impl fmt::Debug for ListReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ListReader")
             .field("limit", &self.limit)
-            .field("piece", &Length(self.piece.len()))
+            .field("chunk", &Length(self.chunk.len()))
             .field("partial", &Length(self.partial.len()))
             .field("offset", &self.offset)
             .field("duplicates", &self.duplicates)
@@ -137,18 +137,18 @@ impl ListReader {
     pub fn new(limit: usize) -> ListReader {
         ListReader {
             limit,
-            piece: Bytes::new(),
+            chunk: Bytes::new(),
             partial: BytesMut::new(),
             offset: 0,
             duplicates: DuplicateCheck::LIST,
-            state: ReaderState::Start,
+            state: JsonListState::Start,
             head: ListHead::default(),
         }
     }
 
     /// Appends a chunk of the body. Copies it if items of the previous chunk are still unread.
-    pub fn push(&mut self, piece: Bytes) {
-        append(&mut self.piece, piece);
+    pub fn push(&mut self, chunk: Bytes) {
+        append(&mut self.chunk, chunk);
     }
 
     /// Returns what was read of the list's type and metadata. Kubernetes writes them before the items for built-in
@@ -162,12 +162,12 @@ impl ListReader {
     /// # Errors
     /// Returns an error if the text is not a list, or if an item exceeds the limit, even before its end was received.
     pub fn next_item(&mut self) -> Result<Option<Bytes>, Error> {
-        if let ReaderState::Failed = self.state {
+        if let JsonListState::Failed = self.state {
             return Err(self.expected(self.state.expectation()));
         }
         let read = self.read();
         if read.is_err() {
-            self.state = ReaderState::Failed;
+            self.state = JsonListState::Failed;
         }
         read
     }
@@ -178,17 +178,17 @@ impl ListReader {
     /// Returns an error if the list is incomplete or items are unread.
     pub fn finish(mut self) -> Result<ListHead, Error> {
         if self.next_item()?.is_some() {
-            return Err(self.expected("every item to be read before the end"));
+            return Err(self.expected("all items to be read before the end"));
         }
         match self.state {
-            ReaderState::End => Ok(self.head),
+            JsonListState::End => Ok(self.head),
             _ => Err(Error::unexpected_eof(self.offset).with_path(self.path())),
         }
     }
 
     fn read(&mut self) -> Result<Option<Bytes>, Error> {
         loop {
-            if let ReaderState::Partial(role, ..) = self.state {
+            if let JsonListState::Partial(role, ..) = self.state {
                 let Some(text) = self.rest()? else {
                     return Ok(None);
                 };
@@ -197,9 +197,9 @@ impl ListReader {
                 }
                 continue;
             }
-            let spaces = self.piece.iter().take_while(|byte| is_space(**byte)).count();
+            let spaces = self.chunk.iter().take_while(|byte| is_space(**byte)).count();
             self.skip(spaces);
-            let Some(byte) = self.piece.first().copied() else {
+            let Some(byte) = self.chunk.first().copied() else {
                 return Ok(None);
             };
             self.step(byte)?;
@@ -209,26 +209,28 @@ impl ListReader {
     /// Handles one byte between values. The byte is not white space.
     fn step(&mut self, byte: u8) -> Result<(), Error> {
         let (len, next) = match (&self.state, byte) {
-            (ReaderState::Start, b'{') => (1, ReaderState::FirstName),
-            (ReaderState::FirstName | ReaderState::CommaOrEnd, b'}') => (1, ReaderState::End),
-            (ReaderState::FirstName | ReaderState::Name, b'"') => (0, self.value(ValueRole::Name, byte)),
-            (ReaderState::Colon(field), b':') => (1, ReaderState::Value(*field)),
-            (ReaderState::Value(ListField::Items), b'[') => {
+            (JsonListState::Start, b'{') => (1, JsonListState::FirstName),
+            (JsonListState::FirstName | JsonListState::CommaOrEnd, b'}') => (1, JsonListState::End),
+            (JsonListState::FirstName | JsonListState::Name, b'"') => (0, self.value(ValueRole::Name, byte)),
+            (JsonListState::Colon(field), b':') => (1, JsonListState::Value(*field)),
+            (JsonListState::Value(ListField::Items), b'[') => {
                 self.head.items = Items::Count(0);
-                (1, ReaderState::FirstItem)
+                (1, JsonListState::FirstItem)
             }
-            (ReaderState::Value(ListField::Items), first) if first != b'n' => {
+            (JsonListState::Value(ListField::Items), first) if first != b'n' => {
                 return Err(self.expected("a list"));
             }
-            (ReaderState::Value(field), first) if begins_value(first) => {
+            (JsonListState::Value(field), first) if begins_value(first) => {
                 (0, self.value(ValueRole::Value(*field), first))
             }
-            (ReaderState::CommaOrEnd, b',') => (1, ReaderState::Name),
-            (ReaderState::FirstItem | ReaderState::ItemsCommaOrEnd, b']') => (1, ReaderState::CommaOrEnd),
-            (ReaderState::FirstItem | ReaderState::Item, first) if begins_value(first) => {
+            (JsonListState::CommaOrEnd, b',') => (1, JsonListState::Name),
+            (JsonListState::FirstItem | JsonListState::ItemsCommaOrEnd, b']') => {
+                (1, JsonListState::CommaOrEnd)
+            }
+            (JsonListState::FirstItem | JsonListState::Item, first) if begins_value(first) => {
                 (0, self.value(ValueRole::Item, first))
             }
-            (ReaderState::ItemsCommaOrEnd, b',') => (1, ReaderState::Item),
+            (JsonListState::ItemsCommaOrEnd, b',') => (1, JsonListState::Item),
             _ => return Err(self.expected(self.state.expectation())),
         };
         self.skip(len);
@@ -236,23 +238,23 @@ impl ListReader {
         Ok(())
     }
 
-    fn value(&self, role: ValueRole, first: u8) -> ReaderState {
-        ReaderState::Partial(role, Scanner::at(first), self.offset)
+    fn value(&self, role: ValueRole, first: u8) -> JsonListState {
+        JsonListState::Partial(role, Scanner::at(first), self.offset)
     }
 
     /// Continues a value. Returns its text when it is complete; text of ignored fields may be incomplete.
     fn rest(&mut self) -> Result<Option<Bytes>, Error> {
-        let ReaderState::Partial(role, scanner, start) = &mut self.state else {
+        let JsonListState::Partial(role, scanner, start) = &mut self.state else {
             return Ok(None);
         };
         let (role, start) = (*role, *start);
-        let end = scanner.end(&self.piece);
-        let len = end.unwrap_or(self.piece.len());
+        let end = scanner.end(&self.chunk);
+        let len = end.unwrap_or(self.chunk.len());
         let is_buffered = role != ValueRole::Value(ListField::Other);
         if is_buffered && self.partial.len() + len > self.limit {
             return Err(Error::too_long(self.limit, start).with_path(self.path()));
         }
-        let part = self.piece.split_to(len);
+        let part = self.chunk.split_to(len);
         self.offset += len;
         if is_buffered && (end.is_none() || !self.partial.is_empty()) {
             self.partial.extend_from_slice(&part);
@@ -272,14 +274,14 @@ impl ListReader {
     }
 
     /// Processes a complete value and returns the next state.
-    fn finish_value(&mut self, role: ValueRole, text: &[u8]) -> Result<ReaderState, Error> {
+    fn finish_value(&mut self, role: ValueRole, text: &[u8]) -> Result<JsonListState, Error> {
         let mut cursor = Cursor::new(text);
         let field = match role {
             ValueRole::Item => {
                 if let Items::Count(count) = &mut self.head.items {
                     *count += 1;
                 }
-                return Ok(ReaderState::ItemsCommaOrEnd);
+                return Ok(JsonListState::ItemsCommaOrEnd);
             }
             ValueRole::Name => {
                 let name = cursor.string()?;
@@ -287,7 +289,7 @@ impl ListReader {
                     .duplicates
                     .record(|known| name.equals(known))
                     .map_err(|_| Error::duplicate_field(0))?;
-                return Ok(ReaderState::Colon(ListField::from_name(known)));
+                return Ok(JsonListState::Colon(ListField::from_name(known)));
             }
             ValueRole::Value(field) => field,
         };
@@ -297,14 +299,14 @@ impl ListReader {
             ListField::Metadata => self.head.read_metadata(&mut cursor)?,
             ListField::Items if cursor.take_null()? => self.head.items = Items::Null,
             ListField::Items => return Err(Error::expected("a list", 0)),
-            ListField::Other => return Ok(ReaderState::CommaOrEnd),
+            ListField::Other => return Ok(JsonListState::CommaOrEnd),
         }
         cursor.expect_end()?;
-        Ok(ReaderState::CommaOrEnd)
+        Ok(JsonListState::CommaOrEnd)
     }
 
     fn skip(&mut self, len: usize) {
-        self.piece.advance(len);
+        self.chunk.advance(len);
         self.offset += len;
     }
 
@@ -314,17 +316,17 @@ impl ListReader {
 
     fn path(&self) -> String {
         let field = match &self.state {
-            ReaderState::Partial(ValueRole::Item, ..) | ReaderState::FirstItem | ReaderState::Item => {
+            JsonListState::Partial(ValueRole::Item, ..) | JsonListState::FirstItem | JsonListState::Item => {
                 let count = match self.head.items {
                     Items::Count(count) => count,
                     Items::Missing | Items::Null => 0,
                 };
                 return format!("items[{count}]");
             }
-            ReaderState::ItemsCommaOrEnd => ListField::Items,
-            ReaderState::Colon(field)
-            | ReaderState::Value(field)
-            | ReaderState::Partial(ValueRole::Value(field), ..) => *field,
+            JsonListState::ItemsCommaOrEnd => ListField::Items,
+            JsonListState::Colon(field)
+            | JsonListState::Value(field)
+            | JsonListState::Partial(ValueRole::Value(field), ..) => *field,
             _ => ListField::Other,
         };
         field.name().to_owned()
@@ -353,18 +355,19 @@ impl ListField {
     }
 }
 
-impl ReaderState {
+impl JsonListState {
     fn expectation(&self) -> &'static str {
         match self {
-            ReaderState::Start => "a list",
-            ReaderState::FirstName | ReaderState::Name => "a field's name",
-            ReaderState::Colon(_) => "a colon",
-            ReaderState::Value(_) | ReaderState::Item | ReaderState::FirstItem | ReaderState::Partial(..) => {
-                "a value"
-            }
-            ReaderState::CommaOrEnd | ReaderState::ItemsCommaOrEnd => "a comma or the end",
-            ReaderState::End => "the end",
-            ReaderState::Failed => "nothing more of a list that is broken",
+            JsonListState::Start => "a list",
+            JsonListState::FirstName | JsonListState::Name => "a field name",
+            JsonListState::Colon(_) => "a colon",
+            JsonListState::Value(_)
+            | JsonListState::Item
+            | JsonListState::FirstItem
+            | JsonListState::Partial(..) => "a value",
+            JsonListState::CommaOrEnd | JsonListState::ItemsCommaOrEnd => "a comma or a closing bracket",
+            JsonListState::End => "end of input",
+            JsonListState::Failed => "no more calls after an error",
         }
     }
 }

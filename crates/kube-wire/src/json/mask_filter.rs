@@ -242,8 +242,8 @@ impl<'s, A> VariantFilter<'s, A> {
     where
         A: VariantAccess<'de>,
     {
-        let left_out = || A::Error::custom("the variant's value is left out");
-        Ok((self.inner, self.mask.ok_or_else(left_out)?))
+        let masked = || A::Error::custom("the value of the variant is masked");
+        Ok((self.inner, self.mask.ok_or_else(masked)?))
     }
 }
 

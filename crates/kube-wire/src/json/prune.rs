@@ -125,7 +125,7 @@ impl<'a> TextPruner<'a, '_> {
             }
             if !std::mem::replace(&mut is_first, false) {
                 // A comma is needed only between fields that are kept.
-                self.cursor.take(b',', "a comma or the end")?;
+                self.cursor.take(b',', "a comma or a closing bracket")?;
                 self.run_start = self.cursor.offset();
                 self.peek()?;
             }
@@ -158,7 +158,7 @@ impl<'a> TextPruner<'a, '_> {
                 if self.peek()? == b']' {
                     break;
                 }
-                self.cursor.take(b',', "a comma or the end")?;
+                self.cursor.take(b',', "a comma or a closing bracket")?;
             }
         }
         self.cursor.skip(1);
@@ -208,7 +208,12 @@ impl<'a> TextPruner<'a, '_> {
                         open >>= 1;
                         levels -= 1;
                     }
-                    _ => return Err(Error::expected("a comma or the end", self.cursor.offset())),
+                    _ => {
+                        return Err(Error::expected(
+                            "a comma or a closing bracket",
+                            self.cursor.offset(),
+                        ));
+                    }
                 }
             }
         }
@@ -221,7 +226,7 @@ impl<'a> TextPruner<'a, '_> {
 
     fn name(&mut self) -> Result<RawString<'a>, Error> {
         if self.peek()? != b'"' {
-            return Err(Error::expected("a field's name", self.cursor.offset()));
+            return Err(Error::expected("a field name", self.cursor.offset()));
         }
         self.string()
     }
@@ -257,7 +262,7 @@ impl<'a> TextPruner<'a, '_> {
         let run = &self.text[self.run_start..end];
         if let Err(error) = std::str::from_utf8(run) {
             return Err(Error::expected(
-                "text in UTF-8",
+                "valid UTF-8",
                 self.run_start + error.valid_up_to(),
             ));
         }

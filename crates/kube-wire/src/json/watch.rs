@@ -52,7 +52,7 @@ fn read(line: &[u8]) -> Result<WatchEvent<'_>, Error> {
     let mut event_type = None;
     let mut object = None;
     while let Some(name) = cursor.next_field(&mut fields)? {
-        let is_again = if name.equals("type") {
+        let is_duplicate = if name.equals("type") {
             event_type.replace(cursor.string()?.text()?).is_some()
         } else if name.equals("object") {
             object.replace(cursor.skip_value()?).is_some()
@@ -60,14 +60,14 @@ fn read(line: &[u8]) -> Result<WatchEvent<'_>, Error> {
             cursor.skip_value()?;
             false
         };
-        if is_again {
+        if is_duplicate {
             return Err(Error::duplicate_field(name.offset()));
         }
     }
     cursor.expect_end()?;
-    let missing = |what| Error::expected(what, line.len());
+    let missing = |field| Error::expected(field, line.len());
     Ok(WatchEvent {
-        event_type: event_type.ok_or_else(|| missing("an event's type"))?,
-        object: object.ok_or_else(|| missing("an event's object"))?,
+        event_type: event_type.ok_or_else(|| missing("field `type`"))?,
+        object: object.ok_or_else(|| missing("field `object`"))?,
     })
 }

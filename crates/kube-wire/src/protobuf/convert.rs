@@ -52,13 +52,15 @@ pub(super) fn low_32_bits(value: u64) -> i32 {
 pub(super) fn double(value: f64) -> Result<Double, Error> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if value.fract() == 0.0 && value.abs() <= EXACT && (value != 0.0 || value.is_sign_positive()) {
-        #[expect(clippy::cast_possible_truncation, reason = "it is a whole number in range")]
+        #[expect(clippy::cast_possible_truncation, reason = "whole number in range")]
         return Ok(Double::Integer(value as i64));
     }
     if value.is_finite() {
         Ok(Double::Float(value))
     } else {
-        Err(Error::invalid("JSON has no infinity and no NaN"))
+        Err(Error::invalid(
+            "invalid double: JSON does not support infinity and NaN",
+        ))
     }
 }
 
@@ -72,7 +74,7 @@ pub(super) enum Double {
 pub(super) fn quantity(message: &[u8]) -> Result<Cow<'_, str>, Error> {
     match single_field(message)? {
         None => Ok(Cow::Borrowed("0")),
-        Some(b"") => Err(Error::invalid("a quantity is empty")),
+        Some(b"") => Err(Error::invalid("invalid quantity: empty string")),
         Some(text) => Ok(string(text)),
     }
 }
@@ -107,7 +109,7 @@ pub(super) fn decode_time_text(message: &[u8], micro: bool) -> Result<Option<tim
 
 pub(super) fn format_time(seconds: i64, micros: i32, micro: bool) -> Result<time::TimeText, Error> {
     time::format(seconds, micro.then_some(micros))
-        .ok_or_else(|| Error::invalid("a time is outside the years 0 to 9999"))
+        .ok_or_else(|| Error::invalid("invalid time: year is not between 0 and 9999"))
 }
 
 /// A number or a string.
@@ -130,7 +132,7 @@ pub(super) fn int_or_string(message: &[u8]) -> Result<IntOrText<'_>, Error> {
     match is {
         0 => Ok(IntOrText::Int(int)),
         1 => Ok(IntOrText::Text(string(text))),
-        _ => Err(Error::invalid("neither a number nor a string")),
+        _ => Err(Error::invalid("invalid int-or-string: unknown type")),
     }
 }
 

@@ -51,7 +51,7 @@ impl Schema {
     ///     spec: S,
     /// }
     ///
-    /// let schema = Schema::of("autoscaling/v1", "Scale").expect("Kubernetes has scales");
+    /// let schema = Schema::of("autoscaling/v1", "Scale").expect("built-in kind");
     /// assert!(schema.covers::<Scale<Spec>>());
     /// assert!(!schema.covers::<Scale<NewerSpec>>());
     /// assert!(!schema.covers::<serde_json::Value>());
@@ -82,7 +82,7 @@ impl Schema {
     ///     spec: Spec,
     /// }
     ///
-    /// let schema = Schema::of("autoscaling/v1", "Scale").expect("Kubernetes has scales");
+    /// let schema = Schema::of("autoscaling/v1", "Scale").expect("built-in kind");
     /// let unwanted = schema.unused_fields::<Scale>();
     /// assert!(unwanted.contains(&["status"]) && unwanted.contains(&["metadata", "labels"]));
     /// assert!(!unwanted.contains(&["spec", "replicas"]) && !unwanted.contains(&["metadata", "name"]));
@@ -536,7 +536,7 @@ impl std::error::Error for ProbeError {}
 
 impl fmt::Display for ProbeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the type does not want it")
+        f.write_str("value rejected by the type")
     }
 }
 

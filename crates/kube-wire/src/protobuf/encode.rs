@@ -161,7 +161,7 @@ impl Encoder {
             }
             ValueKind::Bytes => {
                 let bytes = STANDARD.decode(text(value)?);
-                let bytes = bytes.map_err(|error| Error::invalid(format!("not base64: {error}")))?;
+                let bytes = bytes.map_err(|error| Error::invalid(format!("invalid base64: {error}")))?;
                 self.writer.bytes_field(number, &bytes);
             }
             _ => {
@@ -181,7 +181,7 @@ impl Encoder {
             (ValueKind::Json, _) => self.writer.bytes_field(1, value.to_string().as_bytes()),
             (ValueKind::Time | ValueKind::MicroTime, _) => {
                 let (seconds, nanos) =
-                    time::parse(text(value)?).ok_or_else(|| Error::expected("a time as in RFC 3339"))?;
+                    time::parse(text(value)?).ok_or_else(|| Error::expected("an RFC 3339 time"))?;
                 let nanos = if kind == ValueKind::Time {
                     0
                 } else {

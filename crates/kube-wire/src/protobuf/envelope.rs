@@ -115,5 +115,5 @@ pub(super) fn write_header(writer: &mut Writer, api_version: &str, kind: &str, l
 }
 
 pub(super) fn text(bytes: &[u8]) -> Result<&str, Error> {
-    std::str::from_utf8(bytes).map_err(|_| Error::malformed("the name of a type is not UTF-8"))
+    std::str::from_utf8(bytes).map_err(|_| Error::malformed("apiVersion or kind is not valid UTF-8"))
 }

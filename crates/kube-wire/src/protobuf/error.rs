@@ -82,13 +82,13 @@ impl Error {
     }
 
     #[cold]
-    pub(super) fn malformed(what: &'static str) -> Self {
-        ProtobufErrorKind::Malformed(what).into()
+    pub(super) fn malformed(detail: &'static str) -> Self {
+        ProtobufErrorKind::Malformed(detail).into()
     }
 
     #[cold]
-    pub(super) fn invalid(what: impl Into<String>) -> Self {
-        ProtobufErrorKind::Invalid(what.into()).into()
+    pub(super) fn invalid(detail: impl Into<String>) -> Self {
+        ProtobufErrorKind::Invalid(detail.into()).into()
     }
 
     /// Converts an error about embedded JSON. The message contains no values.
@@ -97,14 +97,14 @@ impl Error {
         let message = error.to_string();
         if error.is_data() {
             let message = message.split(" at line ").next().unwrap_or_default();
-            return Self::invalid(format!("not JSON: {}", redact_values(message)));
+            return Self::invalid(format!("invalid JSON: {}", redact_values(message)));
         }
-        Self::invalid(format!("not JSON: {message}"))
+        Self::invalid(format!("invalid JSON: {message}"))
     }
 
     #[cold]
-    pub(super) fn expected(what: &'static str) -> Self {
-        ProtobufErrorKind::Expected(what).into()
+    pub(super) fn expected(detail: &'static str) -> Self {
+        ProtobufErrorKind::Expected(detail).into()
     }
 
     #[cold]
@@ -140,8 +140,8 @@ impl std::error::Error for Error {}
 
 impl serde::de::Error for Error {
     #[cold]
-    fn custom<T: fmt::Display>(what: T) -> Self {
-        Self::invalid(redact_values(&what.to_string()))
+    fn custom<T: fmt::Display>(detail: T) -> Self {
+        Self::invalid(redact_values(&detail.to_string()))
     }
 }
 
@@ -165,22 +165,17 @@ impl fmt::Display for Error {
 impl fmt::Display for ProtobufErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotProtobuf => {
-                f.write_str("not Kubernetes protobuf: it does not begin with `k8s` and a zero byte")
-            }
+            Self::NotProtobuf => f.write_str("not Kubernetes protobuf: missing prefix `k8s\\0`"),
             Self::UnknownKind { api_version, kind } => {
-                write!(
-                    f,
-                    "no protobuf is known for kind {kind:?} of {api_version:?}; use JSON"
-                )
+                write!(f, "unknown kind {kind:?} in {api_version:?}: use JSON")
             }
-            Self::UnknownMessage(name) => write!(f, "no message {name:?} is known"),
-            Self::Malformed(what) => write!(f, "malformed protobuf: {what}"),
-            Self::UnexpectedEof => f.write_str("it breaks off before its end"),
-            Self::NonContiguous => f.write_str("the parts of a field are not together"),
-            Self::Invalid(what) => f.write_str(what),
-            Self::Expected(what) => write!(f, "expected {what}"),
-            Self::TooDeep => f.write_str("nested too deep"),
+            Self::UnknownMessage(name) => write!(f, "unknown message {name:?}"),
+            Self::Malformed(detail) => write!(f, "malformed protobuf: {detail}"),
+            Self::UnexpectedEof => f.write_str("unexpected end of input"),
+            Self::NonContiguous => f.write_str("non-contiguous field"),
+            Self::Invalid(detail) => f.write_str(detail),
+            Self::Expected(detail) => write!(f, "expected {detail}"),
+            Self::TooDeep => f.write_str("nested too deeply"),
             Self::TooLarge => f.write_str("too large"),
         }
     }

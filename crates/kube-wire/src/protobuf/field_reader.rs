@@ -41,7 +41,7 @@ impl<'a> Content<'a> {
 
 #[cold]
 pub(super) fn wrong_wire_type() -> Error {
-    Error::malformed("a field is of another wire type")
+    Error::malformed("unexpected wire type")
 }
 
 /// Consecutive fields with the same number.
@@ -73,10 +73,7 @@ impl<'a> FieldReader<'a> {
 
     /// Returns number and content of the next field.
     #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "what it returns is large, and is taken apart at once"
-    )]
+    #[expect(clippy::inline_always, reason = "large result that callers destructure")]
     pub(super) fn next(&mut self) -> Result<Option<(u64, Content<'a>)>, Error> {
         if self.0.is_empty() {
             return Ok(None);
@@ -84,7 +81,7 @@ impl<'a> FieldReader<'a> {
         let tag = self.varint()?;
         let number = tag >> 3;
         if number == 0 {
-            return Err(Error::malformed("a field has the number zero"));
+            return Err(Error::malformed("field number is zero"));
         }
         let content = match tag & 7 {
             2 => Content::Bytes(self.bytes()?),
@@ -142,7 +139,7 @@ impl<'a> FieldReader<'a> {
                 self.take(4)?;
                 Content::Other
             }
-            _ => return Err(Error::malformed("a field has an unknown wire type")),
+            _ => return Err(Error::malformed("unknown wire type")),
         })
     }
 
@@ -215,7 +212,7 @@ impl<'a> FieldReader<'a> {
                 return Ok(value);
             }
         }
-        Err(Error::malformed("a number is too long"))
+        Err(Error::malformed("varint is too long"))
     }
 
     #[inline]
@@ -228,5 +225,5 @@ impl<'a> FieldReader<'a> {
 
 #[cold]
 fn truncated_field() -> Error {
-    Error::malformed("it ends in the middle of a field")
+    Error::malformed("truncated field")
 }

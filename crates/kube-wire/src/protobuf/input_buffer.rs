@@ -13,14 +13,14 @@ use crate::length::Length;
 pub(super) struct InputBuffer {
     /// The start of the requested range. The rest was not received yet.
     partial: BytesMut,
-    piece: Bytes,
+    chunk: Bytes,
 }
 
 impl fmt::Debug for InputBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Incoming")
-            .field("begun", &Length(self.partial.len()))
-            .field("piece", &Length(self.piece.len()))
+            .field("partial", &Length(self.partial.len()))
+            .field("chunk", &Length(self.chunk.len()))
             .finish()
     }
 }
@@ -29,42 +29,42 @@ impl fmt::Debug for InputBuffer {
 const MAX_PREALLOCATION: usize = 64 * 1024;
 
 impl InputBuffer {
-    pub(super) fn push(&mut self, piece: Bytes) {
-        if self.piece.is_empty() {
-            self.piece = piece;
+    pub(super) fn push(&mut self, chunk: Bytes) {
+        if self.chunk.is_empty() {
+            self.chunk = chunk;
         } else {
-            self.piece = [&self.piece[..], &piece[..]].concat().into();
+            self.chunk = [&self.chunk[..], &chunk[..]].concat().into();
         }
     }
 
     /// Returns the next `len` bytes, or `None` until all of them were received. Retries must use the same `len`.
     pub(super) fn take(&mut self, len: usize) -> Option<Bytes> {
-        if self.partial.is_empty() && self.piece.len() >= len {
-            return Some(self.piece.split_to(len));
+        if self.partial.is_empty() && self.chunk.len() >= len {
+            return Some(self.chunk.split_to(len));
         }
         if self.partial.is_empty() {
             self.partial.reserve(len.min(MAX_PREALLOCATION));
         }
-        let missing = len.saturating_sub(self.partial.len()).min(self.piece.len());
-        self.partial.extend_from_slice(&self.piece.split_to(missing));
+        let missing = len.saturating_sub(self.partial.len()).min(self.chunk.len());
+        self.partial.extend_from_slice(&self.chunk.split_to(missing));
         (self.partial.len() == len).then(|| self.partial.split().freeze())
     }
 
     /// Returns the next byte.
     pub(super) fn byte(&mut self) -> Option<u8> {
-        let byte = *self.piece.first()?;
-        self.piece.advance(1);
+        let byte = *self.chunk.first()?;
+        self.chunk.advance(1);
         Some(byte)
     }
 
     /// Drops up to `len` bytes, and returns the number of dropped bytes.
     pub(super) fn skip(&mut self, len: usize) -> usize {
-        let dropped = len.min(self.piece.len());
-        self.piece.advance(dropped);
+        let dropped = len.min(self.chunk.len());
+        self.chunk.advance(dropped);
         dropped
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.partial.is_empty() && self.piece.is_empty()
+        self.partial.is_empty() && self.chunk.is_empty()
     }
 }

@@ -29,12 +29,12 @@ use crate::table::{Container, ValueKind, table};
 ///     "metadata": {"resourceVersion": "7"},
 ///     "items": [{"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}],
 /// }))?;
-/// let schema = Schema::of("v1", "ConfigMap").expect("Kubernetes has config maps");
+/// let schema = Schema::of("v1", "ConfigMap").expect("built-in kind");
 ///
 /// let mut list = ListReader::new(1 << 20);
 /// let mut names = Vec::new();
-/// for piece in body.chunks(10) {
-///     list.push(Bytes::copy_from_slice(piece));
+/// for chunk in body.chunks(10) {
+///     list.push(Bytes::copy_from_slice(chunk));
 ///     while let Some(event) = list.next()? {
 ///         match event {
 ///             ListEvent::Head { kind, .. } => assert_eq!(kind, "ConfigMapList"),
@@ -50,7 +50,7 @@ use crate::table::{Container, ValueKind, table};
 pub struct ListReader {
     input_buffer: InputBuffer,
     limit: usize,
-    state: ReadState,
+    state: ProtobufListState,
     header: FieldHeader,
     /// Field numbers of the list, or `None` until its kind is known.
     numbers: Option<FieldNumbers>,
@@ -100,7 +100,7 @@ struct FieldNumbers {
 
 /// The next part of the encoding.
 #[derive(Clone, Copy, Debug)]
-enum ReadState {
+enum ProtobufListState {
     Magic,
     /// The tag of a field, and its length or number.
     FieldHeader,
@@ -147,7 +147,7 @@ impl fmt::Debug for ListEvent {
 impl PartialVarint {
     fn add(&mut self, byte: u8) -> Result<(), Error> {
         if self.len == 10 {
-            return Err(Error::malformed("a number is too long"));
+            return Err(Error::malformed("varint is too long"));
         }
         self.value |= u64::from(byte & 0x7f) << (7 * self.len);
         self.len += 1;
@@ -162,7 +162,7 @@ impl ListReader {
         Self {
             input_buffer: InputBuffer::default(),
             limit,
-            state: ReadState::Magic,
+            state: ProtobufListState::Magic,
             header: FieldHeader::default(),
             numbers: None,
             list_left: 0,
@@ -173,8 +173,8 @@ impl ListReader {
     }
 
     /// Appends a chunk. Call [`next`](Self::next) until it returns `None` before appending the next one.
-    pub fn push(&mut self, piece: Bytes) {
-        self.input_buffer.push(piece);
+    pub fn push(&mut self, chunk: Bytes) {
+        self.input_buffer.push(chunk);
     }
 
     /// Returns the next part, or `None` until more was received.
@@ -182,37 +182,40 @@ impl ListReader {
     /// # Errors
     /// Returns an error if the list is malformed or exceeds the limit. The reader cannot be used after an error.
     /// [`is_unknown_kind`](Error::is_unknown_kind) is also true for kinds that are not lists of objects.
-    #[expect(clippy::should_implement_trait, reason = "after none there can be more")]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "not an iterator: `None` is not the end"
+    )]
     pub fn next(&mut self) -> Result<Option<ListEvent>, Error> {
         loop {
             match self.state {
-                ReadState::Magic => {
+                ProtobufListState::Magic => {
                     let Some(magic) = self.input_buffer.take(MAGIC.len()) else {
                         return Ok(None);
                     };
                     if magic != MAGIC {
                         return Err(ProtobufErrorKind::NotProtobuf.into());
                     }
-                    self.state = ReadState::FieldHeader;
+                    self.state = ProtobufListState::FieldHeader;
                 }
-                ReadState::FieldHeader => {
+                ProtobufListState::FieldHeader => {
                     if !self.read_header()? {
                         return Ok(None);
                     }
                 }
-                ReadState::Skip(left) => {
+                ProtobufListState::Skip(left) => {
                     let dropped = self.input_buffer.skip(left);
                     if dropped < left {
-                        self.state = ReadState::Skip(left - dropped);
+                        self.state = ProtobufListState::Skip(left - dropped);
                         return Ok(None);
                     }
-                    self.state = ReadState::FieldHeader;
+                    self.state = ProtobufListState::FieldHeader;
                 }
-                ReadState::Content(role, len) => {
+                ProtobufListState::Content(role, len) => {
                     let Some(content) = self.input_buffer.take(len) else {
                         return Ok(None);
                     };
-                    self.state = ReadState::FieldHeader;
+                    self.state = ProtobufListState::FieldHeader;
                     match role {
                         ContentRole::Type => return self.read_type(&content).map(Some),
                         ContentRole::Metadata => self.read_metadata(&content)?,
@@ -228,8 +231,9 @@ impl ListReader {
     /// # Errors
     /// Returns an error with [`is_eof`](Error::is_eof) if the list is incomplete.
     pub fn finish(self) -> Result<ListMeta, Error> {
-        let is_whole =
-            matches!(self.state, ReadState::FieldHeader) && self.header.tag.len == 0 && self.list_left == 0;
+        let is_whole = matches!(self.state, ProtobufListState::FieldHeader)
+            && self.header.tag.len == 0
+            && self.list_left == 0;
         if is_whole && self.has_list && self.input_buffer.is_empty() {
             Ok(self.meta)
         } else {
@@ -269,14 +273,14 @@ impl ListReader {
             1 => 8,
             2 => length_or_value.value,
             5 => 4,
-            _ => return Err(Error::malformed("a field has an unknown wire type")),
+            _ => return Err(Error::malformed("unknown wire type")),
         };
         if is_in_list {
             self.list_left = self.list_left.checked_sub(len).ok_or_else(longer_than_list)?;
         }
         let is_message = tag.value & 7 == 2;
         let role = match (tag.value >> 3, self.numbers) {
-            (0, _) => return Err(Error::malformed("a field has the number zero")),
+            (0, _) => return Err(Error::malformed("field number is zero")),
             (number, Some(numbers)) if is_in_list && is_message && number == numbers.items => {
                 Some(ContentRole::Item)
             }
@@ -285,21 +289,21 @@ impl ListReader {
             }
             _ if is_in_list => None,
             (1, None) if is_message => Some(ContentRole::Type),
-            (1, Some(_)) => return Err(Error::malformed("the envelope has two types")),
+            (1, Some(_)) => return Err(Error::malformed("duplicate type in the envelope")),
             (2, Some(_)) if is_message && !self.has_list => {
                 self.has_list = true;
                 self.list_left = len;
                 return Ok(true);
             }
-            (2, Some(_)) => return Err(Error::malformed("the envelope has two objects")),
-            (2, None) => return Err(Error::malformed("the object comes before its type")),
+            (2, Some(_)) => return Err(Error::malformed("duplicate object in the envelope")),
+            (2, None) => return Err(Error::malformed("object precedes its type")),
             _ => None,
         };
         let len = usize::try_from(len).map_err(|_| ProtobufErrorKind::TooLarge)?;
         self.state = match role {
             Some(_) if len > self.limit => return Err(ProtobufErrorKind::TooLarge.into()),
-            Some(role) => ReadState::Content(role, len),
-            None => ReadState::Skip(len),
+            Some(role) => ProtobufListState::Content(role, len),
+            None => ProtobufListState::Skip(len),
         };
         Ok(true)
     }
@@ -349,5 +353,5 @@ fn numbers(api_version: &str, kind: &str) -> Option<FieldNumbers> {
 
 #[cold]
 fn longer_than_list() -> Error {
-    Error::malformed("a field is longer than what it is in")
+    Error::malformed("field exceeds the list")
 }

@@ -46,7 +46,7 @@ impl Schema {
     ///
     /// let node = serde_json::json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "uid": "7"}});
     /// let bytes = encode(&node)?;
-    /// let schema = Schema::of("v1", "Node").expect("Kubernetes has nodes");
+    /// let schema = Schema::of("v1", "Node").expect("built-in kind");
     /// let identity = schema.identity(Envelope::parse(&bytes)?.raw)?;
     /// assert_eq!((&*identity.name, &*identity.namespace, &*identity.uid), ("n", "", "7"));
     /// # Ok::<(), kube_wire::protobuf::Error>(())
@@ -119,7 +119,7 @@ impl Schema {
     /// let bytes = encode(&serde_json::json!({
     ///     "apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"zone": "north"}},
     /// }))?;
-    /// let schema = Schema::of("v1", "Node").expect("Kubernetes has nodes");
+    /// let schema = Schema::of("v1", "Node").expect("built-in kind");
     /// let selector: Selector = "zone in (north, south)".parse()?;
     /// assert!(schema.matches(Envelope::parse(&bytes)?.raw, &selector)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

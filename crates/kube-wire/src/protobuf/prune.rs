@@ -28,7 +28,7 @@ impl Schema {
     /// let bytes = encode(&json!({
     ///     "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "1", "b": "2"},
     /// }))?;
-    /// let schema = Schema::of("v1", "ConfigMap").expect("Kubernetes has config maps");
+    /// let schema = Schema::of("v1", "ConfigMap").expect("built-in kind");
     /// let mut pruned = Vec::new();
     /// schema.prune(Envelope::parse(&bytes)?.raw, &FieldMask::none().path("data.a")?, &mut pruned)?;
     /// let left: Value = schema.decode(&pruned, &FieldMask::none())?;

@@ -20,7 +20,7 @@ use crate::table::{KindId, MessageId, table};
 /// use kube_wire::protobuf::{Envelope, Schema, encode};
 /// use serde::Deserialize;
 ///
-/// /// What this program wants to know of a scale.
+/// /// A projection of a scale.
 /// #[derive(Deserialize)]
 /// struct Scale<'a> {
 ///     #[serde(borrow)]
@@ -45,7 +45,7 @@ use crate::table::{KindId, MessageId, table};
 ///     "spec": {"replicas": 3},
 /// }))?;
 /// let envelope = Envelope::parse(&bytes)?;
-/// let schema = Schema::of(envelope.api_version, envelope.kind).expect("Kubernetes has scales");
+/// let schema = Schema::of(envelope.api_version, envelope.kind).expect("built-in kind");
 ///
 /// let scale: Scale = schema.decode(envelope.raw, &FieldMask::none())?;
 /// assert_eq!((scale.metadata.name, scale.spec.replicas), ("web", 3));

@@ -38,13 +38,13 @@ fn scale() -> Value {
 }
 
 #[test]
-fn an_object_is_read_and_written() {
+fn decodes_and_encodes_an_object() {
     assert_eq!(decode(SCALE).unwrap(), scale());
     assert_eq!(encode(&scale()).unwrap(), SCALE);
 }
 
 #[test]
-fn an_envelope_is_opened_and_closed() {
+fn parses_and_encodes_an_envelope() {
     let envelope = Envelope::parse(SCALE).unwrap();
     assert_eq!((envelope.api_version, envelope.kind), ("autoscaling/v1", "Scale"));
     assert_eq!(envelope.to_bytes(), SCALE);
@@ -57,7 +57,7 @@ fn an_envelope_is_opened_and_closed() {
 }
 
 #[test]
-fn an_envelope_without_a_kind_takes_one() {
+fn kind_of_an_envelope_can_be_set() {
     let raw = Envelope::parse(SCALE).unwrap().raw;
     let bytes = Envelope::new("", "", raw).to_bytes();
     assert!(decode(&bytes).unwrap_err().is_unknown_kind());
@@ -67,7 +67,7 @@ fn an_envelope_without_a_kind_takes_one() {
 }
 
 #[test]
-fn kinds_without_protobuf_are_told_from_mistakes() {
+fn distinguishes_unknown_kinds_from_other_errors() {
     let widget = json!({"apiVersion": "example.org/v1", "kind": "Widget"});
     let unknown = [
         encode(&widget).unwrap_err(),
@@ -84,7 +84,7 @@ fn kinds_without_protobuf_are_told_from_mistakes() {
 }
 
 #[test]
-fn mistakes_say_where_they_are() {
+fn errors_contain_the_path() {
     let cases = [
         (
             json!({"spec": {"containers": [{}, {"name": 1}]}}),
@@ -121,23 +121,23 @@ fn mistakes_say_where_they_are() {
         ),
         (
             json!({"metadata": {"creationTimestamp": "today"}}),
-            "metadata.creationTimestamp: expected a time as in RFC 3339",
+            "metadata.creationTimestamp: expected an RFC 3339 time",
         ),
     ];
-    for (pod, wanted) in cases {
+    for (pod, expected) in cases {
         let error = encode_message("k8s.io.api.core.v1.Pod", &pod).unwrap_err();
-        assert_eq!(error.to_string(), wanted);
+        assert_eq!(error.to_string(), expected);
     }
     let labels_cut_off = b"\x0a\x04\x5a\x02\x0a\x05";
     let error = decode_message("k8s.io.api.core.v1.Pod", labels_cut_off).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "metadata.labels: malformed protobuf: it ends in the middle of a field"
+        "metadata.labels: malformed protobuf: truncated field"
     );
 }
 
 #[test]
-fn what_go_holds_by_value_is_printed_even_when_absent() {
+fn prints_absent_values_that_go_does_not_hold_by_pointer() {
     let spec =
         json!({"selector": null, "template": {"metadata": {}, "spec": {"containers": null}}, "strategy": {}});
     let deployment = json!({"metadata": {}, "spec": spec, "status": {}});
@@ -152,7 +152,7 @@ fn what_go_holds_by_value_is_printed_even_when_absent() {
 }
 
 #[test]
-fn fields_may_come_in_any_order_and_in_pieces() {
+fn accepts_fields_in_any_order_and_split_messages() {
     let name = &format!("{META}ObjectMeta");
     let cases: [(&[u8], Value); 6] = [
         // the last number counts
@@ -173,8 +173,8 @@ fn fields_may_come_in_any_order_and_in_pieces() {
         ),
         (b"", json!({})),
     ];
-    for (bytes, wanted) in cases {
-        assert_eq!(decode_message(name, bytes).unwrap(), wanted);
+    for (bytes, expected) in cases {
+        assert_eq!(decode_message(name, bytes).unwrap(), expected);
     }
     let pieces = b"\x0a\x03\x0a\x01a\x0a\x03\x1a\x01n";
     assert_eq!(
@@ -184,7 +184,7 @@ fn fields_may_come_in_any_order_and_in_pieces() {
 }
 
 #[test]
-fn fields_that_a_kind_does_not_have_are_ignored() {
+fn ignores_unknown_fields() {
     let mut more = scale();
     more["spec"]["more"] = json!({"a": [1]});
     more["more"] = json!(1);
@@ -192,7 +192,7 @@ fn fields_that_a_kind_does_not_have_are_ignored() {
 }
 
 #[test]
-fn nothing_that_is_printed_for_debugging_shows_what_is_in_an_object() {
+fn debug_output_contains_no_data() {
     let secret = encode(&json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "labels": {"l": "hidden"}}, "stringData": {"k": "hidden"},
     }))
@@ -219,11 +219,11 @@ fn nothing_that_is_printed_for_debugging_shows_what_is_in_an_object() {
         ListEvent::Item(Bytes::copy_from_slice(&secret)),
         schema.labels(envelope.raw),
     );
-    for shown in ["hidden", "104, 105, 100, 100, 101, 110"] {
-        assert!(!printed.contains(shown), "{printed}");
+    for hidden in ["hidden", "104, 105, 100, 100, 101, 110"] {
+        assert!(!printed.contains(hidden), "{printed}");
     }
     // Types and lengths are shown.
-    for shown in ["Secret", "ADDED", &format!("{} bytes", secret.len())] {
-        assert!(printed.contains(shown), "{shown} is not in {printed}");
+    for text in ["Secret", "ADDED", &format!("{} bytes", secret.len())] {
+        assert!(printed.contains(text), "missing {text} in {printed}");
     }
 }

@@ -34,7 +34,7 @@ const LENGTH: usize = 4;
 /// let mut stream = BytesMut::new();
 /// stream.extend_from_slice(&WatchEvent::frame_of("ADDED", &pod)?);
 ///
-/// let frame = split_frame(&mut stream, MAX_FRAME)?.expect("a whole frame has come");
+/// let frame = split_frame(&mut stream, MAX_FRAME)?.expect("a complete frame");
 /// let event = WatchEvent::parse(&frame)?;
 /// assert_eq!(event.event_type, "ADDED");
 /// assert_eq!(event.decode_object()?, pod);
@@ -92,7 +92,7 @@ impl<'a> WatchEvent<'a> {
             return decode(self.object);
         }
         serde_json::from_slice(self.object)
-            .map_err(|error| Error::invalid(format!("neither protobuf nor JSON: {error}")))
+            .map_err(|error| Error::invalid(format!("expected protobuf or JSON: {error}")))
     }
 
     /// Encodes the event as a frame, including its length.
@@ -132,7 +132,7 @@ impl<'a> WatchEvent<'a> {
 ///
 /// let mut frames = FrameReader::new(MAX_FRAME);
 /// frames.push(Bytes::from(WatchEvent { event_type: "ADDED", object: b"k8s\0\x12\x01m" }.to_frame()));
-/// let frame = frames.next()?.expect("a whole frame has come");
+/// let frame = frames.next()?.expect("a complete frame");
 ///
 /// let event = WatchEvent::parse(&frame)?;
 /// let message: Bytes = frame.slice_ref(Envelope::parse(event.object)?.raw);
@@ -159,15 +159,18 @@ impl FrameReader {
     }
 
     /// Appends a chunk.
-    pub fn push(&mut self, piece: Bytes) {
-        self.input_buffer.push(piece);
+    pub fn push(&mut self, chunk: Bytes) {
+        self.input_buffer.push(chunk);
     }
 
     /// Returns the content of the next frame, or `None` until it is complete.
     ///
     /// # Errors
     /// Returns an error if the frame exceeds the limit, as soon as its length was received.
-    #[expect(clippy::should_implement_trait, reason = "after none there can be more")]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "not an iterator: `None` is not the end"
+    )]
     pub fn next(&mut self) -> Result<Option<Bytes>, Error> {
         let len = if let Some(len) = self.len {
             len

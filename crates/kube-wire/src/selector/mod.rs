@@ -71,7 +71,7 @@ impl Selector {
         }
     }
 
-    /// Returns a selector that selects no object, whatever requirements are added.
+    /// Returns a selector that selects no object, even if requirements are added.
     ///
     /// The grammar has no syntax for this, and an API server reads the empty text, which client-go prints here, as
     /// "select everything". The text is therefore a contradiction: `nothing,!nothing`.

@@ -9,7 +9,7 @@ pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>, ParseSelector
     let next = rest.token();
     Parser { rest, next }
         .selector()
-        .map_err(|why| ParseSelectorError::new(format!("unable to parse requirement: {why}")))
+        .map_err(|error| ParseSelectorError::new(format!("unable to parse requirement: {error}")))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

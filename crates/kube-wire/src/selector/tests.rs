@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::*;
 
-fn parsed(text: &str) -> Selector {
+fn parse(text: &str) -> Selector {
     text.parse().unwrap_or_else(|e| panic!("{text}: {e}"))
 }
 
-fn words(text: &str) -> String {
+fn error_message(text: &str) -> String {
     text.parse::<Selector>().expect_err(text).to_string()
 }
 
@@ -20,7 +20,7 @@ fn labels(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn the_whole_grammar() {
+fn parses_the_whole_grammar() {
     let object = labels(&[
         ("app", "web"),
         ("tier", "db"),
@@ -59,12 +59,12 @@ fn the_whole_grammar() {
         ("notin notin (in, notin)", true),
         ("app in (web),!tier", false),
     ] {
-        assert_eq!(parsed(text).matches(&object), expected, "{text}");
+        assert_eq!(parse(text).matches(&object), expected, "{text}");
     }
 }
 
 #[test]
-fn mistakes_are_named() {
+fn errors_describe_the_mistake() {
     for (text, message) in [
         ("x in", "found '' expected: '('"),
         ("x in in", "found 'in' expected: '('"),
@@ -86,7 +86,7 @@ fn mistakes_are_named() {
         ),
     ] {
         assert_eq!(
-            words(text),
+            error_message(text),
             format!("unable to parse requirement: {message}"),
             "{text}"
         );
@@ -101,16 +101,16 @@ fn mistakes_are_named() {
         ),
         ("x in (b_,a)", "values[1][x]: Invalid value: \"b_\": "),
     ] {
-        let words = words(text);
+        let message = error_message(text);
         assert!(
-            words.starts_with(&format!("unable to parse requirement: {start}")),
-            "{text}: {words}"
+            message.starts_with(&format!("unable to parse requirement: {start}")),
+            "{text}: {message}"
         );
     }
 }
 
 #[test]
-fn text_is_in_the_order_of_keys() {
+fn formats_requirements_sorted_by_key() {
     for (text, canonical) in [
         ("b,a", "a,b"),
         ("b=2,b=1,!a", "!a,b=2,b=1"),
@@ -122,23 +122,23 @@ fn text_is_in_the_order_of_keys() {
         ("x in ( , )", "x in ()"),
         ("x > 007, w<9", "w<9,x>7"),
     ] {
-        assert_eq!(parsed(text).to_string(), canonical);
-        assert_eq!(parsed(canonical), parsed(text));
+        assert_eq!(parse(text).to_string(), canonical);
+        assert_eq!(parse(canonical), parse(text));
     }
 }
 
 #[test]
-fn builders_check_what_they_are_given() {
+fn builder_methods_validate_arguments() {
     let all = Selector::everything;
     let built = all()
         .less_than("b", 9)
         .and_then(|s| s.greater_than("b", 0))
         .and_then(|s| s.not_equal("a", ""));
-    assert_eq!(built, Ok(parsed("a!=,b<9,b>0")));
+    assert_eq!(built, Ok(parse("a!=,b<9,b>0")));
     let bad_key = "key: Invalid value: \"a b\": ";
     let bad_value = "values[0][a]: Invalid value: \"-\": ";
     let no_values = "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty";
-    for (refused, start) in [
+    for (result, start) in [
         (all().equal("a b", "x"), bad_key),
         (all().not_equal("a b", "x"), bad_key),
         (all().one_of("a b", ["x"]), bad_key),
@@ -159,13 +159,13 @@ fn builders_check_what_they_are_given() {
         (all().one_of("a", [""; 0]), no_values),
         (all().none_of("a", [""; 0]), no_values),
     ] {
-        let words = refused.expect_err(start).to_string();
-        assert!(words.starts_with(start), "{words}");
+        let message = result.expect_err(start).to_string();
+        assert!(message.starts_with(start), "{message}");
     }
 }
 
 #[test]
-fn parts_of_a_label_selector() {
+fn converts_label_selectors() {
     let (none, some): (&[String], _) = (&[], ["b".to_owned(), "a".to_owned()]);
     let from = |expression| Selector::from_parts(None, [expression]).map(|s| s.to_string());
     assert_eq!(Selector::from_parts(None, []), Ok(Selector::everything()));
@@ -178,7 +178,7 @@ fn parts_of_a_label_selector() {
     assert_eq!(from(("x", "Exists", none)), Ok("x".into()));
     assert_eq!(from(("x", "DoesNotExist", none)), Ok("!x".into()));
     let both = Selector::from_parts(Some(&labels(&[("y", "1"), ("a", "2")])), [("x", "Exists", none)]);
-    assert_eq!(both, Ok(parsed("a=2,x,y=1")));
+    assert_eq!(both, Ok(parse("a=2,x,y=1")));
     for (expression, message) in [
         (
             ("x", "Like", none),
@@ -214,12 +214,12 @@ fn parts_of_a_label_selector() {
 #[test]
 fn everything_and_nothing() {
     let (all, none) = (Selector::everything(), Selector::nothing());
-    let web = parsed("app=web");
+    let web = parse("app=web");
     assert_eq!(all, Selector::default());
     assert!(all.is_everything() && !all.is_nothing() && all.matches(&None) && all.to_string().is_empty());
     assert!(none.is_nothing() && !none.is_everything() && !none.matches(&None));
     assert!(!none.matches(&labels(&[("nothing", "")])));
-    assert_eq!(parsed(&none.to_string()), none);
+    assert_eq!(parse(&none.to_string()), none);
     assert!(!web.is_nothing() && !web.is_everything());
     assert_eq!(all.clone().and(web.clone()), web);
     assert_eq!(web.clone().and(all), web);
@@ -229,8 +229,8 @@ fn everything_and_nothing() {
 }
 
 #[test]
-fn labels_of_every_shape() {
-    let web = parsed("app=web");
+fn matches_all_implementations_of_labels() {
+    let web = parse("app=web");
     let map = labels(&[("app", "web")]);
     let pairs: [(Box<str>, Box<str>); 2] = [("tier".into(), "db".into()), ("app".into(), "web".into())];
     assert!(web.matches(&map) && web.matches(&Some(map)) && web.matches(&pairs[..]));
@@ -239,21 +239,21 @@ fn labels_of_every_shape() {
 
 /// Would not finish if the parser ran in quadratic time.
 #[test]
-fn megabytes_are_read_in_one_go() {
+fn parses_megabytes_in_linear_time() {
     const MANY: usize = 1 << 18;
     let count = |n: usize| n.to_string();
     let values = (0..MANY).rev().map(count).collect::<Vec<_>>().join(",");
-    let value_list = parsed(&format!("x in ({values})"));
+    let list_selector = parse(&format!("x in ({values})"));
     assert!(
         (0..MANY)
             .step_by(101)
-            .all(|n| value_list.matches(&labels(&[("x", &count(n))])))
+            .all(|n| list_selector.matches(&labels(&[("x", &count(n))])))
     );
-    assert!(!value_list.matches(&labels(&[("x", "a")])));
-    assert_eq!(parsed(&value_list.to_string()), value_list);
+    assert!(!list_selector.matches(&labels(&[("x", "a")])));
+    assert_eq!(parse(&list_selector.to_string()), list_selector);
 
-    let keyed = parsed(&values);
-    assert_eq!(parsed(&keyed.to_string()), keyed);
+    let keyed = parse(&values);
+    assert_eq!(parse(&keyed.to_string()), keyed);
     assert_eq!(
         keyed.clone().and(keyed.clone()).to_string().len(),
         2 * keyed.to_string().len() + 1
@@ -262,7 +262,7 @@ fn megabytes_are_read_in_one_go() {
     for piece in [
         "(", ")", "!", "=", "<", "x=(", "ü", "a/", "-", "x in (", "a ", ",", "\u{0}",
     ] {
-        words(&piece.repeat(MANY));
+        error_message(&piece.repeat(MANY));
     }
-    assert!(parsed(&" ".repeat(MANY)).is_everything());
+    assert!(parse(&" ".repeat(MANY)).is_everything());
 }

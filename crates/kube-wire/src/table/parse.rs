@@ -31,7 +31,7 @@ pub(super) fn parse(text: &'static str) -> Table {
                     table.fields.push(field);
                     table.messages[*at].field_count += 1;
                 }
-                Section::Package(_, _) => panic!("a field outside a message: {line}"),
+                Section::Package(_, _) => panic!("field outside of a message: {line}"),
             }
         } else {
             section = section.next(line);
@@ -84,13 +84,13 @@ impl Section {
         match (line.split_once(' '), self) {
             (Some(("kinds", rest)), _) => match rest.split_once(' ') {
                 Some((api_version, package)) => Self::Kinds(api_version, package),
-                None => panic!("kinds of no package: {line}"),
+                None => panic!("kinds without a package: {line}"),
             },
             (Some(("package", package)), Self::Message(_, at)) => Self::Package(package, at + 1),
             (Some(("package", package)), _) => Self::Package(package, 0),
             (Some(("message", _)), Self::Package(package, at)) => Self::Message(package, at),
             (Some(("message", _)), Self::Message(package, at)) => Self::Message(package, at + 1),
-            _ => panic!("cannot read {line}"),
+            _ => panic!("invalid line: {line}"),
         }
     }
 }
@@ -102,7 +102,7 @@ fn parse_message(package: &'static str, head: &'static str) -> MessageDescriptor
         "list" => Shape::List,
         "schema-or-bool" => Shape::SchemaOrBool,
         "schema-or-schemas" | "schema-or-strings" => Shape::SchemaOrList,
-        _ => panic!("cannot read message {head}"),
+        _ => panic!("invalid message: {head}"),
     };
     MessageDescriptor {
         package,
@@ -117,7 +117,7 @@ fn parse_message(package: &'static str, head: &'static str) -> MessageDescriptor
 fn parse_field(table: &Table, package: &str, entry: &'static str) -> FieldDescriptor {
     let mut words = entry.split(' ');
     let (Some(number), Some(name), Some(kind)) = (words.next(), words.next(), words.next()) else {
-        panic!("cannot read field {entry}");
+        panic!("invalid field: {entry}");
     };
     let (container, kind) = if let Some(kind) = kind.strip_prefix("[]") {
         (Container::List, kind)
@@ -127,7 +127,7 @@ fn parse_field(table: &Table, package: &str, entry: &'static str) -> FieldDescri
         (Container::Single, kind)
     };
     let mut field = FieldDescriptor {
-        number: number.parse().expect("field numbers are small"),
+        number: number.parse().expect("field number fits in u16"),
         name,
         container,
         kind: parse_value_kind(table, package, kind),
@@ -144,7 +144,7 @@ fn parse_field(table: &Table, package: &str, entry: &'static str) -> FieldDescri
             "inline" => field.inline = true,
             "omitempty" => field.omit_rule = OmitRule::WhenEmpty,
             "omitzero" => field.omit_rule = OmitRule::WhenZeroTime,
-            _ => panic!("cannot read field {entry}"),
+            _ => panic!("invalid field: {entry}"),
         }
     }
     field
@@ -168,7 +168,7 @@ fn parse_value_kind(table: &Table, package: &str, word: &str) -> ValueKind {
                 let (package, name) = name.rsplit_once('.').unwrap_or((package, name));
                 ValueKind::Message(message_id(table, package, name))
             }
-            None => panic!("cannot read type {word}"),
+            None => panic!("unknown type: {word}"),
         },
     }
 }
@@ -176,10 +176,10 @@ fn parse_value_kind(table: &Table, package: &str, word: &str) -> ValueKind {
 fn message_id(table: &Table, package: &str, name: &str) -> MessageId {
     match table.find(package, name) {
         Some(id) => id,
-        None => panic!("there is no message {package}.{name}"),
+        None => panic!("unknown message: {package}.{name}"),
     }
 }
 
 fn position(at: usize) -> u16 {
-    u16::try_from(at).expect("the table has less than 65,536 lines")
+    u16::try_from(at).expect("position fits in u16")
 }

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn everything_can_be_searched() {
+fn table_is_sorted() {
     let table = table();
     assert!(
         table
@@ -23,7 +23,7 @@ fn everything_can_be_searched() {
 }
 
 #[test]
-fn kinds_have_their_message() {
+fn kinds_have_messages() {
     let cases = [
         ("v1", "Pod", "k8s.io.api.core.v1.Pod"),
         ("v1", "Status", "k8s.io.apimachinery.pkg.apis.meta.v1.Status"),
@@ -62,7 +62,7 @@ fn kinds_have_their_message() {
 }
 
 #[test]
-fn inlined_fields_keep_their_names_apart() {
+fn inlined_fields_have_unique_names() {
     for name in table().names() {
         let id = table().message_named(&name).unwrap();
         let mut names = json_names(id);
@@ -74,7 +74,7 @@ fn inlined_fields_keep_their_names_apart() {
 }
 
 #[test]
-fn as_many_messages_are_inlined_in_each_other_as_a_reader_has_room_for() {
+fn max_inline_depth_matches_the_table() {
     fn inlined(id: MessageId) -> usize {
         let fields = table().fields(table().message(id)).iter();
         let inlined = fields.map(|field| match field.kind {

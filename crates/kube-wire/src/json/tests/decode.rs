@@ -13,30 +13,30 @@ use super::generator;
 use crate::FieldMask;
 use crate::json::{decode, metadata};
 
-fn skip(paths: &[&str]) -> FieldMask {
+fn mask_of(paths: &[&str]) -> FieldMask {
     paths.iter().fold(FieldMask::none(), |mask, path| {
-        mask.path(path).expect("it can be left out")
+        mask.path(path).expect("the field can be masked")
     })
 }
 
 #[test]
-fn any_value_without_any_fields_is_as_serde_json_has_it() {
+fn decodes_random_objects_like_serde_json() {
     let mut rng = Rng::with_seed(1);
     let mut changed = 0;
     for round in 0..5_000 {
         let value = generator::object(&mut rng, 4);
-        let (mask, paths) = generator::skip(&mut rng);
-        let text = generator::written(&mut rng, &value);
-        let expected = generator::without(value.clone(), &paths);
+        let (mask, paths) = generator::mask(&mut rng);
+        let text = generator::serialize(&mut rng, &value);
+        let expected = generator::remove_paths(value.clone(), &paths);
         changed += usize::from(expected != value);
-        let decoded: Value = decode(&text, &mask).expect("it is JSON");
+        let decoded: Value = decode(&text, &mask).expect("valid JSON");
         assert_eq!(decoded, expected, "{round}: {paths:?}");
         if value["metadata"].is_object() {
-            let decoded: Value = metadata(&text, &mask).expect("it has metadata");
+            let decoded: Value = metadata(&text, &mask).expect("metadata is present");
             assert_eq!(decoded, expected["metadata"], "{round}: {paths:?}");
         }
     }
-    assert!(changed > 200, "something is left out: {changed}");
+    assert!(changed > 200, "too few values have masked fields: {changed}");
 }
 
 #[derive(Debug, Deserialize, PartialEq)]
@@ -114,7 +114,7 @@ fn wide() -> Value {
 }
 
 #[test]
-fn every_way_into_a_type_leaves_the_same_out() {
+fn applies_the_mask_to_every_serde_type() {
     let paths: [&[&str]; 9] = [
         &[],
         &["any", "signed"],
@@ -148,10 +148,10 @@ fn every_way_into_a_type_leaves_the_same_out() {
                     .collect()
             })
             .collect();
-        let expected = generator::without(wide(), &steps);
-        let skipped = skip(paths);
+        let expected = generator::remove_paths(wide(), &steps);
+        let mask = mask_of(paths);
         let text = wide().to_string();
-        let decoded = decode::<AllTypes>(text.as_bytes(), &skipped);
+        let decoded = decode::<AllTypes>(text.as_bytes(), &mask);
         let expected = serde_json::from_value::<AllTypes>(expected);
         assert_eq!(
             expected.is_ok(),
@@ -162,16 +162,16 @@ fn every_way_into_a_type_leaves_the_same_out() {
 }
 
 #[test]
-fn a_variant_whose_value_is_left_out_is_an_error() {
+fn rejects_variants_with_masked_values() {
     let error =
-        decode::<BTreeMap<String, AllVariants>>(br#"{"w":{"Newtype":{"a":1}}}"#, &skip(&["w.Newtype"]))
+        decode::<BTreeMap<String, AllVariants>>(br#"{"w":{"Newtype":{"a":1}}}"#, &mask_of(&["w.Newtype"]))
             .unwrap_err();
     assert!(
         error
             .source()
-            .expect("serde_json's")
+            .expect("error of serde_json")
             .to_string()
-            .contains("left out")
+            .contains("masked")
     );
 }
 
@@ -185,15 +185,15 @@ struct BorrowedFields<'a> {
 }
 
 #[test]
-fn texts_and_raw_values_are_borrowed() {
+fn borrows_text_and_raw_values() {
     let text = br#"{"text":"here","raw":{"a": 1,"b":2},"map":{"k":"v","gone":"x"}}"#;
-    for mask in [FieldMask::managed_fields(), skip(&["map.gone", "raw.a"])] {
-        let borrowing: BorrowedFields<'_> = decode(text, &mask).expect("it fits");
+    for mask in [FieldMask::managed_fields(), mask_of(&["map.gone", "raw.a"])] {
+        let borrowing: BorrowedFields<'_> = decode(text, &mask).expect("matches the type");
         assert!(text.as_ptr_range().contains(&borrowing.text.as_ptr()));
         assert_eq!(
             borrowing.raw.get(),
             r#"{"a": 1,"b":2}"#,
-            "raw is raw, whatever is left out"
+            "raw values contain masked fields"
         );
         assert_eq!(borrowing.map["k"], "v");
         assert_eq!(
@@ -204,17 +204,19 @@ fn texts_and_raw_values_are_borrowed() {
 }
 
 #[test]
-fn numbers_in_keys_are_read_as_serde_json_reads_them() {
+fn decodes_numeric_keys_like_serde_json() {
     fn check<T: DeserializeOwned + PartialEq + std::fmt::Debug>() {
         for key in [
             "1", "-1", "01", " 1", "1 ", "", "1.5", "1e2", "300", "x", "true", "true ", "\\u0031", "1\\n",
         ] {
             let inner = format!("{{\"{key}\":1}}");
             let text = format!("{{\"in\":{inner}}}");
-            let decoded = decode::<BTreeMap<String, T>>(text.as_bytes(), &skip(&["in.gone"]));
+            let decoded = decode::<BTreeMap<String, T>>(text.as_bytes(), &mask_of(&["in.gone"]));
             let expected = serde_json::from_str::<T>(&inner);
             assert_eq!(
-                decoded.ok().map(|mut map| map.remove("in").expect("it is in")),
+                decoded
+                    .ok()
+                    .map(|mut map| map.remove("in").expect("the entry is present")),
                 expected.ok(),
                 "{key:?}"
             );
@@ -230,7 +232,7 @@ fn numbers_in_keys_are_read_as_serde_json_reads_them() {
 }
 
 #[test]
-fn an_error_says_where() {
+fn errors_contain_path_and_offset() {
     let rows: [(&str, &str, &str); 6] = [
         (r#"{"option":{"a":"x"}}"#, "option.a", "invalid type: string"),
         (
@@ -250,11 +252,11 @@ fn an_error_says_where() {
     for (text, path, source) in rows {
         for mask in [
             FieldMask::managed_fields(),
-            skip(&["option.b", "numbers.x", "floats.x", "any.x"]),
+            mask_of(&["option.b", "numbers.x", "floats.x", "any.x"]),
         ] {
             let error = decode::<AllTypes>(text.as_bytes(), &mask).unwrap_err();
             assert_eq!(error.path(), path, "{error}");
-            let inner = error.source().expect("serde_json's").to_string();
+            let inner = error.source().expect("error of serde_json").to_string();
             assert!(inner.contains(source), "{inner}");
             assert!(
                 error
@@ -271,21 +273,21 @@ fn an_error_says_where() {
 }
 
 #[test]
-fn what_is_left_after_the_value_is_an_error() {
+fn rejects_trailing_characters() {
     for text in ["{} x", "{}{}", "{},", "1 2"] {
         decode::<Value>(text.as_bytes(), &FieldMask::none()).unwrap_err();
-        decode::<Value>(text.as_bytes(), &skip(&["spec"])).unwrap_err();
+        decode::<Value>(text.as_bytes(), &mask_of(&["spec"])).unwrap_err();
     }
 }
 
 /// The depth is limited for masked and unmasked fields.
 #[test]
-fn deep_values_are_refused_or_passed_over() {
+fn limits_depth_of_unmasked_fields() {
     let deep = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
-    for mask in [FieldMask::none(), skip(&["a.b"])] {
+    for mask in [FieldMask::none(), mask_of(&["a.b"])] {
         assert!(decode::<Value>(deep(126).as_bytes(), &mask).is_ok());
         assert!(decode::<Value>(deep(127).as_bytes(), &mask).is_err());
     }
-    let gone: Value = decode(deep(100_000).as_bytes(), &skip(&["a"])).expect("nobody looks into it");
+    let gone: Value = decode(deep(100_000).as_bytes(), &mask_of(&["a"])).expect("masked values are skipped");
     assert_eq!(gone, json!({}));
 }

@@ -62,7 +62,7 @@ fn text(rng: &mut Rng) -> String {
 }
 
 /// Returns a random mask and its paths.
-pub(super) fn skip(rng: &mut Rng) -> (FieldMask, Vec<Vec<&'static str>>) {
+pub(super) fn mask(rng: &mut Rng) -> (FieldMask, Vec<Vec<&'static str>>) {
     let mut mask = FieldMask::none();
     let mut paths = Vec::new();
     for _ in 0..rng.usize(0..4) {
@@ -79,7 +79,7 @@ pub(super) fn skip(rng: &mut Rng) -> (FieldMask, Vec<Vec<&'static str>>) {
 }
 
 /// Returns the value without the fields at these paths.
-pub(super) fn without(mut value: Value, paths: &[Vec<&str>]) -> Value {
+pub(super) fn remove_paths(mut value: Value, paths: &[Vec<&str>]) -> Value {
     for path in paths {
         remove(&mut value, path);
     }
@@ -102,7 +102,7 @@ fn remove(value: &mut Value, path: &[&str]) {
 }
 
 /// Serializes the value with random white space and escapes.
-pub(super) fn written(rng: &mut Rng, value: &Value) -> Vec<u8> {
+pub(super) fn serialize(rng: &mut Rng, value: &Value) -> Vec<u8> {
     let mut out = Vec::new();
     write(rng, value, &mut out);
     out

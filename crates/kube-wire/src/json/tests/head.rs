@@ -5,7 +5,12 @@ use serde_json::Value;
 use crate::json::{Head, decode, head, identity, matches, prune};
 use crate::{FieldMask, Identity};
 
-fn named<'a>(namespace: &'a str, name: &'a str, resource_version: &'a str, uid: &'a str) -> Identity<'a> {
+fn identity_of<'a>(
+    namespace: &'a str,
+    name: &'a str,
+    resource_version: &'a str,
+    uid: &'a str,
+) -> Identity<'a> {
     Identity {
         name: name.into(),
         namespace: namespace.into(),
@@ -21,14 +26,14 @@ const TYPED: &str = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","n
 const SORTED: &str = r#"{"apiVersion":"e.com/v1","kind":"W","metadata":{"annotations":{"name":"no"},"labels":{"uid":"no"},"name":"a","namespace":"shop","resourceVersion":"7","uid":"3"},"spec":{"#;
 
 #[test]
-fn no_more_is_read_than_has_it() {
+fn stops_reading_after_the_identity() {
     for text in [TYPED, SORTED] {
         assert_eq!(
-            identity(text.as_bytes()).expect("it is there"),
-            named("shop", "a", "7", "3")
+            identity(text.as_bytes()).expect("the field is present"),
+            identity_of("shop", "a", "7", "3")
         );
-        let head = head(text.as_bytes()).expect("it is there");
-        assert_eq!(head.identity, Some(named("shop", "a", "7", "3")));
+        let head = head(text.as_bytes()).expect("the field is present");
+        assert_eq!(head.identity, Some(identity_of("shop", "a", "7", "3")));
         let kind = head.kind.as_deref();
         assert!(matches!(
             (head.api_version.as_deref(), kind),
@@ -37,25 +42,25 @@ fn no_more_is_read_than_has_it() {
     }
     let item = r#"{"metadata":{"name":"a","namespace":"shop","uid":"3","resourceVersion":"7", rubbish"#;
     assert_eq!(
-        identity(item.as_bytes()).expect("it is there"),
-        named("shop", "a", "7", "3")
+        identity(item.as_bytes()).expect("the field is present"),
+        identity_of("shop", "a", "7", "3")
     );
-    head(item.as_bytes()).expect_err("the type might still come");
+    head(item.as_bytes()).expect_err("the type is missing");
 }
 
 #[test]
-fn the_order_of_fields_does_not_matter() {
+fn reads_fields_in_any_order() {
     let text = br#" { "spec" : {"kind":"no","metadata":{"name":"no"}} , "metadata":{"uid":null,"name":"a"},"status":[1,"}"],"apiVersion":"v1","kind":"Pod"} "#;
     let expected = Head {
         api_version: Some("v1".into()),
         kind: Some("Pod".into()),
-        identity: Some(named("", "a", "", "")),
+        identity: Some(identity_of("", "a", "", "")),
     };
-    assert_eq!(head(text).expect("it is there"), expected);
+    assert_eq!(head(text).expect("the field is present"), expected);
 }
 
 #[test]
-fn what_is_missing_or_null_is_none() {
+fn missing_and_null_fields_are_none() {
     assert_eq!(head(b"{}").expect("an object"), Head::default());
     let nulls = br#"{"kind":null,"apiVersion":null,"metadata":null}"#;
     assert_eq!(head(nulls).expect("an object"), Head::default());
@@ -74,14 +79,14 @@ fn what_is_missing_or_null_is_none() {
 }
 
 #[test]
-fn escapes_are_read_in_names_and_in_fields() {
+fn decodes_escapes_in_names_and_values() {
     let text = br#"{"m\u0065tadata":{"n\u0061me":"\u0061\ud83d\ude00","uid":"\"","namespace":"","resourceVersion":"1"}}"#;
-    let identity = identity(text).expect("it is there");
+    let identity = identity(text).expect("the field is present");
     assert_eq!((&*identity.name, &*identity.uid), ("a\u{1f600}", "\""));
 }
 
 #[test]
-fn what_is_no_text_is_an_error_with_its_place() {
+fn rejects_values_that_are_not_strings() {
     let rows: [(&[u8], &str); 8] = [
         (
             br#"{"metadata":{"name":5}}"#,
@@ -94,7 +99,7 @@ fn what_is_no_text_is_an_error_with_its_place() {
         (br#"{"metadata":[]}"#, "metadata: expected an object, at byte 12"),
         (
             b"{\"metadata\":{\"name\":\"\xff\"}}",
-            "metadata.name: expected text in UTF-8",
+            "metadata.name: expected valid UTF-8",
         ),
         (
             b"{\"metadata\":{\"name\":\"\n\"}}",
@@ -103,7 +108,7 @@ fn what_is_no_text_is_an_error_with_its_place() {
         (br#"{"metadata":{"uid":"\ud800"}}"#, "metadata.uid: "),
         (
             br#"{"metadata":{"uid":"x"#,
-            "metadata.uid: the JSON ends too early",
+            "metadata.uid: unexpected end of input",
         ),
         (br"[]", "expected an object, at byte 0"),
     ];
@@ -117,7 +122,7 @@ fn what_is_no_text_is_an_error_with_its_place() {
 
 /// Readers that use the first and readers that use the last duplicate must not store one object under two names.
 #[test]
-fn what_makes_an_object_known_is_there_once_or_it_is_refused() {
+fn rejects_duplicate_identifying_fields() {
     let rows = [
         r#"{"metadata":{"name":"a","name":"b"}}"#,
         r#"{"metadata":{"name":"a"},"metadata":{"name":"b"}}"#,
@@ -136,7 +141,10 @@ fn what_makes_an_object_known_is_there_once_or_it_is_refused() {
             assert!(error.is_data(), "{error}");
             let mut out = b"before".to_vec();
             let error = prune(text, &mask, &mut out).unwrap_err();
-            assert!(error.is_data() && error.to_string().contains("twice"), "{error}");
+            assert!(
+                error.is_data() && error.to_string().contains("duplicate field"),
+                "{error}"
+            );
             assert_eq!(out, b"before");
         }
     }
@@ -146,12 +154,12 @@ fn what_makes_an_object_known_is_there_once_or_it_is_refused() {
     );
     let elsewhere =
         br#"{"spec":{"name":1,"name":2,"metadata":{"name":1,"name":2}},"items":[{"kind":1,"kind":2}]}"#;
-    decode::<Value>(elsewhere, &FieldMask::none()).expect("only the object itself matters");
-    prune(elsewhere, &FieldMask::none(), &mut Vec::new()).expect("only the object itself matters");
+    decode::<Value>(elsewhere, &FieldMask::none()).expect("nested duplicates are allowed");
+    prune(elsewhere, &FieldMask::none(), &mut Vec::new()).expect("nested duplicates are allowed");
 }
 
 #[test]
-fn labels_are_matched_where_they_stand() {
+fn matches_labels_without_decoding() {
     let selector = |text: &str| text.parse().expect("a selector");
     let pod =
         br#"{"spec":{},"metadata":{"name":"a","labels":{"app":"web","tier":"front","n":"5"}},"status":"#;
@@ -176,8 +184,8 @@ fn labels_are_matched_where_they_stand() {
     }
     let escaped = br#"{"metadata":{"labels":{"\u0061pp":"w\u0065b","app":"last"}}}"#;
     assert!(matches(escaped, &selector("app=last")).expect("labels"));
-    let twice = br#"{"metadata":{"labels":{"app":"first","app":"last"}}}"#;
-    assert!(matches(twice, &selector("app=last")).expect("labels"));
+    let duplicate = br#"{"metadata":{"labels":{"app":"first","app":"last"}}}"#;
+    assert!(matches(duplicate, &selector("app=last")).expect("labels"));
     for wrong in [r#"{"a":5}"#, "[]", "\"a\"", r#"{"a":"b""#, r#"{"a":null}"#] {
         let text = format!(r#"{{"metadata":{{"labels":{wrong}"#);
         matches(text.as_bytes(), &selector("a")).unwrap_err();
@@ -186,7 +194,7 @@ fn labels_are_matched_where_they_stand() {
 
 /// Would not finish if the path were found in quadratic time.
 #[test]
-fn the_place_of_an_error_is_found_behind_a_long_name_and_many_colons() {
+fn locates_errors_after_long_names_in_linear_time() {
     let (name, colons) = ("\u{e4}".repeat(200_000), ":".repeat(400_000));
     let text = format!(r#"{{"spec":{{"{name}"{colons}}},"metadata":5}}"#);
     let error = head(text.as_bytes()).unwrap_err().to_string();

@@ -10,12 +10,12 @@ const LIMIT: usize = 1 << 20;
 /// Returns the items and the head of a list in these chunks.
 pub(super) fn read<'a>(
     limit: usize,
-    pieces: impl IntoIterator<Item = &'a [u8]>,
+    chunks: impl IntoIterator<Item = &'a [u8]>,
 ) -> Result<(Vec<Bytes>, ListHead), Error> {
     let mut reader = ListReader::new(limit);
     let mut items = Vec::new();
-    for piece in pieces {
-        reader.push(Bytes::copy_from_slice(piece));
+    for chunk in chunks {
+        reader.push(Bytes::copy_from_slice(chunk));
         while let Some(item) = reader.next_item()? {
             items.push(item);
         }
@@ -23,7 +23,7 @@ pub(super) fn read<'a>(
     Ok((items, reader.finish()?))
 }
 
-fn whole(text: &str) -> Result<(Vec<Bytes>, ListHead), Error> {
+fn read_whole(text: &str) -> Result<(Vec<Bytes>, ListHead), Error> {
     read(LIMIT, [text.as_bytes()])
 }
 
@@ -37,8 +37,8 @@ const SORTED: &str = "{\"apiVersion\":\"e.com/v1\",\"items\":[{\"a\":1},{}],\"ki
     \"metadata\":{\"continue\":\"\",\"resourceVersion\":\"10\"}}";
 
 #[test]
-fn a_list_is_the_same_wherever_its_bytes_are_cut() {
-    let (items, head) = whole(TYPED).expect("a list");
+fn lists_do_not_depend_on_chunks() {
+    let (items, head) = read_whole(TYPED).expect("a list");
     assert_eq!(
         items,
         [
@@ -60,12 +60,12 @@ fn a_list_is_the_same_wherever_its_bytes_are_cut() {
     };
     assert_eq!(head, expected);
     for text in [TYPED, SORTED] {
-        let (items, head) = whole(text).expect("a list");
+        let (items, head) = read_whole(text).expect("a list");
         let text = text.as_bytes();
         for first in 0..=text.len() {
             for second in first..=text.len() {
-                let pieces = [&text[..first], &text[first..second], &text[second..]];
-                let cut = read(LIMIT, pieces).expect("a list");
+                let chunks = [&text[..first], &text[first..second], &text[second..]];
+                let cut = read(LIMIT, chunks).expect("a list");
                 assert_eq!(cut, (items.clone(), head.clone()), "cut at {first} and {second}");
             }
         }
@@ -74,33 +74,33 @@ fn a_list_is_the_same_wherever_its_bytes_are_cut() {
 }
 
 #[test]
-fn the_head_is_known_as_soon_as_it_has_come() {
+fn head_is_available_while_reading() {
     let mut reader = ListReader::new(LIMIT);
     reader.push(Bytes::from_static(SORTED.as_bytes()));
-    reader.next_item().expect("an item").expect("it is whole");
+    reader.next_item().expect("an item").expect("complete value");
     assert_eq!(reader.head().api_version.as_deref(), Some("e.com/v1"));
     assert_eq!(
         (&reader.head().kind, reader.head().items),
         (&None, Items::Count(1))
     );
-    reader.next_item().expect("an item").expect("it is whole");
-    assert_eq!(reader.next_item().expect("the end"), None);
+    reader.next_item().expect("an item").expect("complete value");
+    assert_eq!(reader.next_item().expect("end of input"), None);
     assert_eq!(reader.head().kind.as_deref(), Some("WList"));
     assert_eq!(reader.head().resource_version.as_deref(), Some("10"));
 }
 
 #[test]
-fn an_item_that_came_in_one_piece_is_not_copied() {
-    let piece = Bytes::from_static(SORTED.as_bytes());
+fn does_not_copy_items_within_one_chunk() {
+    let chunk = Bytes::from_static(SORTED.as_bytes());
     let mut reader = ListReader::new(LIMIT);
-    reader.push(piece.clone());
+    reader.push(chunk.clone());
     while let Some(item) = reader.next_item().expect("a list") {
-        assert!(piece.as_ptr_range().contains(&item.as_ptr()));
+        assert!(chunk.as_ptr_range().contains(&item.as_ptr()));
     }
 }
 
 #[test]
-fn an_empty_list_a_null_and_none_are_told_apart() {
+fn distinguishes_empty_null_and_missing_items() {
     for (text, items) in [
         (r#"{"items":[]}"#, Items::Count(0)),
         (r#"{"items":[ ] }"#, Items::Count(0)),
@@ -115,7 +115,7 @@ fn an_empty_list_a_null_and_none_are_told_apart() {
             Items::Missing,
         ),
     ] {
-        let (none, head) = whole(text).expect("a list");
+        let (none, head) = read_whole(text).expect("a list");
         assert!(none.is_empty());
         assert_eq!(
             head,
@@ -129,7 +129,7 @@ fn an_empty_list_a_null_and_none_are_told_apart() {
 }
 
 #[test]
-fn half_a_list_is_refused_wherever_it_ends() {
+fn rejects_truncated_lists() {
     for text in [TYPED.trim_end(), SORTED] {
         for end in 0..text.len() {
             for size in [1, LIMIT] {
@@ -142,7 +142,7 @@ fn half_a_list_is_refused_wherever_it_ends() {
 }
 
 #[test]
-fn what_is_no_list_is_refused_and_its_place_is_said() {
+fn rejects_invalid_lists_with_path_and_offset() {
     let rows = [
         ("<html>", "expected a list, at byte 0"),
         ("[]", "expected a list, at byte 0"),
@@ -150,25 +150,22 @@ fn what_is_no_list_is_refused_and_its_place_is_said() {
         (r#"{"items":5}"#, "items: expected a list, at byte 9"),
         (r#"{"items":{}}"#, "items: expected a list, at byte 9"),
         (r#"{"items":nul}"#, "items: expected a list, at byte 9"),
-        (r#"{"items":nullnull}"#, "items: expected the end, at byte 13"),
+        (
+            r#"{"items":nullnull}"#,
+            "items: expected end of input, at byte 13",
+        ),
         (r#"{"items":[1,]}"#, "items[1]: expected a value, at byte 12"),
         (r#"{"items":[,1]}"#, "items[0]: expected a value, at byte 10"),
         (
             r#"{"items":[1 2]}"#,
-            "items: expected a comma or the end, at byte 12",
+            "items: expected a comma or a closing bracket, at byte 12",
         ),
         (
             r#"{"items":[1}"#,
-            "items: expected a comma or the end, at byte 11",
+            "items: expected a comma or a closing bracket, at byte 11",
         ),
-        (
-            r#"{"items":[],"items":[]}"#,
-            "the field is there twice, at byte 12",
-        ),
-        (
-            r#"{"kind":"a","kind":"a"}"#,
-            "the field is there twice, at byte 12",
-        ),
+        (r#"{"items":[],"items":[]}"#, "duplicate field, at byte 12"),
+        (r#"{"kind":"a","kind":"a"}"#, "duplicate field, at byte 12"),
         (r#"{"kind":5}"#, "kind: expected a string, at byte 8"),
         (r#"{"metadata":[]}"#, "metadata: expected an object, at byte 12"),
         (
@@ -177,17 +174,20 @@ fn what_is_no_list_is_refused_and_its_place_is_said() {
         ),
         (
             r#"{"metadata":{"resourceVersion":"1","resourceVersion":"2"}}"#,
-            "metadata: the field is there twice",
+            "metadata: duplicate field",
         ),
         (r#"{"kind" "a"}"#, "kind: expected a colon, at byte 8"),
         (r#"{"kind":}"#, "kind: expected a value, at byte 8"),
-        ("{,}", "expected a field's name, at byte 1"),
-        (r#"{"a":1,}"#, "expected a field's name, at byte 7"),
-        (r#"{"a":1 "b":2}"#, "expected a comma or the end, at byte 7"),
-        ("{} x", "expected the end, at byte 3"),
+        ("{,}", "expected a field name, at byte 1"),
+        (r#"{"a":1,}"#, "expected a field name, at byte 7"),
+        (
+            r#"{"a":1 "b":2}"#,
+            "expected a comma or a closing bracket, at byte 7",
+        ),
+        ("{} x", "expected end of input, at byte 3"),
     ];
     for (text, expected) in rows {
-        let error = whole(text).unwrap_err().to_string();
+        let error = read_whole(text).unwrap_err().to_string();
         assert!(error.starts_with(expected), "{text}: {error}");
         let in_bytes = read(LIMIT, text.as_bytes().chunks(1)).unwrap_err().to_string();
         assert_eq!(in_bytes, error);
@@ -195,10 +195,10 @@ fn what_is_no_list_is_refused_and_its_place_is_said() {
 }
 
 #[test]
-fn an_item_beyond_the_limit_is_an_error_before_its_end() {
+fn rejects_long_items_before_their_end() {
     let read = |text: &[u8], size: usize| read(8, text.chunks(size));
     for size in [1, 3, 100] {
-        let (items, _) = read(br#"{"items":[{"a":12},{"b":34}]}"#, size).expect("as long as allowed");
+        let (items, _) = read(br#"{"items":[{"a":12},{"b":34}]}"#, size).expect("within the limit");
         assert_eq!(items.len(), 2);
         for text in [
             &br#"{"items":[{"a":12},{"a":123}"#[..],
@@ -208,16 +208,17 @@ fn an_item_beyond_the_limit_is_an_error_before_its_end() {
             assert!(error.is_too_long());
             assert_eq!(
                 error.to_string(),
-                "items[1]: longer than 8 bytes, which is the limit, at byte 19"
+                "items[1]: exceeds the limit of 8 bytes, at byte 19"
             );
         }
-        let (_, head) = read(br#"{"other":[1,2,3,4,5,6,7,8,9],"items":[]}"#, size).expect("nobody keeps it");
+        let (_, head) = read(br#"{"other":[1,2,3,4,5,6,7,8,9],"items":[]}"#, size)
+            .expect("ignored values are not limited");
         assert_eq!(head.items, Items::Count(0));
     }
 }
 
 #[test]
-fn a_reader_that_failed_stays_so() {
+fn keeps_failing_after_an_error() {
     for broken in ["[", "{\"items\":]", "{\"kind\":\"\\ud800\"", "{\"kind\":5}"] {
         let mut reader = ListReader::new(LIMIT);
         reader.push(Bytes::from_static(broken.as_bytes()));
@@ -230,22 +231,22 @@ fn a_reader_that_failed_stays_so() {
 }
 
 #[test]
-fn items_that_were_not_asked_for_are_not_lost_in_silence() {
+fn finish_fails_if_items_are_unread() {
     let mut reader = ListReader::new(LIMIT);
     reader.push(Bytes::from_static(SORTED.as_bytes()));
     reader.finish().unwrap_err();
 }
 
 #[test]
-fn depth_costs_nothing() {
+fn reads_deeply_nested_items() {
     let item = "[".repeat(100_000) + &"]".repeat(100_000);
-    let (items, _) = whole(&format!(r#"{{"x":{item},"items":[{item}]}}"#)).expect("a list");
+    let (items, _) = read_whole(&format!(r#"{{"x":{item},"items":[{item}]}}"#)).expect("a list");
     assert_eq!(items, [item]);
 }
 
 /// The result must not depend on the chunks.
 #[test]
-fn mutated_lists_are_read_the_same_in_any_pieces() {
+fn results_for_mutated_lists_do_not_depend_on_chunks() {
     let mut rng = Rng::with_seed(11);
     for round in 0..8_000 {
         let mut text = [TYPED, SORTED][rng.usize(..2)].as_bytes().to_vec();
@@ -253,14 +254,14 @@ fn mutated_lists_are_read_the_same_in_any_pieces() {
             let at = rng.usize(..text.len());
             text[at] = b"\"\\{}[],: x5n\xc3"[rng.usize(..13)];
         }
-        let words = |read: Result<_, Error>| read.map_err(|error| error.to_string());
+        let with_message = |read: Result<_, Error>| read.map_err(|error| error.to_string());
         let limit = [6, LIMIT][rng.usize(..2)];
-        let expected = words(read(limit, [&*text]));
+        let expected = with_message(read(limit, [&*text]));
         let size = rng.usize(1..40);
         assert_eq!(
-            words(read(limit, text.chunks(size))),
+            with_message(read(limit, text.chunks(size))),
             expected,
-            "{round}, pieces of {size}"
+            "{round}, chunks of {size}"
         );
     }
 }

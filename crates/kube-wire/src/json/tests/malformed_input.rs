@@ -14,35 +14,35 @@ const POD: &str = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a\u0062
   "spec":{"n":[-1.5e3,0,true,null,""],"ä":{"x":{}}},"status":{}}"#;
 
 /// Reads a text with all functions and checks that the results agree.
-fn read(text: &[u8]) {
+fn check_text(text: &[u8]) {
     let mask = FieldMask::managed_fields().path("spec.n").unwrap();
     let selector = "app=web,n>4".parse().unwrap();
     let reference = serde_json::from_slice::<Value>(text);
     let decoded = decode::<Value>(text, &FieldMask::none());
     match (&reference, &decoded) {
         (Ok(reference), Ok(decoded)) => assert_eq!(reference, decoded),
-        (Ok(_), Err(error)) => assert!(error.is_data(), "twice: {error}"),
+        (Ok(_), Err(error)) => assert!(error.is_data(), "unexpected error: {error}"),
         (Err(_), Err(_)) => {}
         (Err(error), Ok(_)) => panic!("{error}"),
     }
     let mut out = Vec::new();
     let pruned = prune(text, &FieldMask::none(), &mut out);
     if pruned.is_ok() {
-        serde_json::from_slice::<IgnoredAny>(&out).expect("what is copied is JSON");
+        serde_json::from_slice::<IgnoredAny>(&out).expect("valid JSON");
     }
     if let Ok(decoded) = &decoded {
-        pruned.expect("what can be decoded can be copied");
+        pruned.expect("decodable objects can be pruned");
         assert_eq!(
-            serde_json::from_slice::<Value>(&out).expect("it is whole"),
+            serde_json::from_slice::<Value>(&out).expect("complete value"),
             *decoded
         );
-        fits(text, decoded, &selector);
+        check_fields(text, decoded, &selector);
     }
     let mut smaller = Vec::new();
     if prune(text, &mask, &mut smaller).is_ok()
         && let Ok(before) = head(text)
     {
-        assert_eq!(head(&smaller).expect("it was there before"), before);
+        assert_eq!(head(&smaller).expect("present before pruning"), before);
     }
     let _ = decode::<Value>(text, &mask);
     let _ = metadata::<Value>(text, &mask);
@@ -52,7 +52,7 @@ fn read(text: &[u8]) {
 }
 
 /// Checks that the functions return the fields of the object.
-fn fits(text: &[u8], object: &Value, selector: &crate::selector::Selector) {
+fn check_fields(text: &[u8], object: &Value, selector: &crate::selector::Selector) {
     let meta = &object["metadata"];
     if let Ok(identity) = identity(text) {
         let part = |name: &str| meta[name].as_str().unwrap_or_default();
@@ -72,33 +72,33 @@ fn fits(text: &[u8], object: &Value, selector: &crate::selector::Selector) {
     }
     if meta.is_object() {
         assert_eq!(
-            metadata::<Value>(text, &FieldMask::none()).expect("it was decoded"),
+            metadata::<Value>(text, &FieldMask::none()).expect("decodable metadata"),
             *meta
         );
     }
 }
 
 #[test]
-fn every_byte_may_be_any_other() {
+fn functions_agree_on_mutated_bytes() {
     let mut text = POD.as_bytes().to_vec();
-    read(&text);
+    check_text(&text);
     for at in 0..text.len() {
         let byte = text[at];
         for other in (0..8).map(|bit| byte ^ 1 << bit).chain(*b"\"\\{}[],:u0 \x00\xff") {
             text[at] = other;
-            read(&text);
+            check_text(&text);
         }
         text[at] = byte;
-        read(&text[..at]);
-        read(&text[at..]);
+        check_text(&text[..at]);
+        check_text(&text[at..]);
         let mut shorter = text.clone();
         shorter.remove(at);
-        read(&shorter);
+        check_text(&shorter);
     }
 }
 
 #[test]
-fn parts_may_stand_anywhere() {
+fn functions_agree_on_rearranged_text() {
     let mut rng = Rng::with_seed(5);
     for _ in 0..3_000 {
         let mut text = POD.as_bytes().to_vec();
@@ -108,42 +108,42 @@ fn parts_may_stand_anywhere() {
             let at = rng.usize(..text.len());
             text.splice(at..at, part);
         }
-        read(&text);
+        check_text(&text);
     }
 }
 
 #[test]
-fn random_objects_fit_in_every_way() {
+fn functions_agree_on_random_objects() {
     let mut rng = Rng::with_seed(6);
     for _ in 0..3_000 {
         let value = generator::object(&mut rng, 3);
-        let mut text = generator::written(&mut rng, &value);
-        read(&text);
+        let mut text = generator::serialize(&mut rng, &value);
+        check_text(&text);
         if !text.is_empty() {
             let at = rng.usize(..text.len());
             text[at] = rng.u8(..);
-            read(&text);
+            check_text(&text);
         }
     }
 }
 
 #[test]
-fn nothing_that_is_printed_for_debugging_shows_what_is_in_an_object() {
+fn debug_output_contains_no_data() {
     let line = br#"{"type":"ADDED","object":{"k":"hidden"}}"#;
     let event = watch_event(line).expect("an event");
     let (mut lines, mut list) = (LineReader::new(1 << 20), ListReader::new(1 << 20));
     // Half of a line and half of an item were read; the rest was not.
     lines.push(Bytes::from_static(br#"{"k":"hidden"#));
-    assert_eq!(lines.next_line().expect("it is below the limit"), None);
+    assert_eq!(lines.next_line().expect("below the limit"), None);
     lines.push(Bytes::from_static(b"hidden"));
     list.push(Bytes::from_static(br#"{"items":[{"k":"hidden"#));
-    assert_eq!(list.next_item().expect("it is below the limit"), None);
+    assert_eq!(list.next_item().expect("below the limit"), None);
     list.push(Bytes::from_static(b"hidden"));
     let printed = format!("{event:?} {lines:?} {list:?}");
-    for shown in ["hidden", "104, 105, 100, 100, 101, 110"] {
-        assert!(!printed.contains(shown), "{printed}");
+    for hidden in ["hidden", "104, 105, 100, 100, 101, 110"] {
+        assert!(!printed.contains(hidden), "{printed}");
     }
-    for shown in ["ADDED", "14 bytes", "6 bytes"] {
-        assert!(printed.contains(shown), "{shown} is not in {printed}");
+    for text in ["ADDED", "14 bytes", "6 bytes"] {
+        assert!(printed.contains(text), "missing {text} in {printed}");
     }
 }

@@ -7,38 +7,38 @@ use crate::json::prune;
 
 fn pruned(text: &str, paths: &[&str]) -> Result<String, String> {
     let mask = paths.iter().fold(FieldMask::none(), |mask, path| {
-        mask.path(path).expect("it can be left out")
+        mask.path(path).expect("the field can be masked")
     });
     let mut out = Vec::new();
     prune(text.as_bytes(), &mask, &mut out).map_err(|error| error.to_string())?;
-    Ok(String::from_utf8(out).expect("it was checked"))
+    Ok(String::from_utf8(out).expect("valid UTF-8"))
 }
 
 #[test]
-fn any_value_is_the_same_without_the_fields() {
+fn prunes_random_values() {
     let mut rng = Rng::with_seed(3);
     for round in 0..5_000 {
         let value = generator::value(&mut rng, 4);
-        let (mask, paths) = generator::skip(&mut rng);
-        let text = generator::written(&mut rng, &value);
+        let (mask, paths) = generator::mask(&mut rng);
+        let text = generator::serialize(&mut rng, &value);
         let mut out = Vec::new();
-        prune(&text, &mask, &mut out).expect("it is JSON");
-        let read: Value = serde_json::from_slice(&out).expect("it is whole");
+        prune(&text, &mask, &mut out).expect("valid JSON");
+        let read: Value = serde_json::from_slice(&out).expect("complete value");
         assert_eq!(
             read,
-            generator::without(value.clone(), &paths),
+            generator::remove_paths(value.clone(), &paths),
             "{round}: {paths:?}"
         );
 
         let compact = value.to_string();
         out.clear();
-        prune(compact.as_bytes(), &FieldMask::none(), &mut out).expect("it is JSON");
+        prune(compact.as_bytes(), &FieldMask::none(), &mut out).expect("valid JSON");
         assert_eq!(out, compact.as_bytes(), "{round}");
     }
 }
 
 #[test]
-fn commas_stand_between_what_is_kept() {
+fn writes_commas_between_kept_fields() {
     let text = r#"{"a":1,"b":[{"c":1,"d":2},{"d":3}],"e":{}}"#;
     let rows: [(&[&str], &str); 6] = [
         (&["a"], r#"{"b":[{"c":1,"d":2},{"d":3}],"e":{}}"#),
@@ -60,7 +60,7 @@ fn commas_stand_between_what_is_kept() {
 }
 
 #[test]
-fn white_space_in_strings_stays() {
+fn keeps_white_space_in_strings() {
     let text = "{ \"a b\" : \" \\n\\u0009 \\\" \" }";
     assert_eq!(
         pruned(text, &[]).as_deref(),
@@ -69,7 +69,7 @@ fn white_space_in_strings_stays() {
 }
 
 #[test]
-fn what_is_kept_is_json_or_an_error() {
+fn rejects_invalid_json() {
     let wrong = [
         "",
         " ",
@@ -119,7 +119,7 @@ fn what_is_kept_is_json_or_an_error() {
     }
     let mut out = Vec::new();
     let error = prune(b"{\"a\":[1,\"\xff\"]}", &FieldMask::none(), &mut out).unwrap_err();
-    assert_eq!(error.to_string(), "a[1]: expected text in UTF-8, at byte 9");
+    assert_eq!(error.to_string(), "a[1]: expected valid UTF-8, at byte 9");
     assert!(out.is_empty());
     assert!(
         pruned(r#"{"a":{"b":[}}"#, &[])
@@ -129,13 +129,17 @@ fn what_is_kept_is_json_or_an_error() {
 }
 
 #[test]
-fn depth_is_bounded_as_in_serde_json() {
+fn limits_depth_like_serde_json() {
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
         let deep = |depth: usize| open.repeat(depth) + "1" + &close.repeat(depth);
         for paths in [&[][..], &["a.a.a.a.x"]] {
             assert!(pruned(&deep(127), paths).is_ok());
             assert!(serde_json::from_str::<Value>(&deep(127)).is_ok());
-            assert!(pruned(&deep(128), paths).unwrap_err().contains("nested too deep"));
+            assert!(
+                pruned(&deep(128), paths)
+                    .unwrap_err()
+                    .contains("nested too deeply")
+            );
             assert!(serde_json::from_str::<Value>(&deep(128)).is_err());
         }
         assert!(pruned(&deep(100_000), &["a.a"]).is_err() || open == "{\"a\":");

@@ -23,7 +23,7 @@ fn end_of(text: &[u8]) -> Option<usize> {
 }
 
 #[test]
-fn an_end_is_found_wherever_it_is_and_however_the_bytes_come() {
+fn finds_the_end_in_arbitrary_chunks() {
     const BYTES: &[u8] = b"\"\"\"\\\\{[]}}aaaaaaaaaaaaaaaa,:|;\xdb\xfb\xa2\xdc";
     let mut rng = Rng::with_seed(7);
     let mut found = 0;
@@ -53,7 +53,7 @@ fn an_end_is_found_wherever_it_is_and_however_the_bytes_come() {
 }
 
 #[test]
-fn a_word_ends_where_something_else_begins() {
+fn literals_end_before_separators() {
     for (text, end) in [
         ("12,3", Some(2)),
         ("-1.5e3}", Some(6)),

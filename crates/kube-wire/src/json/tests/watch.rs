@@ -1,7 +1,7 @@
 use crate::json::watch_event;
 
 #[test]
-fn type_and_object_are_found_in_any_order() {
+fn reads_type_and_object_in_any_order() {
     let rows = [
         r#"{"type":"ADDED","object":{"kind":"Pod","x":["}"]}}"#,
         r#"{"object":{"kind":"Pod","x":["}"]},"type":"ADDED"}"#,
@@ -15,7 +15,7 @@ fn type_and_object_are_found_in_any_order() {
 }
 
 #[test]
-fn half_an_event_is_refused_wherever_it_ends() {
+fn rejects_truncated_events() {
     let line = r#"{"type":"ADDED","object":{"kind":"Pod","x":["}"]}}"#;
     for end in 0..line.len() {
         let error = watch_event(&line.as_bytes()[..end]).unwrap_err();
@@ -24,16 +24,16 @@ fn half_an_event_is_refused_wherever_it_ends() {
 }
 
 #[test]
-fn what_is_no_event_is_refused() {
+fn rejects_invalid_events() {
     let rows = [
-        (r#"{"type":"ADDED"}"#, "expected an event's object"),
-        (r#"{"object":{}}"#, "expected an event's type"),
+        (r#"{"type":"ADDED"}"#, "expected field `object`"),
+        (r#"{"object":{}}"#, "expected field `type`"),
         (r#"{"type":5,"object":{}}"#, "type: expected a string"),
         (r#"{"type":null,"object":{}}"#, "type: expected a string"),
-        (r#"{"type":"A","object":{},"type":"B"}"#, "there twice"),
-        (r#"{"type":"A","object":{},"object":{}}"#, "there twice"),
+        (r#"{"type":"A","object":{},"type":"B"}"#, "duplicate field"),
+        (r#"{"type":"A","object":{},"object":{}}"#, "duplicate field"),
         (r#"{"type":"A","object":}"#, "object: expected a value"),
-        (r#"{"type":"A","object":{}}{"#, "expected the end"),
+        (r#"{"type":"A","object":{}}{"#, "expected end of input"),
         ("[]", "expected an object"),
         ("<html>", "expected an object"),
     ];

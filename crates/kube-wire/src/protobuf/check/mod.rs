@@ -29,7 +29,7 @@ impl Schema {
     ///
     /// let bytes = encode(&serde_json::json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}))?;
     /// let node = Envelope::parse(&bytes)?.raw;
-    /// let schema = Schema::of("v1", "Node").expect("Kubernetes has nodes");
+    /// let schema = Schema::of("v1", "Node").expect("built-in kind");
     /// assert!(schema.check(node).is_ok());
     /// assert!(schema.check(&node[..3]).is_err());
     /// # Ok::<(), kube_wire::protobuf::Error>(())
@@ -175,7 +175,7 @@ impl Checker {
             ValueKind::Time | ValueKind::MicroTime => {
                 match decode_time(content.bytes()?, kind == ValueKind::MicroTime)? {
                     Some((time::MIN_SECONDS..=time::MAX_SECONDS, _)) => Ok(()),
-                    Some(_) => Err(Error::invalid("a time is too far away for some types")),
+                    Some(_) => Err(Error::invalid("time out of range for some types")),
                     None => absent_value(field),
                 }
             }
@@ -218,7 +218,7 @@ impl Checker {
         let holds_something = self.message(id, message, depth + 1)?;
         // It is `null` in JSON, which is only valid for optional fields.
         if !holds_something && !field.pointer && id.shape == Shape::SchemaOrList {
-            return Err(Error::invalid("a schema or a list is missing"));
+            return Err(Error::invalid("missing schema or list"));
         }
         Ok(())
     }
@@ -242,7 +242,7 @@ fn is_simple_string_entry(entry: &[u8]) -> bool {
 
 #[cold]
 fn missing_field(id: MessageId, position: usize) -> Error {
-    Error::invalid("something that has to be there is missing").in_field(fields(id)[position].name)
+    Error::invalid("missing required value").in_field(fields(id)[position].name)
 }
 
 /// Checks a value that is `null` in JSON. Some types do not accept `null` for a time.
@@ -250,7 +250,7 @@ fn absent_value(field: &FieldDescriptor) -> Result<(), Error> {
     let is_time = matches!(field.kind, ValueKind::Time | ValueKind::MicroTime);
     let is_required = field.container != Container::Single || field.omit_rule == OmitRule::Never;
     if is_time && is_required && !field.pointer {
-        return Err(Error::invalid("a time is missing"));
+        return Err(Error::invalid("missing time"));
     }
     Ok(())
 }

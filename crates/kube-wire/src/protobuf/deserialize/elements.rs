@@ -92,7 +92,7 @@ impl<'de> SeqAccess<'de> for Elements<'de, '_> {
     #[inline(always)]
     #[expect(
         clippy::inline_always,
-        reason = "a list calls it once, and a call would copy what may be large"
+        reason = "hot path with one call site per list, and results may be large"
     )]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
         let Some(source) = self.source.next(self.element.kind)? else {

@@ -130,9 +130,9 @@ impl<'de, 'x> Members<'de, 'x> {
                 member_mask,
                 ..
             } => {
-                let kept =
+                let visible =
                     |(key, value): (&'x String, &'x Json)| mask.field(key).map(|mask| (key, value, mask));
-                Ok(members.find_map(kept).map(|(key, value, mask)| {
+                Ok(members.find_map(visible).map(|(key, value, mask)| {
                     (*member, *member_mask) = (Some((key.as_str(), value)), mask);
                     Cow::Owned(key.clone())
                 }))
@@ -232,7 +232,7 @@ impl<'de> MapAccess<'de> for Members<'de, '_> {
     type Error = Error;
 
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "a type calls it once, and for every field")]
+    #[expect(clippy::inline_always, reason = "hot path with one call site per type")]
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
         // Fast path for messages, the most frequent objects.
         let Self::Message { message, head: None } = self else {

@@ -63,7 +63,7 @@ impl<'de, 'x> MessageReader<'de, 'x> {
     ///
     /// Does not check the depth, so that the reader is constructed in place.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "it is large, and made where it stays")]
+    #[expect(clippy::inline_always, reason = "large value that is constructed in place")]
     pub(super) fn of(
         context: &'x DecodeContext<'de>,
         id: MessageId,
@@ -452,10 +452,7 @@ fn field_mask<'x>(mask: SubMask<'x>, field: &FieldDescriptor) -> Option<SubMask<
 
 /// Returns whether JSON omits the value.
 #[inline(always)]
-#[expect(
-    clippy::inline_always,
-    reason = "it is asked of every field, and mostly has no"
-)]
+#[expect(clippy::inline_always, reason = "called for every field")]
 fn is_omitted(omitted_value: OmittedValue, content: Content<'_>) -> Result<bool, Error> {
     match (omitted_value, content) {
         (OmittedValue::None, _) => Ok(false),

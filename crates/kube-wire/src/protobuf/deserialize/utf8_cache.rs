@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_the_same_wherever_it_is_and_whatever_was_read_before() {
+    fn text_does_not_depend_on_earlier_reads() {
         for seed in 0..200 {
             let mut random = fastrand::Rng::with_seed(seed);
             let message = some_bytes(&mut random);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_follow_each_other_are_checked_together_and_not_many_more() {
+    fn validates_consecutive_strings_in_one_block() {
         let message = [b'a'; 1000];
         let texts = Utf8Cache::of(&message);
         texts.text(&message[10..20]);

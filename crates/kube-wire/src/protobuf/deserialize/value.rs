@@ -220,8 +220,11 @@ impl<'de, 'x> Value<'de, 'x> {
         depth: usize,
     ) -> Result<JsonView<'de, 'x>, Error> {
         let message = self.single_message(id, object.message, depth)?;
-        let kept = |name, text| self.mask.field(name).map(|_| (name, text));
-        let head = [kept("apiVersion", object.api_version), kept("kind", object.kind)];
+        let visible = |name, text| self.mask.field(name).map(|_| (name, text));
+        let head = [
+            visible("apiVersion", object.api_version),
+            visible("kind", object.kind),
+        ];
         Ok(JsonView::Members(Members::object(head, message)))
     }
 

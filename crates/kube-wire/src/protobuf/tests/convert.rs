@@ -7,7 +7,7 @@ use super::{CORE, META};
 
 /// Checks that a value is encoded to these bytes and decoded from them.
 #[track_caller]
-fn same(message: &str, value: &Value, bytes: &[u8]) {
+fn check_round_trip(message: &str, value: &Value, bytes: &[u8]) {
     assert_eq!(
         encode_message(message, value).unwrap(),
         bytes,
@@ -21,51 +21,51 @@ fn same(message: &str, value: &Value, bytes: &[u8]) {
 }
 
 #[test]
-fn small_messages_have_known_bytes() {
+fn encodes_small_messages_to_known_bytes() {
     let core = |name: &str| format!("{CORE}{name}");
     // int-or-string, inlined messages, a pointer to zero
-    same(
+    check_round_trip(
         &core("HTTPGetAction"),
         &json!({"port": -1}),
         b"\x0a\x00\x12\x0f\x08\x00\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x1a\x00\x1a\x00\x22\x00",
     );
-    same(
+    check_round_trip(
         &core("TCPSocketAction"),
         &json!({"port": "web"}),
         b"\x0a\x09\x08\x01\x10\x00\x1a\x03web\x12\x00",
     );
-    same(
+    check_round_trip(
         &core("ConfigMapKeySelector"),
         &json!({"name": "a", "key": "k", "optional": false}),
         b"\x0a\x03\x0a\x01a\x12\x01k\x18\x00",
     );
     // base64, which is only omitted if it is nil
-    same(
+    check_round_trip(
         &core("Secret"),
         &json!({"metadata": {}, "data": {"a": "", "b": "AP8="}}),
         b"\x0a\x10\x0a\x00\x12\x00\x1a\x00\x22\x00\x2a\x00\x32\x00\x38\x00\x42\x00\
           \x12\x05\x0a\x01a\x12\x00\x12\x07\x0a\x01b\x12\x02\x00\xff\x1a\x00",
     );
     // quantities in a map, sorted by key
-    same(
+    check_round_trip(
         &core("ResourceQuotaStatus"),
         &json!({"hard": {"cpu": "500m", "memory": "1Gi"}}),
         b"\x0a\x0d\x0a\x03cpu\x12\x06\x0a\x04500m\x0a\x0f\x0a\x06memory\x12\x05\x0a\x031Gi",
     );
     // a list in its own message
-    same(
+    check_round_trip(
         "k8s.io.api.authentication.v1.UserInfo",
         &json!({"extra": {"a": ["x", "y"], "b": []}}),
         b"\x0a\x00\x12\x00\x22\x0b\x0a\x01a\x12\x06\x0a\x01x\x0a\x01y\x22\x05\x0a\x01b\x12\x00",
     );
     // any JSON
-    same(
+    check_round_trip(
         &format!("{META}ManagedFieldsEntry"),
         &json!({"fieldsV1": {"f:a": {}}}),
         b"\x0a\x00\x12\x00\x1a\x00\x32\x00\x3a\x0c\x0a\x0a{\"f:a\":{}}\x42\x00",
     );
     // an unpacked list of numbers
-    same(
+    check_round_trip(
         &core("PodSecurityContext"),
         &json!({"supplementalGroups": [1, 300]}),
         b"\x20\x01\x20\xac\x02",
@@ -73,7 +73,7 @@ fn small_messages_have_known_bytes() {
 }
 
 #[test]
-fn packed_numbers_are_read() {
+fn decodes_packed_numbers() {
     assert_eq!(
         decode_message(
             "k8s.io.api.core.v1.PodSecurityContext",
@@ -85,7 +85,7 @@ fn packed_numbers_are_read() {
 }
 
 #[test]
-fn schemas_are_what_they_stand_for() {
+fn converts_schema_alternatives() {
     let name = "k8s.io.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
     for schema in [
         json!({"additionalProperties": true}),
@@ -100,19 +100,19 @@ fn schemas_are_what_they_stand_for() {
         json!({"$ref": "x", "$schema": "y", "x-kubernetes-int-or-string": true}),
     ] {
         let bytes = encode_message(name, &schema).unwrap();
-        let mut wanted = schema;
+        let mut expected = schema;
         // JSON `null` is encoded as a pointer to an empty message.
-        if wanted == json!({"items": null}) {
-            wanted = json!({});
+        if expected == json!({"items": null}) {
+            expected = json!({});
         }
-        assert_eq!(decode_message(name, &bytes).unwrap(), wanted);
+        assert_eq!(decode_message(name, &bytes).unwrap(), expected);
     }
     assert!(encode_message(name, &json!({"additionalProperties": []})).is_err());
     assert!(encode_message(name, &json!({"additionalProperties": 1})).is_err());
 }
 
 #[test]
-fn text_that_is_not_utf8_is_replaced_byte_by_byte() {
+fn replaces_each_invalid_byte() {
     assert_eq!(
         decode_message(
             "k8s.io.api.core.v1.LocalObjectReference",
@@ -124,7 +124,7 @@ fn text_that_is_not_utf8_is_replaced_byte_by_byte() {
 }
 
 #[test]
-fn an_object_in_json_may_be_in_an_envelope() {
+fn decodes_objects_embedded_in_envelopes() {
     let bytes = super::encode(&super::scale()).unwrap();
     let event = super::WatchEvent {
         event_type: "ADDED",
@@ -137,7 +137,7 @@ fn an_object_in_json_may_be_in_an_envelope() {
 }
 
 #[test]
-fn times_are_the_same_in_both_forms() {
+fn converts_times_in_both_directions() {
     for (text, seconds, nanos) in [
         ("1970-01-01T00:00:00Z", 0, 0),
         ("2026-02-28T23:59:59Z", 1_772_323_199, 0),
@@ -154,13 +154,13 @@ fn times_are_the_same_in_both_forms() {
         time::format(1, Some(20)).unwrap().as_str(),
         "1970-01-01T00:00:01.000020Z"
     );
-    for (text, wanted) in [
+    for (text, expected) in [
         ("1970-01-01T01:00:00+01:00", (0, 0)),
         ("1969-12-31T19:30:00-04:30", (0, 0)),
         ("1970-01-01T00:00:00.5Z", (0, 500_000_000)),
         ("1970-01-01T00:00:00.1234567899Z", (0, 123_456_789)),
     ] {
-        assert_eq!(time::parse(text), Some(wanted), "{text}");
+        assert_eq!(time::parse(text), Some(expected), "{text}");
     }
     for text in [
         "",
@@ -188,7 +188,7 @@ fn times_are_the_same_in_both_forms() {
 }
 
 #[test]
-fn the_zero_time_is_none() {
+fn zero_time_is_null() {
     let status = format!("{META}Condition");
     let condition = decode_message(&status, b"").unwrap();
     assert_eq!(condition["lastTransitionTime"], Value::Null);

@@ -20,23 +20,23 @@ fn covers<T: DeserializeOwned>() -> bool {
 }
 
 #[derive(Deserialize)]
-#[expect(dead_code, reason = "only read into")]
+#[expect(dead_code, reason = "only deserialized")]
 struct Definition {
     spec: Versions,
 }
 #[derive(Deserialize)]
-#[expect(dead_code, reason = "only read into")]
+#[expect(dead_code, reason = "only deserialized")]
 struct Versions {
     versions: Vec<Version>,
 }
 #[derive(Deserialize)]
-#[expect(dead_code, reason = "only read into")]
+#[expect(dead_code, reason = "only deserialized")]
 struct Version {
     schema: CustomResourceValidation,
 }
 
 #[test]
-fn kubernetes_own_types_are_covered() {
+fn covers_kubernetes_types() {
     assert!(covers::<Pod>());
     assert!(Schema::of("v1", "Secret").unwrap().covers::<Secret>());
     // Schemas are recursive.
@@ -47,14 +47,14 @@ fn kubernetes_own_types_are_covered() {
 }
 
 #[test]
-fn the_type_of_another_kind_wants_what_is_not_there() {
+fn does_not_cover_types_of_other_kinds() {
     assert!(!Schema::of("v1", "Secret").unwrap().covers::<Pod>());
 }
 
 /// A projection of a pod that uses various features of serde.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(dead_code, reason = "only read into")]
+#[expect(dead_code, reason = "only deserialized")]
 struct SmallPod {
     api_version: String,
     metadata: ObjectMeta,
@@ -65,7 +65,7 @@ struct SmallPod {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(dead_code, reason = "only read into")]
+#[expect(dead_code, reason = "only deserialized")]
 struct SmallSpec {
     node_name: Option<String>,
     containers: Vec<SmallContainer>,
@@ -75,7 +75,7 @@ struct SmallSpec {
 }
 
 #[derive(Deserialize)]
-#[expect(dead_code, reason = "only read into")]
+#[expect(dead_code, reason = "only deserialized")]
 struct SmallContainer {
     name: Box<str>,
     image: Option<String>,
@@ -89,7 +89,7 @@ enum RestartMode {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(dead_code, reason = "only read into")]
+#[expect(dead_code, reason = "only deserialized")]
 struct SmallStatus {
     /// The type rejects the probe value, which must not affect the result.
     #[serde(rename = "podIP")]
@@ -98,32 +98,32 @@ struct SmallStatus {
 }
 
 #[test]
-fn a_small_struct_of_ones_own_is_covered() {
+fn covers_projections() {
     assert!(covers::<SmallPod>());
 }
 
 #[derive(Deserialize)]
-#[expect(dead_code, reason = "only read into")]
+#[expect(dead_code, reason = "only deserialized")]
 struct PodWithSpec<T> {
     spec: T,
 }
 
 #[derive(Deserialize)]
-#[expect(dead_code, reason = "only read into")]
+#[expect(dead_code, reason = "only deserialized")]
 struct Containers<T> {
     containers: Vec<T>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(dead_code, reason = "only read into")]
+#[expect(dead_code, reason = "only deserialized")]
 struct NewerContainer {
     name: String,
     invented_tomorrow: Option<String>,
 }
 
 #[derive(Deserialize)]
-#[expect(dead_code, reason = "only read into")]
+#[expect(dead_code, reason = "only deserialized")]
 struct FlattenedContainer {
     name: String,
     #[serde(flatten)]
@@ -133,32 +133,32 @@ struct FlattenedContainer {
 /// Fields after a rejected value are probed as well.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(dead_code, reason = "only read into")]
+#[expect(dead_code, reason = "only deserialized")]
 struct SpecWithAddress {
     node_name: IpAddr,
     containers: Vec<NewerContainer>,
 }
 
 #[test]
-fn a_field_that_is_not_known_is_missed_wherever_it_is() {
+fn does_not_cover_types_with_unknown_fields() {
     assert!(!covers::<PodWithSpec<Containers<NewerContainer>>>());
     assert!(!covers::<PodWithSpec<SpecWithAddress>>());
 }
 
 #[derive(Deserialize)]
-#[expect(dead_code, reason = "only read into")]
+#[expect(dead_code, reason = "only deserialized")]
 struct StringMaps {
     labels: BTreeMap<String, Value>,
     annotations: Value,
 }
 #[derive(Deserialize)]
-#[expect(dead_code, reason = "only read into")]
+#[expect(dead_code, reason = "only deserialized")]
 struct LabelledPod {
     metadata: StringMaps,
 }
 
 #[test]
-fn whoever_takes_whatever_there_is_would_miss_something() {
+fn does_not_cover_types_that_accept_any_field() {
     assert!(!covers::<Value>());
     assert!(!covers::<PodWithSpec<Value>>());
     assert!(!covers::<PodWithSpec<Containers<Value>>>());
@@ -169,7 +169,7 @@ fn whoever_takes_whatever_there_is_would_miss_something() {
 }
 
 #[test]
-fn what_a_type_never_asks_for_is_unwanted() {
+fn finds_unused_fields() {
     let schema = Schema::of("v1", "Pod").unwrap();
     let unwanted = schema.unused_fields::<SmallPod>();
     for path in [
@@ -207,20 +207,20 @@ fn what_a_type_never_asks_for_is_unwanted() {
 }
 
 #[derive(Deserialize)]
-#[expect(dead_code, reason = "it is only asked what it wants")]
+#[expect(dead_code, reason = "only probed")]
 struct LenientDeployment {
     spec: LenientSpec,
     metadata: NameMetadata,
 }
 
 #[derive(Deserialize)]
-#[expect(dead_code, reason = "it is only asked what it wants")]
+#[expect(dead_code, reason = "only probed")]
 struct LenientSpec {
     template: Template,
 }
 
 #[derive(Deserialize)]
-#[expect(dead_code, reason = "it is only asked what it wants")]
+#[expect(dead_code, reason = "only probed")]
 struct Template {
     #[serde(deserialize_with = "or_none")]
     spec: Option<TemplateSpec>,
@@ -229,37 +229,37 @@ struct Template {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(dead_code, reason = "it is only asked what it wants")]
+#[expect(dead_code, reason = "only probed")]
 struct TemplateSpec {
     security_context: SecurityContext,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(dead_code, reason = "it is only asked what it wants")]
+#[expect(dead_code, reason = "only probed")]
 struct SecurityContext {
     run_as_user: NonZeroI64,
 }
 
 #[derive(Deserialize)]
-#[expect(dead_code, reason = "it is only asked what it wants")]
+#[expect(dead_code, reason = "only probed")]
 struct TemplateMetadata {
     annotations: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
-#[expect(dead_code, reason = "it is only asked what it wants")]
+#[expect(dead_code, reason = "only probed")]
 struct NameMetadata {
     name: String,
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "serde wants it so")]
+#[expect(clippy::unnecessary_wraps, reason = "required signature")]
 fn or_none<'de, D: Deserializer<'de>, T: Deserialize<'de>>(value: D) -> Result<Option<T>, D::Error> {
     Ok(T::deserialize(value).ok())
 }
 
 #[test]
-fn a_type_that_forgives_a_refusal_loses_nothing_that_it_wants() {
+fn ignored_errors_do_not_hide_used_fields() {
     let schema = Schema::of("apps/v1", "Deployment").unwrap();
     assert!(schema.covers::<LenientDeployment>());
     let unwanted = schema.unused_fields::<LenientDeployment>();

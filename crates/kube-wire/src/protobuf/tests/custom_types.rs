@@ -54,12 +54,12 @@ fn message(object: &Value) -> (Schema, Vec<u8>) {
 
 /// Checks that the type is decoded to the same value from JSON and protobuf.
 #[track_caller]
-fn same<T: DeserializeOwned + PartialEq + std::fmt::Debug>(object: &Value) -> T {
+fn decode_both<T: DeserializeOwned + PartialEq + std::fmt::Debug>(object: &Value) -> T {
     let (schema, message) = message(object);
     let json = serde_json::to_string(&reference(schema, &message).unwrap()).unwrap();
-    let wanted: T = serde_json::from_str(&json).unwrap();
+    let expected: T = serde_json::from_str(&json).unwrap();
     let found: T = schema.decode(&message, &FieldMask::none()).unwrap();
-    assert_eq!(found, wanted);
+    assert_eq!(found, expected);
     found
 }
 
@@ -151,8 +151,8 @@ enum State {
 }
 
 #[test]
-fn structs_enums_newtypes_and_maps_are_read() {
-    let found: Projection = same(&pod());
+fn decodes_structs_enums_newtypes_and_maps() {
+    let found: Projection = decode_both(&pod());
     assert_eq!(found.metadata.labels, HashMap::from([(1, 'x'), (2, 'y')]));
     assert_eq!(found.spec.restart_policy, RestartPolicy::Never);
     let running = State::Running {
@@ -171,7 +171,7 @@ fn structs_enums_newtypes_and_maps_are_read() {
 }
 
 #[test]
-fn what_is_flattened_or_kept_as_it_is_is_read() {
+fn decodes_flattened_fields() {
     #[derive(Debug, PartialEq, Deserialize)]
     struct Dynamic {
         #[serde(flatten)]
@@ -188,13 +188,13 @@ fn what_is_flattened_or_kept_as_it_is_is_read() {
         kind: String,
     }
 
-    let found: Dynamic = same(&pod());
+    let found: Dynamic = decode_both(&pod());
     assert_eq!(found.types.unwrap().kind, "Pod");
     assert_eq!(found.data["spec"]["priority"], -5);
 }
 
 #[test]
-fn text_can_be_borrowed() {
+fn borrows_text() {
     #[derive(Deserialize)]
     struct BorrowedPod<'a> {
         kind: &'a str,
@@ -223,7 +223,7 @@ fn text_can_be_borrowed() {
 }
 
 #[test]
-fn a_struct_of_a_map_sees_each_key_once() {
+fn structs_receive_each_map_key_once() {
     #[derive(Debug, PartialEq, Deserialize)]
     struct LabelledMetadata {
         labels: LabelFields,
@@ -241,7 +241,7 @@ fn a_struct_of_a_map_sees_each_key_once() {
 }
 
 #[test]
-fn what_is_inlined_has_no_name_to_leave_it_out_by() {
+fn inlined_messages_cannot_be_masked() {
     let (schema, message) = message(&json!({
         "apiVersion": "v1", "kind": "Pod",
         "spec": {"containers": [{"name": "c", "livenessProbe": {"tcpSocket": {"port": 1}}}]},
@@ -257,7 +257,7 @@ fn what_is_inlined_has_no_name_to_leave_it_out_by() {
 }
 
 #[test]
-fn embedded_json_is_read_into_types() {
+fn decodes_embedded_json() {
     #[derive(Debug, PartialEq, Deserialize)]
     struct Revision {
         data: Data,
@@ -284,12 +284,12 @@ fn embedded_json_is_read_into_types() {
             "apiVersion": "apps/v1", "kind": "ControllerRevision", "revision": 3,
             "data": {"list": [1, null], "name": "n", "choice": choice, "number": 1.5, "map": {"a": -1}},
         });
-        assert_eq!(same::<Revision>(&object).data.map["a"], -1);
+        assert_eq!(decode_both::<Revision>(&object).data.map["a"], -1);
     }
 }
 
 #[test]
-fn what_is_left_out_is_not_looked_into() {
+fn does_not_read_masked_fields() {
     let schema = Schema::of("v1", "Pod").unwrap();
     // managedFields (17) are invalid.
     let message = b"\x0a\x08\x0a\x01a\x8a\x01\x02\xff\xff";
@@ -301,22 +301,22 @@ fn what_is_left_out_is_not_looked_into() {
 }
 
 #[test]
-fn types_that_do_not_fit_say_where() {
+fn type_mismatches_contain_the_path() {
     #[derive(Debug, Deserialize)]
-    #[expect(dead_code, reason = "it is not read")]
+    #[expect(dead_code, reason = "only deserialized")]
     struct MismatchedPod<T> {
         metadata: T,
     }
 
     #[derive(Debug, Deserialize)]
     #[serde(rename_all = "camelCase")]
-    #[expect(dead_code, reason = "it is not read")]
+    #[expect(dead_code, reason = "only deserialized")]
     struct LabelMap<T> {
         labels: BTreeMap<String, T>,
     }
 
     #[derive(Debug, Deserialize)]
-    #[expect(dead_code, reason = "it is not read")]
+    #[expect(dead_code, reason = "only deserialized")]
     struct RequiredExtra {
         extra: String,
     }
@@ -356,7 +356,7 @@ fn types_that_do_not_fit_say_where() {
 }
 
 #[test]
-fn a_type_that_forgives_does_not_hide_what_is_scattered() {
+fn ignored_errors_do_not_prevent_the_buffered_pass() {
     // A list in two parts: finalizers (14), name, finalizers.
     let schema = Schema::of("v1", "Pod").unwrap();
     let message = b"\x0a\x09\x72\x01x\x0a\x01a\x72\x01y";
@@ -374,7 +374,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Lenient<T> {
 }
 
 #[test]
-fn lists_are_made_as_large_as_they_are() {
+fn allocates_lists_with_exact_capacity() {
     #[derive(Deserialize)]
     struct List {
         items: Vec<Value>,
@@ -390,7 +390,7 @@ fn lists_are_made_as_large_as_they_are() {
 }
 
 #[test]
-fn nesting_has_an_end_for_types_too() {
+fn limits_nesting_of_types() {
     let schema = Schema::of("apiextensions.k8s.io/v1", "CustomResourceDefinition").unwrap();
     // A schema in a schema, in a version of a definition.
     let nested = |levels: usize| {
@@ -406,21 +406,21 @@ fn nesting_has_an_end_for_types_too() {
 }
 
 #[test]
-fn the_deepest_schema_fits_on_a_small_stack() {
+fn decodes_the_deepest_schema_on_a_small_stack() {
     let schema = Schema::of("apiextensions.k8s.io/v1", "CustomResourceDefinition").unwrap();
     // Paths from a schema to a nested one, the last segment first: 2 is the value of a map, or a list of
     // alternatives.
-    let ways: [&[u16]; 6] = [&[28], &[25], &[2, 29], &[1, 24], &[2, 30], &[1, 2, 32]];
-    for (way, is_scattered) in ways.into_iter().flat_map(|way| [(way, false), (way, true)]) {
+    let paths: [&[u16]; 6] = [&[28], &[25], &[2, 29], &[1, 24], &[2, 30], &[1, 2, 32]];
+    for (path, is_split) in paths.into_iter().flat_map(|path| [(path, false), (path, true)]) {
         let nested = |levels: usize| {
             let mut writer = Writer::default();
-            if is_scattered {
+            if is_split {
                 // Metadata in two parts.
                 writer.bytes_field(1, b"");
                 writer.bytes_field(1, b"");
             }
             let end = writer.len();
-            for number in std::iter::repeat_n(way, levels).flatten().chain(&[1, 4, 7, 2]) {
+            for number in std::iter::repeat_n(path, levels).flatten().chain(&[1, 4, 7, 2]) {
                 writer.close_since(*number, end);
             }
             writer.finish()
@@ -441,7 +441,7 @@ fn the_deepest_schema_fits_on_a_small_stack() {
 }
 
 #[test]
-fn empty_items_do_not_become_a_large_object() {
+fn limits_the_number_of_values() {
     let schema = Schema::of("apps/v1", "DeploymentList").unwrap();
     let items = [0x12, 0x00].repeat(1_000_000);
     assert!(

@@ -19,50 +19,50 @@ pub(super) fn reference(schema: Schema, message: &[u8]) -> Result<Value, Error> 
 
 /// Checks that types receive the values that the reference returns.
 #[track_caller]
-fn agrees(schema: Schema, message: &[u8]) {
+fn check_against_reference(schema: Schema, message: &[u8]) {
     let found = schema.decode::<Value>(message, &FieldMask::none());
     match (reference(schema, message), found) {
-        (Ok(wanted), Ok(found)) => assert_eq!(found, wanted, "{schema:?} {message:?}"),
+        (Ok(expected), Ok(found)) => assert_eq!(found, expected, "{schema:?} {message:?}"),
         // The reference counts more values.
         (Err(error), _) if error.is_over_limit() => {}
         (Err(_), Err(_)) => {}
-        (wanted, found) => panic!("{schema:?} {message:?}: {found:?} instead of {wanted:?}"),
+        (expected, found) => panic!("{schema:?} {message:?}: {found:?} instead of {expected:?}"),
     }
 }
 
 #[test]
-fn every_kind_is_read_as_the_reference_reads_it() {
+fn decodes_every_kind_like_the_reference() {
     let mut generator = MessageGenerator::new(7, false);
     for schema in schemas() {
-        agrees(schema, b"");
+        check_against_reference(schema, b"");
         for _ in 0..20 {
             let message = generator.message(schema.id, 0);
             assert!(reference(schema, &message).is_ok(), "{schema:?} {message:?}");
-            agrees(schema, &message);
+            check_against_reference(schema, &message);
         }
     }
 }
 
 #[test]
-fn every_freedom_of_protobuf_is_read_as_the_reference_reads_it() {
+fn decodes_unusual_encodings_like_the_reference() {
     let mut generator = MessageGenerator::new(8, true);
     for schema in schemas() {
         for _ in 0..20 {
             let message = generator.message(schema.id, 0);
             assert!(reference(schema, &message).is_ok(), "{schema:?} {message:?}");
-            agrees(schema, &message);
+            check_against_reference(schema, &message);
         }
     }
 }
 
 #[test]
-fn what_does_not_count_any_more_has_to_be_right_also_before_something_empty() {
+fn rejects_invalid_values_before_an_empty_one() {
     // A truncated time, then an empty one, which is omitted.
     let metadata = b"\x42\x02\x08\x80\x42\x00";
     let message = [&[0x0a, 0x06][..], metadata].concat();
     let schema = Schema::of("v1", "Pod").unwrap();
     assert!(schema.decode::<Value>(&message, &FieldMask::none()).is_err());
-    agrees(schema, &message);
+    check_against_reference(schema, &message);
 }
 
 /// Returns a message with these fields in this order.
@@ -76,7 +76,7 @@ fn message(fields: &[(u16, &[u8])]) -> Vec<u8> {
 }
 
 #[test]
-fn a_message_that_stands_for_a_list_is_read_to_its_end() {
+fn reads_list_messages_to_their_end() {
     let request = Schema::of("certificates.k8s.io/v1", "CertificateSigningRequest").unwrap();
     let signing = |extra: &[u8]| message(&[(2, &message(&[(6, &message(&[(1, b"k"), (2, extra)]))]))]);
     let newer_between = message(&[(1, b"a"), (9, b""), (1, b"b")]);
@@ -91,7 +91,7 @@ fn a_message_that_stands_for_a_list_is_read_to_its_end() {
             .is_err()
     );
     for extra in [newer_between, garbage_after] {
-        agrees(request, &signing(&extra));
+        check_against_reference(request, &signing(&extra));
     }
 
     let definition = Schema::of("apiextensions.k8s.io/v1", "CustomResourceDefinition").unwrap();
@@ -108,14 +108,14 @@ fn a_message_that_stands_for_a_list_is_read_to_its_end() {
         [&message(&[(2, b"")])[..], b"\x0f"].concat(),
     ] {
         // 24 is `items`, 32 is `dependencies`, by name.
-        agrees(definition, &defining(&message(&[(24, &alternative)])));
+        check_against_reference(definition, &defining(&message(&[(24, &alternative)])));
         let dependency = message(&[(1, b"k"), (2, &alternative)]);
-        agrees(definition, &defining(&message(&[(32, &dependency)])));
+        check_against_reference(definition, &defining(&message(&[(32, &dependency)])));
     }
 }
 
 #[test]
-fn changed_bytes_are_read_as_the_reference_reads_them() {
+fn decodes_mutated_messages_like_the_reference() {
     for messy in [false, true] {
         let mut generator = MessageGenerator::new(9, messy);
         for kind in ["Pod", "Service", "Secret", "Event", "List", "PodTemplate"] {
@@ -123,10 +123,10 @@ fn changed_bytes_are_read_as_the_reference_reads_them() {
             let message = generator.message(schema.id, 0);
             let mut changed = message.clone();
             for at in 0..message.len().min(3000) {
-                agrees(schema, &message[..at]);
+                check_against_reference(schema, &message[..at]);
                 for change in [0x01, 0x08, 0x80, 0xff] {
                     changed[at] ^= change;
-                    agrees(schema, &changed);
+                    check_against_reference(schema, &changed);
                     changed[at] = message[at];
                 }
             }

@@ -17,12 +17,12 @@ use crate::FieldMask;
 use crate::table::table;
 
 /// Checks that objects are decoded to the same value from JSON and protobuf.
-fn is_the_same_in_both<K: Resource + DeserializeOwned + PartialEq + Debug>() {
+fn check_equal_to_json<K: Resource + DeserializeOwned + PartialEq + Debug>() {
     let schema = Schema::of(K::API_VERSION, K::KIND).unwrap_or_else(|| panic!("no schema of {}", K::KIND));
     // These types accept any value for some fields.
-    let takes_anything = ["CustomResourceDefinition", "Eviction", "StorageVersion"].contains(&K::KIND);
-    assert_eq!(schema.covers::<K>(), !takes_anything, "{}", K::KIND);
-    let mut good = 0;
+    let accepts_any_field = ["CustomResourceDefinition", "Eviction", "StorageVersion"].contains(&K::KIND);
+    assert_eq!(schema.covers::<K>(), !accepts_any_field, "{}", K::KIND);
+    let mut valid_count = 0;
     for messy in [false, true] {
         let mut generator = MessageGenerator::new(21, messy);
         for _ in 0..8 {
@@ -30,26 +30,26 @@ fn is_the_same_in_both<K: Resource + DeserializeOwned + PartialEq + Debug>() {
             let json = serde_json::to_vec(&reference(schema, &message).unwrap()).unwrap();
             let found = schema.decode::<K>(&message, &FieldMask::none());
             match (serde_json::from_slice::<K>(&json), found) {
-                (Ok(wanted), Ok(found)) => {
-                    assert_eq!(found, wanted, "{schema:?} {message:?}");
-                    good += 1;
+                (Ok(expected), Ok(found)) => {
+                    assert_eq!(found, expected, "{schema:?} {message:?}");
+                    valid_count += 1;
                 }
                 (Err(_), Err(_)) => {}
-                (wanted, found) => panic!("{schema:?} {message:?}: {found:?} instead of {wanted:?}"),
+                (expected, found) => panic!("{schema:?} {message:?}: {found:?} instead of {expected:?}"),
             }
         }
     }
-    assert!(good > 0, "nothing of {} could be read", K::KIND);
+    assert!(valid_count > 0, "no message of {} was decoded", K::KIND);
 }
 
 /// Checks that messages that pass `check` can be decoded into covered types.
-fn what_is_good_can_be_read<K: Resource + DeserializeOwned>() {
+fn check_decodable<K: Resource + DeserializeOwned>() {
     let schema = Schema::of(K::API_VERSION, K::KIND).unwrap_or_else(|| panic!("no schema of {}", K::KIND));
     if !schema.covers::<K>() {
         return;
     }
     let mut random = fastrand::Rng::with_seed(5);
-    let mut good = 0;
+    let mut valid_count = 0;
     for messy in [false, true] {
         let mut generator = MessageGenerator::new(22, messy);
         for _ in 0..20 {
@@ -58,9 +58,9 @@ fn what_is_good_can_be_read<K: Resource + DeserializeOwned>() {
                 let checked = schema.check(&message);
                 let read = schema.decode::<K>(&message, &FieldMask::none());
                 if checked.is_ok() {
-                    good += 1;
+                    valid_count += 1;
                     if let Err(error) = read {
-                        panic!("{} cannot be read: {error}", K::KIND);
+                        panic!("cannot decode {}: {error}", K::KIND);
                     }
                 }
                 if !message.is_empty() {
@@ -70,13 +70,13 @@ fn what_is_good_can_be_read<K: Resource + DeserializeOwned>() {
             }
         }
     }
-    assert!(good > 0, "nothing of {} was found to be good", K::KIND);
+    assert!(valid_count > 0, "no message of {} passed the check", K::KIND);
 }
 
 #[test]
-fn a_time_that_is_too_late_for_some_types_is_not_found_to_be_good() {
+fn check_rejects_times_that_some_types_do_not_support() {
     let schema = Schema::of("coordination.k8s.io/v1", "Lease").unwrap();
-    for (time, is_good) in [
+    for (time, is_valid) in [
         ("9999-12-30T22:00:00.999999Z", true),
         ("9999-12-30T22:00:01.000000Z", false),
         ("9999-12-31T23:59:59.000000Z", false),
@@ -87,21 +87,21 @@ fn a_time_that_is_too_late_for_some_types_is_not_found_to_be_good() {
         });
         let bytes = encode(&lease).unwrap();
         let message = Envelope::parse(&bytes).unwrap().raw;
-        assert_eq!(schema.check(message).is_ok(), is_good, "{time}");
+        assert_eq!(schema.check(message).is_ok(), is_valid, "{time}");
         assert_eq!(
             schema.decode::<Lease>(message, &FieldMask::none()).is_ok(),
-            is_good,
+            is_valid,
             "{time}"
         );
     }
 }
 
 #[test]
-fn fields_in_any_order_are_found_to_be_good_and_none_that_is_needed_is_missing() {
+fn check_accepts_any_order_and_rejects_missing_fields() {
     let schema = Schema::of("authentication.k8s.io/v1", "TokenRequest").unwrap();
     let token = &b"\x0a\x01a"[..];
     let time = b"\x12\x02\x08\x01";
-    for (status, is_good) in [
+    for (status, is_valid) in [
         ([token, time].concat(), true),
         ([time, token].concat(), true),
         ([token, time, token].concat(), true),
@@ -116,32 +116,35 @@ fn fields_in_any_order_are_found_to_be_good_and_none_that_is_needed_is_missing()
         let message = writer.finish();
         let read = schema.decode::<TokenRequest>(&message, &FieldMask::none());
         assert!(read.is_ok(), "{status:?}");
-        assert_eq!(schema.check(&message).is_ok(), is_good, "{status:?}");
+        assert_eq!(schema.check(&message).is_ok(), is_valid, "{status:?}");
     }
     // This type accepts a missing time, but others do not.
     assert!(schema.check(b"").is_err());
 }
 
 #[test]
-fn what_is_good_in_many_envelopes_can_be_read() {
+fn checked_nested_envelopes_can_be_decoded() {
     let schema = Schema::of("v1", "List").unwrap();
     // Absent messages are printed two levels deep.
     let mut bytes = Envelope::new("apps/v1", "Deployment", b"").to_bytes();
-    let mut good = 0;
+    let mut valid_count = 0;
     for _ in 0..MAX_DEPTH {
         let mut writer = Writer::default();
         writer.bytes_field(1, &bytes);
         writer.close_since(2, 0);
         let message = writer.finish();
         if schema.check(&message).is_ok() {
-            good += 1;
+            valid_count += 1;
             if let Err(error) = schema.decode::<Value>(&message, &FieldMask::none()) {
-                panic!("{good} envelopes: {error}");
+                panic!("{valid_count} envelopes: {error}");
             }
         }
         bytes = Envelope::new("v1", "List", &message).to_bytes();
     }
-    assert!(good > MAX_DEPTH / 4, "only {good} were found to be good");
+    assert!(
+        valid_count > MAX_DEPTH / 4,
+        "only {valid_count} messages passed the check"
+    );
 }
 
 /// Returns a definition with one version that has this schema.
@@ -155,7 +158,7 @@ fn definition(schema: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_schema_that_is_nothing_is_not_found_to_be_good_where_there_has_to_be_one() {
+fn check_rejects_missing_required_schemas() {
     let schema = Schema::of("apiextensions.k8s.io/v1", "CustomResourceDefinition").unwrap();
     // 24 is `items`, which is optional; 32 is `dependencies`, by name.
     let items = definition(b"\xc2\x01\x00");
@@ -165,32 +168,32 @@ fn a_schema_that_is_nothing_is_not_found_to_be_good_where_there_has_to_be_one() 
         b"\x82\x02\x08\x0a\x01a\x12\x03\x12\x01b",
     ]
     .map(definition);
-    for (message, is_good) in [(items, true), (nothing, false), (empty, false), (text, true)] {
+    for (message, is_valid) in [(items, true), (nothing, false), (empty, false), (text, true)] {
         let read = schema.decode::<CustomResourceDefinition>(&message, &FieldMask::none());
-        assert_eq!(read.is_ok(), is_good, "{message:?}");
-        assert_eq!(schema.check(&message).is_ok(), is_good, "{message:?}");
+        assert_eq!(read.is_ok(), is_valid, "{message:?}");
+        assert_eq!(schema.check(&message).is_ok(), is_valid, "{message:?}");
     }
 }
 
 #[test]
-fn definitions_that_are_good_can_be_read_whatever_their_schemas_are() {
+fn checked_definitions_can_be_decoded() {
     let schema = Schema::of("apiextensions.k8s.io/v1", "CustomResourceDefinition").unwrap();
     let name = "k8s.io.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
     let id = table().message_named(name).unwrap();
-    let mut good = 0;
+    let mut valid_count = 0;
     for messy in [false, true] {
         let mut generator = MessageGenerator::new(23, messy);
         for _ in 0..300 {
             let message = definition(&generator.message(id, 3));
             if schema.check(&message).is_ok() {
-                good += 1;
+                valid_count += 1;
                 if let Err(error) = schema.decode::<CustomResourceDefinition>(&message, &FieldMask::none()) {
-                    panic!("{message:?} cannot be read: {error}");
+                    panic!("cannot decode {message:?}: {error}");
                 }
             }
         }
     }
-    assert!(good > 100, "only {good} were found to be good");
+    assert!(valid_count > 100, "only {valid_count} messages passed the check");
 }
 
 macro_rules! kinds {
@@ -198,8 +201,8 @@ macro_rules! kinds {
         #[test]
         fn $test() {
             use $module as module;
-            $(is_the_same_in_both::<module::$kind>();)*
-            $(what_is_good_can_be_read::<module::$kind>();)*
+            $(check_equal_to_json::<module::$kind>();)*
+            $(check_decodable::<module::$kind>();)*
         }
     )*};
 }

@@ -8,7 +8,7 @@ use super::{SCALE, scale};
 use crate::table::table;
 
 #[test]
-fn a_list_in_parts_is_the_list() {
+fn encoded_parts_form_the_list() {
     let metadata = json!({"resourceVersion": "12", "continue": "next", "remainingItemCount": 7});
     let items: Vec<_> = (0..200)
         .map(|at| json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("pod-{at}")}}))
@@ -26,7 +26,7 @@ fn a_list_in_parts_is_the_list() {
 }
 
 #[test]
-fn all_lists_can_be_written_in_parts() {
+fn encodes_every_list_kind() {
     for (api_version, kind) in table().kinds() {
         // Discovery lists are not lists of objects, and the oldest metadata list has its items first.
         let is_list = kind.ends_with("List")
@@ -41,7 +41,7 @@ fn all_lists_can_be_written_in_parts() {
 }
 
 #[test]
-fn frames_are_taken_when_they_are_whole() {
+fn splits_complete_frames() {
     let frames = [
         WatchEvent::frame_of("ADDED", &scale()).unwrap(),
         WatchEvent::frame_of("BOOKMARK", &scale()).unwrap(),
@@ -63,7 +63,7 @@ fn frames_are_taken_when_they_are_whole() {
 }
 
 #[test]
-fn an_event_has_known_bytes() {
+fn encodes_an_event_to_known_bytes() {
     let event = WatchEvent {
         event_type: "ERROR",
         object: b"{}",
@@ -73,7 +73,7 @@ fn an_event_has_known_bytes() {
 }
 
 #[test]
-fn a_frame_that_is_too_long_is_not_waited_for() {
+fn rejects_long_frames_before_their_end() {
     let mut stream = BytesMut::from(&b"\0\0\x03\xe9"[..]);
     assert!(split_frame(&mut stream, 1000).unwrap_err().is_over_limit());
     assert_eq!(split_frame(&mut stream, 1001).unwrap(), None);

@@ -13,11 +13,11 @@ use crate::table::table;
 const LIMIT: usize = 1 << 20;
 
 /// Returns all events and the metadata of a list in these chunks.
-fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<(Vec<ListEvent>, ListMeta), Error> {
+fn read<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Result<(Vec<ListEvent>, ListMeta), Error> {
     let mut list = ListReader::new(LIMIT);
     let mut events = Vec::new();
-    for piece in pieces {
-        list.push(Bytes::copy_from_slice(piece));
+    for chunk in chunks {
+        list.push(Bytes::copy_from_slice(chunk));
         while let Some(event) = list.next()? {
             events.push(event);
         }
@@ -34,7 +34,7 @@ fn pods(count: usize) -> (Vec<Value>, Vec<u8>) {
     (items, encode(&list).unwrap())
 }
 
-fn wanted_meta() -> ListMeta {
+fn expected_meta() -> ListMeta {
     ListMeta {
         resource_version: "12".into(),
         continue_token: "next".into(),
@@ -43,10 +43,10 @@ fn wanted_meta() -> ListMeta {
 }
 
 #[test]
-fn a_list_is_the_same_in_any_pieces() {
+fn events_do_not_depend_on_chunks() {
     let (items, body) = pods(9);
     let whole = read([&body[..]]).unwrap();
-    assert_eq!(whole.1, wanted_meta());
+    assert_eq!(whole.1, expected_meta());
     assert_eq!(
         whole.0[0],
         ListEvent::Head {
@@ -74,12 +74,12 @@ fn a_list_is_the_same_in_any_pieces() {
         assert_eq!(read([first, second]).unwrap(), whole, "split at {at}");
     }
     for size in [1, 2, 3, 7, 100] {
-        assert_eq!(read(body.chunks(size)).unwrap(), whole, "pieces of {size}");
+        assert_eq!(read(body.chunks(size)).unwrap(), whole, "chunks of {size}");
     }
 }
 
 #[test]
-fn items_that_come_in_one_piece_are_not_copied() {
+fn does_not_copy_items_within_one_chunk() {
     let (_, body) = pods(3);
     let body = Bytes::from(body);
     let range = body.as_ptr_range();
@@ -93,7 +93,7 @@ fn items_that_come_in_one_piece_are_not_copied() {
 }
 
 #[test]
-fn a_list_that_breaks_off_says_so() {
+fn detects_truncated_lists() {
     let (_, body) = pods(3);
     // The last item is followed by two empty fields of the envelope.
     for len in 0..body.len() - 4 {
@@ -107,7 +107,7 @@ fn a_list_that_breaks_off_says_so() {
 }
 
 #[test]
-fn every_kind_of_list_is_read() {
+fn reads_every_list_kind() {
     for (api_version, kind) in table().kinds() {
         let list = json!({"apiVersion": api_version, "kind": kind, "metadata": {"resourceVersion": "1"}, "items": [{}, {}]});
         let Ok(body) = encode(&list) else { continue };
@@ -130,7 +130,7 @@ fn every_kind_of_list_is_read() {
 }
 
 #[test]
-fn items_are_limited_before_they_come() {
+fn limits_items_before_they_are_received() {
     let head = |len: u64| {
         let mut body = b"k8s\0\x0a\x0d\x0a\x02v1\x12\x07PodList\x12\xff\xff\xff\xff\x0f\x12".to_vec();
         let mut len = len;
@@ -149,7 +149,7 @@ fn items_are_limited_before_they_come() {
 }
 
 #[test]
-fn what_is_no_list_is_refused() {
+fn rejects_other_kinds_and_malformed_lists() {
     assert!(read([&b"{\"kind\""[..]]).unwrap_err().is_not_protobuf());
     let bodies = [
         encode(&json!({"apiVersion": "v1", "kind": "Status"})).unwrap(),
@@ -179,7 +179,7 @@ fn what_is_no_list_is_refused() {
 }
 
 #[test]
-fn fields_of_a_list_that_nobody_knows_are_passed_over() {
+fn skips_unknown_fields_of_lists() {
     let unknown = b"\xa0\x06\x01\xa1\x0612345678\xa2\x06\x03xyz\xa5\x061234";
     let item = encode_message("k8s.io.api.core.v1.Pod", &json!({})).unwrap();
     let items = [&[0x12, u8::try_from(item.len()).unwrap()][..], &item].concat();
@@ -191,7 +191,7 @@ fn fields_of_a_list_that_nobody_knows_are_passed_over() {
 }
 
 #[test]
-fn changed_lists_never_panic() {
+fn mutated_lists_never_panic() {
     let (_, body) = pods(3);
     let mut random = fastrand::Rng::with_seed(5);
     for _ in 0..5_000 {
@@ -212,7 +212,7 @@ fn changed_lists_never_panic() {
 }
 
 #[test]
-fn frames_are_the_same_in_any_pieces() {
+fn frames_do_not_depend_on_chunks() {
     let mut generator = MessageGenerator::new(3, false);
     let pod = Schema::of("v1", "Pod").unwrap();
     let objects: Vec<_> = (0..5)
@@ -231,8 +231,8 @@ fn frames_are_the_same_in_any_pieces() {
     for size in [1, 3, 4, 5, 64, stream.len()] {
         let mut frames = FrameReader::new(LIMIT);
         let mut found = Vec::new();
-        for piece in stream.chunks(size) {
-            frames.push(Bytes::copy_from_slice(piece));
+        for chunk in stream.chunks(size) {
+            frames.push(Bytes::copy_from_slice(chunk));
             while let Some(frame) = frames.next().unwrap() {
                 found.push(WatchEvent::parse(&frame).unwrap().object.to_vec());
             }

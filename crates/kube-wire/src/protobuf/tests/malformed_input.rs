@@ -42,7 +42,7 @@ fn objects() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn what_is_cut_off_is_an_error_or_a_shorter_object() {
+fn truncated_objects_never_panic() {
     for bytes in objects() {
         for len in 0..bytes.len() {
             if let Ok(object) = decode(&bytes[..len]) {
@@ -53,7 +53,7 @@ fn what_is_cut_off_is_an_error_or_a_shorter_object() {
 }
 
 #[test]
-fn changed_bytes_never_panic() {
+fn mutated_objects_never_panic() {
     let mut random = fastrand::Rng::with_seed(36);
     let objects = objects();
     for round in 0..40_000 {
@@ -78,19 +78,19 @@ fn changed_bytes_never_panic() {
         }
         if let Ok(object) = decode(&bytes) {
             // Decoded objects can be encoded. A second round trip changes nothing.
-            let object = again(&object);
-            assert_eq!(again(&object), object);
+            let object = round_trip(&object);
+            assert_eq!(round_trip(&object), object);
         }
         let _ = WatchEvent::parse(&bytes);
     }
 }
 
-fn again(object: &Value) -> Value {
+fn round_trip(object: &Value) -> Value {
     decode(&encode(object).unwrap()).unwrap()
 }
 
 #[test]
-fn any_bytes_of_any_message_never_panic() {
+fn random_bytes_never_panic() {
     let mut random = fastrand::Rng::with_seed(1);
     for name in table().names() {
         for len in 0..24 {
@@ -101,7 +101,7 @@ fn any_bytes_of_any_message_never_panic() {
 }
 
 #[test]
-fn nesting_has_an_end() {
+fn limits_nesting() {
     // 28 is `not`, a schema in a schema.
     let nested = |levels: usize| {
         let mut writer = Writer::default();
@@ -135,7 +135,7 @@ fn nesting_has_an_end() {
 }
 
 #[test]
-fn envelopes_in_envelopes_have_an_end() {
+fn limits_nesting_of_envelopes() {
     let mut bytes = Envelope::new("v1", "List", b"").to_bytes();
     for _ in 0..1000 {
         let mut writer = Writer::default();
@@ -147,7 +147,7 @@ fn envelopes_in_envelopes_have_an_end() {
 }
 
 #[test]
-fn groups_in_groups_are_skipped_without_recursion() {
+fn skips_nested_groups_without_recursion() {
     let open = [0xa3, 0x06].repeat(1_000_000);
     let close = [0xa4, 0x06].repeat(1_000_000);
     let name = "k8s.io.api.core.v1.LocalObjectReference";
@@ -156,14 +156,14 @@ fn groups_in_groups_are_skipped_without_recursion() {
 }
 
 #[test]
-fn empty_items_do_not_become_a_large_object() {
+fn limits_the_number_of_values() {
     let items = [0x12, 0x00].repeat(1_000_000);
     let list = Envelope::new("apps/v1", "DeploymentList", &items).to_bytes();
     assert!(decode(&list).unwrap_err().is_over_limit());
 }
 
 #[test]
-fn nothing_that_kubernetes_writes_is_too_large() {
+fn limit_allows_all_output_of_kubernetes() {
     for name in table().names() {
         let bytes = encode_message(&name, &Value::Null).unwrap();
         let values = count(&decode_message(&name, &bytes).unwrap());

@@ -13,7 +13,7 @@ use crate::FieldMask;
 use crate::selector::Selector;
 
 #[test]
-fn identities_labels_and_metadata_are_those_of_the_object() {
+fn metadata_is_equal_to_that_of_the_object() {
     for messy in [false, true] {
         let mut generator = MessageGenerator::new(11, messy);
         for schema in schemas().filter(|schema| schema.metadata.is_some()) {
@@ -39,9 +39,9 @@ fn identities_labels_and_metadata_are_those_of_the_object() {
                     .map(|label| label.map(|(key, value)| (key.into(), value.into())))
                     .collect::<Result<_, _>>()
                     .unwrap();
-                let wanted: Option<BTreeMap<String, String>> =
+                let expected: Option<BTreeMap<String, String>> =
                     serde_json::from_value(metadata["labels"].clone()).unwrap();
-                assert_eq!(labels, wanted.unwrap_or_default());
+                assert_eq!(labels, expected.unwrap_or_default());
                 for (key, value) in &labels {
                     assert_eq!(schema.label(&message, key).unwrap().as_deref(), Some(&**value));
                 }
@@ -61,7 +61,7 @@ fn identities_labels_and_metadata_are_those_of_the_object() {
 }
 
 #[test]
-fn labels_that_are_not_text_are_matched_as_they_are_printed() {
+fn matches_invalid_utf8_in_labels_as_printed() {
     let schema = Schema::of("v1", "Pod").unwrap();
     // a: \xff, then a: b
     let message = b"\x0a\x10\x5a\x06\x0a\x01a\x12\x01\xff\x5a\x06\x0a\x01a\x12\x01b";
@@ -77,7 +77,7 @@ fn labels_that_are_not_text_are_matched_as_they_are_printed() {
 }
 
 #[test]
-fn many_labels_that_are_not_text_are_matched_in_one_go() {
+fn matches_many_invalid_labels_in_linear_time() {
     let schema = Schema::of("v1", "Pod").unwrap();
     // a: b, many empty labels, \xff, a: c. A quadratic algorithm would take minutes.
     let metadata = [
@@ -94,7 +94,7 @@ fn many_labels_that_are_not_text_are_matched_in_one_go() {
 }
 
 #[test]
-fn metadata_leaves_out_what_is_to_be_left_out() {
+fn metadata_applies_the_mask() {
     #[derive(Deserialize)]
     struct NameOnly<'a> {
         name: &'a str,
@@ -116,7 +116,7 @@ fn metadata_leaves_out_what_is_to_be_left_out() {
 }
 
 #[test]
-fn what_is_no_object_has_no_identity() {
+fn messages_without_metadata_have_no_identity() {
     let schema = Schema::of("v1", "PodList").unwrap();
     assert_eq!(
         schema.identity(b"\x0a\x03\x12\x01\x37").unwrap(),

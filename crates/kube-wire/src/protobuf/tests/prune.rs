@@ -52,16 +52,16 @@ fn without_empty(value: &mut Value) {
 }
 
 #[test]
-fn pruning_and_skipping_leave_out_the_same_and_nothing_else() {
+fn prune_and_decode_apply_the_same_mask() {
     for messy in [false, true] {
         let mut generator = MessageGenerator::new(13, messy);
         let mut random = fastrand::Rng::with_seed(14);
         for schema in schemas() {
             for _ in 0..8 {
                 let message = generator.message(schema.id, 0);
-                let mut wanted: Value = schema.decode(&message, &FieldMask::none()).unwrap();
+                let mut expected: Value = schema.decode(&message, &FieldMask::none()).unwrap();
                 let mut found = Vec::new();
-                paths(&wanted, "", &mut random, &mut found);
+                paths(&expected, "", &mut random, &mut found);
                 let mut mask = FieldMask::none();
                 for path in found {
                     let Ok(more) = mask.clone().path(&path) else {
@@ -69,18 +69,18 @@ fn pruning_and_skipping_leave_out_the_same_and_nothing_else() {
                     };
                     mask = more;
                     let steps: Vec<&str> = path.split(['[', ']']).filter(|step| !step.is_empty()).collect();
-                    remove(&mut wanted, &steps);
+                    remove(&mut expected, &steps);
                 }
                 let skipped: Value = schema.decode(&message, &mask).unwrap();
-                assert_eq!(skipped, wanted, "{schema:?} {mask:?} {message:?}");
+                assert_eq!(skipped, expected, "{schema:?} {mask:?} {message:?}");
 
                 let mut pruned = b"before".to_vec();
                 schema.prune(&message, &mask, &mut pruned).unwrap();
                 assert!(pruned.starts_with(b"before"));
                 let mut left: Value = schema.decode(&pruned[6..], &mask).unwrap();
                 without_empty(&mut left);
-                without_empty(&mut wanted);
-                assert_eq!(left, wanted, "{schema:?} {mask:?} {message:?}");
+                without_empty(&mut expected);
+                assert_eq!(left, expected, "{schema:?} {mask:?} {message:?}");
                 if mask.is_empty() {
                     assert_eq!(&pruned[6..], message);
                 }
@@ -90,7 +90,7 @@ fn pruning_and_skipping_leave_out_the_same_and_nothing_else() {
 }
 
 #[test]
-fn pruned_messages_are_as_kubernetes_would_have_written_them() {
+fn pruned_messages_equal_output_of_kubernetes() {
     let name = "k8s.io.api.core.v1.Pod";
     let fields = json!([{"manager": "m", "fieldsV1": {"f:a": "x".repeat(300)}}]);
     let pod =
@@ -110,7 +110,7 @@ fn pruned_messages_are_as_kubernetes_would_have_written_them() {
 }
 
 #[test]
-fn fields_that_nobody_knows_are_kept() {
+fn keeps_unknown_fields() {
     // 100 in the object and in its metadata, around managedFields (17)
     let message = b"\xa0\x06\x01\x0a\x09\xa0\x06\x01\x8a\x01\x00\xa0\x06\x02";
     let mut pruned = Vec::new();
@@ -122,7 +122,7 @@ fn fields_that_nobody_knows_are_kept() {
 }
 
 #[test]
-fn a_message_that_cannot_be_pruned_adds_nothing() {
+fn failed_prune_leaves_output_unchanged() {
     let mut out = b"before".to_vec();
     let schema = Schema::of("v1", "Pod").unwrap();
     for message in [&b"\x0a\x03\x8a\x01\x05"[..], b"\x12\x00\x0a\x09", b"\x08\x01"] {

@@ -14,10 +14,10 @@ struct BuilderStep {
 impl BuilderStep {
     fn new(random: &mut fastrand::Rng) -> BuilderStep {
         BuilderStep {
-            key: random.choice(KEYS).expect("there are keys"),
+            key: random.choice(KEYS).expect("not empty"),
             operator: random.usize(..8),
             values: (0..random.usize(1..4))
-                .map(|_| random.choice(VALUES).expect("there are values"))
+                .map(|_| random.choice(VALUES).expect("not empty"))
                 .collect(),
             bound: random.i64(0..12),
         }
@@ -39,7 +39,7 @@ impl BuilderStep {
         }
     }
 
-    fn holds(&self, labels: &BTreeMap<String, String>) -> bool {
+    fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         let Some(value) = labels.get(self.key) else {
             return [1, 3, 5].contains(&self.operator);
         };
@@ -57,7 +57,7 @@ impl BuilderStep {
 }
 
 #[test]
-fn selectors_survive_their_text_and_match_as_said() {
+fn random_selectors_round_trip_and_match() {
     let mut matched = 0;
     for seed in 0..3_000 {
         let random = &mut fastrand::Rng::with_seed(seed);
@@ -74,10 +74,10 @@ fn selectors_survive_their_text_and_match_as_said() {
         for _ in 0..20 {
             let mut labels = BTreeMap::new();
             for key in KEYS.into_iter().filter(|_| random.bool()).collect::<Vec<_>>() {
-                let value = random.choice(VALUES).expect("there are values");
+                let value = random.choice(VALUES).expect("not empty");
                 labels.insert(key.to_owned(), value.to_owned());
             }
-            let expected = steps.iter().all(|s| s.holds(&labels));
+            let expected = steps.iter().all(|s| s.matches(&labels));
             matched += u32::from(expected);
             assert_eq!(
                 selector.matches(&labels),
@@ -88,12 +88,12 @@ fn selectors_survive_their_text_and_match_as_said() {
     }
     assert!(
         (10_000..50_000).contains(&matched),
-        "both answers are common: {matched}"
+        "unbalanced samples: {matched} matches"
     );
 }
 
 #[test]
-fn rubbish_is_refused_or_understood() {
+fn random_text_round_trips_or_fails() {
     const PIECES: [&str; 24] = [
         "a",
         "b",
@@ -120,14 +120,14 @@ fn rubbish_is_refused_or_understood() {
         "\u{2003}",
         "99999999999999999999",
     ];
-    let mut understood = 0;
+    let mut parsed_count = 0;
     for seed in 0..60_000 {
         let random = &mut fastrand::Rng::with_seed(seed);
         let text: String = (0..random.usize(..10))
-            .map(|_| random.choice(PIECES).expect("there are pieces"))
+            .map(|_| random.choice(PIECES).expect("not empty"))
             .collect();
         if let Ok(selector) = text.parse::<Selector>() {
-            understood += 1;
+            parsed_count += 1;
             assert_eq!(
                 selector.to_string().parse(),
                 Ok(selector),
@@ -136,8 +136,8 @@ fn rubbish_is_refused_or_understood() {
         }
     }
     assert!(
-        (5_000..30_000).contains(&understood),
-        "both are common: {understood}"
+        (5_000..30_000).contains(&parsed_count),
+        "unbalanced samples: {parsed_count} parsed"
     );
     for seed in 0..5_000 {
         let random = &mut fastrand::Rng::with_seed(seed);
