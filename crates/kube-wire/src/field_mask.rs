@@ -19,7 +19,7 @@ use std::sync::OnceLock;
 /// let mask = FieldMask::managed_fields()
 ///     .path("spec.containers.env")?
 ///     .path("metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]")?;
-/// assert!(FieldMask::none().path("metadata.name").is_err(), "an object without a name is none");
+/// assert!(FieldMask::none().path("metadata.name").is_err(), "the name cannot be masked");
 /// # Ok::<(), kube_wire::ParsePathError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,8 +51,15 @@ impl FieldMask {
 
     /// Returns a mask for `metadata.managedFields`, which few programs read and which is often half of an object.
     pub fn managed_fields() -> FieldMask {
+        FieldMask::metadata(&["managedFields"])
+    }
+
+    /// Returns a mask for these fields of `metadata`.
+    fn metadata(fields: &[&str]) -> FieldMask {
         let mut mask = FieldMask::none();
-        mask.add(&["metadata".into(), "managedFields".into()]);
+        for field in fields {
+            mask.add(&["metadata".into(), (*field).into()]);
+        }
         mask
     }
 
@@ -74,8 +81,8 @@ impl FieldMask {
     fn optional_metadata() -> &'static FieldMask {
         static MASK: OnceLock<FieldMask> = OnceLock::new();
         MASK.get_or_init(|| {
-            let mut mask = FieldMask::managed_fields();
-            for field in [
+            FieldMask::metadata(&[
+                "managedFields",
                 "annotations",
                 "creationTimestamp",
                 "deletionGracePeriodSeconds",
@@ -86,10 +93,7 @@ impl FieldMask {
                 "labels",
                 "ownerReferences",
                 "selfLink",
-            ] {
-                mask.add(&["metadata".into(), field.into()]);
-            }
-            mask
+            ])
         })
     }
 
@@ -97,18 +101,15 @@ impl FieldMask {
     pub(crate) fn outline_mask() -> &'static FieldMask {
         static MASK: OnceLock<FieldMask> = OnceLock::new();
         MASK.get_or_init(|| {
-            let mut mask = FieldMask::managed_fields();
-            for field in [
+            FieldMask::metadata(&[
+                "managedFields",
                 "name",
                 "generateName",
                 "namespace",
                 "resourceVersion",
                 "selfLink",
                 "annotations",
-            ] {
-                mask.add(&["metadata".into(), field.into()]);
-            }
-            mask
+            ])
         })
     }
 

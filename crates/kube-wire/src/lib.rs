@@ -37,6 +37,7 @@
 //!
 //! The crate has no features and does not depend on a Kubernetes version: the types are the caller's.
 
+mod chunk;
 mod field_mask;
 mod identity;
 pub mod json;
@@ -47,6 +48,8 @@ pub mod protobuf;
 mod redaction;
 pub mod selector;
 mod table;
+#[cfg(test)]
+mod test_util;
 
 pub use self::field_mask::{FieldMask, ParsePathError};
 pub use self::identity::Identity;

@@ -6,6 +6,7 @@ use bytes::{Buf as _, Bytes, BytesMut};
 
 use super::Error;
 use super::cursor::is_space;
+use crate::chunk::append_chunk;
 use crate::length::Length;
 
 /// Splits a body into lines, independently of how it is split into chunks. A watch has one event per line.
@@ -58,7 +59,7 @@ impl LineReader {
 
     /// Appends a chunk. Copies it if lines of the previous chunk are still unread.
     pub fn push(&mut self, chunk: Bytes) {
-        append(&mut self.chunk, chunk);
+        append_chunk(&mut self.chunk, chunk);
     }
 
     /// Returns the next complete line that is not blank, without the line feed.
@@ -102,18 +103,4 @@ impl LineReader {
 
 fn is_blank(line: &[u8]) -> bool {
     line.iter().all(|byte| is_space(*byte))
-}
-
-/// Appends a chunk to the unread part of the previous one.
-pub(super) fn append(left: &mut Bytes, chunk: Bytes) {
-    if left.is_empty() {
-        *left = chunk;
-        return;
-    }
-    let mut both = match std::mem::take(left).try_into_mut() {
-        Ok(both) => both,
-        Err(shared) => BytesMut::from(&*shared),
-    };
-    both.extend_from_slice(&chunk);
-    *left = both.freeze();
 }

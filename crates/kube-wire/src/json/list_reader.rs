@@ -7,8 +7,8 @@ use bytes::{Buf as _, Bytes, BytesMut};
 use super::Error;
 use super::cursor::{Cursor, is_space};
 use super::duplicate_check::DuplicateCheck;
-use super::line_reader::append;
 use super::scanner::{Scanner, ends_word};
+use crate::chunk::append_chunk;
 use crate::length::Length;
 
 /// Splits a list into its items, independently of how it is split into chunks.
@@ -148,7 +148,7 @@ impl ListReader {
 
     /// Appends a chunk of the body. Copies it if items of the previous chunk are still unread.
     pub fn push(&mut self, chunk: Bytes) {
-        append(&mut self.chunk, chunk);
+        append_chunk(&mut self.chunk, chunk);
     }
 
     /// Returns what was read of the list's type and metadata. Kubernetes writes them before the items for built-in

@@ -4,6 +4,7 @@ use std::fmt;
 
 use bytes::{Buf as _, Bytes, BytesMut};
 
+use crate::chunk::append_chunk;
 use crate::length::Length;
 
 /// Bytes that were received and not read.
@@ -30,11 +31,7 @@ const MAX_PREALLOCATION: usize = 64 * 1024;
 
 impl InputBuffer {
     pub(super) fn push(&mut self, chunk: Bytes) {
-        if self.chunk.is_empty() {
-            self.chunk = chunk;
-        } else {
-            self.chunk = [&self.chunk[..], &chunk[..]].concat().into();
-        }
+        append_chunk(&mut self.chunk, chunk);
     }
 
     /// Returns the next `len` bytes, or `None` until all of them were received. Retries must use the same `len`.

@@ -4,6 +4,7 @@ use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
 use crate::FieldMask;
+use crate::test_util::remove_field;
 
 const KEYS: [&str; 14] = [
     "metadata",
@@ -81,24 +82,9 @@ pub(super) fn mask(rng: &mut Rng) -> (FieldMask, Vec<Vec<&'static str>>) {
 /// Returns the value without the fields at these paths.
 pub(super) fn remove_paths(mut value: Value, paths: &[Vec<&str>]) -> Value {
     for path in paths {
-        remove(&mut value, path);
+        remove_field(&mut value, path);
     }
     value
-}
-
-fn remove(value: &mut Value, path: &[&str]) {
-    match (value, path) {
-        (Value::Array(items), _) => items.iter_mut().for_each(|item| remove(item, path)),
-        (Value::Object(fields), [last]) => {
-            fields.remove(*last);
-        }
-        (Value::Object(fields), [first, rest @ ..]) => {
-            if let Some(inner) = fields.get_mut(*first) {
-                remove(inner, rest);
-            }
-        }
-        _ => {}
-    }
 }
 
 /// Serializes the value with random white space and escapes.

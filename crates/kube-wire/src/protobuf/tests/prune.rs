@@ -6,6 +6,7 @@ use super::super::Schema;
 use super::decode_types::schemas;
 use super::generator::MessageGenerator;
 use crate::FieldMask;
+use crate::test_util::remove_field;
 
 /// Collects random paths of a value.
 fn paths(value: &Value, path: &str, random: &mut fastrand::Rng, found: &mut Vec<String>) {
@@ -19,20 +20,6 @@ fn paths(value: &Value, path: &str, random: &mut fastrand::Rng, found: &mut Vec<
                 } else {
                     paths(value, &path, random, found);
                 }
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Removes a field from JSON.
-fn remove(value: &mut Value, steps: &[&str]) {
-    match (value, steps) {
-        (Value::Array(values), _) => values.iter_mut().for_each(|value| remove(value, steps)),
-        (Value::Object(members), [last]) => drop(members.remove(*last)),
-        (Value::Object(members), [first, rest @ ..]) => {
-            if let Some(value) = members.get_mut(*first) {
-                remove(value, rest);
             }
         }
         _ => {}
@@ -69,7 +56,7 @@ fn prune_and_decode_apply_the_same_mask() {
                     };
                     mask = more;
                     let steps: Vec<&str> = path.split(['[', ']']).filter(|step| !step.is_empty()).collect();
-                    remove(&mut expected, &steps);
+                    remove_field(&mut expected, &steps);
                 }
                 let skipped: Value = schema.decode(&message, &mask).unwrap();
                 assert_eq!(skipped, expected, "{schema:?} {mask:?} {message:?}");
