@@ -1,4 +1,4 @@
-//! Credentials are sent, and told to nobody else.
+//! Credentials are sent to the server and not disclosed elsewhere.
 
 use std::collections::HashMap;
 use std::fs;
@@ -8,15 +8,15 @@ use kube::Config;
 use kube::config::ExecConfig;
 use kube_informer::client::watching_client;
 
-use crate::asking::{answer, get, soon};
+use crate::requests::{answer, get, soon};
 use crate::small_server::SmallServer;
 
 const SECRET: &str = "hush-hush-hush";
 
-/// A file that is removed in the end.
-struct Kept(PathBuf);
+/// A temporary file.
+struct TempFile(PathBuf);
 
-impl Drop for Kept {
+impl Drop for TempFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.0);
     }
@@ -46,9 +46,9 @@ async fn sent(change: impl FnOnce(&mut Config)) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_token_of_a_file_is_sent() {
+async fn a_token_from_a_file_is_sent() {
     let path = std::env::temp_dir().join(format!("kube-informer-token-{}", std::process::id()));
-    let file = Kept(path);
+    let file = TempFile(path);
     fs::write(&file.0, SECRET).expect("a file");
     let headers = sent(|config| {
         config.auth_info.token_file = file.0.to_str().map(str::to_owned);
@@ -61,7 +61,7 @@ async fn a_token_of_a_file_is_sent() {
 }
 
 #[tokio::test]
-async fn a_token_of_a_program_is_sent() {
+async fn a_token_from_a_program_is_sent() {
     let answer = r#"{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential",
         "status":{"token":"$SECRET_OF_THE_PROGRAM"}}"#
         .replace('"', "\\\"");
@@ -90,7 +90,7 @@ async fn impersonation_and_headers_of_the_configuration_are_sent() {
 }
 
 #[tokio::test]
-async fn a_program_that_fails_is_told_without_its_secrets() {
+async fn a_failing_credential_program_is_reported_without_its_secrets() {
     let server = SmallServer::plain().await;
     let mut config = server.config();
     let script = "echo $SECRET_OF_THE_PROGRAM; echo please log in again >&2; exit 3";
@@ -105,12 +105,12 @@ async fn a_program_that_fails_is_told_without_its_secrets() {
 }
 
 #[tokio::test]
-async fn a_program_that_fails_later_is_told_without_its_secrets() {
+async fn a_later_failure_of_a_credential_program_is_reported_without_its_secrets() {
     let server = SmallServer::plain().await;
     let path = std::env::temp_dir().join(format!("kube-informer-once-{}", std::process::id()));
-    let once = Kept(path);
+    let once = TempFile(path);
     fs::write(&once.0, "").expect("a file");
-    // The first token has expired long ago, so that each request asks for a new one.
+    // The first token has expired, so each request asks for a new one.
     let token = r#"{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential",
         "status":{"token":"old","expirationTimestamp":"2020-01-01T00:00:00Z"}}"#
         .replace('"', "\\\"");
@@ -130,7 +130,7 @@ async fn a_program_that_fails_later_is_told_without_its_secrets() {
 }
 
 #[tokio::test]
-async fn a_proxy_that_cannot_be_used_is_told_without_its_password() {
+async fn an_unusable_proxy_is_reported_without_its_password() {
     let mut config = Config::new("https://example:6443".parse().expect("a URL"));
     config.proxy_url = Some(format!("ftp://me:{SECRET}@proxy:3128").parse().expect("a URL"));
     let error = watching_client(config).err().expect("no client with this proxy");
@@ -139,9 +139,9 @@ async fn a_proxy_that_cannot_be_used_is_told_without_its_password() {
     assert!(!words.contains(SECRET), "{words}");
 }
 
-/// As of a file that was read with its last line break.
+/// For example a token that was read from a file with its final line break.
 #[tokio::test]
-async fn a_token_that_cannot_be_sent_is_told_and_no_panic() {
+async fn an_invalid_token_is_reported_without_a_panic() {
     let mut config = Config::new("https://example:6443".parse().expect("a URL"));
     config.auth_info.token = Some(format!("{SECRET}\n").into());
     let error = watching_client(config).err().expect("no client with this token");

@@ -4,9 +4,9 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube_embedded::Server;
 use kube_informer::{Event, SharedInformerFactory, client::watching_client};
 
-use crate::asking::soon;
+use crate::requests::soon;
 
-/// It stops all informers, and waits for all but its own.
+/// The factory stops all informers, and waits for all but that of the handler.
 #[tokio::test]
 async fn a_handler_may_shut_down_its_factory() {
     let server = Server::start().await.expect("a server");

@@ -1,4 +1,4 @@
-//! What is said when there is no server, or not the right one.
+//! Errors without a server, or with the wrong one.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use kube_informer::{
 };
 use tokio::net::TcpListener;
 
-use crate::asking::soon;
+use crate::requests::soon;
 use crate::small_server::{Identity, SmallServer};
 
-/// The error of a list with this configuration, and all that it says.
+/// Returns the error of a list with this configuration, and its text.
 async fn failure(config: Config) -> (Error, String) {
     let client = watching_client(config).expect("a client");
     let maps = ApiListWatch::<ConfigMap>::new(client, &(), None);
@@ -27,7 +27,7 @@ async fn failure(config: Config) -> (Error, String) {
 }
 
 #[tokio::test]
-async fn a_refused_connection_is_told_with_the_address() {
+async fn a_refused_connection_is_reported_with_the_address() {
     let server = Server::start().await.expect("a server");
     let config = server.client_config();
     let address = server.url();
@@ -41,7 +41,7 @@ async fn a_refused_connection_is_told_with_the_address() {
 }
 
 #[tokio::test]
-async fn a_name_that_does_not_exist_is_told() {
+async fn an_unknown_host_name_is_reported() {
     let config = Config::new("https://no-such-server.invalid:6443".parse().expect("a URL"));
     let (error, words) = failure(config).await;
     assert!(error.is_connection());
@@ -52,12 +52,12 @@ async fn a_name_that_does_not_exist_is_told() {
 }
 
 #[tokio::test]
-async fn a_certificate_of_an_unknown_authority_is_told() {
+async fn a_certificate_of_an_unknown_authority_is_reported() {
     let (server, other) = (Server::start().await, Server::start().await);
     let (server, other) = (server.expect("a server"), other.expect("another"));
     let mut config = server.client_config();
     config.root_cert = other.client_config().root_cert;
-    // One of the same name, as after a cluster was made anew, and one of another.
+    // A certificate with the same name, as after a cluster was rebuilt, and one with another name.
     let elsewhere = SmallServer::tls(&Identity::loopback()).await.config();
     for authority in [config.root_cert.clone(), elsewhere.root_cert] {
         config.root_cert = authority;
@@ -68,12 +68,12 @@ async fn a_certificate_of_an_unknown_authority_is_told() {
     }
     config.accept_invalid_certs = true;
     let client = watching_client(config).expect("a client");
-    crate::asking::answer(&client, "/api/v1/pods").await;
+    crate::requests::answer(&client, "/api/v1/pods").await;
 }
 
-/// Certificates are looked at unless a kubeconfig says in so many words that they are not to be.
+/// Certificates are checked unless the kubeconfig explicitly disables that.
 #[tokio::test]
-async fn a_certificate_goes_unseen_only_where_a_kubeconfig_asks_for_it() {
+async fn certificates_are_checked_unless_the_kubeconfig_disables_it() {
     let server = SmallServer::tls(&Identity::loopback()).await;
     let url = server.url();
     for (line, is_seen) in [
@@ -96,38 +96,38 @@ async fn a_certificate_goes_unseen_only_where_a_kubeconfig_asks_for_it() {
             assert!(words.contains("authority not trusted here"), "{line}: {words}");
         } else {
             let client = watching_client(config).expect("a client");
-            crate::asking::answer(&client, "/short").await;
+            crate::requests::answer(&client, "/short").await;
         }
     }
 }
 
 #[tokio::test]
-async fn a_certificate_for_another_name_is_told_and_the_right_name_can_be_set() {
+async fn a_certificate_for_another_name_is_reported_and_the_name_can_be_configured() {
     let server = SmallServer::tls(&Identity::new(&["api.example"], false)).await;
     let (_, words) = failure(server.config()).await;
     assert!(words.contains("set tls-server-name"), "{words}");
     let mut config = server.config();
     config.tls_server_name = Some("api.example".to_owned());
     let client = watching_client(config).expect("a client");
-    crate::asking::answer(&client, "/short").await;
+    crate::requests::answer(&client, "/short").await;
 }
 
 #[tokio::test]
-async fn an_expired_certificate_is_told() {
+async fn an_expired_certificate_is_reported() {
     let server = SmallServer::tls(&Identity::new(&["127.0.0.1"], true)).await;
     let (_, words) = failure(server.config()).await;
     assert!(words.contains("has expired"), "{words}");
 }
 
 #[tokio::test]
-async fn a_server_without_tls_is_told() {
+async fn a_server_without_tls_is_reported() {
     let server = SmallServer::plain().await;
     let (_, words) = failure(server.config_over_tls()).await;
     assert!(words.contains("does not speak TLS"), "{words}");
 }
 
 #[tokio::test]
-async fn a_server_that_never_answers_the_handshake_is_given_up() {
+async fn a_handshake_without_a_response_times_out() {
     let silent = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = silent.local_addr().expect("an address");
     let mut config = Config::new(format!("https://{address}").parse().expect("a URL"));
@@ -138,13 +138,13 @@ async fn a_server_that_never_answers_the_handshake_is_given_up() {
 }
 
 #[tokio::test]
-async fn everyone_who_waits_for_a_connection_hears_of_its_failure() {
+async fn all_requests_that_wait_for_a_connection_get_its_failure() {
     let silent = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = silent.local_addr().expect("an address");
     let mut config = Config::new(format!("https://{address}").parse().expect("a URL"));
     config.connect_timeout = Some(Duration::from_millis(20));
     let client = watching_client(config).expect("a client");
-    let requests = (0..40).map(|_| client.send(crate::asking::get("/api/v1/pods")));
+    let requests = (0..40).map(|_| client.send(crate::requests::get("/api/v1/pods")));
     let failed = soon("failures", futures::future::join_all(requests)).await;
     assert!(failed.iter().all(Result::is_err));
     // One attempt for all of them.
@@ -153,7 +153,7 @@ async fn everyone_who_waits_for_a_connection_hears_of_its_failure() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_none_is_told() {
+async fn an_invalid_address_is_reported() {
     let error = watching_client(Config::new(
         "ftp://someone:secret@example/".parse().expect("a URL"),
     ));

@@ -1,13 +1,13 @@
-//! Bodies are streamed, and a slow reader delays nobody.
+//! Bodies are streamed, so a slow reader does not delay others.
 
 use kube_embedded::Server;
 use kube_informer::client::watching_client;
 use serde_json::json;
 
-use crate::asking::{answer, read};
+use crate::requests::{answer, read};
 
 #[tokio::test]
-async fn lists_that_nobody_reads_hold_up_no_other() {
+async fn unread_lists_do_not_delay_others() {
     let server = Server::start().await.expect("a server");
     let text = "x".repeat(500_000);
     let maps = (0..10).map(|n| {

@@ -1,4 +1,4 @@
-//! Servers that never end: what they send is read up to a limit, and not further.
+//! Hostile servers that send without end, whose responses are limited.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -22,25 +22,25 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::asking::soon;
+use crate::requests::soon;
 
 const JSON: &str = "application/json";
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 const MIB: usize = 1 << 20;
-/// What is read at once.
+/// Size of a piece of a response.
 const PIECE: usize = 1 << 14;
 
 /// A body of pieces.
 type Answer = StreamBody<BoxStream<'static, Result<Frame<Bytes>, Infallible>>>;
 
-/// What was taken from a server.
+/// Counts the bytes and requests of a test.
 #[derive(Clone, Default)]
-struct Taken {
+struct Counters {
     bytes: Arc<AtomicUsize>,
     requests: Arc<AtomicUsize>,
 }
 
-impl Taken {
+impl Counters {
     fn bytes(&self) -> usize {
         self.bytes.load(Ordering::SeqCst)
     }
@@ -49,7 +49,7 @@ impl Taken {
         self.requests.load(Ordering::SeqCst)
     }
 
-    /// Counts the pieces that are asked for.
+    /// Counts the pieces that are read.
     fn body(&self, pieces: impl Stream<Item = Bytes> + Send + 'static) -> Answer {
         let bytes = Arc::clone(&self.bytes);
         StreamBody::new(
@@ -62,7 +62,7 @@ impl Taken {
         )
     }
 
-    /// A client whose requests are answered by this.
+    /// Returns a client whose requests get this response.
     fn client(
         &self,
         answer: impl Fn(usize, &Request<Body>) -> Response<Answer> + Send + Sync + 'static,
@@ -76,13 +76,13 @@ impl Taken {
         Client::new(service, "default")
     }
 
-    /// A client that gets a beginning, and then the same for ever.
+    /// Returns a client that receives `begin`, and then `then` without end.
     fn endless(&self, code: u16, format: &'static str, begin: &'static [u8], then: &'static [u8]) -> Client {
-        let taken = self.clone();
+        let counters = self.clone();
         self.client(move |_, _| {
             let piece = Bytes::from(then.repeat(PIECE.div_ceil(then.len())));
             let pieces = stream::iter([Bytes::from_static(begin)]).chain(stream::repeat(piece));
-            answer(code, format, taken.body(pieces))
+            answer(code, format, counters.body(pieces))
         })
     }
 }
@@ -126,112 +126,117 @@ async fn first_error_of_list(source: ApiListWatch<ConfigMap>) -> Error {
     }
 }
 
-fn says_what_to_do(error: &Error, taken: &Taken) {
+fn check_object_limit(error: &Error, counters: &Counters) {
     assert!(error.is_bad_data(), "{error:?}");
     let words = error.to_string();
     assert!(
-        words.contains("1 MiB, which is the limit; max_object_bytes()"),
+        words.contains("exceeds the limit of 1 MiB") && words.contains("max_object_bytes()"),
         "{words}"
     );
     assert!(words.len() < 1_000);
     assert!(
-        taken.bytes() <= MIB + 2 * PIECE,
+        counters.bytes() <= MIB + 2 * PIECE,
         "{} bytes were read",
-        taken.bytes()
+        counters.bytes()
     );
 }
 
-fn says_that_list_is_too_large(error: &Error, mebibytes: usize) {
-    let words = format!("{mebibytes} MiB, which is the limit; max_list_bytes()");
+fn check_list_limit(error: &Error, mebibytes: usize) {
+    let words = format!("exceeds the limit of {mebibytes} MiB: raise it with max_list_bytes()");
     assert!(error.to_string().contains(&words), "{error}");
 }
 
 #[tokio::test]
-async fn a_line_without_an_end_is_given_up() {
+async fn an_endless_line_is_rejected() {
     for begin in [&b""[..], br#"{"type":"ADDED","object":{"metadata":{"name":""#] {
-        let taken = Taken::default();
-        let error = first_error_of_watch(taken.endless(200, JSON, begin, b"a")).await;
-        says_what_to_do(&error, &taken);
+        let counters = Counters::default();
+        let error = first_error_of_watch(counters.endless(200, JSON, begin, b"a")).await;
+        check_object_limit(&error, &counters);
     }
 }
 
 #[tokio::test]
-async fn a_frame_that_says_it_has_four_gigabytes_is_not_waited_for() {
-    let taken = Taken::default();
-    let client = taken.endless(
+async fn a_frame_that_claims_four_gigabytes_is_rejected_at_once() {
+    let counters = Counters::default();
+    let client = counters.endless(
         200,
         "application/vnd.kubernetes.protobuf;stream=watch",
         &[0xff; 4],
         b"a",
     );
     let error = first_error_of_watch(client).await;
-    says_what_to_do(&error, &taken);
-    assert!(taken.bytes() <= PIECE + 4, "{} bytes were read", taken.bytes());
+    check_object_limit(&error, &counters);
+    assert!(
+        counters.bytes() <= PIECE + 4,
+        "{} bytes were read",
+        counters.bytes()
+    );
 }
 
 #[tokio::test]
-async fn an_object_of_a_list_without_an_end_is_given_up() {
+async fn an_endless_object_of_a_list_is_rejected() {
     let json = br#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{},"items":[{"data":{"a":""#;
-    let taken = Taken::default();
-    let error = first_error_of_list(maps(taken.endless(200, JSON, json, b"a"))).await;
-    says_what_to_do(&error, &taken);
+    let counters = Counters::default();
+    let error = first_error_of_list(maps(counters.endless(200, JSON, json, b"a"))).await;
+    check_object_limit(&error, &counters);
     // An envelope whose raw part claims to be a list with an item of four gigabytes.
     let protobuf =
         b"k8s\0\x0a\x13\x0a\x02v1\x12\x0dConfigMapList\x12\xff\xff\xff\xff\x0f\x12\xf0\xff\xff\xff\x0f";
-    let taken = Taken::default();
-    let error = first_error_of_list(maps(taken.endless(200, PROTOBUF, protobuf, b"a"))).await;
-    says_what_to_do(&error, &taken);
+    let counters = Counters::default();
+    let error = first_error_of_list(maps(counters.endless(200, PROTOBUF, protobuf, b"a"))).await;
+    check_object_limit(&error, &counters);
 }
 
-/// What stands around the items of a list has a limit, too; what nobody reads is not kept, and ends with the page.
+/// The fields around the items of a list are limited, too; unknown fields are not kept, but count for the
+/// page.
 #[tokio::test]
-async fn the_metadata_of_a_list_without_an_end_is_given_up() {
+async fn endless_list_metadata_is_rejected() {
     for json in [
         &br#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"continue":""#[..],
         br#"{"kind":""#,
         br#"{"other":""#,
     ] {
-        let taken = Taken::default();
-        let source = maps(taken.endless(200, JSON, json, b"a")).max_list_bytes(4 * MIB as u64);
+        let counters = Counters::default();
+        let source = maps(counters.endless(200, JSON, json, b"a")).max_list_bytes(4 * MIB as u64);
         let error = first_error_of_list(source).await;
         let words = error.to_string();
         assert!(
-            error.is_bad_data() && words.contains("MiB, which is the limit; max_"),
+            error.is_bad_data() && words.contains("exceeds the limit of"),
             "{words}"
         );
-        assert!(taken.bytes() <= 4 * MIB + 2 * PIECE);
+        assert!(counters.bytes() <= 4 * MIB + 2 * PIECE);
     }
 }
 
 #[tokio::test]
-async fn a_page_without_an_end_is_given_up() {
+async fn an_endless_page_is_rejected() {
     let begin = br#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":["#;
     let item = br#"{"metadata":{"name":"a","namespace":"default","resourceVersion":"1"}},"#;
-    let taken = Taken::default();
-    let source = maps(taken.endless(200, JSON, begin, item)).max_list_bytes(4 * MIB as u64);
+    let counters = Counters::default();
+    let source = maps(counters.endless(200, JSON, begin, item)).max_list_bytes(4 * MIB as u64);
     let error = first_error_of_list(source).await;
-    says_that_list_is_too_large(&error, 4);
-    assert!(taken.bytes() <= 4 * MIB + 2 * PIECE);
+    check_list_limit(&error, 4);
+    assert!(counters.bytes() <= 4 * MIB + 2 * PIECE);
 }
 
 #[tokio::test]
-async fn a_failure_without_an_end_is_a_failure() {
+async fn an_endless_failure_is_reported() {
     let status = br#"{"kind":"Status","apiVersion":"v1","code":500,"reason":"InternalError","message":""#;
     for begin in [&b""[..], status] {
-        let taken = Taken::default();
-        let error = first_error_of_list(maps(taken.endless(500, JSON, begin, b"a"))).await;
+        let counters = Counters::default();
+        let error = first_error_of_list(maps(counters.endless(500, JSON, begin, b"a"))).await;
         assert_eq!(
             error.server_status().map(|status| status.code),
             Some(500),
             "{error:?}"
         );
         assert!(error.to_string().len() < 10_000);
-        assert!(taken.bytes() <= MIB + 2 * PIECE);
+        assert!(counters.bytes() <= MIB + 2 * PIECE);
     }
 }
 
 #[tokio::test]
-async fn names_and_messages_without_measure_are_not_repeated() {
+async fn overlong_names_and_messages_are_truncated_in_errors() {
     let long = "a".repeat(MIB / 2);
     for line in [
         format!(r#"{{"type":"{long}","object":{{}}}}"#),
@@ -242,9 +247,9 @@ async fn names_and_messages_without_measure_are_not_repeated() {
         ),
         format!(r#"{{"type":"BOOKMARK","object":{{"metadata":{{"{long}":tru}}}}}}"#),
     ] {
-        let taken = Taken::default();
-        let inside = taken.clone();
-        let client = taken.client(move |_, _| {
+        let counters = Counters::default();
+        let inside = counters.clone();
+        let client = counters.client(move |_, _| {
             let line = Bytes::from(format!("{line}\n"));
             answer(200, JSON, inside.body(stream::iter([line])))
         });
@@ -259,7 +264,7 @@ async fn names_and_messages_without_measure_are_not_repeated() {
     }
 }
 
-/// An informer that is told of its errors.
+/// Starts an informer and returns its reported errors.
 fn informer(client: Client, streaming: bool) -> (SharedInformer<ConfigMap>, mpsc::UnboundedReceiver<Error>) {
     let (tell, errors) = mpsc::unbounded_channel();
     let informer = SharedInformer::<ConfigMap>::builder(client)
@@ -286,36 +291,36 @@ fn page(count: usize, bytes: usize) -> Bytes {
     ))
 }
 
-/// Pages of one object each, and always another: neither memory nor the server's patience is used up.
+/// Pages of one object each, in which every object is new: limited in memory and in requests.
 #[tokio::test(start_paused = true)]
-async fn a_list_of_small_pages_without_an_end_is_slow_and_given_up() {
+async fn an_endless_list_of_small_pages_is_slowed_down_and_cancelled() {
     for bytes in [10, 10_000] {
-        let taken = Taken::default();
-        let inside = taken.clone();
-        let client =
-            taken.client(move |count, _| answer(200, JSON, inside.body(stream::iter([page(count, bytes)]))));
+        let counters = Counters::default();
+        let inside = counters.clone();
+        let client = counters
+            .client(move |count, _| answer(200, JSON, inside.body(stream::iter([page(count, bytes)]))));
         let began = Instant::now();
         let (informer, mut errors) = informer(client, false);
         let error = errors.recv().await.expect("an error");
-        says_that_list_is_too_large(&error, 1);
-        assert!(taken.bytes() <= 4 * MIB, "{}", taken.bytes());
+        check_list_limit(&error, 1);
+        assert!(counters.bytes() <= 4 * MIB, "{}", counters.bytes());
         let seconds = usize::try_from(began.elapsed().as_secs()).expect("no years");
         assert!(
-            taken.requests() <= seconds + 25,
+            counters.requests() <= seconds + 25,
             "{} in {seconds} s",
-            taken.requests()
+            counters.requests()
         );
         assert!(informer.snapshot().is_empty());
         informer.shutdown().await;
     }
 }
 
-/// Objects as a stream, and never the bookmark that ends them.
+/// Objects as a stream without the bookmark that ends them.
 #[tokio::test(start_paused = true)]
-async fn a_streaming_list_without_an_end_is_given_up() {
-    let taken = Taken::default();
-    let inside = taken.clone();
-    let client = taken.client(move |_, request| {
+async fn an_endless_streaming_list_is_rejected() {
+    let counters = Counters::default();
+    let inside = counters.clone();
+    let client = counters.client(move |_, request| {
         if !request
             .uri()
             .query()
@@ -334,14 +339,14 @@ async fn a_streaming_list_without_an_end_is_given_up() {
     });
     let (informer, mut errors) = informer(client, true);
     let error = errors.recv().await.expect("an error");
-    says_that_list_is_too_large(&error, 1);
-    assert!(taken.bytes() <= MIB + 64 * PIECE, "{}", taken.bytes());
+    check_list_limit(&error, 1);
+    assert!(counters.bytes() <= MIB + 64 * PIECE, "{}", counters.bytes());
     assert!(informer.snapshot().is_empty());
     informer.shutdown().await;
 }
 
 #[tokio::test]
-async fn headers_without_an_end_are_given_up() {
+async fn endless_headers_are_rejected() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let server = tokio::spawn(async move {
@@ -359,6 +364,6 @@ async fn headers_without_an_end_are_given_up() {
     assert!(error.is_connection(), "{error:?}");
     drop(client);
     let sent = soon("the end of the connection", server).await.expect("a count");
-    // What the sockets hold back, and what is read before it is too much.
-    assert!(sent < 16 * MIB, "{sent} bytes were taken");
+    // The socket buffers, and what is read before the limit is reached.
+    assert!(sent < 16 * MIB, "{sent} bytes were counters");
 }

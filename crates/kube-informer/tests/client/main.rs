@@ -1,11 +1,11 @@
-//! The client stack: how many connections it makes, what it sends, and what it says when there is no server.
+//! The client: its connections, its requests and its errors.
 
-mod asking;
 mod credentials;
 mod ending;
 mod failures;
 mod flow;
 mod hostile;
+mod requests;
 mod secrets;
 mod separate;
 mod sharing;

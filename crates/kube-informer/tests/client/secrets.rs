@@ -1,5 +1,5 @@
-//! What is planted here must come up nowhere: not in the log at its finest, not in an error or its causes, not in the
-//! `Debug` of anything that users hold.
+//! Planted secrets must not appear in the log at its finest level, in an error or its causes, or in the
+//! `Debug` output of any public type.
 
 use std::convert::Infallible;
 use std::error::Error as StdError;
@@ -28,7 +28,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// What is looked for: as text, and as base64 writes it, wherever in a text it begins.
+/// The planted secret as text, and all of its base64 encodings.
 const PLANTED: &str = "planted-hunter2-planted";
 const ENCODED: [&str; 3] = [
     "cGxhbnRlZC1odW50ZXIyLXBsYW50ZW",
@@ -36,16 +36,16 @@ const ENCODED: [&str; 3] = [
     "wbGFudGVkLWh1bnRlcjItcGxhbnRlZ",
 ];
 
-/// Everything that was said.
+/// The captured output.
 #[derive(Clone, Default)]
-struct Said(Arc<Mutex<String>>);
+struct Output(Arc<Mutex<String>>);
 
-impl Said {
+impl Output {
     fn print(&self, what: &impl std::fmt::Debug) {
         let _ = write!(self.0.lock(), "{what:?}\n{what:#?}\n");
     }
 
-    /// An error and all its causes, in both ways to print.
+    /// Captures an error and all its causes, with `Display` and `Debug`.
     fn error(&self, error: &(dyn StdError + 'static)) {
         let mut next = Some(error);
         while let Some(error) = next {
@@ -55,15 +55,15 @@ impl Said {
     }
 
     fn clean(&self, least: usize, what: &str) {
-        let said = self.0.lock();
+        let output = self.0.lock();
         assert!(
-            said.len() > least,
-            "{what}: little was said, so nothing is proven: {said}"
+            output.len() > least,
+            "{what}: there is too little output to prove anything: {output}"
         );
         for planted in [PLANTED].iter().chain(&ENCODED) {
-            if let Some(at) = said.find(planted) {
-                let line = said[..at].rfind('\n').map_or(0, |at| at + 1);
-                panic!("{what}: {planted} was told: {:.400}", &said[line..]);
+            if let Some(at) = output.find(planted) {
+                let line = output[..at].rfind('\n').map_or(0, |at| at + 1);
+                panic!("{what}: {planted} was disclosed: {:.400}", &output[line..]);
             }
         }
     }
@@ -77,8 +77,8 @@ impl Visit for Line<'_> {
     }
 }
 
-/// The log of this project's crates, at every level. What hyper, h2 and rustls say is theirs.
-impl Subscriber for Said {
+/// The log of this project's crates at every level. The logs of hyper, h2 and rustls are not tested.
+impl Subscriber for Output {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         ["kube_informer", "kube_wire", "kube_workqueue"]
             .iter()
@@ -97,9 +97,9 @@ impl Subscriber for Said {
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        let mut said = self.0.lock();
-        event.record(&mut Line(&mut said));
-        said.push('\n');
+        let mut output = self.0.lock();
+        event.record(&mut Line(&mut output));
+        output.push('\n');
     }
 
     fn enter(&self, _: &Id) {}
@@ -119,7 +119,7 @@ fn secret(name: &str) -> Secret {
     }
 }
 
-/// Every way an answer can be wrong.
+/// Returns every kind of invalid response.
 fn faults() -> [Fault; 9] {
     [
         Fault::None,
@@ -135,21 +135,21 @@ fn faults() -> [Fault; 9] {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_in_secrets_is_not_told_by_informers() {
-    let said = Said::default();
-    let _log = tracing::subscriber::set_default(said.clone());
+async fn informers_do_not_disclose_the_contents_of_secrets() {
+    let output = Output::default();
+    let _log = tracing::subscriber::set_default(output.clone());
     for form in [CacheFormat::Decoded, CacheFormat::Packed] {
         for wire in [WireFormat::Json, WireFormat::Protobuf] {
             for streaming in [true, false] {
-                life_of_an_informer(&said, form, wire, streaming).await;
-                said.clean(1_000, &format!("{form:?} {wire:?} {streaming}"));
+                run_informer(&output, form, wire, streaming).await;
+                output.clean(1_000, &format!("{form:?} {wire:?} {streaming}"));
             }
         }
     }
 }
 
-/// An informer meets every fault, and everything that can be printed is printed.
-async fn life_of_an_informer(said: &Said, form: CacheFormat, wire: WireFormat, streaming: bool) {
+/// Exposes an informer to every fault and prints everything that can be printed.
+async fn run_informer(output: &Output, form: CacheFormat, wire: WireFormat, streaming: bool) {
     let server = Server::builder().seed(1).start().await.expect("a server");
     let api: Api<Secret> = Api::namespaced(server.direct_client(), "default");
     for name in ["a", "b"] {
@@ -157,7 +157,7 @@ async fn life_of_an_informer(said: &Said, form: CacheFormat, wire: WireFormat, s
             .await
             .expect("a secret");
     }
-    let (errors, log) = (said.clone(), said.clone());
+    let (errors, log) = (output.clone(), output.clone());
     let builder = SharedInformer::<Secret>::builder(server.direct_client())
         .namespace("default")
         .cache_format(form)
@@ -173,7 +173,7 @@ async fn life_of_an_informer(said: &Said, form: CacheFormat, wire: WireFormat, s
         })
         .watch_error_handler(move |error| errors.error(error))
         .seed(1);
-    said.print(&builder);
+    output.print(&builder);
     let secrets = builder.build();
     let queue = WorkQueue::new("secrets");
     secrets
@@ -202,27 +202,27 @@ async fn life_of_an_informer(said: &Said, form: CacheFormat, wire: WireFormat, s
         .await
         .expect("an object");
     let objects = secrets.lister().list(&Selector::everything());
-    said.print(&(
+    output.print(&(
         &secrets,
         secrets.snapshot(),
         secrets.lister(),
         secrets.status(),
         &objects,
     ));
-    said.print(&secrets.find_index::<String>("password").expect("an index"));
-    said.print(&(
+    output.print(&secrets.find_index::<String>("password").expect("an index"));
+    output.print(&(
         secrets.registrations(),
         &events,
         &queue,
         secrets.check_consistency().await,
     ));
     let said_events = events.take(2).collect::<Vec<_>>().await;
-    said.print(&said_events);
+    output.print(&said_events);
     secrets.shutdown().await;
     server.stop().await;
 }
 
-/// A client that answers everything with this.
+/// Returns a client that gets this response to every request.
 fn answering(code: u16, body: String) -> Client {
     let service = tower::service_fn(move |_: Request<Body>| {
         let response = Response::builder()
@@ -234,11 +234,11 @@ fn answering(code: u16, body: String) -> Client {
     Client::new(service, "default")
 }
 
-/// Values where they do not belong: serde's own errors quote them.
+/// Values in the wrong place, which serde's own errors quote.
 #[tokio::test]
-async fn what_stands_in_the_wrong_place_is_not_quoted() {
-    let said = Said::default();
-    let _log = tracing::subscriber::set_default(said.clone());
+async fn misplaced_values_are_not_quoted_in_errors() {
+    let output = Output::default();
+    let _log = tracing::subscriber::set_default(output.clone());
     let meta = r#""metadata":{"name":"a","namespace":"default","resourceVersion":"5"}"#;
     let head = r#""kind":"Secret","apiVersion":"v1""#;
     let long = "x".repeat(20);
@@ -270,25 +270,25 @@ async fn what_stands_in_the_wrong_place_is_not_quoted() {
         let bookmark = format!("{{\"type\":\"BOOKMARK\",\"object\":{object}}}\n");
         for body in [list, added, failure, bookmark] {
             let source = ApiListWatch::<Secret>::new(answering(200, body), &(), Some("default"));
-            read(&said, source).await;
+            read(&output, source).await;
         }
     }
-    said.clean(10_000, "JSON");
+    output.clean(10_000, "JSON");
 }
 
-/// Reads an answer as a list and as a watch, and prints what comes.
-async fn read(said: &Said, source: ApiListWatch<Secret>) {
+/// Reads a response as a list and as a watch, and prints the results.
+async fn read(output: &Output, source: ApiListWatch<Secret>) {
     match source.list(ListRequest::default()).await {
-        Err(error) => said.error(&error),
+        Err(error) => output.error(&error),
         Ok(parts) => {
             for part in parts.collect::<Vec<_>>().await {
                 match part {
                     Ok(kube_informer::source::ListPart::Object(item)) => {
-                        said.print(&item);
-                        told_by_decoding(said, item);
+                        output.print(&item);
+                        print_decoding(output, item);
                     }
-                    Ok(part) => said.print(&part),
-                    Err(error) => said.error(&error),
+                    Ok(part) => output.print(&part),
+                    Err(error) => output.error(&error),
                 }
             }
         }
@@ -299,22 +299,22 @@ async fn read(said: &Said, source: ApiListWatch<Secret>) {
         initial_events: false,
     };
     match source.watch(watch).await {
-        Err(error) => said.error(&error),
+        Err(error) => output.error(&error),
         Ok(events) => {
             for event in events.collect::<Vec<_>>().await {
                 match event {
-                    Ok(kube_informer::source::WatchEvent::Added(item)) => told_by_decoding(said, item),
-                    Ok(event) => said.print(&event),
-                    Err(error) => said.error(&error),
+                    Ok(kube_informer::source::WatchEvent::Added(item)) => print_decoding(output, item),
+                    Ok(event) => output.print(&event),
+                    Err(error) => output.error(&error),
                 }
             }
         }
     }
 }
 
-fn told_by_decoding(said: &Said, item: kube_informer::source::RawObject<Secret>) {
+fn print_decoding(output: &Output, item: kube_informer::source::RawObject<Secret>) {
     if let Err(error) = item.into_parts() {
-        said.error(&error);
+        output.error(&error);
     }
 }
 
@@ -328,11 +328,11 @@ fn exec(script: &str) -> ExecConfig {
     }
 }
 
-/// Credentials that are good, and credentials that nobody can use, with a server that is not there.
+/// Valid and unusable credentials, with an unreachable server.
 #[tokio::test]
-async fn credentials_are_not_told() {
-    let said = Said::default();
-    let _log = tracing::subscriber::set_default(said.clone());
+async fn credentials_are_not_disclosed() {
+    let output = Output::default();
+    let _log = tracing::subscriber::set_default(output.clone());
     let with = |change: &dyn Fn(&mut AuthInfo)| {
         let mut config = Config::new("https://127.0.0.1:1".parse().expect("a URL"));
         change(&mut config.auth_info);
@@ -379,30 +379,30 @@ async fn credentials_are_not_told() {
     configs.push(proxied);
     for config in configs {
         match watching_client(config) {
-            Err(error) => said.error(&error),
+            Err(error) => output.error(&error),
             Ok(client) => {
                 let source = ApiListWatch::<Secret>::new(client.clone(), &(), None);
-                said.print(&source);
-                let listed = crate::asking::soon("a failure", source.list(ListRequest::default())).await;
-                said.error(&listed.err().expect("no server is there"));
+                output.print(&source);
+                let listed = crate::requests::soon("a failure", source.list(ListRequest::default())).await;
+                output.error(&listed.err().expect("no server is there"));
                 let factory = SharedInformerFactory::builder(client);
-                said.print(&factory);
-                said.print(&factory.build());
+                output.print(&factory);
+                output.print(&factory.build());
             }
         }
     }
-    said.clean(2_000, "credentials");
+    output.clean(2_000, "credentials");
 }
 
-/// A failure is told in the server's words, and credentials are not among those that this library knows.
+/// The error contains the server's message, which does not contain the credentials.
 #[tokio::test]
-async fn an_answer_that_refuses_credentials_is_told_without_them() {
-    let said = Said::default();
+async fn rejected_credentials_are_reported_without_their_values() {
+    let output = Output::default();
     let server = crate::small_server::SmallServer::plain().await;
     let mut config = server.config();
     config.auth_info.token = Some(PLANTED.to_owned().into());
     let client = watching_client(config).expect("a client");
-    crate::asking::answer(&client, "/short").await;
+    crate::requests::answer(&client, "/short").await;
     assert!(
         server
             .headers_of_last()
@@ -417,7 +417,7 @@ async fn an_answer_that_refuses_credentials_is_told_without_them() {
         .await
         .err()
         .expect("a failure");
-    said.error(&error);
-    said.clean(20, "401");
+    output.error(&error);
+    output.clean(20, "401");
     assert!(error.to_string().contains("check the credentials"), "{error}");
 }

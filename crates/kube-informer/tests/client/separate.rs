@@ -1,11 +1,11 @@
-//! HTTP/1.1: a connection for each watch, and free ones used again.
+//! HTTP/1.1: a connection for each watch, and reuse of free connections.
 
 use http::header::UPGRADE;
 use kube::Config;
 use kube_embedded::Server;
 use kube_informer::client::watching_client;
 
-use crate::asking::{answer, get, read, soon, until_broken, watches};
+use crate::requests::{answer, get, read, soon, until_broken, watches};
 
 async fn old_server() -> Server {
     Server::builder().only_http1().start().await.expect("a server")
@@ -16,7 +16,7 @@ fn plain(server: &Server) -> Config {
 }
 
 #[tokio::test]
-async fn without_http2_each_watch_has_its_connection() {
+async fn without_http2_each_watch_has_its_own_connection() {
     let server = old_server().await;
     let client = watching_client(server.client_config()).expect("a client");
     let watches = watches(&client, 40).await;
@@ -26,7 +26,7 @@ async fn without_http2_each_watch_has_its_connection() {
 }
 
 #[tokio::test]
-async fn without_tls_each_watch_has_its_connection() {
+async fn without_tls_each_watch_has_its_own_connection() {
     let server = Server::start().await.expect("a server");
     let client = watching_client(plain(&server)).expect("a client");
     let watches = watches(&client, 40).await;
@@ -35,21 +35,21 @@ async fn without_tls_each_watch_has_its_connection() {
 }
 
 #[tokio::test]
-async fn a_free_connection_is_used_again() {
+async fn a_free_connection_is_reused() {
     let server = old_server().await;
     let client = watching_client(server.client_config()).expect("a client");
     for _ in 0..10 {
         read(answer(&client, "/api/v1/pods").await).await;
     }
     assert_eq!(server.connections(), 1);
-    // A body that nobody reads to its end takes its connection along.
+    // A body that is not read to its end closes its connection.
     drop(watches(&client, 1).await);
     read(answer(&client, "/api/v1/pods").await).await;
     assert_eq!(server.connections(), 2);
 }
 
 #[tokio::test]
-async fn free_connections_that_were_cut_do_not_matter() {
+async fn lost_free_connections_are_replaced() {
     let server = old_server().await;
     let client = watching_client(server.client_config()).expect("a client");
     let mut watches = watches(&client, 1).await;
@@ -63,7 +63,7 @@ async fn free_connections_that_were_cut_do_not_matter() {
 }
 
 #[tokio::test]
-async fn a_protocol_that_takes_over_its_connection_begins_in_http1() {
+async fn a_protocol_upgrade_uses_http1() {
     let server = Server::start().await.expect("a server");
     let client = watching_client(server.client_config()).expect("a client");
     read(answer(&client, "/api/v1/pods").await).await;
@@ -77,10 +77,10 @@ async fn a_protocol_that_takes_over_its_connection_begins_in_http1() {
 }
 
 #[tokio::test]
-async fn what_a_server_speaks_is_learned_anew() {
+async fn the_http_version_is_negotiated_again_after_a_restart() {
     let old = old_server().await;
     let mut config = old.client_config();
-    // Each server has its own authority.
+    // Each server has its own certificate authority.
     config.accept_invalid_certs = true;
     let client = watching_client(config).expect("a client");
     let port = old.address().port();

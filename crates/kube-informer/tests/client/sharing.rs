@@ -3,7 +3,7 @@
 use kube_embedded::Server;
 use kube_informer::client::watching_client;
 
-use crate::asking::{answer, get, read, soon, until_broken, watches};
+use crate::requests::{answer, get, read, soon, until_broken, watches};
 use crate::small_server::{Identity, SmallServer};
 
 #[tokio::test]
@@ -13,24 +13,24 @@ async fn forty_watches_that_begin_at_once_share_one_connection() {
     let watches = watches(&client, 40).await;
     assert_eq!(server.connections(), 1);
     assert!(server.requests().iter().all(|r| r.http_version == "HTTP/2.0"));
-    // And so does what comes later.
+    // Later watches share it, too.
     read(answer(&client, "/api/v1/pods").await).await;
     assert_eq!(server.connections(), 1);
     drop(watches);
 }
 
 #[tokio::test]
-async fn more_watches_than_a_connection_may_have_get_another() {
+async fn watches_above_the_stream_limit_get_another_connection() {
     let server = Server::start().await.expect("a server");
     let client = watching_client(server.client_config()).expect("a client");
     let first = watches(&client, 150).await;
     assert_eq!(server.connections(), 2);
-    // Each still has room for short requests.
+    // Each connection still has room for short requests.
     for _ in 0..20 {
         read(answer(&client, "/api/v1/pods").await).await;
     }
     assert_eq!(server.connections(), 2);
-    // What ended makes room.
+    // Watches that have ended make room.
     drop(first);
     let second = watches(&client, 150).await;
     assert_eq!(server.connections(), 2);
@@ -38,7 +38,7 @@ async fn more_watches_than_a_connection_may_have_get_another() {
 }
 
 #[tokio::test]
-async fn a_server_that_allows_one_request_at_a_time_is_obeyed_from_the_start() {
+async fn a_limit_of_one_stream_per_connection_is_respected_from_the_start() {
     let server = Server::builder().streams_per_connection(1).start().await;
     let server = server.expect("a server");
     let client = watching_client(server.client_config()).expect("a client");
@@ -48,13 +48,13 @@ async fn a_server_that_allows_one_request_at_a_time_is_obeyed_from_the_start() {
 }
 
 #[tokio::test]
-async fn a_connection_is_made_also_when_the_first_who_needs_it_goes_away() {
+async fn a_connection_attempt_survives_the_request_that_started_it() {
     let server = Server::start().await.expect("a server");
     let client = watching_client(server.client_config()).expect("a client");
     let mut first = Box::pin(client.send(get("/api/v1/pods")));
     let mut second = Box::pin(client.send(get("/api/v1/services")));
     assert!(futures::poll!(&mut first).is_pending());
-    // Once the second is under way, so is the connection.
+    // Once the second request is waiting, the connection attempt is running.
     tokio::select! {
         biased;
         _ = &mut second => {}
@@ -66,7 +66,7 @@ async fn a_connection_is_made_also_when_the_first_who_needs_it_goes_away() {
 }
 
 #[tokio::test]
-async fn after_a_cut_everyone_shares_one_new_connection() {
+async fn after_a_lost_connection_all_requests_share_a_new_one() {
     let server = Server::start().await.expect("a server");
     let client = watching_client(server.client_config()).expect("a client");
     let mut before = watches(&client, 2).await;
@@ -78,7 +78,7 @@ async fn after_a_cut_everyone_shares_one_new_connection() {
 }
 
 #[tokio::test]
-async fn a_server_that_was_away_is_found_again() {
+async fn a_restarted_server_is_reconnected() {
     let server = Server::start().await.expect("a server");
     let client = watching_client(server.client_config()).expect("a client");
     let mut before = watches(&client, 1).await;
@@ -93,17 +93,17 @@ async fn a_server_that_was_away_is_found_again() {
 }
 
 #[tokio::test]
-async fn a_connection_that_the_server_wants_to_end_is_not_used_for_more() {
+async fn a_connection_after_goaway_gets_no_new_requests() {
     let server = SmallServer::tls(&Identity::loopback()).await;
     let client = watching_client(server.config()).expect("a client");
     let mut watch = answer(&client, "/stream").await.into_body();
-    server.say_goodbye();
-    // On the wire this piece comes after the goodbye.
+    server.send_goaway();
+    // This piece follows the GOAWAY frame on the wire.
     server.send("one").await;
     assert_eq!(next(&mut watch).await, "one");
     read(answer(&client, "/short").await).await;
     assert_eq!(server.connections(), 2);
-    // What was under way goes on.
+    // Open requests continue.
     server.send("two").await;
     assert_eq!(next(&mut watch).await, "two");
 }
@@ -122,7 +122,7 @@ fn new_runtime() -> tokio::runtime::Runtime {
         .expect("a runtime")
 }
 
-/// A client of a server that accepts connections and never answers.
+/// Returns a client of a server that accepts connections and never responds.
 fn client_of_silent_server(runtime: &tokio::runtime::Runtime) -> (kube::Client, tokio::net::TcpListener) {
     let listener = runtime
         .block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))
@@ -133,7 +133,7 @@ fn client_of_silent_server(runtime: &tokio::runtime::Runtime) -> (kube::Client, 
     (watching_client(config).expect("a client"), listener)
 }
 
-/// The attempt to connect is a task of the runtime in which the request was made, which may end before the client.
+/// The connection attempt is a task of the runtime of the request, which may end before the client.
 #[test]
 fn after_an_attempt_was_cancelled_with_its_runtime_the_next_request_connects() {
     let runtime = new_runtime();
@@ -150,7 +150,7 @@ fn after_an_attempt_was_cancelled_with_its_runtime_the_next_request_connects() {
     runtime.block_on(async { soon("another connection", connects()).await });
 }
 
-/// A request that waits for the attempt of another makes its own when that is cancelled.
+/// A request that waits for the attempt of another request starts its own when that is cancelled.
 #[test]
 fn a_request_that_waits_for_an_attempt_in_another_runtime_survives_its_end() {
     let runtime = new_runtime();
@@ -165,7 +165,7 @@ fn a_request_that_waits_for_an_attempt_in_another_runtime_survives_its_end() {
     });
     runtime.block_on(async {
         let mut waiting = Box::pin(client.send(get("/version")));
-        // Until it waits for the connection, which nothing else shows, it has been polled often enough.
+        // After enough polls, the request waits for the connection, which cannot be observed otherwise.
         tokio::select! {
             biased;
             answer = &mut waiting => panic!("nothing answers: {answer:?}"),

@@ -1,4 +1,4 @@
-//! A connection on which nothing comes any more is noticed.
+//! Detection of silent connections.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::asking::{soon, watches};
+use crate::requests::{soon, watches};
 
-/// Passes bytes on until the line goes dead: then the connection stays open, and nothing comes.
+/// Forwards bytes until the line is cut: then the connection stays open and silent.
 async fn line_to(server: &Server) -> (u16, watch::Sender<bool>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -25,14 +25,14 @@ async fn line_to(server: &Server) -> (u16, watch::Sender<bool>) {
             _ = copy_bidirectional(&mut here, &mut there) => {}
             _ = is_dead.wait_for(|dead| *dead) => {}
         }
-        // As long as the test runs.
+        // Runs as long as the test.
         is_dead.changed().await.unwrap_or_default();
     });
     (port, dead)
 }
 
 #[tokio::test]
-async fn a_dead_line_is_given_up_after_a_ping_without_an_answer() {
+async fn a_silent_connection_is_closed_after_an_unanswered_ping() {
     let server = Server::start().await.expect("a server");
     let (port, dead) = line_to(&server).await;
     let mut config = server.client_config();

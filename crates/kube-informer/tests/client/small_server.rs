@@ -1,4 +1,4 @@
-//! A server that answers everything: `/stream` with what the test sends, all else with an empty list.
+//! A server that responds to `/stream` with what the test sends, and to all other paths with an empty list.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -43,11 +43,11 @@ pub(crate) struct SmallServer {
 struct Shared {
     connections: AtomicUsize,
     headers: Mutex<Vec<String>>,
-    goodbye: Notify,
+    goaway: Notify,
     pieces: Mutex<Option<mpsc::Receiver<&'static str>>>,
 }
 
-/// A certificate and who signed it.
+/// A certificate and its authority.
 pub(crate) struct Identity {
     authority: Vec<u8>,
     config: Arc<ServerConfig>,
@@ -86,12 +86,12 @@ impl Identity {
 }
 
 impl SmallServer {
-    /// HTTP/1.1 without TLS.
+    /// Starts a server for HTTP/1.1 without TLS.
     pub(crate) async fn plain() -> SmallServer {
         SmallServer::start(None).await
     }
 
-    /// HTTP/2 over TLS.
+    /// Starts a server for HTTP/2 over TLS.
     pub(crate) async fn tls(identity: &Identity) -> SmallServer {
         SmallServer::start(Some(identity)).await
     }
@@ -102,7 +102,7 @@ impl SmallServer {
         let shared = Arc::new(Shared {
             connections: AtomicUsize::new(0),
             headers: Mutex::default(),
-            goodbye: Notify::new(),
+            goaway: Notify::new(),
             pieces: Mutex::new(Some(receiver)),
         });
         let address = listener.local_addr().expect("an address");
@@ -142,14 +142,14 @@ impl SmallServer {
         self.shared.connections.load(Ordering::SeqCst)
     }
 
-    /// The headers of the last request, as `name: value`.
+    /// Returns the headers of the last request, as `name: value`.
     pub(crate) fn headers_of_last(&self) -> Vec<String> {
         self.shared.headers.lock().clone()
     }
 
-    /// Asks for the end of every connection that exists; what is under way may finish.
-    pub(crate) fn say_goodbye(&self) {
-        self.shared.goodbye.notify_waiters();
+    /// Closes every connection gracefully: open requests may finish.
+    pub(crate) fn send_goaway(&self) {
+        self.shared.goaway.notify_waiters();
     }
 
     /// Sends a piece of the stream.
@@ -182,7 +182,7 @@ async fn connection(stream: TcpStream, tls: Option<TlsAcceptor>, shared: Arc<Sha
     let mut connection = std::pin::pin!(http.serve_connection(TokioIo::new(stream), service));
     tokio::select! {
         _ = &mut connection => return,
-        () = shared.goodbye.notified() => connection.as_mut().graceful_shutdown(),
+        () = shared.goaway.notified() => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
 }
