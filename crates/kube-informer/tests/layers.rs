@@ -1,10 +1,10 @@
-//! Modules import only what stands before them in this list. It is the order in which data flows.
+//! Modules only import earlier modules of this list, which has the order of the data flow.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A module may import itself and those before it.
+/// A module may import itself and earlier modules.
 const LAYERS: &[&str] = &[
     "util",
     "types",
@@ -27,8 +27,8 @@ const LAYERS: &[&str] = &[
     "metrics",
 ];
 
-/// Imports of later modules. The controller moves deltas from the queue to the store and to the processor, so it has to know
-/// both.
+/// Allowed imports of later modules. The controller moves deltas from the queue to the store and the
+/// processor, so it imports both.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("pipeline::controller", "pipeline::store"),
     ("pipeline::controller", "pipeline::processor"),
@@ -74,7 +74,7 @@ fn is_allowed(module: &str, imported: &str) -> bool {
         || layer(imported).is_some_and(|imported| Some(imported) <= layer(module))
 }
 
-/// Files with code that is not a test.
+/// Returns the files with code outside of tests.
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -89,7 +89,8 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// `pipeline/store/tree/mod.rs` belongs to `pipeline::store`. The crate root and `pipeline/mod.rs` belong to no layer.
+/// Returns the module of a file: `pipeline/store/tree/mod.rs` belongs to `pipeline::store`. The crate root
+/// and `pipeline/mod.rs` belong to no layer.
 fn module_of(path: &Path) -> Option<String> {
     let parts: Vec<String> = path
         .with_extension("")
@@ -110,7 +111,7 @@ fn without_tests(text: &str) -> &str {
     }
 }
 
-/// The modules that a source names after `crate::`. Something at the crate root is `Root`.
+/// Returns the modules that a source imports from `crate::`. Items at the crate root are `Root`.
 fn imports(text: &str) -> BTreeSet<String> {
     let code: Vec<&str> = text
         .lines()
@@ -149,7 +150,7 @@ fn paths(path: &str, prefix: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The parts of `a, b::{c, d}, e}`, up to the brace that closes the group.
+/// Returns the parts of `a, b::{c, d}, e}`, up to the brace that closes the group.
 fn parts_of(group: &str) -> Vec<&str> {
     let mut depth = 0;
     let (mut parts, mut from) = (Vec::new(), 0);

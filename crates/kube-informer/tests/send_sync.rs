@@ -24,8 +24,8 @@ fn public_types_are_send_and_sync() {
     shared::<Error>();
 }
 
-/// Never called: that it compiles is the test.
-#[expect(dead_code, reason = "that it compiles is the test")]
+/// Never called: the test is that it compiles.
+#[expect(dead_code, reason = "the test is that it compiles")]
 fn public_futures_are_send(
     factory: &SharedInformerFactory,
     informer: &SharedInformer<Pod>,

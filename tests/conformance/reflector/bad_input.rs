@@ -192,7 +192,7 @@ const BAD_EVENTS: [(&str, &str, &str); 13] = [
     ),
     (
         "error without a status",
-        "not a Status",
+        "invalid Status",
         r#"{"type":"ERROR","object":7}"#,
     ),
     (

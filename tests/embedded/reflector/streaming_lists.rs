@@ -91,12 +91,7 @@ async fn rejected_streaming_list_is_not_retried_for_a_while() {
 #[tokio::test(start_paused = true)]
 async fn streaming_list_closed_early_is_not_retried_for_a_while() {
     for events in [0, 1] {
-        ends_in_a_list(
-            Fault::CloseAfterEvents(events),
-            Duration::ZERO,
-            "closed the stream",
-        )
-        .await;
+        ends_in_a_list(Fault::CloseAfterEvents(events), Duration::ZERO, "stream closed").await;
     }
 }
 

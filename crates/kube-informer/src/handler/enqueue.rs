@@ -1,4 +1,4 @@
-//! From handlers to work queues: what changed becomes a key to work on.
+//! Handlers that add the keys of changed objects to a work queue.
 
 #[cfg(test)]
 mod tests;
@@ -10,11 +10,10 @@ use kube_workqueue::{AddOptions, QueueItem, WorkQueue};
 use super::{DeletedObject, EventHandler};
 use crate::object::{Key, Kind, Object, is_cluster_scoped};
 
-/// The priority of what was there from the beginning, and of what a resync repeats, unless it is chosen otherwise:
-/// controller-runtime's.
+/// Default priority of initial objects and of resyncs, as in controller-runtime.
 const LOW_PRIORITY: i32 = -100;
 
-/// A handler that adds the key of each object that comes, changes or goes.
+/// Returns a handler that adds the key of each added, updated or deleted object.
 ///
 /// ```no_run
 /// # async fn example(factory: kube_informer::SharedInformerFactory) -> Result<(), kube_informer::Error> {
@@ -35,10 +34,12 @@ pub fn enqueue_keys<K: Kind>(queue: &WorkQueue<Key>) -> Enqueue<K, Key> {
     enqueue_mapped(queue, |object: &Object<K>| [object.key().clone()]).without_user_code()
 }
 
-/// A handler that adds the keys of an object's owners of one kind: what belongs to a `Deployment` brings the `Deployment`.
+/// Returns a handler that adds the keys of an object's owners of one kind.
 ///
-/// Owners are found by their owner references. Their group and kind count, not their version. An owner of a namespaced kind
-/// is in the namespace of what it owns.
+/// For example, a change of a `ReplicaSet` adds the key of its `Deployment`.
+///
+/// Owners are found by owner references, which are compared by group and kind, not by version. An owner of a
+/// namespaced kind is in the namespace of the object that it owns.
 ///
 /// ```no_run
 /// # use k8s_openapi::api::{apps::v1::ReplicaSet, core::v1::Pod};
@@ -56,7 +57,7 @@ pub fn enqueue_owners<O: Kind<DynamicType: Default>, K: Kind>(queue: &WorkQueue<
     enqueue_mapped(queue, |object: &Object<K>| owners::<K, O>(object, false)).without_user_code()
 }
 
-/// As [`enqueue_owners`], but only the owner that says it is the controller.
+/// Like [`enqueue_owners`], but only adds the owner that is marked as the controller.
 #[doc(alias("IsController", "GetControllerOf"))]
 #[must_use]
 pub fn enqueue_controllers<O: Kind<DynamicType: Default>, K: Kind>(
@@ -65,18 +66,21 @@ pub fn enqueue_controllers<O: Kind<DynamicType: Default>, K: Kind>(
     enqueue_mapped(queue, |object: &Object<K>| owners::<K, O>(object, true)).without_user_code()
 }
 
-/// A handler that adds what a function makes of each object. Of a change the old state counts as well as the new one, so
-/// that whoever lost an object hears of it, too.
+/// Returns a handler that adds the items that a function returns for each object.
 ///
-/// The function may block: it is called on a thread made for that. If it never blocks, add the handler with
-/// [`HandlerOptions::never_blocks`](crate::HandlerOptions::never_blocks), which saves the change of threads.
+/// For an update, the function is called for the old and the new state, so that an object that is no longer
+/// referenced is reconciled, too.
+///
+/// The function may block: it is called on a thread for blocking code. If it never blocks, add the handler
+/// with [`HandlerOptions::never_blocks`](crate::HandlerOptions::never_blocks), which avoids the switch of
+/// threads.
 ///
 /// ```no_run
 /// # use k8s_openapi::api::core::v1::ConfigMap;
 /// # fn example(maps: kube_informer::SharedInformer<ConfigMap>) -> Result<(), kube_informer::Error> {
 /// use kube_informer::prelude::*;
 ///
-/// // A config map brings the website that its label names.
+/// // The label of a config map names the website to reconcile.
 /// let queue = WorkQueue::new("websites");
 /// maps.add_handler(enqueue_mapped(&queue, |map: &Object<ConfigMap>| {
 ///     let website = map.label("website")?;
@@ -105,17 +109,17 @@ where
     }
 }
 
-/// A handler that adds items to a work queue. Made by [`enqueue_keys`] and its neighbours.
+/// A handler that adds items to a work queue, created by [`enqueue_keys`] and similar functions.
 ///
-/// What was there from the beginning and what a resync repeats is added with a low priority: a program that starts in a
-/// large cluster hears of news while it works through what is there.
+/// Initial objects and resyncs are added with a low priority, so that a program that starts in a large
+/// cluster processes new changes first.
 ///
 /// ```
 /// # use k8s_openapi::api::core::v1::Pod;
 /// use kube_informer::prelude::*;
 ///
 /// let queue = WorkQueue::new("pods");
-/// // What is there at the start is as urgent as what changes.
+/// // Initial objects are as urgent as changes.
 /// let handler = enqueue_keys::<Pod>(&queue).initial_priority(0);
 /// ```
 pub struct Enqueue<K, T> {
@@ -129,14 +133,14 @@ pub struct Enqueue<K, T> {
 type MapFunction<K, T> = Box<dyn Fn(&Object<K>) -> Vec<T> + Send>;
 
 impl<K: Kind, T: QueueItem> Enqueue<K, T> {
-    /// The priority of what changes; 0 unless it is chosen otherwise.
+    /// Sets the priority of changes. The default is 0.
     #[must_use]
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = priority;
         self
     }
 
-    /// The priority of what was there from the beginning and of what a resync repeats; -100 unless it is chosen otherwise.
+    /// Sets the priority of initial objects and of resyncs. The default is -100.
     #[must_use]
     pub fn initial_priority(mut self, priority: i32) -> Self {
         self.low_priority = priority;
@@ -148,15 +152,21 @@ impl<K: Kind, T: QueueItem> Enqueue<K, T> {
         self
     }
 
-    fn add_both(&self, old: &Object<K>, new: &Object<K>) {
-        let now = (self.map)(new);
-        let before = (self.map)(old).into_iter().filter(|item| !now.contains(item));
-        self.add(before.collect(), true);
-        self.add(now, true);
+    fn add_old_and_new(&self, old: &Object<K>, new: &Object<K>) {
+        let new_items = (self.map)(new);
+        let old_items = (self.map)(old)
+            .into_iter()
+            .filter(|item| !new_items.contains(item));
+        self.add(old_items.collect(), true);
+        self.add(new_items, true);
     }
 
-    fn add(&self, items: Vec<T>, is_news: bool) {
-        let priority = if is_news { self.priority } else { self.low_priority };
+    fn add(&self, items: Vec<T>, is_change: bool) {
+        let priority = if is_change {
+            self.priority
+        } else {
+            self.low_priority
+        };
         for item in items {
             self.queue.add_with(item, AddOptions::new().priority(priority));
         }
@@ -172,11 +182,11 @@ impl<K: Kind, T: QueueItem> EventHandler<K> for Enqueue<K, T> {
         if old.version() == new.version() {
             return self.add((self.map)(new), false);
         }
-        self.add_both(old, new);
+        self.add_old_and_new(old, new);
     }
 
     fn on_delete(&mut self, deleted: &DeletedObject<K>) {
-        self.add_both(deleted.last_seen(), deleted);
+        self.add_old_and_new(deleted.last_seen(), deleted);
     }
 
     fn never_blocks(&self) -> bool {
@@ -207,7 +217,7 @@ fn owners<K: Kind, O: Kind<DynamicType: Default>>(object: &Object<K>, only_contr
         .collect()
 }
 
-/// `apps` of `apps/v1`, and nothing of `v1`.
+/// Returns the group of an API version: `apps` for `apps/v1`, and an empty string for `v1`.
 fn group_of(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }

@@ -1,14 +1,14 @@
-//! What handlers are told.
+//! Events that are delivered to handlers.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::object::{Entry, Key, Object};
 
-/// A change, as one handler sees it.
+/// A change, as delivered to one handler.
 ///
-/// Of each object a handler sees `Added`, any number of `Updated`, `Deleted`, and so on from the beginning (contract 3).
-/// When it runs, the cache holds this change already, or a newer one (contract 4).
+/// For each object, a handler receives `Added`, any number of `Updated`, then `Deleted`, and so on (contract
+/// 3). When the handler runs, the cache already contains this change or a newer one (contract 4).
 ///
 /// ```no_run
 /// # use k8s_openapi::api::core::v1::Pod;
@@ -26,32 +26,32 @@ use crate::object::{Entry, Key, Object};
 #[doc(alias("Delta", "watch.Event"))]
 #[derive(Debug)]
 pub enum Event<K> {
-    /// An object is there.
+    /// An object was added, or exists already.
     Added {
         /// The object.
         object: Object<K>,
-        /// It was there when the handler joined, or when the informer first listed.
+        /// Whether the object existed when the handler was added, or was part of the informer's first list.
         is_in_initial_list: bool,
     },
-    /// An object has changed, or a resync repeats what is known.
+    /// An object was updated, or a resync repeats its current state.
     Updated {
-        /// What this handler saw before.
+        /// The previous state that this handler received.
         old: Object<K>,
-        /// What is there now; the same object in a resync.
+        /// The new state; the same object as `old` in a resync.
         new: Object<K>,
     },
-    /// An object is gone.
+    /// An object was deleted.
     Deleted(DeletedObject<K>),
 }
 
 impl<K> Event<K> {
-    /// Namespace and name of the object.
+    /// Returns the namespace and name of the object.
     #[must_use]
     pub fn key(&self) -> &Key {
         self.object().key()
     }
 
-    /// The newest state that this event tells of.
+    /// Returns the newest state that this event contains.
     #[must_use]
     pub fn object(&self) -> &Object<K> {
         match self {
@@ -65,8 +65,8 @@ impl<K> Event<K> {
         self.object().entry().hash()
     }
 
-    /// What happened, in a word.
-    pub(crate) fn word(&self) -> &'static str {
+    /// Returns the type of the event in lower case, for logs.
+    pub(crate) fn event_type(&self) -> &'static str {
         match self {
             Event::Added { .. } => "added",
             Event::Updated { .. } => "updated",
@@ -74,7 +74,7 @@ impl<K> Event<K> {
         }
     }
 
-    /// Whether nothing changed: a resync repeats what is known.
+    /// Returns whether this event is part of a resync, which means that nothing changed.
     #[must_use]
     pub fn is_resync(&self) -> bool {
         matches!(self, Event::Updated { old, new } if Arc::ptr_eq(old.entry(), new.entry()))
@@ -100,10 +100,10 @@ impl<K> Clone for Event<K> {
     }
 }
 
-/// An object that is gone.
+/// A deleted object.
 ///
-/// It dereferences to the last state that is known of it. It stands for the object, or the `DeletedFinalStateUnknown`,
-/// that client-go's handlers are given; here there is always an object.
+/// Dereferences to the last known state of the object. client-go: `DeletedFinalStateUnknown`, or the object
+/// itself.
 ///
 /// ```
 /// # use k8s_openapi::api::core::v1::Pod;
@@ -111,10 +111,10 @@ impl<K> Clone for Event<K> {
 /// use kube_informer::callbacks;
 ///
 /// callbacks::<Pod>().on_delete(|pod| {
-///     // What this handler acted on, which may be older than the last state.
+///     // The state that this handler acted on may be older than the last state.
 ///     println!("{} was seen on {:?}", pod.key(), pod.last_seen().spec.as_ref().map(|spec| &spec.node_name));
 ///     if pod.is_final_state_unknown() {
-///         println!("nobody saw it go");
+///         println!("the deletion was not observed");
 ///     }
 /// })
 /// # }
@@ -136,19 +136,21 @@ impl<K> DeletedObject<K> {
         }
     }
 
-    /// The last state that is known: what the server sent with the deletion, or else what the cache held.
+    /// Returns the last known state: the state sent with the deletion, or else the cached state.
     #[must_use]
     pub fn last_state(&self) -> &Object<K> {
         &self.last
     }
 
-    /// What this handler saw of the object last.
+    /// Returns the last state that this handler received.
     #[must_use]
     pub fn last_seen(&self) -> &Object<K> {
         &self.seen
     }
 
-    /// The object vanished while nobody watched: it may have changed after the state that is known.
+    /// Returns whether the deletion was detected by a list instead of a watch event.
+    ///
+    /// The object may have changed after its last known state.
     #[must_use]
     pub fn is_final_state_unknown(&self) -> bool {
         self.unknown

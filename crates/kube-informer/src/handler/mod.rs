@@ -1,8 +1,8 @@
-//! Handlers: a trait, closures, and one that filters.
+//! Event handlers: a trait, closures and filters.
 
+pub(crate) mod current_handler;
 pub(crate) mod enqueue;
 mod event;
-pub(crate) mod inside;
 mod registration;
 
 use std::fmt;
@@ -15,14 +15,13 @@ pub use self::event::{DeletedObject, Event};
 pub(crate) use self::registration::AnyListener;
 pub use self::registration::Registration;
 
-/// Something that is told of every change.
+/// Handles the events of an informer.
 ///
-/// Events come one after the other, never two at a time. Implement the methods you need, or [`EventHandler::handle`] for
-/// all of them at once; a closure that takes an [`Event`] is a handler, too, and [`callbacks`] makes one of several
-/// closures. It stands for client-go's `ResourceEventHandler`.
+/// Events are delivered one at a time. Implement the methods that you need, or [`EventHandler::handle`] for
+/// all of them. A closure that takes an [`Event`] is a handler, too; [`callbacks`] combines several closures.
 ///
-/// A handler may block and may panic: it harms nobody but itself (contract 6). A panic is counted and logged, and the
-/// next event comes.
+/// A handler may block and may panic without affecting other handlers (contract 6). A panic is counted and
+/// logged, and delivery continues with the next event.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
@@ -42,30 +41,32 @@ pub use self::registration::Registration;
 /// ```
 #[doc(alias = "ResourceEventHandler")]
 pub trait EventHandler<K>: Send + 'static {
-    /// An object is there; at the beginning, once for every object that exists.
+    /// Called when an object was added, and initially once for each existing object.
     fn on_add(&mut self, object: &Object<K>, is_in_initial_list: bool) {
         let _ = (object, is_in_initial_list);
     }
 
-    /// An object has changed, or a resync repeats what is known.
+    /// Called when an object was updated, or when a resync repeats its current state.
     fn on_update(&mut self, old: &Object<K>, new: &Object<K>) {
         let _ = (old, new);
     }
 
-    /// An object is gone.
+    /// Called when an object was deleted.
     fn on_delete(&mut self, deleted: &DeletedObject<K>) {
         let _ = deleted;
     }
 
-    /// Whether it promises never to block: then it needs no thread of its own; see [`HandlerOptions::never_blocks`].
+    /// Returns whether the handler never blocks and so needs no thread of its own; see
+    /// [`HandlerOptions::never_blocks`].
     fn never_blocks(&self) -> bool {
         false
     }
 
-    /// Whether the handler gets every event, as with [`HandlerOptions::every_event`].
+    /// Returns whether the handler needs every event, as with [`HandlerOptions::every_event`].
     ///
-    /// Handlers that only put keys into a work queue return true: an object that was added and deleted while the handler was
-    /// busy would otherwise cause no event, and a controller would not restore an object that it has just created.
+    /// Handlers that only add keys to a work queue return true. Otherwise an object that is added and deleted
+    /// while the handler is busy would cause no event, and a controller would not restore an object that it
+    /// has just created.
     fn needs_every_event(&self) -> bool {
         false
     }
@@ -89,7 +90,7 @@ impl<K, F: FnMut(Event<K>) + Send + 'static> EventHandler<K> for F {
     }
 }
 
-/// A handler made of closures; those that are not set do nothing.
+/// Returns a handler made of closures. Closures that are not set do nothing.
 ///
 /// ```
 /// # use k8s_openapi::api::core::v1::Pod;
@@ -116,7 +117,9 @@ type OnAdd<K> = Box<dyn FnMut(&Object<K>, bool) + Send>;
 type OnUpdate<K> = Box<dyn FnMut(&Object<K>, &Object<K>) + Send>;
 type OnDelete<K> = Box<dyn FnMut(&DeletedObject<K>) + Send>;
 
-/// Made by [`callbacks`]. It stands for client-go's `ResourceEventHandlerDetailedFuncs`.
+/// A handler made of closures, created by [`callbacks`].
+///
+/// client-go: `ResourceEventHandlerDetailedFuncs`.
 #[doc(alias("ResourceEventHandlerFuncs", "ResourceEventHandlerDetailedFuncs"))]
 pub struct Callbacks<K> {
     add: Option<OnAdd<K>>,
@@ -125,21 +128,22 @@ pub struct Callbacks<K> {
 }
 
 impl<K> Callbacks<K> {
-    /// What to do when an object is there; the second argument says whether it was there from the beginning.
+    /// Sets the closure for added objects. Its second argument is whether the object is part of the initial
+    /// list.
     #[must_use]
     pub fn on_add(mut self, add: impl FnMut(&Object<K>, bool) + Send + 'static) -> Self {
         self.add = Some(Box::new(add));
         self
     }
 
-    /// What to do when an object has changed, with what was seen before and what is there now.
+    /// Sets the closure for updated objects. Its arguments are the old and the new state.
     #[must_use]
     pub fn on_update(mut self, update: impl FnMut(&Object<K>, &Object<K>) + Send + 'static) -> Self {
         self.update = Some(Box::new(update));
         self
     }
 
-    /// What to do when an object is gone.
+    /// Sets the closure for deleted objects.
     #[must_use]
     pub fn on_delete(mut self, delete: impl FnMut(&DeletedObject<K>) + Send + 'static) -> Self {
         self.delete = Some(Box::new(delete));
@@ -177,10 +181,10 @@ impl<K> fmt::Debug for Callbacks<K> {
     }
 }
 
-/// Lets a handler see only the objects that fit.
+/// Returns a handler that only receives the objects that match a filter.
 ///
-/// An object that begins to fit is added, one that ceases to fit is deleted. The filter must say the same of the same
-/// state each time it is asked. It stands for client-go's `FilteringResourceEventHandler`.
+/// An object that starts to match is added; one that no longer matches is deleted. The filter must always
+/// return the same result for the same state.
 ///
 /// ```
 /// # use k8s_openapi::api::core::v1::Pod;
@@ -200,7 +204,7 @@ where
     FilteredHandler { filter, handler }
 }
 
-/// Made by [`filtered`].
+/// A handler with a filter, created by [`filtered`].
 #[doc(alias = "FilteringResourceEventHandler")]
 #[derive(Debug)]
 pub struct FilteredHandler<F, H> {
@@ -237,7 +241,8 @@ where
                 }
                 (false, false) => {}
             },
-            // Decided by the state that the handler was given, not by the one at the deletion.
+            // The handler must get the deletion of each object that it received, whatever its state at the
+            // deletion.
             Event::Deleted(ref deleted) => {
                 if (self.filter)(deleted.last_seen()) {
                     self.handler.handle(event);
@@ -251,7 +256,7 @@ where
     }
 }
 
-/// How a handler is to be served.
+/// Options of a handler.
 ///
 /// ```
 /// use kube_informer::HandlerOptions;
@@ -269,38 +274,44 @@ pub struct HandlerOptions {
 }
 
 impl HandlerOptions {
-    /// The informer's resync period, coalescing, and safe from blocking.
+    /// Returns the default options: the informer's resync period, coalesced events, and a handler that may
+    /// block.
     #[must_use]
     pub fn new() -> HandlerOptions {
         HandlerOptions::default()
     }
 
-    /// The name in logs and metrics; without one, the name of the handler's type.
+    /// Sets the name for logs and metrics. The default is the name of the handler's type.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// How often everything is repeated to this handler as updates; zero for never. Without this it is the informer's
-    /// period. Anything shorter than a second is a second.
+    /// Sets how often all objects are repeated to this handler as updates; zero means never.
+    ///
+    /// The default is the informer's period. Periods below one second are raised to one second.
     #[must_use]
     pub fn resync(mut self, period: Duration) -> Self {
         self.resync = Some(period);
         self
     }
 
-    /// Every single event, however slow the handler is. Without this, pending changes of one object are told as one, so
-    /// that the backlog cannot outgrow the number of objects; with it, the backlog of a slow handler grows without bound.
+    /// Delivers every single event.
+    ///
+    /// By default, pending changes of one object are delivered as one event, so that the backlog cannot
+    /// exceed the number of objects. With this option, the backlog of a slow handler grows without bound.
     #[must_use]
     pub fn every_event(mut self) -> Self {
         self.every_event = true;
         self
     }
 
-    /// The handler promises never to block its thread, so it is called right in its task. Without this it is called on
-    /// threads that are made for blocking, which costs some microseconds per burst of events. A runtime has 512 of them
-    /// unless `max_blocking_threads` says otherwise, and a handler that is stuck keeps one.
+    /// Declares that the handler never blocks, so that it is called directly in its task.
+    ///
+    /// By default, handlers are called on threads for blocking code, which costs some microseconds per burst
+    /// of events. A runtime has 512 of these threads unless `max_blocking_threads` is set, and a handler that
+    /// never returns occupies one of them.
     #[must_use]
     pub fn never_blocks(mut self) -> Self {
         self.never_blocks = true;

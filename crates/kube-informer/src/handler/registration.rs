@@ -1,4 +1,4 @@
-//! What a user holds of a handler that was added.
+//! The registration of a handler.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::inside::{self, WaitTarget};
+use super::current_handler::{self, WaitTarget};
 use crate::error::{Error, NotSynced, Problem};
 use crate::measures::Durations;
 
-/// A handler that was added to an informer.
+/// The registration of a handler at an informer.
 ///
-/// Dropping it changes nothing: the handler stays until it is removed or the informer stops. Cloning it costs a counter.
-/// It stands for client-go's `ResourceEventHandlerRegistration`.
+/// Dropping it does not remove the handler, which stays until it is removed or the informer stops. Clones are
+/// cheap and refer to the same handler.
 ///
 /// ```no_run
 /// # use k8s_openapi::api::core::v1::Pod;
@@ -23,7 +23,7 @@ use crate::measures::Durations;
 /// let registration = pods.add_handler(|event: Event<Pod>| println!("{}", event.key()))?;
 /// pods.start()?;
 /// registration.wait_for_sync(Duration::from_secs(30)).await?;
-/// println!("{} has {} to go", registration.name(), registration.backlog());
+/// println!("{} has {} pending events", registration.name(), registration.backlog());
 /// registration.remove_and_wait().await;
 /// # Ok(())
 /// # }
@@ -39,27 +39,29 @@ impl Registration {
         Registration { listener }
     }
 
-    /// The handler's name.
+    /// Returns the handler's name.
     #[must_use]
     pub fn name(&self) -> &str {
         self.listener.name()
     }
 
-    /// Whether the handler has handled every object that was there when it joined, or when the informer first listed;
-    /// panics count as handled (contract 8).
+    /// Returns whether the handler has handled all initial objects.
+    ///
+    /// These are the objects that existed when it was added, or those of the informer's first list. A call
+    /// that panicked counts as handled (contract 8).
     #[doc(alias("HasSynced", "HasSyncedChecker"))]
     #[must_use]
     pub fn has_synced(&self) -> bool {
         self.listener.synced().is_cancelled()
     }
 
-    /// Waits until [`Registration::has_synced`], for as long as it takes.
+    /// Waits until [`Registration::has_synced`], without a time limit.
     ///
     /// # Errors
-    /// If the handler was removed or the informer stopped before.
+    /// If the handler is removed or the informer stops first.
     ///
     /// # Cancel safety
-    /// Nothing is lost when the wait is dropped.
+    /// Cancel safe: dropping the future loses nothing.
     #[doc(alias = "WaitFor")]
     pub async fn synced(&self) -> Result<(), Error> {
         tokio::select! {
@@ -70,14 +72,14 @@ impl Registration {
         }
     }
 
-    /// Waits until [`Registration::has_synced`], but no longer than this.
+    /// Waits until [`Registration::has_synced`], but no longer than the timeout.
     ///
     /// # Errors
-    /// If it takes longer, or the handler was removed or the informer stopped before. The error names the handler and
-    /// what it has still to handle.
+    /// If the timeout expires, the handler is removed, or the informer stops first. The error contains the
+    /// name of the handler and its backlog.
     ///
     /// # Cancel safety
-    /// Nothing is lost when the wait is dropped.
+    /// Cancel safe: dropping the future loses nothing.
     pub async fn wait_for_sync(&self, timeout: Duration) -> Result<(), Error> {
         match tokio::time::timeout(timeout, self.synced()).await {
             Ok(result) => result,
@@ -93,65 +95,70 @@ impl Registration {
         })
     }
 
-    /// How many events this handler has still to be told: at most one for each object of its beginning, and one for each
-    /// that has changed since, unless the handler asked for every event.
+    /// Returns the number of events that are not delivered yet.
+    ///
+    /// There is at most one event for each initial object and one for each object that has changed since,
+    /// unless the handler needs every event.
     #[must_use]
     pub fn backlog(&self) -> usize {
         self.listener.backlog()
     }
 
-    /// How often the handler panicked.
+    /// Returns the number of calls that panicked.
     #[must_use]
     pub fn panics(&self) -> u64 {
         self.listener.panics()
     }
 
-    /// How many events the handler, or the holder of the stream, was given.
+    /// Returns the number of events that were delivered to the handler or the stream.
     #[must_use]
     pub fn delivered(&self) -> u64 {
         self.listener.delivered()
     }
 
-    /// How long the calls of the handler took. A stream is not called.
+    /// Returns the durations of the handler's calls. Streams have none.
     #[must_use]
     pub fn calls(&self) -> Durations {
         self.listener.calls()
     }
 
-    /// How long changes that were in the cache already waited for this handler. It is noted of one change at a time: of every
-    /// one while few come, of some while many do.
+    /// Returns how long changes that were already in the cache waited for this handler.
+    ///
+    /// One pending change is measured at a time: at a low rate every change, at a high rate some of them.
     #[must_use]
     pub fn waits(&self) -> Durations {
         self.listener.waits()
     }
 
-    /// How long the call has taken so far that is running, if one is: a handler that is stuck shows here.
+    /// Returns the duration of the current call, if one is running. A handler that never returns can be found
+    /// this way.
     #[must_use]
     pub fn running_for(&self) -> Option<Duration> {
         self.listener.running_for()
     }
 
-    /// Removes the handler, or the stream.
+    /// Removes the handler or the stream.
     ///
-    /// When this returns, no further call of the handler begins, whichever way it is called, and the stream gives no
-    /// further event. A call that began before may still be running, or just about to run the first line of the handler:
-    /// use [`Registration::remove_and_wait`] to wait for its end. Calling it again changes nothing, and a handler may remove
+    /// After this returns, no further call of the handler starts, and the stream returns no further event. A
+    /// call that started before may still be running, or about to run the first line of the handler: use
+    /// [`Registration::remove_and_wait`] to wait for its end. Further calls do nothing. A handler may remove
     /// itself.
     #[doc(alias = "RemoveEventHandler")]
     pub fn remove(&self) {
         Arc::clone(&self.listener).remove();
     }
 
-    /// Removes the handler and waits until it will run no more.
+    /// Removes the handler and waits until its last call has returned.
     ///
-    /// It does not wait where that would take forever: inside the handler itself, or inside one that has to return first.
+    /// Returns at once if waiting would be a deadlock: inside the handler itself, or inside a handler that
+    /// has to return first.
     ///
     /// # Cancel safety
-    /// The handler is removed even if the wait is dropped.
+    /// The handler is removed even if the future is dropped.
     #[doc(alias = "ShutDownEventHandler")]
     pub async fn remove_and_wait(&self) {
         self.remove();
-        inside::wait_for(self.listener.end(), self.listener.done().cancelled()).await;
+        current_handler::wait_for(self.listener.end(), self.listener.done().cancelled()).await;
     }
 }
 
@@ -165,7 +172,7 @@ impl fmt::Debug for Registration {
     }
 }
 
-/// A listener without the type of its objects.
+/// A listener of any kind of object.
 pub(crate) trait AnyListener: Send + Sync {
     fn name(&self) -> &str;
     fn backlog(&self) -> usize;

@@ -15,7 +15,7 @@ use crate::object::{Entry, Key, Kind, ResourceVersion, Transform, WatchedResourc
 use crate::pipeline::reflector::Scope;
 use crate::pipeline::reflector::driver::{Activity, Context};
 use crate::pipeline::store::{Seed, Store};
-use crate::pipeline::wire::{Body, RawObject};
+use crate::pipeline::wire::{ObjectBody, RawObject};
 use crate::util::panics::{caught, drop_logged};
 
 /// Functions that users set before the start.
@@ -152,16 +152,16 @@ impl<K: Kind> ReflectorContext<K> {
         let uid = object.uid();
         let (key, version, body) = object.into_body();
         let value = match (body, &self.packing) {
-            (Body::Encoded { encoded, .. }, Some(packing)) => {
+            (ObjectBody::Encoded { encoded, .. }, Some(packing)) => {
                 packing.pack(&key, &encoded, &self.mask, place).map(Value::Packed)
             }
-            (Body::Encoded { encoded, .. }, None) => {
+            (ObjectBody::Encoded { encoded, .. }, None) => {
                 encoded.decode(&key, &self.mask).and_then(|mut object| {
                     complete(&mut object, self.store.resource());
                     self.transformed(&key, Arc::new(object))
                 })
             }
-            (Body::Decoded(mut object), _) => {
+            (ObjectBody::Decoded(mut object), _) => {
                 let mutable = unshared(&mut object);
                 if self.mask.contains(&["metadata", "managedFields"]) {
                     mutable.meta_mut().managed_fields = None;
@@ -197,7 +197,8 @@ fn unshared<K>(object: &mut Arc<K>) -> &mut K {
 
 impl<K: Kind> Context<K> for ReflectorContext<K> {
     fn cached(&self, object: &RawObject<K>) -> Option<Arc<Entry<K>>> {
-        self.store.known(object.key(), object.version(), object.uid())
+        self.store
+            .get_at_version(object.key(), object.version(), object.uid())
     }
 
     fn entry(&self, object: RawObject<K>, place: Place) -> Result<Arc<Entry<K>>, Error> {

@@ -191,7 +191,7 @@ impl<K: Kind> SharedInformer<K> {
         E: fmt::Display,
     {
         self.not_stopped()?;
-        if store::is_asked() {
+        if store::is_in_index_function() {
             return Err(self.error(Problem::IndexInIndex(name.to_owned())));
         }
         let name: Arc<str> = name.into();

@@ -1,4 +1,4 @@
-//! A cache that is filled by hand.
+//! A cache without an informer.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::object::{Entry, Key, Kind, Object, ResourceVersion, Uid, WatchedResou
 use crate::pipeline::reflector::Delta;
 use crate::pipeline::store::{Index, IndexValue, Scopes, Seed, Snapshot, Store, Writer};
 
-/// A cache that is filled by hand instead of by an informer, for unit tests of code that reads listers and indexes.
+/// A cache without an informer, for unit tests of code that reads listers and indexes.
 ///
-/// It needs no server and no async runtime. [`Cache::lister`] and [`Cache::index`] return the same types as an informer, so
-/// a reconcile function can be tested with objects made in the test:
+/// It needs no server and no async runtime. [`Cache::lister`] and [`Cache::index`] return the same types as
+/// an informer, so a reconcile function can be tested with objects that the test creates:
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
@@ -49,7 +49,7 @@ pub struct Cache<K: Kind> {
 }
 
 impl<K: Kind> Cache<K> {
-    /// An empty cache.
+    /// Creates an empty cache.
     #[must_use]
     pub fn new() -> Cache<K>
     where
@@ -58,14 +58,14 @@ impl<K: Kind> Cache<K> {
         Cache::with_kind(&K::DynamicType::default())
     }
 
-    /// An empty cache of a kind that is known only at run time.
+    /// Creates an empty cache of a kind that is known only at run time.
     #[must_use]
     pub fn with_kind(kind: &K::DynamicType) -> Cache<K> {
         let seed = Seed::new(fastrand::u64(..));
         let resource = WatchedResource::of::<K>(kind, []);
         let store = Arc::new(Store::new(resource, seed));
         let mut writer = Writer::new(Arc::clone(&store), seed, Scopes::one());
-        // The store shows nothing before it was listed.
+        // The store hides its contents until it was listed.
         writer.apply(Delta::empty_list(), &mut Vec::new());
         let _no_index_failed = writer.publish();
         Cache {
@@ -75,7 +75,7 @@ impl<K: Kind> Cache<K> {
         }
     }
 
-    /// A cache with these objects.
+    /// Creates a cache that contains these objects.
     ///
     /// # Errors
     /// If an object has no name.
@@ -119,22 +119,22 @@ impl<K: Kind> Cache<K> {
         Some(Object::new(old))
     }
 
-    /// A lister of this cache.
+    /// Returns a lister of this cache.
     #[must_use]
     pub fn lister(&self) -> Lister<K> {
         Lister::new(Arc::clone(&self.store))
     }
 
-    /// The current contents.
+    /// Returns a snapshot of the current contents.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<K> {
         self.store.snapshot()
     }
 
-    /// Adds an index, as [`SharedInformer::index`](crate::SharedInformer::index) does.
+    /// Adds an index, like [`SharedInformer::index`](crate::SharedInformer::index).
     ///
     /// # Errors
-    /// If there is an index with this name, or the function panicked for an object.
+    /// If an index with this name exists, or the function panics for an object.
     #[doc(alias("AddIndexers", "Indexers"))]
     pub fn index<V, I>(
         &self,
@@ -158,7 +158,7 @@ impl<K: Kind> Cache<K> {
     fn entry(&self, object: K) -> Result<Arc<Entry<K>>, Error> {
         let meta = object.meta();
         let Some(name) = meta.name.as_deref().filter(|name| !name.is_empty()) else {
-            return Err(Error::bad_data("an object without a name"));
+            return Err(Error::bad_data("cannot add object: `metadata.name` is missing"));
         };
         let key = Key::new(meta.namespace.as_deref(), name);
         let version = ResourceVersion::from_metadata(meta.resource_version.as_deref());
@@ -184,7 +184,7 @@ impl<K: Kind> Cache<K> {
     }
 }
 
-/// Makes changes visible, and returns the first error of an index function.
+/// Publishes the changes and returns the first error of an index function.
 fn publish<K: Kind>(writer: &mut Writer<K>) -> Option<Error> {
     let errors = writer.publish();
     writer.free_retired();
@@ -264,13 +264,13 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_errors() {
+    fn invalid_objects_duplicate_indexes_and_panicking_index_functions_are_errors() {
         let cache = Cache::<ConfigMap>::new();
         assert!(cache.lister().is_empty());
         assert!(cache.insert(ConfigMap::default()).is_err());
         cache.index("app", app).unwrap();
         assert!(cache.index("app", app).is_err());
-        let panics = |_: &ConfigMap| -> Vec<String> { panic!("an index function fails") };
+        let panics = |_: &ConfigMap| -> Vec<String> { panic!("this index function always panics") };
         cache.index("panics", panics).unwrap();
         assert!(cache.insert(config_map("shop/a", "web")).is_err());
         assert_eq!(cache.lister().len(), 1);

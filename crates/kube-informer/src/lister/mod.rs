@@ -1,4 +1,4 @@
-//! Reading the cache the way client-go's listers do.
+//! Listers, which read the cache of an informer.
 
 mod cache;
 mod snapshot_all;
@@ -16,10 +16,11 @@ pub use self::cache::Cache;
 pub use self::snapshot_all::{SnapshotAll, snapshot_all};
 pub use crate::pipeline::store::Objects;
 
-/// Reads an informer's cache: lists by labels and namespace, and gets single objects.
+/// Reads an informer's cache: lists objects by labels and namespace, and gets single objects.
 ///
-/// Everything it gives is shared with the cache, never copied. Each call looks at the cache as it is then; take a
-/// [`Lister::snapshot`] for several looks at one moment, or to go through objects without collecting them.
+/// Objects are shared with the cache, not copied. Each call reads the current contents. Take a
+/// [`Lister::snapshot`] to read the same contents several times, or to iterate over objects without
+/// collecting them.
 ///
 /// ```no_run
 /// # use k8s_openapi::api::core::v1::Pod;
@@ -43,14 +44,14 @@ impl<K: Kind> Lister<K> {
         Lister { store }
     }
 
-    /// The objects whose labels fit, of all namespaces.
+    /// Returns the objects of all namespaces whose labels match.
     #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Object<K>> {
         self.store
-            .read(|contents| Objects::all(contents).gather(|entry| entry.matches(selector)))
+            .read(|contents| Objects::all(contents).collect_matching(|entry| entry.matches(selector)))
     }
 
-    /// The same within one namespace; the empty one means all, as everywhere in Kubernetes.
+    /// Returns a lister of one namespace. The empty namespace means all namespaces.
     #[doc(alias("NamespaceIndex", "MetaNamespaceIndexFunc"))]
     #[must_use]
     pub fn namespace<'a>(&'a self, namespace: &'a str) -> NamespaceLister<'a, K> {
@@ -60,38 +61,40 @@ impl<K: Kind> Lister<K> {
         }
     }
 
-    /// An object by its name: of a cluster-scoped kind, or in the namespace that the informer looks at. Where it looks
-    /// at all of them, ask [`Lister::namespace`].
+    /// Returns an object by its name.
+    ///
+    /// The object is cluster-scoped, or in the namespace of the informer. For an informer of all namespaces,
+    /// use [`Lister::namespace`].
     ///
     /// # Errors
-    /// If it is not in the cache; the error names the resource.
+    /// If the object is not in the cache. The error names the resource.
     pub fn get(&self, name: &str) -> Result<Object<K>, Error> {
         get(&self.store, self.store.resource().namespace(), name)
     }
 
-    /// An object by its key.
+    /// Returns an object by its key.
     ///
     /// # Errors
-    /// If it is not in the cache; the error names the resource.
+    /// If the object is not in the cache. The error names the resource.
     #[doc(alias = "GetByKey")]
     pub fn get_key(&self, key: &Key) -> Result<Object<K>, Error> {
         let (namespace, name) = key.parts();
         get(&self.store, namespace, name)
     }
 
-    /// How many objects there are.
+    /// Returns the number of objects.
     #[must_use]
     pub fn len(&self) -> usize {
         self.store.read(Contents::len)
     }
 
-    /// Whether there is none.
+    /// Returns whether the cache is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Everything as it is now.
+    /// Returns a snapshot of the current contents.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<K> {
         self.store.snapshot()
@@ -118,9 +121,7 @@ impl<K> fmt::Debug for Lister<K> {
     }
 }
 
-/// A [`Lister`] of one namespace.
-///
-/// Made by [`Lister::namespace`].
+/// A [`Lister`] of one namespace, created by [`Lister::namespace`].
 #[doc(alias("GenericNamespaceLister", "PodNamespaceLister"))]
 pub struct NamespaceLister<'a, K> {
     store: &'a Store<K>,
@@ -128,18 +129,18 @@ pub struct NamespaceLister<'a, K> {
 }
 
 impl<K: Kind> NamespaceLister<'_, K> {
-    /// The objects of the namespace whose labels fit.
+    /// Returns the objects of the namespace whose labels match.
     #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Object<K>> {
         self.store.read(|contents| {
-            Objects::namespace(contents, self.namespace).gather(|entry| entry.matches(selector))
+            Objects::namespace(contents, self.namespace).collect_matching(|entry| entry.matches(selector))
         })
     }
 
-    /// An object by its name.
+    /// Returns an object by its name.
     ///
     /// # Errors
-    /// If it is not in the cache; the error names the resource.
+    /// If the object is not in the cache. The error names the resource.
     pub fn get(&self, name: &str) -> Result<Object<K>, Error> {
         get(self.store, Some(self.namespace), name)
     }

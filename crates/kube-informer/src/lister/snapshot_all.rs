@@ -1,13 +1,15 @@
-//! Snapshots of several informers at one moment.
+//! Consistent snapshots of several informers.
 
 use super::Lister;
 use crate::pipeline::store::Snapshot;
 
-/// Snapshots of several informers, all of one moment: between the first and the last of them nothing was published in
-/// any. Give a tuple of two to six [`Lister`]s.
+/// Takes snapshots of several informers at the same moment.
 ///
-/// The moment is one of this process. Each cache follows the server at its own pace, so their versions may differ; each
-/// snapshot says its own.
+/// No informer publishes a change between the first and the last snapshot. The argument is a tuple of two to
+/// six [`Lister`]s.
+///
+/// The moment is that of this process. Each cache follows the server independently, so the resource versions
+/// may differ; each snapshot contains its own.
 ///
 /// ```no_run
 /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
@@ -25,16 +27,16 @@ use crate::pipeline::store::Snapshot;
 pub fn snapshot_all<T: SnapshotAll>(listers: T) -> T::Snapshots {
     loop {
         let snapshots = listers.take();
-        // Taking them all costs some nanoseconds, and publishing takes longer: this hardly ever happens twice.
+        // Taking snapshots takes some nanoseconds, less than publishing, so this rarely repeats.
         if listers.are_current(&snapshots) {
             return snapshots;
         }
     }
 }
 
-/// Listers whose snapshots can be taken together: tuples of two to six.
+/// Listers whose snapshots can be taken together: tuples of two to six listers.
 pub trait SnapshotAll: sealed::Sealed {
-    /// Their snapshots, in the same order.
+    /// The snapshots, in the order of the listers.
     type Snapshots;
 
     #[doc(hidden)]

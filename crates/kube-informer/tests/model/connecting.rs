@@ -1,4 +1,4 @@
-//! Requests that need a connection: one attempt for all, failures, and attempts that are cancelled.
+//! Requests that need a connection: shared attempts, failures and cancelled attempts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use crate::single_flight::{AttemptGuard, Cancelled, FindResult, SingleFlight};
 type State = Option<usize>;
 type Outcome = Result<usize, &'static str>;
 
-/// What becomes of an attempt.
+/// The result of an attempt.
 #[derive(Clone, Copy)]
 enum Network {
     Connects,
@@ -36,7 +36,7 @@ impl Client {
         }
     }
 
-    /// Makes the first attempts as they are given, and all others successfully.
+    /// Runs the first attempts as given, and all others successfully.
     fn begin(&self, networks: &[Network], guard: AttemptGuard<State, Outcome>) {
         let number = self.attempts.fetch_add(1, Ordering::Relaxed);
         let network = networks.get(number).copied().unwrap_or(Network::Connects);
@@ -84,7 +84,7 @@ fn after_a_failure_the_next_request_tries_again() {
         const NETWORKS: &[Network] = &[Network::Refuses];
         let client = Client::new();
         let other = client.requester(NETWORKS);
-        // Whoever comes after the failure has a connection.
+        // A request after the failure has a connection.
         let first = client.request(NETWORKS).expect("nothing is cancelled");
         let second = other.join().expect("a request").expect("nothing is cancelled");
         assert!(
@@ -106,16 +106,16 @@ fn after_a_cancelled_attempt_the_next_request_connects() {
     });
 }
 
-/// The runtime of one request ends, and the other has a runtime of its own.
+/// The runtime of one request ends; the other request has its own runtime.
 #[test]
-fn a_request_that_waits_for_a_cancelled_attempt_makes_its_own() {
+fn a_request_that_waits_for_a_cancelled_attempt_starts_its_own() {
     in_all_orders(3, || {
         const NETWORKS: &[Network] = &[Network::Cancels];
         let client = Client::new();
         let other = client.requester(NETWORKS);
         let first = client.request(NETWORKS);
         let second = other.join().expect("a request");
-        // The one that made the attempt is told, the other has a connection.
+        // The request that started the attempt gets an error, the other one a connection.
         match (first, second) {
             (Err(Cancelled), Ok(Ok(1))) | (Ok(Ok(1)), Err(Cancelled)) => {}
             other => panic!("{other:?}"),
@@ -125,9 +125,9 @@ fn a_request_that_waits_for_a_cancelled_attempt_makes_its_own() {
     });
 }
 
-/// A runtime that has ended already drops the attempt at once, in the middle of the request.
+/// A runtime that has already ended drops the attempt immediately, during the request.
 #[test]
-fn an_attempt_that_cannot_begin_ends_at_once() {
+fn an_attempt_in_an_ended_runtime_ends_at_once() {
     in_all_orders(3, || {
         let client = Client::new();
         let refused = client.flight.find_or_wait(|state| *state, drop);

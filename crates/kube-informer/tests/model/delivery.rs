@@ -1,4 +1,4 @@
-//! A mailbox: events are added, the mailbox is closed or removed, while its task takes events or falls asleep.
+//! A mailbox: events are added, and it is closed or removed, while its task takes events or falls asleep.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::in_all_orders;
 use crate::mailbox::{Backlog, BlockingReceiver, Mailbox, deliver_on_blocking_threads};
 use crate::util::sync::Mutex;
 
-/// Numbers in place of events.
+/// Numbers instead of events.
 struct Numbers {
     initial: Option<Vec<u8>>,
     initial_is_over: bool,
@@ -19,7 +19,7 @@ struct Numbers {
     calls: Arc<Calls>,
 }
 
-/// What is known of the calls of the handler.
+/// The state of the handler's calls.
 struct Calls {
     is_running: AtomicBool,
     removal_returned: AtomicBool,
@@ -49,7 +49,7 @@ impl Backlog for Numbers {
         let is_running = self.calls.is_running.load(Ordering::Acquire);
         assert!(
             !is_running,
-            "an event was taken before the one before was handled"
+            "an event was taken before the previous one was handled"
         );
         let initial = self.initial.as_mut()?;
         let next = initial.pop();
@@ -88,7 +88,7 @@ struct Shared {
 
 type Listener = Arc<Shared>;
 
-/// A listener whose initial list is this one, or has not arrived yet.
+/// Returns a listener with this initial list, or without one yet.
 fn listener(initial: Option<&[u8]>) -> Listener {
     let numbers = Numbers {
         initial: initial.map(<[u8]>::to_vec),
@@ -119,14 +119,14 @@ impl Shared {
         assert_eq!(
             taken_by,
             current().id(),
-            "a call begins when its event is taken, so the thread that takes it has to call"
+            "a call begins when its event is taken, so the thread that takes it must call"
         );
         self.handled.lock().push(number);
         self.calls.is_running.store(false, Ordering::Release);
     }
 }
 
-/// The manners of handlers in the listener's task, and streams: they take an event and handle it at once.
+/// Handlers in the listener's task, and streams: they take an event and handle it at once.
 fn task(listener: &Listener) -> JoinHandle<()> {
     let listener = Arc::clone(listener);
     spawn(move || {
@@ -149,7 +149,7 @@ impl BlockingReceiver for Receiver {
         self.0.handle(event);
     }
 
-    fn rest(&mut self) {}
+    fn on_idle(&mut self) {}
 }
 
 /// The task of a handler that may block.
@@ -158,7 +158,7 @@ fn blocking_task(listener: &Listener) -> JoinHandle<()> {
     spawn(move || block_on(deliver_on_blocking_threads(receiver)))
 }
 
-/// Runs a scenario for each manner of delivery.
+/// Runs a scenario for each kind of delivery.
 fn for_each_manner(scenario: impl Fn(&dyn Fn(&Listener) -> JoinHandle<()>) + Copy + Send + Sync + 'static) {
     in_all_orders(3, move || scenario(&task));
     in_all_orders(3, move || scenario(&blocking_task));
@@ -191,7 +191,7 @@ fn the_first_list_wakes_the_task() {
 }
 
 #[test]
-fn a_handler_is_synced_after_its_initial_events_and_not_before() {
+fn a_handler_is_synced_only_after_its_initial_events() {
     for_each_manner(|task| {
         let listener = listener(Some(&[2, 1]));
         let task = task(&listener);
@@ -203,7 +203,7 @@ fn a_handler_is_synced_after_its_initial_events_and_not_before() {
 }
 
 #[test]
-fn a_removal_wakes_the_task_whatever_is_added_meanwhile() {
+fn a_removal_wakes_the_task_despite_concurrent_additions() {
     for_each_manner(|task| {
         let listener = listener(Some(&[]));
         let task = task(&listener);
@@ -221,8 +221,8 @@ fn a_removal_wakes_the_task_whatever_is_added_meanwhile() {
     });
 }
 
-/// A call begins when its event is taken: no event is taken after the removal, none is taken for another thread, which
-/// could call later, and none is taken during another call.
+/// A call begins when its event is taken, so no event is taken after the removal, for another thread that
+/// could call later, or during another call.
 #[test]
 fn no_call_begins_after_the_removal() {
     for_each_manner(|task| {

@@ -1,8 +1,8 @@
-//! The synchronisation of the pipeline and of the client, in every order that threads can be in.
+//! The synchronisation of the pipeline and of the client, in all interleavings of threads.
 //!
-//! The sources are compiled here once more, with loom's primitives and with models of tokio's in place of `src/util/sync.rs`.
-//! Loom runs each scenario in all orders of its steps, up to a number of preemptions. A lost wake-up is reported as a
-//! deadlock.
+//! The sources are compiled here again, with loom's primitives and with models of tokio's in place of
+//! `src/util/sync.rs`. Loom runs each scenario in all interleavings up to a number of preemptions. A lost
+//! wake-up is reported as a deadlock.
 
 #![allow(
     dead_code,
@@ -23,7 +23,8 @@ mod util {
 mod connecting;
 mod delivery;
 
-/// Runs a scenario in all orders with at most this many preemptions. A thread that waits is not preempted.
+/// Runs a scenario in all interleavings with at most this number of preemptions. A waiting thread is not
+/// preempted.
 fn in_all_orders(preemptions: usize, scenario: impl Fn() + Send + Sync + 'static) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(preemptions);

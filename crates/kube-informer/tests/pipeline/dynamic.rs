@@ -12,15 +12,15 @@ use kube_informer::{
 };
 use serde_json::{Value, json};
 
-use crate::told::LONG;
+use crate::recording::LONG;
 
-/// One object that is listed, and one that comes with the watch.
-struct Two {
+/// One listed object, and one that is added by the watch.
+struct TwoObjects {
     listed: Value,
     watched: Value,
 }
 
-impl ListWatch<DynamicObject> for Two {
+impl ListWatch<DynamicObject> for TwoObjects {
     fn list(&self, _: ListRequest) -> BoxFuture<'_, Result<ListStream<DynamicObject>, Error>> {
         let end = ListPart::End {
             version: "1".into(),
@@ -50,9 +50,9 @@ fn object(name: &str, version: &str, types: &Value) -> Value {
     object
 }
 
-/// Items of lists leave out what they are, and objects of watches say it.
+/// Items of lists omit their type, and objects of watches include it.
 #[tokio::test(start_paused = true)]
-async fn a_dynamic_object_says_what_it_is_however_it_came() {
+async fn dynamic_objects_have_their_type_from_lists_and_watches() {
     for types in [
         json!({}),
         json!({ "apiVersion": null, "kind": null }),
@@ -60,7 +60,7 @@ async fn a_dynamic_object_says_what_it_is_however_it_came() {
         json!({ "apiVersion": "v1" }),
     ] {
         for form in [CacheFormat::Decoded, CacheFormat::Packed] {
-            let source = Two {
+            let source = TwoObjects {
                 listed: object("listed", "1", &types),
                 watched: object(
                     "watched",

@@ -1,4 +1,4 @@
-//! Ends that nobody asked for, and lives beside others.
+//! Unexpected ends of informers, and informers that run side by side.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,36 +10,37 @@ use tokio::time::timeout;
 
 use crate::lifecycle::no_task_is_left;
 use crate::logged::{Log, subscribe};
+use crate::recording::{LONG, check_final_state, recorder};
 use crate::scripted::Server;
-use crate::told::{LONG, agrees, recorder};
 
-/// A type whose own code panics where nothing can be done about it: an index value that cannot be dropped, as it has to be
-/// when another one cannot be hashed.
+/// An index value that panics when it is dropped while another one panics when it is hashed.
+///
+/// The library cannot recover from this panic of user code.
 #[derive(PartialEq, Eq)]
-struct Hopeless {
+struct DoublePanic {
     can_be_hashed: bool,
 }
 
-impl std::hash::Hash for Hopeless {
+impl std::hash::Hash for DoublePanic {
     fn hash<H: std::hash::Hasher>(&self, _: &mut H) {
         assert!(self.can_be_hashed, "cannot be hashed");
     }
 }
 
-impl Drop for Hopeless {
+impl Drop for DoublePanic {
     fn drop(&mut self) {
         assert!(std::thread::panicking(), "cannot be dropped");
     }
 }
 
-impl std::fmt::Display for Hopeless {
+impl std::fmt::Display for DoublePanic {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("hopeless")
     }
 }
 
-/// The part that fills the cache may die of it, also where it works on a long list elsewhere. Then the informer stops and
-/// says so: nobody waits for what never comes.
+/// The controller may end by a panic, also while it applies a long list on another thread. Then the informer
+/// stops and reports it, and all waits end.
 #[tokio::test]
 async fn contract_12_an_informer_whose_cache_cannot_be_written_stops() {
     for objects in [2, 2_500] {
@@ -50,15 +51,15 @@ async fn contract_12_an_informer_whose_cache_cannot_be_written_stops() {
             server.put(&format!("a/n{n}"), "");
         }
         let informer = server.informer();
-        let hopeless = |_: &ConfigMap| [true, false].map(|can_be_hashed| Hopeless { can_be_hashed });
+        let hopeless = |_: &ConfigMap| [true, false].map(|can_be_hashed| DoublePanic { can_be_hashed });
         informer.index("hopeless", hopeless).unwrap();
-        let (handler, mut told) = recorder();
+        let (handler, mut recording) = recorder();
         informer.add_handler(handler).unwrap();
         informer.start().unwrap();
         let waited = timeout(LONG, informer.synced()).await.expect("it does not hang");
         assert!(waited.unwrap_err().is_stopped());
         assert!(informer.is_stopped());
-        assert!(told.rest().await.is_empty());
+        assert!(recording.rest().await.is_empty());
         let lines = log.lines();
         assert!(
             lines.iter().any(|line| line.contains("the controller ended")),
@@ -69,11 +70,11 @@ async fn contract_12_an_informer_whose_cache_cannot_be_written_stops() {
     }
 }
 
-/// Contract 12: the task that checks does not die of its period.
+/// Contract 12: the task of consistency checks survives any period.
 #[tokio::test(start_paused = true)]
-async fn contract_12_the_next_check_may_be_as_far_away_as_users_like() {
+async fn contract_12_an_infinite_check_period_is_supported() {
     let log = Log::default();
-    // A second subscriber keeps tracing from remembering the answer of another test's thread for this one.
+    // A second subscriber prevents tracing from caching the result of another test's thread for this one.
     let _second = tracing::Dispatch::new(Log::default());
     let _logging = subscribe(log.clone());
     let server = Server::with(&["a/n"]);
@@ -87,9 +88,9 @@ async fn contract_12_the_next_check_may_be_as_far_away_as_users_like() {
     assert_eq!(log.lines(), [""; 0]);
 }
 
-/// A long list goes its own way into the cache, and is a list as any other.
+/// A long list is applied on another thread, with the same result.
 #[tokio::test]
-async fn a_long_list_is_a_list() {
+async fn a_long_list_is_applied_completely() {
     let server = Server::new();
     for n in 0..2_500 {
         server.put(&format!("a/n{n}"), "");
@@ -100,7 +101,7 @@ async fn a_long_list_is_a_list() {
             object.metadata.namespace.clone()
         })
         .unwrap();
-    let (handler, mut told) = recorder();
+    let (handler, mut recording) = recorder();
     let registration = informer.add_handler(handler).unwrap();
     informer.start().unwrap();
     registration.synced().await.unwrap();
@@ -108,14 +109,14 @@ async fn a_long_list_is_a_list() {
     informer.wait_for_version(server.version(), LONG).await.unwrap();
     assert_eq!((index.get("a").len(), informer.lister().len()), (2_499, 2_499));
     informer.shutdown().await;
-    let events = told.rest().await;
+    let events = recording.rest().await;
     assert_eq!(events.len(), 2_501);
-    agrees(&events, &informer);
+    check_final_state(&events, &informer);
 }
 
-/// An informer goes on without its handle, and ends when the runtime does: nobody waits in vain.
+/// An informer continues without its handle, and ends with the runtime; all waits end, too.
 #[test]
-fn the_end_of_the_runtime_is_an_end() {
+fn the_end_of_the_runtime_ends_the_informer() {
     let runtime = || {
         tokio::runtime::Builder::new_current_thread()
             .enable_time()
@@ -141,9 +142,9 @@ fn the_end_of_the_runtime_is_an_end() {
     });
 }
 
-/// Settings and starts from many sides at once: each setter comes before the start or is refused.
+/// Concurrent setters and starts: each setter runs before the start or is rejected.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn starting_beside_others_is_safe() {
+async fn concurrent_settings_and_starts_are_safe() {
     for _ in 0..50 {
         let server = Server::with(&["a/n"]);
         let informer = server.informer();
@@ -172,14 +173,14 @@ async fn starting_beside_others_is_safe() {
     }
 }
 
-/// Many informers, each through its whole life, while its source changes.
+/// Starts and stops many informers while their source changes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn contract_11_whole_lives_leave_nothing() {
-    let lives = (0..20).map(|n| {
+async fn contract_11_started_and_stopped_informers_release_everything() {
+    let informers = (0..20).map(|n| {
         tokio::spawn(async move {
             let server = Server::with(&["a/n0", "a/n1"]);
             let informer: SharedInformer<ConfigMap> = server.informer();
-            let (handler, mut told) = recorder();
+            let (handler, mut recording) = recorder();
             informer.add_handler(handler).unwrap();
             informer.start().unwrap();
             for round in 0..50 {
@@ -195,21 +196,21 @@ async fn contract_11_whole_lives_leave_nothing() {
                 informer.wait_for_sync(LONG).await.unwrap();
             }
             informer.shutdown().await;
-            let events = told.rest().await;
+            let events = recording.rest().await;
             if informer.has_synced() {
-                agrees(&events, &informer);
+                check_final_state(&events, &informer);
             } else {
                 assert!(events.is_empty());
             }
         })
     });
-    for life in lives.collect::<Vec<_>>() {
-        life.await.unwrap();
+    for informer in informers.collect::<Vec<_>>() {
+        informer.await.unwrap();
     }
     no_task_is_left().await;
 }
 
-/// It stops the informer and does not wait for itself.
+/// The handler stops the informer without waiting for itself.
 #[tokio::test]
 async fn an_async_handler_may_shut_down_its_informer() {
     let server = Server::with(&["a/n0", "a/n1"]);
@@ -229,7 +230,7 @@ async fn an_async_handler_may_shut_down_its_informer() {
         .await
         .expect("it does not wait for itself")
         .unwrap();
-    // What had come is delivered all the same.
+    // Earlier events are delivered all the same.
     timeout(LONG, passed.recv()).await.unwrap().unwrap();
     timeout(LONG, informer.shutdown()).await.unwrap();
     assert!(passed.recv().await.is_none(), "the handler has ended");
@@ -256,7 +257,7 @@ async fn a_blocking_handler_may_shut_down_its_informer() {
     assert!(passed.recv().await.is_none(), "the handler has ended");
 }
 
-/// Only its own informer is not waited for.
+/// Only the handler's own informer is not waited for.
 #[tokio::test]
 async fn a_handler_that_shuts_down_another_informer_waits_for_it() {
     let (stopping, stopped) = (
@@ -276,24 +277,24 @@ async fn a_handler_that_shuts_down_another_informer_waits_for_it() {
     stopped.add_async_handler(handler).unwrap();
     stopped.start().unwrap();
     stopped.wait_for_sync(LONG).await.unwrap();
-    let (says, mut said) = tokio::sync::mpsc::unbounded_channel();
+    let (result_sender, mut results) = tokio::sync::mpsc::unbounded_channel();
     let other = stopped.clone();
     let handler = move |_: Event<ConfigMap>| {
-        let (other, says) = (other.clone(), says.clone());
+        let (other, result_sender) = (other.clone(), result_sender.clone());
         async move {
             let mut end = Box::pin(other.shutdown());
-            let _ = says.send(futures::poll!(&mut end).is_ready());
+            let _ = result_sender.send(futures::poll!(&mut end).is_ready());
             end.await;
-            let _ = says.send(true);
+            let _ = result_sender.send(true);
         }
     };
     stopping.add_async_handler(handler).unwrap();
     stopping.start().unwrap();
     assert!(
-        !timeout(LONG, said.recv()).await.unwrap().unwrap(),
+        !timeout(LONG, results.recv()).await.unwrap().unwrap(),
         "its handler still runs"
     );
     drop(release);
-    assert!(timeout(LONG, said.recv()).await.unwrap().unwrap());
+    assert!(timeout(LONG, results.recv()).await.unwrap().unwrap());
     stopping.shutdown().await;
 }

@@ -4,10 +4,10 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::prelude::{Key, Object, WorkQueue, enqueue_keys, enqueue_mapped};
 use kube_informer::{EventHandler, HandlerOptions};
 
+use crate::recording::LONG;
 use crate::scripted::Server;
-use crate::told::LONG;
 
-/// The thread on which the map function of such a handler is called.
+/// Returns the thread on which the map function of such a handler is called.
 async fn thread_of_the_map(options: HandlerOptions) -> std::thread::ThreadId {
     let informer = Server::with(&["a/n0"]).informer();
     let queue = WorkQueue::<Key>::new("test");
@@ -25,7 +25,7 @@ async fn thread_of_the_map(options: HandlerOptions) -> std::thread::ThreadId {
     thread
 }
 
-/// This runtime has one thread besides those for blocking.
+/// This runtime has one thread besides those for blocking code.
 #[tokio::test]
 async fn a_map_function_that_blocks_does_not_block_the_runtime() {
     let here = std::thread::current().id();
@@ -36,7 +36,7 @@ async fn a_map_function_that_blocks_does_not_block_the_runtime() {
     );
 }
 
-/// A controller that has just created the object must learn that it was deleted, even if its handler has seen neither.
+/// A controller that has just created an object must learn of its deletion, even if its handler saw neither.
 #[tokio::test(start_paused = true)]
 async fn an_object_that_is_added_and_deleted_at_once_is_enqueued() {
     let server = Server::new();

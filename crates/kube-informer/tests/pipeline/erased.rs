@@ -1,4 +1,4 @@
-//! Informers without the type of their objects.
+//! Informers of any object type.
 
 use std::time::Duration;
 

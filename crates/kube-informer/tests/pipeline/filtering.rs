@@ -1,63 +1,63 @@
-//! Handlers that see only what fits.
+//! Handlers with filters.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{HandlerOptions, filtered};
 
+use crate::recording::{recorder, short};
 use crate::scripted::{Server, text};
-use crate::told::{recorder, short};
 
 fn fits(object: &ConfigMap) -> bool {
     text(object).as_deref() == Some("fits")
 }
 
-/// Before and after, each fitting or not, and then gone.
+/// All combinations of matching states before and after an update, then a deletion.
 #[tokio::test]
-async fn an_object_is_there_for_as_long_as_it_fits() {
+async fn an_object_exists_for_a_filter_while_it_matches() {
     let server = Server::new();
     server.put("a/listed", "fits");
     server.put("a/unlisted", "no");
     let informer = server.informer();
-    let (handler, mut told) = recorder();
+    let (handler, mut recording) = recorder();
     let options = HandlerOptions::new().every_event();
     informer
         .add_handler_with(filtered(fits, handler), options)
         .unwrap();
     informer.start().unwrap();
-    assert_eq!(told.next().await, "* a/listed@2");
+    assert_eq!(recording.next().await, "* a/listed@2");
 
     server.put("a/n", "no");
     server.put("a/n", "still no");
     server.put("a/n", "fits");
-    assert_eq!(told.next().await, "+ a/n@6");
+    assert_eq!(recording.next().await, "+ a/n@6");
     server.put("a/n", "fits");
-    assert_eq!(told.next().await, "~ a/n@6>7");
+    assert_eq!(recording.next().await, "~ a/n@6>7");
     server.put("a/n", "no");
-    let gone = told.event().await;
-    assert_eq!(short(&gone), "- a/n@7", "with the last state that fitted");
+    let gone = recording.event().await;
+    assert_eq!(short(&gone), "- a/n@7", "with the last state that matched");
     server.put("a/n", "fits");
-    assert_eq!(told.next().await, "+ a/n@9");
+    assert_eq!(recording.next().await, "+ a/n@9");
     server.delete("a/n");
-    assert_eq!(told.next().await, "- a/n@10");
+    assert_eq!(recording.next().await, "- a/n@10");
 
     server.put("a/other", "no");
     server.delete("a/other");
     server.delete("a/unlisted");
     server.put("a/listed", "no");
-    assert_eq!(told.next().await, "- a/listed@2");
+    assert_eq!(recording.next().await, "- a/listed@2");
     server.delete("a/listed");
     informer.shutdown().await;
-    assert!(told.rest().await.is_empty());
+    assert!(recording.rest().await.is_empty());
 }
 
-/// What counts for a deletion is whether the handler was shown the object. Its final state is what the server sent with
-/// the deletion, and it may fit or not; here the handler slept through the change before it.
+/// A deletion is delivered if the handler received the object. The final state is the one sent with the
+/// deletion, which may match or not; here the handler missed the change before it.
 #[tokio::test]
-async fn the_final_state_of_a_deleted_object_may_no_longer_fit() {
+async fn the_final_state_of_a_deleted_object_may_not_match_the_filter() {
     let server = Server::with(&["a/first"]);
     server.put("a/shown", "fits");
     server.put("a/hidden", "no");
     let informer = server.informer();
-    let (record, mut told) = recorder();
+    let (record, mut recording) = recorder();
     let (release, gate) = std::sync::mpsc::channel::<()>();
     let (asleep, mut sleeping) = tokio::sync::mpsc::unbounded_channel();
     let handler = filtered(
@@ -73,7 +73,7 @@ async fn the_final_state_of_a_deleted_object_may_no_longer_fit() {
     let registration = informer.add_handler(handler).unwrap();
     informer.start().unwrap();
     registration.synced().await.unwrap();
-    assert_eq!(told.now(), ["* a/shown@3"]);
+    assert_eq!(recording.now(), ["* a/shown@3"]);
     server.put("a/sleep", "");
     sleeping.recv().await.unwrap();
     server.put("a/shown", "no");
@@ -81,12 +81,12 @@ async fn the_final_state_of_a_deleted_object_may_no_longer_fit() {
     server.put("a/hidden", "fits");
     server.delete("a/hidden");
     informer
-        .wait_for_version(server.version(), crate::told::LONG)
+        .wait_for_version(server.version(), crate::recording::LONG)
         .await
         .unwrap();
     drop(release);
     informer.shutdown().await;
-    let rest = told.rest().await;
+    let rest = recording.rest().await;
     assert_eq!(rest.len(), 1);
     assert_eq!(short(&rest[0]), "- a/shown@7");
     assert!(!fits(rest[0].object()), "the final state");

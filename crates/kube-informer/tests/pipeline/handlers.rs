@@ -1,4 +1,4 @@
-//! Handlers that are slow, stuck or panic, and what the others notice of it: nothing.
+//! Handlers that are slow, stuck or panic do not affect other handlers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,8 +8,8 @@ use kube_informer::{Event, EventHandler, HandlerOptions, Object, Registration, S
 use tokio::sync::Semaphore;
 
 use crate::logged::{Log, subscribe};
+use crate::recording::{LONG, check_final_state, recorder, recording_channel, short};
 use crate::scripted::{Server, text};
-use crate::told::{LONG, agrees, recorder, short, told};
 
 async fn reach(informer: &SharedInformer<ConfigMap>, server: &Server) {
     informer.wait_for_version(server.version(), LONG).await.unwrap();
@@ -26,7 +26,7 @@ fn churn(server: &Server, rounds: usize) {
     }
 }
 
-/// Contract 6: blocking handlers and long lists share the runtime's threads for blocking.
+/// Contract 6: blocking handlers and long lists share the runtime's threads for blocking code.
 #[test]
 fn contract_6_stuck_handlers_do_not_keep_all_threads_from_a_long_list() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -57,21 +57,22 @@ fn contract_6_stuck_handlers_do_not_keep_all_threads_from_a_long_list() {
     drop(release);
 }
 
-/// Contract 6, for one that blocks its thread and for one that never finishes its future: the store and the others go
-/// on, the backlog stays within the number of objects, and afterwards the last word is right.
+/// Contract 6, for a handler that blocks its thread and one whose future never finishes: the store and the
+/// other handlers continue, the backlog does not exceed the number of objects, and the final state is
+/// correct.
 #[tokio::test]
-async fn contract_6_a_stuck_handler_delays_nobody() {
+async fn contract_6_a_stuck_handler_delays_no_other_handler() {
     let server = Server::with(&["a/n0", "a/n1", "a/n2", "a/n3", "a/n4"]);
     let informer = server.informer();
     let (release, gate) = std::sync::mpsc::channel::<()>();
-    let (blocked, mut blocked_told) = told();
+    let (blocked, mut blocked_recording) = recording_channel();
     let blocking = informer
         .add_handler(move |event| {
             let _ = blocked.send(event);
             let _ = gate.recv();
         })
         .unwrap();
-    let (pending, mut pending_told) = told();
+    let (pending, mut pending_recording) = recording_channel();
     let permits = Arc::new(Semaphore::new(0));
     let wait = Arc::clone(&permits);
     let asynchronous = informer
@@ -89,7 +90,7 @@ async fn contract_6_a_stuck_handler_delays_nobody() {
     let (handler, mut free) = recorder();
     informer.add_handler(handler).unwrap();
     informer.start().unwrap();
-    let stuck = [blocked_told.event().await, pending_told.event().await];
+    let stuck = [blocked_recording.event().await, pending_recording.event().await];
 
     churn(&server, 200);
     reach(&informer, &server).await;
@@ -101,10 +102,10 @@ async fn contract_6_a_stuck_handler_delays_nobody() {
     {
         seen.push(free.event().await);
     }
-    agrees(&seen, &informer);
+    check_final_state(&seen, &informer);
     for registration in [&blocking, &asynchronous] {
         assert!(!registration.has_synced());
-        // Four initial ones are left, and six objects have changed.
+        // Four initial objects are pending, and six objects have changed.
         assert_eq!(registration.backlog(), 4 + 6, "{registration:?}");
     }
 
@@ -112,21 +113,24 @@ async fn contract_6_a_stuck_handler_delays_nobody() {
     permits.add_permits(1_000);
     informer.shutdown().await;
     let [first_blocked, first_pending] = stuck;
-    for (first, mut told) in [(first_blocked, blocked_told), (first_pending, pending_told)] {
+    for (first, mut recording) in [
+        (first_blocked, blocked_recording),
+        (first_pending, pending_recording),
+    ] {
         let mut events = vec![first];
-        events.extend(told.rest().await);
+        events.extend(recording.rest().await);
         assert_eq!(events.len(), 5 + 6);
-        agrees(&events, &informer);
+        check_final_state(&events, &informer);
     }
 }
 
-/// Coalescing is a service; whoever wants every event gets it.
+/// Coalescing is optional.
 #[tokio::test]
-async fn every_event_can_be_had() {
+async fn a_handler_can_get_every_event() {
     let server = Server::with(&["a/n"]);
     let informer = server.informer();
     let (release, gate) = std::sync::mpsc::channel::<()>();
-    let (sender, mut told) = told();
+    let (sender, mut recording) = recording_channel();
     let handler = move |event| {
         let _ = sender.send(event);
         let _ = gate.recv();
@@ -134,7 +138,7 @@ async fn every_event_can_be_had() {
     let options = HandlerOptions::new().every_event();
     let registration = informer.add_handler_with(handler, options).unwrap();
     informer.start().unwrap();
-    assert_eq!(told.next().await, "* a/n@2");
+    assert_eq!(recording.next().await, "* a/n@2");
     for _ in 0..50 {
         server.put("a/n", "");
         server.put("a/passing", "");
@@ -146,7 +150,7 @@ async fn every_event_can_be_had() {
     assert_eq!(registration.backlog(), 150);
     drop(release);
     informer.shutdown().await;
-    let events = told.rest().await;
+    let events = recording.rest().await;
     let versions: Vec<String> = events
         .iter()
         .map(|event| event.object().version().to_string())
@@ -159,25 +163,25 @@ async fn every_event_can_be_had() {
 }
 
 /// A handler that panics at each kind of event.
-struct Panicking {
+struct PanickingHandler {
     calls: Arc<AtomicUsize>,
 }
 
-impl EventHandler<ConfigMap> for Panicking {
+impl EventHandler<ConfigMap> for PanickingHandler {
     fn handle(&mut self, event: Event<ConfigMap>) {
         self.calls.fetch_add(1, Ordering::Relaxed);
         panic!("at {}", short(&event));
     }
 }
 
-fn panicking(calls: &Arc<AtomicUsize>) -> Panicking {
-    Panicking {
+fn panicking(calls: &Arc<AtomicUsize>) -> PanickingHandler {
+    PanickingHandler {
         calls: Arc::clone(calls),
     }
 }
 
-/// Contract 8: a panic at an initial add is no reason never to be synced. Each event comes once, each panic is counted
-/// and logged with the handler's name.
+/// Contract 8: a panic during an initial event does not prevent the sync. Each event is delivered once, and
+/// each panic is counted and logged with the handler's name.
 #[tokio::test]
 async fn contract_6_a_panic_costs_one_event() {
     let log = Log::default();
@@ -235,7 +239,7 @@ async fn contract_6_a_panic_costs_one_event() {
     }
     assert_eq!(calls.load(Ordering::Relaxed), 4 * registrations.len());
     assert_eq!(sound.rest().await.len(), 4);
-    // Blocking handlers run on other threads, which have no part in this log.
+    // Blocking handlers run on other threads, which this log does not cover.
     let lines = log.lines();
     for name in ["inline", "future", "call"] {
         for what in ["* a/n0@2", "* a/n1@3", "~ a/n0@2>4", "- a/n1@5"] {
@@ -252,7 +256,7 @@ async fn contract_4_the_cache_is_ahead_of_every_handler() {
     let informer = server.informer();
     let by_text = informer.index("text", text).unwrap();
     let (cache, options) = (informer.clone(), HandlerOptions::new().every_event());
-    let (sender, mut told) = told();
+    let (sender, mut recording) = recording_channel();
     let check = move |event: Event<ConfigMap>| {
         let snapshot = cache.snapshot();
         assert!(!snapshot.version().unwrap().is_before(event.object().version()));
@@ -272,36 +276,36 @@ async fn contract_4_the_cache_is_ahead_of_every_handler() {
     churn(&server, 100);
     reach(&informer, &server).await;
     informer.shutdown().await;
-    agrees(&told.rest().await, &informer);
+    check_final_state(&recording.rest().await, &informer);
     assert_eq!(registration.panics(), 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deleted_and_created_object_is_another_one() {
+async fn a_recreated_object_is_deleted_and_added() {
     let server = Server::with(&["a/n"]);
     let informer = server.informer();
-    let (handler, mut told) = recorder();
+    let (handler, mut recording) = recorder();
     let options = HandlerOptions::new().every_event();
     informer.add_handler_with(handler, options).unwrap();
     informer.start().unwrap();
-    assert_eq!(told.next().await, "* a/n@2");
+    assert_eq!(recording.next().await, "* a/n@2");
     server.delete("a/n");
     server.put("a/n", "another");
-    assert_eq!(told.some(2).await, ["- a/n@3", "+ a/n@4"]);
+    assert_eq!(recording.some(2).await, ["- a/n@3", "+ a/n@4"]);
 
-    // The same while nobody watches: the list shows only the second one.
+    // The same without a watch: the list contains only the second object.
     server.answer_lists(false);
     server.expire();
     server.delete("a/n");
     server.put("a/n", "a third");
     server.answer_lists(true);
-    assert_eq!(told.some(2).await, ["? a/n@4", "+ a/n@6"]);
+    assert_eq!(recording.some(2).await, ["? a/n@4", "+ a/n@6"]);
     informer.shutdown().await;
 }
 
-/// The three methods, the closures and the one that takes any event are told the same.
+/// The trait's methods, closures, and a handler of any event get the same events.
 #[tokio::test]
-async fn handlers_come_in_several_forms() {
+async fn all_forms_of_handlers_get_the_same_events() {
     struct Methods(tokio::sync::mpsc::UnboundedSender<String>);
 
     impl EventHandler<ConfigMap> for Methods {
@@ -343,7 +347,7 @@ async fn handlers_come_in_several_forms() {
     assert_eq!(
         methods.recv().await.unwrap(),
         "delete a/n",
-        "what is not implemented does nothing"
+        "methods without an implementation do nothing"
     );
     assert!(methods.recv().await.is_none());
 }
@@ -355,13 +359,13 @@ async fn a_handler_has_a_name() {
         .add_handler_with(|_| {}, HandlerOptions::new().name("cleaner"))
         .unwrap();
     let unnamed = informer
-        .add_handler(Panicking {
+        .add_handler(PanickingHandler {
             calls: Arc::default(),
         })
         .unwrap();
     assert_eq!(named.name(), "cleaner");
     assert!(
-        unnamed.name().ends_with("handlers::Panicking"),
+        unnamed.name().ends_with("handlers::PanickingHandler"),
         "{}",
         unnamed.name()
     );
@@ -371,12 +375,12 @@ async fn a_handler_has_a_name() {
         .iter()
         .map(|r| r.name().to_owned())
         .collect();
-    assert_eq!(names.len(), 2, "the stream is gone: {names:?}");
+    assert_eq!(names.len(), 2, "the stream was removed: {names:?}");
 }
 
-/// The same handler may be added twice; it is then two handlers.
+/// A handler that is added twice is called twice.
 #[tokio::test]
-async fn one_handler_twice_is_two() {
+async fn a_handler_added_twice_is_called_twice() {
     #[derive(Clone)]
     struct Count(Arc<AtomicUsize>);
 
@@ -399,7 +403,7 @@ async fn one_handler_twice_is_two() {
     assert_eq!(count.0.load(Ordering::Relaxed), 4);
 }
 
-/// A panic payload that panics itself when it is dropped.
+/// A panic payload that panics when it is dropped.
 pub(crate) struct PanicOnDrop;
 
 impl Drop for PanicOnDrop {
@@ -410,7 +414,7 @@ impl Drop for PanicOnDrop {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panic_payload_that_panics_on_drop_ends_no_handler() {
+async fn a_panic_payload_that_panics_on_drop_does_not_end_a_handler() {
     let server = Server::with(&["a/n0", "a/n1"]);
     let informer = server.informer();
     let (sender, mut calls) = tokio::sync::mpsc::unbounded_channel();

@@ -1,4 +1,4 @@
-//! Functions of the user's on the way into the cache: transforms and indexes.
+//! User functions that process objects before they are cached: transforms and indexes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,13 +8,13 @@ use kube_informer::{Error, Event, HandlerOptions, InformerState, error::StatusEr
 use tokio::time::timeout;
 
 use crate::handlers::PanicOnDrop;
+use crate::recording::{LONG, recorder};
 use crate::removing::{AtLast, returns};
 use crate::scripted::{Server, text};
-use crate::told::{LONG, recorder};
 
-/// Nothing that a transform does is undone, and it is done once to each state.
+/// A transform is kept in the cache and runs once for each state.
 #[tokio::test(start_paused = true)]
-async fn a_transform_is_seen_everywhere_and_runs_once() {
+async fn a_transform_applies_everywhere_and_runs_once() {
     let server = Server::with(&["a/n"]);
     let informer = server
         .builder()
@@ -30,23 +30,26 @@ async fn a_transform_is_seen_everywhere_and_runs_once() {
             data.insert("text".to_owned(), text);
         })
         .unwrap();
-    let (handler, mut told) = recorder();
+    let (handler, mut recording) = recorder();
     let options = HandlerOptions::new().every_event();
     informer.add_handler_with(handler, options).unwrap();
     informer.start().unwrap();
-    told.event().await;
+    recording.event().await;
     server.put("a/n", "changed");
-    told.event().await;
+    recording.event().await;
     server.answer_lists(false);
     server.expire();
     server.answer_lists(true);
-    assert!(told.event().await.is_resync(), "the relist finds it unchanged");
+    assert!(
+        recording.event().await.is_resync(),
+        "the relist finds it unchanged"
+    );
     assert_eq!(
         text(&informer.lister().namespace("a").get("n").unwrap()).unwrap(),
         "transformed changed"
     );
     server.delete("a/n");
-    while !matches!(told.event().await, Event::Deleted(deleted) if text(&deleted).unwrap() == "transformed changed")
+    while !matches!(recording.event().await, Event::Deleted(deleted) if text(&deleted).unwrap() == "transformed changed")
     {
     }
     informer.shutdown().await;
@@ -57,7 +60,7 @@ async fn a_transform_is_seen_everywhere_and_runs_once() {
     );
 }
 
-/// Key, version and history do not depend on what a transform leaves of an object.
+/// Key, version and history do not depend on the transformed object.
 #[tokio::test]
 async fn a_transform_may_drop_the_metadata() {
     let server = Server::with(&["a/n"]);
@@ -65,13 +68,13 @@ async fn a_transform_may_drop_the_metadata() {
     informer
         .set_transform(|object: &mut ConfigMap| object.metadata = kube::api::ObjectMeta::default())
         .unwrap();
-    let (handler, mut told) = recorder();
+    let (handler, mut recording) = recorder();
     let options = HandlerOptions::new().every_event();
     informer.add_handler_with(handler, options).unwrap();
     informer.start().unwrap();
-    assert_eq!(told.next().await, "* a/n@2");
+    assert_eq!(recording.next().await, "* a/n@2");
     server.put("a/n", "changed");
-    assert_eq!(told.next().await, "~ a/n@2>3");
+    assert_eq!(recording.next().await, "~ a/n@2>3");
     assert_eq!(informer.resource_version(), Some(server.version()));
     let found = informer.lister().namespace("a").get("n").unwrap();
     assert_eq!(
@@ -79,7 +82,7 @@ async fn a_transform_may_drop_the_metadata() {
         (Some("changed"), &None)
     );
     server.delete("a/n");
-    assert_eq!(told.next().await, "- a/n@4");
+    assert_eq!(recording.next().await, "- a/n@4");
     informer.shutdown().await;
 }
 
@@ -114,7 +117,7 @@ async fn the_error_of_a_list_reaches_the_error_handler() {
     }
 }
 
-/// A failing index function is reported with the object's name, and harms nobody.
+/// A failing index function is reported with the object's name, without other effects.
 #[tokio::test]
 async fn an_index_function_that_fails_is_reported() {
     let server = Server::with(&["a/good", "a/bad"]);
@@ -150,18 +153,18 @@ async fn an_index_function_that_fails_is_reported() {
     informer.shutdown().await;
 }
 
-/// What is set in place of another, or refused, goes when the informer can be asked again.
+/// Replaced and rejected functions are dropped without a lock.
 #[test]
-fn functions_may_ask_their_informer_when_they_are_dropped() {
+fn user_functions_may_use_their_informer_when_they_are_dropped() {
     returns(|| {
         let informer = Server::new().informer();
-        let asked = Arc::new(AtomicUsize::new(0));
+        let calls = Arc::new(AtomicUsize::new(0));
         let ask = || {
-            let (informer, asked) = (informer.clone(), Arc::clone(&asked));
+            let (informer, calls) = (informer.clone(), Arc::clone(&calls));
             AtLast(move || {
                 let _ = (informer.state(), informer.status());
                 let _ = informer.index("number", |_: &ConfigMap| [1_u8]);
-                asked.fetch_add(1, Ordering::Relaxed);
+                calls.fetch_add(1, Ordering::Relaxed);
             })
         };
         let last = ask();
@@ -186,11 +189,11 @@ fn functions_may_ask_their_informer_when_they_are_dropped() {
             [1_u8]
         });
         assert!(refused.unwrap_err().is_conflict());
-        assert_eq!(asked.load(Ordering::Relaxed), 3);
+        assert_eq!(calls.load(Ordering::Relaxed), 3);
     });
 }
 
-/// A name that panics when it is hashed, if it is a bad one.
+/// A name that panics when it is hashed, if its text is `bad`.
 #[derive(PartialEq, Eq)]
 struct Name(String);
 
@@ -207,7 +210,7 @@ impl std::fmt::Display for Name {
     }
 }
 
-/// Contract 12: nothing that users hand in stops the informer or costs it objects.
+/// Contract 12: no user value stops the informer or loses objects.
 #[tokio::test]
 async fn contract_12_an_index_value_that_panics_is_reported() {
     let server = Server::with(&["a/good", "a/bad"]);
@@ -239,13 +242,13 @@ async fn contract_12_an_index_value_that_panics_is_reported() {
     informer.shutdown().await;
 }
 
-/// The cache is being written while an index function is asked, so to wait for it there would be for ever.
+/// The cache is being written while an index function runs, so waiting for it there would be a deadlock.
 #[tokio::test]
-async fn an_index_function_that_adds_an_index_is_told_that_it_cannot() {
+async fn an_index_function_cannot_add_an_index() {
     let server = Server::with(&["a/x"]);
     let informer = server.informer();
     let inside = informer.clone();
-    let (sender, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, mut recording) = tokio::sync::mpsc::unbounded_channel();
     let index = informer
         .index("outer", move |_: &ConfigMap| {
             let added = inside.index("inner", |_: &ConfigMap| [1_u8]);
@@ -255,7 +258,11 @@ async fn an_index_function_that_adds_an_index_is_told_that_it_cannot() {
         .unwrap();
     informer.start().unwrap();
     informer.wait_for_sync(LONG).await.unwrap();
-    let error = told.recv().await.expect("it was asked").unwrap_err();
+    let error = recording
+        .recv()
+        .await
+        .expect("the function was called")
+        .unwrap_err();
     assert!(
         error.contains("\"inner\"") && error.contains("configmaps"),
         "{error}"
@@ -263,13 +270,13 @@ async fn an_index_function_that_adds_an_index_is_told_that_it_cannot() {
     assert_eq!(index.get("value").len(), 1);
     informer
         .index("inner", |_: &ConfigMap| [1_u8])
-        .expect("outside of it there is no hindrance");
+        .expect("an index can be added outside of an index function");
     informer.shutdown().await;
 }
 
-/// Whatever a panic carries, the cache is filled and the errors are reported.
+/// For any panic payload, the cache is filled and the errors are reported.
 #[tokio::test(start_paused = true)]
-async fn a_panic_payload_that_panics_on_drop_stops_no_informer() {
+async fn a_panic_payload_that_panics_on_drop_does_not_stop_an_informer() {
     let server = Server::with(&["a/n0", "a/n1"]);
     let informer = server.informer();
     let reports = Arc::new(AtomicUsize::new(0));
@@ -295,6 +302,6 @@ async fn a_panic_payload_that_panics_on_drop_stops_no_informer() {
     assert_eq!(informer.lister().len(), 2);
     assert!(index.values().is_empty());
     informer.shutdown().await;
-    // One by the transform and two by the index.
+    // One error of the transform and two of the index.
     assert_eq!(reports.load(Ordering::Relaxed), 3);
 }

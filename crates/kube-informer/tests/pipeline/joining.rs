@@ -1,4 +1,4 @@
-//! Contract 7: joining at any time, and nobody waits.
+//! Contract 7: handlers join at any time without waiting.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,8 +7,8 @@ use futures::FutureExt;
 use futures::future::join_all;
 use kube_informer::{Event, HandlerOptions};
 
+use crate::recording::{LONG, check_final_state, check_history, recorder, recording_channel};
 use crate::scripted::Server;
-use crate::told::{LONG, agrees, believe, recorder, told};
 
 #[tokio::test]
 async fn contract_7_a_late_handler_sees_everything_once_then_every_change() {
@@ -41,10 +41,10 @@ async fn contract_7_a_late_handler_sees_everything_once_then_every_change() {
 }
 
 #[tokio::test]
-async fn an_empty_list_is_a_list() {
+async fn an_empty_list_is_complete() {
     let server = Server::new();
     let informer = server.informer();
-    let (handler, mut told) = recorder();
+    let (handler, mut recording) = recorder();
     let early = informer.add_handler(handler).unwrap();
     informer.start().unwrap();
     informer.wait_for_sync(LONG).await.unwrap();
@@ -52,17 +52,13 @@ async fn an_empty_list_is_a_list() {
     early.synced().await.unwrap();
     late.synced().await.unwrap();
     server.put("a/n", "");
-    assert_eq!(
-        told.next().await,
-        "+ a/n@2",
-        "what comes later was not there at the beginning"
-    );
+    assert_eq!(recording.next().await, "+ a/n@2", "later objects are not initial");
     informer.shutdown().await;
 }
 
-/// A joiner that handles nothing yet holds up neither the cache nor the others, and misses nothing.
+/// A new handler that handles nothing yet delays neither the cache nor the others, and misses nothing.
 #[tokio::test]
-async fn contract_7_nobody_waits_for_who_joins() {
+async fn contract_7_a_new_handler_delays_no_other_handler() {
     let server = Server::with(&["a/n0", "a/n1"]);
     let informer = server.informer();
     let (handler, mut others) = recorder();
@@ -70,7 +66,7 @@ async fn contract_7_nobody_waits_for_who_joins() {
     informer.start().unwrap();
     others.some(2).await;
     let (release, gate) = std::sync::mpsc::channel::<()>();
-    let (sender, mut joiner) = told();
+    let (sender, mut joiner) = recording_channel();
     let slow = informer
         .add_handler(move |event| {
             let _ = sender.send(event);
@@ -94,11 +90,11 @@ async fn contract_7_nobody_waits_for_who_joins() {
     informer.shutdown().await;
     let mut events = vec![first];
     events.extend(joiner.rest().await);
-    agrees(&events, &informer);
+    check_final_state(&events, &informer);
 }
 
-/// Handlers and streams of all sorts come and go while everything changes; each sees a valid history, and those that
-/// stay end with what the cache holds.
+/// Handlers and streams of all kinds join and leave while objects change; each gets a valid history, and the
+/// remaining ones end with the contents of the cache.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn contract_5_joining_and_leaving_under_load_misses_nothing() {
     let server = Server::with(&["a/n0", "a/n1", "a/n2", "b/n0"]);
@@ -128,7 +124,7 @@ async fn contract_5_joining_and_leaving_under_load_misses_nothing() {
             let mut random = fastrand::Rng::with_seed(worker);
             let mut stayed = Vec::new();
             for round in 0..25 {
-                let (handler, mut told) = recorder();
+                let (handler, mut recording) = recorder();
                 let mut options = HandlerOptions::new();
                 if random.bool() {
                     options = options.never_blocks();
@@ -144,11 +140,11 @@ async fn contract_5_joining_and_leaving_under_load_misses_nothing() {
                     tokio::task::yield_now().await;
                 }
                 if round % 5 == 0 {
-                    stayed.push(told);
+                    stayed.push(recording);
                 } else {
                     registration.remove_and_wait().await;
                     assert_eq!(registration.backlog(), 0);
-                    believe(&told.rest().await);
+                    check_history(&recording.rest().await);
                 }
             }
             stayed
@@ -164,9 +160,9 @@ async fn contract_5_joining_and_leaving_under_load_misses_nothing() {
     assert_eq!(informer.registrations().len(), stayed.len());
     informer.shutdown().await;
     assert_eq!(stayed.len(), 8 * 5);
-    for mut told in stayed {
-        let events = told.rest().await;
-        agrees(&events, &informer);
+    for mut recording in stayed {
+        let events = recording.rest().await;
+        check_final_state(&events, &informer);
         assert!(matches!(
             events[0],
             Event::Added {
@@ -177,12 +173,12 @@ async fn contract_5_joining_and_leaving_under_load_misses_nothing() {
     }
 }
 
-/// An index that comes while handlers are at work changes nothing for them.
+/// An index that is added while handlers run does not affect them.
 #[tokio::test]
 async fn contract_3_an_added_index_does_not_break_a_history() {
     let server = Server::with(&["a/n0", "a/n1"]);
     let informer = server.informer();
-    let (handler, mut told) = recorder();
+    let (handler, mut recording) = recorder();
     let options = HandlerOptions::new().every_event();
     let registration = informer.add_handler_with(handler, options).unwrap();
     informer.start().unwrap();
@@ -193,19 +189,19 @@ async fn contract_3_an_added_index_does_not_break_a_history() {
             object.metadata.namespace.clone()
         });
         let index = index.unwrap();
-        assert_eq!(index.get("a").len(), 2, "whole at once");
+        assert_eq!(index.get("a").len(), 2, "the index is complete at once");
         server.put("a/n0", "changed");
         informer.wait_for_version(server.version(), LONG).await.unwrap();
     }
     server.delete("a/n1");
     informer.wait_for_version(server.version(), LONG).await.unwrap();
     informer.shutdown().await;
-    agrees(&told.rest().await, &informer);
+    check_final_state(&recording.rest().await, &informer);
 }
 
-/// A wait for a handler has an end, and says which handler it was and what it has still to do.
+/// A wait for a handler has a timeout, and its error contains the handler's name and backlog.
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_does_not_sync_is_named() {
+async fn the_error_of_an_unsynced_handler_contains_its_name_and_backlog() {
     let server = Server::with(&["a/n0", "a/n1", "a/n2"]);
     let informer = server.informer();
     let options = HandlerOptions::new().name("sleeper");

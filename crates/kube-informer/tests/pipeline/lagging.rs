@@ -1,4 +1,5 @@
-//! A server that lags behind what the informer has seen: nothing unchanged is decoded or delivered again (contract 10).
+//! A server that lags behind the informer: unchanged objects are not decoded or delivered again (contract
+//! 10).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,20 +12,20 @@ use kube_informer::{CacheFormat, Key, Object, SharedInformer};
 use serde_json::json;
 use tokio::time::sleep;
 
-use crate::told::LONG;
+use crate::recording::LONG;
 
 const RESOURCE: &str = "configmaps";
 
-/// An informer of config maps, what it held when it had synced, and how many events its handler got since.
-struct Lagging {
+/// An informer, its objects after the sync, and the number of events since then.
+struct LaggingServer {
     server: Server,
     informer: SharedInformer<ConfigMap>,
     before: BTreeMap<Key, Object<ConfigMap>>,
     delivered: Arc<AtomicUsize>,
 }
 
-impl Lagging {
-    async fn start(objects: usize, form: CacheFormat, streaming: bool) -> Lagging {
+impl LaggingServer {
+    async fn start(objects: usize, form: CacheFormat, streaming: bool) -> LaggingServer {
         let server = Server::builder().without_port().start().await.unwrap();
         let maps = (0..objects).map(|number| {
             json!({
@@ -55,7 +56,7 @@ impl Lagging {
             .iter()
             .map(|map| (map.key().clone(), map))
             .collect();
-        Lagging {
+        LaggingServer {
             server,
             informer,
             before,
@@ -63,7 +64,7 @@ impl Lagging {
         }
     }
 
-    /// Ends the watch with an error after which the informer lists, and waits for the list to be in the cache.
+    /// Ends the watch with an error that causes a relist, and waits until the list is in the cache.
     async fn relist(&self) {
         let lists = |status: &kube_informer::status::Status| {
             status.relists.expired + status.relists.behind + status.relists.failed
@@ -109,13 +110,14 @@ impl Lagging {
     }
 }
 
-/// The ways in which a server that lags answers a list or a streaming list at the informer's version.
+/// Returns the ways in which a lagging server responds to a list or a streaming list at the informer's
+/// version.
 fn lag() -> [Fault; 2] {
     [Fault::StaleList(3), Fault::TooLargeVersion]
 }
 
 async fn keeps_unchanged_objects(objects: usize, form: CacheFormat, streaming: bool, fault: Fault) {
-    let lagging = Lagging::start(objects, form, streaming).await;
+    let lagging = LaggingServer::start(objects, form, streaming).await;
     let decoded = lagging.informer.status().decoded_objects;
     let at_a_version = On::list_or_watch(RESOURCE).when(move |request| {
         let version = request.param("resourceVersion").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Start, run, stop, and what is left afterwards: nothing.
+//! Start, run, stop and cleanup.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{Event, HandlerOptions, InformerState};
@@ -6,10 +6,10 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use crate::recording::{LONG, check_final_state, recorder, recording_channel};
 use crate::scripted::Server;
-use crate::told::{LONG, agrees, recorder, told};
 
-/// Waits until every task but this test has ended; a task that does not end fails it.
+/// Waits until every task except this test has ended; a task that does not end fails it.
 pub(crate) async fn no_task_is_left() {
     let ended = async {
         while Handle::current().metrics().num_alive_tasks() > 0 {
@@ -52,7 +52,7 @@ async fn an_informer_starts_once_and_stops_once() {
 }
 
 #[tokio::test]
-async fn what_belongs_before_the_start_is_refused_after_it() {
+async fn settings_are_rejected_after_the_start() {
     let informer = Server::new().informer();
     informer.set_transform(|_| {}).unwrap();
     informer.set_watch_error_handler(|_| {}).unwrap();
@@ -93,7 +93,7 @@ async fn nothing_is_added_to_a_stopped_informer() {
     }
 }
 
-/// What can be read before the stop can be read after it.
+/// The cache can be read after the stop.
 #[tokio::test]
 async fn a_stopped_informer_can_be_read() {
     let server = Server::with(&["a/n"]);
@@ -113,20 +113,20 @@ async fn a_stopped_informer_can_be_read() {
     informer.wait_for_sync(LONG).await.unwrap();
 }
 
-/// Contract 11: handlers hear of everything that had come, and nothing runs afterwards.
+/// Contract 11: handlers get all earlier events, and nothing runs afterwards.
 #[tokio::test]
-async fn contract_11_a_stop_delivers_what_had_come_and_leaves_nothing() {
+async fn contract_11_a_stop_delivers_pending_events_and_releases_everything() {
     let server = Server::with(&["a/n0", "a/n1"]);
     let informer = server.informer();
     let (every_event, options) = (
         HandlerOptions::new().every_event(),
         HandlerOptions::new().never_blocks(),
     );
-    let (blocking, mut blocking_told) = recorder();
+    let (blocking, mut blocking_recording) = recorder();
     informer.add_handler_with(blocking, every_event.clone()).unwrap();
-    let (inline, mut inline_told) = recorder();
+    let (inline, mut inline_recording) = recorder();
     informer.add_handler_with(inline, options).unwrap();
-    let (sender, mut async_told) = told();
+    let (sender, mut async_recording) = recording_channel();
     let slow = move |event: Event<ConfigMap>| {
         let sender = sender.clone();
         async move {
@@ -147,8 +147,12 @@ async fn contract_11_a_stop_delivers_what_had_come_and_leaves_nothing() {
         "only the task that waits for all others may still be ending"
     );
     assert_eq!(server.watches(), 0);
-    for told in [&mut blocking_told, &mut inline_told, &mut async_told] {
-        agrees(&told.rest().await, &informer);
+    for recording in [
+        &mut blocking_recording,
+        &mut inline_recording,
+        &mut async_recording,
+    ] {
+        check_final_state(&recording.rest().await, &informer);
     }
     no_task_is_left().await;
 }
@@ -158,14 +162,14 @@ async fn run_ends_by_its_token_and_by_a_shutdown() {
     for by_token in [true, false] {
         let server = Server::with(&["a/n"]);
         let informer = server.informer();
-        let (handler, mut told) = recorder();
+        let (handler, mut recording) = recorder();
         informer.add_handler(handler).unwrap();
         let stop = CancellationToken::new();
         let running = {
             let (informer, stop) = (informer.clone(), stop.clone());
             tokio::spawn(async move { informer.run(stop).await })
         };
-        assert_eq!(told.next().await, "* a/n@2");
+        assert_eq!(recording.next().await, "* a/n@2");
         if by_token {
             stop.cancel();
         } else {
@@ -174,20 +178,20 @@ async fn run_ends_by_its_token_and_by_a_shutdown() {
         timeout(LONG, running).await.unwrap().unwrap().unwrap();
         assert!(informer.is_stopped());
         assert_eq!(tasks(), 0, "every task was waited for");
-        assert!(told.rest().await.is_empty());
+        assert!(recording.rest().await.is_empty());
     }
 }
 
-/// A token that is cancelled before the start makes a short life, not a hanging one.
+/// A token that is cancelled before the start ends the run immediately.
 #[tokio::test]
-async fn a_run_that_is_stopped_at_once_ends() {
+async fn a_run_that_is_cancelled_before_its_start_ends() {
     let informer = Server::new().informer();
-    let (handler, mut told) = recorder();
+    let (handler, mut recording) = recorder();
     let registration = informer.add_handler(handler).unwrap();
     let stop = CancellationToken::new();
     stop.cancel();
     timeout(LONG, informer.run(stop)).await.unwrap().unwrap();
-    assert!(told.rest().await.is_empty());
+    assert!(recording.rest().await.is_empty());
     assert!(registration.synced().await.unwrap_err().is_stopped());
     no_task_is_left().await;
 }
@@ -196,7 +200,7 @@ async fn a_run_that_is_stopped_at_once_ends() {
 async fn a_dropped_run_stops_the_informer() {
     let server = Server::with(&["a/n"]);
     let informer = server.informer();
-    let (handler, mut told) = recorder();
+    let (handler, mut recording) = recorder();
     let registration = informer.add_handler(handler).unwrap();
     let events = informer.events().unwrap();
     let stopped = timeout(LONG, async {
@@ -209,18 +213,18 @@ async fn a_dropped_run_stops_the_informer() {
     assert!(informer.is_stopped());
     timeout(LONG, informer.shutdown()).await.unwrap();
     no_task_is_left().await;
-    assert_eq!(told.rest().await.len(), 1, "and the handler is freed");
+    assert_eq!(recording.rest().await.len(), 1, "and the handler is freed");
     assert_eq!(server.watches(), 0);
     drop(events);
 }
 
-/// Whoever gives up waiting for the end of a handler still hears the truth about it.
+/// The end is not reported before it happens, even if the wait for a handler is cancelled.
 #[tokio::test]
-async fn a_run_that_is_dropped_while_it_waits_for_a_handler_does_not_say_it_has_ended() {
+async fn a_run_dropped_while_it_waits_for_a_handler_does_not_report_the_end() {
     let server = Server::with(&["a/n"]);
     let informer = server.informer();
     let (release, gate) = std::sync::mpsc::channel::<()>();
-    let (sender, mut told) = told();
+    let (sender, mut recording) = recording_channel();
     let stuck = informer
         .add_handler(move |event| {
             let _ = sender.send(event);
@@ -232,7 +236,7 @@ async fn a_run_that_is_dropped_while_it_waits_for_a_handler_does_not_say_it_has_
         let (informer, stop) = (informer.clone(), stop.clone());
         tokio::spawn(async move { informer.run(stop).await })
     };
-    told.event().await;
+    recording.event().await;
     stop.cancel();
     while !informer.is_stopped() {
         tokio::task::yield_now().await;
@@ -250,15 +254,15 @@ async fn a_run_that_is_dropped_while_it_waits_for_a_handler_does_not_say_it_has_
 }
 
 #[tokio::test]
-async fn an_informer_that_never_started_stops_too() {
+async fn an_unstarted_informer_can_be_stopped() {
     let informer = Server::new().informer();
-    let (handler, mut told) = recorder();
+    let (handler, mut recording) = recorder();
     let registration = informer.add_handler(handler).unwrap();
     let events = informer.events().unwrap();
     timeout(LONG, informer.shutdown()).await.unwrap();
     assert!(registration.synced().await.unwrap_err().is_stopped());
     assert!(events.registration().synced().await.unwrap_err().is_stopped());
     drop((informer, registration, events));
-    assert!(told.rest().await.is_empty(), "the handler is freed");
+    assert!(recording.rest().await.is_empty(), "the handler is freed");
     assert_eq!(tasks(), 0);
 }

@@ -1,4 +1,4 @@
-//! What is logged.
+//! Tests of log output.
 
 use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
@@ -11,15 +11,16 @@ use tracing::{Dispatch, Event, Level, Metadata, Subscriber};
 
 /// Makes a subscriber the default of this thread.
 ///
-/// While a process has just one subscriber, tracing asks only the thread that reaches a log statement first whether the
-/// statement is enabled. A thread without the subscriber would disable it for all, so there is always a second one.
+/// While a process has only one subscriber, tracing only asks the first thread that reaches a log statement
+/// whether it is enabled. A thread without the subscriber would disable it for all threads, so there is
+/// always a second subscriber.
 pub(crate) fn subscribe(subscriber: impl Subscriber + Send + Sync) -> DefaultGuard {
     static SECOND: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::new()));
     LazyLock::force(&SECOND);
     tracing::subscriber::set_default(subscriber)
 }
 
-/// Every warning and error of this thread, in words.
+/// Every warning and error of this thread, as text.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -61,7 +62,7 @@ impl Subscriber for Log {
     fn exit(&self, _: &Id) {}
 }
 
-/// Every span up to a level, in words, in the order in which they began.
+/// Every span up to a level, as text, in the order in which they began.
 #[derive(Clone)]
 pub(crate) struct Spans {
     level: Level,
@@ -82,7 +83,7 @@ impl Spans {
         self.begun.lock().clone()
     }
 
-    /// The innermost span that is entered now.
+    /// Returns the current innermost span.
     pub(crate) fn current(&self) -> String {
         let entered = self.entered.lock();
         let innermost = *entered.last().expect("a span is entered");

@@ -1,4 +1,4 @@
-//! The informer from its source to its handlers, through the public API and without a server.
+//! Tests of the informer from its source to its handlers, through the public API and without a server.
 
 mod dynamic;
 mod ending;
@@ -14,12 +14,12 @@ mod logged;
 mod measured;
 mod other_namespaces;
 mod panicking;
+mod recording;
 mod releasing;
 mod removing;
 mod resyncing;
 mod scripted;
 mod served;
 mod streaming;
-mod told;
 mod versions;
 mod waiting;

@@ -1,4 +1,4 @@
-//! What an informer notes about itself.
+//! Tests of the informer's measurements.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,8 +17,8 @@ use tokio::time::sleep;
 use tracing::Level;
 
 use crate::logged::{Spans, subscribe};
+use crate::recording::{LONG, recorder};
 use crate::scripted::Server;
-use crate::told::{LONG, recorder};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -30,7 +30,7 @@ async fn synced(server: &Server) -> SharedInformer<k8s_openapi::api::core::v1::C
 }
 
 #[tokio::test(start_paused = true)]
-async fn how_long_the_server_was_watched_and_was_silent_is_known() {
+async fn the_status_contains_the_durations_of_the_watch_and_of_silence() {
     let server = Server::with(&["a/x"]);
     let informer = server.informer();
     let before = informer.status();
@@ -58,17 +58,21 @@ async fn how_long_the_server_was_watched_and_was_silent_is_known() {
     sleep(2 * SECOND).await;
     let status = informer.status();
     assert_eq!(status.watched_for, Some(7 * SECOND));
-    assert_eq!(status.silent_for, Some(2 * SECOND), "a bookmark is a word");
+    assert_eq!(status.silent_for, Some(2 * SECOND), "a bookmark ends the silence");
 
     informer.shutdown().await;
-    assert_eq!(informer.status().watched_for, None, "nobody watches any more");
+    assert_eq!(informer.status().watched_for, None, "no watch is open any more");
 }
 
 #[tokio::test(start_paused = true)]
 async fn relists_are_counted_by_their_cause() {
     let server = Server::with(&["a/x"]);
     let informer = synced(&server).await;
-    assert_eq!(informer.status().relists.total(), 0, "the first list is none");
+    assert_eq!(
+        informer.status().relists.total(),
+        0,
+        "the first list is not a relist"
+    );
     server.expire();
     let version = server.put("a/y", "");
     informer.wait_for_version(version, LONG).await.unwrap();
@@ -83,7 +87,7 @@ async fn relists_are_counted_by_their_cause() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_next_attempt_is_known_while_it_is_waited_for() {
+async fn the_status_contains_the_time_of_the_next_attempt() {
     let server = Server::new();
     server.fail_lists(Some(kube_informer::Error::status(
         kube_informer::error::StatusError {
@@ -105,7 +109,7 @@ async fn the_next_attempt_is_known_while_it_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_came_and_what_became_of_it_is_counted() {
+async fn received_objects_and_their_changes_are_counted() {
     for form in [CacheFormat::Decoded, CacheFormat::Packed] {
         let server = Server::with(&["a/x", "a/y"]);
         let informer = server.builder().cache_format(form).build();
@@ -122,7 +126,7 @@ async fn what_came_and_what_became_of_it_is_counted() {
         assert!(status.received_bytes > 0 && status.bytes > 0, "{form:?}");
         assert!(status.processing.count >= 2);
 
-        // A list of what is known is received and not decoded.
+        // A list of cached objects is received and not decoded.
         server.expire();
         let version = server.bookmark();
         informer.wait_for_version(version, LONG).await.unwrap();
@@ -142,7 +146,7 @@ async fn what_came_and_what_became_of_it_is_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_is_stuck_shows_for_how_long() {
+async fn the_status_contains_the_duration_of_a_stuck_call() {
     let server = Server::with(&["a/x"]);
     let informer = server.informer();
     let go_on = Arc::new(Notify::new());
@@ -165,16 +169,12 @@ async fn a_handler_that_is_stuck_shows_for_how_long() {
     go_on.notify_one();
     sleep(SECOND).await;
     assert_eq!(stuck.calls().sum, 10 * SECOND);
-    assert_eq!(
-        stuck.running_for(),
-        Some(SECOND),
-        "it is the next call that runs now"
-    );
+    assert_eq!(stuck.running_for(), Some(SECOND), "the next call is running");
     let waits = stuck.waits();
     assert_eq!(
         (waits.count, waits.sum),
         (1, 3 * SECOND),
-        "so long the change waited"
+        "the waiting time of the change"
     );
     go_on.notify_one();
     sleep(SECOND).await;
@@ -186,7 +186,7 @@ async fn a_handler_that_is_stuck_shows_for_how_long() {
 async fn handlers_of_all_kinds_are_timed_and_streams_are_counted() {
     let server = Server::with(&["a/x", "a/y", "a/z"]);
     let informer = server.informer();
-    let (record, mut told) = recorder();
+    let (record, mut recording) = recorder();
     let may_block = informer.add_handler(record).unwrap();
     let never_blocks = HandlerOptions::new().never_blocks();
     let inline = informer.add_handler_with(|_: Event<_>| {}, never_blocks).unwrap();
@@ -198,7 +198,7 @@ async fn handlers_of_all_kinds_are_timed_and_streams_are_counted() {
         .unwrap();
     let mut events = informer.events().unwrap();
     informer.start().unwrap();
-    told.some(3).await;
+    recording.some(3).await;
     for _ in 0..3 {
         futures::StreamExt::next(&mut events).await;
     }
@@ -215,9 +215,9 @@ async fn handlers_of_all_kinds_are_timed_and_streams_are_counted() {
     assert_eq!((stream.delivered(), stream.calls().count), (3, 0));
 }
 
-/// A change that folds into nothing is not waited for.
+/// A change that is cancelled out does not keep the measurement waiting.
 #[tokio::test(start_paused = true)]
-async fn a_change_that_comes_to_nothing_does_not_stop_the_noting() {
+async fn a_cancelled_change_does_not_stop_the_measurement() {
     let server = Server::new();
     let informer = synced(&server).await;
     let mut events = informer.events().unwrap();
@@ -232,16 +232,18 @@ async fn a_change_that_comes_to_nothing_does_not_stop_the_noting() {
     informer.shutdown().await;
 }
 
-/// A server that records the innermost span around each use of it.
+/// A server that records the innermost span of each request.
 struct Traced {
     server: Server,
     spans: Spans,
-    seen: Arc<Mutex<Vec<String>>>,
+    recorded: Arc<Mutex<Vec<String>>>,
 }
 
 impl Traced {
     fn note(&self, what: &str) {
-        self.seen.lock().push(format!("{what}: {}", self.spans.current()));
+        self.recorded
+            .lock()
+            .push(format!("{what}: {}", self.spans.current()));
     }
 }
 
@@ -253,10 +255,10 @@ impl ListWatch<ConfigMap> for Traced {
 
     fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<ConfigMap>, Error>> {
         self.note("watch");
-        let (spans, seen) = (self.spans.clone(), Arc::clone(&self.seen));
+        let (spans, recorded) = (self.spans.clone(), Arc::clone(&self.recorded));
         async move {
             let events = self.server.watch(request).await?;
-            let note = move |_: &_| seen.lock().push(format!("event: {}", spans.current()));
+            let note = move |_: &_| recorded.lock().push(format!("event: {}", spans.current()));
             Ok(events.inspect(note).boxed())
         }
         .boxed()
@@ -268,16 +270,16 @@ impl ListWatch<ConfigMap> for Traced {
     }
 }
 
-/// Each request has its own span, which includes the events of the watch and nothing that follows.
+/// Each request has its own span, which includes the events of the watch and nothing after them.
 #[tokio::test(start_paused = true)]
-async fn lists_and_watches_are_used_in_their_spans_and_discovery_is_not() {
+async fn lists_and_watches_have_spans_and_discovery_has_none() {
     let spans = Spans::of(Level::DEBUG);
     let _here = subscribe(spans.clone());
-    let (server, seen) = (Server::new(), Arc::<Mutex<Vec<String>>>::default());
+    let (server, recorded) = (Server::new(), Arc::<Mutex<Vec<String>>>::default());
     let traced = Traced {
         server: server.clone(),
         spans,
-        seen: Arc::clone(&seen),
+        recorded: Arc::clone(&recorded),
     };
     let informer = SharedInformer::builder_from(traced, ())
         .streaming_list(false)
@@ -290,9 +292,9 @@ async fn lists_and_watches_are_used_in_their_spans_and_discovery_is_not() {
     sleep(10 * SECOND).await;
     informer.shutdown().await;
 
-    let seen = seen.lock();
+    let recorded = recorded.lock();
     assert_eq!(
-        seen.iter().take(5).collect::<Vec<_>>(),
+        recorded.iter().take(5).collect::<Vec<_>>(),
         [
             "list: list at=\"0\"",
             "watch: watch from=\"1\"",
@@ -303,15 +305,15 @@ async fn lists_and_watches_are_used_in_their_spans_and_discovery_is_not() {
     );
 }
 
-/// One change can be followed by its key and version, from the bytes of the watch to the handler.
+/// A change can be followed by its key and version, from the bytes of the watch to the handler.
 #[tokio::test(start_paused = true)]
-async fn spans_lead_from_the_frame_to_the_handler() {
+async fn spans_connect_the_frame_with_the_handler() {
     let spans = Spans::of(Level::TRACE);
     let _here = subscribe(spans.clone());
     let server = Server::new();
     let informer = server.informer();
-    let seen = Arc::<Mutex<Vec<String>>>::default();
-    let inside = Arc::clone(&seen);
+    let recorded = Arc::<Mutex<Vec<String>>>::default();
+    let inside = Arc::clone(&recorded);
     let names = spans.clone();
     informer
         .add_handler_with(
@@ -343,7 +345,7 @@ async fn spans_lead_from_the_frame_to_the_handler() {
         "{all:#?}"
     );
     assert_eq!(
-        seen.lock()[..],
+        recorded.lock()[..],
         [all[handle].clone()],
         "the handler runs inside its span"
     );

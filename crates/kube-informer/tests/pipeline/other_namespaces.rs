@@ -5,10 +5,10 @@ use kube_embedded::{Fault, On, Server};
 use kube_informer::SharedInformer;
 use serde_json::json;
 
+use crate::recording::LONG;
 use crate::scripted;
-use crate::told::LONG;
 
-/// A proxy that confuses two namespaces says nothing about the cache.
+/// A proxy that confuses two namespaces does not make the cache inconsistent.
 #[tokio::test(start_paused = true)]
 async fn objects_of_another_namespace_are_not_compared() {
     let server = Server::builder().without_port().start().await.unwrap();
@@ -33,7 +33,7 @@ async fn objects_of_another_namespace_are_not_compared() {
     assert!(error.is_not_checked(), "{error}");
     let text = format!("{error:#}");
     assert!(
-        text.contains("kube-system/b is not in namespace \"default\""),
+        text.contains("unexpected object kube-system/b: expected namespace \"default\""),
         "{text}"
     );
     rule.end();
@@ -43,9 +43,9 @@ async fn objects_of_another_namespace_are_not_compared() {
     informer.shutdown().await;
 }
 
-/// A source of the user's own is not asked for a namespace, so each of its objects is a right one.
+/// A custom source is not limited to a namespace, so all of its objects are accepted.
 #[tokio::test(start_paused = true)]
-async fn a_source_of_ones_own_chooses_its_namespaces() {
+async fn a_custom_source_chooses_its_namespaces() {
     for namespaces in [&["a"][..], &["a", "b"]] {
         let server = scripted::Server::with(&["a/n", "b/n"]);
         let builder = server.builder().namespaces(namespaces.iter().copied());

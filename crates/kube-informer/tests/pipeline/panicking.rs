@@ -1,4 +1,4 @@
-//! Code of the user's that panics in the reflector: it is reported, and the informer goes on (contract 12).
+//! User code that panics in the reflector is reported, and the informer continues (contract 12).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,57 +17,62 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::recording::LONG;
 use crate::scripted::Server;
-use crate::told::LONG;
 
 /// Where a source panics, once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum PanicPoint {
     List,
     ListPart,
     Watch,
     WatchEvent,
 }
 
-struct Panicking {
+struct PanickingSource {
     server: Server,
-    place: Place,
+    point: PanicPoint,
     panicked: AtomicBool,
 }
 
-impl Panicking {
-    fn panics_at(&self, place: Place) -> bool {
-        self.place == place && !self.panicked.swap(true, Ordering::Relaxed)
+impl PanickingSource {
+    fn panics_at(&self, point: PanicPoint) -> bool {
+        self.point == point && !self.panicked.swap(true, Ordering::Relaxed)
     }
 }
 
-impl ListWatch<ConfigMap> for Panicking {
+impl ListWatch<ConfigMap> for PanickingSource {
     fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<ConfigMap>, Error>> {
-        if self.panics_at(Place::ListPart) {
+        if self.panics_at(PanicPoint::ListPart) {
             return Box::pin(async { Ok(stream::poll_fn(|_| panic!("in a part")).boxed()) });
         }
         Box::pin(async move {
-            assert!(!self.panics_at(Place::List), "in the list");
+            assert!(!self.panics_at(PanicPoint::List), "in the list");
             self.server.list(request).await
         })
     }
 
     fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<ConfigMap>, Error>> {
-        if self.panics_at(Place::WatchEvent) {
+        if self.panics_at(PanicPoint::WatchEvent) {
             return Box::pin(async { Ok(stream::poll_fn(|_| panic!("in an event")).boxed()) });
         }
-        assert!(!self.panics_at(Place::Watch), "in the watch");
+        assert!(!self.panics_at(PanicPoint::Watch), "in the watch");
         self.server.watch(request)
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn contract_12_a_source_that_panics_is_reported_and_asked_again() {
-    for place in [Place::List, Place::ListPart, Place::Watch, Place::WatchEvent] {
+async fn contract_12_a_panicking_source_is_reported_and_retried() {
+    for point in [
+        PanicPoint::List,
+        PanicPoint::ListPart,
+        PanicPoint::Watch,
+        PanicPoint::WatchEvent,
+    ] {
         let server = Server::with(&["a/x"]);
-        let source = Panicking {
+        let source = PanickingSource {
             server: server.clone(),
-            place,
+            point,
             panicked: AtomicBool::new(false),
         };
         let errors: Arc<Mutex<Vec<Error>>> = Arc::default();
@@ -81,13 +86,13 @@ async fn contract_12_a_source_that_panics_is_reported_and_asked_again() {
         informer.wait_for_sync(LONG).await.unwrap();
         let version = server.put("a/y", "later");
         informer.wait_for_version(version, LONG).await.unwrap();
-        assert_eq!(informer.lister().len(), 2, "{place:?}");
+        assert_eq!(informer.lister().len(), 2, "{point:?}");
         let errors = errors.lock();
         let [error] = &errors[..] else {
-            panic!("{place:?}: {errors:?}");
+            panic!("{point:?}: {errors:?}");
         };
-        assert!(error.is_user_code(), "{place:?}: {error}");
-        assert!(error.to_string().contains("panicked: in "), "{place:?}: {error}");
+        assert!(error.is_user_code(), "{point:?}: {error}");
+        assert!(error.to_string().contains("panicked: in "), "{point:?}: {error}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! After its end an informer keeps no code of the user's, so what that code refers to is freed.
+//! After its end an informer holds no user code, so that captured values are freed.
 
 use std::sync::{Arc, Weak};
 
@@ -7,11 +7,11 @@ use kube_informer::{Event, HandlerOptions, SharedInformer};
 use tokio_util::sync::CancellationToken;
 
 use crate::lifecycle::no_task_is_left;
+use crate::recording::LONG;
 use crate::removing::AtLast;
 use crate::scripted::Server;
-use crate::told::LONG;
 
-/// Something that refers to the informer that it is given to, as code of controllers does.
+/// A value that refers to its informer, like user code of controllers.
 struct Capture(#[expect(dead_code, reason = "it is there to be held")] SharedInformer<ConfigMap>);
 
 fn capture(
@@ -24,7 +24,7 @@ fn capture(
     capture
 }
 
-/// An informer with code of every kind that refers to it.
+/// Creates an informer with user code of every kind that refers to it.
 fn captured() -> (SharedInformer<ConfigMap>, Vec<(&'static str, Weak<Capture>)>) {
     let informer = Server::with(&["a/n0"]).informer();
     let mut captures = Vec::new();
@@ -73,7 +73,7 @@ async fn an_informer_that_was_shut_down_holds_no_user_code() {
     assert_eq!(held(&captures).len(), captures.len());
     informer.shutdown().await;
     assert_eq!(held(&captures), [""; 0]);
-    // What was in the cache can still be read.
+    // The contents of the cache can still be read.
     assert_eq!(informer.lister().len(), 1);
     assert_eq!(informer.find_index::<String>("name").unwrap().get("n0").len(), 1);
     assert!(
@@ -115,7 +115,7 @@ async fn an_informer_whose_run_is_cancelled_holds_no_user_code_when_its_tasks_ha
         let run = informer.run(CancellationToken::new());
         tokio::select! {
             biased;
-            _ = run => unreachable!("nobody stops it"),
+            _ = run => unreachable!("the run was not stopped"),
             synced = informer.wait_for_sync(LONG) => synced.unwrap(),
         }
     }
@@ -123,7 +123,7 @@ async fn an_informer_whose_run_is_cancelled_holds_no_user_code_when_its_tasks_ha
     assert_eq!(held(&captures), [""; 0]);
 }
 
-/// Waits for the end of the informer would otherwise never end.
+/// Otherwise waits for the end of the informer would never end.
 #[tokio::test(start_paused = true)]
 async fn an_informer_stops_even_if_its_user_code_panics_when_it_is_dropped() {
     let informer = Server::with(&["a/n0"]).informer();

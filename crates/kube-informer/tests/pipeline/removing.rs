@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
+use crate::recording::{LONG, recorder, recording_channel};
 use crate::scripted::Server;
-use crate::told::{LONG, recorder, told};
 
 async fn reach(informer: &SharedInformer<ConfigMap>, server: &Server) {
     informer.wait_for_version(server.version(), LONG).await.unwrap();
@@ -19,7 +19,7 @@ async fn reach(informer: &SharedInformer<ConfigMap>, server: &Server) {
 
 type Slot = Arc<Mutex<Option<Registration>>>;
 
-/// Does something in a thread of its own: one that waits for itself fails the test and does not hold it up.
+/// Runs a function in its own thread, so that a deadlock fails the test instead of blocking it.
 pub(crate) fn returns(what: impl FnOnce() + Send + 'static) {
     let (done, returned) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
@@ -29,7 +29,7 @@ pub(crate) fn returns(what: impl FnOnce() + Send + 'static) {
     returned.recv_timeout(LONG).expect("it returns");
 }
 
-/// Does something when it is dropped.
+/// Calls a function when it is dropped.
 pub(crate) struct AtLast<F: FnMut()>(pub(crate) F);
 
 impl<F: FnMut()> Drop for AtLast<F> {
@@ -39,7 +39,7 @@ impl<F: FnMut()> Drop for AtLast<F> {
 }
 
 #[tokio::test]
-async fn when_a_handler_is_removed_the_others_go_on() {
+async fn removing_a_handler_does_not_affect_others() {
     let server = Server::with(&["a/n"]);
     let informer = server.informer();
     let (handler, mut removed) = recorder();
@@ -47,8 +47,8 @@ async fn when_a_handler_is_removed_the_others_go_on() {
     let (handler, mut stays) = recorder();
     informer.add_handler(handler).unwrap();
     informer.start().unwrap();
-    for told in [&mut removed, &mut stays] {
-        assert_eq!(told.next().await, "* a/n@2");
+    for recording in [&mut removed, &mut stays] {
+        assert_eq!(recording.next().await, "* a/n@2");
     }
     registration.remove_and_wait().await;
     server.put("a/n", "changed");
@@ -59,7 +59,7 @@ async fn when_a_handler_is_removed_the_others_go_on() {
     assert!(removed.rest().await.is_empty());
 }
 
-/// It hears of the event in which it removes itself, and of none after it.
+/// The handler gets the event in which it removes itself, and no later one.
 #[tokio::test]
 async fn a_handler_may_remove_itself() {
     for options in [HandlerOptions::new(), HandlerOptions::new().never_blocks()] {
@@ -109,7 +109,7 @@ async fn an_asynchronous_handler_may_wait_for_its_own_removal() {
     informer.start().unwrap();
     timeout(LONG, passed.recv())
         .await
-        .expect("it does not wait for itself")
+        .expect("the handler does not wait for itself")
         .unwrap();
     timeout(LONG, registration.remove_and_wait()).await.unwrap();
     *slot.lock() = None;
@@ -120,7 +120,7 @@ async fn an_asynchronous_handler_may_wait_for_its_own_removal() {
     informer.shutdown().await;
 }
 
-/// A handler that removes itself when it is dropped, and looks at its informer then.
+/// Adds a handler that removes itself and reads its informer when it is dropped.
 fn guarded(informer: &SharedInformer<ConfigMap>) -> Registration {
     let (slot, looked_at) = (Slot::default(), informer.clone());
     let own = Arc::clone(&slot);
@@ -144,7 +144,7 @@ fn guarded(informer: &SharedInformer<ConfigMap>) -> Registration {
 }
 
 #[test]
-fn a_handler_that_never_ran_may_remove_itself_when_it_is_dropped() {
+fn an_unstarted_handler_may_remove_itself_when_it_is_dropped() {
     returns(|| {
         let informer = Server::new().informer();
         let registration = guarded(&informer);
@@ -154,9 +154,9 @@ fn a_handler_that_never_ran_may_remove_itself_when_it_is_dropped() {
     });
 }
 
-/// A runtime that has ended drops whatever it is to run.
+/// A runtime that has ended drops new tasks.
 #[test]
-fn a_handler_that_cannot_be_run_any_more_may_remove_itself_when_it_is_dropped() {
+fn a_handler_dropped_by_an_ended_runtime_may_remove_itself() {
     returns(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let ended = runtime.handle().clone();
@@ -170,13 +170,13 @@ fn a_handler_that_cannot_be_run_any_more_may_remove_itself_when_it_is_dropped() 
     });
 }
 
-/// Another handler is somebody else, and is waited for.
+/// The removal of another handler is waited for.
 #[tokio::test]
 async fn a_handler_waits_for_the_removal_of_another() {
     let server = Server::with(&["a/n0"]);
     let informer = server.informer();
     let (release, gate) = std::sync::mpsc::channel::<()>();
-    let (sender, mut told) = told();
+    let (sender, mut recording) = recording_channel();
     let other = informer
         .add_handler(move |event| {
             let _ = sender.send(event);
@@ -184,37 +184,37 @@ async fn a_handler_waits_for_the_removal_of_another() {
         })
         .unwrap();
     informer.start().unwrap();
-    told.event().await;
-    let (said, mut says) = tokio::sync::mpsc::unbounded_channel();
+    recording.event().await;
+    let (result_sender, mut results) = tokio::sync::mpsc::unbounded_channel();
     let removing = move |_: Event<ConfigMap>| {
-        let (other, said) = (other.clone(), said.clone());
+        let (other, result_sender) = (other.clone(), result_sender.clone());
         async move {
             let mut removal = Box::pin(other.remove_and_wait());
-            let _ = said.send(futures::poll!(&mut removal).is_ready());
+            let _ = result_sender.send(futures::poll!(&mut removal).is_ready());
             removal.await;
-            let _ = said.send(true);
+            let _ = result_sender.send(true);
         }
     };
     informer
         .add_async_handler_with(removing, HandlerOptions::new())
         .unwrap();
     assert!(
-        !timeout(LONG, says.recv()).await.unwrap().unwrap(),
+        !timeout(LONG, results.recv()).await.unwrap().unwrap(),
         "it is still running"
     );
     drop(release);
-    assert!(timeout(LONG, says.recv()).await.unwrap().unwrap());
-    assert!(told.rest().await.is_empty());
+    assert!(timeout(LONG, results.recv()).await.unwrap().unwrap());
+    assert!(recording.rest().await.is_empty());
     assert_eq!(informer.registrations().len(), 1);
     informer.shutdown().await;
 }
 
 #[tokio::test]
-async fn removed_means_that_it_runs_no_more() {
+async fn a_removed_handler_is_not_called_again() {
     let server = Server::with(&["a/n0", "a/n1"]);
     let informer = server.informer();
     let (release, gate) = std::sync::mpsc::channel::<()>();
-    let (blocked, mut blocked_told) = told();
+    let (blocked, mut blocked_recording) = recording_channel();
     let blocking = informer
         .add_handler(move |event| {
             let _ = blocked.send(event);
@@ -222,7 +222,7 @@ async fn removed_means_that_it_runs_no_more() {
         })
         .unwrap();
     let (finish, finished) = oneshot::channel::<()>();
-    let (pending, mut pending_told) = told();
+    let (pending, mut pending_recording) = recording_channel();
     let mut finished = Some(finished);
     let asynchronous = informer
         .add_async_handler_with(
@@ -239,8 +239,8 @@ async fn removed_means_that_it_runs_no_more() {
         )
         .unwrap();
     informer.start().unwrap();
-    blocked_told.event().await;
-    pending_told.event().await;
+    blocked_recording.event().await;
+    pending_recording.event().await;
 
     let mut removals = [blocking.clone(), asynchronous.clone()].map(|registration| {
         tokio::spawn(async move {
@@ -256,8 +256,8 @@ async fn removed_means_that_it_runs_no_more() {
     for removal in removals {
         timeout(LONG, removal).await.unwrap().unwrap();
     }
-    assert!(blocked_told.rest().await.is_empty(), "nothing more");
-    assert!(pending_told.rest().await.is_empty(), "nothing more");
+    assert!(blocked_recording.rest().await.is_empty(), "nothing more");
+    assert!(pending_recording.rest().await.is_empty(), "nothing more");
     for registration in [&blocking, &asynchronous] {
         assert_eq!(registration.backlog(), 0);
         assert!(!registration.has_synced());
@@ -266,27 +266,27 @@ async fn removed_means_that_it_runs_no_more() {
 }
 
 #[tokio::test]
-async fn removing_is_possible_at_any_time_and_any_number_of_times() {
+async fn a_handler_can_be_removed_at_any_time_and_repeatedly() {
     let server = Server::with(&["a/n0"]);
     let informer = server.informer();
-    let (handler, mut told) = recorder();
+    let (handler, mut recording) = recorder();
     let early = informer.add_handler(handler).unwrap();
     timeout(LONG, early.remove_and_wait())
         .await
         .expect("before the start");
-    assert!(told.rest().await.is_empty(), "the handler is freed");
+    assert!(recording.rest().await.is_empty(), "the handler is freed");
     assert!(early.synced().await.unwrap_err().is_stopped());
 
-    let (handler, mut told) = recorder();
+    let (handler, mut recording) = recorder();
     let late = informer.add_handler(handler).unwrap();
     informer.start().unwrap();
-    assert_eq!(told.next().await, "* a/n0@2");
+    assert_eq!(recording.next().await, "* a/n0@2");
     late.remove();
     late.remove();
     timeout(LONG, late.remove_and_wait()).await.unwrap();
     timeout(LONG, early.remove_and_wait()).await.unwrap();
 
-    let (handler, mut told) = recorder();
+    let (handler, mut recording) = recorder();
     let last = informer.add_handler(handler).unwrap();
     last.synced().await.unwrap();
     informer.shutdown().await;
@@ -295,17 +295,17 @@ async fn removing_is_possible_at_any_time_and_any_number_of_times() {
         .expect("after the stop");
     assert!(last.has_synced());
     last.synced().await.unwrap();
-    assert_eq!(told.rest().await.len(), 1);
+    assert_eq!(recording.rest().await.len(), 1);
     drop(informer);
     last.remove();
     timeout(LONG, last.remove_and_wait())
         .await
-        .expect("after the informer is gone");
+        .expect("after the informer was dropped");
 }
 
 /// All threads for blocking handlers are busy while the handler is removed.
 #[test]
-fn a_handler_that_waits_for_a_thread_is_not_called_after_its_removal() {
+fn a_handler_waiting_for_a_thread_is_not_called_after_its_removal() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .max_blocking_threads(1)
         .enable_all()
@@ -316,9 +316,9 @@ fn a_handler_that_waits_for_a_thread_is_not_called_after_its_removal() {
         let busy = tokio::task::spawn_blocking(move || gate.recv());
         let server = Server::with(&["a/n0"]);
         let informer = server.informer();
-        let (handler, mut told) = recorder();
+        let (handler, mut recording) = recorder();
         let waiting = informer.add_handler(handler).unwrap();
-        // Its task runs after that of the first, because it was added after it.
+        // Its task runs after that of the first handler, because it was added later.
         let (handler, mut next) = recorder();
         let never_blocks = HandlerOptions::new().never_blocks();
         informer.add_handler_with(handler, never_blocks).unwrap();
@@ -328,7 +328,7 @@ fn a_handler_that_waits_for_a_thread_is_not_called_after_its_removal() {
         drop(release);
         timeout(LONG, waiting.remove_and_wait()).await.unwrap();
         assert!(
-            told.rest().await.is_empty(),
+            recording.rest().await.is_empty(),
             "the handler was called after `remove` returned"
         );
         assert_eq!(waiting.delivered(), 0);

@@ -1,4 +1,4 @@
-//! Who is told again what has not changed, and when.
+//! Resync periods and the handlers that get resyncs.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{HandlerOptions, SharedInformer};
 use tokio::time::{Instant, sleep};
 
+use crate::recording::{LONG, Recording, recorder};
 use crate::scripted::Server;
-use crate::told::{LONG, Told, recorder};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -17,21 +17,22 @@ fn every(seconds: u64) -> HandlerOptions {
         .resync(SECOND * u32::try_from(seconds).unwrap())
 }
 
-fn add(informer: &SharedInformer<ConfigMap>, options: HandlerOptions) -> Told {
-    let (handler, told) = recorder();
+fn add(informer: &SharedInformer<ConfigMap>, options: HandlerOptions) -> Recording {
+    let (handler, recording) = recorder();
     informer.add_handler_with(handler, options).unwrap();
-    told
+    recording
 }
 
-/// How many resyncs came within a minute and a bit, and that nothing else did.
-async fn in_a_minute(told: &mut [Told]) -> Vec<usize> {
-    for told in told.iter_mut() {
-        told.now();
+/// Returns the number of resyncs within a minute, and checks that there are no other events.
+async fn in_a_minute(recording: &mut [Recording]) -> Vec<usize> {
+    for recording in recording.iter_mut() {
+        recording.now();
     }
     sleep(60 * SECOND + SECOND / 2).await;
-    told.iter_mut()
-        .map(|told| {
-            let events = told.now();
+    recording
+        .iter_mut()
+        .map(|recording| {
+            let events = recording.now();
             assert!(events.iter().all(|event| event.starts_with('=')), "{events:?}");
             events.len()
         })
@@ -42,7 +43,7 @@ async fn in_a_minute(told: &mut [Told]) -> Vec<usize> {
 async fn each_handler_has_its_own_period() {
     let server = Server::with(&["a/n"]);
     let informer = server.builder().resync(20 * SECOND).build();
-    let mut told = [
+    let mut recording = [
         add(&informer, HandlerOptions::new().never_blocks()),
         add(&informer, every(2)),
         add(&informer, every(3)),
@@ -57,98 +58,102 @@ async fn each_handler_has_its_own_period() {
     informer.start().unwrap();
     informer.wait_for_sync(LONG).await.unwrap();
     assert_eq!(
-        in_a_minute(&mut told).await,
+        in_a_minute(&mut recording).await,
         [3, 30, 20, 0, 60],
         "the shortest is a second"
     );
     informer.shutdown().await;
 }
 
-/// After the start nobody can have a shorter period than the shortest before; a longer one, anybody.
+/// After the start, a handler can have a longer period than the shortest one, but not a shorter one.
 #[tokio::test(start_paused = true)]
-async fn a_late_handler_cannot_ask_for_more_than_the_informer_does() {
+async fn after_the_start_a_handler_cannot_have_a_shorter_resync_period() {
     let server = Server::with(&["a/n"]);
     let informer = server.builder().resync(10 * SECOND).build();
     informer.start().unwrap();
     informer.wait_for_sync(LONG).await.unwrap();
-    let mut told = [
+    let mut recording = [
         add(&informer, every(1)),
         add(&informer, every(30)),
         add(&informer, every(0)),
         add(&informer, HandlerOptions::new().never_blocks()),
     ];
     sleep(SECOND / 10).await;
-    assert_eq!(in_a_minute(&mut told).await, [6, 2, 0, 6]);
+    assert_eq!(in_a_minute(&mut recording).await, [6, 2, 0, 6]);
     informer.shutdown().await;
 }
 
-/// As in client-go: an informer without a resync period has no resyncs, whoever asks.
+/// As in client-go, an informer without a resync period has no resyncs.
 #[tokio::test(start_paused = true)]
-async fn without_a_period_of_the_informer_there_are_none() {
+async fn without_a_resync_period_of_the_informer_there_are_no_resyncs() {
     let server = Server::with(&["a/n"]);
     let informer = server.informer();
-    let mut told = [
+    let mut recording = [
         add(&informer, every(1)),
         add(&informer, HandlerOptions::new().never_blocks()),
     ];
     informer.start().unwrap();
     informer.wait_for_sync(LONG).await.unwrap();
-    told[0].next().await;
-    told[1].next().await;
+    recording[0].next().await;
+    recording[1].next().await;
     server.expire();
-    assert_eq!(in_a_minute(&mut told).await, [0, 0]);
+    assert_eq!(in_a_minute(&mut recording).await, [0, 0]);
     assert_eq!(server.lists(), 2, "not by a list either");
     informer.shutdown().await;
 }
 
-/// Contract 12: a period of the user's may be as long as it likes.
+/// Contract 12: a resync period may be of any length.
 #[tokio::test(start_paused = true)]
-async fn contract_12_a_period_without_end_is_a_resync_that_does_not_come() {
+async fn contract_12_an_infinite_resync_period_means_no_resyncs() {
     let for_ever = || HandlerOptions::new().never_blocks().resync(Duration::MAX);
     let server = Server::with(&["a/n"]);
     let informer = server.builder().resync(Duration::MAX).build();
-    let mut told = vec![
+    let mut recording = vec![
         add(&informer, HandlerOptions::new().never_blocks()),
         add(&informer, for_ever()),
     ];
     informer.start().unwrap();
     informer.wait_for_sync(LONG).await.unwrap();
-    told.push(add(&informer, for_ever()));
+    recording.push(add(&informer, for_ever()));
     sleep(SECOND).await;
-    assert_eq!(in_a_minute(&mut told).await, [0, 0, 0]);
+    assert_eq!(in_a_minute(&mut recording).await, [0, 0, 0]);
     informer.shutdown().await;
 
     let informer = server.builder().resync(Duration::MAX).build();
-    let mut told = [add(&informer, for_ever()), add(&informer, every(2))];
+    let mut recording = [add(&informer, for_ever()), add(&informer, every(2))];
     informer.start().unwrap();
     informer.wait_for_sync(LONG).await.unwrap();
-    assert_eq!(in_a_minute(&mut told).await, [0, 30], "others have theirs");
+    assert_eq!(in_a_minute(&mut recording).await, [0, 30], "others have theirs");
     informer.shutdown().await;
 }
 
-/// A resync asks the server nothing.
+/// A resync sends no requests.
 #[tokio::test(start_paused = true)]
-async fn a_resync_repeats_the_cache_to_those_who_asked() {
+async fn a_resync_repeats_the_cache_to_handlers_with_a_period() {
     let server = Server::with(&["a/n0", "a/n1"]);
     let informer = server.builder().resync(10 * SECOND).build();
-    let mut told = add(&informer, HandlerOptions::new());
+    let mut recording = add(&informer, HandlerOptions::new());
     informer.start().unwrap();
-    told.some(2).await;
+    recording.some(2).await;
     let start = Instant::now();
-    let mut repeated = told.some(2).await;
+    let mut repeated = recording.some(2).await;
     repeated.sort();
     assert_eq!(repeated, ["= a/n0@2", "= a/n1@3"]);
     assert_eq!(start.elapsed().as_secs(), 10);
     assert_eq!(server.lists(), 1);
     server.delete("a/n0");
-    assert_eq!(told.next().await, "- a/n0@4");
-    assert_eq!(told.next().await, "= a/n1@3", "what is gone is not repeated");
+    assert_eq!(recording.next().await, "- a/n0@4");
+    assert_eq!(
+        recording.next().await,
+        "= a/n1@3",
+        "a deleted object is not repeated"
+    );
     informer.shutdown().await;
 }
 
-/// A list that finds everything as it was wakes only those who want resyncs, and tells the others only what changed.
+/// A list without changes only notifies handlers with resyncs; the others only get changes.
 #[tokio::test(start_paused = true)]
-async fn a_relist_wakes_only_those_who_want_resyncs() {
+async fn an_unchanged_relist_only_notifies_handlers_with_resyncs() {
     let server = Server::with(&["a/n0", "a/n1", "a/n2"]);
     let informer = server.builder().resync(1_000 * SECOND).build();
     let mut wants = add(&informer, HandlerOptions::new());

@@ -1,4 +1,4 @@
-//! A source of objects that does what a test says, and records what it is asked.
+//! A scripted source of objects that records its requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,11 +19,11 @@ use kube_informer::{
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-/// A small server: objects, their history, and the watches that follow it. Clones are one server.
+/// A small server: objects, their history, and watches. Clones share one state.
 #[derive(Clone)]
 pub(crate) struct Server {
     state: Arc<Mutex<State>>,
-    /// Whether lists are answered.
+    /// Whether lists get a response.
     answering: Arc<watch::Sender<bool>>,
 }
 
@@ -65,7 +65,7 @@ impl Server {
         }
     }
 
-    /// A server with these objects.
+    /// Creates a server with these objects.
     pub(crate) fn with(keys: &[&str]) -> Server {
         let server = Server::new();
         for key in keys {
@@ -84,7 +84,7 @@ impl Server {
         self.builder().build()
     }
 
-    /// Creates or changes an object and says at which version.
+    /// Creates or changes an object and returns the version.
     pub(crate) fn put(&self, key: &str, text: &str) -> ResourceVersion {
         let key: Key = key.parse().unwrap();
         let mut state = self.state.lock();
@@ -119,13 +119,16 @@ impl Server {
 
     pub(crate) fn delete(&self, key: &str) -> ResourceVersion {
         let mut state = self.state.lock();
-        let mut object = state.objects.remove(&key.parse().unwrap()).expect("there is one");
+        let mut object = state
+            .objects
+            .remove(&key.parse().unwrap())
+            .expect("the object exists");
         state.version += 1;
         object.metadata.resource_version = Some(state.version.to_string());
         state.tell(Change::Deleted(object))
     }
 
-    /// Says in the watch how far it is, with nothing having happened to the objects.
+    /// Sends a bookmark with a new version, without changing objects.
     pub(crate) fn bookmark(&self) -> ResourceVersion {
         let mut state = self.state.lock();
         state.version += 1;
@@ -136,7 +139,7 @@ impl Server {
         self.state.lock().version.into()
     }
 
-    /// Forgets its history and says so in every watch: who follows has to list again.
+    /// Drops the history and ends every watch with an expired version, so that informers have to list again.
     pub(crate) fn expire(&self) {
         let mut state = self.state.lock();
         state.history.clear();
@@ -150,7 +153,7 @@ impl Server {
         }
     }
 
-    /// Is restored from a backup: the version is an older one, so are the objects, and all watches are gone.
+    /// Simulates a restored backup: an older version, older objects, and no watches.
     pub(crate) fn restore(&self, version: u64, keys: &[&str]) {
         self.expire();
         {
@@ -164,12 +167,12 @@ impl Server {
         self.state.lock().history.clear();
     }
 
-    /// Answers lists with an error from now on, or with objects again.
+    /// Sets an error for all lists, or removes it.
     pub(crate) fn fail_lists(&self, error: Option<Error>) {
         self.state.lock().list_error = error;
     }
 
-    /// Serves the kind from now on, or not any more: what is asked for is not found, and watches end.
+    /// Sets whether the kind is served. If not, requests fail with 404 and watches end.
     pub(crate) fn serve(&self, served: bool) {
         let mut state = self.state.lock();
         state.served = served;
@@ -178,22 +181,22 @@ impl Server {
         }
     }
 
-    /// How often it was asked for anything.
+    /// Returns the number of requests.
     pub(crate) fn questions(&self) -> usize {
         self.state.lock().questions
     }
 
-    /// Leaves lists without an answer from now on, or answers them.
+    /// Sets whether lists get a response.
     pub(crate) fn answer_lists(&self, answering: bool) {
         self.answering.send_replace(answering);
     }
 
-    /// How often it was asked for a list.
+    /// Returns the number of list requests.
     pub(crate) fn lists(&self) -> usize {
         self.state.lock().lists.len()
     }
 
-    /// How many watches are open.
+    /// Returns the number of open watches.
     pub(crate) fn watches(&self) -> usize {
         let mut state = self.state.lock();
         state.watches.retain(|watch| !watch.is_closed());
@@ -206,7 +209,7 @@ impl Server {
 }
 
 impl State {
-    fn asked(&mut self) -> Result<(), Error> {
+    fn count_request(&mut self) -> Result<(), Error> {
         self.questions += 1;
         if self.served {
             return Ok(());
@@ -218,7 +221,7 @@ impl State {
         }))
     }
 
-    /// The objects at an earlier version, as etcd still has them.
+    /// Returns the objects at an earlier version, like etcd.
     fn objects_at(&self, version: u64) -> Vec<ConfigMap> {
         let mut objects = BTreeMap::new();
         let changes = self.history.iter().take_while(|(at, _)| *at <= version);
@@ -272,7 +275,7 @@ impl ListWatch<ConfigMap> for Server {
                 .await
                 .expect("the server holds the sender");
             let mut state = self.state.lock();
-            state.asked()?;
+            state.count_request()?;
             if let Some(error) = &state.list_error {
                 return Err(error.clone());
             }
@@ -299,7 +302,7 @@ impl ListWatch<ConfigMap> for Server {
                 .and_then(|text| text.parse().ok())
                 .unwrap_or(0);
             let mut state = self.state.lock();
-            state.asked()?;
+            state.count_request()?;
             for (version, change) in &state.history {
                 if *version > after {
                     let _ = sender.unbounded_send(Ok(change.event(*version)));
@@ -317,7 +320,7 @@ impl ListWatch<ConfigMap> for Server {
     ) -> BoxFuture<'_, Result<Option<ListStream<ConfigMap>>, Error>> {
         async move {
             let mut state = self.state.lock();
-            state.asked()?;
+            state.count_request()?;
             let version: u64 = request.version.parse().expect("the version is a number");
             let objects = state.objects_at(version).into_iter();
             let end = ListPart::End {
@@ -338,7 +341,7 @@ impl ListWatch<ConfigMap> for Server {
     }
 }
 
-/// What a test wrote into an object.
+/// Returns the text of an object.
 pub(crate) fn text(object: &ConfigMap) -> Option<String> {
     object.data.as_ref()?.get("text").cloned()
 }

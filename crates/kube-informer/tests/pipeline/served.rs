@@ -1,4 +1,4 @@
-//! A kind that comes late, goes, and comes again.
+//! Kinds that are served late, removed, and served again.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::{Instant, sleep};
 
 use crate::logged::{Log, subscribe};
+use crate::recording::{LONG, check_final_state, recorder};
 use crate::scripted::Server;
-use crate::told::{LONG, agrees, recorder};
 
-/// A server that does not have the kind.
+/// Creates a server that does not serve the kind.
 fn without_the_kind(keys: &[&str]) -> Server {
     let server = Server::with(keys);
     server.serve(false);
     server
 }
 
-/// The errors of an informer that is not started yet.
+/// Collects the errors of an informer that is not started yet.
 fn errors(informer: &SharedInformer<ConfigMap>) -> UnboundedReceiver<Error> {
     let (sender, errors) = unbounded_channel();
     informer
@@ -27,13 +27,13 @@ fn errors(informer: &SharedInformer<ConfigMap>) -> UnboundedReceiver<Error> {
     errors
 }
 
-/// Contract 8: whoever waits hears what it is that does not come.
+/// Contract 8: a wait that times out names the missing kind.
 #[tokio::test(start_paused = true)]
-async fn contract_8_a_kind_that_comes_late_is_waited_for() {
+async fn contract_8_a_kind_that_is_served_late_is_waited_for() {
     let server = without_the_kind(&["a/n0", "a/n1"]);
     let informer = server.informer();
     let mut errors = errors(&informer);
-    let (handler, mut told) = recorder();
+    let (handler, mut recording) = recorder();
     informer.add_handler(handler).unwrap();
     informer.start().unwrap();
     let error = informer.wait_for_sync(LONG).await.unwrap_err();
@@ -42,36 +42,37 @@ async fn contract_8_a_kind_that_comes_late_is_waited_for() {
     assert!(text.contains("does not serve v1 ConfigMap (404)"), "{text}");
     assert!(!informer.has_synced() && !informer.is_stopped());
     assert!(informer.lister().is_empty() && informer.resource_version().is_none());
-    assert!(told.now().is_empty());
+    assert!(recording.now().is_empty());
     assert!(errors.try_recv().unwrap().is_not_served());
 
     server.serve(true);
     informer.wait_for_sync(LONG).await.expect("once it is served");
-    let mut added = told.some(2).await;
+    let mut added = recording.some(2).await;
     added.sort();
     assert_eq!(added, ["* a/n0@2", "* a/n1@3"]);
     informer.shutdown().await;
 }
 
-/// Contracts 2 and 3: the cache of a kind that is gone is empty, at the version it had, and every handler hears so.
+/// Contracts 2 and 3: the cache of a removed kind is empty, at its last version, and every handler gets the
+/// deletions.
 #[tokio::test(start_paused = true)]
-async fn contract_3_a_kind_that_goes_takes_its_objects_with_it() {
+async fn contract_3_removing_a_kind_deletes_its_objects() {
     let server = Server::with(&["a/n0", "a/n1"]);
     let informer = server.informer();
     let mut errors = errors(&informer);
-    let (handler, mut told) = recorder();
+    let (handler, mut recording) = recorder();
     informer.add_handler(handler).unwrap();
     let (whole_story, mut all) = recorder();
     informer.add_handler(whole_story).unwrap();
     informer.start().unwrap();
-    told.some(2).await;
+    recording.some(2).await;
 
     sleep(LONG).await;
     server.delete("a/n0");
-    assert_eq!(told.next().await, "- a/n0@4");
+    assert_eq!(recording.next().await, "- a/n0@4");
     let began = Instant::now();
     server.serve(false);
-    assert_eq!(told.next().await, "? a/n1@3");
+    assert_eq!(recording.next().await, "? a/n1@3");
     let waited = began.elapsed();
     assert!(
         waited >= Duration::from_secs(5) && waited < Duration::from_secs(12),
@@ -81,7 +82,7 @@ async fn contract_3_a_kind_that_goes_takes_its_objects_with_it() {
     assert!(informer.has_synced() && !informer.is_stopped());
     assert_eq!(informer.resource_version(), Some(ResourceVersion::from(4)));
     sleep(10 * LONG).await;
-    assert!(told.now().is_empty(), "told once");
+    assert!(recording.now().is_empty(), "recording once");
     let mut texts = Vec::new();
     while let Ok(error) = errors.try_recv() {
         assert!(error.is_not_served(), "{error}");
@@ -92,22 +93,22 @@ async fn contract_3_a_kind_that_goes_takes_its_objects_with_it() {
 
     server.put("a/n2", "");
     server.serve(true);
-    let mut back = told.some(2).await;
+    let mut back = recording.some(2).await;
     back.sort();
     assert_eq!(back, ["+ a/n1@3", "+ a/n2@5"]);
     assert_eq!(informer.resource_version(), Some(ResourceVersion::from(5)));
     informer.shutdown().await;
-    agrees(&all.rest().await, &informer);
+    check_final_state(&all.rest().await, &informer);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_that_is_away_for_a_moment_loses_nothing() {
+async fn a_short_absence_of_a_kind_loses_nothing() {
     let server = Server::with(&["a/n0"]);
     let informer = server.informer();
-    let (handler, mut told) = recorder();
+    let (handler, mut recording) = recorder();
     informer.add_handler(handler).unwrap();
     informer.start().unwrap();
-    told.some(1).await;
+    recording.some(1).await;
     for _ in 0..20 {
         sleep(LONG).await;
         server.serve(false);
@@ -115,15 +116,15 @@ async fn a_kind_that_is_away_for_a_moment_loses_nothing() {
         server.serve(true);
     }
     sleep(LONG).await;
-    assert!(told.now().is_empty());
+    assert!(recording.now().is_empty());
     server.put("a/n1", "");
-    assert_eq!(told.next().await, "+ a/n1@3");
+    assert_eq!(recording.next().await, "+ a/n1@3");
     informer.shutdown().await;
 }
 
 /// Contract 9.
 #[tokio::test(start_paused = true)]
-async fn contract_9_a_missing_kind_is_asked_for_rarely() {
+async fn contract_9_a_missing_kind_is_requested_rarely() {
     let server = without_the_kind(&[]);
     let informer = server.informer();
     informer.start().unwrap();
@@ -143,9 +144,9 @@ async fn contract_9_a_missing_kind_is_asked_for_rarely() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_log_says_once_what_stays_the_same() {
+async fn a_repeated_error_is_logged_once() {
     let log = Log::default();
-    // A second subscriber keeps tracing from remembering the answer of another test's thread for this one.
+    // A second subscriber prevents tracing from caching the result of another test's thread for this one.
     let _second = tracing::Dispatch::new(Log::default());
     let _logging = subscribe(log.clone());
     let server = without_the_kind(&["a/n0"]);
@@ -168,8 +169,8 @@ async fn the_log_says_once_what_stays_the_same() {
     informer.shutdown().await;
 }
 
-/// Contract 1: the server removed the objects at a version that it does not report. Until the next list, the version of an
-/// emptied cache is that of the objects before, so there is nothing to compare.
+/// Contract 1: the server removed the objects at a version that it does not report. Until the next list, an
+/// emptied cache has the last version before, so there is nothing to compare.
 #[tokio::test(start_paused = true)]
 async fn contract_1_an_emptied_cache_is_not_compared_with_the_server() {
     let server = Server::with(&["a/n0", "a/n1"]);

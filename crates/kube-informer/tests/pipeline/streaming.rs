@@ -4,11 +4,11 @@ use futures::{FutureExt, StreamExt};
 use kube_informer::HandlerOptions;
 use tokio::time::timeout;
 
+use crate::recording::{LONG, check_final_state, short};
 use crate::scripted::Server;
-use crate::told::{LONG, agrees, short};
 
 #[tokio::test]
-async fn a_stream_is_told_what_a_handler_is_told() {
+async fn a_stream_gets_the_events_of_a_handler() {
     let server = Server::with(&["a/n0"]);
     let informer = server.informer();
     let mut events = informer.events_with(HandlerOptions::new().name("mine")).unwrap();
@@ -21,7 +21,7 @@ async fn a_stream_is_told_what_a_handler_is_told() {
     );
     assert!(
         !events.registration().has_synced(),
-        "it has not come back for more"
+        "the last initial event was not followed by another poll"
     );
     assert!(events.next().now_or_never().is_none());
     assert!(events.registration().has_synced());
@@ -39,9 +39,9 @@ async fn a_stream_is_told_what_a_handler_is_told() {
     assert!(events.next().await.is_none());
 }
 
-/// The stop waits for no stream, and what had come can be taken afterwards.
+/// The stop does not wait for streams, whose earlier events can still be taken.
 #[tokio::test]
-async fn a_stream_ends_after_everything_was_given_out() {
+async fn a_stream_ends_after_all_events_were_taken() {
     let server = Server::with(&["a/n0", "a/n1", "a/n2"]);
     let informer = server.informer();
     let mut events = informer.events().unwrap();
@@ -56,8 +56,8 @@ async fn a_stream_ends_after_everything_was_given_out() {
     assert_eq!(events.registration().backlog(), 5);
     let rest: Vec<_> = events.by_ref().collect().await;
     assert_eq!(rest.len(), 5);
-    agrees(&rest, &informer);
-    assert!(events.next().await.is_none(), "for ever");
+    check_final_state(&rest, &informer);
+    assert!(events.next().await.is_none(), "the stream stays ended");
     assert!(events.registration().has_synced());
 }
 
@@ -77,7 +77,7 @@ async fn a_dropped_stream_is_removed() {
     informer.shutdown().await;
 }
 
-/// A stream has no task, so its removal is done at once, also for the one who holds it.
+/// A stream has no task, so its removal takes effect at once, even for its owner.
 #[tokio::test]
 async fn a_removed_stream_ends() {
     let server = Server::with(&["a/n0"]);
@@ -88,13 +88,13 @@ async fn a_removed_stream_ends() {
     let registration = events.registration();
     timeout(LONG, registration.remove_and_wait())
         .await
-        .expect("it waits for nobody");
+        .expect("the removal waits for nothing");
     assert!(events.next().await.is_none());
     assert!(!registration.has_synced());
     informer.shutdown().await;
 }
 
-/// Whoever polls is woken by the removal.
+/// A poll is woken by the removal.
 #[tokio::test]
 async fn a_waiting_stream_is_woken_by_its_removal_and_by_the_stop() {
     for stop in [true, false] {
@@ -115,7 +115,7 @@ async fn a_waiting_stream_is_woken_by_its_removal_and_by_the_stop() {
     }
 }
 
-/// It never saw its beginning, and whoever waits for it hears so.
+/// The stream never received its initial events, so a wait for its sync fails.
 #[tokio::test]
 async fn a_stream_of_an_informer_that_never_listed_does_not_sync() {
     let server = Server::new();

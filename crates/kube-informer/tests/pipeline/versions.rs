@@ -1,4 +1,4 @@
-//! Versions that are given out more than once.
+//! Resource versions that are assigned more than once.
 
 use std::time::Duration;
 
@@ -13,19 +13,19 @@ use kube_informer::{
 };
 use tokio::time::sleep;
 
+use crate::recording::{LONG, recorder};
 use crate::scripted::{Server, text};
-use crate::told::{LONG, recorder};
 
-/// Contract 2 and 5: after a backup was restored, a version may be that of another state.
+/// Contract 2 and 5: after a backup was restored, a version may belong to another state.
 #[tokio::test(start_paused = true)]
-async fn contract_2_a_restored_backup_gives_out_versions_again() {
+async fn contract_2_a_restored_backup_assigns_versions_again() {
     let server = Server::with(&["a/n0", "a/n1", "a/n2"]);
     server.put("a/n1", "before");
     let informer = server.informer();
-    let (handler, mut told) = recorder();
+    let (handler, mut recording) = recorder();
     informer.add_handler(handler).unwrap();
     informer.start().unwrap();
-    assert_eq!(told.some(3).await.len(), 3);
+    assert_eq!(recording.some(3).await.len(), 3);
     for _ in 0..19 {
         server.put("a/n2", "changed");
     }
@@ -41,16 +41,17 @@ async fn contract_2_a_restored_backup_gives_out_versions_again() {
     assert_eq!(informer.status().went_back, 1);
     assert_eq!(informer.lister().len(), 1);
     informer.shutdown().await;
-    let told = told.rest().await;
+    let recording = recording.rest().await;
     assert!(
-        told.iter()
+        recording
+            .iter()
             .any(|event| event.object().version() == before.version()
                 && text(event.object()) == text(&restored)),
-        "handlers hear of it"
+        "handlers are notified"
     );
 }
 
-/// What one watch of a source brings after an empty list: a letter, a name and a version each.
+/// The events of a watch after an empty list: a letter, a name and a version each.
 struct Source(&'static [&'static str]);
 
 impl ListWatch<ConfigMap> for Source {
@@ -64,7 +65,7 @@ impl ListWatch<ConfigMap> for Source {
 
     fn watch(&self, _: WatchRequest) -> BoxFuture<'_, Result<WatchStream<ConfigMap>, Error>> {
         let events = self.0;
-        // The list is in the cache by then.
+        // By then the list is in the cache.
         let later = stream::once(sleep(Duration::from_secs(1)));
         let later = later.flat_map(move |()| stream::iter(events).map(|event| Ok(parsed(event))));
         async { Ok(later.chain(stream::pending()).boxed()) }.boxed()
@@ -83,12 +84,12 @@ fn parsed(event: &str) -> WatchEvent<ConfigMap> {
     }
 }
 
-/// What is in the cache after it, and how often a handler was told something.
+/// Returns the contents of the cache after the events, and the number of events that a handler got.
 async fn after(events: &'static [&'static str]) -> (Vec<String>, usize) {
     let informer = SharedInformer::builder_from(Source(events), ())
         .streaming_list(false)
         .build();
-    let (handler, mut told) = recorder();
+    let (handler, mut recording) = recorder();
     let every = kube_informer::HandlerOptions::new().every_event();
     informer.add_handler_with(handler, every).unwrap();
     informer.start().unwrap();
@@ -100,27 +101,27 @@ async fn after(events: &'static [&'static str]) -> (Vec<String>, usize) {
         .map(|object| object.key().to_string())
         .collect();
     informer.shutdown().await;
-    (keys, told.rest().await.len())
+    (keys, recording.rest().await.len())
 }
 
-/// Contract 5, for sources that give one version to all that they found at once.
+/// Contract 5, for sources that assign one version to all objects of a poll.
 #[tokio::test(start_paused = true)]
-async fn contract_5_several_objects_may_come_with_one_version() {
-    let (keys, told) = after(&["+x@10", "+y@10", "+z@11"]).await;
+async fn contract_5_several_objects_may_have_the_same_version() {
+    let (keys, recording) = after(&["+x@10", "+y@10", "+z@11"]).await;
     assert_eq!(keys, ["a/x", "a/y", "a/z"]);
-    assert_eq!(told, 3);
+    assert_eq!(recording, 3);
 }
 
 #[tokio::test(start_paused = true)]
-async fn contract_5_a_deletion_may_come_with_the_version_of_the_object() {
-    let (keys, told) = after(&["+x@10", "-x@10", "+z@11"]).await;
+async fn contract_5_a_deletion_may_have_the_version_of_the_object() {
+    let (keys, recording) = after(&["+x@10", "-x@10", "+z@11"]).await;
     assert_eq!(keys, ["a/z"]);
-    assert_eq!(told, 3);
+    assert_eq!(recording, 3);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_that_comes_twice_is_told_once() {
-    let (keys, told) = after(&["+x@10", "+x@10", "+z@11"]).await;
+async fn a_repeated_event_is_delivered_once() {
+    let (keys, recording) = after(&["+x@10", "+x@10", "+z@11"]).await;
     assert_eq!(keys, ["a/x", "a/z"]);
-    assert_eq!(told, 2);
+    assert_eq!(recording, 2);
 }

@@ -9,8 +9,8 @@ use kube_informer::{
 };
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::recording::{LONG, check_final_state, recorder};
 use crate::scripted::Server;
-use crate::told::{LONG, agrees, recorder};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -23,9 +23,9 @@ fn forbidden() -> Error {
     })
 }
 
-/// Contract 8: the error says what kind it was, how long, and why.
+/// Contract 8: the error contains the kind, the timeout and the cause.
 #[tokio::test(start_paused = true)]
-async fn contract_8_a_sync_that_does_not_come_says_why() {
+async fn contract_8_a_failed_sync_reports_the_reason() {
     let server = Server::new();
     server.fail_lists(Some(forbidden()));
     let informer = server.informer();
@@ -45,12 +45,12 @@ async fn contract_8_a_sync_that_does_not_come_says_why() {
     );
 
     server.fail_lists(None);
-    informer.wait_for_sync(LONG).await.expect("it goes on trying");
+    informer.wait_for_sync(LONG).await.expect("it keeps retrying");
     informer.shutdown().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sync_that_is_not_even_tried_says_so() {
+async fn a_timeout_without_a_request_reports_that_no_error_was_seen() {
     let informer = Server::new().informer();
     let error = informer.wait_for_sync(SECOND).await.unwrap_err();
     assert!(error.is_timeout());
@@ -146,12 +146,12 @@ async fn a_version_can_be_waited_for() {
     informer
         .wait_for_version("5", LONG)
         .await
-        .expect("reached is reached");
+        .expect("a version stays reached");
 }
 
-/// Contract 12: whoever says for ever means it, and nothing breaks.
+/// Contract 12: an infinite timeout is supported.
 #[tokio::test(start_paused = true)]
-async fn contract_12_one_may_wait_for_ever() {
+async fn contract_12_an_infinite_timeout_is_supported() {
     let server = Server::with(&["a/n"]);
     let informer = server.informer();
     let registration = informer.add_handler(|_: Event<ConfigMap>| {}).unwrap();
@@ -165,9 +165,9 @@ async fn contract_12_one_may_wait_for_ever() {
     informer.shutdown().await;
 }
 
-/// Contract 12: the informer waits for as long as it was told to, and stops when it is told to.
+/// Contract 12: delays of any length are supported, and end with the informer.
 #[tokio::test(start_paused = true)]
-async fn contract_12_waits_between_requests_may_be_as_long_as_users_like() {
+async fn contract_12_infinite_delays_between_requests_are_supported() {
     let server = Server::new();
     server.fail_lists(Some(forbidden()));
     let for_ever = Backoff {
@@ -187,7 +187,7 @@ async fn contract_12_waits_between_requests_may_be_as_long_as_users_like() {
 }
 
 #[tokio::test]
-async fn a_version_without_order_is_refused() {
+async fn a_version_without_an_order_is_rejected() {
     let server = Server::new();
     let informer = server.informer();
     for started in [false, true] {
@@ -203,19 +203,19 @@ async fn a_version_without_order_is_refused() {
     informer.shutdown().await;
 }
 
-/// Contract 2: the server itself went back. Whoever is to know hears it, and histories stay whole.
+/// Contract 2: a server that went back is reported, and histories stay valid.
 #[tokio::test(start_paused = true)]
-async fn contract_2_a_restored_backup_is_told_and_followed() {
+async fn contract_2_a_restored_backup_is_reported_and_followed() {
     let server = Server::with(&["a/n0", "a/n1", "a/n2"]);
     let informer = server.informer();
     let (sender, mut errors) = tokio::sync::mpsc::unbounded_channel();
     informer
         .set_watch_error_handler(move |error| drop(sender.send(error.clone())))
         .unwrap();
-    let (handler, mut told) = recorder();
+    let (handler, mut recording) = recorder();
     informer.add_handler(handler).unwrap();
     informer.start().unwrap();
-    let before = told.some(3).await;
+    let before = recording.some(3).await;
     assert_eq!(before.len(), 3);
     for _ in 0..20 {
         server.put("a/n2", "changed");
@@ -242,18 +242,18 @@ async fn contract_2_a_restored_backup_is_told_and_followed() {
     server.put("a/n4", "");
     informer.wait_for_version("11", LONG).await.unwrap();
     informer.shutdown().await;
-    // The initial adds were taken above; the rest must lead on from them.
-    let rest = told.rest().await;
+    // The initial events were taken above; the others must continue from them.
+    let rest = recording.rest().await;
     assert_eq!(rest.last().unwrap().key().as_str(), "a/n4");
     assert_eq!(informer.lister().len(), 3);
 }
 
-/// The history through a restored backup, from its beginning.
+/// The complete history through a restored backup.
 #[tokio::test(start_paused = true)]
 async fn contract_3_a_history_survives_a_restored_backup() {
     let server = Server::with(&["a/n0", "a/n1", "a/n2"]);
     let informer = server.informer();
-    let (handler, mut told) = recorder();
+    let (handler, mut recording) = recorder();
     informer.add_handler(handler).unwrap();
     informer.start().unwrap();
     informer.wait_for_sync(LONG).await.unwrap();
@@ -262,7 +262,7 @@ async fn contract_3_a_history_survives_a_restored_backup() {
     server.restore(4, &["a/n1", "a/n3"]);
     sleep(60 * SECOND).await;
     informer.shutdown().await;
-    agrees(&told.rest().await, &informer);
+    check_final_state(&recording.rest().await, &informer);
 }
 
 #[tokio::test]
@@ -286,7 +286,7 @@ async fn snapshots_of_two_informers_can_be_taken_together() {
 }
 
 #[tokio::test]
-async fn the_status_says_how_it_is() {
+async fn the_status_contains_the_current_state() {
     let server = Server::with(&["a/n"]);
     let informer = server.informer();
     assert!(informer.status().version.is_none());

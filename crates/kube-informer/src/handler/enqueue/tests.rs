@@ -13,7 +13,7 @@ use crate::object::format::{PackingContext, Place, Value};
 use crate::object::{Encoded, Entry, Format, Key, Object, ResourceVersion, Transform, WatchedResource};
 use crate::pipeline::store::Seed;
 
-/// A packed pod with three owners, and the number of times that it was decoded.
+/// Returns a packed pod with three owners, and a counter of how often it is decoded.
 fn packed_pod() -> (Object<Pod>, Arc<AtomicUsize>) {
     let packing = PackingContext::new(WatchedResource::of::<Pod>(&(), None));
     let decoded = Arc::new(AtomicUsize::new(0));

@@ -726,7 +726,7 @@ fn contract_12_an_object_that_cannot_be_decoded_again_is_in_no_index() {
     assert!(errors[0].is_user_code() && errors.len() == 1, "{errors:?}");
     let text = errors[0].to_string();
     assert!(
-        text.contains("no index contains shop/map-1 now") && text.contains("not today"),
+        text.contains("cannot index shop/map-1") && text.contains("not today"),
         "{text}"
     );
     let snapshot = cache.store.snapshot();

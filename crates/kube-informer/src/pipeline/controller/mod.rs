@@ -22,30 +22,31 @@ use crate::pipeline::reflector::Delta;
 use crate::pipeline::store::{Change, Writer};
 use crate::util::panics::drop_logged;
 
-/// The running part of the controller.
+/// Moves deltas from the queue to the store and the processor.
 pub(crate) struct Controller<K> {
     pub(crate) writer: Arc<Mutex<Writer<K>>>,
     pub(crate) processor: Arc<Processor<K>>,
-    /// Told once the first list is in the store.
+    /// Cancelled when the first list is in the store.
     pub(crate) synced: CancellationToken,
-    /// Told of every list, if objects are packed.
+    /// Notified of each applied list, if objects are packed.
     pub(crate) packing: Option<Arc<PackingContext<K>>>,
     pub(crate) measures: Arc<Measurements>,
 }
 
-/// Lists of more objects than this are worked on where they hold up nobody's thread.
+/// Longer lists are applied on a thread for blocking code.
 const LONG_LIST: usize = 2_000;
-/// How long such a list waits for a thread. Stuck handlers may have them all, and the store waits for nobody (contract 6).
+/// Maximum wait for such a thread: stuck handlers may occupy all of them, and must not stop the store
+/// (contract 6).
 const MAX_THREAD_WAIT: Duration = Duration::from_millis(200);
 
 impl<K: Kind> Controller<K> {
-    /// Applies deltas until the queue is closed and empty. Reports errors of index functions.
+    /// Applies deltas until the queue is closed and empty, and reports errors of index functions.
     pub(crate) async fn run(self, mut deltas: DeltaReceiver<K>, report: impl Fn(&Error)) {
         let this = Arc::new(self);
         let mut checks = ResyncChecks::new(this.processor.check_period());
         loop {
             tokio::select! {
-                // The rare one first, so that a queue that is never empty does not keep it waiting.
+                // The rare branch first, so that a queue that is never empty cannot starve it.
                 biased;
                 now = checks.next() => this.processor.resync(now),
                 batch = deltas.pop() => match batch {
@@ -63,27 +64,27 @@ impl<K: Kind> Controller<K> {
             return self.handle(deltas);
         }
         let (this, span) = (Arc::clone(self), tracing::Span::current());
-        let waiting = Arc::new(Mutex::new(Some(deltas)));
-        let taken = Arc::clone(&waiting);
-        let mut elsewhere = tokio::task::spawn_blocking(move || {
-            let deltas = taken.lock().take();
+        let pending = Arc::new(Mutex::new(Some(deltas)));
+        let pending_for_task = Arc::clone(&pending);
+        let mut task = tokio::task::spawn_blocking(move || {
+            let deltas = pending_for_task.lock().take();
             deltas.map(|deltas| span.in_scope(|| this.handle(deltas)))
         });
-        let ended = if let Ok(ended) = timeout(MAX_THREAD_WAIT, &mut elsewhere).await {
+        let ended = if let Ok(ended) = timeout(MAX_THREAD_WAIT, &mut task).await {
             ended
         } else {
-            let deltas = waiting.lock().take();
+            let deltas = pending.lock().take();
             if let Some(deltas) = deltas {
-                elsewhere.abort();
+                task.abort();
                 return self.handle(deltas);
             }
-            elsewhere.await
+            task.await
         };
         match ended {
             Ok(errors) => errors.unwrap_or_default(),
             Err(ended) => match ended.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
-                // The runtime is being shut down, and this task with it.
+                // The runtime is shutting down and drops this task, too.
                 Err(_) => std::future::pending().await,
             },
         }
@@ -102,10 +103,10 @@ impl<K: Kind> Controller<K> {
             batch.listed |= matches!(delta, Delta::Replaced(_) | Delta::KindRemoved { .. });
             writer.apply(delta, &mut batch.changes);
         }
-        // Until every namespace is listed, readers see nothing and handlers get nothing.
+        // Until every namespace is listed, readers see an empty cache and handlers get no events.
         let is_filled = writer.is_filled();
 
-        // Store first, then notify (contract 4). No handler joins between the two (contract 7).
+        // Store first, then notify (contract 4). No handler can join in between (contract 7).
         let notification = self.processor.prepare();
         let errors = writer.publish();
         notification.send(&batch, is_filled);
@@ -113,7 +114,7 @@ impl<K: Kind> Controller<K> {
         if was_filled {
             self.count(&batch.changes);
         } else if is_filled {
-            // The first list has objects but no changes.
+            // The first list adds objects without changes.
             self.measures
                 .added
                 .fetch_add(writer.len() as u64, Ordering::Relaxed);
@@ -147,7 +148,7 @@ impl<K: Kind> Controller<K> {
     }
 }
 
-/// Without the controller nothing is written, so the user's index functions are not needed any more.
+/// Releases the index functions of the user, which are not needed without a writer.
 impl<K> Drop for Controller<K> {
     fn drop(&mut self) {
         let functions = self.writer.lock().close();
@@ -155,10 +156,10 @@ impl<K> Drop for Controller<K> {
     }
 }
 
-/// The times at which handlers may be due for a resync.
+/// The times of resync checks.
 struct ResyncChecks {
     period: Duration,
-    /// None if there are no resyncs.
+    /// `None` if there are no resyncs.
     next: Option<Pin<Box<Sleep>>>,
 }
 
@@ -170,12 +171,13 @@ impl ResyncChecks {
         }
     }
 
-    /// Waits for the next check and says when it is.
+    /// Waits until the next check and returns its time.
     ///
-    /// A handler's period begins with its last check, and so does the wait for the next one: then a check that comes a
-    /// little late does not make the next one come too early for anybody.
+    /// Both the period of a handler and this wait start at the last check, so a late check does not make the
+    /// next one too early for a handler.
     ///
-    /// Cancel safety: a dropped wait has missed nothing.
+    /// # Cancel safety
+    /// Cancel safe: a dropped wait does not skip a check.
     async fn next(&mut self) -> Instant {
         let Some(next) = &mut self.next else {
             return std::future::pending().await;

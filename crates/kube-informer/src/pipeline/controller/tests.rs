@@ -20,12 +20,12 @@ use crate::pipeline::processor::Processor;
 use crate::pipeline::queue::{self, DeltaReceiver};
 use crate::pipeline::reflector::{Delta, Replacement, Scope};
 use crate::pipeline::store::tests::retired::{Probe, probes};
-use crate::pipeline::store::tests::{Cache, entry, key, tagged};
+use crate::pipeline::store::tests::{TestStore, entry, key, tagged};
 use crate::pipeline::store::{Seed, Store};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-struct Rig {
+struct ControllerTest {
     queue: Sender<Delta<ConfigMap>>,
     processor: Arc<Processor<ConfigMap>>,
     store: Arc<Store<ConfigMap>>,
@@ -33,30 +33,30 @@ struct Rig {
     synced: CancellationToken,
 }
 
-/// A controller between a queue and a processor, not running yet.
-fn rig(resync: Duration) -> (Rig, Controller<ConfigMap>, DeltaReceiver<ConfigMap>) {
+/// Creates a controller that is not running yet, between a queue and a processor.
+fn controller_test(resync: Duration) -> (ControllerTest, Controller<ConfigMap>, DeltaReceiver<ConfigMap>) {
     let (queue, deltas) = queue::channel();
     let seed = Seed::new(1);
-    let cache = Cache::new(seed);
-    let rig = Rig {
+    let cache = TestStore::new(seed);
+    let test = ControllerTest {
         queue,
         processor: Processor::new(Arc::clone(&cache.store), resync),
         synced: CancellationToken::new(),
         store: cache.store,
         seed,
     };
-    rig.processor.start(tokio::runtime::Handle::current());
+    test.processor.start(tokio::runtime::Handle::current());
     let controller = Controller {
         writer: Arc::new(Mutex::new(cache.writer)),
-        processor: Arc::clone(&rig.processor),
-        synced: rig.synced.clone(),
+        processor: Arc::clone(&test.processor),
+        synced: test.synced.clone(),
         packing: None,
         measures: Arc::new(Measurements::new(1)),
     };
-    (rig, controller, deltas)
+    (test, controller, deltas)
 }
 
-impl Rig {
+impl ControllerTest {
     fn entry(&self, name: &str, version: u64) -> Arc<Entry<ConfigMap>> {
         entry(tagged(&key(name), version, 1, &[]), self.seed)
     }
@@ -79,64 +79,71 @@ impl Rig {
     }
 }
 
-/// Reads the store's version at the moment in which a stream of events is notified.
+/// Reads the store's version when a stream of events is notified.
 struct AtNotification {
     store: Arc<Store<ConfigMap>>,
-    seen: Mutex<Vec<Option<ResourceVersion>>>,
+    versions: Mutex<Vec<Option<ResourceVersion>>>,
 }
 
 impl Wake for AtNotification {
     fn wake(self: Arc<Self>) {
-        self.seen.lock().push(self.store.version());
+        self.versions.lock().push(self.store.version());
     }
 }
 
-/// Contract 4. A handler runs later than it is notified, so a test inside of one would miss a notification that comes first.
+/// Handlers run later than they are notified, so a test inside a handler would not detect a notification
+/// before the write.
 #[tokio::test]
-async fn contract_4_the_store_is_written_before_anyone_is_notified() {
-    let (rig, controller, deltas) = rig(Duration::ZERO);
-    let mut events = rig.processor.stream(HandlerOptions::new().every_event()).unwrap();
-    let look = Arc::new(AtNotification {
-        store: Arc::clone(&rig.store),
-        seen: Mutex::default(),
+async fn contract_4_the_store_is_written_before_handlers_are_notified() {
+    let (test, controller, deltas) = controller_test(Duration::ZERO);
+    let mut events = test
+        .processor
+        .stream(HandlerOptions::new().every_event())
+        .unwrap();
+    let observed = Arc::new(AtNotification {
+        store: Arc::clone(&test.store),
+        versions: Mutex::default(),
     });
-    let waker = Waker::from(Arc::clone(&look));
+    let waker = Waker::from(Arc::clone(&observed));
     let mut running = pin!(controller.run(deltas, |error| panic!("{error}")));
-    rig.list(&["a"], 1).await;
+    test.list(&["a"], 1).await;
     for version in 2..20 {
         assert!(poll!(&mut running).is_pending());
-        // Takes the events that came before, and registers the waker for the next.
+        // Takes the previous events and registers the waker for the next one.
         let mut context = Context::from_waker(&waker);
         while events.poll_next_unpin(&mut context).is_ready() {}
         let delta = match version % 3 {
-            0 => Delta::Deleted(rig.entry("b", version)),
-            _ => Delta::Upsert(rig.entry("b", version)),
+            0 => Delta::Deleted(test.entry("b", version)),
+            _ => Delta::Upsert(test.entry("b", version)),
         };
-        rig.push(delta).await;
-        look.seen.lock().clear();
+        test.push(delta).await;
+        observed.versions.lock().clear();
         assert!(poll!(&mut running).is_pending());
-        assert_eq!(*look.seen.lock(), [Some(ResourceVersion::from(version))]);
+        assert_eq!(*observed.versions.lock(), [Some(ResourceVersion::from(version))]);
     }
 }
 
-/// Changes that wait together are published in one step.
+/// Pending changes are published in one step.
 #[tokio::test]
 async fn one_batch_is_one_snapshot() {
-    let (rig, controller, deltas) = rig(Duration::ZERO);
-    let mut events = rig.processor.stream(HandlerOptions::new().every_event()).unwrap();
-    rig.list(&["a"], 1).await;
+    let (test, controller, deltas) = controller_test(Duration::ZERO);
+    let mut events = test
+        .processor
+        .stream(HandlerOptions::new().every_event())
+        .unwrap();
+    test.list(&["a"], 1).await;
     for version in 2..50 {
-        rig.push(Delta::Upsert(rig.entry("b", version))).await;
-        rig.push(Delta::Deleted(rig.entry("b", version + 100))).await;
+        test.push(Delta::Upsert(test.entry("b", version))).await;
+        test.push(Delta::Deleted(test.entry("b", version + 100))).await;
     }
-    rig.push(Delta::Bookmark(ResourceVersion::from(900), Scope::ONLY))
+    test.push(Delta::Bookmark(ResourceVersion::from(900), Scope::ONLY))
         .await;
-    assert!(!rig.synced.is_cancelled());
+    assert!(!test.synced.is_cancelled());
     let running = tokio::spawn(controller.run(deltas, |error| panic!("{error}")));
-    rig.synced.cancelled().await;
-    drop(rig.queue);
+    test.synced.cancelled().await;
+    drop(test.queue);
     running.await.unwrap();
-    assert_eq!(rig.store.version(), Some(ResourceVersion::from(900)));
+    assert_eq!(test.store.version(), Some(ResourceVersion::from(900)));
     let first = events.next().await.unwrap();
     assert!(matches!(
         first,
@@ -152,23 +159,23 @@ async fn one_batch_is_one_snapshot() {
 }
 
 #[tokio::test]
-async fn what_is_queued_when_it_closes_is_still_handled() {
-    let (rig, controller, deltas) = rig(Duration::ZERO);
-    rig.list(&["a"], 1).await;
+async fn deltas_queued_before_the_close_are_handled() {
+    let (test, controller, deltas) = controller_test(Duration::ZERO);
+    test.list(&["a"], 1).await;
     for version in 2..500 {
-        rig.push(Delta::Upsert(rig.entry("b", version))).await;
+        test.push(Delta::Upsert(test.entry("b", version))).await;
     }
-    drop(rig.queue);
+    drop(test.queue);
     controller.run(deltas, |error| panic!("{error}")).await;
-    assert_eq!(rig.store.version(), Some(ResourceVersion::from(499)));
-    assert_eq!(rig.store.snapshot().len(), 2);
+    assert_eq!(test.store.version(), Some(ResourceVersion::from(499)));
+    assert_eq!(test.store.snapshot().len(), 2);
 }
 
-/// Freeing an old cache may take long. Meanwhile whoever wants to join may join.
+/// Freeing an old cache may take long. Handlers can join in the meantime.
 #[tokio::test]
-async fn nobody_waits_while_an_old_cache_is_freed() {
+async fn freeing_an_old_cache_delays_no_handler() {
     let seed = Seed::new(1);
-    let cache = Cache::<Probe>::new(seed);
+    let cache = TestStore::<Probe>::new(seed);
     let processor = Processor::new(Arc::clone(&cache.store), Duration::ZERO);
     let freed = Arc::new(AtomicUsize::new(0));
     let (gate, count) = (Arc::downgrade(&processor), Arc::clone(&freed));
@@ -201,30 +208,30 @@ async fn nobody_waits_while_an_old_cache_is_freed() {
     let held = cache.store.snapshot();
     controller.handle(list(2));
     drop(held);
-    assert_eq!(freed.load(Ordering::Relaxed), 0, "the writer has it still");
+    assert_eq!(freed.load(Ordering::Relaxed), 0, "the writer still holds it");
     controller.handle(vec![Delta::Bookmark(ResourceVersion::from(3), Scope::ONLY)]);
     assert_eq!(freed.load(Ordering::Relaxed), 100);
 }
 
-/// Nobody can be synced by a watch event.
+/// A watch event does not sync an informer.
 #[tokio::test]
 async fn contract_8_only_a_list_syncs() {
-    let (rig, controller, deltas) = rig(Duration::ZERO);
-    rig.push(Delta::Upsert(rig.entry("b", 1))).await;
-    rig.push(Delta::Bookmark(ResourceVersion::from(2), Scope::ONLY))
+    let (test, controller, deltas) = controller_test(Duration::ZERO);
+    test.push(Delta::Upsert(test.entry("b", 1))).await;
+    test.push(Delta::Bookmark(ResourceVersion::from(2), Scope::ONLY))
         .await;
-    drop(rig.queue);
+    drop(test.queue);
     controller.run(deltas, |error| panic!("{error}")).await;
-    assert!(!rig.synced.is_cancelled());
+    assert!(!test.synced.is_cancelled());
 }
 
-/// Real clocks wake late, and not always equally late. A check that comes a little late must not make the next one too
-/// early for a handler whose period equals the checks': it would be served every other time.
+/// Real clocks wake late by different amounts. A late check must not make the next one too early for a
+/// handler with the same period, which would then be skipped every other time.
 #[tokio::test(start_paused = true)]
-async fn a_late_check_does_not_spoil_the_next() {
-    let (rig, controller, deltas) = rig(10 * SECOND);
-    let mut events = rig.processor.stream(HandlerOptions::new()).unwrap();
-    rig.list(&["a"], 1).await;
+async fn a_late_resync_check_does_not_skip_the_next_resync() {
+    let (test, controller, deltas) = controller_test(10 * SECOND);
+    let mut events = test.processor.stream(HandlerOptions::new()).unwrap();
+    test.list(&["a"], 1).await;
     let start = Instant::now();
     tokio::spawn(controller.run(deltas, |error| panic!("{error}")));
     assert!(!events.next().await.unwrap().is_resync());
@@ -241,7 +248,7 @@ async fn a_late_check_does_not_spoil_the_next() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_for_a_check_that_is_given_up_goes_on_where_it_was() {
+async fn a_cancelled_wait_for_a_check_does_not_delay_the_check() {
     let mut checks = ResyncChecks::new(10 * SECOND);
     let start = Instant::now();
     for tick in 1..4 {
@@ -256,18 +263,18 @@ async fn a_wait_for_a_check_that_is_given_up_goes_on_where_it_was() {
     assert!(never.next().now_or_never().is_none());
 }
 
-/// A resync that is due comes also while the queue is never empty: here every batch brings another one.
+/// A due resync is delivered even if the queue is never empty: here every batch adds another one.
 #[tokio::test(start_paused = true)]
-async fn a_busy_queue_does_not_put_off_resyncs() {
-    let (rig, controller, deltas) = rig(10 * SECOND);
+async fn a_busy_queue_does_not_delay_resyncs() {
+    let (test, controller, deltas) = controller_test(10 * SECOND);
     let failing = Arc::new(|_: &ConfigMap| Err::<Vec<u8>, _>("so that each batch has an error".to_owned()));
     controller
         .writer
         .lock()
         .add_index("failing".into(), failing)
         .unwrap();
-    let events = Mutex::new(rig.processor.stream(HandlerOptions::new()).unwrap());
-    rig.list(&["a"], 1).await;
+    let events = Mutex::new(test.processor.stream(HandlerOptions::new()).unwrap());
+    test.list(&["a"], 1).await;
     let (batches, resynced_in) = (Cell::new(0), Cell::new(None));
     let mut running = Box::pin(controller.run(deltas, |_| {
         batches.set(batches.get() + 1);
@@ -277,13 +284,13 @@ async fn a_busy_queue_does_not_put_off_resyncs() {
             }
         }
         if batches.get() > 1 && batches.get() < 100 {
-            let more = Delta::Upsert(rig.entry("b", 10 + batches.get()));
-            rig.queue.try_send(more).expect("there is room");
+            let more = Delta::Upsert(test.entry("b", 10 + batches.get()));
+            test.queue.try_send(more).expect("there is room");
         }
     }));
     assert!(running.as_mut().now_or_never().is_none());
     advance(11 * SECOND).await;
-    rig.push(Delta::Upsert(rig.entry("b", 10))).await;
+    test.push(Delta::Upsert(test.entry("b", 10))).await;
     // The queue makes the controller yield now and then.
     for _ in 0..10 {
         assert!(poll!(&mut running).is_pending());

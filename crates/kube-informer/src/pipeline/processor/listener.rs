@@ -1,4 +1,4 @@
-//! One handler or stream of an informer: its mailbox, its task, its measurements.
+//! One handler or stream of an informer: its mailbox, its task and its measurements.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -16,7 +16,7 @@ use super::mailbox::Mailbox;
 use super::queue::Queue;
 use super::resync::ResyncTimes;
 use super::runner::Runner;
-use crate::handler::inside::{CurrentHandler, WaitTarget};
+use crate::handler::current_handler::{CurrentHandler, WaitTarget};
 use crate::handler::{AnyListener, Event};
 use crate::measures::{AtomicInstant, Clock, Durations, Histogram, add_alone};
 use crate::object::Kind;
@@ -27,32 +27,32 @@ pub(crate) struct Listener<K> {
     id: u64,
     name: String,
     mailbox: Mailbox<Queue<K>>,
-    /// The handler will never be called again.
+    /// Cancelled when the handler will not be called again.
     done: CancellationToken,
     panics: AtomicU64,
     clock: Clock,
-    /// Number of events that were taken.
-    told: AtomicU64,
+    /// Number of delivered events.
+    delivered: AtomicU64,
     /// Durations of calls.
     calls: Histogram,
-    /// The beginning of the call that is running.
-    called: AtomicInstant,
-    /// How long changes waited; of those that waited together, of some.
+    /// Start of the current call.
+    call_start: AtomicInstant,
+    /// Waiting times of sampled changes.
     waits: Histogram,
     pub(super) resync: Mutex<ResyncTimes>,
-    /// The task that is spawned when the informer runs. A stream has none.
+    /// The task, until it is spawned by the start of the informer. Streams have none.
     runner: Mutex<Option<Runner<K>>>,
     is_stream: bool,
     processor: Weak<Processor<K>>,
     processor_id: u64,
 }
 
-/// Marks a listener's task as ended when it is dropped.
+/// Marks the listener as done when its task is dropped.
 struct TaskEnd<K: Kind>(Arc<Listener<K>>);
 
 impl<K: Kind> Drop for TaskEnd<K> {
     fn drop(&mut self) {
-        self.0.ended();
+        self.0.mark_done();
     }
 }
 
@@ -72,9 +72,9 @@ impl<K: Kind> Listener<K> {
             done: CancellationToken::new(),
             panics: AtomicU64::new(0),
             clock: Clock::start(),
-            told: AtomicU64::new(0),
+            delivered: AtomicU64::new(0),
             calls: Histogram::default(),
-            called: AtomicInstant::default(),
+            call_start: AtomicInstant::default(),
             waits: Histogram::default(),
             resync: Mutex::new(resync),
             is_stream: runner.is_none(),
@@ -88,14 +88,16 @@ impl<K: Kind> Listener<K> {
         &self.mailbox
     }
 
-    /// Starts the task that calls the handler. A runtime that is being shut down drops it instead, so the caller holds no
+    /// Starts the task that calls the handler.
+    ///
+    /// A runtime that is shutting down drops the task instead, and with it user code: the caller holds no
     /// lock.
     pub(super) fn run(self: &Arc<Self>, runtime: &Handle) {
         let Some(runner) = self.runner.lock().take() else {
             return;
         };
         let listener = Arc::clone(self);
-        // However the task ends, also with its runtime, nothing waits for it in vain.
+        // Marks the listener as done even if the runtime drops the task.
         let end = TaskEnd(Arc::clone(self));
         runtime.spawn(async move {
             let _end = end;
@@ -129,33 +131,34 @@ impl<K: Kind> Listener<K> {
         self.mailbox.add(|queue| queue.resync(snapshot));
     }
 
-    /// Ends the listener once everything is delivered.
+    /// Ends the listener when all events are delivered.
     pub(super) fn close(&self) {
         self.mailbox.close();
     }
 
-    /// Ends the listener at once: no call begins afterwards.
-    pub(super) fn leave(&self) {
+    /// Ends the listener immediately: no call starts afterwards.
+    pub(super) fn terminate(&self) {
         self.mailbox.remove();
-        // A task that was spawned ends by itself.
+        // A spawned task ends by itself.
         if self.discard_runner() || self.is_stream {
-            self.ended();
+            self.mark_done();
         }
     }
 
-    /// Drops a handler whose task was never spawned, and returns whether there was one. The caller holds no lock: user
-    /// code is dropped here.
+    /// Drops a handler whose task was not spawned. Returns whether there was one.
+    ///
+    /// The caller holds no lock, because this drops user code.
     pub(super) fn discard_runner(&self) -> bool {
         let never_ran = self.runner.lock().take();
         never_ran.is_some()
     }
 
-    /// There is no task, or it has ended.
-    pub(super) fn ended(&self) {
+    /// Marks the listener as done, because it has no task or its task has ended.
+    pub(super) fn mark_done(&self) {
         self.done.cancel();
     }
 
-    /// Takes the next event as soon as there is one; none at the end.
+    /// Takes the next event when there is one, or `None` at the end.
     pub(super) fn poll_take(&self, context: &mut Context<'_>) -> Poll<Option<Event<K>>> {
         let popped = self.mailbox.poll_take(context);
         popped.map(|popped| {
@@ -166,46 +169,46 @@ impl<K: Kind> Listener<K> {
         })
     }
 
-    /// Counts an event that was taken from the queue, and measures how long its change has waited.
+    /// Counts a delivered event and records how long its change has waited.
     pub(super) fn count_delivery(&self, waiting_since: Option<Instant>) {
         if let Some(since) = waiting_since {
             self.waits.note(since.elapsed());
         }
-        add_alone(&self.told, 1);
+        add_alone(&self.delivered, 1);
     }
 
     pub(super) fn call_began(&self, at: Instant) {
-        self.called.set(&self.clock, at);
+        self.call_start.set(&self.clock, at);
     }
 
-    /// Notes the duration of a call and returns the time of its end.
+    /// Records the duration of a call and returns its end time.
     pub(super) fn call_ended(&self, began: Instant) -> Instant {
         let now = Instant::now();
         self.calls.note(now.duration_since(began));
         now
     }
 
-    /// Notes that no call is running.
-    pub(super) fn no_call(&self) {
-        self.called.clear();
+    /// Records that no call is running.
+    pub(super) fn clear_call(&self) {
+        self.call_start.clear();
     }
 
     pub(super) fn panicked(&self, message: &str) {
         self.panics.fetch_add(1, Ordering::Relaxed);
-        tracing::error!(handler = %self.name, panic = message, "an event handler panicked");
+        tracing::error!(handler = %self.name, panic = message, "event handler panicked");
     }
 
     pub(super) fn span(&self, event: &Event<K>) -> Span {
         tracing::debug_span!(
             "handle",
             handler = %self.name,
-            event = event.word(),
+            event = event.event_type(),
             key = %event.key(),
             version = %event.object().version(),
         )
     }
 
-    pub(super) fn inside(&self) -> CurrentHandler {
+    pub(super) fn current_handler(&self) -> CurrentHandler {
         CurrentHandler {
             listener: self.id,
             processor: self.processor_id,
@@ -227,7 +230,7 @@ impl<K: Kind> AnyListener for Listener<K> {
     }
 
     fn delivered(&self) -> u64 {
-        self.told.load(Ordering::Relaxed)
+        self.delivered.load(Ordering::Relaxed)
     }
 
     fn calls(&self) -> Durations {
@@ -239,7 +242,7 @@ impl<K: Kind> AnyListener for Listener<K> {
     }
 
     fn running_for(&self) -> Option<Duration> {
-        self.called.ago(&self.clock, Instant::now())
+        self.call_start.ago(&self.clock, Instant::now())
     }
 
     fn synced(&self) -> &CancellationToken {
@@ -257,7 +260,7 @@ impl<K: Kind> AnyListener for Listener<K> {
     fn remove(self: Arc<Self>) {
         match self.processor.upgrade() {
             Some(processor) => processor.remove(&self),
-            None => self.leave(),
+            None => self.terminate(),
         }
     }
 

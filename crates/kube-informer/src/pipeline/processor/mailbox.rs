@@ -1,35 +1,35 @@
-//! The events that wait for one handler, and the delivery of them.
+//! The pending events of one handler and their delivery.
 //!
-//! This module contains all synchronisation between the controller, which adds events, the task that delivers them, and
-//! the removal of the handler. `tests/model` checks it in every order of threads.
+//! This module contains all synchronisation between the controller, which adds events, the task that delivers
+//! them, and the removal of the handler. `tests/model` checks all interleavings of threads.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use crate::util::sync::{AtomicWaker, CancellationToken, Mutex, spawn_blocking, yield_now};
 
-/// Number of turns of other threads that a blocking thread waits for the next event before it is given back.
+/// Number of yields for which a blocking thread waits for the next event before it is released.
 pub(super) const MAX_YIELDS: u32 = 16;
 
 /// The events of a [`Mailbox`].
 pub(super) trait Backlog {
-    /// An event with whatever belongs to it.
+    /// An event with its metadata.
     type Event: Send + 'static;
 
-    /// Removes the next event. The caller has handled the one before.
+    /// Removes the next event. The caller has handled the previous one.
     fn pop(&mut self) -> Option<Self::Event>;
 
-    /// Whether `pop` has something to look at. It may still return nothing.
+    /// Returns whether `pop` may return an event.
     fn is_waiting(&self) -> bool;
 
-    /// Whether every initial event has been handled. Only the caller of `pop` may rely on it.
+    /// Returns whether every initial event has been handled. Only valid for the caller of `pop`.
     fn is_past_initial(&self) -> bool;
 
     /// Removes all events and returns them, so that they can be dropped without a lock.
     fn clear(&mut self) -> Self;
 }
 
-/// Events that wait for one handler.
+/// Pending events of one handler.
 pub(super) struct Mailbox<B> {
     state: Mutex<MailboxState<B>>,
     /// Woken after every change of the state.
@@ -47,7 +47,7 @@ struct MailboxState<B> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MailboxPhase {
     Open,
-    /// What is left is delivered, and then it ends.
+    /// Pending events are delivered before the mailbox ends.
     Closing,
     /// Nothing is delivered any more.
     Removed,
@@ -56,9 +56,9 @@ enum MailboxPhase {
 /// The result of [`Mailbox::take`].
 pub(super) enum Next<E> {
     Event(E),
-    /// Nothing waits now.
+    /// No event is pending.
     Nothing,
-    /// Nothing will ever wait.
+    /// No event will be pending again.
     Finished,
 }
 
@@ -76,7 +76,7 @@ impl<B: Backlog> Mailbox<B> {
         }
     }
 
-    /// Cancelled once the handler has handled every initial event.
+    /// Cancelled when the handler has handled every initial event.
     pub(super) fn synced(&self) -> &CancellationToken {
         &self.synced
     }
@@ -95,7 +95,7 @@ impl<B: Backlog> Mailbox<B> {
     pub(super) fn add(&self, add: impl FnOnce(&mut B)) {
         {
             let mut state = self.state.lock();
-            // The removal cleared the backlog, and nobody would clear it again.
+            // The backlog was cleared by the removal and would not be cleared again.
             if state.phase == MailboxPhase::Removed {
                 return;
             }
@@ -104,7 +104,7 @@ impl<B: Backlog> Mailbox<B> {
         self.changed.wake();
     }
 
-    /// Ends the mailbox once everything is delivered.
+    /// Ends the mailbox when all events are delivered.
     pub(super) fn close(&self) {
         {
             let mut state = self.state.lock();
@@ -115,7 +115,7 @@ impl<B: Backlog> Mailbox<B> {
         self.changed.wake();
     }
 
-    /// Ends the mailbox at once: when this returns, no further event can be taken.
+    /// Ends the mailbox immediately: after this returns, no event can be taken.
     pub(super) fn remove(&self) {
         let cleared = {
             let mut state = self.state.lock();
@@ -124,14 +124,14 @@ impl<B: Backlog> Mailbox<B> {
         };
         self.removed.cancel();
         self.changed.wake();
-        // To free a long backlog takes a while, and user code may run here.
+        // Dropped without the lock: freeing a long backlog takes time and may run user code.
         drop(cleared);
     }
 
     /// Takes the next event.
     ///
-    /// The call of the handler begins here. The caller handles the event on the same thread, without waiting for
-    /// anything else, so a call cannot begin after [`Mailbox::remove`] has returned.
+    /// The caller handles the event on the same thread without waiting, so a call cannot start after
+    /// [`Mailbox::remove`] has returned.
     pub(super) fn take(&self) -> Next<B::Event> {
         let mut state = self.state.lock();
         if state.phase == MailboxPhase::Removed {
@@ -150,7 +150,7 @@ impl<B: Backlog> Mailbox<B> {
         taken
     }
 
-    /// Takes the next event as soon as there is one; none at the end.
+    /// Takes the next event when there is one, or `None` at the end.
     pub(super) fn poll_take(&self, context: &mut Context<'_>) -> Poll<Option<B::Event>> {
         self.poll(context, || match self.take() {
             Next::Event(event) => Some(Some(event)),
@@ -159,7 +159,7 @@ impl<B: Backlog> Mailbox<B> {
         })
     }
 
-    /// Waits until events wait. Returns whether there may be one: `false` at the end.
+    /// Waits until an event may be pending. Returns `false` at the end.
     async fn waiting(&self) -> bool {
         poll_fn(|context| self.poll(context, || self.is_waiting())).await
     }
@@ -181,18 +181,18 @@ impl<B: Backlog> Mailbox<B> {
         end
     }
 
-    /// Looks, and looks again after the waker is registered, so that no change in between is missed.
-    fn poll<T>(&self, context: &mut Context<'_>, look: impl Fn() -> Option<T>) -> Poll<T> {
-        if let Some(seen) = look() {
-            return Poll::Ready(seen);
+    /// Checks again after the waker is registered, so that no change in between is missed.
+    fn poll<T>(&self, context: &mut Context<'_>, check: impl Fn() -> Option<T>) -> Poll<T> {
+        if let Some(result) = check() {
+            return Poll::Ready(result);
         }
         self.changed.register(context.waker());
-        look().map_or(Poll::Pending, Poll::Ready)
+        check().map_or(Poll::Pending, Poll::Ready)
     }
 }
 
 impl<B: Backlog> MailboxState<B> {
-    /// Whether the initial events have just been handled.
+    /// Returns whether the initial events have just been handled.
     fn now_synced(&mut self) -> bool {
         if self.synced || !self.backlog.is_past_initial() {
             return false;
@@ -211,21 +211,21 @@ pub(super) trait BlockingReceiver: Send + 'static {
     /// Handles an event that was just taken.
     fn handle(&mut self, event: <Self::Backlog as Backlog>::Event);
 
-    /// Called when nothing waits.
-    fn rest(&mut self);
+    /// Called when no event is pending.
+    fn on_idle(&mut self);
 }
 
-/// Delivers events on threads that may block, for as long as something waits, until the mailbox ends.
+/// Delivers events on threads for blocking code until the mailbox ends.
 ///
-/// The thread takes the events. An event that was taken before would wait for the thread, and its handler could be
-/// removed meanwhile.
+/// Events are taken by the blocking thread: an event taken earlier would wait for the thread, and its handler
+/// could be removed in between.
 pub(super) async fn deliver_on_blocking_threads<R: BlockingReceiver>(mut receiver: R) {
     while receiver.mailbox().waiting().await {
         let burst = spawn_blocking(move || {
             deliver_burst(&mut receiver);
             receiver
         });
-        // The runtime is being shut down, or user code panicked where that cannot be handled.
+        // The runtime is shutting down, or user code panicked outside of a handler call.
         let Ok(returned) = burst.await else {
             return;
         };
@@ -233,7 +233,8 @@ pub(super) async fn deliver_on_blocking_threads<R: BlockingReceiver>(mut receive
     }
 }
 
-/// Delivers what waits, and what arrives within a few turns of other threads: coming back to this thread costs more.
+/// Delivers pending events, and those that arrive within a few yields, because a new blocking thread costs
+/// more.
 pub(super) fn deliver_burst<R: BlockingReceiver>(receiver: &mut R) {
     let mut turns = 0;
     loop {
@@ -244,11 +245,11 @@ pub(super) fn deliver_burst<R: BlockingReceiver>(receiver: &mut R) {
             }
             Next::Nothing if turns < MAX_YIELDS => {
                 turns += 1;
-                receiver.rest();
+                receiver.on_idle();
                 yield_now();
             }
             Next::Nothing | Next::Finished => break,
         }
     }
-    receiver.rest();
+    receiver.on_idle();
 }

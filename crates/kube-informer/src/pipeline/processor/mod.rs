@@ -1,7 +1,7 @@
-//! Fans changes out to listeners, each with its own queue and its own task.
+//! Distributes changes to listeners, each with its own queue and task.
 //!
-//! The controller puts changes into every listener's queue and goes on: it waits for none of them. A listener joins by
-//! taking a snapshot and its place in the stream in one step (contract 7).
+//! The controller adds changes to the queue of each listener without waiting for it. A listener joins by
+//! taking a snapshot and its position in the stream of changes in one step (contract 7).
 
 mod listener;
 mod mailbox;
@@ -25,7 +25,7 @@ use self::listener::Listener;
 use self::resync::CheckPeriod;
 use self::runner::Runner;
 use crate::error::{Error, Problem};
-use crate::handler::inside::{self, WaitTarget};
+use crate::handler::current_handler::{self, WaitTarget};
 use crate::handler::{AnyListener, Event, EventHandler, HandlerOptions, Registration};
 use crate::object::Kind;
 use crate::pipeline::store::{Change, Store};
@@ -41,16 +41,17 @@ pub(crate) struct Processor<K> {
     gate: Mutex<Gate<K>>,
 }
 
-/// Held for joining, leaving and publishing, each of which takes a moment whatever the number of objects.
+/// State that is locked for joining, removing and publishing, each of which is short for any number of
+/// objects.
 #[derive(Debug)]
 struct Gate<K> {
-    /// Replaced, not changed, so that the controller goes through it without holding the gate.
+    /// Replaced rather than changed, so that the controller can iterate without the lock.
     listeners: Arc<Vec<Arc<Listener<K>>>>,
-    /// Those that were removed while they ran. Their tasks hold them, and let go of them at their end.
-    leaving: Vec<Weak<Listener<K>>>,
+    /// Removed listeners whose tasks may still run. The tasks own them.
+    removed: Vec<Weak<Listener<K>>>,
     state: ProcessorState,
     check_period: CheckPeriod,
-    /// The store has been filled for the first time.
+    /// Whether the store was filled for the first time.
     filled: bool,
 }
 
@@ -61,10 +62,10 @@ enum ProcessorState {
     Stopped,
 }
 
-/// What the controller applied to the store in one step.
+/// The changes of one step of the controller.
 pub(crate) struct Batch<K> {
     pub(crate) changes: Vec<Change<K>>,
-    /// Whether it contained a list.
+    /// Whether the step included a list.
     pub(crate) listed: bool,
 }
 
@@ -77,7 +78,7 @@ impl<K: Kind> Processor<K> {
             store,
             gate: Mutex::new(Gate {
                 listeners: Arc::default(),
-                leaving: Vec::new(),
+                removed: Vec::new(),
                 state: ProcessorState::New,
                 check_period: CheckPeriod::new(default_resync),
                 filled: false,
@@ -87,7 +88,7 @@ impl<K: Kind> Processor<K> {
 }
 
 impl<K: Kind> Processor<K> {
-    /// Adds a handler that is called.
+    /// Adds a synchronous handler.
     pub(crate) fn add(
         &self,
         handler: impl EventHandler<K>,
@@ -106,7 +107,7 @@ impl<K: Kind> Processor<K> {
         self.join(options, name, Some(runner)).map(register)
     }
 
-    /// Adds a handler that works asynchronously.
+    /// Adds an asynchronous handler.
     pub(crate) fn add_async<F, A>(&self, handler: F, options: HandlerOptions) -> Result<Registration, Error>
     where
         F: FnMut(Event<K>) -> A + Send + 'static,
@@ -122,7 +123,7 @@ impl<K: Kind> Processor<K> {
         self.join(options, "stream", None).map(EventStream::new)
     }
 
-    /// Takes a snapshot and a place in the stream in one step (contract 7).
+    /// Takes a snapshot and a position in the stream of changes in one step (contract 7).
     fn join(
         &self,
         options: HandlerOptions,
@@ -139,7 +140,7 @@ impl<K: Kind> Processor<K> {
         let joined = gate
             .check_period
             .join(options.resync, runtime.is_some(), Instant::now(), &name);
-        if let Some(check) = joined.lowered {
+        if let Some(check) = joined.lowered_check {
             for listener in &*gate.listeners {
                 listener.resync.lock().set_check_period(check);
             }
@@ -156,20 +157,20 @@ impl<K: Kind> Processor<K> {
         Ok(listener)
     }
 
-    /// Removes a listener, if it was not removed before.
+    /// Removes a listener unless it was already removed.
     fn remove(&self, listener: &Arc<Listener<K>>) {
         {
             let mut gate = self.gate.lock();
             if gate.listeners.iter().any(|other| Arc::ptr_eq(other, listener)) {
                 Arc::make_mut(&mut gate.listeners).retain(|other| !Arc::ptr_eq(other, listener));
-                gate.leaving.retain(|other| other.strong_count() > 0);
-                gate.leaving.push(Arc::downgrade(listener));
+                gate.removed.retain(|other| other.strong_count() > 0);
+                gate.removed.push(Arc::downgrade(listener));
             }
         }
-        listener.leave();
+        listener.terminate();
     }
 
-    /// Begins to call handlers.
+    /// Starts to call handlers.
     pub(crate) fn start(&self, runtime: Handle) {
         let here = runtime.clone();
         let listeners = {
@@ -182,7 +183,7 @@ impl<K: Kind> Processor<K> {
         }
     }
 
-    /// Keeps handlers from joining and leaving until the notification is sent.
+    /// Prevents handlers from joining and leaving until the notification is sent.
     pub(crate) fn prepare(&self) -> Notification<'_, K> {
         Notification {
             processor: self,
@@ -190,10 +191,10 @@ impl<K: Kind> Processor<K> {
         }
     }
 
-    /// Resyncs the handlers whose time has come.
+    /// Resyncs the handlers that are due.
     pub(crate) fn resync(&self, now: Instant) {
         let listeners = Arc::clone(&self.gate.lock().listeners);
-        self.resync_if(&listeners, |listener| listener.resync.lock().is_due(now));
+        self.resync_if(&listeners, |listener| listener.resync.lock().check_due(now));
     }
 
     fn resync_if(&self, listeners: &[Arc<Listener<K>>], due: impl Fn(&Listener<K>) -> bool) {
@@ -205,7 +206,7 @@ impl<K: Kind> Processor<K> {
         }
     }
 
-    /// How often to look for handlers that are due; zero for never.
+    /// Returns the interval of resync checks; zero means never.
     pub(crate) fn check_period(&self) -> Duration {
         self.gate.lock().check_period.get()
     }
@@ -215,7 +216,7 @@ impl<K: Kind> Processor<K> {
         self.gate.try_lock().is_some()
     }
 
-    /// All handlers.
+    /// Returns the registrations of all handlers.
     pub(crate) fn registrations(&self) -> Vec<Registration> {
         let listeners = Arc::clone(&self.gate.lock().listeners);
         listeners
@@ -224,17 +225,17 @@ impl<K: Kind> Processor<K> {
             .collect()
     }
 
-    /// Takes no more handlers, delivers what is left, and waits for every handler's end (contract 11).
+    /// Rejects new handlers, delivers pending events and waits until all handlers have ended (contract 11).
     pub(crate) async fn stop(&self) {
         let listeners = self.close();
-        let leaving = std::mem::take(&mut self.gate.lock().leaving);
-        let leaving: Vec<_> = leaving.iter().filter_map(Weak::upgrade).collect();
-        for listener in listeners.iter().chain(&leaving) {
+        let removed = std::mem::take(&mut self.gate.lock().removed);
+        let removed: Vec<_> = removed.iter().filter_map(Weak::upgrade).collect();
+        for listener in listeners.iter().chain(&removed) {
             listener.finished().await;
         }
     }
 
-    /// The first half of [`Processor::stop`].
+    /// Performs the first half of [`Processor::stop`], without waiting.
     pub(crate) fn close(&self) -> Arc<Vec<Arc<Listener<K>>>> {
         let (listeners, never_ran) = {
             let mut gate = self.gate.lock();
@@ -245,19 +246,19 @@ impl<K: Kind> Processor<K> {
             listener.close();
             if never_ran {
                 listener.discard_runner();
-                listener.ended();
+                listener.mark_done();
             }
         }
         listeners
     }
 
-    /// Waits with this future for the end of the informer, unless a handler that has to return first waits here.
+    /// Waits until the informer has ended, unless that would be a deadlock with the current handler.
     pub(crate) async fn wait_for_end(&self, ended: impl Future<Output = ()>) {
-        inside::wait_for(WaitTarget::Processor(self.id), ended).await;
+        current_handler::wait_for(WaitTarget::Processor(self.id), ended).await;
     }
 }
 
-/// The notification of a batch, which is published before it is sent.
+/// The notification of a batch, sent after the batch is published.
 pub(crate) struct Notification<'p, K> {
     processor: &'p Processor<K>,
     gate: MutexGuard<'p, Gate<K>>,
@@ -288,8 +289,8 @@ impl<K: Kind> Notification<'_, K> {
             }
         }
         if batch.listed {
-            // Handlers with a resync period get the objects that a list leaves unchanged.
-            processor.resync_if(&listeners, |listener| listener.resync.lock().wants());
+            // As in client-go, a list is a resync of unchanged objects for handlers with a resync period.
+            processor.resync_if(&listeners, |listener| listener.resync.lock().is_enabled());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Changes that wait, at most one for each object.
+//! Pending changes, at most one for each object.
 
 #[cfg(test)]
 mod tests;
@@ -12,65 +12,66 @@ use crate::handler::{DeletedObject, Event};
 use crate::object::{Entry, Object};
 use crate::pipeline::store::Change;
 
-/// What a handler does not know yet of one object.
+/// The changes of one object that are not delivered to a handler yet.
 #[derive(Debug)]
 pub(super) struct PendingChange<K> {
-    /// What the handler saw last, if it knows the object.
-    seen: Option<Arc<Entry<K>>>,
-    /// That object is gone: its last state, and whether nobody saw it go. Another of its name may be there by now.
-    gone: Option<(Arc<Entry<K>>, bool)>,
-    /// What is there now.
-    present: Option<Arc<Entry<K>>>,
+    /// The last state that was delivered to the handler, if any.
+    delivered: Option<Arc<Entry<K>>>,
+    /// The last state of that object if it was deleted, and whether that state is uncertain. A new object may
+    /// have its name.
+    deleted: Option<(Arc<Entry<K>>, bool)>,
+    /// The current state.
+    current: Option<Arc<Entry<K>>>,
 }
 
 impl<K> PendingChange<K> {
     fn new(change: &Change<K>) -> PendingChange<K> {
-        let (seen, gone, present) = match change {
+        let (delivered, deleted, current) = match change {
             Change::Added { new } => (None, None, Some(new)),
             Change::Updated { old, new } => (Some(old), None, Some(new)),
             Change::Deleted { old, last, unknown } => (Some(old), Some((Arc::clone(last), *unknown)), None),
         };
         PendingChange {
-            seen: seen.cloned(),
-            gone,
-            present: present.cloned(),
+            delivered: delivered.cloned(),
+            deleted,
+            current: current.cloned(),
         }
     }
 
-    /// Folds a further change into this one.
-    fn fold(&mut self, change: &Change<K>) {
+    /// Merges a further change into this one.
+    fn merge(&mut self, change: &Change<K>) {
         match change {
-            Change::Added { new } | Change::Updated { new, .. } => self.present = Some(Arc::clone(new)),
+            Change::Added { new } | Change::Updated { new, .. } => self.current = Some(Arc::clone(new)),
             Change::Deleted { last, unknown, .. } => {
-                self.present = None;
-                if self.seen.is_some() && self.gone.is_none() {
-                    self.gone = Some((Arc::clone(last), *unknown));
+                self.current = None;
+                if self.delivered.is_some() && self.deleted.is_none() {
+                    self.deleted = Some((Arc::clone(last), *unknown));
                 }
             }
         }
     }
 
-    /// It came and went unseen.
+    /// Returns whether the object was added and deleted before any event was delivered.
     fn is_nothing(&self) -> bool {
-        self.seen.is_none() && self.present.is_none()
+        self.delivered.is_none() && self.current.is_none()
     }
 
     fn entry(&self) -> Option<&Arc<Entry<K>>> {
-        self.seen.as_ref().or(self.present.as_ref())
+        self.delivered.as_ref().or(self.current.as_ref())
     }
 
-    /// What to tell the handler.
+    /// Returns the events to deliver: two if an object was replaced by a new one of its name.
     pub(super) fn events(self) -> (Option<Event<K>>, Option<Event<K>>) {
-        match (self.seen, self.gone, self.present) {
-            (Some(seen), Some((last, unknown)), present) => (
-                Some(Event::Deleted(DeletedObject::new(seen, last, unknown))),
-                present.map(added),
+        match (self.delivered, self.deleted, self.current) {
+            (Some(delivered), Some((last, unknown)), current) => (
+                Some(Event::Deleted(DeletedObject::new(delivered, last, unknown))),
+                current.map(added),
             ),
             (Some(old), None, Some(new)) => {
                 let (old, new) = (Object::new(old), Object::new(new));
                 (Some(Event::Updated { old, new }), None)
             }
-            (None, _, present) => (present.map(added), None),
+            (None, _, current) => (current.map(added), None),
             (Some(_), None, None) => (None, None),
         }
     }
@@ -78,8 +79,8 @@ impl<K> PendingChange<K> {
 
 /// Pending changes in the order in which their objects first changed.
 ///
-/// A list through the slots keeps the order, so that a change that came to nothing can be taken out of the middle, and
-/// a table finds the slot of an object.
+/// A linked list through the slots keeps the order and allows removal from the middle. A hash table maps
+/// objects to slots.
 #[derive(Debug)]
 pub(super) struct PendingChanges<K> {
     slots: Vec<PendingSlot<K>>,
@@ -98,7 +99,7 @@ struct PendingSlot<K> {
 }
 
 const NO_SLOT: u32 = u32::MAX;
-/// A queue that was once longer than this gives its memory back when it is empty.
+/// A queue that was longer than this releases its memory when it is empty.
 const MAX_KEPT_SLOTS: usize = 1_024;
 
 impl<K> PendingChanges<K> {
@@ -116,14 +117,14 @@ impl<K> PendingChanges<K> {
         self.by_key.len()
     }
 
-    /// An entry of each object that waits.
+    /// Returns an entry of each object with a pending change.
     pub(super) fn entries(&self) -> impl Iterator<Item = &Arc<Entry<K>>> {
         self.slots
             .iter()
             .filter_map(|slot| slot.pending.as_ref().and_then(PendingChange::entry))
     }
 
-    /// Adds a change, or folds it into the one that waits.
+    /// Adds a change, or merges it into the pending change of the object.
     pub(super) fn add(&mut self, change: &Change<K>) {
         let entry = change.entry();
         let hash = entry.hash();
@@ -139,15 +140,15 @@ impl<K> PendingChanges<K> {
         let Some(pending) = &mut self.slots[at as usize].pending else {
             return;
         };
-        pending.fold(change);
+        pending.merge(change);
         if pending.is_nothing() {
             found.remove();
             self.unlink(at);
-            self.give_back();
+            self.shrink_if_empty();
         }
     }
 
-    /// Takes the change that waits longest.
+    /// Takes the oldest pending change.
     pub(super) fn take(&mut self) -> Option<PendingChange<K>> {
         let at = self.head;
         if at == NO_SLOT {
@@ -158,11 +159,11 @@ impl<K> PendingChanges<K> {
             found.remove();
         }
         let pending = self.unlink(at);
-        self.give_back();
+        self.shrink_if_empty();
         pending
     }
 
-    fn give_back(&mut self) {
+    fn shrink_if_empty(&mut self) {
         if self.by_key.is_empty() && self.slots.len() > MAX_KEPT_SLOTS {
             *self = PendingChanges::new();
         }

@@ -1,8 +1,8 @@
-//! What one handler has still to be told.
+//! The pending events of one handler.
 //!
-//! First everything that was there when it joined, then the changes since, in the order in which objects first changed.
-//! Changes of one object that wait together become one (contract 3), so no more can wait than there are objects
-//! (contract 6). A resync repeats what the handler knows, and leaves out what waits for it anyway.
+//! Initial objects are delivered first, then changes in the order in which their objects first changed.
+//! Pending changes of one object are merged (contract 3), so the backlog cannot exceed the number of objects
+//! (contract 6). A resync repeats the objects without pending changes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::mailbox::Backlog;
 use super::pending::PendingChanges;
 use crate::handler::{DeletedObject, Event};
 use crate::object::{Entry, Key, Kind, Object};
-use crate::pipeline::store::{Change, Snapshot, Walk};
+use crate::pipeline::store::{Change, EntryWalk, Snapshot};
 
 /// The queue of one handler.
 #[derive(Debug)]
@@ -22,15 +22,15 @@ pub(super) struct Queue<K> {
     initial: InitialEvents<K>,
     changes: WaitingChanges<K>,
     resync: Option<Resync<K>>,
-    /// The second half of something that is told in two events.
-    carried: Option<Event<K>>,
-    /// Whether a resync is next when both it and changes wait.
+    /// The second event of a change that is delivered as two events.
+    second_event: Option<Event<K>>,
+    /// Whether a resync is next when both resync and changes are pending.
     resync_next: bool,
-    /// One of the changes that wait.
+    /// A pending change whose waiting time is measured.
     sample: Option<LatencySample>,
 }
 
-/// A change that is looked after, to see how long changes wait. To note that of each would cost memory for each.
+/// A change whose waiting time is measured. Measuring each change would cost memory per change.
 #[derive(Debug)]
 struct LatencySample {
     hash: u64,
@@ -42,7 +42,7 @@ enum InitialEvents<K> {
     /// The informer has not listed yet.
     Expected,
     Walking {
-        walk: Box<Walk<K>>,
+        walk: Box<EntryWalk<K>>,
         left: usize,
     },
     Done,
@@ -56,14 +56,14 @@ enum WaitingChanges<K> {
 
 #[derive(Debug)]
 struct Resync<K> {
-    walk: Box<Walk<K>>,
-    /// What is repeated.
+    walk: Box<EntryWalk<K>>,
+    /// The objects to repeat.
     snapshot: Snapshot<K>,
-    /// Which of it has changed since, or waited to be told of already: its own changes say it.
+    /// Objects that have or had a pending change, and so are not repeated.
     changed: KeySet,
 }
 
-/// A set of keys with their hashes. Hashes alone would take one object for another: within a namespace they are of 32 bits.
+/// A set of keys. Hashes alone are ambiguous: within a namespace they have 32 bits.
 #[derive(Debug, Default)]
 struct KeySet(HashTable<(u64, Key)>);
 
@@ -77,13 +77,13 @@ impl<K> Queue<K> {
                 WaitingChanges::Coalesced(PendingChanges::new())
             },
             resync: None,
-            carried: None,
+            second_event: None,
             resync_next: false,
             sample: None,
         }
     }
 
-    /// Everything that is there at the handler's place in the stream.
+    /// Adds the initial objects of the handler.
     pub(super) fn begin(&mut self, snapshot: &Snapshot<K>) {
         self.initial = if snapshot.is_empty() {
             InitialEvents::Done
@@ -95,10 +95,10 @@ impl<K> Queue<K> {
         };
     }
 
-    /// A change after that.
+    /// Adds a change.
     pub(super) fn push(&mut self, change: &Change<K>) {
         if let Some(resync) = &mut self.resync {
-            resync.leave_out(change.entry());
+            resync.skip(change.entry());
         }
         match &mut self.changes {
             WaitingChanges::Coalesced(pending_changes) => pending_changes.add(change),
@@ -106,7 +106,7 @@ impl<K> Queue<K> {
         }
     }
 
-    /// Looks after a change, unless there is another already.
+    /// Measures the waiting time of a change, unless another one is being measured.
     pub(super) fn sample(&mut self, change: &Change<K>) {
         if self.sample.is_none() {
             self.sample = Some(LatencySample {
@@ -116,13 +116,13 @@ impl<K> Queue<K> {
         }
     }
 
-    /// Since when the change has waited that is looked after, if it is the one that was popped.
+    /// Returns when the measured change was added, if it is the popped one.
     fn sampled(&mut self, popped: Option<&Event<K>>) -> Option<Instant> {
         let sample = self.sample.as_ref()?;
         match popped {
             Some(event) if event.hash() == sample.hash => self.sample.take().map(|sample| sample.since),
             Some(_) => None,
-            // It came to nothing, as that of an object that came and went.
+            // The change was cancelled out, for example by a deletion.
             None => {
                 self.sample = None;
                 None
@@ -130,7 +130,7 @@ impl<K> Queue<K> {
         }
     }
 
-    /// Repeats everything. A resync that is still going on is as good as a new one.
+    /// Repeats all objects, unless a resync is in progress.
     pub(super) fn resync(&mut self, snapshot: &Snapshot<K>) {
         if self.resync.is_some() || !matches!(self.initial, InitialEvents::Done) {
             return;
@@ -156,9 +156,9 @@ impl<K> Queue<K> {
         });
     }
 
-    /// The next event, if there is one. Whoever asks has finished with the one before.
+    /// Returns the next event. The caller has handled the previous one.
     pub(super) fn pop(&mut self) -> Option<Event<K>> {
-        if let Some(event) = self.carried.take() {
+        if let Some(event) = self.second_event.take() {
             return Some(event);
         }
         match &mut self.initial {
@@ -175,7 +175,7 @@ impl<K> Queue<K> {
             }
             InitialEvents::Done => {}
         }
-        // Neither keeps the other waiting for long.
+        // Alternates, so that neither starves the other.
         self.resync_next = !self.resync_next;
         let first = if self.resync_next {
             self.pop_resync()
@@ -220,13 +220,13 @@ impl<K> Queue<K> {
             WaitingChanges::Coalesced(pending_changes) => {
                 let pending = pending_changes.take()?;
                 let (first, second) = pending.events();
-                self.carried = second;
+                self.second_event = second;
                 first
             }
         }
     }
 
-    /// How many objects wait to be told of, resyncs not counted.
+    /// Returns the number of pending events, without resyncs.
     pub(super) fn len(&self) -> usize {
         let initial = match &self.initial {
             InitialEvents::Walking { left, .. } => *left,
@@ -236,7 +236,7 @@ impl<K> Queue<K> {
             WaitingChanges::Coalesced(pending_changes) => pending_changes.len(),
             WaitingChanges::Every(changes) => changes.len(),
         };
-        initial + changes + usize::from(self.carried.is_some())
+        initial + changes + usize::from(self.second_event.is_some())
     }
 
     #[cfg(test)]
@@ -244,15 +244,15 @@ impl<K> Queue<K> {
         self.resync.is_some()
     }
 
-    /// How many objects the resync that is going on leaves out.
+    /// Returns the number of objects that the current resync skips.
     #[cfg(test)]
-    pub(super) fn left_out(&self) -> usize {
+    pub(super) fn skipped(&self) -> usize {
         self.resync.as_ref().map_or(0, |resync| resync.changed.0.len())
     }
 }
 
 impl<K: Kind> Backlog for Queue<K> {
-    /// An event, and since when its change has waited, if that is measured for this change.
+    /// An event, and the time when its change was added, if that is measured.
     type Event = (Event<K>, Option<Instant>);
 
     fn pop(&mut self) -> Option<Self::Event> {
@@ -284,31 +284,32 @@ impl KeySet {
     }
 
     fn insert<K>(&mut self, entry: &Entry<K>) {
-        let place = self.0.entry(entry.hash(), is_of(entry), |(hash, _)| *hash);
-        if let hash_table::Entry::Vacant(place) = place {
-            place.insert((entry.hash(), entry.key().clone()));
+        let slot = self.0.entry(entry.hash(), has_key_of(entry), |(hash, _)| *hash);
+        if let hash_table::Entry::Vacant(slot) = slot {
+            slot.insert((entry.hash(), entry.key().clone()));
         }
     }
 
     fn contains<K>(&self, entry: &Entry<K>) -> bool {
-        self.0.find(entry.hash(), is_of(entry)).is_some()
+        self.0.find(entry.hash(), has_key_of(entry)).is_some()
     }
 }
 
-fn is_of<K>(entry: &Entry<K>) -> impl Fn(&(u64, Key)) -> bool {
+fn has_key_of<K>(entry: &Entry<K>) -> impl Fn(&(u64, Key)) -> bool {
     |(hash, key)| *hash == entry.hash() && key == entry.key()
 }
 
 impl<K> Resync<K> {
-    /// Objects that came later are not in the snapshot, and noting them would have no bound.
-    fn leave_out(&mut self, entry: &Entry<K>) {
+    /// Skips an object. Objects added after the snapshot are ignored, because recording them would have no
+    /// bound.
+    fn skip(&mut self, entry: &Entry<K>) {
         if self.snapshot.get_entry(entry.key()).is_some() {
             self.changed.insert(entry);
         }
     }
 }
 
-/// A change that was not folded, as an event.
+/// Converts a change that was not coalesced.
 fn event<K>(change: Change<K>) -> Event<K> {
     match change {
         Change::Added { new } => added(new),

@@ -1,4 +1,4 @@
-//! When which handler gets a resync.
+//! Resync periods of handlers.
 
 use std::time::Duration;
 
@@ -6,26 +6,26 @@ use tokio::time::Instant;
 
 use crate::util::MAX_DURATION;
 
-/// Handlers are not resynced more often than this.
+/// Minimum resync period.
 const MIN_RESYNC: Duration = Duration::from_secs(1);
 
-/// What a handler asked for, and when its time has come.
+/// The resync period of a handler and the time of its next resync.
 #[derive(Debug, Clone)]
 pub(super) struct ResyncTimes {
-    asked: Duration,
+    requested: Duration,
     period: Duration,
     next: Instant,
 }
 
 impl ResyncTimes {
-    /// Whether the handler is to hear of unchanged objects at all.
-    pub(super) fn wants(&self) -> bool {
+    /// Returns whether the handler gets resyncs.
+    pub(super) fn is_enabled(&self) -> bool {
         !self.period.is_zero()
     }
 
-    /// Whether it is due; if so, the next time is set.
-    pub(super) fn is_due(&mut self, now: Instant) -> bool {
-        if !self.wants() || now < self.next {
+    /// Returns whether a resync is due, and if so schedules the next one.
+    pub(super) fn check_due(&mut self, now: Instant) -> bool {
+        if !self.is_enabled() || now < self.next {
             return false;
         }
         self.next = now + self.period;
@@ -33,28 +33,30 @@ impl ResyncTimes {
     }
 
     pub(super) fn set_check_period(&mut self, check: Duration) {
-        self.period = period(self.asked, check);
+        self.period = period(self.requested, check);
     }
 }
 
-/// How often the informer looks whether a handler is due. It stands for client-go's `resyncCheckPeriod`: before the
-/// start it becomes the shortest period that is asked for, and from then on nobody can have a shorter one.
+/// The interval at which the informer checks for due resyncs.
+///
+/// client-go: `resyncCheckPeriod`. Before the start it becomes the shortest requested period; after the start
+/// it is fixed, and no handler can have a shorter period.
 #[derive(Debug, Clone)]
 pub(super) struct CheckPeriod {
-    /// What handlers get that ask for nothing.
+    /// The period of handlers that request none.
     default: Duration,
     check: Duration,
 }
 
-/// A handler's times, and the check period if others have to follow it.
+/// The resync times of a new handler, and the new check period if the handler lowered it.
 pub(super) struct ResyncSchedule {
     pub(super) times: ResyncTimes,
-    pub(super) lowered: Option<Duration>,
+    pub(super) lowered_check: Option<Duration>,
 }
 
 impl CheckPeriod {
     pub(super) fn new(default: Duration) -> CheckPeriod {
-        let default = within_reason(default);
+        let default = clamp_period(default);
         CheckPeriod {
             default,
             check: default,
@@ -65,42 +67,42 @@ impl CheckPeriod {
         self.check
     }
 
-    /// A handler joins and asks for a period; none means the informer's.
+    /// Adds a handler. Without a requested period it gets the informer's.
     pub(super) fn join(
         &mut self,
-        asked: Option<Duration>,
+        requested: Option<Duration>,
         started: bool,
         now: Instant,
         handler: &str,
     ) -> ResyncSchedule {
-        let asked = asked.map_or(self.default, within_reason);
-        let mut lowered = None;
-        if !asked.is_zero() && asked < self.check && !started {
-            self.check = asked;
-            lowered = Some(asked);
+        let requested = requested.map_or(self.default, clamp_period);
+        let mut lowered_check = None;
+        if !requested.is_zero() && requested < self.check && !started {
+            self.check = requested;
+            lowered_check = Some(requested);
         }
-        let period = period(asked, self.check);
-        if period != asked {
+        let period = period(requested, self.check);
+        if period != requested {
             tracing::warn!(
                 handler,
-                asked = ?asked,
-                got = ?period,
-                "this resync period cannot be had: the informer was started with a longer one, or with none"
+                requested = ?requested,
+                effective = ?period,
+                "resync period ignored: the informer has already started"
             );
         }
         ResyncSchedule {
             times: ResyncTimes {
-                asked,
+                requested,
                 period,
                 next: now + period,
             },
-            lowered,
+            lowered_check,
         }
     }
 }
 
-/// Zero means never, and stays.
-fn within_reason(period: Duration) -> Duration {
+/// Limits a period to the supported range. Zero means never and is kept.
+fn clamp_period(period: Duration) -> Duration {
     if period.is_zero() {
         period
     } else {
@@ -108,11 +110,11 @@ fn within_reason(period: Duration) -> Duration {
     }
 }
 
-/// client-go's `determineResyncPeriod`.
-fn period(asked: Duration, check: Duration) -> Duration {
-    if asked.is_zero() || check.is_zero() {
+/// client-go: `determineResyncPeriod`.
+fn period(requested: Duration, check: Duration) -> Duration {
+    if requested.is_zero() || check.is_zero() {
         Duration::ZERO
     } else {
-        asked.max(check)
+        requested.max(check)
     }
 }

@@ -1,4 +1,4 @@
-//! The tasks that call handlers, by the manner in which a handler works.
+//! The tasks that call handlers, one variant for each kind of handler.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::handler::{Event, EventHandler};
 use crate::object::Kind;
 use crate::util::panics::{caught, caught_in};
 
-/// Number of events that a task handles before it lets others run.
+/// Number of events that a task handles before it yields to other tasks.
 const MAX_EVENTS_PER_TURN: u32 = 64;
 
 /// The task that calls a handler.
 pub(super) type Runner<K> = Box<dyn FnOnce(Arc<Listener<K>>) -> BoxFuture<'static, ()> + Send>;
 
-/// Calls a handler that never blocks, in the listener's task.
+/// Returns a task that calls a non-blocking handler directly.
 pub(super) fn inline<K: Kind>(handler: impl EventHandler<K>) -> Runner<K> {
     Box::new(move |listener| {
         Box::pin(async move {
@@ -31,19 +31,19 @@ pub(super) fn inline<K: Kind>(handler: impl EventHandler<K>) -> Runner<K> {
                 caller.call(event);
                 turn += 1;
                 if turn % MAX_EVENTS_PER_TURN == 0 {
-                    caller.step_back().await;
+                    caller.yield_once().await;
                 }
             }
         })
     })
 }
 
-/// Calls a handler that may block, on threads made for that.
+/// Returns a task that calls a blocking handler on threads for blocking code.
 pub(super) fn blocking<K: Kind>(handler: impl EventHandler<K>) -> Runner<K> {
     Box::new(move |listener| Box::pin(deliver_on_blocking_threads(Caller::new(listener, handler))))
 }
 
-/// Calls a handler that works asynchronously, one event at a time.
+/// Returns a task that awaits an asynchronous handler, one event at a time.
 pub(super) fn asynchronous<K, F, A>(handler: F) -> Runner<K>
 where
     K: Kind,
@@ -58,7 +58,7 @@ where
                 caller.call_async(event).await;
                 turn += 1;
                 if turn % MAX_EVENTS_PER_TURN == 0 {
-                    caller.step_back().await;
+                    caller.yield_once().await;
                 }
             }
         })
@@ -69,7 +69,7 @@ where
 struct Caller<K, H> {
     listener: Arc<Listener<K>>,
     handler: H,
-    /// The end of the last call, where the next one begins if there was no wait: to ask for the time is slow.
+    /// End of the last call, reused as the start of the next one because reading the clock is slow.
     last_end: Option<Instant>,
 }
 
@@ -82,7 +82,7 @@ impl<K: Kind, H: Send> Caller<K, H> {
         }
     }
 
-    /// Takes the next event as soon as there is one.
+    /// Takes the next event when there is one.
     async fn next(&mut self) -> Option<Event<K>> {
         poll_fn(|context| {
             let next = self.listener.poll_take(context);
@@ -107,24 +107,24 @@ impl<K: Kind, H: Send> Caller<K, H> {
         self.last_end = Some(self.listener.call_ended(began));
     }
 
-    /// No call is running.
+    /// Records that no call is running.
     fn pause(&mut self) {
         self.last_end = None;
-        self.listener.no_call();
+        self.listener.clear_call();
     }
 
-    /// Lets other tasks run, and is scheduled again at once.
+    /// Yields to other tasks once.
     ///
-    /// Not tokio's `yield_now`: it schedules a task only when its worker has no others left or has polled about sixty of
-    /// them, which takes long beside a busy reflector and controller.
-    async fn step_back(&mut self) {
+    /// tokio's `yield_now` is not used: it defers the task until its worker has no other tasks or has polled
+    /// about sixty of them, which takes long beside a busy reflector and controller.
+    async fn yield_once(&mut self) {
         self.pause();
-        let mut stepped = false;
+        let mut yielded = false;
         poll_fn(|context| {
-            if stepped {
+            if yielded {
                 return Poll::Ready(());
             }
-            stepped = true;
+            yielded = true;
             context.waker().wake_by_ref();
             Poll::Pending
         })
@@ -137,7 +137,10 @@ impl<K: Kind, H: EventHandler<K>> Caller<K, H> {
         let began = self.begin_call();
         let _span = self.listener.span(&event).entered();
         let handler = &mut self.handler;
-        let result = self.listener.inside().sync(|| caught(|| handler.handle(event)));
+        let result = self
+            .listener
+            .current_handler()
+            .sync(|| caught(|| handler.handle(event)));
         self.end_call(began, result);
     }
 }
@@ -153,7 +156,7 @@ where
         let span = self.listener.span(&event);
         let handler = &mut self.handler;
         let work = async { handler(event).await }.instrument(span);
-        let result = self.listener.inside().scope(caught_in(work)).await;
+        let result = self.listener.current_handler().scope(caught_in(work)).await;
         self.end_call(began, result);
     }
 }
@@ -170,7 +173,7 @@ impl<K: Kind, H: EventHandler<K>> BlockingReceiver for Caller<K, H> {
         self.call(event);
     }
 
-    fn rest(&mut self) {
+    fn on_idle(&mut self) {
         self.pause();
     }
 }

@@ -1,4 +1,4 @@
-//! EventStream as a stream.
+//! A stream of the events of an informer.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,10 +10,11 @@ use super::listener::Listener;
 use crate::handler::{AnyListener, Event, Registration};
 use crate::object::Kind;
 
-/// The events of an informer, one after the other: the equal of a handler, for those who would rather ask than be called.
+/// A stream of the events of an informer, as an alternative to a handler.
 ///
-/// It begins with every object that is there and ends when the informer stops, after everything was given out. Between
-/// two polls, changes of one object become one, as for handlers. Dropping it removes it.
+/// The stream starts with all existing objects. It ends when the informer stops, after all pending events
+/// were returned. Changes of one object between two polls are coalesced, as for handlers. Dropping the stream
+/// removes it from the informer.
 ///
 /// ```no_run
 /// # use k8s_openapi::api::core::v1::Pod;
@@ -36,7 +37,7 @@ impl<K: Kind> EventStream<K> {
         EventStream { listener }
     }
 
-    /// The place in the stream: its backlog, and whether the objects of the beginning are through.
+    /// Returns the registration of this stream, for example to read its backlog.
     #[must_use]
     pub fn registration(&self) -> Registration {
         Registration::new(Arc::clone(&self.listener) as Arc<dyn AnyListener>)
@@ -49,7 +50,7 @@ impl<K: Kind> Stream for EventStream<K> {
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event<K>>> {
         let taken = self.listener.poll_take(context);
         if let Poll::Ready(None) = taken {
-            self.listener.ended();
+            self.listener.mark_done();
         }
         taken
     }
@@ -58,7 +59,7 @@ impl<K: Kind> Stream for EventStream<K> {
 impl<K: Kind> Drop for EventStream<K> {
     fn drop(&mut self) {
         AnyListener::remove(Arc::clone(&self.listener));
-        self.listener.ended();
+        self.listener.mark_done();
     }
 }
 

@@ -1,8 +1,8 @@
 //! The queue of deltas between the reflector and the controller.
 //!
-//! Deltas keep the order of the watch, across keys, as in client-go's `RealFIFO`; a whole list is one delta. The
-//! reflector waits while the queue is full. The controller never waits for anything but the queue, so the queue is short and does
-//! not coalesce: that is done in front of each handler.
+//! Deltas keep the order of the watch across keys, as in client-go's `RealFIFO`; a whole list is one delta.
+//! The reflector waits while the queue is full. The controller waits for nothing but this queue, so the queue
+//! is short and does not coalesce; the queues of handlers do.
 
 #[cfg(test)]
 mod tests;
@@ -11,12 +11,15 @@ use tokio::sync::mpsc;
 
 use crate::pipeline::reflector::Delta;
 
-/// Number of deltas in a full queue. A source that always has an event ready runs until then without yielding, so this also
-/// bounds how long handlers wait for the first of them.
+/// Maximum number of deltas in the queue.
+///
+/// A source that always has an event ready runs until the queue is full without yielding, so this also bounds
+/// the delay of the first event for handlers.
 pub(crate) const CAPACITY: usize = 512;
 
-/// Creates a queue. Producers are the reflectors, one for each namespace; the consumer is the controller. The queue is closed
-/// when all producers are dropped.
+/// Creates a queue for one controller and one or more reflectors.
+///
+/// The queue is closed when all senders are dropped.
 pub(crate) fn channel<K>() -> (mpsc::Sender<Delta<K>>, DeltaReceiver<K>) {
     let (sender, receiver) = mpsc::channel(CAPACITY);
     (sender, DeltaReceiver(receiver))
@@ -27,10 +30,10 @@ pub(crate) fn channel<K>() -> (mpsc::Sender<Delta<K>>, DeltaReceiver<K>) {
 pub(crate) struct DeltaReceiver<K>(mpsc::Receiver<Delta<K>>);
 
 impl<K> DeltaReceiver<K> {
-    /// Takes all deltas that wait; none once the queue is closed and empty.
+    /// Takes all pending deltas. Returns `None` when the queue is closed and empty.
     ///
     /// # Cancel safety
-    /// A cancelled pop has taken nothing.
+    /// Cancel safe: a cancelled call takes nothing.
     pub(crate) async fn pop(&mut self) -> Option<Vec<Delta<K>>> {
         let mut deltas = Vec::new();
         let count = self.0.recv_many(&mut deltas, CAPACITY).await;
@@ -43,7 +46,7 @@ impl<K> DeltaReceiver<K> {
     }
 }
 
-/// Observes how many deltas wait in a queue, without keeping it open.
+/// Observes the number of deltas in a queue without keeping it open.
 #[derive(Debug)]
 pub(crate) struct QueueDepth<K>(mpsc::WeakSender<Delta<K>>);
 
@@ -52,7 +55,7 @@ impl<K> QueueDepth<K> {
         QueueDepth(sender.downgrade())
     }
 
-    /// Number of deltas that wait; zero after the queue was closed.
+    /// Returns the number of pending deltas; zero after the queue was closed.
     pub(crate) fn get(&self) -> usize {
         let sender = self.0.upgrade();
         sender.map_or(0, |sender| sender.max_capacity() - sender.capacity())

@@ -25,7 +25,7 @@ fn full() -> (Sender<Delta<ConfigMap>>, DeltaReceiver<ConfigMap>) {
         sender
             .send(bookmark(number))
             .now_or_never()
-            .expect("there is room")
+            .expect("the queue has space")
             .unwrap();
     }
     (sender, receiver)
@@ -46,12 +46,12 @@ fn a_full_queue_makes_the_reflector_wait() {
     assert!(push.as_mut().now_or_never().is_none());
     assert_eq!(QueueDepth::of(&sender).get(), CAPACITY);
     receiver.pop().now_or_never().unwrap().unwrap();
-    push.now_or_never().expect("there is room again").unwrap();
+    push.now_or_never().expect("the queue has space again").unwrap();
     assert_eq!(QueueDepth::of(&sender).get(), 1);
 }
 
 #[test]
-fn a_cancelled_push_has_added_nothing() {
+fn a_cancelled_push_adds_nothing() {
     let (sender, mut receiver) = full();
     let mut push = Box::pin(sender.send(bookmark(9_999)));
     assert!(push.as_mut().now_or_never().is_none());
@@ -62,7 +62,7 @@ fn a_cancelled_push_has_added_nothing() {
 }
 
 #[test]
-fn a_cancelled_pop_has_taken_nothing() {
+fn a_cancelled_pop_takes_nothing() {
     let (sender, mut receiver) = channel();
     let mut pop = Box::pin(receiver.pop());
     assert!(pop.as_mut().now_or_never().is_none());

@@ -1,4 +1,4 @@
-//! How long to wait after a failure.
+//! The backoff after failed requests.
 
 use std::time::Duration;
 
@@ -6,8 +6,9 @@ use tokio::time::Instant;
 
 use crate::util::MAX_DURATION;
 
-/// The waits between failing requests of one informer: exponential, jittered, capped, and back at their start only after
-/// a time of health (contract 9).
+/// The delays between failed requests of one informer: exponential, with jitter and a cap.
+///
+/// The delays start again at `initial` only after a healthy period (contract 9).
 ///
 /// ```
 /// use kube_informer::Backoff;
@@ -19,19 +20,19 @@ use crate::util::MAX_DURATION;
 #[doc(alias("wait.Backoff", "default_backoff"))]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Backoff {
-    /// The first wait, before jitter.
+    /// First delay, before jitter.
     pub initial: Duration,
-    /// By how much a wait grows from one failure to the next.
+    /// Factor between consecutive delays.
     pub factor: f64,
-    /// The longest wait, before jitter.
+    /// Maximum delay, before jitter.
     pub cap: Duration,
-    /// The share of a wait that chance may add: 1.0 means up to as much again.
+    /// Maximum random addition to a delay, as a fraction of it: 1.0 adds up to 100 %.
     pub jitter: f64,
-    /// How long all must have gone well until the waits begin at their start again.
+    /// Healthy period after which the delays start again at `initial`.
     pub reset: Duration,
 }
 
-/// client-go's values: 800 ms, doubling to 30 s, up to twice as long by chance, forgotten after two minutes.
+/// client-go's values: 800 ms, doubling to 30 s, with up to 100 % jitter, reset after two minutes.
 impl Default for Backoff {
     fn default() -> Self {
         Backoff {
@@ -44,10 +45,10 @@ impl Default for Backoff {
     }
 }
 
-/// No wait is shorter, whatever the settings: nothing makes an informer ask in a tight loop.
+/// Lower limit of all delays, whatever the settings, so that no informer sends requests in a tight loop.
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
 
-/// Where an informer stands in its waits.
+/// The current delay of one informer.
 #[derive(Debug)]
 pub(super) struct BackoffState {
     settings: Backoff,
@@ -64,13 +65,13 @@ impl BackoffState {
         }
     }
 
-    /// The server did what was asked. Only the first success after a failure begins the time of health.
+    /// Records a success. Only the first success after a failure starts the healthy period.
     pub(super) fn succeeded(&mut self, now: Instant) {
         self.healthy_since.get_or_insert(now);
     }
 
-    /// Something failed: how long to wait. An outage is no health however long it lasts, so the waits of a lasting outage
-    /// stay at the cap.
+    /// Records a failure and returns the delay. An outage does not count as healthy, so its delays stay at
+    /// the cap.
     pub(super) fn failed(&mut self, now: Instant, random: &mut fastrand::Rng) -> Duration {
         let settings = &self.settings;
         if let Some(since) = self.healthy_since.take()
@@ -79,7 +80,7 @@ impl BackoffState {
             self.next = settings.initial;
         }
         let base = self.next.min(settings.cap).max(MIN_BACKOFF);
-        // Settings are the user's: a wait never becomes shorter and never overflows.
+        // Protects against user settings that would shrink or overflow a delay.
         let grown = base.as_secs_f64() * settings.factor.max(1.0);
         self.next = Duration::try_from_secs_f64(grown)
             .unwrap_or(settings.cap)
@@ -97,7 +98,7 @@ mod tests {
     use tokio::time::Instant;
 
     #[test]
-    fn waits_double_to_the_cap_with_jitter() {
+    fn delays_double_up_to_the_cap_with_jitter() {
         let mut random = fastrand::Rng::with_seed(1);
         let mut waits = BackoffState::new(Backoff::default());
         let now = Instant::now();
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn jitter_adds_up_to_its_share_of_a_wait() {
+    fn jitter_adds_at_most_its_fraction_of_a_delay() {
         for (jitter, most) in [(0.0, 0.0), (0.5, 0.4), (3.0, 2.4)] {
             let added = |seed| {
                 let mut waits = BackoffState::new(Backoff {
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_does_not_count_as_health() {
+    fn an_outage_does_not_count_as_healthy() {
         let mut random = fastrand::Rng::with_seed(1);
         let mut waits = BackoffState::new(Backoff {
             jitter: 0.0,
@@ -169,14 +170,14 @@ mod tests {
     }
 
     #[test]
-    fn contract_9_waits_of_nothing_are_not_believed() {
-        let nothing = Backoff {
+    fn contract_9_a_zero_delay_is_raised_to_the_minimum() {
+        let zero = Backoff {
             initial: Duration::ZERO,
             cap: Duration::ZERO,
             jitter: 0.0,
             ..Backoff::default()
         };
-        let mut waits = BackoffState::new(nothing);
+        let mut waits = BackoffState::new(zero);
         let mut random = fastrand::Rng::with_seed(1);
         for _ in 0..3 {
             assert_eq!(waits.failed(Instant::now(), &mut random), super::MIN_BACKOFF);
@@ -184,15 +185,15 @@ mod tests {
     }
 
     #[test]
-    fn odd_settings_do_no_harm() {
-        let odd = Backoff {
+    fn extreme_settings_are_limited() {
+        let extreme = Backoff {
             initial: Duration::MAX,
             factor: f64::NAN,
             cap: Duration::MAX,
             jitter: f64::INFINITY,
             ..Backoff::default()
         };
-        let mut waits = BackoffState::new(odd);
+        let mut waits = BackoffState::new(extreme);
         let mut random = fastrand::Rng::with_seed(1);
         for _ in 0..3 {
             assert_eq!(waits.failed(Instant::now(), &mut random), MAX_DURATION);

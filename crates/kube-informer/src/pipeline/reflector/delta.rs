@@ -1,15 +1,15 @@
-//! Changes on their way from the reflector to the store.
+//! Changes that the reflector sends to the controller.
 
 use std::sync::Arc;
 
 use crate::object::{Entry, ResourceVersion};
 
-/// A change on its way to the store.
+/// A change for the store.
 #[derive(Debug)]
 pub(crate) enum Delta<K> {
-    /// An object was added or updated. The store decides which: a watch may repeat what a list has returned before.
+    /// An object was added or updated. The store decides which, because a watch may repeat objects of a list.
     Upsert(Arc<Entry<K>>),
-    /// An object was deleted; its last state, with the version of the deletion.
+    /// An object was deleted: its last state, with the version of the deletion.
     Deleted(Arc<Entry<K>>),
     /// A whole list replaces the objects of its scope.
     Replaced(Replacement<K>),
@@ -20,7 +20,7 @@ pub(crate) enum Delta<K> {
 }
 
 impl<K> Delta<K> {
-    /// A list without objects.
+    /// Creates a list without objects.
     pub(crate) fn empty_list() -> Delta<K> {
         Delta::Replaced(Replacement {
             objects: Vec::new(),
@@ -31,24 +31,25 @@ impl<K> Delta<K> {
     }
 }
 
-/// A whole list.
+/// A complete list.
 #[derive(Debug)]
 pub(crate) struct Replacement<K> {
-    /// By hash; keys are unique.
+    /// Sorted by hash, with unique keys.
     pub(crate) objects: Vec<Arc<Entry<K>>>,
     pub(crate) version: ResourceVersion,
-    /// Objects outside of this scope stay.
+    /// The scope to replace. Objects outside of it are kept.
     pub(crate) scope: Scope,
-    /// Whether a listed object is the cached one if uid and version are equal.
+    /// Whether a listed object is equal to the cached one if uid and version are equal.
     pub(crate) trusts_versions: bool,
 }
 
-/// The part of a store that one reflector maintains: everything, or one of several namespaces. A number in the order
-/// in which the store lists its namespaces.
+/// The part of a store that one reflector maintains: all namespaces, or one of several.
+///
+/// The number is the position in the store's list of namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Scope(pub(crate) usize);
 
 impl Scope {
-    /// The scope of a store that has no other.
+    /// The scope of a store with a single scope.
     pub(crate) const ONLY: Scope = Scope(0);
 }

@@ -1,4 +1,4 @@
-//! Performs the machine's actions: sends requests, keeps deadlines, collects lists and feeds the delta queue.
+//! Performs the machine's actions: sends requests, keeps deadlines, collects lists and fills the delta queue.
 
 use std::sync::Arc;
 
@@ -24,77 +24,78 @@ use crate::util::panics;
 type Action<K> = machine::Action<WatchEvent<K>>;
 type Input<K> = machine::Input<WatchEvent<K>>;
 
-/// What the reflector needs from the informer.
+/// Services of the informer for the reflector.
 pub(crate) trait Context<K>: Send + Sync + 'static {
-    /// Returns the cached entry of a listed object with the same uid and version. It need not be decoded (contract 10).
+    /// Returns the cached entry of a listed object with the same uid and version. It need not be decoded
+    /// (contract 10).
     fn cached(&self, object: &RawObject<K>) -> Option<Arc<Entry<K>>>;
 
-    /// Makes the entry of an object: decodes, transforms and packs it as configured.
+    /// Creates the entry of an object: decodes, transforms and packs it as configured.
     fn entry(&self, object: RawObject<K>, place: Place) -> Result<Arc<Entry<K>>, Error>;
 
     /// Reports an error to the watch-error handler.
     fn report(&self, error: &Error);
 
-    /// Records what the reflector of a scope does.
+    /// Records an activity of the reflector of a scope.
     fn observe(&self, scope: Scope, at: Instant, activity: Activity);
 
     /// Waits until the store has reached a version that is in the queue.
     fn reached(&self, scope: Scope, version: &ResourceVersion) -> impl Future<Output = ()> + Send;
 }
 
-/// What a reflector does, for status and metrics.
+/// Activities of a reflector, for status and metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Activity {
     /// A request was sent.
     Requested(Operation),
-    /// An object of this many bytes arrived.
+    /// An object of this size in bytes was received.
     Received(usize),
-    /// The server returned a version by an event or a bookmark.
+    /// The server returned a version, in an event or a bookmark.
     Progressed,
     WatchOpened,
     WatchEnded,
     /// No request is sent before this time.
     Waiting(Instant),
     Waited,
-    /// A list is complete. The first one has no cause.
+    /// A list is complete. The first list has no cause.
     Listed(Option<RelistCause>),
 }
 
-/// The running part of the reflector.
+/// Runs the machine of one reflector.
 pub(crate) struct Driver<K, C> {
     pub(crate) source: Arc<dyn ListWatch<K>>,
     pub(crate) deltas: mpsc::Sender<Delta<K>>,
     pub(crate) context: Arc<C>,
     pub(crate) resource: WatchedResource,
-    /// The namespace that every object has to be in; none if the source is not limited to one.
+    /// The namespace of all objects, if the source is limited to one.
     pub(crate) namespace: Option<Arc<str>>,
     /// The part of the store that this reflector maintains.
     pub(crate) scope: Scope,
-    /// Maximum size of a list.
+    /// Maximum size of a list in bytes.
     pub(crate) max_list_bytes: u64,
     /// Notified when a consistency check found differences.
     pub(crate) start_over: Arc<Notify>,
 }
 
-/// What is kept between two actions.
+/// The state between two actions.
 struct Session<K> {
     list: ListBuffer<K>,
     trace: ListTrace,
-    /// The open watch; an ended stream if there is none.
+    /// The open watch, or an ended stream.
     watch: WatchStream<K>,
     is_watching: bool,
-    /// What errors are attributed to.
+    /// The operation that errors are attributed to.
     operation: Operation,
     span: Span,
 }
 
 impl<K: Kind, C: Context<K>> Driver<K, C> {
-    /// Lists and watches until it is stopped.
+    /// Lists and watches until `stop` is cancelled.
     pub(crate) async fn run(self, settings: Settings, stop: CancellationToken) {
         stop.run_until_cancelled(self.work(settings)).await;
     }
 
-    /// Performs one action after another, until the controller has ended and with it the queue.
+    /// Performs actions until the controller has ended, which closes the queue.
     async fn work(&self, settings: Settings) {
         let (mut machine, mut action) = Machine::new(settings, Instant::now());
         let mut session = Session::new(self.max_list_bytes);
@@ -123,12 +124,12 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
             _ => Span::none(),
         };
         let span = session.span.clone();
-        // The source is user code, and so is the type of its objects.
+        // The source and the type of its objects are user code.
         let performed = panics::caught_in(self.try_perform(session, action).instrument(span)).await;
         match performed {
             Ok(Ok(input)) => input,
             Ok(Err(error)) => Input::Failed(error),
-            Err(panic) => Input::Failed(Error::user_code(format!("the list-watch panicked: {panic}"))),
+            Err(panic) => Input::Failed(Error::user_code(format!("list-watch panicked: {panic}"))),
         }
     }
 
@@ -185,7 +186,7 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
         }
     }
 
-    /// Prepares for a new list. If it has to be compared with the cache, the cache first receives everything in the queue.
+    /// Prepares a new list. If it is compared with the cache, the queue is applied to the cache first.
     async fn begin_list(&self, session: &mut Session<K>, begin: Option<Trust>) {
         let Some(trust) = begin else { return };
         if let Trust::Doubted(version) = &trust {
@@ -238,7 +239,7 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
                     });
                 }
                 Some(Err(error)) => return Err(error),
-                None => return Err(Error::bad_data("a list without its end")),
+                None => return Err(Error::bad_data("incomplete list")),
             }
         }
     }
@@ -267,7 +268,8 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
         Ok(Input::Opened)
     }
 
-    /// Reads the next event of the open watch. Its object stays encoded until the machine has decided what to do with it.
+    /// Reads the next event of the open watch. Its object stays encoded until the machine has decided about
+    /// it.
     async fn read(&self, session: &mut Session<K>, deadline: Instant) -> Result<Input<K>, Error> {
         tokio::task::consume_budget().await;
         let next = timeout_at(deadline, session.watch.next());
@@ -344,7 +346,7 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
         })
     }
 
-    /// Puts the collected list into the queue. A streaming list continues as a watch.
+    /// Sends the collected list to the queue. A streaming list continues as a watch.
     async fn replace(&self, session: &mut Session<K>, version: ResourceVersion, cause: Option<RelistCause>) {
         self.observe(Activity::Listed(cause));
         if session.is_watching {
@@ -371,11 +373,11 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
         }
     }
 
-    /// Asks discovery whether the kind is served; none if it gives no answer in time.
+    /// Asks discovery whether the kind is served. Returns `None` without a response in time.
     async fn is_served(&self, limit: std::time::Duration) -> Option<bool> {
         match timeout(limit, self.source.is_served()).await {
             Ok(Ok(served)) => Some(served),
-            // The failure that led here is reported, and says more than this one.
+            // The original failure is reported and contains more information.
             Ok(Err(error)) => {
                 tracing::debug!(resource = %self.resource, error = %ErrorChain(&error), "discovery failed");
                 None
@@ -384,8 +386,9 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
         }
     }
 
-    /// Passes a delta on, waiting while the queue is full. It fails only if the controller has ended, which ends
-    /// [`Driver::work`] as well.
+    /// Sends a delta, and waits while the queue is full.
+    ///
+    /// This fails only if the controller has ended, which ends [`Driver::work`], too.
     async fn push(&self, delta: Delta<K>) {
         let _ = self.deltas.send(delta).await;
     }
@@ -408,18 +411,19 @@ impl<K: Kind> Session<K> {
     }
 }
 
-/// Refuses an object of another namespace than the requested one. In the cache, it would overwrite an object that another
-/// reflector is responsible for.
+/// Rejects an object of another namespace than the requested one.
+///
+/// In the cache, it would overwrite an object of another reflector.
 pub(crate) fn check_namespace(namespace: Option<&str>, key: &Key) -> Result<(), Error> {
     match namespace {
         Some(namespace) if !key.is_in(namespace) => Err(Error::bad_data(format!(
-            "{key} is not in namespace {namespace:?}"
+            "unexpected object {key}: expected namespace {namespace:?}"
         ))),
         _ => Ok(()),
     }
 }
 
-/// The span in which one event of a watch is decoded.
+/// Returns the span for decoding one event of a watch.
 fn frame_span<K: Kind>(event: &WatchEvent<K>) -> Span {
     match event {
         WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => {

@@ -1,4 +1,4 @@
-//! The objects of a list, while it is read.
+//! The objects of a list while it is read.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use crate::error::Error;
 use crate::object::{Entry, Key};
 use crate::pipeline::wire::list_exceeded;
 
-/// Bytes that an object counts for at least: it takes memory, however small it is.
+/// Minimum size that is counted for an object, because small objects take memory, too.
 const MIN_OBJECT: u64 = 64;
 
-/// The objects of a list, while its pages or initial events are read.
+/// The objects of a list while its pages or initial events are read.
 pub(super) struct ListBuffer<K> {
-    /// In the order in which they arrived.
+    /// In the order of arrival.
     objects: Vec<ListedObject<K>>,
     trust: Trust,
     bytes: u64,
@@ -20,7 +20,7 @@ pub(super) struct ListBuffer<K> {
 }
 
 struct ListedObject<K> {
-    /// The entry's hash, which sorting needs often.
+    /// The hash of the entry, kept here for sorting.
     hash: u64,
     entry: Arc<Entry<K>>,
     is_deleted: bool,
@@ -36,7 +36,7 @@ impl<K> ListBuffer<K> {
         }
     }
 
-    /// Drops all objects and begins a new list.
+    /// Drops all objects and starts a new list.
     pub(super) fn begin(&mut self, trust: Trust) {
         self.clear();
         self.trust = trust;
@@ -48,15 +48,15 @@ impl<K> ListBuffer<K> {
         self.bytes = 0;
     }
 
-    /// Whether a listed object is the cached one if uid and version are equal.
+    /// Returns whether a listed object is equal to the cached one if uid and version are equal.
     pub(super) fn trusts_versions(&self) -> bool {
         self.trust != Trust::Nothing
     }
 
-    /// Counts bytes that are about to be kept.
+    /// Counts bytes before they are stored.
     ///
     /// # Errors
-    /// If the list becomes too large: a server could send objects without end.
+    /// If the list exceeds its maximum size; a server could send objects without end.
     pub(super) fn reserve(&mut self, bytes: usize) -> Result<(), Error> {
         self.bytes += (bytes as u64).max(MIN_OBJECT);
         if self.bytes > self.max_bytes {
@@ -91,7 +91,7 @@ impl<K> ListBuffer<K> {
         });
     }
 
-    /// Takes the objects that are present at the end, by hash and with unique keys; the last state of each.
+    /// Takes the final objects, sorted by hash and with unique keys. The last state of each object wins.
     pub(super) fn take(&mut self) -> Vec<Arc<Entry<K>>> {
         self.bytes = 0;
         let mut objects = std::mem::take(&mut self.objects);

@@ -1,4 +1,4 @@
-//! How long the phases of a list take.
+//! Durations of the phases of a list.
 
 use std::time::Duration;
 
@@ -6,17 +6,17 @@ use tokio::time::Instant;
 
 use crate::object::WatchedResource;
 
-/// A list that takes longer is logged with its phases, as in client-go.
+/// Lists that take longer are logged with the durations of their phases, as in client-go.
 const SLOW_LIST: Duration = Duration::from_secs(10);
 
-/// The phases of a list that is being read.
+/// The durations of a list that is being read.
 #[derive(Debug)]
 pub(super) struct ListTrace {
     began: Instant,
     requests: u32,
-    /// Waiting for the server.
+    /// Time spent waiting for the server.
     waiting: Duration,
-    /// Waiting between pages, so as not to burden the server.
+    /// Time spent in pauses between pages, which limit the load of the server.
     pausing: Duration,
 }
 
@@ -34,7 +34,7 @@ impl ListTrace {
         self.requests += 1;
     }
 
-    /// Awaits something of the server, and measures it.
+    /// Awaits a response of the server and measures the time.
     pub(super) async fn wait_for<F: Future>(&mut self, response: F) -> F::Output {
         let began = Instant::now();
         let output = response.await;
@@ -46,7 +46,7 @@ impl ListTrace {
         self.pausing += pause;
     }
 
-    /// Logs a slow list. `queueing` is the time until the queue had room for it.
+    /// Logs the list if it was slow. `queueing` is the time until the queue accepted it.
     pub(super) fn finish(&self, resource: &WatchedResource, objects: usize, queueing: Duration) {
         let total = self.began.elapsed();
         if total < SLOW_LIST {
@@ -66,7 +66,7 @@ impl ListTrace {
             ?pausing,
             ?decoding,
             ?queueing,
-            "slow list: waiting for the server, pausing between pages, decoding, and queueing took longer than 10 s"
+            "slow list: waiting for the server, pausing between pages, decoding and queueing took longer than 10 s"
         );
     }
 
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn the_rest_of_the_time_is_decoding() {
+    async fn the_remaining_time_is_attributed_to_decoding() {
         let second = Duration::from_secs(1);
         let mut trace = ListTrace::begin();
         trace.wait_for(sleep(3 * second)).await;

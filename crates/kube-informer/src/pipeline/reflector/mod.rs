@@ -1,9 +1,9 @@
-//! Lists a kind, then watches it, and starts over when a watch cannot continue.
+//! Lists a kind, then watches it, and relists when a watch cannot continue.
 //!
-//! [`machine::Machine`] makes all decisions and performs no IO: it receives an [`Input`](machine::Input) and the time,
-//! and returns the next [`Action`](machine::Action). [`driver::Driver`] performs the action and feeds the result back.
-//! Every behaviour of a server is therefore a test without a clock or a socket, and the same machine runs in the
-//! simulator.
+//! [`machine::Machine`] makes all decisions without IO: it receives an [`Input`](machine::Input) and the
+//! time, and returns the next [`Action`](machine::Action). [`driver::Driver`] performs the action and returns
+//! the result. So every server behaviour can be tested without a clock or a socket, and the simulator runs
+//! the same machine.
 
 mod backoff;
 mod delta;

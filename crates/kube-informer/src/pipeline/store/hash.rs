@@ -6,11 +6,11 @@ use foldhash::fast::FixedState;
 
 use crate::object::Key;
 
-/// What the hashes of one store begin with. It is random, so nobody who names objects can make them collide.
+/// The seed of all hashes of one store. It is random, so object names cannot be chosen to collide.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seed {
     seed: u64,
-    /// The bits of a hash that count. Few of them make collisions, which are too rare to be met otherwise.
+    /// The bits of a hash in use. Tests use few bits to force collisions.
     #[cfg(test)]
     bits: u32,
 }
@@ -24,13 +24,14 @@ impl Seed {
         }
     }
 
-    /// A seed whose hashes differ in these bits only.
+    /// Returns a seed whose hashes only use these bits.
     #[cfg(test)]
     pub(crate) fn colliding(seed: u64, bits: u32) -> Seed {
         Seed { seed, bits }
     }
 
-    /// The place of an object: the upper half by namespace, so that a namespace is a range, the lower half by name.
+    /// Returns the hash of an object: the upper half from the namespace, so that a namespace is a range, the
+    /// lower half from the name.
     pub(crate) fn object(self, namespace: Option<&str>, name: &str) -> u64 {
         self.pair(
             self.half(namespace.unwrap_or_default().as_bytes()),
@@ -43,17 +44,17 @@ impl Seed {
         self.object(namespace, name)
     }
 
-    /// The places of everything in a namespace, and of nothing else but what collides with it.
+    /// Returns the range of all objects of a namespace, which may include colliding namespaces.
     pub(crate) fn namespace(self, namespace: Option<&str>) -> std::ops::RangeInclusive<u64> {
         range(self.half(namespace.unwrap_or_default().as_bytes()))
     }
 
-    /// The hash of an index value.
+    /// Returns the hash of an index value.
     pub(super) fn value<V: Hash + ?Sized>(self, value: &V) -> u32 {
         self.fold(FixedState::with_seed(self.seed).hash_one(value))
     }
 
-    /// The place of an object under an index value.
+    /// Returns the hash of an object under an index value.
     pub(super) fn posting(self, value: u32, object: u64) -> u64 {
         self.pair(value, self.fold(object.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
     }
@@ -77,7 +78,7 @@ impl Seed {
     }
 }
 
-/// All places whose upper half is this.
+/// Returns the range of all hashes with this upper half.
 pub(super) fn range(upper: u32) -> std::ops::RangeInclusive<u64> {
     let start = u64::from(upper) << 32;
     start..=start | u64::from(u32::MAX)

@@ -1,4 +1,4 @@
-//! Indexes: objects by what a function says of them.
+//! Indexes, which group objects by the values of a function.
 
 use std::any::Any;
 use std::borrow::Borrow;
@@ -16,39 +16,39 @@ use crate::error::Error;
 use crate::object::{Entry, Key, Object};
 use crate::util::panics::caught;
 
-/// What an index can be by: anything that can be compared, hashed and printed, as `String`, a number or a [`Key`].
+/// The value of an index: any type that can be compared, hashed and printed, for example `String`, a number
+/// or a [`Key`].
 ///
-/// The printed form is for code that knows indexes by their names only, as a command line does.
-///
-/// See [`SharedInformer::index`](crate::SharedInformer::index).
+/// The printed form is used by code that addresses indexes by name, for example a command line. See
+/// [`SharedInformer::index`](crate::SharedInformer::index).
 pub trait IndexValue: Hash + Eq + fmt::Display + Send + Sync + 'static {}
 
 impl<V: Hash + Eq + fmt::Display + Send + Sync + 'static> IndexValue for V {}
 
 thread_local! {
-    /// An index function is being asked here.
+    /// Whether this thread is calling an index function.
     static IN_INDEX_FUNCTION: Cell<bool> = const { Cell::new(false) };
 }
 
-fn asking<T>(ask: impl FnOnce() -> T) -> T {
+fn call_index_function<T>(call: impl FnOnce() -> T) -> T {
     let before = IN_INDEX_FUNCTION.replace(true);
-    let answer = ask();
+    let result = call();
     IN_INDEX_FUNCTION.set(before);
-    answer
+    result
 }
 
-/// Whether this is inside of an index function, where the cache is being written.
-pub(crate) fn is_asked() -> bool {
+/// Returns whether this thread is inside an index function, while the cache is being written.
+pub(crate) fn is_in_index_function() -> bool {
     IN_INDEX_FUNCTION.get()
 }
 
-/// A function that says under which values an object stands.
+/// A function that returns the index values of an object.
 pub(crate) type IndexFunction<K, V> = Arc<dyn Fn(&K) -> Result<Vec<V>, String> + Send + Sync>;
 
-/// An index of an informer: objects by the values that a function gave for them.
+/// An index of an informer, which finds objects by the values of a function.
 ///
-/// Made by `SharedInformer::index`. Cloning it costs a counter. It stands for client-go's `IndexFunc` and `ByIndex`, and
-/// the type of the value is checked when the program is compiled.
+/// Created by `SharedInformer::index`. Clones are cheap. The type of the values is checked at compile time.
+/// client-go: `IndexFunc`, `ByIndex`.
 ///
 /// ```no_run
 /// # use k8s_openapi::api::core::v1::Pod;
@@ -79,18 +79,18 @@ impl<K: Send + Sync + 'static, V: IndexValue> Index<K, V> {
         }
     }
 
-    /// The name it was made with.
+    /// Returns the name of the index.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether the store has an index of this name and of this type of values.
+    /// Returns whether the store has an index with this name and type of values.
     pub(crate) fn exists(&self) -> bool {
         self.store.read(|contents| self.tree_in(contents).is_some())
     }
 
-    /// The objects that stand under a value now.
+    /// Returns the objects with an index value.
     #[doc(alias = "ByIndex")]
     pub fn get<Q>(&self, value: &Q) -> Vec<Object<K>>
     where
@@ -100,7 +100,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> Index<K, V> {
         self.store.read(|contents| self.find_in(contents, value))
     }
 
-    /// The keys of the objects that stand under a value now.
+    /// Returns the keys of the objects with an index value.
     #[doc(alias = "IndexKeys")]
     pub fn keys<Q>(&self, value: &Q) -> Vec<Key>
     where
@@ -116,7 +116,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> Index<K, V> {
         })
     }
 
-    /// All values that something stands under now, each once.
+    /// Returns the distinct values of all objects.
     #[doc(alias = "ListIndexFuncValues")]
     #[must_use]
     pub fn values(&self) -> Vec<Arc<V>> {
@@ -157,7 +157,7 @@ impl<K, V> fmt::Debug for Index<K, V> {
     }
 }
 
-/// An index without the type of its values.
+/// An index of any value type.
 pub(super) trait AnyIndex<K>: Send + Sync {
     fn name(&self) -> &Arc<str>;
     fn as_any(&self) -> &dyn Any;
@@ -166,23 +166,25 @@ pub(super) trait AnyIndex<K>: Send + Sync {
     fn texts(&self) -> Vec<String>;
 }
 
-/// An index as its writer sees it.
+/// The writer's view of an index.
 pub(super) trait WritableIndex<K>: Send {
-    /// Asks the function for the values of an object, keeps them for [`WritableIndex::insert`], and notes their hashes:
-    /// how many, then each. A function that fails or panics gives no values, and neither does one whose values panic when
-    /// they are hashed or compared: all the user's code that it takes to write an index is called here.
+    /// Calls the index function for an object, stores the values for [`WritableIndex::insert`], and appends
+    /// their number and their hashes to `hashes`.
+    ///
+    /// All user code for writing an index runs here. If the function fails or panics, or its values panic
+    /// when they are hashed or compared, the object has no values.
     fn prepare(&mut self, key: &Key, object: &K, hashes: &mut Vec<u32>) -> Result<(), Error>;
 
-    /// Puts an entry under the values prepared for it.
+    /// Adds an entry under its prepared values.
     fn insert(&mut self, entry: &Arc<Entry<K>>);
 
-    /// Takes an entry away from under the values with these hashes.
+    /// Removes an entry from the values with these hashes.
     fn remove(&mut self, entry: &Arc<Entry<K>>, hashes: &[u32]);
 
-    /// The same index with nothing in it.
-    fn emptied(&self) -> Box<dyn WritableIndex<K>>;
+    /// Returns an empty index with the same function.
+    fn new_empty(&self) -> Box<dyn WritableIndex<K>>;
 
-    /// The index as it is now, for readers; without anything in it if there is nothing to be seen yet.
+    /// Returns the index for readers; empty until the store is filled.
     fn publish(&self, filled: bool) -> Arc<dyn AnyIndex<K>>;
 
     fn name(&self) -> &Arc<str>;
@@ -190,10 +192,10 @@ pub(super) trait WritableIndex<K>: Send {
 
 pub(super) struct IndexTree<K, V> {
     name: Arc<str>,
-    /// None for readers: a snapshot may outlive the informer, and must not keep the user's function.
+    /// `None` for readers: a snapshot may outlive the informer and must not keep the user's function alive.
     function: Option<IndexFunction<K, V>>,
     postings: Tree<Posting<K, V>>,
-    /// Values of the entry that comes next, with their hashes.
+    /// Values of the next entry, with their hashes.
     prepared: Vec<(u32, Arc<V>)>,
     seed: Seed,
 }
@@ -219,7 +221,7 @@ impl<K, V> Slot for Posting<K, V> {
         ""
     }
 
-    /// Values are few, and counted often.
+    /// Values are few and counted often.
     fn touch(&self) {
         touch(&self.entry);
     }
@@ -236,18 +238,19 @@ impl<K, V: IndexValue> IndexTree<K, V> {
         }
     }
 
-    /// Keeps a value for the entry that comes next, unless it has it already. Equal values of all entries are one.
-    fn keep(&mut self, value: V, hashes: &mut Vec<u32>) {
+    /// Prepares a value for the next entry, unless it is a duplicate. Equal values of all entries share one
+    /// allocation.
+    fn prepare_value(&mut self, value: V, hashes: &mut Vec<u32>) {
         let hash = self.seed.value(&value);
-        let is_kept = |(its, kept): &(u32, Arc<V>)| *its == hash && **kept == value;
-        if self.prepared.iter().any(is_kept) {
+        let is_equal = |(other, prepared): &(u32, Arc<V>)| *other == hash && **prepared == value;
+        if self.prepared.iter().any(is_equal) {
             return;
         }
-        let known = self
+        let existing = self
             .postings
             .range(hash::range(hash))
             .find(|posting| *posting.value == value);
-        let value = known.map_or_else(|| Arc::new(value), |posting| Arc::clone(&posting.value));
+        let value = existing.map_or_else(|| Arc::new(value), |posting| Arc::clone(&posting.value));
         self.prepared.push((hash, value));
         hashes.push(hash);
     }
@@ -258,14 +261,14 @@ impl<K, V: IndexValue> IndexTree<K, V> {
         Q: Hash + Eq + ?Sized,
     {
         let range = hash::range(self.seed.value(value));
-        let fits = move |posting: &&Posting<K, V>| (*posting.value).borrow() == value;
+        let matches = move |posting: &&Posting<K, V>| (*posting.value).borrow() == value;
         self.postings
             .range(range)
-            .filter(fits)
+            .filter(matches)
             .map(|posting| &posting.entry)
     }
 
-    /// The objects under a value.
+    /// Returns the objects with a value.
     fn objects<Q>(&self, value: &Q) -> Vec<Object<K>>
     where
         V: Borrow<Q>,
@@ -275,30 +278,31 @@ impl<K, V: IndexValue> IndexTree<K, V> {
         let mut postings = self.postings.range(hash::range(self.seed.value(value)));
         while let Some(slots) = postings.next_leaf() {
             slots.clone().for_each(|(posting, _)| touch(&posting.entry));
-            let fitting = slots
+            let matching = slots
                 .map(|(posting, _)| posting)
                 .filter(|posting| (*posting.value).borrow() == value);
-            objects.extend(fitting.map(|posting| Object::new(Arc::clone(&posting.entry))));
+            objects.extend(matching.map(|posting| Object::new(Arc::clone(&posting.entry))));
         }
         objects
     }
 
-    /// Printed values have no hash here, so this looks at every value, though at each only once.
+    /// Returns the entries with a printed value. Printed values have no hash, so every value is printed, each
+    /// once.
     fn with_text<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a Arc<Entry<K>>> {
         let mut last: Option<(&Arc<V>, bool)> = None;
         self.postings.iter().filter_map(move |posting| {
-            let fits = match last {
-                Some((value, fits)) if Arc::ptr_eq(value, &posting.value) => fits,
+            let matches = match last {
+                Some((value, matches)) if Arc::ptr_eq(value, &posting.value) => matches,
                 _ => posting.value.to_string() == text,
             };
-            last = Some((&posting.value, fits));
-            fits.then_some(&posting.entry)
+            last = Some((&posting.value, matches));
+            matches.then_some(&posting.entry)
         })
     }
 
     fn values(&self) -> Vec<Arc<V>> {
         let mut values: Vec<Arc<V>> = Vec::new();
-        // Values with one hash lie side by side, in any order among themselves.
+        // Values with equal hashes are adjacent, in any order.
         let (mut run, mut hash) = (0, None);
         for posting in &self.postings {
             let this = self.seed.value(&*posting.value);
@@ -340,16 +344,16 @@ impl<K: Send + Sync + 'static, V: IndexValue> WritableIndex<K> for IndexTree<K, 
         self.prepared.clear();
         let count = hashes.len();
         hashes.push(0);
-        let kept = asking(|| {
+        let result = call_index_function(|| {
             caught(|| {
                 let values = self.function.as_ref().map(|function| function(object));
                 for value in values.transpose()?.into_iter().flatten() {
-                    self.keep(value, hashes);
+                    self.prepare_value(value, hashes);
                 }
                 Ok(())
             })
         });
-        match kept.unwrap_or_else(|message| Err(format!("it panicked: {message}"))) {
+        match result.unwrap_or_else(|message| Err(format!("panicked: {message}"))) {
             Ok(()) => {
                 hashes[count] = u32::try_from(self.prepared.len()).unwrap_or(u32::MAX);
                 Ok(())
@@ -358,7 +362,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> WritableIndex<K> for IndexTree<K, 
                 hashes.truncate(count + 1);
                 self.prepared.clear();
                 Err(Error::user_code(format!(
-                    "the index function {:?} failed for {key}, which it now does not find: {why}",
+                    "index function {:?} failed for {key}: the object is not in the index: {why}",
                     self.name
                 )))
             }
@@ -385,7 +389,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> WritableIndex<K> for IndexTree<K, 
         }
     }
 
-    fn emptied(&self) -> Box<dyn WritableIndex<K>> {
+    fn new_empty(&self) -> Box<dyn WritableIndex<K>> {
         Box::new(IndexTree {
             name: Arc::clone(&self.name),
             function: self.function.clone(),

@@ -1,11 +1,11 @@
 //! The cache: objects, indexes and version as one immutable snapshot behind an atomic pointer.
 //!
-//! Readers load the pointer and walk immutable trees: they take no lock, never wait for the writer, and never make it
-//! wait; what one read sees is of one moment. The controller is the only writer. It edits its own copy of the trees,
-//! which costs the path to each changed place, and publishes it.
+//! Readers load the pointer and read immutable trees. They take no lock, never wait for the writer and never
+//! delay it. Each read is consistent. The controller is the only writer: it changes its own copy of the
+//! trees, which copies the path to each changed slot, and publishes it.
 //!
-//! Objects lie in one tree by a hash of namespace and name, so a namespace is a range of it and needs no index. Each
-//! index is a tree of its own by a hash of the value and the key.
+//! Objects are stored in one tree, ordered by a hash of namespace and name, so a namespace is a range and
+//! needs no index. Each index is a separate tree, ordered by a hash of value and key.
 
 mod hash;
 mod index;
@@ -25,15 +25,15 @@ use tokio::sync::watch;
 use crate::object::{Entry, Key, ResourceVersion, Uid, WatchedResource};
 
 pub(crate) use self::hash::Seed;
-pub(crate) use self::index::is_asked;
+pub(crate) use self::index::is_in_index_function;
 pub use self::index::{Index, IndexValue};
 pub(crate) use self::scopes::{ScopeVersions, Scopes};
 pub use self::snapshot::{Objects, Snapshot};
 use self::tree::{Slot, touch};
 pub(crate) use self::writer::{Change, Writer};
 
-/// A way through all entries of a snapshot, at any pace.
-pub(crate) type Walk<K> = tree::Walk<Arc<Entry<K>>>;
+/// An owned iterator over all entries of a snapshot.
+pub(crate) type EntryWalk<K> = tree::Walk<Arc<Entry<K>>>;
 
 pub(crate) use self::snapshot::Contents;
 
@@ -41,7 +41,7 @@ pub(crate) use self::snapshot::Contents;
 #[derive(Debug)]
 pub(crate) struct Store<K> {
     current: ArcSwap<Contents<K>>,
-    /// Moved whenever a version is reached, for those who wait for one.
+    /// Notified of every new version.
     versions: watch::Sender<ScopeVersions>,
     resource: WatchedResource,
 }
@@ -59,23 +59,23 @@ impl<K> Store<K> {
         &self.resource
     }
 
-    /// Everything as it is now.
+    /// Returns a snapshot of the current contents.
     pub(crate) fn snapshot(&self) -> Snapshot<K> {
         Snapshot::new(self.current.load_full())
     }
 
-    /// One look at the current contents.
-    pub(crate) fn read<R>(&self, look: impl FnOnce(&Contents<K>) -> R) -> R {
-        look(&self.current.load())
+    /// Reads the current contents.
+    pub(crate) fn read<R>(&self, read: impl FnOnce(&Contents<K>) -> R) -> R {
+        read(&self.current.load())
     }
 
-    /// Whether nothing was published since this snapshot was taken.
+    /// Returns whether the snapshot is still current.
     pub(crate) fn is_current(&self, snapshot: &Snapshot<K>) -> bool {
-        snapshot.is_of(&self.current.load())
+        snapshot.has_contents(&self.current.load())
     }
 
-    /// The entry of an object, if the store has it with just this version and uid, also if readers do not see it yet.
-    pub(crate) fn known(
+    /// Returns the entry of an object with this version and uid, even if it is still hidden from readers.
+    pub(crate) fn get_at_version(
         &self,
         key: &Key,
         version: &ResourceVersion,
@@ -91,23 +91,23 @@ impl<K> Store<K> {
         })
     }
 
-    /// The version of the contents; none before the first list.
+    /// Returns the version of the contents, or `None` before the first list.
     pub(crate) fn version(&self) -> Option<ResourceVersion> {
         self.read(|contents| contents.version.clone())
     }
 
-    /// The versions as they are published.
+    /// Returns a receiver of the published versions.
     pub(crate) fn versions(&self) -> watch::Receiver<ScopeVersions> {
         self.versions.subscribe()
     }
 
-    /// Puts new contents in place of the current ones, which are given back.
+    /// Replaces the current contents and returns the old ones.
     fn publish(&self, contents: Arc<Contents<K>>, versions: ScopeVersions) -> Arc<Contents<K>> {
         let old = self.current.swap(contents);
         self.versions.send_if_modified(|published| {
-            let moved = *published != versions;
+            let changed = *published != versions;
             *published = versions;
-            moved
+            changed
         });
         old
     }

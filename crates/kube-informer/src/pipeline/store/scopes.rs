@@ -1,4 +1,4 @@
-//! How far each part of a store has come.
+//! The version of each scope of a store.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -6,30 +6,30 @@ use std::sync::Arc;
 use crate::object::{Key, ResourceVersion};
 use crate::pipeline::reflector::Scope;
 
-/// The scopes of a store, each at its own version: everything, or several namespaces.
+/// The scopes of a store, each at its own version: a single one, or several namespaces.
 #[derive(Debug, Clone)]
 pub(crate) struct Scopes {
     scopes: Vec<ScopeProgress>,
 }
 
-/// How far one scope has come.
+/// The version of one scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ScopeProgress {
-    /// None for all of them.
+    /// `None` for all namespaces.
     namespace: Option<Arc<str>>,
-    /// None before its first list.
+    /// `None` before the first list.
     version: Option<ResourceVersion>,
-    /// The kind is not served any more. The objects were removed at an unknown version after `version`.
+    /// The kind is no longer served. Its objects were removed at an unknown version after `version`.
     kind_removed: bool,
 }
 
 impl Scopes {
-    /// One scope that is everything the store has.
+    /// Creates a single scope for the whole store.
     pub(crate) fn one() -> Scopes {
         Scopes::new(vec![None])
     }
 
-    /// A scope for each namespace.
+    /// Creates a scope for each namespace.
     pub(crate) fn of_namespaces<'a>(namespaces: impl IntoIterator<Item = &'a str>) -> Scopes {
         Scopes::new(namespaces.into_iter().map(|name| Some(name.into())).collect())
     }
@@ -45,44 +45,44 @@ impl Scopes {
         }
     }
 
-    /// The namespace that a scope is limited to.
+    /// Returns the namespace of a scope, if it is limited to one.
     pub(super) fn namespace(&self, scope: Scope) -> Option<&Arc<str>> {
         self.scopes.get(scope.0)?.namespace.as_ref()
     }
 
-    /// The scope that an object belongs to.
+    /// Returns the scope of an object.
     pub(super) fn of(&self, key: &Key) -> Scope {
         let namespace = key.namespace();
-        let is_its = |reached: &ScopeProgress| {
-            reached
+        let contains = |scope: &ScopeProgress| {
+            scope
                 .namespace
                 .as_deref()
-                .is_none_or(|its| Some(its) == namespace)
+                .is_none_or(|expected| Some(expected) == namespace)
         };
-        self.scopes.iter().position(is_its).map_or(Scope::ONLY, Scope)
+        self.scopes.iter().position(contains).map_or(Scope::ONLY, Scope)
     }
 
-    /// Moves a scope to a version.
-    pub(super) fn reach(&mut self, scope: Scope, version: ResourceVersion) {
-        if let Some(reached) = self.scopes.get_mut(scope.0) {
-            reached.version = Some(version);
-            reached.kind_removed = false;
+    /// Sets the version of a scope.
+    pub(super) fn set_version(&mut self, scope: Scope, version: ResourceVersion) {
+        if let Some(progress) = self.scopes.get_mut(scope.0) {
+            progress.version = Some(version);
+            progress.kind_removed = false;
         }
     }
 
-    /// Notes that the kind of a scope is not served any more. The next list ends that.
+    /// Records that the kind of a scope is no longer served, until the next list.
     pub(super) fn remove_kind(&mut self, scope: Scope) {
-        if let Some(reached) = self.scopes.get_mut(scope.0) {
-            reached.kind_removed = true;
+        if let Some(progress) = self.scopes.get_mut(scope.0) {
+            progress.kind_removed = true;
         }
     }
 
-    /// Whether every scope has been listed.
-    pub(crate) fn are_listed(&self) -> bool {
+    /// Returns whether every scope was listed.
+    pub(crate) fn all_listed(&self) -> bool {
         self.scopes.iter().all(|reached| reached.version.is_some())
     }
 
-    /// How far all scopes have come.
+    /// Returns the versions of all scopes.
     pub(super) fn versions(&self) -> ScopeVersions {
         match &self.scopes[..] {
             [only] => ScopeVersions::One(only.clone()),
@@ -91,7 +91,7 @@ impl Scopes {
     }
 }
 
-/// The versions of a store's scopes at one moment.
+/// The versions of all scopes of a store at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ScopeVersions {
     One(ScopeProgress),
@@ -99,12 +99,12 @@ pub(crate) enum ScopeVersions {
 }
 
 impl ScopeVersions {
-    /// The versions of a store with one scope before its first list.
+    /// Returns the versions of a store with one scope before its first list.
     pub(crate) fn none() -> ScopeVersions {
         Scopes::one().versions()
     }
 
-    /// The version that a scope has reached; none before its first list.
+    /// Returns the version of a scope, or `None` before its first list.
     pub(crate) fn of(&self, scope: Scope) -> Option<&ResourceVersion> {
         match self {
             ScopeVersions::One(only) => only.version.as_ref(),
@@ -112,9 +112,9 @@ impl ScopeVersions {
         }
     }
 
-    /// The version that everything has reached; none before every scope was listed.
+    /// Returns the version that every scope has reached, or `None` until every scope was listed.
     ///
-    /// Where versions cannot be compared it is all of them in one, which compares with nothing.
+    /// Versions that cannot be compared are joined into one text, which is not comparable with any version.
     pub(crate) fn least(&self) -> Option<ResourceVersion> {
         let several = match self {
             ScopeVersions::One(only) => return only.version.clone(),
@@ -137,8 +137,7 @@ impl ScopeVersions {
         Some(least.clone())
     }
 
-    /// The version that a namespace has reached, as readers see it; none before every scope was listed, because they see
-    /// nothing until then.
+    /// Returns the version of a namespace for readers, or `None` until every scope was listed.
     pub(crate) fn in_namespace(&self, namespace: Option<&str>) -> Option<ResourceVersion> {
         let several = match self {
             ScopeVersions::One(only) => return only.version.clone(),
@@ -153,7 +152,8 @@ impl ScopeVersions {
             .map_or_else(|| self.least(), |reached| reached.version.clone())
     }
 
-    /// Whether the kind was removed in a namespace, or in any of them if the namespace has no scope of its own.
+    /// Returns whether the kind was removed in a namespace, or in any namespace if this one has no scope of
+    /// its own.
     pub(crate) fn is_kind_removed_in(&self, namespace: Option<&str>) -> bool {
         let scopes = match self {
             ScopeVersions::One(only) => std::slice::from_ref(only),
@@ -168,7 +168,7 @@ impl ScopeVersions {
         )
     }
 
-    /// The namespaces that were not listed yet.
+    /// Returns the namespaces that were not listed yet.
     pub(crate) fn unlisted(&self) -> Vec<&str> {
         match self {
             ScopeVersions::One(_) => Vec::new(),

@@ -1,4 +1,4 @@
-//! The cache at one moment.
+//! Snapshots of the cache.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -15,18 +15,18 @@ use crate::error::{Error, Operation, Problem};
 use crate::object::format::{PackedObjects, Value};
 use crate::object::{Entry, Key, Kind, Object, ResourceVersion, WatchedResource};
 
-/// Everything an informer knows, at one moment: objects, indexes and version.
+/// The contents of an informer's cache at one moment: objects, indexes and version.
 ///
-/// Taking a snapshot costs a counter, whatever the size, and it stays as it is for as long as it is held; what has
-/// changed since is then kept in both states. All reads of one snapshot are of one moment.
+/// Taking a snapshot is cheap for any number of objects. A snapshot never changes. While it is held, objects
+/// that have changed since then are kept in both states.
 ///
 /// ```no_run
 /// # use k8s_openapi::api::core::v1::Pod;
 /// # fn example(pods: kube_informer::SharedInformer<Pod>) {
 /// let snapshot = pods.snapshot();
 /// println!("{} pods at {:?}", snapshot.len(), snapshot.version());
-/// let waiting = snapshot.iter().filter(|pod| pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_none()));
-/// println!("{} of them have no node", waiting.count());
+/// let unscheduled = snapshot.iter().filter(|pod| pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_none()));
+/// println!("{} of them have no node", unscheduled.count());
 /// # }
 /// ```
 #[doc(alias("cache.Store", "ThreadSafeStore"))]
@@ -34,14 +34,14 @@ pub struct Snapshot<K> {
     contents: Arc<Contents<K>>,
 }
 
-/// What a snapshot holds.
+/// The contents of a snapshot.
 pub(crate) struct Contents<K> {
     pub(super) objects: Tree<Arc<Entry<K>>>,
-    /// Objects that readers do not see before every namespace was listed.
+    /// Objects that are hidden from readers until every namespace was listed.
     pub(super) hidden: Tree<Arc<Entry<K>>>,
     pub(super) indexes: Vec<Arc<dyn AnyIndex<K>>>,
     pub(super) version: Option<ResourceVersion>,
-    /// How far each part has come.
+    /// The version of each scope.
     pub(super) versions: ScopeVersions,
     pub(super) seed: Seed,
     pub(super) resource: WatchedResource,
@@ -64,7 +64,7 @@ impl<K> Contents<K> {
         self.find(&self.objects, namespace, name)
     }
 
-    /// Looks up an object that readers may not see yet.
+    /// Returns an object that may be hidden from readers.
     pub(super) fn get_hidden(&self, namespace: Option<&str>, name: &str) -> Option<&Arc<Entry<K>>> {
         self.find(&self.hidden, namespace, name)
     }
@@ -77,7 +77,7 @@ impl<K> Contents<K> {
     ) -> Option<&'a Arc<Entry<K>>> {
         let hash = self.seed.object(namespace, name);
         objects.find(hash, |entry, text| match text {
-            // The entry is asked for before the name is compared, so that both are waited for together.
+            // Prefetches the entry while the name is compared.
             Some(text) => {
                 touch(entry);
                 Key::is_text_of(text, namespace, name)
@@ -100,7 +100,7 @@ impl<K> Snapshot<K> {
         Snapshot { contents }
     }
 
-    pub(super) fn is_of(&self, current: &Arc<Contents<K>>) -> bool {
+    pub(super) fn has_contents(&self, current: &Arc<Contents<K>>) -> bool {
         Arc::ptr_eq(&self.contents, current)
     }
 
@@ -109,12 +109,12 @@ impl<K> Snapshot<K> {
         self.contents.get(namespace, name)
     }
 
-    /// All entries, for one who goes through them at his own pace.
+    /// Returns an owned iterator over all entries.
     pub(crate) fn walk(&self) -> tree::Walk<Arc<Entry<K>>> {
         self.contents.objects.walk()
     }
 
-    /// The number of objects, and those of them that are packed.
+    /// Returns the number of objects, and an iterator over the packed ones.
     pub(crate) fn packed_objects(&self) -> (usize, PackedObjects<K>)
     where
         K: 'static,
@@ -126,49 +126,51 @@ impl<K> Snapshot<K> {
         (self.len(), Box::new(packed))
     }
 
-    /// The resource version of this moment; none before the first list.
+    /// Returns the resource version of the snapshot, or `None` before the first list.
     ///
-    /// If the kind is not served any more, the snapshot is empty, and this is the last version before the kind was removed.
+    /// If the kind is no longer served, the snapshot is empty, and this is the last version before its
+    /// removal.
     #[must_use]
     pub fn version(&self) -> Option<&ResourceVersion> {
         self.contents.version.as_ref()
     }
 
-    /// The version of what is in a namespace: of several that are looked at, each is at its own.
+    /// Returns the version of a namespace. Each namespace that is watched separately has its own version.
     pub(crate) fn version_in(&self, namespace: Option<&str>) -> Option<ResourceVersion> {
         self.contents.versions.in_namespace(namespace)
     }
 
-    /// Whether the kind was removed, so that the objects vanished at an unknown version after [`Snapshot::version_in`].
+    /// Returns whether the kind was removed, so that its objects vanished at an unknown version after
+    /// [`Snapshot::version_in`].
     pub(crate) fn is_kind_removed_in(&self, namespace: Option<&str>) -> bool {
         self.contents.versions.is_kind_removed_in(namespace)
     }
 
-    /// How many objects there are.
+    /// Returns the number of objects.
     #[must_use]
     pub fn len(&self) -> usize {
         self.contents.objects.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether the snapshot is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// An object by its key.
+    /// Returns an object by its key.
     #[must_use]
     pub fn get(&self, key: &Key) -> Option<Object<K>> {
         self.get_entry(key).cloned().map(Object::new)
     }
 
-    /// All objects, one after the other, in no order that means anything; see [`Snapshot::sorted`].
+    /// Returns an iterator over all objects, in unspecified order; see [`Snapshot::sorted`].
     #[must_use]
     pub fn iter(&self) -> Objects<'_, K> {
         Objects::all(&self.contents)
     }
 
-    /// All objects, in the order of their keys.
+    /// Returns all objects, sorted by key.
     #[doc(alias = "ListKeys")]
     pub fn sorted(&self) -> Vec<Object<K>> {
         let mut objects: Vec<_> = self.iter().collect();
@@ -176,13 +178,13 @@ impl<K> Snapshot<K> {
         objects
     }
 
-    /// All objects of a namespace.
+    /// Returns an iterator over the objects of a namespace.
     #[must_use]
     pub fn namespace<'a>(&'a self, namespace: &'a str) -> Objects<'a, K> {
         Objects::namespace(&self.contents, namespace)
     }
 
-    /// The objects that an index holds under a value. Of an index that was added after this snapshot there is nothing.
+    /// Returns the objects with an index value. Empty if the index was added after this snapshot.
     pub fn by<V, Q>(&self, index: &Index<K, V>, value: &Q) -> Vec<Object<K>>
     where
         K: 'static,
@@ -192,28 +194,28 @@ impl<K> Snapshot<K> {
         index.find_in(&self.contents, value)
     }
 
-    /// The objects that an index holds under a value, both by their printed names.
+    /// Returns the objects with an index value, by the name of the index and the printed value.
     ///
     /// # Errors
-    /// If there is no index of that name.
+    /// If the index does not exist.
     pub fn by_name(&self, index: &str, value: &str) -> Result<Vec<Object<K>>, Error> {
         Ok(self.index(index)?.find_text(value))
     }
 
-    /// The keys of the objects that an index holds under a value, sorted.
+    /// Returns the keys of the objects with an index value, sorted.
     ///
     /// # Errors
-    /// If there is no index of that name.
+    /// If the index does not exist.
     pub fn keys_by_name(&self, index: &str, value: &str) -> Result<Vec<Key>, Error> {
         let mut keys = self.index(index)?.find_keys(value);
         keys.sort();
         Ok(keys)
     }
 
-    /// The values that an index holds something under, printed and sorted.
+    /// Returns the values of an index, printed and sorted.
     ///
     /// # Errors
-    /// If there is no index of that name.
+    /// If the index does not exist.
     pub fn index_values(&self, index: &str) -> Result<Vec<String>, Error> {
         let mut values = self.index(index)?.texts();
         values.sort();
@@ -221,7 +223,7 @@ impl<K> Snapshot<K> {
         Ok(values)
     }
 
-    /// The names of all indexes.
+    /// Returns the names of all indexes.
     pub fn index_names(&self) -> impl Iterator<Item = &str> {
         self.contents.indexes.iter().map(|index| &**index.name())
     }
@@ -235,7 +237,7 @@ impl<K> Snapshot<K> {
 }
 
 impl<K: Kind> Snapshot<K> {
-    /// The objects whose labels fit.
+    /// Returns an iterator over the objects whose labels match.
     pub fn select<'a>(&'a self, selector: &'a Selector) -> impl Iterator<Item = Object<K>> + 'a {
         self.iter().filter(|object| object.matches(selector))
     }
@@ -272,9 +274,7 @@ impl<K> fmt::Debug for Contents<K> {
     }
 }
 
-/// Objects of a snapshot, one after the other.
-///
-/// Made by [`Snapshot::iter`] and [`Snapshot::namespace`].
+/// An iterator over objects of a snapshot, created by [`Snapshot::iter`] and [`Snapshot::namespace`].
 pub struct Objects<'a, K> {
     entries: tree::Range<'a, Arc<Entry<K>>>,
     namespace: Option<&'a str>,
@@ -289,7 +289,7 @@ impl<'a, K> Objects<'a, K> {
     }
 
     pub(crate) fn namespace(contents: &'a Contents<K>, namespace: &'a str) -> Objects<'a, K> {
-        // As everywhere in Kubernetes, the empty namespace means all of them.
+        // As in Kubernetes, the empty namespace means all namespaces.
         if namespace.is_empty() {
             return Objects::all(contents);
         }
@@ -299,23 +299,23 @@ impl<'a, K> Objects<'a, K> {
         }
     }
 
-    /// The objects for which `fits` holds.
-    pub(crate) fn gather(mut self, fits: impl Fn(&Entry<K>) -> bool) -> Vec<Object<K>> {
+    /// Collects the objects that match a predicate.
+    pub(crate) fn collect_matching(mut self, matches: impl Fn(&Entry<K>) -> bool) -> Vec<Object<K>> {
         let mut objects = Vec::new();
         while let Some(slots) = self.entries.next_leaf() {
             slots.clone().for_each(|(entry, _)| touch(entry));
-            let here = slots.filter(|(entry, name)| match (self.namespace, name) {
+            let in_range = slots.filter(|(entry, name)| match (self.namespace, name) {
                 (Some(namespace), Some(name)) => Key::is_text_in(name, namespace),
                 _ => in_namespace(entry, self.namespace),
             });
-            let fitting = here.filter(|(entry, _)| fits(entry));
-            objects.extend(fitting.map(|(entry, _)| Object::new(Arc::clone(entry))));
+            let matching = in_range.filter(|(entry, _)| matches(entry));
+            objects.extend(matching.map(|(entry, _)| Object::new(Arc::clone(entry))));
         }
         objects
     }
 }
 
-/// The range of a namespace may hold others that collide with it.
+/// The range of a namespace may include colliding namespaces.
 fn in_namespace<K>(entry: &Entry<K>, namespace: Option<&str>) -> bool {
     namespace.is_none_or(|namespace| entry.key().is_in(namespace))
 }

@@ -1,4 +1,4 @@
-//! The one who writes: applies deltas to the trees, says what changed, and publishes.
+//! The writer of the store: applies deltas to the trees, records the changes and publishes them.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorChain, Operation, Problem};
 use crate::object::{Entry, Kind, WatchedResource};
 use crate::pipeline::reflector::{Delta, Replacement, Scope};
 
-/// A change of the store, as handlers are told of it.
+/// A change of the store, which is delivered to handlers as events.
 #[derive(Debug)]
 pub(crate) enum Change<K> {
     Added {
@@ -23,17 +23,17 @@ pub(crate) enum Change<K> {
         new: Arc<Entry<K>>,
     },
     Deleted {
-        /// What the store held.
+        /// The cached state.
         old: Arc<Entry<K>>,
-        /// The object's last state, as far as it is known.
+        /// The last known state of the object.
         last: Arc<Entry<K>>,
-        /// Nobody saw the object go: it was missing in a list.
+        /// The deletion was not observed: the object was missing in a list, or replaced by another one.
         unknown: bool,
     },
 }
 
 impl<K> Change<K> {
-    /// The key's hash and the entry that has the key.
+    /// Returns the new entry, or the old one of a deleted object.
     pub(crate) fn entry(&self) -> &Arc<Entry<K>> {
         match self {
             Change::Added { new } | Change::Updated { new, .. } => new,
@@ -59,17 +59,17 @@ impl<K> Clone for Change<K> {
     }
 }
 
-/// The writer's side of the cache. There is one.
+/// The writer's side of the cache. Each store has one writer.
 pub(crate) struct Writer<K> {
     store: Arc<Store<K>>,
     objects: Tree<Arc<Entry<K>>>,
     indexes: Vec<Box<dyn WritableIndex<K>>>,
     scopes: Scopes,
     seed: Seed,
-    /// Contents that a reader still held when they were replaced. The writer lets go of them last, so that no reader has
-    /// to free a whole cache.
+    /// Replaced contents that readers may still hold. The writer drops them last, so that no reader has to
+    /// free a whole cache.
     retired: Vec<Arc<Contents<K>>>,
-    /// What index functions got wrong since the last publication.
+    /// Errors of index functions since the last publication.
     errors: Vec<Error>,
     /// Nothing will be written any more.
     closed: bool,
@@ -77,11 +77,11 @@ pub(crate) struct Writer<K> {
 
 /// The functions of a closed writer, to be dropped without a lock.
 pub(crate) struct IndexFunctions<K>(
-    #[expect(dead_code, reason = "they are there to be dropped")] Vec<Box<dyn WritableIndex<K>>>,
+    #[expect(dead_code, reason = "only held to be dropped")] Vec<Box<dyn WritableIndex<K>>>,
 );
 
 impl<K> Writer<K> {
-    /// Ends writing, and returns the user's index functions. What was published stays readable.
+    /// Ends writing and returns the user's index functions. Published contents stay readable.
     pub(crate) fn close(&mut self) -> IndexFunctions<K> {
         self.closed = true;
         IndexFunctions(std::mem::take(&mut self.indexes))
@@ -102,23 +102,23 @@ impl<K: Kind> Writer<K> {
         }
     }
 
-    /// Applies one delta and records what changed. Readers see it after [`Writer::publish`].
+    /// Applies one delta and records the changes. Readers see them after [`Writer::publish`].
     pub(crate) fn apply(&mut self, delta: Delta<K>, changes: &mut Vec<Change<K>>) {
         match delta {
             Delta::Upsert(entry) => {
-                self.reached(&entry);
-                let (old, new) = self.put(entry);
-                // A repeated event is no change.
+                self.advance_scope(&entry);
+                let (old, new) = self.insert(entry);
+                // A repeated event is not a change.
                 let is_repeated = old.as_ref().is_some_and(|old| is_unchanged(old, &new));
                 if !is_repeated {
-                    note(old, new, changes);
+                    record_change(old, new, changes);
                 }
             }
             Delta::Deleted(last) => {
-                self.reached(&last);
+                self.advance_scope(&last);
                 self.delete(last, changes);
             }
-            Delta::Bookmark(version, scope) => self.scopes.reach(scope, version),
+            Delta::Bookmark(version, scope) => self.scopes.set_version(scope, version),
             Delta::Replaced(replacement) => self.replace(replacement, changes),
             Delta::KindRemoved { version, scope } => {
                 self.replace(
@@ -135,22 +135,23 @@ impl<K: Kind> Writer<K> {
         }
     }
 
-    fn reached(&mut self, entry: &Entry<K>) {
+    fn advance_scope(&mut self, entry: &Entry<K>) {
         self.scopes
-            .reach(self.scopes.of(entry.key()), entry.version().clone());
+            .set_version(self.scopes.of(entry.key()), entry.version().clone());
     }
 
-    /// Whether every scope has been listed. Before that, nobody is to see anything: part of a cache is no cache.
+    /// Returns whether every scope was listed. Until then, the contents are hidden, because they are
+    /// incomplete.
     pub(crate) fn is_filled(&self) -> bool {
-        self.scopes.are_listed()
+        self.scopes.all_listed()
     }
 
-    /// How many objects there are.
+    /// Returns the number of objects.
     pub(crate) fn len(&self) -> usize {
         self.objects.len()
     }
 
-    /// Lets readers see what was applied. What index functions got wrong meanwhile is given back.
+    /// Makes all changes visible to readers and returns the errors of index functions since the last call.
     pub(crate) fn publish(&mut self) -> Vec<Error> {
         let filled = self.is_filled();
         let versions = self.scopes.versions();
@@ -168,14 +169,16 @@ impl<K: Kind> Writer<K> {
         std::mem::take(&mut self.errors)
     }
 
-    /// Frees what was replaced and is no longer read. It may be as much as a whole cache, so it comes when nobody waits.
+    /// Frees replaced contents without readers. This may be a whole cache, so it runs when no other task
+    /// waits.
     pub(crate) fn free_retired(&mut self) {
         self.retired.retain(|contents| Arc::strong_count(contents) > 1);
     }
 
-    /// Adds an index and fills it with what is there.
+    /// Adds an index and fills it with the current objects.
     ///
-    /// Every entry notes its place in every index, so all of them are made anew; the objects stay where they are.
+    /// Every entry stores its position in every index, so all indexes and entries are rebuilt. The objects
+    /// are not copied.
     pub(crate) fn add_index<V: IndexValue>(
         &mut self,
         name: Arc<str>,
@@ -188,14 +191,14 @@ impl<K: Kind> Writer<K> {
             let conflict = Error::new(Problem::IndexConflict(name.to_string()));
             return Err(conflict.with_context(Operation::Cache, self.store.resource()));
         }
-        // Beside what is there, which stays as it is should a type of the user's panic here.
-        let mut indexes: Vec<_> = self.indexes.iter().map(|index| index.emptied()).collect();
+        // The current indexes are kept unchanged in case user code panics here.
+        let mut indexes: Vec<_> = self.indexes.iter().map(|index| index.new_empty()).collect();
         indexes.push(Box::new(IndexTree::new(name, function, self.seed)));
         let (mut errors, resource) = (Vec::new(), self.store.resource());
         let entries: Vec<_> = self
             .objects
             .iter()
-            .map(|entry| place(Arc::clone(entry), &mut indexes, &mut errors, resource))
+            .map(|entry| add_to_indexes(Arc::clone(entry), &mut indexes, &mut errors, resource))
             .collect();
         self.objects = Tree::from_sorted(entries.into_iter().map(|entry| (entry.hash(), entry)));
         self.indexes = indexes;
@@ -203,14 +206,14 @@ impl<K: Kind> Writer<K> {
         Ok(())
     }
 
-    /// Puts an object in place of the one with its key.
-    fn put(&mut self, entry: Arc<Entry<K>>) -> (Option<Arc<Entry<K>>>, Arc<Entry<K>>) {
-        let new = self.place(entry);
+    /// Adds an entry, or replaces the one with its key.
+    fn insert(&mut self, entry: Arc<Entry<K>>) -> (Option<Arc<Entry<K>>>, Arc<Entry<K>>) {
+        let new = self.add_to_indexes(entry);
         let old = self
             .objects
             .insert(new.hash(), Arc::clone(&new), |entry| entry.key() == new.key());
         if let Some(old) = &old {
-            self.displace(old);
+            self.remove_from_indexes(old);
         }
         (old, new)
     }
@@ -222,7 +225,7 @@ impl<K: Kind> Writer<K> {
         else {
             return;
         };
-        self.displace(&old);
+        self.remove_from_indexes(&old);
         // The deletion of another object with this name implies only that this one was deleted, too.
         let unknown = !old.is_same_object(last.uid());
         changes.push(Change::Deleted {
@@ -232,11 +235,11 @@ impl<K: Kind> Writer<K> {
         });
     }
 
-    /// Replaces the objects of a scope by a whole list: first removes what is missing, then adds what is new or has changed
-    /// (contract 3 and 4).
+    /// Replaces the objects of a scope by a whole list: first removes missing objects, then adds new and
+    /// changed ones (contract 3 and 4).
     fn replace(&mut self, replacement: Replacement<K>, changes: &mut Vec<Change<K>>) {
         let first = !self.is_filled();
-        self.scopes.reach(replacement.scope, replacement.version);
+        self.scopes.set_version(replacement.scope, replacement.version);
         if self.objects.is_empty() {
             let added = self.fill(replacement.objects);
             // Handlers get the first list from the snapshot.
@@ -247,7 +250,7 @@ impl<K: Kind> Writer<K> {
         }
         for old in self.missing_in(&replacement.objects, replacement.scope) {
             self.objects.remove(old.hash(), |entry| Arc::ptr_eq(entry, &old));
-            self.displace(&old);
+            self.remove_from_indexes(&old);
             changes.push(Change::Deleted {
                 last: Arc::clone(&old),
                 old,
@@ -256,23 +259,27 @@ impl<K: Kind> Writer<K> {
         }
         for entry in replacement.objects {
             let current = self.objects.get(entry.hash(), |other| other.key() == entry.key());
-            // Not by pointer: an index that was added in between made new entries for the same objects.
+            // Entries are not compared by pointer, because an index that was added in between has rebuilt
+            // them.
             if replacement.trusts_versions && current.is_some_and(|current| is_unchanged(current, &entry)) {
                 continue;
             }
-            let (old, new) = self.put(entry);
-            note(old, new, changes);
+            let (old, new) = self.insert(entry);
+            record_change(old, new, changes);
         }
     }
 
     /// Fills an empty store.
     fn fill(&mut self, objects: Vec<Arc<Entry<K>>>) -> impl Iterator<Item = Arc<Entry<K>>> + use<K> {
-        let entries: Vec<_> = objects.into_iter().map(|entry| self.place(entry)).collect();
+        let entries: Vec<_> = objects
+            .into_iter()
+            .map(|entry| self.add_to_indexes(entry))
+            .collect();
         self.objects = Tree::from_sorted(entries.iter().map(|entry| (entry.hash(), Arc::clone(entry))));
         entries.into_iter()
     }
 
-    /// The entries of a scope that a list does not contain. Both are sorted by hash.
+    /// Returns the entries of a scope that are missing in a list. Both are sorted by hash.
     fn missing_in(&self, objects: &[Arc<Entry<K>>], scope: Scope) -> Vec<Arc<Entry<K>>> {
         let namespace = self.scopes.namespace(scope);
         let range = match namespace {
@@ -282,7 +289,7 @@ impl<K: Kind> Writer<K> {
         let mut missing = Vec::new();
         let mut at = 0;
         for entry in self.objects.range(range) {
-            // Another namespace may lie in the same range.
+            // The range may include colliding namespaces.
             if namespace.is_some_and(|namespace| !entry.key().is_in(namespace)) {
                 continue;
             }
@@ -299,12 +306,12 @@ impl<K: Kind> Writer<K> {
         missing
     }
 
-    fn place(&mut self, entry: Arc<Entry<K>>) -> Arc<Entry<K>> {
-        place(entry, &mut self.indexes, &mut self.errors, self.store.resource())
+    fn add_to_indexes(&mut self, entry: Arc<Entry<K>>) -> Arc<Entry<K>> {
+        add_to_indexes(entry, &mut self.indexes, &mut self.errors, self.store.resource())
     }
 
-    /// Takes an entry out of every index.
-    fn displace(&mut self, entry: &Arc<Entry<K>>) {
+    /// Removes an entry from every index.
+    fn remove_from_indexes(&mut self, entry: &Arc<Entry<K>>) {
         let mut rest = entry.postings();
         for index in &mut self.indexes {
             let Some((count, hashes)) = rest.split_first() else {
@@ -317,8 +324,8 @@ impl<K: Kind> Writer<K> {
     }
 }
 
-/// Puts an entry into every index.
-fn place<K: Kind>(
+/// Adds an entry to every index.
+fn add_to_indexes<K: Kind>(
     entry: Arc<Entry<K>>,
     indexes: &mut [Box<dyn WritableIndex<K>>],
     errors: &mut Vec<Error>,
@@ -330,7 +337,7 @@ fn place<K: Kind>(
     let object = match entry.value().try_object(entry.key()) {
         Ok(object) => object,
         Err(error) => {
-            let what = format!("no index contains {} now: {}", entry.key(), ErrorChain(&error));
+            let what = format!("cannot index {}: {}", entry.key(), ErrorChain(&error));
             errors.push(Error::user_code(what).with_context(Operation::Cache, resource));
             return entry.with_postings(None);
         }
@@ -348,13 +355,14 @@ fn place<K: Kind>(
     entry
 }
 
-/// Whether both are the same state of the same object.
+/// Returns whether both entries are the same state of the same object.
 fn is_unchanged<K>(old: &Entry<K>, new: &Entry<K>) -> bool {
     old.version() == new.version() && old.is_same_object(new.uid())
 }
 
-/// Two objects that had one name one after the other are told apart: the first is gone, and nobody saw it go.
-fn note<K: Kind>(old: Option<Arc<Entry<K>>>, new: Arc<Entry<K>>, changes: &mut Vec<Change<K>>) {
+/// Records a change. Two consecutive objects with one name are a deletion, which was not observed, and an
+/// addition.
+fn record_change<K: Kind>(old: Option<Arc<Entry<K>>>, new: Arc<Entry<K>>, changes: &mut Vec<Change<K>>) {
     match old {
         None => changes.push(Change::Added { new }),
         Some(old) if old.is_same_object(new.uid()) => changes.push(Change::Updated { old, new }),

@@ -1,4 +1,4 @@
-//! The events of a watch, read while they arrive.
+//! Reads the events of a watch while they arrive.
 
 use std::io;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::object::{Encoded, Format, Kind, ResourceVersion};
 /// The annotation of the bookmark that ends the initial events of a streaming list.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
-/// The events of a watch's body.
+/// Reads the events of a watch response.
 pub(super) struct EventReader {
     body: Body,
     frames: EventFrames,
@@ -29,16 +29,16 @@ pub(super) struct EventReader {
     limits: Limits,
 }
 
-/// What cuts a body into events.
+/// Splits a response body into events.
 pub(super) enum EventFrames {
-    /// One a line.
+    /// One event per line.
     Json(json::LineReader),
-    /// Each with its length before it.
+    /// Length-delimited events.
     Protobuf(protobuf::FrameReader, Schema),
 }
 
 impl EventFrames {
-    /// What reads the events of a body, in protobuf if there is a schema.
+    /// Creates the splitter for a body, which is in protobuf if there is a schema.
     pub(super) fn of(schema: Option<Schema>, limits: Limits) -> EventFrames {
         match schema {
             Some(schema) => EventFrames::Protobuf(protobuf::FrameReader::new(limits.object), schema),
@@ -62,10 +62,10 @@ impl EventReader {
         }
     }
 
-    /// The next event; none at the end.
+    /// Returns the next event, or `None` at the end.
     pub(super) async fn next<K: Kind>(&mut self) -> Option<Result<WatchEvent<K>, Error>> {
         loop {
-            if let Some(event) = self.arrived().transpose() {
+            if let Some(event) = self.buffered_event().transpose() {
                 return Some(event);
             }
             match self.body.frame().await {
@@ -77,21 +77,29 @@ impl EventReader {
                         }
                     }
                 }
-                Some(Err(error)) => return Some(Err(Error::transport("the watch broke", cause(error)))),
-                None => return self.last(),
+                Some(Err(error)) => {
+                    return Some(Err(Error::transport(
+                        "connection lost while reading a watch",
+                        cause(error),
+                    )));
+                }
+                None => return self.final_event(),
             }
         }
     }
 
-    fn arrived<K: Kind>(&mut self) -> Result<Option<WatchEvent<K>>, Error> {
+    fn buffered_event<K: Kind>(&mut self) -> Result<Option<WatchEvent<K>>, Error> {
         let limits = self.limits;
         match &mut self.frames {
-            EventFrames::Json(lines) => match lines.next_line().map_err(|error| too_long(error, limits))? {
+            EventFrames::Json(lines) => match lines
+                .next_line()
+                .map_err(|error| event_limit_error(error, limits))?
+            {
                 Some(line) => json_event(&line, &self.expected).map(Some),
                 None => Ok(None),
             },
             EventFrames::Protobuf(frames, schema) => {
-                match frames.next().map_err(|error| too_long(error, limits))? {
+                match frames.next().map_err(|error| event_limit_error(error, limits))? {
                     Some(frame) => protobuf_event(&frame, *schema, &self.expected).map(Some),
                     None => Ok(None),
                 }
@@ -99,9 +107,9 @@ impl EventReader {
         }
     }
 
-    /// What is left at the end of the body. A last line may lack its end; half an event is a broken connection, not bad
-    /// data.
-    fn last<K: Kind>(&mut self) -> Option<Result<WatchEvent<K>, Error>> {
+    /// Returns the rest at the end of the body. The last line may lack its line break; an incomplete event
+    /// means that the connection was lost.
+    fn final_event<K: Kind>(&mut self) -> Option<Result<WatchEvent<K>, Error>> {
         match &mut self.frames {
             EventFrames::Json(lines) => {
                 let rest = lines.rest()?;
@@ -114,17 +122,17 @@ impl EventReader {
         }
         let cause = io::Error::from(io::ErrorKind::UnexpectedEof);
         Some(Err(Error::transport(
-            "the watch ended in the middle of an event",
+            "connection lost while reading a watch event",
             cause,
         )))
     }
 }
 
-fn too_long(error: impl std::error::Error + Send + Sync + 'static, limits: Limits) -> Error {
-    Error::bad_data_from(limits.object_exceeded("a watch event"), error)
+fn event_limit_error(error: impl std::error::Error + Send + Sync + 'static, limits: Limits) -> Error {
+    Error::bad_data_from(limits.object_exceeded("watch event"), error)
 }
 
-/// What a bookmark says.
+/// The metadata of a bookmark.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct BookmarkMeta {
@@ -137,7 +145,7 @@ struct BookmarkMeta {
 impl BookmarkMeta {
     fn event<K>(self) -> Result<WatchEvent<K>, Error> {
         let version = ResourceVersion::from_metadata(self.resource_version.as_deref())
-            .ok_or_else(|| Error::bad_data("a bookmark without metadata.resourceVersion"))?;
+            .ok_or_else(|| Error::bad_data("invalid bookmark: `metadata.resourceVersion` is missing"))?;
         let annotations = self.annotations.unwrap_or_default();
         Ok(WatchEvent::Bookmark {
             version,
@@ -148,8 +156,8 @@ impl BookmarkMeta {
     }
 }
 
-/// What happened to an object.
-fn changed<K>(event_type: &str, item: RawObject<K>) -> WatchEvent<K> {
+/// Creates the event of a type for an object.
+fn object_event<K>(event_type: &str, item: RawObject<K>) -> WatchEvent<K> {
     match event_type {
         "ADDED" => WatchEvent::Added(item),
         "MODIFIED" => WatchEvent::Modified(item),
@@ -157,57 +165,53 @@ fn changed<K>(event_type: &str, item: RawObject<K>) -> WatchEvent<K> {
     }
 }
 
-/// One line of a watch.
+/// Parses one line of a watch.
 pub(super) fn json_event<K: Kind>(line: &Bytes, expected: &ExpectedKind) -> Result<WatchEvent<K>, Error> {
     let event = json::watch_event(line).map_err(|error| {
-        Error::bad_data_from(
-            format!("a watch event that is not JSON ({} bytes)", line.len()),
-            error,
-        )
+        Error::bad_data_from(format!("invalid JSON watch event ({} bytes)", line.len()), error)
     })?;
     match &*event.event_type {
         event_type @ ("ADDED" | "MODIFIED" | "DELETED") => {
-            let head = json::head(event.object).map_err(|error| {
-                Error::bad_data_from("a watch event without an object of Kubernetes", error)
-            })?;
+            let head = json::head(event.object)
+                .map_err(|error| Error::bad_data_from("invalid object in watch event", error))?;
             expected.check(head.api_version.as_deref(), head.kind.as_deref(), false)?;
             let identity = head
                 .identity
-                .ok_or_else(|| Error::bad_data("a watch event whose object has no metadata"))?;
+                .ok_or_else(|| Error::bad_data("invalid watch event: `object.metadata` is missing"))?;
             let encoded = Encoded {
                 format: Format::Json,
                 bytes: line.slice_ref(event.object),
             };
-            RawObject::known(&identity, encoded).map(|item| changed(event_type, item))
+            RawObject::with_identity(&identity, encoded).map(|item| object_event(event_type, item))
         }
         "BOOKMARK" => json::metadata::<BookmarkMeta>(event.object, &FieldMask::none())
-            .map_err(|error| Error::bad_data_from("a bookmark without metadata", error))?
+            .map_err(|error| Error::bad_data_from("invalid bookmark metadata", error))?
             .event(),
         "ERROR" => {
             let status = json::decode::<kube::core::Status>(event.object, &FieldMask::none());
             let status = status.map_err(|error| {
-                Error::bad_data_from("a failure in the watch that is not a Status", error)
+                Error::bad_data_from("invalid Status in watch event of type ERROR", error)
             })?;
             Ok(WatchEvent::Failure(status_error(status, 0)))
         }
-        other => Err(unknown(other)),
+        other => Err(unknown_event_type(other)),
     }
 }
 
-/// One frame of a watch.
+/// Parses one frame of a watch.
 pub(super) fn protobuf_event<K: Kind>(
     frame: &Bytes,
     schema: Schema,
     expected: &ExpectedKind,
 ) -> Result<WatchEvent<K>, Error> {
-    let no_event = |error| {
+    let invalid_event = |error| {
         Error::bad_data_from(
-            format!("a watch event that is not protobuf ({} bytes)", frame.len()),
+            format!("invalid protobuf watch event ({} bytes)", frame.len()),
             error,
         )
     };
-    let event = protobuf::WatchEvent::parse(frame).map_err(no_event)?;
-    let object = Envelope::parse(event.object).map_err(no_event)?;
+    let event = protobuf::WatchEvent::parse(frame).map_err(invalid_event)?;
+    let object = Envelope::parse(event.object).map_err(invalid_event)?;
     match event.event_type {
         event_type @ ("ADDED" | "MODIFIED" | "DELETED") => {
             expected.check(Some(object.api_version), Some(object.kind), false)?;
@@ -215,13 +219,13 @@ pub(super) fn protobuf_event<K: Kind>(
                 format: Format::Protobuf(schema),
                 bytes: frame.slice_ref(object.raw),
             })?;
-            Ok(changed(event_type, item))
+            Ok(object_event(event_type, item))
         }
         "BOOKMARK" => {
             expected.check(Some(object.api_version), Some(object.kind), false)?;
             schema
                 .metadata::<BookmarkMeta>(object.raw, &FieldMask::none())
-                .map_err(|error| Error::bad_data_from("a bookmark without metadata", error))?
+                .map_err(|error| Error::bad_data_from("invalid bookmark metadata", error))?
                 .event()
         }
         "ERROR" => {
@@ -229,19 +233,19 @@ pub(super) fn protobuf_event<K: Kind>(
                 status_schema().decode::<kube::core::Status>(object.raw, &FieldMask::none())
             } else {
                 return Err(Error::bad_data(format!(
-                    "{} {} as a failure in the watch, which is not a Status",
+                    "unexpected {} {} in watch event of type ERROR: expected v1 Status",
                     object.api_version, object.kind
                 )));
             };
             let status = status.map_err(|error| {
-                Error::bad_data_from("a failure in the watch that is not a Status", error)
+                Error::bad_data_from("invalid Status in watch event of type ERROR", error)
             })?;
             Ok(WatchEvent::Failure(status_error(status, 0)))
         }
-        other => Err(unknown(other)),
+        other => Err(unknown_event_type(other)),
     }
 }
 
-fn unknown(event_type: &str) -> Error {
-    Error::bad_data(format!("a watch event of the unknown type {event_type:?}"))
+fn unknown_event_type(event_type: &str) -> Error {
+    Error::bad_data(format!("unknown watch event type {event_type:?}"))
 }

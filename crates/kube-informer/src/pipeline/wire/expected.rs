@@ -1,9 +1,9 @@
-//! What objects have to be called.
+//! The expected kind of received objects.
 
 use crate::error::Error;
 use crate::object::Kind;
 
-/// The `kind` a source of objects must have, and the forms that are told apart from it.
+/// The `kind` and `apiVersion` that received objects must have.
 #[derive(Debug, Clone)]
 pub(super) struct ExpectedKind {
     pub(super) api_version: String,
@@ -11,7 +11,7 @@ pub(super) struct ExpectedKind {
 }
 
 impl ExpectedKind {
-    /// What objects of `K` are called on the wire.
+    /// Returns the kind of objects of type `K` in responses.
     pub(super) fn of<K: Kind>(kind: &K::DynamicType) -> ExpectedKind {
         if K::metadata_api() {
             ExpectedKind::metadata()
@@ -23,7 +23,7 @@ impl ExpectedKind {
         }
     }
 
-    /// What objects are called of which nothing but the metadata is sent.
+    /// Returns the kind of objects that consist of metadata only.
     pub(super) fn metadata() -> ExpectedKind {
         ExpectedKind {
             api_version: "meta.k8s.io/v1".to_owned(),
@@ -31,9 +31,9 @@ impl ExpectedKind {
         }
     }
 
-    /// Whether a list of this type can be a list of the kind under a name of its own: the author of a custom resource may
-    /// choose one. Its items then have to say what they are.
-    pub(super) fn may_be_called(&self, api_version: Option<&str>, kind: Option<&str>) -> bool {
+    /// Returns whether this may be the type of a list of the kind, because the author of a custom resource
+    /// may choose the name of the list. The items of such a list must have a type.
+    pub(super) fn allows_list_kind(&self, api_version: Option<&str>, kind: Option<&str>) -> bool {
         let group = self.api_version.split_once('/').map_or("", |(group, _)| group);
         group.contains('.')
             && group != "meta.k8s.io"
@@ -41,7 +41,8 @@ impl ExpectedKind {
             && kind.is_some_and(|kind| kind != "Table" && kind != "Status" && kind != self.kind)
     }
 
-    /// Items of a list and old servers leave the type out; a wrong one is never accepted.
+    /// Checks the type of an object or list. Items of lists and old servers omit the type; a different type
+    /// is rejected.
     pub(super) fn check(
         &self,
         api_version: Option<&str>,
@@ -49,19 +50,17 @@ impl ExpectedKind {
         list: bool,
     ) -> Result<(), Error> {
         if kind == Some("Table") {
-            return Err(Error::bad_data(
-                "a Table, the form for people, instead of objects",
-            ));
+            return Err(Error::bad_data("unexpected meta.k8s.io Table: expected objects"));
         }
-        let fits = |kind: &str| match kind.strip_suffix("List") {
-            Some(of) if list => of == self.kind,
+        let matches = |kind: &str| match kind.strip_suffix("List") {
+            Some(item_kind) if list => item_kind == self.kind,
             _ => !list && kind == self.kind,
         };
-        if kind.is_none_or(fits) && api_version.is_none_or(|version| version == self.api_version) {
+        if kind.is_none_or(matches) && api_version.is_none_or(|version| version == self.api_version) {
             return Ok(());
         }
         Err(Error::bad_data(format!(
-            "{} {} instead of {} {}{}",
+            "unexpected {} {}: expected {} {}{}",
             api_version.unwrap_or("(no apiVersion)"),
             kind.unwrap_or("(no kind)"),
             self.api_version,

@@ -1,4 +1,4 @@
-//! Lists and watches of an API server, through kube's client.
+//! Lists and watches of an API server, sent with kube's client.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -28,10 +28,11 @@ use crate::object::Kind;
 
 /// Lists and watches one kind on an API server.
 ///
-/// It stands for client-go's `ListWatch` made from a REST client. Objects of `PartialObjectMeta<K>` are asked for as
-/// `PartialObjectMetadata`, so the server sends nothing else.
+/// client-go: `ListWatch`, created from a REST client. Objects of type `PartialObjectMeta<K>` are requested
+/// as `PartialObjectMetadata`, so the server sends only metadata.
 ///
-/// Informers make their own. It is for sources of your own that change some of what an API server says, or look at it:
+/// Informers create this source themselves. It can be wrapped by a custom source that observes or changes
+/// responses:
 ///
 /// ```no_run
 /// # use k8s_openapi::api::core::v1::Pod;
@@ -49,7 +50,7 @@ pub struct ApiListWatch<K: Kind> {
     parameters: Arc<Parameters>,
     tweak: Option<Tweak>,
     expected: Arc<ExpectedKind>,
-    language: Arc<WireNegotiation>,
+    negotiation: Arc<WireNegotiation>,
     wire_format: WireFormat,
     pub(super) served_resource: Arc<ServedResource>,
     limits: Limits,
@@ -57,7 +58,7 @@ pub struct ApiListWatch<K: Kind> {
 }
 
 impl<K: Kind> ApiListWatch<K> {
-    /// The objects of one namespace, or of all; of a cluster-scoped kind if there is no namespace.
+    /// Creates a source for one namespace, for all namespaces, or for a cluster-scoped kind.
     pub fn new(client: Client, kind: &K::DynamicType, namespace: Option<&str>) -> ApiListWatch<K> {
         let expected = ExpectedKind::of::<K>(kind);
         ApiListWatch {
@@ -65,7 +66,7 @@ impl<K: Kind> ApiListWatch<K> {
             path: K::url_path(kind, namespace).into(),
             parameters: Arc::default(),
             tweak: None,
-            language: Arc::new(WireNegotiation::of::<K>(&expected)),
+            negotiation: Arc::new(WireNegotiation::of::<K>(&expected)),
             wire_format: WireFormat::default(),
             expected: Arc::new(expected),
             served_resource: Arc::new(ServedResource::of::<K>(kind)),
@@ -74,7 +75,8 @@ impl<K: Kind> ApiListWatch<K> {
         }
     }
 
-    /// The same in another namespace. What is learned of the server, as that it refuses protobuf, is learned for both.
+    /// Returns this source for another namespace. Both share what was negotiated with the server, for example
+    /// that it rejects protobuf.
     pub(crate) fn in_namespace(&self, kind: &K::DynamicType, namespace: Option<&str>) -> ApiListWatch<K> {
         ApiListWatch {
             path: K::url_path(kind, namespace).into(),
@@ -82,21 +84,21 @@ impl<K: Kind> ApiListWatch<K> {
         }
     }
 
-    /// Only the objects whose labels fit, as the server sees them.
+    /// Selects objects by their labels, on the server.
     #[must_use]
     pub fn labels(mut self, selector: impl fmt::Display) -> ApiListWatch<K> {
         Arc::make_mut(&mut self.parameters).labels(selector);
         self
     }
 
-    /// Only the objects whose fields fit, as in `spec.nodeName=node-1`.
+    /// Selects objects by their fields, for example `spec.nodeName=node-1`.
     #[must_use]
     pub fn fields(mut self, selector: impl Into<String>) -> ApiListWatch<K> {
         Arc::make_mut(&mut self.parameters).fields(selector);
         self
     }
 
-    /// Sets other parameters, which every list and watch carries. Of several with one name the last counts.
+    /// Sets other parameters of every list and watch request. The last value of a name is used.
     ///
     /// # Errors
     /// If a parameter is one that informers set themselves; see [`InformerBuilder::parameter`](crate::InformerBuilder::parameter).
@@ -112,13 +114,13 @@ impl<K: Kind> ApiListWatch<K> {
         Ok(self)
     }
 
-    /// Replaces all parameters by some that were checked before.
+    /// Replaces all parameters by already checked ones.
     pub(crate) fn with_parameters(mut self, parameters: Parameters) -> ApiListWatch<K> {
         self.parameters = Arc::new(parameters);
         self
     }
 
-    /// Calls a function before every request, which may change the parameters; see
+    /// Sets a function that may change the parameters of each request; see
     /// [`InformerBuilder::tweak_requests`](crate::InformerBuilder::tweak_requests).
     #[doc(alias = "WithTweakListOptions")]
     #[must_use]
@@ -148,31 +150,33 @@ impl<K: Kind> ApiListWatch<K> {
         get(&format!("{}?{}", self.path, query.finish()), accept)
     }
 
-    /// In which format to ask for objects. Without this it is protobuf, where Kubernetes has it and nothing of a `K` could
-    /// get lost on the way; otherwise JSON.
+    /// Sets the format in which objects are requested.
+    ///
+    /// The default is protobuf for kinds of Kubernetes whose type `K` covers all fields, and JSON otherwise.
     #[must_use]
     pub fn wire_format(mut self, format: WireFormat) -> ApiListWatch<K> {
         self.wire_format = format;
         self
     }
 
-    /// The largest object in bytes, as they are sent; without this, 64 MiB. A list or watch with a larger one fails before
-    /// it is read.
+    /// Sets the maximum size of an object in bytes as sent by the server. The default is 64 MiB.
+    ///
+    /// A list or watch with a larger object fails before the object is read completely.
     #[must_use]
     pub fn max_object_bytes(mut self, bytes: usize) -> ApiListWatch<K> {
         self.limits.object = bytes;
         self
     }
 
-    /// The largest page of a list in bytes, or list without pages; without this, 16 GiB.
+    /// Sets the maximum size of a page, or of a list without pages, in bytes. The default is 16 GiB.
     #[must_use]
     pub fn max_list_bytes(mut self, bytes: u64) -> ApiListWatch<K> {
         self.limits.list = bytes;
         self
     }
 
-    /// Gets an answer, and says how it is to be read: in protobuf if there is a schema.
-    async fn ask(
+    /// Sends a request and returns the response, and a schema if it is in protobuf.
+    async fn send(
         &self,
         wanted: Representation,
         parameters: &[(&str, &str)],
@@ -183,45 +187,45 @@ impl<K: Kind> ApiListWatch<K> {
         };
         let json = format!("application/json{form}");
         let schema = match self.wire_format {
-            WireFormat::Protobuf => self.language.protobuf(wanted),
+            WireFormat::Protobuf => self.negotiation.protobuf(wanted),
             WireFormat::Json => None,
         };
         if let Some(schema) = schema {
             let accept = format!("{}{form},{json}", protobuf::MEDIA_TYPE);
-            match good_answer(&self.client, self.request(&accept, parameters)?).await {
+            match successful_response(&self.client, self.request(&accept, parameters)?).await {
                 Ok(response) => match ResponseFormat::of(&response) {
                     Some(ResponseFormat::Protobuf) => return Ok((response, Some(schema))),
                     Some(ResponseFormat::Json) => return Ok((response, None)),
-                    None => return Err(another_format(&response, &accept)),
+                    None => return Err(content_type_error(&response, &accept)),
                 },
-                // A server that does not even want to be asked for it is asked once, and then never again.
+                // A server that rejects protobuf is not asked for it again.
                 Err(error) if error.server_status().is_some_and(|status| status.code == 406) => {
-                    self.language.refused.store(true, Ordering::Relaxed);
+                    self.negotiation.protobuf_refused.store(true, Ordering::Relaxed);
                 }
                 Err(error) => return Err(error),
             }
         }
-        let response = answer(&self.client, self.request(&json, parameters)?).await?;
+        let response = json_response(&self.client, self.request(&json, parameters)?).await?;
         Ok((response, None))
     }
 }
 
-/// In which format objects come from the server.
+/// The format in which the server sends objects.
 ///
 /// See [`InformerBuilder::wire_format`](crate::InformerBuilder::wire_format).
 #[doc(alias = "ContentType")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WireFormat {
-    /// Protobuf, for the kinds that Kubernetes brings itself: it takes the server a quarter of the time that JSON takes.
-    /// Custom resources, objects of aggregated API servers, and types that could hold fields which this library does not
-    /// know, such as `DynamicObject`, come as JSON all the same.
+    /// Protobuf for the built-in kinds of Kubernetes, which costs the server a quarter of the time of JSON.
+    /// Custom resources, objects of aggregated API servers, and types with unknown fields such as
+    /// `DynamicObject` are still sent as JSON.
     #[default]
     Protobuf,
     /// JSON for everything.
     Json,
 }
 
-/// How much of each object.
+/// The part of each object to request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Representation {
     Objects,
@@ -229,7 +233,7 @@ enum Representation {
 }
 
 impl Representation {
-    /// What a `K` needs. `form` is what to ask for where metadata is all.
+    /// Returns the representation that `K` needs. `form` is the media type parameter for metadata.
     fn of<K: Kind>(form: &'static str) -> Representation {
         if K::metadata_api() {
             Representation::Metadata { form }
@@ -239,17 +243,17 @@ impl Representation {
     }
 }
 
-/// What can be spoken with the server.
+/// The wire formats that the server supports.
 ///
-/// Clones share this, because they have the same server and type. What one of them is told to ask for is its own.
+/// Shared by clones, because they have the same server and type. The configured format is not shared.
 #[derive(Debug)]
 struct WireNegotiation {
-    /// What objects look like in protobuf, if a `K` can be read from it and nothing is lost.
+    /// The protobuf schema of objects, if `K` can be decoded from it without loss.
     schema: Option<Schema>,
-    /// What metadata alone looks like.
+    /// The protobuf schema of metadata.
     metadata: Option<Schema>,
-    /// Whether the server has refused to be asked for protobuf.
-    refused: AtomicBool,
+    /// Whether the server has rejected protobuf.
+    protobuf_refused: AtomicBool,
 }
 
 impl WireNegotiation {
@@ -257,10 +261,10 @@ impl WireNegotiation {
         let schema = Schema::of(&expected.api_version, &expected.kind);
         let metadata = ExpectedKind::metadata();
         WireNegotiation {
-            // Metadata is the same for all kinds, and all of it is known.
+            // Metadata has the same fields for all kinds, and all of them are known.
             schema: schema.filter(|schema| K::metadata_api() || schema.covers::<K>()),
             metadata: Schema::of(&metadata.api_version, &metadata.kind),
-            refused: AtomicBool::new(false),
+            protobuf_refused: AtomicBool::new(false),
         }
     }
 
@@ -269,7 +273,7 @@ impl WireNegotiation {
             Representation::Objects => self.schema,
             Representation::Metadata { .. } => self.metadata,
         };
-        schema.filter(|_| !self.refused.load(Ordering::Relaxed))
+        schema.filter(|_| !self.protobuf_refused.load(Ordering::Relaxed))
     }
 }
 
@@ -286,15 +290,15 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
             }
             if let Some(version) = &request.resource_version {
                 parameters.push(("resourceVersion", version));
-                // Left to itself, a server takes the version of a list in pages as exactly that one. If its watches have
-                // forgotten it, the next one fails, and the list after that is as old again, for ever.
+                // By default, servers return a list with a limit at exactly this version. If that version has
+                // expired, so has the watch that follows, and the next list would have the same old version.
                 if version != "0" && limit.is_some() && request.continue_token.is_none() {
                     parameters.push(("resourceVersionMatch", "NotOlderThan"));
                 }
             }
             let wanted = Representation::of::<K>(METADATA_LIST);
-            let answer = self.ask(wanted, &parameters).await?;
-            Ok(listing(answer, Arc::clone(&self.expected), self.limits))
+            let response = self.send(wanted, &parameters).await?;
+            Ok(list_stream(response, Arc::clone(&self.expected), self.limits))
         })
     }
 
@@ -303,7 +307,7 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
             let limit = request.limit.to_string();
             let mut parameters = vec![("limit", limit.as_str())];
             match &request.continue_token {
-                // It says the version, too, and servers refuse to be told it twice.
+                // The token contains the version, and servers reject a second one.
                 Some(token) => parameters.push(("continue", token)),
                 None => parameters.extend([
                     ("resourceVersion", request.version.as_str()),
@@ -311,9 +315,9 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
                 ]),
             }
             let wanted = Representation::Metadata { form: METADATA_LIST };
-            let answer = self.ask(wanted, &parameters).await?;
-            Ok(Some(listing(
-                answer,
+            let response = self.send(wanted, &parameters).await?;
+            Ok(Some(list_stream(
+                response,
                 Arc::new(ExpectedKind::metadata()),
                 self.limits,
             )))
@@ -336,13 +340,13 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
                 parameters.push(("resourceVersionMatch", "NotOlderThan"));
             }
             let wanted = Representation::of::<K>("PartialObjectMetadata");
-            let (response, schema) = self.ask(wanted, &parameters).await?;
+            let (response, schema) = self.send(wanted, &parameters).await?;
             let expected = Arc::clone(&self.expected);
             let events = EventReader::new(response.into_body(), schema, expected, self.limits);
             Ok(stream::unfold(Some(events), |events| async move {
                 let mut events = events?;
                 let event = events.next().await?;
-                // After an error nothing that follows in the stream means anything.
+                // The stream is unusable after an error.
                 let rest = event.is_ok().then_some(events);
                 Some((event, rest))
             })
@@ -355,11 +359,11 @@ impl<K: Kind> ListWatch<K> for ApiListWatch<K> {
     }
 }
 
-/// What a list is called that holds nothing but metadata.
+/// The kind of a list of metadata.
 const METADATA_LIST: &str = "PartialObjectMetadataList";
 
 /// Reads a page of a list.
-fn listing<K: Kind>(
+fn list_stream<K: Kind>(
     (response, schema): (Response<Body>, Option<Schema>),
     expected: Arc<ExpectedKind>,
     limits: Limits,
@@ -380,7 +384,7 @@ impl<K: Kind> Clone for ApiListWatch<K> {
             parameters: Arc::clone(&self.parameters),
             tweak: self.tweak.clone(),
             expected: Arc::clone(&self.expected),
-            language: Arc::clone(&self.language),
+            negotiation: Arc::clone(&self.negotiation),
             wire_format: self.wire_format,
             served_resource: Arc::clone(&self.served_resource),
             limits: self.limits,
@@ -398,23 +402,23 @@ impl<K: Kind> fmt::Debug for ApiListWatch<K> {
 pub(super) fn get(path: &str, accept: &str) -> Result<Request<Body>, Error> {
     Request::get(path)
         .header(ACCEPT, accept)
-        // A compressed watch would wait for its block to fill.
+        // A compressed watch would be delayed until a block is full.
         .header(ACCEPT_ENCODING, "identity")
         .body(Body::empty())
-        .map_err(|error| Error::bad_data_from("a request that cannot be made", error))
+        .map_err(|error| Error::bad_data_from("invalid request", error))
 }
 
-/// Sends a request for JSON, and gets an answer that is some and no failure.
-pub(super) async fn answer(client: &Client, request: Request<Body>) -> Result<Response<Body>, Error> {
-    let response = good_answer(client, request).await?;
+/// Sends a request and returns a successful response in JSON.
+pub(super) async fn json_response(client: &Client, request: Request<Body>) -> Result<Response<Body>, Error> {
+    let response = successful_response(client, request).await?;
     match ResponseFormat::of(&response) {
         Some(ResponseFormat::Json) => Ok(response),
-        _ => Err(another_format(&response, "application/json")),
+        _ => Err(content_type_error(&response, "application/json")),
     }
 }
 
-/// Sends a request, and gets an answer that is no failure.
-async fn good_answer(client: &Client, request: Request<Body>) -> Result<Response<Body>, Error> {
+/// Sends a request and returns a successful response.
+async fn successful_response(client: &Client, request: Request<Body>) -> Result<Response<Body>, Error> {
     let response = client.send(request).await.map_err(request_error)?;
     if !response.status().is_success() {
         return Err(failure(response).await);
@@ -422,7 +426,7 @@ async fn good_answer(client: &Client, request: Request<Body>) -> Result<Response
     Ok(response)
 }
 
-/// In which format an answer is.
+/// The format of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ResponseFormat {
     Json,
@@ -446,24 +450,24 @@ fn content_type(response: &Response<Body>) -> Option<&str> {
     response.headers().get(CONTENT_TYPE)?.to_str().ok()
 }
 
-/// An answer in another format is the answer of something that is not the API server.
-fn another_format(response: &Response<Body>, asked: &str) -> Error {
+/// Returns the error for a response in another format, which is not from an API server.
+fn content_type_error(response: &Response<Body>, expected: &str) -> Error {
     Error::bad_data(format!(
-        "content of the type {:?} instead of {asked}; is this an API server?",
+        "unexpected content type {:?}: expected {expected}; check that the URL is that of an API server",
         content_type(response).unwrap_or_default()
     ))
 }
 
-/// An error before any answer: the server cannot be reached, or the connection broke before the answer came.
+/// Converts an error without a response: the server cannot be reached, or the connection was lost.
 pub(crate) fn request_error(error: kube::Error) -> Error {
     if is_connect_error(&error) {
         Error::connect(cause(error))
     } else {
-        Error::transport("the request got no answer", cause(error))
+        Error::transport("no response from the server", cause(error))
     }
 }
 
-/// What kube's error is about. Its own words only repeat those of its cause.
+/// Returns the cause of kube's error, whose own message only repeats it.
 pub(super) fn cause(error: kube::Error) -> Box<dyn StdError + Send + Sync> {
     match error {
         kube::Error::Service(cause) => cause,

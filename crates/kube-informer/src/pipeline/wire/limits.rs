@@ -1,8 +1,8 @@
-//! How much is taken from a server. A broken or hostile one could send without end.
+//! Limits for responses. A broken or hostile server could send without end.
 
 use crate::error::Error;
 
-/// The largest object and the largest list, in bytes as they are sent.
+/// Maximum size of an object and of a list, in bytes as sent by the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Limits {
     pub(crate) object: usize,
@@ -12,34 +12,34 @@ pub(crate) struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            // No object of Kubernetes is larger than a few megabytes.
+            // Objects of Kubernetes are not larger than a few megabytes.
             object: 64 << 20,
-            // A million large pods fit in.
+            // Enough for a million large pods.
             list: 16 << 30,
         }
     }
 }
 
 impl Limits {
-    /// What is wrong with an object that is too large; `what` it is part of.
+    /// Returns the message for an object that exceeds the limit.
     pub(super) fn object_exceeded(self, what: &str) -> String {
-        let limit = Bytes(self.object as u64);
-        format!("{what} of more than {limit}, which is the limit; max_object_bytes() sets another")
+        let limit = ByteSize(self.object as u64);
+        format!("{what} exceeds the limit of {limit}: raise it with max_object_bytes()")
     }
 }
 
-/// A list is larger than it may be.
+/// Returns the error for a list that exceeds the limit.
 pub(crate) fn list_exceeded(limit: u64) -> Error {
-    let limit = Bytes(limit);
+    let limit = ByteSize(limit);
     Error::bad_data(format!(
-        "a list of more than {limit}, which is the limit; max_list_bytes() sets another"
+        "list exceeds the limit of {limit}: raise it with max_list_bytes()"
     ))
 }
 
-/// A number of bytes as people say it.
-struct Bytes(u64);
+/// A number of bytes, printed in MiB where possible.
+struct ByteSize(u64);
 
-impl std::fmt::Display for Bytes {
+impl std::fmt::Display for ByteSize {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
             bytes if bytes >= 1 << 20 && bytes % (1 << 20) == 0 => write!(f, "{} MiB", bytes >> 20),

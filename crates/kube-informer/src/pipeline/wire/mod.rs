@@ -1,8 +1,8 @@
-//! From the server's bytes to items: the requests an informer makes, and what comes back.
+//! Requests lists and watches, and converts response bytes to objects.
 //!
-//! This room knows HTTP bodies and their formats; it knows nothing of stores and handlers. [`ListWatch`] is its door:
-//! [`ApiListWatch`] asks a real API server through kube's client, and a test or a special source implements it as it
-//! likes. It stands for client-go's `ListerWatcher`.
+//! This module handles HTTP bodies and their formats, and is independent of stores and handlers. Its
+//! interface is [`ListWatch`]: [`ApiListWatch`] sends requests to an API server with kube's client; tests and
+//! custom sources implement the trait. client-go: `ListerWatcher`.
 
 pub(crate) mod discovery;
 mod events;
@@ -28,13 +28,13 @@ pub use self::http::{ApiListWatch, WireFormat};
 pub(crate) use self::limits::{Limits, list_exceeded};
 pub use self::parameters::Parameters;
 pub(crate) use self::parameters::{Tweak, check_parameter};
-pub(crate) use self::raw_object::Body;
+pub(crate) use self::raw_object::ObjectBody;
 pub use self::raw_object::RawObject;
 
 /// A source of objects that can be listed and watched.
 ///
-/// Dropping a future or stream ends the request. An implementation sends one request per call, and leaves repeating,
-/// waiting and deciding to the informer.
+/// Dropping a future or stream cancels the request. An implementation sends one request per call; the
+/// informer is responsible for retries, delays and decisions.
 ///
 /// A source whose objects never change:
 ///
@@ -72,17 +72,18 @@ pub use self::raw_object::RawObject;
 /// ```
 #[doc(alias("ListerWatcher", "ListerWatcherWithContext"))]
 pub trait ListWatch<K>: Send + Sync + 'static {
-    /// One list request: the items of one page, then its end.
+    /// Sends one list request and returns the items of one page, then its end.
     fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<K>, Error>>;
 
-    /// One watch request: events, until the source closes it.
+    /// Sends one watch request and returns events until the source closes the watch.
     fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<K>, Error>>;
 
-    /// One page of a list at exactly one version, for a check of the cache against the source. Only key, `uid` and version
-    /// of each item are looked at, so a source may leave out everything else. The end of the page says the version asked
-    /// for.
+    /// Lists one page at exactly one version, to compare the cache with the source.
     ///
-    /// A source that does not implement this has no such lists, and its caches cannot be checked.
+    /// Only key, `uid` and version of each item are used, so a source may omit everything else. The end of
+    /// the page must have the requested version.
+    ///
+    /// By default, the source does not support such lists, and its caches cannot be checked.
     fn list_exactly(&self, _request: ExactListRequest) -> BoxFuture<'_, Result<Option<ListStream<K>>, Error>>
     where
         K: 'static,
@@ -90,20 +91,22 @@ pub trait ListWatch<K>: Send + Sync + 'static {
         Box::pin(std::future::ready(Ok(None)))
     }
 
-    /// Whether the source has this kind at all. An informer asks when a list or watch fails with 404: if the kind is not
-    /// served, it waits until it is, and after a few seconds it empties its cache. So `false` is for a source that is
-    /// sure; one that cannot tell answers with an error, and the 404 is a failure like others.
+    /// Returns whether the source has this kind.
     ///
-    /// A source that does not implement this always has its kind.
+    /// Informers call this when a list or watch fails with 404. If the kind is not served, the informer waits
+    /// until it is, and empties its cache after a few seconds. So return `false` only if it is certain, and
+    /// an error otherwise; then the 404 is handled like other failures.
+    ///
+    /// By default, the source always has its kind.
     fn is_served(&self) -> BoxFuture<'_, Result<bool, Error>> {
         Box::pin(std::future::ready(Ok(true)))
     }
 }
 
-/// The answer to a list request, as it arrives.
+/// The response to a list request, as it arrives.
 pub type ListStream<K> = BoxStream<'static, Result<ListPart<K>, Error>>;
 
-/// The answer to a watch request, as it arrives.
+/// The response to a watch request, as it arrives.
 pub type WatchStream<K> = BoxStream<'static, Result<WatchEvent<K>, Error>>;
 
 /// A list request.
@@ -112,11 +115,12 @@ pub type WatchStream<K> = BoxStream<'static, Result<WatchEvent<K>, Error>>;
 #[doc(alias = "ListOptions")]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListRequest {
-    /// `resourceVersion`: `"0"` for any version, a version for that or a newer one, none for the newest.
+    /// `resourceVersion`: `"0"` for any version, a version for at least that version, `None` for the most
+    /// recent one.
     pub resource_version: Option<String>,
-    /// `limit`: the size of a page, none for everything at once.
+    /// `limit`: the size of a page, `None` for no limit.
     pub limit: Option<u32>,
-    /// `continue`: where the page before ended.
+    /// `continue`: the token of the next page.
     pub continue_token: Option<String>,
 }
 
@@ -130,60 +134,62 @@ pub struct ExactListRequest {
     pub version: String,
     /// `limit`: the size of a page.
     pub limit: u32,
-    /// `continue`: where the page before ended.
+    /// `continue`: the token of the next page.
     pub continue_token: Option<String>,
 }
 
-/// A watch request. Bookmarks are always asked for.
+/// A watch request. Bookmarks are always requested.
 ///
 /// See [`ListWatch::watch`].
 #[doc(alias = "ListOptions")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchRequest {
-    /// `resourceVersion`: events after this version; none together with `initial_events` means the newest state.
+    /// `resourceVersion`: start after this version; `None` together with `initial_events` means the most
+    /// recent state.
     pub resource_version: Option<String>,
-    /// `timeoutSeconds`: when the server is to close the watch.
+    /// `timeoutSeconds`: when the server closes the watch.
     pub timeout: Duration,
-    /// `sendInitialEvents`: first every object, then a bookmark that says so, then events.
+    /// `sendInitialEvents`: start with every object, then a bookmark that ends them, then changes.
     pub initial_events: bool,
 }
 
-/// A part of the answer to a list request.
+/// A part of the response to a list request.
 ///
 /// See [`ListWatch`] for an example.
 #[derive(Debug)]
 pub enum ListPart<K> {
     /// One object.
     Object(RawObject<K>),
-    /// More of the page has come, and no whole object yet. An informer gives up a list in which nothing comes for a
-    /// minute, and this counts as something.
+    /// A part of the page was received, but no complete object yet.
+    ///
+    /// Informers cancel a list after a minute without any part.
     Progress,
-    /// The end of the page; nothing comes after it.
+    /// The end of the page, and of the stream.
     End {
         /// The version of the collection.
         version: ResourceVersion,
-        /// The `continue` of the next page, if there is one.
+        /// The `continue` token of the next page, if there is one.
         continue_token: Option<String>,
     },
 }
 
 /// An event of a watch.
 ///
-/// What a [`WatchStream`] stream gives.
+/// The item of a [`WatchStream`].
 #[doc(alias = "watch.Event")]
 #[derive(Debug)]
 pub enum WatchEvent<K> {
-    /// An object is new.
+    /// An object was added.
     Added(RawObject<K>),
-    /// An object has changed.
+    /// An object was modified.
     Modified(RawObject<K>),
-    /// An object is gone; this was its last state.
+    /// An object was deleted; contains its last state.
     Deleted(RawObject<K>),
-    /// Nothing happened up to this version.
+    /// The server has no further changes up to this version.
     Bookmark {
-        /// The version reached.
+        /// The version of the bookmark.
         version: ResourceVersion,
-        /// Whether it ends the initial events.
+        /// Whether the bookmark ends the initial events.
         initial_events_end: bool,
     },
     /// The server ends the watch with a failure.

@@ -1,4 +1,4 @@
-//! Pages of lists, read while they arrive.
+//! Reads pages of lists while they arrive.
 
 use std::sync::Arc;
 
@@ -15,37 +15,37 @@ use super::{ListPart, RawObject};
 use crate::error::Error;
 use crate::object::{Encoded, Format, Kind, ResourceVersion, invalid_object};
 
-/// A page of a list on its way.
+/// A page of a list that is being read.
 pub(super) struct ListPage {
     body: Body,
     reader: ItemReader,
-    /// How many bytes have come.
+    /// Number of received bytes.
     length: u64,
-    longest: u64,
-    /// Nothing comes any more.
+    max_length: u64,
+    /// Whether the body has ended.
     ended: bool,
 }
 
-/// What makes items of a page's bytes, as they come.
+/// Parses the items of a page from its bytes.
 pub(super) enum ItemReader {
     Json(JsonPage),
     Protobuf(ProtobufPage),
-    /// The page is through, or it failed.
+    /// The page was read, or failed.
     Done,
 }
 
 impl ListPage {
-    pub(super) fn new(body: Body, reader: ItemReader, longest: u64) -> ListPage {
+    pub(super) fn new(body: Body, reader: ItemReader, max_length: u64) -> ListPage {
         ListPage {
             body,
             reader,
             length: 0,
-            longest,
+            max_length,
             ended: false,
         }
     }
 
-    /// The next part; none after the end, and after an error.
+    /// Returns the next part, or `None` after the end or an error.
     pub(super) async fn next<K: Kind>(mut self) -> Option<(Result<ListPart<K>, Error>, ListPage)> {
         let part = self.part().await.transpose()?;
         if part.is_err() {
@@ -66,8 +66,8 @@ impl ListPage {
             Some(Ok(frame)) => {
                 if let Ok(data) = frame.into_data() {
                     self.length += data.len() as u64;
-                    if self.length > self.longest {
-                        return Err(list_exceeded(self.longest));
+                    if self.length > self.max_length {
+                        return Err(list_exceeded(self.max_length));
                     }
                     self.reader.push(data);
                 }
@@ -76,7 +76,10 @@ impl ListPage {
                     None => ListPart::Progress,
                 }))
             }
-            Some(Err(error)) => Err(Error::transport("a list broke off", cause(error))),
+            Some(Err(error)) => Err(Error::transport(
+                "connection lost while reading a list",
+                cause(error),
+            )),
             None => {
                 self.ended = true;
                 Box::pin(self.part()).await
@@ -111,10 +114,10 @@ impl ItemReader {
     }
 }
 
-/// The end of a page, from what its metadata says.
+/// Creates the end of a page from its metadata.
 fn end<K>(version: Option<&str>, continue_token: Option<String>) -> Result<ListPart<K>, Error> {
     let version = ResourceVersion::from_metadata(version)
-        .ok_or_else(|| Error::bad_data("a list without metadata.resourceVersion"))?;
+        .ok_or_else(|| Error::bad_data("invalid list: `metadata.resourceVersion` is missing"))?;
     Ok(ListPart::End {
         version,
         continue_token: continue_token.filter(|token| !token.is_empty()),
@@ -123,18 +126,18 @@ fn end<K>(version: Option<&str>, continue_token: Option<String>) -> Result<ListP
 
 /// A page in JSON.
 ///
-/// What the list is called may come before its items or after them: Kubernetes sorts the fields of a list of custom
-/// resources. Nothing of a page is used before its end, so it is early enough to look then; an item that says itself what
-/// it is, is checked at once.
+/// The type of the list may be before or after the items: Kubernetes sorts the fields of lists of custom
+/// resources. A page is not used before its end, so its type is checked at the end at the latest. Items with
+/// a type are checked at once.
 pub(super) struct JsonPage {
     reader: json::ListReader,
     limits: Limits,
     expected: Arc<ExpectedKind>,
-    /// Every item so far has said what it is.
-    typed: bool,
+    /// Whether every item so far has a type.
+    items_typed: bool,
     checked: bool,
-    /// It has the name that a list of the kind has, so what its items are is said.
-    is_called_so: bool,
+    /// Whether the list has the standard name for its kind, so that its items need no type.
+    has_standard_kind: bool,
 }
 
 impl JsonPage {
@@ -143,9 +146,9 @@ impl JsonPage {
             reader: json::ListReader::new(limits.object),
             limits,
             expected,
-            typed: true,
+            items_typed: true,
             checked: false,
-            is_called_so: false,
+            has_standard_kind: false,
         }
     }
 
@@ -157,7 +160,7 @@ impl JsonPage {
         let Some(text) = self
             .reader
             .next_item()
-            .map_err(|error| broken(error, self.limits))?
+            .map_err(|error| json_list_error(error, self.limits))?
         else {
             return Ok(None);
         };
@@ -166,40 +169,43 @@ impl JsonPage {
             self.checked = true;
             let (api_version, kind) = (list.api_version.as_deref(), list.kind.as_deref());
             check_list(&self.expected, api_version, kind, true)?;
-            self.is_called_so = self.expected.check(api_version, kind, true).is_ok();
+            self.has_standard_kind = self.expected.check(api_version, kind, true).is_ok();
         }
-        // Items of Kubernetes' own kinds do not say what they are, and to know that takes reading them to their end.
-        let item = if self.is_called_so {
+        // Items of built-in kinds have no type, and finding that out takes reading the whole item.
+        let item = if self.has_standard_kind {
             let identity = json::identity(&text).unwrap_or_default();
-            RawObject::known(&identity, Encoded::json(&text)).or_else(|_| self.typed_item(&text))
+            RawObject::with_identity(&identity, Encoded::json(&text)).or_else(|_| self.typed_item(&text))
         } else {
             self.typed_item(&text)
         };
         item.map(Some)
     }
 
-    /// An item that has to be what was asked for, if it says what it is.
+    /// Parses an item and checks its type, if it has one.
     fn typed_item<K: Kind>(&mut self, text: &Bytes) -> Result<RawObject<K>, Error> {
         let head = json::head(text).map_err(invalid_object)?;
-        self.typed &= head.kind.is_some() && head.api_version.is_some();
+        self.items_typed &= head.kind.is_some() && head.api_version.is_some();
         self.expected
             .check(head.api_version.as_deref(), head.kind.as_deref(), false)?;
-        RawObject::known(&head.identity.unwrap_or_default(), Encoded::json(text))
+        RawObject::with_identity(&head.identity.unwrap_or_default(), Encoded::json(text))
     }
 
     pub(super) fn end<K>(self) -> Result<ListPart<K>, Error> {
         let limits = self.limits;
-        let list = self.reader.finish().map_err(|error| broken(error, limits))?;
+        let list = self
+            .reader
+            .finish()
+            .map_err(|error| json_list_error(error, limits))?;
         let (api_version, kind) = (list.api_version.as_deref(), list.kind.as_deref());
-        check_list(&self.expected, api_version, kind, self.typed)?;
+        check_list(&self.expected, api_version, kind, self.items_typed)?;
         if list.items == Items::Missing {
-            return Err(Error::bad_data("a list without items"));
+            return Err(Error::bad_data("invalid list: `items` is missing"));
         }
         end(list.resource_version.as_deref(), list.continue_token)
     }
 }
 
-/// A list of a custom kind may have a name of its own, if its items say what they are.
+/// Checks the type of a list. Lists of custom kinds may have any name if their items have a type.
 fn check_list(
     expected: &ExpectedKind,
     api_version: Option<&str>,
@@ -207,16 +213,16 @@ fn check_list(
     typed_items: bool,
 ) -> Result<(), Error> {
     match expected.check(api_version, kind, true) {
-        Err(_) if typed_items && expected.may_be_called(api_version, kind) => Ok(()),
+        Err(_) if typed_items && expected.allows_list_kind(api_version, kind) => Ok(()),
         checked => checked,
     }
 }
 
-fn broken(error: json::Error, limits: Limits) -> Error {
+fn json_list_error(error: json::Error, limits: Limits) -> Error {
     if error.is_too_long() {
-        return Error::bad_data_from(limits.object_exceeded("a list with an object"), error);
+        return Error::bad_data_from(limits.object_exceeded("object in list"), error);
     }
-    Error::bad_data_from("a list that is not whole JSON", error)
+    Error::bad_data_from("invalid JSON list", error)
 }
 
 /// A page in protobuf.
@@ -245,14 +251,18 @@ impl ProtobufPage {
 
     pub(super) fn item<K: Kind>(&mut self) -> Result<Option<RawObject<K>>, Error> {
         loop {
-            match self.reader.next().map_err(|error| no_list(error, self.limits))? {
+            match self
+                .reader
+                .next()
+                .map_err(|error| protobuf_list_error(error, self.limits))?
+            {
                 None => return Ok(None),
                 Some(ListEvent::Head { api_version, kind }) => {
                     self.expected.check(Some(&api_version), Some(&kind), true)?;
                     self.checked = true;
                 }
                 Some(ListEvent::Item(_)) if !self.checked => {
-                    return Err(Error::bad_data("a list that does not say of what"));
+                    return Err(Error::bad_data("list has no `kind` or `apiVersion`"));
                 }
                 Some(ListEvent::Item(message)) => {
                     let encoded = Encoded {
@@ -267,17 +277,20 @@ impl ProtobufPage {
 
     pub(super) fn end<K>(self) -> Result<ListPart<K>, Error> {
         let limits = self.limits;
-        let list = self.reader.finish().map_err(|error| no_list(error, limits))?;
+        let list = self
+            .reader
+            .finish()
+            .map_err(|error| protobuf_list_error(error, limits))?;
         if !self.checked {
-            return Err(Error::bad_data("a list that does not say of what"));
+            return Err(Error::bad_data("list has no `kind` or `apiVersion`"));
         }
         end(Some(&list.resource_version), Some(list.continue_token))
     }
 }
 
-fn no_list(error: protobuf::Error, limits: Limits) -> Error {
+fn protobuf_list_error(error: protobuf::Error, limits: Limits) -> Error {
     if error.is_over_limit() {
-        return Error::bad_data_from(limits.object_exceeded("a list with an object"), error);
+        return Error::bad_data_from(limits.object_exceeded("object in list"), error);
     }
-    Error::bad_data_from("a list that is not whole protobuf", error)
+    Error::bad_data_from("invalid protobuf list", error)
 }

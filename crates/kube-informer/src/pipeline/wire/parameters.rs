@@ -1,4 +1,4 @@
-//! The users' parameters of requests.
+//! User-defined request parameters.
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,7 +28,9 @@ impl Parameters {
         self.set("fieldSelector", selector)
     }
 
-    /// Sets any other parameter. A request fails if the parameter is one that informers set themselves; see
+    /// Sets any other parameter.
+    ///
+    /// A request fails if the parameter is one that informers set themselves; see
     /// [`InformerBuilder::parameter`](crate::InformerBuilder::parameter).
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) -> &mut Self {
         let name = name.into();
@@ -43,7 +45,7 @@ impl Parameters {
         self
     }
 
-    /// The value of a parameter.
+    /// Returns the value of a parameter.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         let (_, value) = self.list.iter().find(|(other, _)| other == name)?;
@@ -62,7 +64,7 @@ impl Parameters {
     }
 }
 
-/// Refuses a parameter that informers set themselves: the server uses the first of two.
+/// Rejects a parameter that informers set themselves, because servers use the first of two values.
 pub(crate) fn check_parameter(name: &str) -> Result<(), Error> {
     let setting = match name {
         "limit" => Some("page_size"),

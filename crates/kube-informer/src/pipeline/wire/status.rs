@@ -1,4 +1,4 @@
-//! Failures, as the server tells them.
+//! Failures as reported by the server.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use kube_wire::protobuf::{Envelope, Schema};
 
 use crate::error::{Error, StatusError, shortened};
 
-/// A failure's body is read for its words only.
+/// Maximum size of the body of a failure, which is only read for its message.
 const MAX_FAILURE_BYTES: usize = 1 << 20;
 
-/// How many causes of a failure are kept.
+/// Maximum number of causes of a failure.
 const MAX_CAUSES: usize = 100;
 
-/// The answer to a request, which is a failure.
+/// Converts a failed response to an error.
 pub(crate) async fn failure(response: Response<Body>) -> Error {
     let code = response.status().as_u16();
     let retry_after = response
@@ -27,12 +27,12 @@ pub(crate) async fn failure(response: Response<Body>) -> Error {
         .get(RETRY_AFTER)
         .and_then(|value| value.to_str().ok()?.parse().ok())
         .map(Duration::from_secs);
-    let body = words(response.into_body()).await;
-    let mut status = match read(&body) {
+    let body = read_body(response.into_body()).await;
+    let mut status = match parse_status(&body) {
         Some(status) if !(status.message.is_empty() && status.reason.is_empty()) => {
             status_error(status, code)
         }
-        // A proxy answers in its own words; the first line of them is enough.
+        // Proxies respond with other formats, of which the first line is enough.
         _ => StatusError {
             code,
             message: String::from_utf8_lossy(&body)
@@ -49,8 +49,8 @@ pub(crate) async fn failure(response: Response<Body>) -> Error {
     Error::status(status)
 }
 
-/// A `Status` in whichever format the server chose.
-fn read(body: &[u8]) -> Option<Status> {
+/// Parses a `Status` in JSON or protobuf.
+fn parse_status(body: &[u8]) -> Option<Status> {
     match Envelope::parse(body) {
         Ok(envelope) if (envelope.api_version, envelope.kind) == ("v1", "Status") => {
             status_schema().decode(envelope.raw, &FieldMask::none()).ok()
@@ -59,25 +59,25 @@ fn read(body: &[u8]) -> Option<Status> {
     }
 }
 
-/// What a `Status` looks like in protobuf.
+/// Returns the protobuf schema of `Status`.
 pub(super) fn status_schema() -> Schema {
-    Schema::of("v1", "Status").expect("the table has it; a test says so")
+    Schema::of("v1", "Status").expect("a test checks that the table contains Status")
 }
 
-/// The beginning of a failure's body, as far as it came.
-async fn words(mut body: Body) -> BytesMut {
-    let mut words = BytesMut::new();
-    while words.len() < MAX_FAILURE_BYTES
+/// Reads the beginning of a failure's body.
+async fn read_body(mut body: Body) -> BytesMut {
+    let mut content = BytesMut::new();
+    while content.len() < MAX_FAILURE_BYTES
         && let Some(Ok(frame)) = body.frame().await
     {
         if let Ok(data) = frame.into_data() {
-            words.extend_from_slice(&data);
+            content.extend_from_slice(&data);
         }
     }
-    words
+    content
 }
 
-/// A `Status` of the server as an error; `code` is used where the status has none.
+/// Converts a `Status`. `code` is used if the status has none.
 pub(super) fn status_error(status: Status, code: u16) -> StatusError {
     let (causes, retry_after) = match status.details {
         Some(details) => (details.causes, details.retry_after_seconds),

@@ -1,4 +1,4 @@
-//! Models of the primitives in `src/sync.rs`.
+//! Models of the primitives in `src/util/sync.rs`.
 
 #[path = "../../../../kube-workqueue/tests/model/sync/mutex.rs"]
 mod mutex;
@@ -13,7 +13,7 @@ pub(crate) use self::mutex::Mutex;
 pub(crate) use self::threads::spawn_blocking;
 pub(crate) use self::token::CancellationToken;
 
-/// Loom's waker with the signature of `futures`'.
+/// Loom's waker with the signature of the one in `futures`.
 pub(crate) struct AtomicWaker(loom::future::AtomicWaker);
 
 impl AtomicWaker {

@@ -1,4 +1,4 @@
-//! tokio-util's `CancellationToken` as it is documented, over loom's lock.
+//! tokio-util's `CancellationToken` as documented, based on loom's lock.
 
 use std::future::poll_fn;
 use std::task::{Poll, Waker};

@@ -1,6 +1,6 @@
 use super::{MAX_KEPT_SLOTS, PendingChanges};
 use crate::pipeline::store::Seed;
-use crate::pipeline::store::tests::{Cache, key, tagged};
+use crate::pipeline::store::tests::{TestStore, key, tagged};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 fn pushed(
@@ -12,11 +12,11 @@ fn pushed(
     }
 }
 
-/// A handler that stood still while many objects came, or came and went, does not keep the room they took.
+/// A blocked handler does not keep the memory of objects that were added, or added and deleted.
 #[test]
-fn memory_is_given_back() {
+fn memory_of_a_long_queue_is_released() {
     for seed in [Seed::new(1), Seed::colliding(1, 0b1111)] {
-        let mut cache = Cache::new(seed);
+        let mut cache = TestStore::new(seed);
         let mut pending_changes = PendingChanges::new();
         let many = 3 * MAX_KEPT_SLOTS;
         for n in 0..many {
@@ -32,7 +32,7 @@ fn memory_is_given_back() {
                 &cache.delete(tagged(&key(&format!("n{n}")), 2, 1, &[])),
             );
         }
-        assert_eq!(pending_changes.len(), 0, "nobody has heard of them");
+        assert_eq!(pending_changes.len(), 0, "unseen objects leave no pending change");
         assert!(pending_changes.take().is_none());
         assert_eq!(
             (
@@ -59,10 +59,10 @@ fn memory_is_given_back() {
     }
 }
 
-/// A short queue keeps its memory, because it will be needed again.
+/// A short queue keeps its memory for later events.
 #[test]
 fn memory_for_a_thousand_changes_is_kept() {
-    let mut cache = Cache::new(Seed::new(1));
+    let mut cache = TestStore::new(Seed::new(1));
     let mut pending_changes = PendingChanges::new();
     for n in 0..MAX_KEPT_SLOTS {
         pushed(
@@ -74,10 +74,10 @@ fn memory_for_a_thousand_changes_is_kept() {
     assert!(pending_changes.slots.capacity() >= MAX_KEPT_SLOTS);
 }
 
-/// Slots are used again, so churn that is cancelled takes no room either.
+/// Slots are reused, so cancelled changes need no additional memory.
 #[test]
-fn what_comes_and_goes_takes_one_slot() {
-    let mut cache = Cache::new(Seed::new(1));
+fn cancelled_changes_reuse_one_slot() {
+    let mut cache = TestStore::new(Seed::new(1));
     let mut pending_changes = PendingChanges::new();
     pushed(
         &mut pending_changes,
@@ -91,10 +91,10 @@ fn what_comes_and_goes_takes_one_slot() {
     assert_eq!((pending_changes.len(), pending_changes.slots.len()), (1, 2));
 }
 
-/// The order is that of the first change, whatever came to nothing in between.
+/// The order is that of the first change of each object, even if other changes are cancelled.
 #[test]
-fn the_order_of_first_changes_stays() {
-    let mut cache = Cache::new(Seed::new(1));
+fn changes_keep_the_order_of_their_first_change() {
+    let mut cache = TestStore::new(Seed::new(1));
     let mut pending_changes = PendingChanges::new();
     for (n, name) in ["a", "b", "c", "d", "e"].into_iter().enumerate() {
         pushed(

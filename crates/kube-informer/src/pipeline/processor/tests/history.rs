@@ -1,4 +1,4 @@
-//! Contract 3: whatever changes, and however slowly it is taken, a handler sees a valid history.
+//! Contract 3: a handler receives a valid history for any changes and at any speed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use crate::handler::Event;
 use crate::object::Key;
 use crate::pipeline::processor::mailbox::Backlog;
 use crate::pipeline::processor::queue::Queue;
-use crate::pipeline::store::tests::{Cache, key, tagged, tags_of};
+use crate::pipeline::store::tests::{TestStore, key, tagged, tags_of};
 use crate::pipeline::store::{Change, Seed};
 
 const KEYS: usize = 10;
 
-/// A handler that believes what it is told, and checks it.
+/// A handler that checks each event against the previous ones.
 #[derive(Default)]
-struct Believer {
-    /// What was there at the beginning and was not told yet.
+struct HistoryChecker {
+    /// Initial objects that were not delivered yet.
     initial: BTreeSet<Key>,
     known: BTreeMap<Key, Arc<ConfigMap>>,
     resynced: BTreeSet<Key>,
 }
 
-impl Believer {
-    fn hear(&mut self, event: &Event<ConfigMap>) {
+impl HistoryChecker {
+    fn check(&mut self, event: &Event<ConfigMap>) {
         let key = event.key().clone();
         match event {
             Event::Added {
@@ -36,10 +36,13 @@ impl Believer {
                 assert_eq!(
                     self.initial.remove(&key),
                     *is_in_initial_list,
-                    "{key}: initial ones once, and before all others"
+                    "{key}: initial objects are delivered once, and first"
                 );
                 if !is_in_initial_list {
-                    assert!(self.initial.is_empty(), "{key} came before the initial ones");
+                    assert!(
+                        self.initial.is_empty(),
+                        "{key} was delivered before the initial objects"
+                    );
                 }
                 let before = self.known.insert(key, object.to_arc());
                 assert!(before.is_none(), "{event:?} twice");
@@ -52,9 +55,12 @@ impl Believer {
                     .expect("it was added");
                 assert!(
                     Arc::ptr_eq(&before, &old.to_arc()),
-                    "{event:?} is not what was seen before"
+                    "{event:?} does not have the previously delivered state"
                 );
-                assert_eq!(before.metadata.uid, new.metadata.uid, "two objects told as one");
+                assert_eq!(
+                    before.metadata.uid, new.metadata.uid,
+                    "an update mixes two objects"
+                );
                 if event.is_resync() {
                     assert!(self.resynced.insert(key), "{event:?} twice in one resync");
                 } else {
@@ -71,27 +77,27 @@ impl Believer {
     }
 }
 
-struct Run {
+struct HistoryTest {
     random: Rng,
-    cache: Cache<ConfigMap>,
+    cache: TestStore<ConfigMap>,
     queue: Queue<ConfigMap>,
-    believer: Believer,
+    checker: HistoryChecker,
     every_event: bool,
-    /// With every event, exactly these are to come.
-    told: VecDeque<Change<ConfigMap>>,
+    /// Changes to deliver, in order, if the handler gets every event.
+    expected: VecDeque<Change<ConfigMap>>,
     version: u64,
     indexes: u32,
 }
 
-impl Run {
-    fn new(seed: u64, hashes: Seed, every_event: bool) -> Run {
-        let mut run = Run {
+impl HistoryTest {
+    fn new(seed: u64, hashes: Seed, every_event: bool) -> HistoryTest {
+        let mut run = HistoryTest {
             random: Rng::with_seed(seed),
-            cache: Cache::new(hashes),
+            cache: TestStore::new(hashes),
             queue: Queue::new(every_event),
-            believer: Believer::default(),
+            checker: HistoryChecker::default(),
             every_event,
-            told: VecDeque::new(),
+            expected: VecDeque::new(),
             version: 1,
             indexes: 0,
         };
@@ -100,14 +106,14 @@ impl Run {
         for _ in 0..run.random.usize(..KEYS) {
             run.change();
         }
-        run.told.clear();
+        run.expected.clear();
         run
     }
 
     fn any_object(&mut self) -> ConfigMap {
         self.version += 1;
         let key = key(&format!("a/n{}", self.random.usize(..KEYS)));
-        // Two in ten are another object of that name.
+        // Two in ten are a new object with the same name.
         let uid = match self.cache.store.snapshot().get(&key) {
             Some(object) if self.random.u32(..10) > 1 => {
                 object.metadata.uid.as_ref().unwrap().parse().unwrap()
@@ -117,7 +123,7 @@ impl Run {
         tagged(&key, self.version, uid, &["t"])
     }
 
-    /// A batch of changes, published and noted, but not pushed.
+    /// Applies and publishes a batch of changes without adding them to the queue.
     fn changes(&mut self) -> Vec<Change<ConfigMap>> {
         let mut changes = Vec::new();
         for _ in 0..self.random.u32(1..4) {
@@ -143,7 +149,7 @@ impl Run {
         let changes = self.changes();
         for change in changes {
             self.queue.push(&change);
-            self.told.push_back(change);
+            self.expected.push_back(change);
         }
     }
 
@@ -152,22 +158,22 @@ impl Run {
         assert!(self.queue.pop().is_none(), "nothing before the first list");
         assert!(!self.queue.is_past_initial());
         let snapshot = self.cache.store.snapshot();
-        self.believer.initial = snapshot.iter().map(|object| object.key().clone()).collect();
+        self.checker.initial = snapshot.iter().map(|object| object.key().clone()).collect();
         self.queue.begin(&snapshot);
         assert_eq!(self.queue.len(), snapshot.len());
     }
 
     fn pop(&mut self) -> bool {
         let Some(event) = self.queue.pop() else {
-            assert!(self.believer.initial.is_empty());
+            assert!(self.checker.initial.is_empty());
             assert!(self.queue.is_past_initial());
             return false;
         };
         if self.every_event && !event.is_resync() && !is_initial(&event) {
-            let change = self.told.pop_front().expect("more events than changes");
-            assert!(is_told(&change, &event), "{event:?} for {change:?}");
+            let change = self.expected.pop_front().expect("more events than changes");
+            assert!(is_event_of(&change, &event), "{event:?} for {change:?}");
         }
-        self.believer.hear(&event);
+        self.checker.check(&event);
         true
     }
 
@@ -187,7 +193,7 @@ impl Run {
                 self.cache.publish();
             }
         }
-        let bound = self.believer.initial.len() + KEYS + 1;
+        let bound = self.checker.initial.len() + KEYS + 1;
         assert!(
             self.every_event || self.queue.len() <= bound,
             "{} wait",
@@ -197,29 +203,29 @@ impl Run {
 
     fn resync(&mut self) {
         if !self.queue.is_resyncing() {
-            self.believer.resynced.clear();
+            self.checker.resynced.clear();
         }
         self.queue.resync(&self.cache.store.snapshot());
     }
 
-    /// The last word on every object equals the store (contract 5).
+    /// The last event of every object equals the store (contract 5).
     fn drain(&mut self) {
         while self.pop() {}
         assert_eq!(self.queue.len(), 0);
         let store = self.cache.store.snapshot();
-        assert_eq!(self.believer.known.len(), store.len());
+        assert_eq!(self.checker.known.len(), store.len());
         for object in &store {
-            assert!(Arc::ptr_eq(&self.believer.known[object.key()], &object.to_arc()));
+            assert!(Arc::ptr_eq(&self.checker.known[object.key()], &object.to_arc()));
         }
-        assert!(!self.every_event || self.told.is_empty(), "an event was lost");
+        assert!(!self.every_event || self.expected.is_empty(), "an event was lost");
     }
 
     fn drain_and_resync(&mut self) {
         self.drain();
         self.resync();
         self.drain();
-        let all: BTreeSet<Key> = self.believer.known.keys().cloned().collect();
-        assert_eq!(self.believer.resynced, all, "a resync repeats everything");
+        let all: BTreeSet<Key> = self.checker.known.keys().cloned().collect();
+        assert_eq!(self.checker.resynced, all, "a resync repeats everything");
     }
 }
 
@@ -233,17 +239,19 @@ fn is_initial(event: &Event<ConfigMap>) -> bool {
     )
 }
 
-fn is_told(change: &Change<ConfigMap>, event: &Event<ConfigMap>) -> bool {
+fn is_event_of(change: &Change<ConfigMap>, event: &Event<ConfigMap>) -> bool {
     match (change, event) {
         (Change::Added { new }, Event::Added { object, .. }) => Arc::ptr_eq(new, object.entry()),
-        (Change::Updated { new, .. }, Event::Updated { new: told, .. }) => Arc::ptr_eq(new, told.entry()),
+        (Change::Updated { new, .. }, Event::Updated { new: delivered, .. }) => {
+            Arc::ptr_eq(new, delivered.entry())
+        }
         (Change::Deleted { last, .. }, Event::Deleted(deleted)) => Arc::ptr_eq(last, deleted.entry()),
         _ => false,
     }
 }
 
 fn run(seed: u64, hashes: Seed, every_event: bool) {
-    let mut run = Run::new(seed, hashes, every_event);
+    let mut run = HistoryTest::new(seed, hashes, every_event);
     run.begin();
     for _ in 0..300 {
         run.step();
@@ -262,14 +270,14 @@ fn contract_3_coalesced_changes_are_a_valid_history() {
 }
 
 #[test]
-fn contract_3_every_event_comes_in_order() {
+fn contract_3_every_event_is_delivered_in_order() {
     for seed in 0..60 {
         run(seed, Seed::new(seed), true);
     }
 }
 
 #[test]
-fn objects_whose_hashes_collide_are_still_told_apart() {
+fn objects_with_colliding_hashes_are_distinguished() {
     for seed in 0..40 {
         for bits in [0, 1] {
             run(seed, Seed::colliding(seed, bits), seed % 2 == 0);
@@ -277,11 +285,11 @@ fn objects_whose_hashes_collide_are_still_told_apart() {
     }
 }
 
-/// Two hundred objects share four hashes, and those of one hash are left out for nobody but themselves.
+/// Two hundred objects share four hashes. A resync skips an object only because of its own change.
 #[test]
-fn a_resync_leaves_out_what_has_changed_and_nothing_that_only_collides_with_it() {
+fn a_resync_skips_changed_objects_but_not_colliding_ones() {
     for every_event in [false, true] {
-        let mut cache = Cache::new(Seed::colliding(1, 3));
+        let mut cache = TestStore::new(Seed::colliding(1, 3));
         let names: Vec<Key> = (0..200).map(|n| key(&format!("a/n{n}"))).collect();
         for name in &names {
             cache.upsert(tagged(name, 1, 1, &[]));
@@ -290,20 +298,22 @@ fn a_resync_leaves_out_what_has_changed_and_nothing_that_only_collides_with_it()
         let mut queue = Queue::new(every_event);
         queue.begin(&cache.store.snapshot());
         while queue.pop().is_some() {}
-        let change = |cache: &mut Cache<ConfigMap>, queue: &mut Queue<ConfigMap>, names: &[Key], version| {
-            for change in names
-                .iter()
-                .flat_map(|name| cache.upsert(tagged(name, version, 1, &[])))
-            {
-                queue.push(&change);
-            }
-            cache.publish();
-        };
-        // Some wait when it begins, and some change while it goes on, the first ones again.
+        let change =
+            |cache: &mut TestStore<ConfigMap>, queue: &mut Queue<ConfigMap>, names: &[Key], version| {
+                for change in names
+                    .iter()
+                    .flat_map(|name| cache.upsert(tagged(name, version, 1, &[])))
+                {
+                    queue.push(&change);
+                }
+                cache.publish();
+            };
+        // Some changes are pending when the resync begins, and some are added during it, the first ones
+        // twice.
         change(&mut cache, &mut queue, &names[..20], 2);
         queue.resync(&cache.store.snapshot());
         change(&mut cache, &mut queue, &names[10..30], 3);
-        assert_eq!(queue.left_out(), 30);
+        assert_eq!(queue.skipped(), 30);
 
         let events: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
         let resynced = events.iter().filter(|event| event.is_resync());
@@ -313,10 +323,10 @@ fn a_resync_leaves_out_what_has_changed_and_nothing_that_only_collides_with_it()
     }
 }
 
-/// A stuck handler and objects that come and go under ever new names: nothing grows, also in the middle of a resync.
+/// The backlog of a blocked handler does not grow with objects of ever new names, even during a resync.
 #[test]
-fn contract_6_churn_beside_a_stuck_handler_leaves_nothing() {
-    let mut cache = Cache::new(Seed::new(1));
+fn contract_6_churn_beside_a_stuck_handler_uses_no_memory() {
+    let mut cache = TestStore::new(Seed::new(1));
     for n in 0..5 {
         cache.upsert(tagged(&key(&format!("stays{n}")), 1, 1, &[]));
     }
@@ -337,7 +347,7 @@ fn contract_6_churn_beside_a_stuck_handler_leaves_nothing() {
         }
     }
     assert_eq!(queue.len(), 0);
-    assert_eq!(queue.left_out(), 0, "what came later is not in the resync anyway");
+    assert_eq!(queue.skipped(), 0, "later objects are not part of the resync");
     let mut resynced = 1;
     while let Some(event) = queue.pop() {
         assert!(event.is_resync());
@@ -346,10 +356,10 @@ fn contract_6_churn_beside_a_stuck_handler_leaves_nothing() {
     assert_eq!(resynced, 5);
 }
 
-/// Whoever is removed has not synced by being removed, and a resync that comes late finds nothing to hold.
+/// A removal does not sync a handler, and a late resync adds nothing to a removed queue.
 #[test]
-fn a_cleared_queue_is_as_if_nothing_had_come() {
-    let mut cache = Cache::new(Seed::new(1));
+fn a_cleared_queue_equals_a_new_queue() {
+    let mut cache = TestStore::new(Seed::new(1));
     cache.upsert(tagged(&key("a"), 1, 1, &[]));
     cache.publish();
     let mut queue = Queue::new(false);
@@ -361,10 +371,10 @@ fn a_cleared_queue_is_as_if_nothing_had_come() {
     assert!(!queue.is_resyncing());
 }
 
-/// A handler is past its initial adds only when it comes back after the last one.
+/// A handler is past the initial events only when it returns from the last one.
 #[test]
-fn contract_8_the_last_initial_add_has_to_be_handled_too() {
-    let mut cache = Cache::new(Seed::new(1));
+fn contract_8_the_last_initial_event_must_be_handled_too() {
+    let mut cache = TestStore::new(Seed::new(1));
     for n in 0..3 {
         cache.upsert(tagged(&key(&format!("n{n}")), 1, 1, &[]));
     }
@@ -380,10 +390,10 @@ fn contract_8_the_last_initial_add_has_to_be_handled_too() {
     assert!(queue.is_past_initial());
 }
 
-/// Neither a long resync nor a long run of changes keeps the other waiting.
+/// Neither a long resync nor a long run of changes starves the other.
 #[test]
 fn resyncs_and_changes_take_turns() {
-    let mut cache = Cache::new(Seed::new(1));
+    let mut cache = TestStore::new(Seed::new(1));
     for n in 0..20 {
         cache.upsert(tagged(&key(&format!("old{n}")), 1, 1, &[]));
     }
@@ -405,10 +415,10 @@ fn resyncs_and_changes_take_turns() {
     assert!(resyncs.chunks(2).all(|pair| pair[0] != pair[1]), "{resyncs:?}");
 }
 
-/// The wait is measured for one change at a time, and ends with the event of its object.
+/// The waiting time of one change at a time is measured, and ends with the event of its object.
 #[tokio::test(start_paused = true)]
-async fn the_wait_of_a_sampled_change_is_measured() {
-    let mut cache = Cache::new(Seed::new(1));
+async fn the_waiting_time_of_a_sampled_change_is_measured() {
+    let mut cache = TestStore::new(Seed::new(1));
     let mut queue = Queue::new(false);
     queue.begin(&cache.store.snapshot());
     let mut push = |queue: &mut Queue<ConfigMap>, name: &str, version| {
@@ -418,12 +428,12 @@ async fn the_wait_of_a_sampled_change_is_measured() {
         }
     };
     let waited = |queue: &mut Queue<ConfigMap>| {
-        let (_, waiting_since) = Backlog::pop(queue).expect("a change waits");
+        let (_, waiting_since) = Backlog::pop(queue).expect("a change is pending");
         waiting_since.map(|since| since.elapsed().as_secs())
     };
     push(&mut queue, "a", 1);
     tokio::time::advance(Duration::from_secs(3)).await;
-    // The sample is that of `a`, which waits for longer.
+    // The sample is that of `a`, which has waited longer.
     push(&mut queue, "b", 2);
     tokio::time::advance(Duration::from_secs(4)).await;
     assert_eq!(waited(&mut queue), Some(7));
@@ -434,5 +444,5 @@ async fn the_wait_of_a_sampled_change_is_measured() {
     for change in cache.delete(tagged(&key("c"), 5, 1, &[])) {
         queue.push(&change);
     }
-    assert_eq!(waited(&mut queue), None, "the sampled change came to nothing");
+    assert_eq!(waited(&mut queue), None, "the sampled change was cancelled");
 }

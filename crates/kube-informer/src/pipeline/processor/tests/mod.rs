@@ -1,4 +1,4 @@
-//! What one handler is told, without any task or clock.
+//! Tests of single listeners, without tasks or a clock where possible.
 
 mod history;
 mod turns;

@@ -1,4 +1,4 @@
-//! When handlers let other tasks and threads run.
+//! Tests of how handlers yield to other tasks and threads.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -12,13 +12,14 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use crate::pipeline::processor::mailbox::{Backlog, BlockingReceiver, MAX_YIELDS, Mailbox, deliver_burst};
 use crate::pipeline::processor::{Batch, HandlerOptions, Processor};
 use crate::pipeline::store::Seed;
-use crate::pipeline::store::tests::{Cache, key, tagged};
+use crate::pipeline::store::tests::{TestStore, key, tagged};
 
 const EVENTS: usize = 200;
 
-/// Lets a handler handle events on a runtime with one thread. Returns how many it had handled at each turn of another task.
+/// Runs a handler on a runtime with one thread. Returns the number of handled events at each turn of another
+/// task.
 async fn handled_at_each_turn(add: impl FnOnce(&Processor<ConfigMap>, Arc<AtomicUsize>)) -> Vec<usize> {
-    let mut cache = Cache::new(Seed::new(1));
+    let mut cache = TestStore::new(Seed::new(1));
     let processor = Processor::new(Arc::clone(&cache.store), Duration::ZERO);
     let handled = Arc::new(AtomicUsize::new(0));
     add(&processor, Arc::clone(&handled));
@@ -47,7 +48,7 @@ async fn handled_at_each_turn(add: impl FnOnce(&Processor<ConfigMap>, Arc<Atomic
 }
 
 #[tokio::test]
-async fn a_handler_that_never_blocks_lets_other_tasks_run_every_64_events() {
+async fn a_non_blocking_handler_yields_every_64_events() {
     let turns = handled_at_each_turn(|processor, handled| {
         let handler = move |_| {
             handled.fetch_add(1, Ordering::Relaxed);
@@ -60,7 +61,7 @@ async fn a_handler_that_never_blocks_lets_other_tasks_run_every_64_events() {
 }
 
 #[tokio::test]
-async fn an_async_handler_lets_other_tasks_run_every_64_events() {
+async fn an_async_handler_yields_every_64_events() {
     let turns = handled_at_each_turn(|processor, handled| {
         let handler = move |_| {
             handled.fetch_add(1, Ordering::Relaxed);
@@ -94,12 +95,12 @@ impl Backlog for Events {
     }
 }
 
-/// Counts its rests, and gets another event during one of them.
+/// Counts idle calls and adds another event during one of them.
 struct Receiver {
     mailbox: Mailbox<Events>,
     handled: Vec<u32>,
-    rests: u32,
-    next_event_at_rest: u32,
+    idle_calls: u32,
+    next_event_at: u32,
 }
 
 impl BlockingReceiver for Receiver {
@@ -113,38 +114,38 @@ impl BlockingReceiver for Receiver {
         self.handled.push(event);
     }
 
-    fn rest(&mut self) {
-        self.rests += 1;
-        if self.rests == self.next_event_at_rest {
+    fn on_idle(&mut self) {
+        self.idle_calls += 1;
+        if self.idle_calls == self.next_event_at {
             self.mailbox.add(|events| events.0.push_back(2));
         }
     }
 }
 
 /// Delivers an event, and one that arrives later, in one burst.
-fn burst(next_event_at_rest: u32) -> Receiver {
+fn burst(next_event_at: u32) -> Receiver {
     let mut receiver = Receiver {
         mailbox: Mailbox::new(Events([1].into())),
         handled: Vec::new(),
-        rests: 0,
-        next_event_at_rest,
+        idle_calls: 0,
+        next_event_at,
     };
     deliver_burst(&mut receiver);
     receiver
 }
 
 #[test]
-fn a_blocking_thread_waits_some_turns_for_the_next_event_and_is_given_back() {
+fn a_blocking_thread_yields_some_times_before_it_is_released() {
     let in_time = burst(MAX_YIELDS);
     assert_eq!(in_time.handled, [1, 2]);
     assert_eq!(
-        in_time.rests,
+        in_time.idle_calls,
         2 * MAX_YIELDS + 1,
-        "it waits anew after each event"
+        "the wait starts again after each event"
     );
     let too_late = burst(MAX_YIELDS + 1);
     assert_eq!(too_late.handled, [1]);
-    assert_eq!(too_late.rests, MAX_YIELDS + 1);
+    assert_eq!(too_late.idle_calls, MAX_YIELDS + 1);
     assert!(
         too_late.mailbox.read(Backlog::is_waiting),
         "the next burst delivers it"

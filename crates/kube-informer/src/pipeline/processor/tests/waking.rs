@@ -1,4 +1,4 @@
-//! Nobody sleeps through an event: the writer and a listener on two threads.
+//! Tests of wake-ups, with the writer and a listener on two threads.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,17 +9,17 @@ use tokio::sync::mpsc::unbounded_channel;
 
 use crate::pipeline::processor::{Batch, HandlerOptions, Processor};
 use crate::pipeline::store::Seed;
-use crate::pipeline::store::tests::{Cache, key, tagged};
+use crate::pipeline::store::tests::{TestStore, key, tagged};
 
-struct Rig {
-    cache: Cache<ConfigMap>,
+struct ListenerTest {
+    cache: TestStore<ConfigMap>,
     processor: Arc<Processor<ConfigMap>>,
     version: u64,
 }
 
-impl Rig {
-    fn new() -> Rig {
-        let mut cache = Cache::new(Seed::new(1));
+impl ListenerTest {
+    fn new() -> ListenerTest {
+        let mut cache = TestStore::new(Seed::new(1));
         let processor = Processor::new(Arc::clone(&cache.store), Duration::ZERO);
         let changes = cache.replace(Vec::new(), 1);
         let batch = Batch {
@@ -30,7 +30,7 @@ impl Rig {
         drop(cache.publish());
         notification.send(&batch, true);
         processor.start(tokio::runtime::Handle::current());
-        Rig {
+        ListenerTest {
             cache,
             processor,
             version: 1,
@@ -50,12 +50,12 @@ impl Rig {
     }
 }
 
-/// Each change is pushed just when the one before was taken, so when the listener is about to sleep. A wake-up that is
-/// lost hangs this.
+/// Each change is pushed just after the previous one was taken, when the listener is about to sleep. A lost
+/// wake-up blocks this test.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_that_comes_as_the_listener_falls_asleep_wakes_it() {
-    let mut rig = Rig::new();
-    let mut events = rig.processor.stream(HandlerOptions::new()).unwrap();
+async fn a_change_that_arrives_as_the_listener_falls_asleep_wakes_it() {
+    let mut test = ListenerTest::new();
+    let mut events = test.processor.stream(HandlerOptions::new()).unwrap();
     let (taken, mut was_taken) = unbounded_channel();
     let taker = tokio::spawn(async move {
         while let Some(event) = events.next().await {
@@ -63,27 +63,27 @@ async fn a_change_that_comes_as_the_listener_falls_asleep_wakes_it() {
         }
     });
     for _ in 0..5_000 {
-        rig.change();
+        test.change();
         assert_eq!(
             was_taken.recv().await.unwrap().to_string(),
-            rig.version.to_string()
+            test.version.to_string()
         );
     }
-    rig.processor.close();
+    test.processor.close();
     taker.await.unwrap();
 }
 
-/// The same for handlers of each kind.
+/// Wake-ups of each kind of handler.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn handlers_of_each_kind_are_woken() {
-    let mut rig = Rig::new();
+    let mut test = ListenerTest::new();
     let (taken, mut was_taken) = unbounded_channel();
     let [blocking, inline, asynchronous] = [(); 3].map(|()| taken.clone());
     let options = HandlerOptions::new;
-    rig.processor
+    test.processor
         .add(move |_| assert!(blocking.send(()).is_ok()), options())
         .unwrap();
-    rig.processor
+    test.processor
         .add(
             move |_| assert!(inline.send(()).is_ok()),
             options().never_blocks(),
@@ -93,22 +93,22 @@ async fn handlers_of_each_kind_are_woken() {
         assert!(asynchronous.send(()).is_ok());
         std::future::ready(())
     };
-    rig.processor.add_async(handler, options()).unwrap();
+    test.processor.add_async(handler, options()).unwrap();
     for _ in 0..1_000 {
-        rig.change();
+        test.change();
         for _ in 0..3 {
             was_taken.recv().await.unwrap();
         }
     }
-    rig.processor.stop().await;
+    test.processor.stop().await;
 }
 
-/// The end comes at any moment: before, while and after the listener falls asleep, with or without something to tell.
+/// The mailbox is closed before, while and after the listener falls asleep, with and without a pending event.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_end_that_comes_as_the_listener_falls_asleep_wakes_it() {
+async fn a_close_that_arrives_as_the_listener_falls_asleep_wakes_it() {
     for round in 0..1_000 {
-        let mut rig = Rig::new();
-        let mut events = rig.processor.stream(HandlerOptions::new()).unwrap();
+        let mut test = ListenerTest::new();
+        let mut events = test.processor.stream(HandlerOptions::new()).unwrap();
         let registration = events.registration();
         let taker = tokio::spawn(async move {
             let mut taken = 0;
@@ -120,19 +120,19 @@ async fn an_end_that_comes_as_the_listener_falls_asleep_wakes_it() {
         if round % 3 == 0 {
             tokio::task::yield_now().await;
         }
-        let told = round % 2 == 0;
-        if told {
-            rig.change();
+        let has_event = round % 2 == 0;
+        if has_event {
+            test.change();
         }
         if round % 5 == 0 {
             registration.remove();
             assert!(taker.await.unwrap() <= 1);
         } else {
-            rig.processor.close();
+            test.processor.close();
             assert_eq!(
                 taker.await.unwrap(),
-                u32::from(told),
-                "what was pushed before the end is given out"
+                u32::from(has_event),
+                "events pushed before the end are delivered"
             );
         }
     }

@@ -1,4 +1,4 @@
-//! Lists: at which version, in which pages, and what follows a failure.
+//! Decisions about lists: their version, their pages and the handling of failures.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -14,17 +14,17 @@ use crate::pipeline::wire::ListRequest;
 
 /// client-go's page size.
 pub(crate) const PAGE_SIZE: u32 = 500;
-/// How long a page of a list may be silent.
+/// Maximum time between two parts of a page.
 pub(crate) const LIST_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long one page of a list may take in all. kube-apiserver itself ends a list after one minute, so only a connection
-/// that trickles reaches this limit.
+/// Maximum duration of one page. kube-apiserver ends a list after one minute, so only very slow connections
+/// reach this limit.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
-/// How long all pages of a list may take together.
+/// Maximum duration of all pages of a list.
 const LIST_TIMEOUT: Duration = Duration::from_secs(2 * 60 * 60);
-/// Pause after an empty page. A page may be empty where a selector matches nothing in it, and a list of empty pages need
-/// never end.
+/// Pause after an empty page. Pages may be empty if a selector matches nothing in them, and a list of empty
+/// pages might never end.
 pub(crate) const EMPTY_PAGE_PAUSE: Duration = Duration::from_secs(1);
-/// Number of pages with less than a tenth of the requested objects after which each further one is followed by a pause.
+/// Number of pages with less than a tenth of the requested objects before pauses are added.
 const MAX_SPARSE_PAGES: u32 = 20;
 
 /// A list that is being read.
@@ -34,21 +34,21 @@ pub(super) struct ListPhase {
     /// When the first page was requested.
     began: Instant,
     limit: Option<u32>,
-    /// The continue tokens so far: one that repeats means that the list would never end.
+    /// All continue tokens of this list. A duplicate means that the list would never end.
     tokens: HashSet<String>,
     /// Number of pages with few objects.
     sparse: u32,
-    /// After an expired page, all objects are requested at once.
+    /// Whether all objects are requested at once, after a page has expired.
     unpaged: bool,
     contradiction: Contradiction,
 }
 
-/// The version that a list is requested at.
+/// The resource version at which a list is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListVersion {
-    /// Whatever the server has at hand: `resourceVersion=0`.
+    /// Any version that the server has: `resourceVersion=0`.
     Any,
-    /// Not older than the version of the cache.
+    /// At least the version of the cache.
     Last,
     MostRecent,
 }
@@ -61,7 +61,7 @@ impl ListPhase {
 }
 
 impl Machine {
-    /// A page of a list was read.
+    /// Handles a page of a list.
     pub(super) fn page<E>(
         &mut self,
         now: Instant,
@@ -70,7 +70,7 @@ impl Machine {
         continue_token: Option<String>,
         objects: usize,
     ) -> Decision<E> {
-        self.absence = None;
+        self.unserved = None;
         if let Some(token) = continue_token {
             return self.next_page(now, listing, token, objects);
         }
@@ -89,7 +89,7 @@ impl Machine {
         objects: usize,
     ) -> Decision<E> {
         if !listing.tokens.insert(token.clone()) {
-            let error = Error::bad_data("the same continue token twice; the list would never end");
+            let error = Error::bad_data("duplicate continue token: the list would never end");
             return self.wait(now, AfterWait::Restart, None).reporting(error);
         }
         self.paged |= listing.version == ListVersion::Any;
@@ -116,14 +116,14 @@ impl Machine {
                 machine.list_at(now, version, None, true)
             });
         }
-        // A server that refuses to list at the last version may not understand it: it was never its own.
+        // A server that rejects the last version may not understand it, because another server assigned it.
         let refused = listing.version == ListVersion::Last
             && status.is_some_and(|status| matches!(status.code, 400 | 422));
         let ahead = status.is_some_and(StatusError::is_too_large_version);
         if (expired || ahead || refused) && listing.version != ListVersion::MostRecent {
             self.last_unusable = true;
             if ahead || refused {
-                self.lags();
+                self.mark_last_unusable();
             }
             return self.fall_back(now, status, Machine::list);
         }
@@ -144,7 +144,7 @@ impl Machine {
     }
 
     pub(super) fn list_from<E>(&mut self, now: Instant, version: ListVersion) -> Action<E> {
-        // A list at a version comes from the server's watch cache, which has no pages.
+        // A list at a version is read from the server's watch cache, which has no pages.
         let limit = match self.settings.page_size {
             PageSize::Objects(objects) => Some(objects.get()),
             PageSize::Unlimited => None,

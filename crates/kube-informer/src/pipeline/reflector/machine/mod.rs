@@ -1,4 +1,4 @@
-//! The decisions of the reflector, without IO and without a clock of its own.
+//! The decisions of the reflector, without IO and without a clock.
 
 mod list;
 mod served;
@@ -22,29 +22,29 @@ use crate::pipeline::wire::{ListRequest, WatchRequest};
 
 pub(crate) use self::list::{EMPTY_PAGE_PAUSE, LIST_IDLE_TIMEOUT, PAGE_SIZE};
 
-/// How long a request for a watch may stay unanswered.
+/// Maximum time until the server responds to a watch request.
 const WATCH_RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Maximum number of requests in a row that replace a failed one without a wait.
+/// Maximum number of consecutive requests that replace a failed one without a delay.
 const MAX_FALLBACKS: u32 = 2;
-/// Longest `Retry-After` that is honoured.
+/// Maximum `Retry-After` that is honoured.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(2 * 60);
-/// After this time without a version from the server, the next problem leads to a list.
+/// After this time without a version from the server, the next failure causes a list.
 const MAX_VERSION_AGE: Duration = Duration::from_secs(10 * 60);
-/// Default of [`Settings::watch_timeout`], and its minimum.
+/// Default and minimum of [`Settings::watch_timeout`].
 const MIN_WATCH_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
-/// What users configure about requests.
+/// User settings for requests.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) page_size: PageSize,
     pub(crate) streaming: bool,
-    /// The server closes each watch after a random time between this and twice as much.
+    /// The server closes each watch after a random time between this and twice this value.
     pub(crate) watch_timeout: Duration,
     pub(crate) backoff: Backoff,
     pub(crate) seed: u64,
 }
 
-/// How many objects a page of a list has at most.
+/// Maximum number of objects in a page of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageSize {
     /// [`PAGE_SIZE`], or no limit if the server reads the list from its watch cache.
@@ -55,12 +55,12 @@ pub(crate) enum PageSize {
 }
 
 impl PageSize {
-    /// Zero means the default.
+    /// Creates a page size. Zero means the default.
     pub(crate) fn objects(objects: u32) -> PageSize {
         NonZeroU32::new(objects).map_or(PageSize::Default, PageSize::Objects)
     }
 
-    /// A consistency check reads pages, whatever lists do.
+    /// Returns the page size of consistency checks, which always use pages.
     pub(crate) fn for_checks(self) -> u32 {
         match self {
             PageSize::Objects(objects) => objects.get(),
@@ -87,50 +87,53 @@ impl Settings {
     }
 }
 
-/// What the driver has to do next. `E` is an event of a watch, whose object is still encoded.
+/// The next action of the driver. `E` is an event of a watch, whose object is still encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Action<E> {
     /// Request a page of a list and read it. Result: `Page`, `Failed` or `TimedOut`.
     List {
         request: ListRequest,
-        /// Drop what was collected and begin a new list, with this trust in versions. Otherwise this is a further page.
+        /// Drop collected objects and start a new list, with this trust in versions. `None` for further
+        /// pages.
         begin: Option<Trust>,
         /// Maximum time between two parts of the page.
         silence: Duration,
-        /// When to give up the page, however much of it arrives.
+        /// When to stop reading the page, even if it is still arriving.
         deadline: Instant,
     },
     /// Open a watch. Result: `Opened`, `Failed`, `TimedOut` or `StartOver`.
     Watch {
         request: WatchRequest,
-        /// The initial events are collected as a new list, with this trust in versions.
+        /// Collect the initial events as a new list, with this trust in versions.
         begin: Option<Trust>,
-        /// Maximum time until the server answers.
+        /// Maximum time until the server responds.
         timeout: Duration,
     },
     /// Read the next event of the open watch. Result: `Event`, `Closed`, `Failed`, `TimedOut` or `StartOver`.
     Read { deadline: Instant },
-    /// Decode an initial event and add it to the list that is being collected. Result: `Collected` or `Failed`.
+    /// Decode an initial event and add it to the collected list. Result: `Collected` or `Failed`.
     Collect(E),
-    /// Decode an event and pass it on to the queue. Result: `Applied` or `Failed`.
+    /// Decode an event and send it to the queue. Result: `Applied` or `Failed`.
     Apply(E),
-    /// Replace the cached objects by the collected ones. Result: `Applied`.
+    /// Replace the cached objects by the collected list. Result: `Applied`.
     Replace {
         version: ResourceVersion,
-        /// None for the first list.
+        /// `None` for the first list.
         cause: Option<RelistCause>,
     },
-    /// Empty the cache because the kind is no longer served. The server does not report at which version it removed the
-    /// objects, so the cache keeps this one, the last before. Result: `Applied`.
+    /// Empty the cache because the kind is no longer served. Result: `Applied`.
+    ///
+    /// The server does not report the version of the removal, so the cache keeps this version, the last one
+    /// before.
     RemoveKind { version: ResourceVersion },
     /// Ask discovery whether the kind is served. Result: `Served`.
     CheckServed { timeout: Duration },
-    /// Send no request for this long. Result: `Waited`.
+    /// Send no request for this duration. Result: `Waited`.
     Wait(Duration),
 }
 
 impl<E> Action<E> {
-    /// Whether an open watch stays open.
+    /// Returns whether an open watch stays open during this action.
     pub(super) fn continues_watch(&self) -> bool {
         matches!(
             self,
@@ -166,7 +169,7 @@ pub(crate) enum Input<E> {
     Failed(Error),
     /// The deadline of the action has passed.
     TimedOut,
-    /// Whether discovery lists the kind; none if discovery gave no clear answer.
+    /// Whether discovery lists the kind, or `None` if discovery failed.
     Served(Option<bool>),
     Waited,
     /// A consistency check found that the cache differs from the server.
@@ -174,7 +177,7 @@ pub(crate) enum Input<E> {
 }
 
 impl<E> Input<E> {
-    /// Whether a list that is being collected ends here, incomplete.
+    /// Returns whether this ends a list before it is complete.
     pub(super) fn ends_list(&self) -> bool {
         matches!(
             self,
@@ -184,22 +187,22 @@ impl<E> Input<E> {
 
     fn name(&self) -> &'static str {
         match self {
-            Input::Page { .. } => "a page",
-            Input::Opened => "an opened watch",
-            Input::Event { .. } => "an event",
-            Input::Collected(_) => "a collected object",
-            Input::Applied => "an applied delta",
-            Input::Closed => "a closed watch",
-            Input::Failed(_) => "a failure",
-            Input::TimedOut => "a timeout",
-            Input::Served(_) => "an answer of discovery",
-            Input::Waited => "the end of a wait",
-            Input::StartOver => "a request to start over",
+            Input::Page { .. } => "page",
+            Input::Opened => "opened watch",
+            Input::Event { .. } => "event",
+            Input::Collected(_) => "collected object",
+            Input::Applied => "applied delta",
+            Input::Closed => "closed watch",
+            Input::Failed(_) => "failure",
+            Input::TimedOut => "timeout",
+            Input::Served(_) => "discovery result",
+            Input::Waited => "end of wait",
+            Input::StartOver => "start over",
         }
     }
 }
 
-/// The part of an event that decisions depend on.
+/// The type of an event, as far as decisions depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EventKind {
     Change,
@@ -208,23 +211,25 @@ pub(crate) enum EventKind {
     InitialEventsEnd,
 }
 
-/// The version of a listed object that the cache should have contained, if [`Trust::Doubted`] found one.
+/// The version of a listed object that the cache should contain, found under [`Trust::Doubted`].
 pub(crate) type Contradiction = Option<ResourceVersion>;
 
-/// Whether a listed object is the cached one if uid and version are equal.
+/// Whether a listed object is equal to the cached one if uid and version are equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Trust {
     Versions,
-    /// The server returned a version older than that of the cache, which is given here. Most likely a replica lags, and
-    /// versions stay trusted. But a server that was restored from a backup looks the same, and assigns versions again. The
-    /// cache holds every object as of its version, so a listed object that is not cached and not newer proves a restore.
+    /// The server returned a version older than that of the cache, given here.
+    ///
+    /// Most likely a replica lags, and versions stay trusted. But a server that was restored from a backup
+    /// looks the same and assigns versions again. The cache contains every object as of its version, so a
+    /// listed object that is neither cached nor newer proves a restore.
     Doubted(ResourceVersion),
-    /// The server went back, and this was reported: every object of the next list replaces the cached one.
+    /// A restore of the server was reported: every object of the next list replaces the cached one.
     Nothing,
 }
 
 impl Trust {
-    /// Whether an object that is not cached, at this version, proves that the server was restored from a backup.
+    /// Returns whether an uncached object at this version proves that the server was restored from a backup.
     pub(crate) fn is_contradicted_by(&self, version: &ResourceVersion) -> bool {
         match self {
             Trust::Doubted(cached) => version == cached || version.is_before(cached),
@@ -233,7 +238,7 @@ impl Trust {
     }
 }
 
-/// The next action, and what to report before it.
+/// The next action, and an error to report before it.
 #[derive(Debug)]
 pub(crate) struct Decision<E> {
     pub(crate) action: Action<E>,
@@ -255,47 +260,47 @@ impl<E> Decision<E> {
     }
 }
 
-/// The reflector's state.
+/// The state machine of the reflector.
 #[derive(Debug)]
 pub(crate) struct Machine {
     settings: Settings,
     random: fastrand::Rng,
     backoff: BackoffState,
     phase: Phase,
-    /// Version of what was passed on so far.
+    /// The version of the last delta in the queue.
     last: Option<ResourceVersion>,
     /// The server does not have `last`, or not yet: request its most recent version instead.
     last_unusable: bool,
     trust: Trust,
-    /// The first list at any version came in pages, so the server has no watch cache: keep requesting pages.
+    /// The first list at any version had pages, so the server has no watch cache: keep requesting pages.
     paged: bool,
-    /// No streaming list before this time.
-    no_streaming_before: Option<Instant>,
-    /// Streaming lists that failed since the last successful one.
+    /// No streaming list is requested before this time.
+    streaming_disabled_until: Option<Instant>,
+    /// Number of failed streaming lists since the last success.
     failed_streams: u32,
     watches: WatchHealth,
-    /// Requests since the last wait that replaced a failed one.
+    /// Number of requests without a delay that replaced a failed one, since the last delay.
     fallbacks: u32,
     /// Set while the kind is not served.
-    absence: Option<UnservedKind>,
-    /// Why the next list is made; none for the first.
+    unserved: Option<UnservedKind>,
+    /// Why the next list is requested, or `None` for the first list.
     cause: Option<RelistCause>,
 }
 
-/// What the last watches tell about the server.
+/// Observations about recent watches.
 #[derive(Debug)]
 struct WatchHealth {
-    /// This server sends bookmarks.
+    /// Whether this server sends bookmarks.
     has_bookmarks: bool,
-    /// Watches in a row that stayed silent.
+    /// Number of consecutive watches without events that timed out.
     silent: u32,
-    /// Watches in a row that failed without an event.
+    /// Number of consecutive watches that failed without an event.
     fruitless: u32,
-    /// When the server last returned a version, by a list, an event or a bookmark.
+    /// When the server last returned a version, in a list, an event or a bookmark.
     last_version: Instant,
 }
 
-/// What the machine waits for. Each phase owns its data.
+/// The current phase, with its data.
 #[derive(Debug)]
 enum Phase {
     Listing(ListPhase),
@@ -303,15 +308,15 @@ enum Phase {
     /// A watch was requested with this timeout.
     OpeningWatch(Duration),
     Watching(WatchPhase),
-    /// An event of the watch is on its way to the queue.
+    /// An event of the watch is being sent to the queue.
     Applying {
         watching: WatchPhase,
         kind: EventKind,
         version: ResourceVersion,
     },
-    /// A delta that replaces or empties the cache is on its way to the queue.
+    /// A delta that replaces or empties the cache is being sent to the queue.
     Replacing(AfterReplace),
-    /// Discovery is asked whether the kind is served, after a request of this phase failed.
+    /// Discovery checks whether the kind is served, after a request of this phase failed.
     CheckingServed {
         failed: Box<Phase>,
         error: Error,
@@ -319,7 +324,7 @@ enum Phase {
     Waiting(AfterWait),
 }
 
-/// What follows a replaced cache.
+/// The next step after the cache was replaced.
 #[derive(Debug)]
 enum AfterReplace {
     /// Open a watch.
@@ -329,7 +334,7 @@ enum AfterReplace {
     Wait(Duration),
 }
 
-/// What follows a wait.
+/// The next step after a delay.
 #[derive(Debug)]
 enum AfterWait {
     /// A new list, streaming if possible.
@@ -352,7 +357,7 @@ impl Machine {
             last_unusable: false,
             trust: Trust::Versions,
             paged: false,
-            no_streaming_before: None,
+            streaming_disabled_until: None,
             failed_streams: 0,
             watches: WatchHealth {
                 has_bookmarks: false,
@@ -361,14 +366,14 @@ impl Machine {
                 last_version: now,
             },
             fallbacks: 0,
-            absence: None,
+            unserved: None,
             cause: None,
         };
         let first = machine.restart(now);
         (machine, first)
     }
 
-    /// Decides what follows the result of the last action.
+    /// Decides the next action after the result of the last one.
     pub(crate) fn handle<E>(&mut self, now: Instant, input: Input<E>) -> Decision<E> {
         match (self.take_phase(), input) {
             (
@@ -395,11 +400,12 @@ impl Machine {
                 self.read_stream(streaming.contradicted(contradiction))
             }
             (Phase::Streaming(_), Input::Closed) => {
-                self.no_streaming(now, "the server closed the stream before the end of the objects")
+                self.disable_streaming(now, "stream closed before the end of the initial events")
             }
-            (Phase::Streaming(_), Input::TimedOut) => {
-                self.no_streaming(now, "the bookmark that ends the objects did not come")
-            }
+            (Phase::Streaming(_), Input::TimedOut) => self.disable_streaming(
+                now,
+                "timeout waiting for the bookmark that ends the initial events",
+            ),
 
             (Phase::OpeningWatch(timeout), Input::Opened) => self.watch_opened(now, timeout),
             (Phase::Watching(watching), Input::Event { kind, version, event }) => {
@@ -426,25 +432,25 @@ impl Machine {
             }
             (phase, Input::Failed(error)) => self.failed(now, phase, error),
             (phase, Input::TimedOut) => {
-                let late = Problem::Transport("the server did not answer in time".to_owned());
-                self.after_failure(now, phase, Error::new(late))
+                let timeout = Problem::Transport("timeout: no response from the server".to_owned());
+                self.after_failure(now, phase, Error::new(timeout))
             }
-            // The driver returns only the results that its action documents. Should it ever return another one, the
-            // reflector starts over and reports it.
+            // The driver returns only the documented results of an action. For any other, the reflector
+            // restarts and reports an internal error.
             (phase, input) => {
-                let error = format!("the reflector got {} in {phase:?}", input.name());
+                let error = format!("unexpected reflector input `{}` in {phase:?}", input.name());
                 self.wait(now, AfterWait::Restart, None)
                     .reporting(Error::internal(error))
             }
         }
     }
 
-    /// Leaves a phase behind that the caller replaces.
+    /// Takes the phase. The caller sets the next one.
     fn take_phase(&mut self) -> Phase {
         std::mem::replace(&mut self.phase, Phase::Waiting(AfterWait::Restart))
     }
 
-    /// A request failed, or user code did.
+    /// Handles a failed request or failed user code.
     fn failed<E>(&mut self, now: Instant, phase: Phase, error: Error) -> Decision<E> {
         match status_of(&error).filter(|status| status.code == 404) {
             Some(status) => self.not_found(now, phase, &error, status),
@@ -468,19 +474,19 @@ impl Machine {
         next.reporting(report)
     }
 
-    /// Begins a new list: a streaming one if the server supports it.
+    /// Starts a new list, streaming if the server supports it.
     fn restart<E>(&mut self, now: Instant) -> Action<E> {
-        if self.settings.streaming && self.no_streaming_before.is_none_or(|time| now >= time) {
+        if self.settings.streaming && self.streaming_disabled_until.is_none_or(|time| now >= time) {
             self.stream(now)
         } else {
             self.list(now)
         }
     }
 
-    /// Lists the most recent version, which replaces what differs.
+    /// Lists the most recent version, which replaces objects that differ.
     fn start_over<E>(&mut self, now: Instant) -> Action<E> {
         self.last_unusable = true;
-        self.list_because(RelistCause::Inconsistent);
+        self.set_relist_cause(RelistCause::Inconsistent);
         self.restart(now)
     }
 
@@ -504,7 +510,7 @@ impl Machine {
         }
     }
 
-    /// Waits as the backoff says, and at least as long as the server asks for.
+    /// Waits for the backoff, and at least for the server's `Retry-After`.
     fn wait<E>(&mut self, now: Instant, then: AfterWait, status: Option<&StatusError>) -> Decision<E> {
         let wait = self.next_wait(now, status);
         self.phase = Phase::Waiting(then);
@@ -518,7 +524,8 @@ impl Machine {
         wait.max(requested.min(MAX_RETRY_AFTER))
     }
 
-    /// Sends another request instead of the failed one: at once, but not again and again (contract 9).
+    /// Sends another request instead of the failed one without a delay, but only a few times in a row
+    /// (contract 9).
     fn fall_back<E>(
         &mut self,
         now: Instant,
@@ -532,10 +539,11 @@ impl Machine {
         to(self, now).into()
     }
 
-    /// Accepts listed objects at a version in place of the cached ones, or returns why not (contract 2).
+    /// Accepts the version of a list, or returns why it is rejected (contract 2).
     ///
-    /// An older version is accepted only if the most recent one was requested: then the server itself went back. This is
-    /// reported, and as objects of that list were taken for cached ones by their versions, it is requested once more.
+    /// An older version is accepted only if the most recent one was requested: then the server itself went
+    /// back. This is reported, and the list is requested once more, because it was merged with cached objects
+    /// by version.
     fn accept(
         &mut self,
         now: Instant,
@@ -546,8 +554,8 @@ impl Machine {
         if let Some(last) = self.last.clone() {
             let is_older = version.is_before(&last);
             if is_older && !most_recent {
-                self.lags();
-                return Err(behind(&last, version));
+                self.mark_last_unusable();
+                return Err(behind_error(&last, version));
             }
             let evidence = if is_older {
                 Some(version.clone())
@@ -576,15 +584,16 @@ impl Machine {
         Action::Replace { version, cause }.into()
     }
 
-    /// Records why the next list is made. If that list fails, the cause stays for the ones that replace it.
-    fn list_because(&mut self, cause: RelistCause) {
+    /// Sets the cause of the next list. If that list fails, the cause is kept for the following ones.
+    fn set_relist_cause(&mut self, cause: RelistCause) {
         if self.last.is_some() {
             self.cause.get_or_insert(cause);
         }
     }
 
-    /// The server does not have the last version: its most recent one is requested instead.
-    fn lags(&mut self) {
+    /// Records that the server does not have the last version, so that its most recent version is requested
+    /// instead.
+    fn mark_last_unusable(&mut self) {
         self.last_unusable = true;
         if let (Trust::Versions, Some(last)) = (&self.trust, &self.last) {
             self.trust = Trust::Doubted(last.clone());
@@ -592,7 +601,7 @@ impl Machine {
     }
 }
 
-fn behind(seen: &ResourceVersion, at: &ResourceVersion) -> Error {
+fn behind_error(seen: &ResourceVersion, at: &ResourceVersion) -> Error {
     Error::new(Problem::Behind {
         seen: seen.clone(),
         at: at.clone(),

@@ -1,8 +1,8 @@
-//! Kinds that are not served: not yet, or not any more.
+//! Handles kinds that are not served: not yet, or not any more.
 //!
-//! A 404 comes from a server that does not serve the kind, and just as well from a misconfigured proxy. Only discovery
-//! tells them apart, so the machine asks for it before it believes a 404. Before it empties the cache, the kind must have
-//! been absent for a while.
+//! A 404 may be caused by a server that does not serve the kind, or by a misconfigured proxy. Only discovery
+//! can distinguish the two, so it is requested before the machine accepts a 404. The cache is emptied only if the
+//! kind has been absent for a while.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use crate::error::{Error, Problem, StatusError, UnservedStage};
 use crate::measures::RelistCause;
 use crate::object::ResourceVersion;
 
-/// How long discovery may take.
+/// Timeout of the discovery request.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a kind must have been absent before its objects are removed. One of several API servers may learn of a
-/// definition later than the others; Kubernetes allows them five seconds for it.
+/// Minimum absence of a kind before its objects are removed. API servers learn of a definition at different
+/// times; Kubernetes allows five seconds.
 pub(super) const REMOVAL_DELAY: Duration = Duration::from_secs(5);
 
-/// The kind is not served.
+/// A kind that is not served.
 #[derive(Debug)]
 pub(super) struct UnservedKind {
     since: Instant,
@@ -28,7 +28,7 @@ pub(super) struct UnservedKind {
 }
 
 impl Machine {
-    /// A request failed with 404.
+    /// Handles a request that failed with 404.
     pub(super) fn not_found<E>(
         &mut self,
         now: Instant,
@@ -36,7 +36,7 @@ impl Machine {
         error: &Error,
         status: &StatusError,
     ) -> Decision<E> {
-        if self.absence.as_ref().is_some_and(|absence| absence.settled) {
+        if self.unserved.as_ref().is_some_and(|unserved| unserved.settled) {
             return self.wait_until_served(now, status, UnservedStage::Still);
         }
         self.phase = Phase::CheckingServed {
@@ -47,7 +47,7 @@ impl Machine {
         Action::CheckServed { timeout }.into()
     }
 
-    /// Discovery was asked whether the kind is served, after a request had failed in this phase.
+    /// Handles the result of discovery, after a request of phase `failed` had failed.
     pub(super) fn checked_served<E>(
         &mut self,
         now: Instant,
@@ -57,29 +57,29 @@ impl Machine {
     ) -> Decision<E> {
         let (Some(false), Some(status)) = (served, status_of(&error)) else {
             if served.is_some() {
-                self.absence = None;
+                self.unserved = None;
             }
             return self.after_failure(now, failed, error);
         };
-        let is_new = self.absence.is_none();
-        let absence = self.absence.get_or_insert(UnservedKind {
+        let is_new = self.unserved.is_none();
+        let unserved = self.unserved.get_or_insert(UnservedKind {
             since: now,
             settled: self.last.is_none(),
         });
-        let is_gone = now.duration_since(absence.since) >= REMOVAL_DELAY;
+        let is_removed = now.duration_since(unserved.since) >= REMOVAL_DELAY;
         match &self.last {
-            Some(last) if is_gone && !absence.settled => {
-                absence.settled = true;
+            Some(last) if is_removed && !unserved.settled => {
+                unserved.settled = true;
                 let version = last.clone();
                 self.remove_kind(now, version, status)
             }
             _ => {
-                let absent = if is_new {
+                let stage = if is_new {
                     UnservedStage::Found
                 } else {
                     UnservedStage::Still
                 };
-                self.wait_until_served(now, status, absent)
+                self.wait_until_served(now, status, stage)
             }
         }
     }
@@ -90,11 +90,12 @@ impl Machine {
         version: ResourceVersion,
         status: &StatusError,
     ) -> Decision<E> {
-        // A kind that returns is another collection, and its objects may be older than a watch can tell.
+        // A kind that is served again is a new collection, whose versions cannot be compared with the old
+        // ones.
         self.last_unusable = true;
         // An empty cache cannot be contradicted.
         self.trust = Trust::Versions;
-        self.list_because(RelistCause::Absent);
+        self.set_relist_cause(RelistCause::Absent);
         let wait = self.next_wait(now, Some(status));
         self.phase = Phase::Replacing(AfterReplace::Wait(wait));
         Decision::from(Action::RemoveKind { version }).reporting(not_served(status, UnservedStage::Gone))
@@ -106,7 +107,7 @@ impl Machine {
         status: &StatusError,
         stage: UnservedStage,
     ) -> Decision<E> {
-        self.list_because(RelistCause::Absent);
+        self.set_relist_cause(RelistCause::Absent);
         self.wait(now, AfterWait::Restart, Some(status))
             .reporting(not_served(status, stage))
     }

@@ -1,4 +1,4 @@
-//! Streaming lists: what follows their end, and what follows a server that does not support them well.
+//! Decisions about streaming lists, and about servers that do not support them well.
 
 use std::time::Duration;
 
@@ -12,21 +12,21 @@ use crate::error::{Error, Problem, StatusError};
 use crate::object::ResourceVersion;
 use crate::pipeline::wire::WatchRequest;
 
-/// How long a streaming list may be silent before its end, once it was answered.
+/// Maximum silence of a streaming list after the server has responded.
 const STREAM_IDLE_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a streaming list may take in all, for servers that never send the bookmark at its end.
+/// Maximum duration of a streaming list, for servers that never send the bookmark at its end.
 const STREAM_TIMEOUT: Duration = Duration::from_secs(5 * 60);
-/// How long plain lists are requested from a server that does not support streaming lists well.
+/// How long plain lists are used for a server that does not support streaming lists well.
 const STREAM_RETRY_PAUSE: Duration = Duration::from_secs(10 * 60);
 
 /// A streaming list that was requested.
 #[derive(Debug)]
 pub(super) struct StreamPhase {
-    /// The most recent version was requested, not one at least as new as that of the cache.
+    /// Whether the most recent version was requested, instead of at least the version of the cache.
     most_recent: bool,
     requested: Instant,
     timeout: Duration,
-    /// The last event, or the answer of the server.
+    /// Time of the last event, or of the response.
     last_event: Instant,
     contradiction: Contradiction,
 }
@@ -62,7 +62,7 @@ impl Machine {
     }
 
     pub(super) fn stream_opened<E>(&mut self, now: Instant, mut streaming: StreamPhase) -> Decision<E> {
-        self.absence = None;
+        self.unserved = None;
         streaming.last_event = now;
         self.read_stream(streaming)
     }
@@ -117,9 +117,9 @@ impl Machine {
         }
     }
 
-    /// Stops requesting streaming lists for a while, because the server does not support them well.
-    pub(super) fn no_streaming<E>(&mut self, now: Instant, why: &str) -> Decision<E> {
-        self.no_streaming_before = Some(now + STREAM_RETRY_PAUSE);
+    /// Disables streaming lists for a while, because the server does not support them well.
+    pub(super) fn disable_streaming<E>(&mut self, now: Instant, why: &str) -> Decision<E> {
+        self.streaming_disabled_until = Some(now + STREAM_RETRY_PAUSE);
         let error = Error::new(Problem::NoStreamingList(why.to_owned()));
         self.fall_back(now, None, Machine::list).reporting(error)
     }
@@ -135,14 +135,14 @@ impl Machine {
         if (ahead || status.is_some_and(StatusError::is_expired)) && !streaming.most_recent {
             self.last_unusable = true;
             if ahead {
-                self.lags();
+                self.mark_last_unusable();
             }
             return self.fall_back(now, status, Machine::stream);
         }
         let throttled = status.is_some_and(StatusError::is_too_many_requests);
         if throttled && streaming.most_recent {
-            // While its watch cache lags behind etcd, a server answers every streaming list at the most recent version
-            // like this. A list from that cache does not wait for etcd.
+            // While its watch cache lags behind etcd, a server rejects every streaming list at the most
+            // recent version like this. A list from that cache does not wait for etcd.
             let version = if self.last.is_some() {
                 ListVersion::Last
             } else {
@@ -150,14 +150,14 @@ impl Machine {
             };
             return self.wait(now, AfterWait::List(version), status);
         }
-        // None of these is about streaming, and a plain list would fail just the same.
+        // These failures are not about streaming, and a plain list would fail, too.
         let is_not_found = status.is_some_and(|status| status.code == 404);
         if matches!(error.problem(), Problem::Connect) || is_not_found || throttled {
             return self.wait(now, AfterWait::Restart, status);
         }
         self.failed_streams += 1;
         if is_unsupported(error) || self.failed_streams > 1 {
-            self.no_streaming_before = Some(now + STREAM_RETRY_PAUSE);
+            self.streaming_disabled_until = Some(now + STREAM_RETRY_PAUSE);
         }
         if status.is_some_and(|status| status.retry_after.is_some()) {
             let version = self.list_version();
@@ -167,7 +167,7 @@ impl Machine {
     }
 }
 
-/// A server that is too old for streaming lists is not an error, so it is reported as what it is.
+/// Replaces the error of a server that is too old for streaming lists by a specific one.
 pub(super) fn as_reported(failure: Error) -> Error {
     if is_unsupported(&failure) {
         Error::streaming_refused(&failure)
@@ -176,7 +176,7 @@ pub(super) fn as_reported(failure: Error) -> Error {
     }
 }
 
-/// Whether the server does not know the parameters of a streaming list, as before Kubernetes 1.32.
+/// Returns whether the server does not know the parameters of a streaming list, as before Kubernetes 1.32.
 fn is_unsupported(error: &Error) -> bool {
     status_of(error).is_some_and(|status| matches!(status.code, 400 | 405 | 406 | 415 | 422 | 501))
 }

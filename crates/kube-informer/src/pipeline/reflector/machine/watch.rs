@@ -1,33 +1,35 @@
-//! Watches: what their events mean, and what follows their end.
+//! Decisions about watches: their events and their end.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::{
-    Action, AfterWait, Decision, EventKind, MAX_VERSION_AGE, Machine, Phase, WATCH_RESPONSE_TIMEOUT, behind,
-    status_of,
+    Action, AfterWait, Decision, EventKind, MAX_VERSION_AGE, Machine, Phase, WATCH_RESPONSE_TIMEOUT,
+    behind_error, status_of,
 };
 use crate::error::{Error, Problem, StatusError};
 use crate::measures::RelistCause;
 use crate::object::ResourceVersion;
 use crate::pipeline::wire::WatchRequest;
 
-/// A watch that ends sooner is not healthy, and the next one has to wait.
+/// A watch that ends sooner is unhealthy and followed by a delay.
 const MIN_HEALTHY_WATCH: Duration = Duration::from_secs(1);
-/// How much later than requested the server may close a watch.
+/// Tolerance for servers that close a watch later than requested.
 const CLOSE_GRACE: Duration = Duration::from_secs(10);
-/// Servers send a bookmark about every minute. If a server does, a silence of this length means a dead connection.
+/// Servers send a bookmark about every minute. If this server sends bookmarks, longer silence means a dead
+/// connection.
 const BOOKMARK_TIMEOUT: Duration = Duration::from_secs(210);
-/// Relist after this many watches in a row that failed without an event, so that a broken watch path cannot hide changes.
+/// Relist after this many consecutive watches that failed without an event, so that a broken watch path
+/// cannot hide changes.
 const MAX_FRUITLESS_WATCHES: u32 = 5;
-/// The longest timeout that is requested for a watch.
+/// Maximum timeout of a watch request.
 const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// An open watch.
 #[derive(Debug)]
 pub(super) struct WatchPhase {
-    /// When the server answered.
+    /// When the server responded.
     opened: Instant,
     last_event: Instant,
     has_events: bool,
@@ -35,7 +37,7 @@ pub(super) struct WatchPhase {
 }
 
 impl WatchPhase {
-    /// A watch that has sent its initial events.
+    /// Creates the phase of a watch that has sent its initial events.
     pub(super) fn of_stream(requested: Instant, timeout: Duration, now: Instant) -> WatchPhase {
         WatchPhase {
             opened: requested,
@@ -67,7 +69,7 @@ impl Machine {
     }
 
     pub(super) fn watch_opened<E>(&mut self, now: Instant, timeout: Duration) -> Decision<E> {
-        self.absence = None;
+        self.unserved = None;
         self.backoff.succeeded(now);
         self.read_watch(WatchPhase {
             opened: now,
@@ -99,11 +101,11 @@ impl Machine {
             Some(last) if kind != EventKind::Change && version == *last => {
                 self.watch_applied(now, watching, kind, version)
             }
-            // The server lags or was restored. Its most recent version tells which.
+            // The server lags or was restored. Its most recent version shows which.
             Some(last) if version.is_before(last) => {
-                let error = behind(last, &version);
-                self.lags();
-                self.list_because(RelistCause::Behind);
+                let error = behind_error(last, &version);
+                self.mark_last_unusable();
+                self.set_relist_cause(RelistCause::Behind);
                 self.wait(now, AfterWait::Restart, None).reporting(error)
             }
             _ => {
@@ -117,7 +119,8 @@ impl Machine {
         }
     }
 
-    /// An event is in the queue. One that could not be decoded would be requested again, and tells nothing about the watch.
+    /// Handles an event that is in the queue. Events that cannot be decoded are requested again, and say
+    /// nothing about the health of the watch.
     pub(super) fn watch_applied<E>(
         &mut self,
         now: Instant,
@@ -135,7 +138,7 @@ impl Machine {
         self.read_watch(watching)
     }
 
-    /// The server closed the watch without an error.
+    /// Handles a watch that the server closed without an error.
     pub(super) fn watch_closed<E>(&mut self, now: Instant, watching: &WatchPhase) -> Decision<E> {
         if now.duration_since(watching.opened) < MIN_HEALTHY_WATCH {
             let then = self.after_fruitless_watch();
@@ -147,48 +150,49 @@ impl Machine {
             };
         }
         if self.is_quiet(now) {
-            // Without even a bookmark, a quiet server looks like one that was restored to an older version. A list tells
-            // them apart, and costs little at this distance.
-            self.list_because(RelistCause::Silent);
+            // Without bookmarks, a quiet server looks like one that was restored to an older version. A list
+            // distinguishes the two, and is cheap at this interval.
+            self.set_relist_cause(RelistCause::Silent);
             return self.restart(now).into();
         }
         self.watch().into()
     }
 
-    /// An open watch was silent for longer than it may be.
+    /// Handles a watch that exceeded its maximum silence.
     pub(super) fn watch_stalled<E>(&mut self, now: Instant, watching: &WatchPhase) -> Decision<E> {
         let error = Error::new(Problem::StalledWatch(now.duration_since(watching.last_event)));
         self.watches.silent += 1;
         if self.watches.silent > 1 && (self.watches.has_bookmarks || self.is_quiet(now)) {
-            // Something swallows events, or the server was restored to an older version and has none after ours.
-            self.list_because(RelistCause::Silent);
+            // Events are lost on the way, or the server was restored to an older version and has no newer
+            // events.
+            self.set_relist_cause(RelistCause::Silent);
             return self.wait(now, AfterWait::Restart, None).reporting(error);
         }
         Decision::from(self.watch()).reporting(error)
     }
 
-    /// The request for a watch failed, or the watch that it opened.
+    /// Handles a failed watch request, or a failed open watch.
     pub(super) fn watch_failed<E>(&mut self, now: Instant, was_open: bool, error: &Error) -> Decision<E> {
         let status = status_of(error);
         let throttled = status.is_some_and(StatusError::is_too_many_requests);
         let ahead = status.is_some_and(StatusError::is_too_large_version);
         if ahead {
-            self.lags();
+            self.mark_last_unusable();
         }
         if throttled && self.is_quiet(now) {
             // Watches were throttled for so long that the cache may be far behind.
-            self.list_because(RelistCause::Silent);
+            self.set_relist_cause(RelistCause::Silent);
             return self.wait(now, AfterWait::Restart, status);
         }
         if !is_version_usable_after(error, was_open) {
-            self.list_because(match status {
+            self.set_relist_cause(match status {
                 _ if ahead => RelistCause::Behind,
                 Some(status) if status.is_expired() => RelistCause::Expired,
                 _ => RelistCause::Failed,
             });
             return self.wait(now, AfterWait::Restart, status);
         }
-        // A server that throttles or cannot be reached gets no list instead.
+        // A list would not help with a server that throttles or is unreachable.
         let unreachable = matches!(error.problem(), Problem::Connect);
         let then = if was_open || !(throttled || unreachable) {
             self.after_fruitless_watch()
@@ -198,24 +202,26 @@ impl Machine {
         self.wait(now, then, status)
     }
 
-    /// What follows a watch that failed without an event: another one, or a list after several of them.
+    /// Returns the next step after a watch that failed without an event: another watch, or a list after
+    /// several of them.
     fn after_fruitless_watch(&mut self) -> AfterWait {
         self.watches.fruitless += 1;
         if self.watches.fruitless < MAX_FRUITLESS_WATCHES {
             return AfterWait::Watch;
         }
         self.watches.fruitless = 0;
-        self.list_because(RelistCause::Fruitless);
+        self.set_relist_cause(RelistCause::Fruitless);
         AfterWait::Restart
     }
 
-    /// Whether the server has returned no version for long.
+    /// Returns whether the server has not returned a version for a long time.
     fn is_quiet(&self, now: Instant) -> bool {
         now.duration_since(self.watches.last_version) > MAX_VERSION_AGE
     }
 }
 
-/// Whether a watch can be opened again from the same version after an error: a list would cost the server more.
+/// Returns whether a watch can be reopened from the same version after an error; a list would cost the server
+/// more.
 fn is_version_usable_after(error: &Error, is_open: bool) -> bool {
     match error.problem() {
         Problem::Connect | Problem::Transport(_) => true,

@@ -1,61 +1,61 @@
-//! Why informers relist.
+//! Tests of the causes of relists.
 
-use super::table::Did::{self, *};
-use super::table::{Action, Play};
+use super::table::ServerAction::{self, *};
+use super::table::{Action, MachineTest};
 use super::table::{answers, bad_data, broke, describe, expired, plain, play, seconds, steady, too_large};
 use crate::measures::RelistCause;
 
-/// A machine that watches from version 10, by the first list or stream.
-fn watching(streaming: bool) -> Play {
+/// Returns a machine that watches from version 10.
+fn watching(streaming: bool) -> MachineTest {
     let play = if streaming {
         play(
             steady(),
             "stream newest",
-            &[(Opened, "good"), (InitialEnd("10"), "whole at 10")],
+            &[(Opened, "good"), (InitialEnd("10"), "replace at 10")],
         )
     } else {
         play(
             plain(),
             "list 0 by 500",
-            &[(Listed("10"), "whole at 10, watch 10"), (Opened, "good")],
+            &[(Listed("10"), "replace at 10, watch 10"), (Opened, "good")],
         )
     };
-    assert_eq!(play.cause, None, "the first list is no relist");
+    assert_eq!(play.cause, None, "the first list is not a relist");
     play
 }
 
-/// What the cause of the next list is that succeeds, after the server did this to a watch.
-fn cause_of(streaming: bool, deeds: &[Did]) -> Option<RelistCause> {
+/// Returns the cause of the next successful list after these server actions during a watch.
+fn cause_of(streaming: bool, actions: &[ServerAction]) -> Option<RelistCause> {
     let mut play = watching(streaming);
-    for deed in deeds {
-        play.tell(deed.clone());
+    for deed in actions {
+        play.apply(deed.clone());
         if matches!(play.action, Action::Wait(_)) {
-            play.tell(Waited);
+            play.apply(Waited);
         }
     }
-    relist(&mut play, deeds);
+    relist(&mut play, actions);
     play.cause
 }
 
-/// Answers the list that the machine requests next.
-fn relist(play: &mut Play, deeds: &[Did]) {
+/// Responds to the next list request of the machine.
+fn relist(play: &mut MachineTest, actions: &[ServerAction]) {
     let answer = match &play.action {
-        Action::List { .. } => play.tell(Listed("20")),
+        Action::List { .. } => play.apply(Listed("20")),
         Action::Watch { request, .. } if request.initial_events => {
-            play.tell(Opened);
-            play.tell(InitialEnd("20"))
+            play.apply(Opened);
+            play.apply(InitialEnd("20"))
         }
-        other => panic!("{deeds:?} lead to no list, but to {}", describe(other)),
+        other => panic!("no list after {actions:?}, but {}", describe(other)),
     };
-    assert!(answer.starts_with("whole at 20"), "{deeds:?}: {answer}");
+    assert!(answer.starts_with("replace at 20"), "{actions:?}: {answer}");
 }
 
 #[test]
-fn relists_know_why_they_were_made() {
+fn relists_have_a_cause() {
     let not_served = [answers(404), Discovered(Some(false))];
-    let broken_often: Vec<Did> = std::iter::repeat_n([broke(), Opened], 5).flatten().collect();
+    let broken_often: Vec<ServerAction> = std::iter::repeat_n([broke(), Opened], 5).flatten().collect();
     for streaming in [false, true] {
-        let cases: [(RelistCause, &[Did]); 9] = [
+        let cases: [(RelistCause, &[ServerAction]); 9] = [
             (RelistCause::Expired, &[expired()]),
             (RelistCause::Expired, &[expired(), answers(500), answers(503)]),
             (RelistCause::Behind, &[Changed("11"), Changed("9")]),
@@ -66,8 +66,8 @@ fn relists_know_why_they_were_made() {
             (RelistCause::Absent, &not_served),
             (RelistCause::Silent, &[Bookmark("11"), Nothing, Opened, Nothing]),
         ];
-        for (cause, deeds) in cases {
-            assert_eq!(cause_of(streaming, deeds), Some(cause), "{deeds:?}");
+        for (cause, actions) in cases {
+            assert_eq!(cause_of(streaming, actions), Some(cause), "{actions:?}");
         }
         for ahead in too_large() {
             assert_eq!(cause_of(streaming, &[ahead]), Some(RelistCause::Behind));
@@ -76,23 +76,23 @@ fn relists_know_why_they_were_made() {
         play.start_over();
         relist(&mut play, &[]);
         assert_eq!(play.cause, Some(RelistCause::Inconsistent));
-        // The next relist has a cause of its own.
+        // The next relist has its own cause.
         if !streaming {
-            play.tell(Opened);
+            play.apply(Opened);
         }
-        play.tell(bad_data());
-        play.tell(Waited);
+        play.apply(bad_data());
+        play.apply(Waited);
         relist(&mut play, &[]);
         assert_eq!(play.cause, Some(RelistCause::Failed));
     }
 }
 
 #[test]
-fn a_watch_that_goes_on_is_no_relist() {
+fn a_renewed_watch_is_not_a_relist() {
     for deed in [broke(), answers(429)] {
         let mut play = watching(true);
-        play.tell(deed);
-        play.tell(Waited);
+        play.apply(deed);
+        play.apply(Waited);
         assert_eq!(describe(&play.action), "watch 10");
         assert_eq!(play.cause, None);
     }

@@ -1,4 +1,4 @@
-//! The driver against a scripted source, in paused time.
+//! Tests of the driver against a scripted source, in paused time.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::scripted::{
-    Script, Stage, Told, added, at, bookmark, deleted, initial_end, item, listed, modified, more, object,
-    pause,
+    DriverTest, Script, ScriptStep, added, at, bookmark, deleted, initial_end, item, listed, modified, more,
+    object, pause,
 };
 use super::table::{plain, steady};
 use crate::error::{Error, Operation, StatusError};
@@ -35,7 +35,7 @@ fn status(code: u16) -> Error {
 }
 
 #[tokio::test(start_paused = true)]
-async fn initial_events_become_one_replace_and_the_stream_goes_on() {
+async fn initial_events_become_one_replacement_and_the_stream_continues() {
     let script = Script::new().sends(vec![
         added("a@1"),
         added("b@2"),
@@ -50,9 +50,9 @@ async fn initial_events_become_one_replace_and_the_stream_goes_on() {
         modified("a@14"),
         deleted("c@15"),
         bookmark("20"),
-        Told::Silence,
+        ScriptStep::Silence,
     ]);
-    let stage = Stage::with(streaming(), script);
+    let stage = DriverTest::with(streaming(), script);
     stage.run_for(SOON).await;
     assert_eq!(
         stage.deltas().await,
@@ -70,21 +70,26 @@ async fn initial_events_become_one_replace_and_the_stream_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_told_before_the_bookmark_that_ends_the_objects() {
-    let script = Script::new().sends(vec![added("a@1"), bookmark("5"), modified("a@2"), Told::Silence]);
-    let stage = Stage::with(streaming(), script);
+async fn nothing_is_delivered_before_the_bookmark_that_ends_the_initial_events() {
+    let script = Script::new().sends(vec![
+        added("a@1"),
+        bookmark("5"),
+        modified("a@2"),
+        ScriptStep::Silence,
+    ]);
+    let stage = DriverTest::with(streaming(), script);
     stage.run_for(Duration::from_secs(9)).await;
     assert!(stage.deltas().await.is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn pages_become_one_replace_and_the_watch_follows() {
+async fn pages_become_one_replacement_followed_by_a_watch() {
     let script = Script::new()
         .lists(&["a@1", "b@2"], more("10", "t1"))
         .lists(&["c@3"], more("10", "t2"))
         .lists(&["d@4"], at("10"))
-        .sends(vec![added("e@11"), Told::Silence]);
-    let stage = Stage::with(plain(), script);
+        .sends(vec![added("e@11"), ScriptStep::Silence]);
+    let stage = DriverTest::with(plain(), script);
     stage.run_for(SOON).await;
     assert_eq!(
         stage.deltas().await,
@@ -111,8 +116,8 @@ async fn pages_become_one_replace_and_the_watch_follows() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_beginning_takes_the_place_of_a_watch_and_asks_for_the_newest() {
-    for (settings, asked) in [
+async fn a_restart_replaces_a_watch_and_lists_the_most_recent_version() {
+    for (settings, expected) in [
         (plain(), "0s list newest by 500"),
         (streaming(), "0s stream newest"),
     ] {
@@ -123,17 +128,17 @@ async fn a_new_beginning_takes_the_place_of_a_watch_and_asks_for_the_newest() {
                     added("a@1"),
                     initial_end("10"),
                     added("b@11"),
-                    Told::Silence,
+                    ScriptStep::Silence,
                 ])
-                .sends(vec![added("a@1"), initial_end("11"), Told::Silence])
+                .sends(vec![added("a@1"), initial_end("11"), ScriptStep::Silence])
         } else {
             script
                 .lists(&["a@1"], at("10"))
-                .sends(vec![added("b@11"), Told::Silence])
+                .sends(vec![added("b@11"), ScriptStep::Silence])
                 .lists(&["a@1"], at("11"))
         };
-        let stage = Stage::with(settings, script);
-        let told = async {
+        let stage = DriverTest::with(settings, script);
+        let restart = async {
             while stage
                 .deltas()
                 .await
@@ -144,11 +149,11 @@ async fn a_new_beginning_takes_the_place_of_a_watch_and_asks_for_the_newest() {
             }
             stage.start_over.notify_one();
         };
-        futures::join!(stage.run_for(SOON), told);
+        futures::join!(stage.run_for(SOON), restart);
         assert_eq!(stage.deltas().await, ["replaced at 11: a@1"]);
         let requests = stage.requests();
         assert!(
-            requests.iter().skip(1).any(|request| request == asked),
+            requests.iter().skip(1).any(|request| request == expected),
             "{requests:?}"
         );
         assert!(stage.reports().is_empty());
@@ -156,14 +161,14 @@ async fn a_new_beginning_takes_the_place_of_a_watch_and_asks_for_the_newest() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_beginning_does_not_cut_a_wait_short() {
+async fn a_restart_does_not_shorten_a_wait() {
     let script = Script::new()
         .lists(&["a@1"], at("10"))
         .fails(status(500))
         .fails(status(500))
-        .sends(vec![Told::Silence])
+        .sends(vec![ScriptStep::Silence])
         .lists(&["a@1"], at("10"));
-    let stage = Stage::with(plain(), script);
+    let stage = DriverTest::with(plain(), script);
     stage.start_over.notify_one();
     stage.run_for(Duration::from_secs(5)).await;
     let requests = stage.requests();
@@ -174,12 +179,12 @@ async fn a_new_beginning_does_not_cut_a_wait_short() {
     assert_eq!(stage.reports().len(), 2);
 }
 
-/// The queue is full while the cache is to be emptied: a new beginning must not cancel that.
+/// The queue is full while the cache is being emptied, which a restart must not cancel.
 #[tokio::test(start_paused = true)]
-async fn a_new_beginning_waits_until_what_was_decided_is_handed_on() {
+async fn a_restart_waits_until_the_pending_delta_is_in_the_queue() {
     let gone = || Error::status(failure(404, "NotFound"));
     let script = Script::new()
-        .sends(vec![added("a@1"), initial_end("10"), Told::Error(gone())])
+        .sends(vec![added("a@1"), initial_end("10"), ScriptStep::Error(gone())])
         .discovers(false)
         .fails(gone())
         .discovers(false)
@@ -187,7 +192,7 @@ async fn a_new_beginning_waits_until_what_was_decided_is_handed_on() {
         .discovers(false)
         .fails(gone())
         .discovers(false);
-    let stage = Stage::with(streaming(), script);
+    let stage = DriverTest::with(streaming(), script);
     let driver = tokio::spawn(stage.drive());
     tokio::time::sleep(SOON).await;
     assert_eq!(QueueDepth::of(&stage.queue).get(), 1, "the first list");
@@ -209,22 +214,28 @@ async fn a_new_beginning_waits_until_what_was_decided_is_handed_on() {
     driver.abort();
 }
 
-/// A server or proxy that mixes up namespaces must not move objects that another reflector is responsible for.
+/// A server or proxy that confuses namespaces must not change objects of another reflector.
 #[tokio::test(start_paused = true)]
-async fn an_object_of_another_namespace_is_bad_data() {
+async fn an_object_of_another_namespace_is_invalid_data() {
     let foreign = || {
         let mut foreign = object("b@11");
         foreign.metadata.namespace = Some("other".to_owned());
         RawObject::decoded(foreign).expect("it has a name and a version")
     };
     let script = Script::new()
-        .lists_parts(vec![listed("a@1"), Told::Part(ListPart::Object(foreign()))])
+        .lists_parts(vec![listed("a@1"), ScriptStep::Part(ListPart::Object(foreign()))])
         .lists(&["a@1"], at("10"))
-        .sends(vec![Told::Part(WatchEvent::Added(foreign())), added("c@12")])
+        .sends(vec![
+            ScriptStep::Part(WatchEvent::Added(foreign())),
+            added("c@12"),
+        ])
         .lists(&["a@1"], at("13"))
-        .sends(vec![Told::Part(WatchEvent::Deleted(foreign())), added("c@12")])
+        .sends(vec![
+            ScriptStep::Part(WatchEvent::Deleted(foreign())),
+            added("c@12"),
+        ])
         .lists(&["a@1"], at("14"));
-    let stage = Stage::with(plain(), script);
+    let stage = DriverTest::with(plain(), script);
     stage.run_for(Duration::from_secs(20)).await;
     assert_eq!(
         stage.deltas().await,
@@ -238,7 +249,7 @@ async fn an_object_of_another_namespace_is_bad_data() {
     assert_eq!(reports.len(), 3, "{reports:?}");
     for report in reports {
         assert!(
-            report.contains("other/b is not in namespace \"default\""),
+            report.contains("unexpected object other/b: expected namespace \"default\""),
             "{report}"
         );
     }
@@ -251,7 +262,7 @@ async fn the_objects_of_a_failed_list_are_freed_before_the_wait() {
             listed("a@1"),
             listed("b@2"),
             pause(5),
-            Told::Error(Error::bad_data("rubbish")),
+            ScriptStep::Error(Error::bad_data("rubbish")),
         ]
     };
     let events = || {
@@ -259,12 +270,12 @@ async fn the_objects_of_a_failed_list_are_freed_before_the_wait() {
             added("a@1"),
             added("b@2"),
             pause(5),
-            Told::Error(Error::bad_data("rubbish")),
+            ScriptStep::Error(Error::bad_data("rubbish")),
         ]
     };
-    let lists = Stage::with(plain(), Script::new().lists_parts(parts()));
-    // A failed stream is replaced by a list, which fails at once.
-    let streams = Stage::with(streaming(), Script::new().sends(events()).fails(status(500)));
+    let lists = DriverTest::with(plain(), Script::new().lists_parts(parts()));
+    // A failed stream is followed by a list, which fails without a delay.
+    let streams = DriverTest::with(streaming(), Script::new().sends(events()).fails(status(500)));
     for stage in [lists, streams] {
         let driver = tokio::spawn(stage.drive());
         tokio::time::sleep(SOON).await;
@@ -276,20 +287,20 @@ async fn the_objects_of_a_failed_list_are_freed_before_the_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_empty_list_is_a_list() {
+async fn an_empty_list_is_complete() {
     let script = Script::new().lists(&[], at("10"));
-    let stage = Stage::with(plain(), script);
+    let stage = DriverTest::with(plain(), script);
     stage.run_for(SOON).await;
     assert_eq!(stage.deltas().await, ["replaced at 10: "]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_an_expired_page_left_behind_is_dropped() {
+async fn objects_before_an_expired_page_are_dropped() {
     let script = Script::new()
         .lists(&["old@1", "b@2"], more("10", "t1"))
         .fails(Error::status(failure(410, "Expired")))
         .lists(&["b@2", "c@12"], at("12"));
-    let stage = Stage::with(plain(), script);
+    let stage = DriverTest::with(plain(), script);
     stage.run_for(SOON).await;
     assert_eq!(stage.deltas().await, ["replaced at 12: b@2 c@12"]);
     assert_eq!(
@@ -304,30 +315,33 @@ async fn what_an_expired_page_left_behind_is_dropped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_broken_stream_left_behind_is_dropped() {
+async fn objects_of_a_failed_stream_are_dropped() {
     let script = Script::new()
         .sends(vec![added("ghost@1")])
         .lists(&["a@9"], at("10"));
-    let stage = Stage::with(streaming(), script);
+    let stage = DriverTest::with(streaming(), script);
     stage.run_for(SOON).await;
     assert_eq!(stage.deltas().await, ["replaced at 10: a@9"]);
     assert_eq!(
         stage.reports(),
         [
-            "listing configmaps in namespace default as a stream: the server closed the stream before the end of \
-          the objects; a plain list is used instead"
+            "listing configmaps in namespace default as a stream: stream closed before the end of the initial events; \
+                     a plain list is used instead"
         ]
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_refused_older_stream_left_behind_is_dropped() {
+async fn objects_of_a_rejected_older_stream_are_dropped() {
     let script = Script::new()
-        .sends(vec![initial_end("20"), Told::Error(Error::bad_data("rubbish"))])
+        .sends(vec![
+            initial_end("20"),
+            ScriptStep::Error(Error::bad_data("rubbish")),
+        ])
         .sends(vec![added("ghost@1"), initial_end("15")])
         .sends(vec![added("ghost@2"), initial_end("15")])
-        .sends(vec![added("a@14"), initial_end("15"), Told::Silence]);
-    let stage = Stage::with(streaming(), script);
+        .sends(vec![added("a@14"), initial_end("15"), ScriptStep::Silence]);
+    let stage = DriverTest::with(streaming(), script);
     stage.run_for(Duration::from_secs(5)).await;
     assert_eq!(stage.deltas().await, ["replaced at 20: ", "replaced at 15: a@14"]);
     assert_eq!(
@@ -347,16 +361,16 @@ async fn invalid_data_in_a_list_fails_the_whole_list() {
     let script = Script::new()
         .lists_parts(vec![
             listed("a@1"),
-            Told::Error(Error::bad_data("b does not fit the type")),
+            ScriptStep::Error(Error::bad_data("invalid object b: unexpected type")),
             listed("c@1"),
         ])
         .lists(&["a@1", "b@2"], at("10"));
-    let stage = Stage::with(plain(), script);
+    let stage = DriverTest::with(plain(), script);
     stage.run_for(Duration::from_secs(2)).await;
     assert_eq!(
         stage.reports(),
         [
-            "listing configmaps in namespace default: the server sent what cannot be used: b does not fit the type"
+            "listing configmaps in namespace default: the server sent what cannot be used: invalid object b: unexpected type"
         ]
     );
     assert_eq!(stage.deltas().await, ["replaced at 10: a@1 b@2"]);
@@ -366,9 +380,9 @@ async fn invalid_data_in_a_list_fails_the_whole_list() {
 async fn invalid_data_in_a_later_page_fails_the_whole_list() {
     let script = Script::new()
         .lists(&["a@1"], more("10", "t1"))
-        .lists_parts(vec![Told::Error(Error::bad_data("rubbish"))])
+        .lists_parts(vec![ScriptStep::Error(Error::bad_data("rubbish"))])
         .lists(&["z@2"], at("10"));
-    let stage = Stage::with(plain(), script);
+    let stage = DriverTest::with(plain(), script);
     stage.run_for(Duration::from_secs(2)).await;
     assert_eq!(stage.deltas().await, ["replaced at 10: z@2"]);
 }
@@ -378,11 +392,11 @@ async fn an_incomplete_list_fails() {
     let script = Script::new()
         .lists_parts(vec![listed("a@1")])
         .lists(&["a@1"], at("10"));
-    let stage = Stage::with(plain(), script);
+    let stage = DriverTest::with(plain(), script);
     stage.run_for(Duration::from_secs(2)).await;
     assert_eq!(stage.deltas().await, ["replaced at 10: a@1"]);
     assert!(
-        stage.reports()[0].ends_with("a list without its end"),
+        stage.reports()[0].ends_with("incomplete list"),
         "{:?}",
         stage.reports()
     );
@@ -394,11 +408,11 @@ async fn invalid_data_ends_a_watch_after_the_events_before_it() {
         .lists(&["a@1"], at("10"))
         .sends(vec![
             added("b@11"),
-            Told::Error(Error::bad_data("rubbish")),
+            ScriptStep::Error(Error::bad_data("rubbish")),
             added("never@12"),
         ])
         .lists(&["a@1", "b@11", "c@12"], at("12"));
-    let stage = Stage::with(plain(), script);
+    let stage = DriverTest::with(plain(), script);
     stage.run_for(Duration::from_secs(2)).await;
     assert_eq!(
         stage.deltas().await,
@@ -417,9 +431,9 @@ async fn invalid_data_ends_a_watch_after_the_events_before_it() {
 #[tokio::test(start_paused = true)]
 async fn invalid_data_among_initial_events_applies_none_of_them() {
     let script = Script::new()
-        .sends(vec![added("a@1"), Told::Error(Error::bad_data("rubbish"))])
+        .sends(vec![added("a@1"), ScriptStep::Error(Error::bad_data("rubbish"))])
         .lists(&["z@2"], at("10"));
-    let stage = Stage::with(streaming(), script);
+    let stage = DriverTest::with(streaming(), script);
     stage.run_for(SOON).await;
     assert_eq!(stage.deltas().await, ["replaced at 10: z@2"]);
     assert_eq!(
@@ -429,16 +443,16 @@ async fn invalid_data_among_initial_events_applies_none_of_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_breaks_resumes_from_the_last_event() {
+async fn a_watch_with_a_lost_connection_resumes_from_the_last_event() {
     let eof = Error::transport(
-        "the watch ended in the middle of an event",
+        "connection lost while reading a watch event",
         std::io::Error::from(std::io::ErrorKind::UnexpectedEof),
     );
     let script = Script::new()
         .lists(&[], at("10"))
-        .sends(vec![added("a@11"), Told::Error(eof)])
-        .sends(vec![added("b@12"), Told::Silence]);
-    let stage = Stage::with(plain(), script);
+        .sends(vec![added("a@11"), ScriptStep::Error(eof)])
+        .sends(vec![added("b@12"), ScriptStep::Silence]);
+    let stage = DriverTest::with(plain(), script);
     stage.run_for(Duration::from_secs(2)).await;
     assert_eq!(
         stage.requests(),
@@ -459,11 +473,11 @@ async fn an_error_event_is_reported_and_ends_the_watch() {
     let script = Script::new()
         .lists(&["a@1", "b@2"], at("10"))
         .sends(vec![
-            Told::Part(WatchEvent::Failure(read_error)),
+            ScriptStep::Part(WatchEvent::Failure(read_error)),
             added("never@12"),
         ])
         .lists(&["b@2"], at("14"));
-    let stage = Stage::with(plain(), script);
+    let stage = DriverTest::with(plain(), script);
     stage.run_for(Duration::from_secs(2)).await;
     assert_eq!(
         stage.deltas().await,
@@ -484,12 +498,12 @@ async fn throttled_watches_do_not_relist() {
     for _ in 0..2 {
         script = script
             .fails(status(429))
-            .sends(vec![Told::Part(WatchEvent::Failure(failure(
+            .sends(vec![ScriptStep::Part(WatchEvent::Failure(failure(
                 429,
                 "TooManyRequests",
             )))]);
     }
-    let stage = Stage::with(plain(), script.sends(vec![Told::Silence]));
+    let stage = DriverTest::with(plain(), script.sends(vec![ScriptStep::Silence]));
     stage.run_for(Duration::from_mins(1)).await;
     assert_eq!(
         stage.requests(),
@@ -511,7 +525,7 @@ async fn versions_expire_while_listing_and_watching() {
         .fails(Error::status(failure(410, "Gone")))
         .fails(Error::status(failure(410, "Expired")))
         .lists(&["b@30"], at("30"));
-    let stage = Stage::with(plain(), script);
+    let stage = DriverTest::with(plain(), script);
     stage.run_for(Duration::from_secs(2)).await;
     assert_eq!(
         stage.requests(),
@@ -537,11 +551,11 @@ async fn versions_expire_while_listing_and_watching() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_stops_midway_is_left_after_a_minute() {
+async fn a_list_that_stops_midway_times_out_after_a_minute() {
     let script = Script::new()
-        .lists_parts(vec![listed("a@1"), pause(59), listed("b@2"), Told::Silence])
+        .lists_parts(vec![listed("a@1"), pause(59), listed("b@2"), ScriptStep::Silence])
         .lists(&["c@3"], at("10"));
-    let stage = Stage::with(plain(), script);
+    let stage = DriverTest::with(plain(), script);
     stage.run_for(Duration::from_mins(3)).await;
     assert_eq!(
         stage.requests(),
@@ -556,8 +570,8 @@ async fn a_list_that_stops_midway_is_left_after_a_minute() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_never_answers_is_left_after_a_minute() {
-    let stage = Stage::with(plain(), Script::new().never_answers().lists(&["c@3"], at("10")));
+async fn a_list_without_a_response_times_out_after_a_minute() {
+    let stage = DriverTest::with(plain(), Script::new().never_answers().lists(&["c@3"], at("10")));
     stage.run_for(Duration::from_secs(80)).await;
     assert_eq!(
         stage.requests(),
@@ -565,19 +579,19 @@ async fn a_list_that_never_answers_is_left_after_a_minute() {
     );
     assert_eq!(
         stage.reports(),
-        ["listing configmaps in namespace default: the server did not answer in time"]
+        ["listing configmaps in namespace default: timeout: no response from the server"]
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_large_list_may_take_its_time_as_long_as_it_arrives() {
-    let arriving = || [pause(50), Told::Part(ListPart::Progress)];
-    let end = Told::Part(ListPart::End {
+async fn a_large_list_may_take_long_while_data_arrives() {
+    let arriving = || [pause(50), ScriptStep::Part(ListPart::Progress)];
+    let end = ScriptStep::Part(ListPart::End {
         version: "10".into(),
         continue_token: None,
     });
     let parts = (0..20).flat_map(|_| arriving()).chain([listed("a@1"), end]);
-    let stage = Stage::with(plain(), Script::new().lists_parts(parts.collect()));
+    let stage = DriverTest::with(plain(), Script::new().lists_parts(parts.collect()));
     stage.run_for(Duration::from_secs(1_001)).await;
     assert_eq!(stage.requests(), ["0s list 0 by 500", "1000s watch 10"]);
     assert_eq!(stage.deltas().await, ["replaced at 10: a@1"]);
@@ -588,8 +602,8 @@ async fn a_watch_without_a_response_is_requested_again() {
     let script = Script::new()
         .lists(&[], at("10"))
         .never_answers()
-        .sends(vec![added("a@11"), Told::Silence]);
-    let stage = Stage::with(plain(), script);
+        .sends(vec![added("a@11"), ScriptStep::Silence]);
+    let stage = DriverTest::with(plain(), script);
     stage.run_for(Duration::from_secs(40)).await;
     assert_eq!(
         stage.requests(),
@@ -606,10 +620,10 @@ async fn a_silent_watch_is_closed_and_renewed() {
             bookmark("10"),
             pause(100),
             added("a@11"),
-            Told::Silence,
+            ScriptStep::Silence,
         ])
-        .sends(vec![added("b@12"), Told::Silence]);
-    let stage = Stage::with(streaming(), script);
+        .sends(vec![added("b@12"), ScriptStep::Silence]);
+    let stage = DriverTest::with(streaming(), script);
     stage.run_for(Duration::from_secs(320)).await;
     assert_eq!(stage.requests(), ["0s stream newest", "310s watch 11"]);
     assert_eq!(
@@ -626,7 +640,7 @@ async fn a_silent_watch_is_closed_and_renewed() {
 async fn a_streaming_list_without_its_bookmark_does_not_hang() {
     let endless = (0..200).flat_map(|_| [added("a@1"), pause(5)]).collect();
     let script = Script::new().sends(endless).lists(&["a@1"], at("10"));
-    let stage = Stage::with(streaming(), script);
+    let stage = DriverTest::with(streaming(), script);
     stage.run_for(Duration::from_secs(301)).await;
     assert_eq!(
         stage.requests(),
@@ -635,9 +649,9 @@ async fn a_streaming_list_without_its_bookmark_does_not_hang() {
     assert_eq!(stage.deltas().await, ["replaced at 10: a@1"]);
 }
 
-/// Cancels the driver after some time and sees that nothing is left of it.
-async fn ends_when_cancelled(settings: Settings, script: Script, after: Duration) -> Stage {
-    let stage = Stage::with(settings, script);
+/// Cancels the driver after some time and checks that it releases everything.
+async fn ends_when_cancelled(settings: Settings, script: Script, after: Duration) -> DriverTest {
+    let stage = DriverTest::with(settings, script);
     let driver = tokio::spawn(stage.drive());
     tokio::time::sleep(after).await;
     assert!(!driver.is_finished());
@@ -645,15 +659,15 @@ async fn ends_when_cancelled(settings: Settings, script: Script, after: Duration
     stage.stop.cancel();
     driver.await.expect("the driver does not panic");
     assert_eq!(before.elapsed(), Duration::ZERO, "it ends at once");
-    assert_eq!(stage.script.open(), 0, "every answer was dropped");
+    assert_eq!(stage.script.open(), 0, "every response was dropped");
     let failures = stage.reports().into_iter().filter(|text| !text.contains("503"));
-    assert_eq!(failures.count(), 0, "a stop is no error");
+    assert_eq!(failures.count(), 0, "a stop is not an error");
     stage
 }
 
 #[tokio::test(start_paused = true)]
-async fn contract_11_cancelled_before_the_start_it_asks_nothing() {
-    let stage = Stage::with(streaming(), Script::new());
+async fn contract_11_cancelled_before_the_start_it_sends_no_request() {
+    let stage = DriverTest::with(streaming(), Script::new());
     stage.stop.cancel();
     stage.drive().await;
     assert!(stage.requests().is_empty());
@@ -664,7 +678,7 @@ async fn contract_11_cancelled_before_the_start_it_asks_nothing() {
 async fn contract_11_cancelled_in_a_list() {
     let unanswered = ends_when_cancelled(plain(), Script::new(), SOON).await;
     assert_eq!(unanswered.requests(), ["0s list 0 by 500"]);
-    let midway = Script::new().lists_parts(vec![listed("a@1"), Told::Silence]);
+    let midway = Script::new().lists_parts(vec![listed("a@1"), ScriptStep::Silence]);
     let midway = ends_when_cancelled(plain(), midway, SOON).await;
     assert!(midway.deltas().await.is_empty());
 }
@@ -673,7 +687,7 @@ async fn contract_11_cancelled_in_a_list() {
 async fn contract_11_cancelled_in_a_stream() {
     let unanswered = ends_when_cancelled(streaming(), Script::new(), SOON).await;
     assert_eq!(unanswered.requests(), ["0s stream newest"]);
-    let midway = Script::new().sends(vec![added("a@1"), Told::Silence]);
+    let midway = Script::new().sends(vec![added("a@1"), ScriptStep::Silence]);
     let midway = ends_when_cancelled(streaming(), midway, SOON).await;
     assert!(midway.deltas().await.is_empty());
 }
@@ -688,7 +702,7 @@ async fn contract_11_cancelled_in_a_watch() {
     );
     let midway = Script::new()
         .lists(&[], at("10"))
-        .sends(vec![added("a@11"), Told::Silence]);
+        .sends(vec![added("a@11"), ScriptStep::Silence]);
     let midway = ends_when_cancelled(plain(), midway, SOON).await;
     assert_eq!(midway.deltas().await, ["replaced at 10: ", "upsert a@11"]);
 }
@@ -711,12 +725,12 @@ async fn contract_11_cancelled_while_the_queue_is_full() {
     assert_eq!(
         QueueDepth::of(&stage.queue).get(),
         CAPACITY,
-        "the driver waited for room"
+        "the driver waited for space in the queue"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn contract_11_cancelled_in_answers_that_never_pause() {
+async fn contract_11_cancelled_in_responses_without_a_pause() {
     const MANY: usize = 10_000;
     static MADE: AtomicUsize = AtomicUsize::new(0);
     fn made() -> RawObject<ConfigMap> {
@@ -724,12 +738,15 @@ async fn contract_11_cancelled_in_answers_that_never_pause() {
         item("a@1")
     }
     let stream = Script::new().sends(vec![
-        Told::Many(MANY, || WatchEvent::Added(made())),
-        Told::Silence,
+        ScriptStep::Many(MANY, || WatchEvent::Added(made())),
+        ScriptStep::Silence,
     ]);
-    let list = Script::new().lists_parts(vec![Told::Many(MANY, || ListPart::Object(made())), Told::Silence]);
+    let list = Script::new().lists_parts(vec![
+        ScriptStep::Many(MANY, || ListPart::Object(made())),
+        ScriptStep::Silence,
+    ]);
     for (settings, script) in [(streaming(), stream), (plain(), list)] {
-        let stage = Stage::with(settings, script);
+        let stage = DriverTest::with(settings, script);
         MADE.store(0, Ordering::SeqCst);
         let driver = tokio::spawn(stage.drive());
         tokio::task::yield_now().await;
@@ -745,9 +762,9 @@ async fn contract_11_cancelled_in_answers_that_never_pause() {
 async fn a_full_queue_makes_the_driver_wait_and_loses_nothing() {
     let changes = (11..=4_010)
         .map(|version| modified(&format!("a@{version}")))
-        .chain([Told::Silence]);
+        .chain([ScriptStep::Silence]);
     let script = Script::new().lists(&[], at("10")).sends(changes.collect());
-    let stage = Stage::with(plain(), script);
+    let stage = DriverTest::with(plain(), script);
     let _stops = stage.stop.clone().drop_guard();
     let driver = tokio::spawn(stage.drive());
     let mut seen = Vec::new();
@@ -769,14 +786,14 @@ async fn a_full_queue_makes_the_driver_wait_and_loses_nothing() {
     assert!(!driver.is_finished());
 }
 
-/// A list can contradict only a cache that contains everything before it.
+/// A list can only contradict a cache that contains everything before it.
 #[tokio::test(start_paused = true)]
-async fn contract_2_a_list_is_compared_with_a_store_that_has_everything_before_it() {
+async fn contract_2_a_list_is_compared_with_the_store_after_all_earlier_deltas() {
     let script = Script::new()
         .lists(&["a@1"], at("10"))
         .sends(vec![bookmark("5")])
         .lists(&["a@11"], at("12"));
-    let stage = Stage::with(plain(), script);
+    let stage = DriverTest::with(plain(), script);
     let behind = stage.context.behind.lock().await;
     let mut driving = std::pin::pin!(stage.drive());
     let some_time = Duration::from_secs(20);
@@ -788,13 +805,13 @@ async fn contract_2_a_list_is_compared_with_a_store_that_has_everything_before_i
 }
 
 #[tokio::test(start_paused = true)]
-async fn contract_2_a_list_that_failed_contradicts_nothing() {
+async fn contract_2_a_failed_list_contradicts_nothing() {
     let script = Script::new()
         .lists(&["a@1"], at("10"))
         .sends(vec![bookmark("5")])
-        .lists_parts(vec![listed("b@3"), Told::Error(status(500))])
+        .lists_parts(vec![listed("b@3"), ScriptStep::Error(status(500))])
         .lists(&["a@11"], at("12"));
-    let stage = Stage::with(plain(), script);
+    let stage = DriverTest::with(plain(), script);
     stage.run_for(Duration::from_secs(20)).await;
     assert_eq!(stage.requests().last().map(String::as_str), Some("2s watch 12"));
     let reports = stage.reports();

@@ -1,4 +1,4 @@
-//! The reflector in a whole informer: what users set reaches it, and what it brings reaches the store.
+//! Tests of the reflector inside an informer: settings, and the effects on the store.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,27 +10,29 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
 use tokio::time::timeout;
 
-use super::scripted::{Script, Shared, Told, added, at, bookmark, deleted, initial_end, modified, object};
+use super::scripted::{
+    Script, ScriptStep, SharedScript, added, at, bookmark, deleted, initial_end, modified, object,
+};
 use crate::error::Error;
 use crate::handler::{Event, HandlerOptions};
 use crate::informer::SharedInformer;
 use crate::object::Object;
 use crate::pipeline::wire::{ListPart, RawObject, WatchEvent};
 
-/// An informer that reads a script, and what it tells its watch-error handler.
+/// Creates an informer of a script, and the errors passed to its watch-error handler.
 pub(super) fn informer(
     script: Script,
     streaming: bool,
 ) -> (SharedInformer<ConfigMap>, Arc<Script>, Arc<Mutex<Vec<String>>>) {
     let script = Arc::new(script);
-    let informer = SharedInformer::builder_from(Shared(Arc::clone(&script)), ())
+    let informer = SharedInformer::builder_from(SharedScript(Arc::clone(&script)), ())
         .streaming_list(streaming)
         .seed(1)
         .build();
     let errors = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&errors);
+    let log = Arc::clone(&errors);
     informer
-        .set_watch_error_handler(move |error| told.lock().push(error.to_string()))
+        .set_watch_error_handler(move |error| log.lock().push(error.to_string()))
         .expect("it is not started");
     (informer, script, errors)
 }
@@ -46,7 +48,7 @@ fn names(informer: &SharedInformer<ConfigMap>) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failed_transform_fails_the_list_as_a_whole_and_is_told() {
+async fn a_failed_transform_fails_the_whole_list_and_is_reported() {
     let script = Script::new()
         .lists(&["a@1", "b@2", "c@3"], at("10"))
         .lists(&["a@1", "c@3"], at("11"));
@@ -109,7 +111,7 @@ async fn initial_objects_are_transformed_once_each() {
         added("b@2"),
         added("c@3"),
         initial_end("10"),
-        Told::Silence,
+        ScriptStep::Silence,
     ]);
     let (informer, _script, errors) = informer(script, true);
     let calls = Arc::new(AtomicUsize::new(0));
@@ -137,7 +139,7 @@ async fn the_store_follows_objects_bookmarks_and_lists() {
         added("b@20"),
         super::scripted::bookmark("30"),
         deleted("a@40"),
-        Told::Silence,
+        ScriptStep::Silence,
     ]);
     let (informer, _script, _errors) = informer(script, true);
     assert_eq!(informer.resource_version(), None);
@@ -145,19 +147,19 @@ async fn the_store_follows_objects_bookmarks_and_lists() {
     informer
         .wait_for_version("40", Duration::from_secs(5))
         .await
-        .expect("everything comes at once");
+        .expect("the informer syncs");
     assert_eq!(names(&informer), ["b@20"]);
     assert_eq!(informer.resource_version(), Some("40".into()));
     informer.shutdown().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn less_than_five_minutes_of_watching_count_as_five() {
-    for (asked, least) in [(1, 300), (300, 300), (1_200, 1_200)] {
+async fn watch_timeouts_below_five_minutes_are_raised_to_five() {
+    for (requested, least) in [(1, 300), (300, 300), (1_200, 1_200)] {
         let script = Arc::new(Script::new().lists(&[], at("10")));
-        let informer = SharedInformer::<ConfigMap>::builder_from(Shared(Arc::clone(&script)), ())
+        let informer = SharedInformer::<ConfigMap>::builder_from(SharedScript(Arc::clone(&script)), ())
             .streaming_list(false)
-            .watch_timeout(Duration::from_secs(asked))
+            .watch_timeout(Duration::from_secs(requested))
             .build();
         informer.start().expect("the first start");
         informer
@@ -172,12 +174,13 @@ async fn less_than_five_minutes_of_watching_count_as_five() {
     }
 }
 
-/// An informer of `a@1` and `b@9` at version 10 whose watch then sends something older.
-fn sent_something_older(older: Told<WatchEvent<ConfigMap>>) -> Script {
+/// Returns the script of an informer with `a@1` and `b@9` at version 10 whose watch then sends an older
+/// event.
+fn watch_with_older_event(older: ScriptStep<WatchEvent<ConfigMap>>) -> Script {
     Script::new().lists(&["a@1", "b@9"], at("10")).sends(vec![older])
 }
 
-/// What a handler got after the initial objects.
+/// Records the events of a handler after the initial objects.
 fn changes(informer: &SharedInformer<ConfigMap>) -> Arc<Mutex<Vec<String>>> {
     let changes: Arc<Mutex<Vec<String>>> = Arc::default();
     let noted = Arc::clone(&changes);
@@ -195,9 +198,9 @@ fn changes(informer: &SharedInformer<ConfigMap>) -> Arc<Mutex<Vec<String>>> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn contract_10_something_older_in_a_watch_delivers_nothing_again() {
+async fn contract_10_an_older_watch_event_delivers_nothing_again() {
     for older in [bookmark("5"), modified("b@5")] {
-        let script = sent_something_older(older).lists(&["a@1", "b@9"], at("12"));
+        let script = watch_with_older_event(older).lists(&["a@1", "b@9"], at("12"));
         let (informer, _script, errors) = informer(script, false);
         let changes = changes(&informer);
         informer.start().expect("the first start");
@@ -220,12 +223,12 @@ async fn contract_10_something_older_in_a_watch_delivers_nothing_again() {
     }
 }
 
-/// A server that was restored from a backup and has passed the informer's version shows itself by objects with versions that
-/// the cache should have held.
+/// A server that was restored from a backup and has passed the informer's version is detected by objects
+/// whose versions the cache should contain.
 #[tokio::test(start_paused = true)]
 async fn contract_2_a_restored_server_that_has_passed_the_version_is_reported_and_followed() {
     for older in [bookmark("5"), modified("b@5")] {
-        let script = sent_something_older(older)
+        let script = watch_with_older_event(older)
             .lists(&["a@1", "b@7"], at("12"))
             .lists(&["a@1", "b@7"], at("12"));
         let (informer, _script, errors) = informer(script, false);
@@ -238,7 +241,7 @@ async fn contract_2_a_restored_server_that_has_passed_the_version_is_reported_an
         assert_eq!(names(&informer), ["a@1", "b@7"]);
         assert_eq!(informer.status().went_back, 1);
         informer.shutdown().await;
-        // Nothing of another history is known by its version.
+        // No object of the other history is identified by its version.
         let mut changes = changes.lock().clone();
         changes.sort();
         assert_eq!(changes, ["a@1", "b@7"], "{errors:?}");
@@ -250,19 +253,19 @@ async fn contract_3_another_uid_at_the_same_version_is_another_object() {
     let another = |version: &str| {
         let mut object = object("a@1");
         object.metadata.uid = Some(version.to_owned());
-        Told::Part(ListPart::Object(
+        ScriptStep::Part(ListPart::Object(
             RawObject::decoded(object).expect("it has a name and a version"),
         ))
     };
     let end = |version: &str| {
-        Told::Part(ListPart::End {
+        ScriptStep::Part(ListPart::End {
             version: version.into(),
             continue_token: None,
         })
     };
     let script = Script::new()
         .lists_parts(vec![another("first"), end("10")])
-        .sends(vec![Told::Error(Error::bad_data("rubbish"))])
+        .sends(vec![ScriptStep::Error(Error::bad_data("rubbish"))])
         .lists_parts(vec![another("second"), end("12")]);
     let (informer, _script, _errors) = informer(script, false);
     let mut events = informer.events().expect("it is not stopped");
@@ -277,11 +280,11 @@ async fn contract_3_another_uid_at_the_same_version_is_another_object() {
     };
     assert!(matches!(next().await, Event::Added { .. }));
     let Event::Deleted(deleted) = next().await else {
-        panic!("the first object is gone");
+        panic!("the first object is deleted");
     };
     assert_eq!(deleted.metadata.uid.as_deref(), Some("first"));
     let Event::Added { object, .. } = next().await else {
-        panic!("the second object is new");
+        panic!("the second object is added");
     };
     assert_eq!(object.metadata.uid.as_deref(), Some("second"));
     assert_eq!(
@@ -298,32 +301,32 @@ async fn contract_3_another_uid_at_the_same_version_is_another_object() {
     informer.shutdown().await;
 }
 
-/// The same by a watch: an event is not a repetition if its object is another one.
+/// The same in a watch: an event of another object is not a repetition.
 #[tokio::test(start_paused = true)]
 async fn contract_3_an_event_of_another_uid_at_the_same_version_is_another_object() {
     let event = |uid: &str| {
         let mut object = object("a@11");
         object.metadata.uid = Some(uid.to_owned());
-        Told::Part(WatchEvent::Modified(
+        ScriptStep::Part(WatchEvent::Modified(
             RawObject::decoded(object).expect("it has a name and a version"),
         ))
     };
     let script = Script::new().lists(&[], at("10")).sends(vec![
-        Told::Pause(Duration::from_secs(1)),
+        ScriptStep::Pause(Duration::from_secs(1)),
         event("one"),
         event("one"),
         event("other"),
         bookmark("12"),
-        Told::Silence,
+        ScriptStep::Silence,
     ]);
     let (informer, _script, errors) = informer(script, false);
     let events = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&events);
+    let log = Arc::clone(&events);
     informer
         .add_handler_with(
             move |event: Event<ConfigMap>| {
                 let uid = event.object().uid().map(Cow::into_owned);
-                told.lock()
+                log.lock()
                     .push((matches!(event, Event::Deleted(_)), uid.unwrap_or_default()));
             },
             HandlerOptions::default().every_event(),

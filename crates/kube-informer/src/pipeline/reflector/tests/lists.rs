@@ -1,8 +1,10 @@
-//! Lists: which version is requested, and what follows.
+//! Tests of lists: the requested version and the next steps.
 
 use super::table::{
     Action,
-    Did::{Bookmark, Changed, EmptyPage, Failed, Listed, ListedAnother, Nothing, Opened, Page, Waited},
+    ServerAction::{
+        Bookmark, Changed, EmptyPage, Failed, Listed, ListedAnother, Nothing, Opened, Page, Waited,
+    },
     answers, answers_later, bad_data, broke, describe, expired, plain, play, refused, seconds, too_large,
 };
 use crate::error::Error;
@@ -14,10 +16,10 @@ fn the_first_list_accepts_any_version_and_later_ones_start_at_the_last() {
         plain(),
         "list 0 by 500",
         &[
-            (Listed("10"), "whole at 10, watch 10"),
+            (Listed("10"), "replace at 10, watch 10"),
             (bad_data(), "wait 800ms"),
             (Waited, "list 10"),
-            (Listed("10"), "whole at 10, watch 10"),
+            (Listed("10"), "replace at 10, watch 10"),
         ],
     );
 }
@@ -28,11 +30,11 @@ fn after_an_expired_version_the_most_recent_one_is_listed() {
         plain(),
         "list 0 by 500",
         &[
-            (Listed("10"), "whole at 10, watch 10"),
+            (Listed("10"), "replace at 10, watch 10"),
             (expired(), "wait 800ms"),
             (Waited, "list 10"),
             (expired(), "list newest by 500"),
-            (Listed("30"), "whole at 30, watch 30"),
+            (Listed("30"), "replace at 30, watch 30"),
             (bad_data(), "wait 1.6s"),
             (Waited, "list 30"),
         ],
@@ -46,30 +48,30 @@ fn after_a_too_large_version_the_most_recent_one_is_listed() {
             plain(),
             "list 0 by 500",
             &[
-                (Listed("20"), "whole at 20, watch 20"),
+                (Listed("20"), "replace at 20, watch 20"),
                 (bad_data(), "wait 800ms"),
                 (Waited, "list 20"),
                 (ahead.clone(), "list newest by 500"),
                 (ahead, "wait 1.6s"),
                 (Waited, "list newest by 500"),
-                (Listed("21"), "whole at 21, watch 21"),
+                (Listed("21"), "replace at 21, watch 21"),
             ],
         );
     }
 }
 
 #[test]
-fn contract_5_after_a_version_that_the_server_does_not_understand_the_newest_is_asked_for() {
+fn contract_5_after_a_version_that_the_server_rejects_the_most_recent_one_is_listed() {
     for code in [400, 422] {
         play(
             plain(),
             "list 0 by 500",
             &[
-                (Listed("abc"), "whole at abc, watch abc"),
+                (Listed("abc"), "replace at abc, watch abc"),
                 (bad_data(), "wait 800ms"),
                 (Waited, "list abc"),
                 (answers(code), "list newest by 500"),
-                (Listed("21"), "whole at 21, watch 21"),
+                (Listed("21"), "replace at 21, watch 21"),
             ],
         );
     }
@@ -83,7 +85,7 @@ fn a_paged_list_is_applied_at_its_end() {
         &[
             (Page("10", "t1"), "page t1 by 500"),
             (Page("10", "t2"), "page t2 by 500"),
-            (Listed("10"), "whole at 10, watch 10"),
+            (Listed("10"), "replace at 10, watch 10"),
         ],
     );
 }
@@ -95,10 +97,10 @@ fn a_server_that_pages_at_any_version_gets_paged_requests_from_then_on() {
         "list 0 by 500",
         &[
             (Page("10", "t1"), "page t1 by 500"),
-            (Listed("10"), "whole at 10, watch 10"),
+            (Listed("10"), "replace at 10, watch 10"),
             (bad_data(), "wait 800ms"),
             (Waited, "list 10 by 500"),
-            (Listed("11"), "whole at 11, watch 11"),
+            (Listed("11"), "replace at 11, watch 11"),
         ],
     );
 }
@@ -109,12 +111,12 @@ fn pages_of_the_most_recent_version_prove_nothing_about_a_watch_cache() {
         plain(),
         "list 0 by 500",
         &[
-            (Listed("10"), "whole at 10, watch 10"),
+            (Listed("10"), "replace at 10, watch 10"),
             (expired(), "wait 800ms"),
             (Waited, "list 10"),
             (expired(), "list newest by 500"),
             (Page("30", "t1"), "page t1 by 500"),
-            (Listed("30"), "whole at 30, watch 30"),
+            (Listed("30"), "replace at 30, watch 30"),
             (bad_data(), "wait 1.6s"),
             (Waited, "list 30"),
         ],
@@ -129,7 +131,7 @@ fn an_expired_page_leads_to_one_unpaged_list_at_the_same_version() {
         &[
             (Page("10", "t1"), "page t1 by 500"),
             (expired(), "list 0"),
-            (Listed("12"), "whole at 12, watch 12"),
+            (Listed("12"), "replace at 12, watch 12"),
             (bad_data(), "wait 800ms"),
             (Waited, "list 12 by 500"),
             (Page("13", "t1"), "page t1 by 500"),
@@ -157,7 +159,7 @@ fn the_configured_page_size_applies_to_every_list() {
         "list 0 by 4",
         &[
             (Page("10", "t1"), "page t1 by 4"),
-            (Listed("10"), "whole at 10, watch 10"),
+            (Listed("10"), "replace at 10, watch 10"),
             (bad_data(), "wait 800ms"),
             (Waited, "list 10 by 4"),
             (expired(), "list newest by 4"),
@@ -175,7 +177,7 @@ fn unpaged_lists_have_no_limit() {
         unpaged,
         "list 0",
         &[
-            (Listed("10"), "whole at 10, watch 10"),
+            (Listed("10"), "replace at 10, watch 10"),
             (bad_data(), "wait 800ms"),
             (Waited, "list 10"),
             (expired(), "list newest"),
@@ -192,7 +194,7 @@ fn a_page_size_of_zero_is_the_default() {
 }
 
 #[test]
-fn contract_9_a_continue_token_that_comes_again_ends_the_list() {
+fn contract_9_a_duplicate_continue_token_ends_the_list() {
     play(
         plain(),
         "list 0 by 500",
@@ -208,7 +210,7 @@ fn contract_9_a_continue_token_that_comes_again_ends_the_list() {
 }
 
 #[test]
-fn contract_9_pages_without_objects_are_asked_for_slowly() {
+fn contract_9_empty_pages_are_requested_slowly() {
     play(
         plain(),
         "list 0 by 500",
@@ -218,13 +220,13 @@ fn contract_9_pages_without_objects_are_asked_for_slowly() {
             (EmptyPage("10", "t2"), "wait 1s"),
             (Waited, "page t2 by 500"),
             (Page("10", "t3"), "page t3 by 500"),
-            (Listed("10"), "whole at 10, watch 10"),
+            (Listed("10"), "replace at 10, watch 10"),
         ],
     );
 }
 
 #[test]
-fn contract_9_a_slow_page_that_expires_is_still_a_page() {
+fn contract_9_an_expired_slow_page_is_handled_as_an_expired_page() {
     play(
         plain(),
         "list 0 by 500",
@@ -237,7 +239,7 @@ fn contract_9_a_slow_page_that_expires_is_still_a_page() {
 }
 
 #[test]
-fn a_list_that_fails_is_waited_for_and_begun_again() {
+fn a_failed_list_is_restarted_after_a_wait() {
     let failures = [
         answers(400),
         answers(401),
@@ -267,7 +269,7 @@ fn a_list_that_fails_is_waited_for_and_begun_again() {
 }
 
 #[test]
-fn a_list_that_does_not_answer_for_a_minute_is_begun_again() {
+fn a_list_without_a_response_for_a_minute_is_restarted() {
     play(
         plain(),
         "list 0 by 500",
@@ -299,17 +301,17 @@ fn retry_after_is_honoured_up_to_two_minutes() {
 }
 
 #[test]
-fn contract_2_an_older_list_is_never_taken_unless_the_server_itself_went_back() {
+fn contract_2_an_older_list_is_rejected_unless_the_server_went_back() {
     play(
         plain(),
         "list 0 by 500",
         &[
-            (Listed("20"), "whole at 20, watch 20"),
+            (Listed("20"), "replace at 20, watch 20"),
             (bad_data(), "wait 800ms"),
             (Waited, "list 20"),
             (Listed("15"), "list newest by 500 !behind"),
             (Listed("15"), "list newest by 500 !went back"),
-            (Listed("15"), "whole at 15, watch 15"),
+            (Listed("15"), "replace at 15, watch 15"),
             (Opened, "good"),
             (bad_data(), "wait 1.6s"),
             (Waited, "list 15"),
@@ -317,41 +319,41 @@ fn contract_2_an_older_list_is_never_taken_unless_the_server_itself_went_back() 
     );
 }
 
-/// It gives out versions again, so that one that is known may be of something else.
+/// A restored server assigns versions again, so a cached version may belong to another state.
 #[test]
-fn contract_2_a_server_that_is_found_to_have_gone_back_is_asked_once_more() {
+fn contract_2_a_server_that_went_back_is_listed_once_more() {
     play(
         plain(),
         "list 0 by 500",
         &[
-            (Listed("20"), "whole at 20, watch 20"),
+            (Listed("20"), "replace at 20, watch 20"),
             (expired(), "wait 800ms"),
             (Waited, "list 20"),
             (expired(), "list newest by 500"),
             (Listed("15"), "list newest by 500 !went back"),
             (bad_data(), "wait 1.6s"),
             (Waited, "list newest by 500"),
-            (Listed("16"), "whole at 16, watch 16"),
+            (Listed("16"), "replace at 16, watch 16"),
         ],
     );
 }
 
 #[test]
-fn contract_2_a_server_that_only_lagged_is_no_reason_to_go_back() {
+fn contract_2_a_lagging_server_does_not_move_the_cache_back() {
     play(
         plain(),
         "list 0 by 500",
         &[
-            (Listed("20"), "whole at 20, watch 20"),
+            (Listed("20"), "replace at 20, watch 20"),
             (bad_data(), "wait 800ms"),
             (Waited, "list 20"),
             (Listed("15"), "list newest by 500 !behind"),
-            (Listed("22"), "whole at 22, watch 22"),
+            (Listed("22"), "replace at 22, watch 22"),
         ],
     );
 }
 
-/// A server that was restored from a backup may have passed the cached version when it is listed.
+/// A server that was restored from a backup may have passed the cached version before it is listed.
 #[test]
 fn contract_2_a_list_of_another_history_is_requested_once_more() {
     let [ahead, ..] = too_large();
@@ -360,16 +362,16 @@ fn contract_2_a_list_of_another_history_is_requested_once_more() {
             plain(),
             "list 0 by 500",
             &[
-                (Listed("20"), "whole at 20, watch 20"),
+                (Listed("20"), "replace at 20, watch 20"),
                 (bad_data(), "wait 800ms"),
                 (Waited, "list 20"),
             ],
         );
-        play.tell(older);
+        play.apply(older);
         assert_eq!(describe(&play.action), "list newest by 500");
-        play.go_on(&[
+        play.run(&[
             (ListedAnother("22"), "list newest by 500 !went back"),
-            (Listed("22"), "whole at 22, watch 22"),
+            (Listed("22"), "replace at 22, watch 22"),
         ]);
     }
 }
@@ -377,8 +379,8 @@ fn contract_2_a_list_of_another_history_is_requested_once_more() {
 #[test]
 fn contract_5_a_list_that_trickles_ends_after_half_an_hour() {
     let mut play = play(plain(), "list 0 by 500", &[]);
-    play.go_on(&[(seconds(1_750), "good"), (Nothing, "50s: wait 800ms !transport")]);
-    play.go_on(&[
+    play.run(&[(seconds(1_750), "good"), (Nothing, "50s: wait 800ms !transport")]);
+    play.run(&[
         (Waited, "list 0 by 500"),
         (seconds(1_799), "good"),
         (Page("10", "t1"), "page t1 by 500"),
@@ -389,7 +391,7 @@ fn contract_5_a_list_that_trickles_ends_after_half_an_hour() {
 #[test]
 fn contract_5_the_time_of_a_page_begins_after_the_pause_before_it() {
     let mut play = play(plain(), "list 0 by 500", &[]);
-    play.go_on(&[
+    play.run(&[
         (EmptyPage("10", "t1"), "wait 1s"),
         (Waited, "page t1 by 500"),
         (seconds(1_750), "good"),
@@ -397,7 +399,7 @@ fn contract_5_the_time_of_a_page_begins_after_the_pause_before_it() {
     ]);
 }
 
-/// A server that makes many requests of few objects gets them slowly.
+/// Requests of a list with small pages are slowed down.
 #[test]
 fn contract_9_after_twenty_pages_with_few_objects_there_is_a_pause_before_each() {
     let mut play = play(plain(), "list 0 by 500", &[]);
@@ -409,29 +411,29 @@ fn contract_9_after_twenty_pages_with_few_objects_there_is_a_pause_before_each()
         assert_eq!(page(number, 49), format!("page t{number} by 500"));
     }
     assert_eq!(page(120, 49), "wait 1s");
-    play.go_on(&[(Waited, "page t120 by 500"), (Page("10", "t121"), "wait 1s")]);
+    play.run(&[(Waited, "page t120 by 500"), (Page("10", "t121"), "wait 1s")]);
 }
 
 #[test]
 fn contract_5_a_list_whose_pages_trickle_ends_after_two_hours() {
     let mut play = play(plain(), "list 0 by 500", &[]);
     for token in ["t1", "t2", "t3", "t4"] {
-        play.go_on(&[(seconds(1_790), "good")]);
-        play.tell(Page("10", token));
+        play.run(&[(seconds(1_790), "good")]);
+        play.apply(Page("10", token));
     }
-    play.go_on(&[(Nothing, "40s: wait 800ms !transport")]);
+    play.run(&[(Nothing, "40s: wait 800ms !transport")]);
 }
 
-/// Whatever shows that a server is behind, or another one, makes the next list subject to a comparison with the cache.
+/// Every sign of a lagging or restored server causes the next list to be compared with the cache.
 #[test]
-fn contract_2_what_is_older_than_the_cache_is_remembered_until_the_next_list() {
+fn contract_2_older_versions_are_remembered_until_the_next_list() {
     let [ahead, ..] = too_large();
     let relist = [
-        (Listed("20"), "whole at 20, watch 20"),
+        (Listed("20"), "replace at 20, watch 20"),
         (bad_data(), "wait 800ms"),
         (Waited, "list 20"),
     ];
-    let watch = [(Listed("20"), "whole at 20, watch 20"), (Opened, "good")];
+    let watch = [(Listed("20"), "replace at 20, watch 20"), (Opened, "good")];
     for (rows, older) in [
         (&relist[..], Listed("15")),
         (&relist, ahead.clone()),
@@ -442,9 +444,9 @@ fn contract_2_what_is_older_than_the_cache_is_remembered_until_the_next_list() {
     ] {
         let mut play = play(plain(), "list 0 by 500", rows);
         assert!(!play.contradicts("15"), "{older:?}");
-        play.tell(older.clone());
+        play.apply(older.clone());
         if matches!(play.action, Action::Wait(_)) {
-            play.tell(Waited);
+            play.apply(Waited);
         }
         for (version, contradicts) in [("15", true), ("20", true), ("21", false), ("x", false)] {
             let found = play.contradicts(version);
@@ -454,15 +456,15 @@ fn contract_2_what_is_older_than_the_cache_is_remembered_until_the_next_list() {
 }
 
 #[test]
-fn versions_without_an_order_are_taken_as_they_come() {
+fn unordered_versions_are_accepted_in_order_of_arrival() {
     play(
         plain(),
         "list 0 by 500",
         &[
-            (Listed("b7"), "whole at b7, watch b7"),
+            (Listed("b7"), "replace at b7, watch b7"),
             (bad_data(), "wait 800ms"),
             (Waited, "list b7"),
-            (Listed("a1"), "whole at a1, watch a1"),
+            (Listed("a1"), "replace at a1, watch a1"),
         ],
     );
 }

@@ -1,12 +1,12 @@
-//! The reflector proved: first its decisions, told as tables without a clock or a socket, then its deeds, against a
+//! Tests of the reflector: its decisions as tables without a clock or a socket, and its requests against a
 //! scripted source in paused time.
 
 mod causes;
 mod driver;
 mod informer;
+mod interactions;
 mod lists;
-mod neighbours;
-mod polite;
+mod request_rate;
 mod scripted;
 mod served;
 mod streams;

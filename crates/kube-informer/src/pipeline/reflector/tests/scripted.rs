@@ -1,4 +1,4 @@
-//! A source of objects that plays a script, and what the driver made of it.
+//! A source of objects that plays a script, and records the requests and deltas of a driver.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -28,15 +28,16 @@ use crate::pipeline::wire::{
     ListPart, ListRequest, ListStream, ListWatch, RawObject, WatchEvent, WatchRequest, WatchStream,
 };
 
-/// What a source answers, request by request. A request beyond the script is never answered.
+/// The responses of a source, one for each request. Requests beyond the script get no response.
 #[derive(Default)]
 pub(super) struct Script {
-    answers: Mutex<VecDeque<Answer>>,
+    answers: Mutex<VecDeque<ScriptResponse>>,
     requests: Mutex<Vec<String>>,
-    open: Arc<Open>,
+    open: Arc<OpenRequests>,
     timeouts: Mutex<Vec<Duration>>,
     began: Mutex<Option<Instant>>,
-    /// Requests that the script has another answer for. A panic would not do: the driver catches those of a source.
+    /// Requests that do not match the script. They do not panic, because the driver catches panics of a
+    /// source.
     unexpected: Mutex<Vec<String>>,
 }
 
@@ -48,22 +49,22 @@ impl Drop for Script {
     }
 }
 
-enum Answer {
-    List(Vec<Told<ListPart<ConfigMap>>>),
-    Watch(Vec<Told<WatchEvent<ConfigMap>>>),
+enum ScriptResponse {
+    List(Vec<ScriptStep<ListPart<ConfigMap>>>),
+    Watch(Vec<ScriptStep<WatchEvent<ConfigMap>>>),
     Fails(Error),
     Served(bool),
     Never,
 }
 
-/// A part of an answer.
-pub(super) enum Told<T> {
+/// A step of a response.
+pub(super) enum ScriptStep<T> {
     Part(T),
     Error(Error),
     Pause(Duration),
-    /// From here on nothing comes, and the connection stays.
+    /// No further parts are sent, and the connection stays open.
     Silence,
-    /// So many parts without a pause.
+    /// This number of parts without a pause.
     Many(usize, fn() -> T),
 }
 
@@ -71,12 +72,12 @@ pub(super) enum Told<T> {
 #[derive(Clone, Copy)]
 pub(super) struct End(&'static str, Option<&'static str>);
 
-/// The page is the last.
+/// Ends the last page.
 pub(super) fn at(version: &'static str) -> End {
     End(version, None)
 }
 
-/// The page has a next one.
+/// Ends a page that has a next one.
 pub(super) fn more(version: &'static str, token: &'static str) -> End {
     End(version, Some(token))
 }
@@ -86,102 +87,102 @@ impl Script {
         Script::default()
     }
 
-    fn then(self, answer: Answer) -> Script {
+    fn then(self, answer: ScriptResponse) -> Script {
         self.answers.lock().push_back(answer);
         self
     }
 
-    /// Answers a list request with objects, written `name@version`.
+    /// Responds to a list request with objects, written as `name@version`.
     pub(super) fn lists(self, objects: &[&str], end: End) -> Script {
         let mut parts: Vec<_> = objects
             .iter()
-            .map(|object| Told::Part(ListPart::Object(item(object))))
+            .map(|object| ScriptStep::Part(ListPart::Object(item(object))))
             .collect();
-        parts.push(Told::Part(ListPart::End {
+        parts.push(ScriptStep::Part(ListPart::End {
             version: end.0.into(),
             continue_token: end.1.map(str::to_owned),
         }));
-        self.then(Answer::List(parts))
+        self.then(ScriptResponse::List(parts))
     }
 
-    /// Answers a list request with these parts.
-    pub(super) fn lists_parts(self, parts: Vec<Told<ListPart<ConfigMap>>>) -> Script {
-        self.then(Answer::List(parts))
+    /// Responds to a list request with these parts.
+    pub(super) fn lists_parts(self, parts: Vec<ScriptStep<ListPart<ConfigMap>>>) -> Script {
+        self.then(ScriptResponse::List(parts))
     }
 
-    /// Answers a watch, or a streaming list, with these events and closes it.
-    pub(super) fn sends(self, events: Vec<Told<WatchEvent<ConfigMap>>>) -> Script {
-        self.then(Answer::Watch(events))
+    /// Responds to a watch or streaming list with these events and closes it.
+    pub(super) fn sends(self, events: Vec<ScriptStep<WatchEvent<ConfigMap>>>) -> Script {
+        self.then(ScriptResponse::Watch(events))
     }
 
     pub(super) fn fails(self, error: Error) -> Script {
-        self.then(Answer::Fails(error))
+        self.then(ScriptResponse::Fails(error))
     }
 
-    /// Answers whether the kind is served.
+    /// Responds to a discovery request.
     pub(super) fn discovers(self, served: bool) -> Script {
-        self.then(Answer::Served(served))
+        self.then(ScriptResponse::Served(served))
     }
 
     pub(super) fn never_answers(self) -> Script {
-        self.then(Answer::Never)
+        self.then(ScriptResponse::Never)
     }
 
-    fn next(&self, request: &str) -> Option<Answer> {
+    fn next(&self, request: &str) -> Option<ScriptResponse> {
         let began = *self.began.lock().get_or_insert_with(Instant::now);
         let after = began.elapsed().as_secs();
         self.requests.lock().push(format!("{after}s {request}"));
         self.answers.lock().pop_front()
     }
 
-    /// Notes a request that the script has another answer for, and never answers it.
+    /// Records a request that does not match the script, and never responds.
     async fn unexpected<T>(&self, request: String) -> T {
         self.unexpected.lock().push(request);
         std::future::pending().await
     }
 
-    /// Fails if there was a request that the script has another answer for.
+    /// Panics if a request did not match the script.
     fn check(&self) {
         let unexpected = self.unexpected.lock();
         assert!(
             unexpected.is_empty(),
-            "requests with an answer of another kind: {unexpected:?}"
+            "requests that do not match the script: {unexpected:?}"
         );
     }
 
-    /// How many requests are open.
+    /// Returns the number of open requests.
     pub(super) fn open(&self) -> usize {
         self.open.now.load(Ordering::SeqCst)
     }
 
-    /// For how long each watch was asked for.
+    /// Returns the timeouts of the watch requests.
     pub(super) fn timeouts(&self) -> Vec<Duration> {
         self.timeouts.lock().clone()
     }
 
-    /// What was asked, each with the second in which it was.
+    /// Returns the requests, each with the second in which it was sent.
     pub(super) fn requests(&self) -> Vec<String> {
         self.check();
         self.requests.lock().clone()
     }
 
     fn play<T: Send + 'static>(
-        parts: Vec<Told<T>>,
-        held: Held,
+        parts: Vec<ScriptStep<T>>,
+        held: OpenRequest,
     ) -> impl futures::Stream<Item = Result<T, Error>> + Send + 'static {
         stream::unfold((VecDeque::from(parts), held), |(mut parts, held)| async move {
             loop {
                 let part = match parts.pop_front()? {
-                    Told::Part(part) => Ok(part),
-                    Told::Error(error) => Err(error),
-                    Told::Pause(time) => {
+                    ScriptStep::Part(part) => Ok(part),
+                    ScriptStep::Error(error) => Err(error),
+                    ScriptStep::Pause(time) => {
                         tokio::time::sleep(time).await;
                         continue;
                     }
-                    Told::Silence => std::future::pending().await,
-                    Told::Many(0, _) => continue,
-                    Told::Many(count, part) => {
-                        parts.push_front(Told::Many(count - 1, part));
+                    ScriptStep::Silence => std::future::pending().await,
+                    ScriptStep::Many(0, _) => continue,
+                    ScriptStep::Many(count, part) => {
+                        parts.push_front(ScriptStep::Many(count - 1, part));
                         Ok(part())
                     }
                 };
@@ -191,25 +192,25 @@ impl Script {
     }
 }
 
-/// How many requests are open now, and the most that ever were.
+/// The current and the maximum number of open requests.
 #[derive(Default)]
-struct Open {
+struct OpenRequests {
     now: AtomicUsize,
     most: AtomicUsize,
 }
 
-/// A request that is open for as long as someone holds its answer.
-struct Held(Arc<Open>);
+/// A request that is open until its response is dropped.
+struct OpenRequest(Arc<OpenRequests>);
 
-impl Held {
-    fn new(open: &Arc<Open>) -> Held {
+impl OpenRequest {
+    fn new(open: &Arc<OpenRequests>) -> OpenRequest {
         let now = open.now.fetch_add(1, Ordering::SeqCst) + 1;
         open.most.fetch_max(now, Ordering::SeqCst);
-        Held(Arc::clone(open))
+        OpenRequest(Arc::clone(open))
     }
 }
 
-impl Drop for Held {
+impl Drop for OpenRequest {
     fn drop(&mut self) {
         self.0.now.fetch_sub(1, Ordering::SeqCst);
     }
@@ -226,16 +227,16 @@ impl ListWatch<ConfigMap> for Script {
             write!(text, " by {limit}").expect("a String takes everything");
         }
         let answer = self.next(&text);
-        let held = Held::new(&self.open);
+        let held = OpenRequest::new(&self.open);
         Box::pin(async move {
             match answer {
-                Some(Answer::List(parts)) => Ok(Script::play(parts, held).boxed()),
-                Some(Answer::Fails(error)) => Err(error),
-                Some(Answer::Never) | None => {
+                Some(ScriptResponse::List(parts)) => Ok(Script::play(parts, held).boxed()),
+                Some(ScriptResponse::Fails(error)) => Err(error),
+                Some(ScriptResponse::Never) | None => {
                     let _held = held;
                     std::future::pending().await
                 }
-                Some(Answer::Watch(_) | Answer::Served(_)) => self.unexpected(text).await,
+                Some(ScriptResponse::Watch(_) | ScriptResponse::Served(_)) => self.unexpected(text).await,
             }
         })
     }
@@ -246,28 +247,28 @@ impl ListWatch<ConfigMap> for Script {
         let text = format!("{verb} {version}");
         self.timeouts.lock().push(request.timeout);
         let answer = self.next(&text);
-        let held = Held::new(&self.open);
+        let held = OpenRequest::new(&self.open);
         Box::pin(async move {
             match answer {
-                Some(Answer::Watch(events)) => Ok(Script::play(events, held).boxed()),
-                Some(Answer::Fails(error)) => Err(error),
-                Some(Answer::Never) | None => {
+                Some(ScriptResponse::Watch(events)) => Ok(Script::play(events, held).boxed()),
+                Some(ScriptResponse::Fails(error)) => Err(error),
+                Some(ScriptResponse::Never) | None => {
                     let _held = held;
                     std::future::pending().await
                 }
-                Some(Answer::List(_) | Answer::Served(_)) => self.unexpected(text).await,
+                Some(ScriptResponse::List(_) | ScriptResponse::Served(_)) => self.unexpected(text).await,
             }
         })
     }
 
     fn is_served(&self) -> BoxFuture<'_, Result<bool, Error>> {
         let answer = self.next("served?");
-        let held = Held::new(&self.open);
+        let held = OpenRequest::new(&self.open);
         Box::pin(async move {
             match answer {
-                Some(Answer::Served(served)) => Ok(served),
-                Some(Answer::Fails(error)) => Err(error),
-                Some(Answer::Never) | None => {
+                Some(ScriptResponse::Served(served)) => Ok(served),
+                Some(ScriptResponse::Fails(error)) => Err(error),
+                Some(ScriptResponse::Never) | None => {
                     let _held = held;
                     std::future::pending().await
                 }
@@ -277,10 +278,10 @@ impl ListWatch<ConfigMap> for Script {
     }
 }
 
-/// Lets several hold one script.
-pub(super) struct Shared(pub(super) Arc<Script>);
+/// A script with several owners.
+pub(super) struct SharedScript(pub(super) Arc<Script>);
 
-impl ListWatch<ConfigMap> for Shared {
+impl ListWatch<ConfigMap> for SharedScript {
     fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<ConfigMap>, Error>> {
         self.0.list(request)
     }
@@ -294,7 +295,7 @@ impl ListWatch<ConfigMap> for Shared {
     }
 }
 
-/// An object `name@version` in the namespace `default`.
+/// Returns an object `name@version` in the namespace `default`.
 pub(super) fn object(text: &str) -> ConfigMap {
     let (name, version) = text.split_once('@').expect("tests write name@version");
     let mut object = ConfigMap::default();
@@ -308,52 +309,52 @@ pub(super) fn item(text: &str) -> RawObject<ConfigMap> {
     RawObject::decoded(object(text)).expect("it has a name and a version")
 }
 
-pub(super) fn listed(text: &str) -> Told<ListPart<ConfigMap>> {
-    Told::Part(ListPart::Object(item(text)))
+pub(super) fn listed(text: &str) -> ScriptStep<ListPart<ConfigMap>> {
+    ScriptStep::Part(ListPart::Object(item(text)))
 }
 
-pub(super) fn added(text: &str) -> Told<WatchEvent<ConfigMap>> {
-    Told::Part(WatchEvent::Added(item(text)))
+pub(super) fn added(text: &str) -> ScriptStep<WatchEvent<ConfigMap>> {
+    ScriptStep::Part(WatchEvent::Added(item(text)))
 }
 
-pub(super) fn modified(text: &str) -> Told<WatchEvent<ConfigMap>> {
-    Told::Part(WatchEvent::Modified(item(text)))
+pub(super) fn modified(text: &str) -> ScriptStep<WatchEvent<ConfigMap>> {
+    ScriptStep::Part(WatchEvent::Modified(item(text)))
 }
 
-pub(super) fn deleted(text: &str) -> Told<WatchEvent<ConfigMap>> {
-    Told::Part(WatchEvent::Deleted(item(text)))
+pub(super) fn deleted(text: &str) -> ScriptStep<WatchEvent<ConfigMap>> {
+    ScriptStep::Part(WatchEvent::Deleted(item(text)))
 }
 
-pub(super) fn bookmark(version: &str) -> Told<WatchEvent<ConfigMap>> {
-    Told::Part(WatchEvent::Bookmark {
+pub(super) fn bookmark(version: &str) -> ScriptStep<WatchEvent<ConfigMap>> {
+    ScriptStep::Part(WatchEvent::Bookmark {
         version: version.into(),
         initial_events_end: false,
     })
 }
 
-pub(super) fn initial_end(version: &str) -> Told<WatchEvent<ConfigMap>> {
-    Told::Part(WatchEvent::Bookmark {
+pub(super) fn initial_end(version: &str) -> ScriptStep<WatchEvent<ConfigMap>> {
+    ScriptStep::Part(WatchEvent::Bookmark {
         version: version.into(),
         initial_events_end: true,
     })
 }
 
-pub(super) fn pause<T>(seconds: u64) -> Told<T> {
-    Told::Pause(Duration::from_secs(seconds))
+pub(super) fn pause<T>(seconds: u64) -> ScriptStep<T> {
+    ScriptStep::Pause(Duration::from_secs(seconds))
 }
 
-/// Decodes objects, caches nothing, and records what it is told.
+/// A context that decodes objects, caches nothing, and records reports and activities.
 #[derive(Default)]
-pub(super) struct Plain {
+pub(super) struct TestContext {
     reports: Mutex<Vec<String>>,
     counted: Mutex<Vec<Operation>>,
-    /// All entries that were made.
+    /// All entries that were created.
     entries: Mutex<Vec<Weak<Entry<ConfigMap>>>>,
-    /// While this is locked, the store has not reached what was handed on.
+    /// While this is locked, the store has not reached the versions in the queue.
     pub(super) behind: tokio::sync::Mutex<()>,
 }
 
-impl Context<ConfigMap> for Plain {
+impl Context<ConfigMap> for TestContext {
     fn cached(&self, _object: &RawObject<ConfigMap>) -> Option<Arc<Entry<ConfigMap>>> {
         None
     }
@@ -382,21 +383,21 @@ impl Context<ConfigMap> for Plain {
     }
 }
 
-/// A driver, its script, and everything it leaves behind.
-pub(super) struct Stage {
+/// A driver with its script, its queue and its context.
+pub(super) struct DriverTest {
     pub(super) script: Arc<Script>,
     pub(super) queue: Sender<Delta<ConfigMap>>,
     received: Mutex<DeltaReceiver<ConfigMap>>,
-    pub(super) context: Arc<Plain>,
+    pub(super) context: Arc<TestContext>,
     pub(super) stop: CancellationToken,
     pub(super) start_over: Arc<Notify>,
     settings: Settings,
 }
 
-impl Stage {
-    pub(super) fn with(settings: Settings, script: Script) -> Stage {
+impl DriverTest {
+    pub(super) fn with(settings: Settings, script: Script) -> DriverTest {
         let (queue, deltas) = queue::channel();
-        Stage {
+        DriverTest {
             script: Arc::new(script),
             queue,
             received: Mutex::new(deltas),
@@ -407,10 +408,10 @@ impl Stage {
         }
     }
 
-    /// The driver's work, until it is stopped.
+    /// Returns the driver's future, which ends when it is stopped.
     pub(super) fn drive(&self) -> impl Future<Output = ()> + Send + 'static {
         let driver = Driver {
-            source: Arc::new(Shared(Arc::clone(&self.script))),
+            source: Arc::new(SharedScript(Arc::clone(&self.script))),
             deltas: self.queue.clone(),
             context: Arc::clone(&self.context),
             resource: WatchedResource::of::<ConfigMap>(&(), Some("default")),
@@ -425,17 +426,17 @@ impl Stage {
     /// Runs the driver for some time.
     pub(super) async fn run_for(&self, time: Duration) {
         let ended = tokio::time::timeout(time, self.drive()).await;
-        assert!(ended.is_err(), "a driver ends only when it is told to");
+        assert!(ended.is_err(), "a driver ends only when it is stopped");
         self.script.check();
         let most = self.script.open.most.load(Ordering::SeqCst);
-        assert_eq!(most, 1, "an answer is dropped before the next request");
+        assert_eq!(most, 1, "a response is dropped before the next request");
     }
 
     pub(super) fn requests(&self) -> Vec<String> {
         self.script.requests()
     }
 
-    /// What was told to the watch-error handler.
+    /// Returns the errors passed to the watch-error handler.
     pub(super) fn reports(&self) -> Vec<String> {
         self.context.reports.lock().clone()
     }
@@ -444,26 +445,26 @@ impl Stage {
         self.context.counted.lock().clone()
     }
 
-    /// Number of entries in memory.
+    /// Returns the number of entries in memory.
     pub(super) fn entries(&self) -> usize {
         let entries = self.context.entries.lock();
         entries.iter().filter(|entry| entry.strong_count() > 0).count()
     }
 
-    /// Takes everything out of the delta queue.
+    /// Takes all deltas out of the queue.
     pub(super) fn pop(&self) -> Vec<Delta<ConfigMap>> {
         let batch = self.received.lock().pop().now_or_never();
         batch.flatten().unwrap_or_default()
     }
 
-    /// Takes everything out of the delta queue, as text.
+    /// Takes all deltas out of the queue, as text.
     #[expect(clippy::unused_async, reason = "the driver runs while a test waits")]
     pub(super) async fn deltas(&self) -> Vec<String> {
         self.pop().iter().map(words).collect()
     }
 }
 
-/// A delta in words; the objects of a list by name, because their order is not promised.
+/// Formats a delta; the objects of a list are sorted by name, because their order is unspecified.
 pub(super) fn words(delta: &Delta<ConfigMap>) -> String {
     match delta {
         Delta::Upsert(entry) => format!("upsert {}", name(entry)),

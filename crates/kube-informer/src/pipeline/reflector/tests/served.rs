@@ -1,27 +1,27 @@
-//! Kinds that are not served: what a 404 means, and what follows it.
+//! Tests of kinds that are not served: the handling of a 404.
 
 use std::time::Duration;
 
-use super::scripted::{Script, Stage, Told, added, deleted, initial_end, pause};
-use super::table::Did::{self, *};
-use super::table::{Play, answers, answers_later, plain, play, seconds, steady};
+use super::scripted::{DriverTest, Script, ScriptStep, added, deleted, initial_end, pause};
+use super::table::ServerAction::{self, *};
+use super::table::{MachineTest, answers, answers_later, plain, play, seconds, steady};
 use crate::error::{Error, StatusError};
 
-const SERVED: Did = Discovered(Some(true));
-const NOT_SERVED: Did = Discovered(Some(false));
-const UNKNOWN: Did = Discovered(None);
+const SERVED: ServerAction = Discovered(Some(true));
+const NOT_SERVED: ServerAction = Discovered(Some(false));
+const UNKNOWN: ServerAction = Discovered(None);
 
-/// A machine that watches from version 10.
-fn watching() -> Play {
+/// Returns a machine that watches from version 10.
+fn watching() -> MachineTest {
     play(
         steady(),
         "stream newest",
-        &[(Opened, "good"), (InitialEnd("10"), "whole at 10")],
+        &[(Opened, "good"), (InitialEnd("10"), "replace at 10")],
     )
 }
 
 #[test]
-fn a_kind_that_is_not_served_yet_is_awaited() {
+fn the_informer_waits_for_a_kind_that_is_not_served_yet() {
     for (settings, first, again) in [
         (steady(), "stream newest", "stream newest"),
         (plain(), "list 0 by 500", "list 0 by 500"),
@@ -33,20 +33,20 @@ fn a_kind_that_is_not_served_yet_is_awaited() {
                 (answers(404), "check"),
                 (NOT_SERVED, "wait 800ms !not served"),
                 (Waited, again),
-                // Nothing is in the cache, so another 404 tells nothing that discovery could doubt.
+                // The cache is empty, so another 404 needs no check.
                 (answers(404), "wait 1.6s !still not served"),
                 (Waited, again),
             ],
         );
         for wait in ["3.2s", "6.4s", "12.8s", "25.6s", "30s", "30s"] {
             let waits = format!("wait {wait} !still not served");
-            play.go_on(&[(answers(404), &waits), (Waited, again)]);
+            play.run(&[(answers(404), &waits), (Waited, again)]);
         }
     }
 }
 
 #[test]
-fn a_kind_that_comes_is_listed_at_once_and_may_go_again() {
+fn a_newly_served_kind_is_listed_at_once_and_may_be_removed_again() {
     let mut play = play(
         steady(),
         "stream newest",
@@ -55,18 +55,18 @@ fn a_kind_that_comes_is_listed_at_once_and_may_go_again() {
             (NOT_SERVED, "wait 800ms !not served"),
             (Waited, "stream newest"),
             (Opened, "good"),
-            (InitialEnd("10"), "whole at 10"),
+            (InitialEnd("10"), "replace at 10"),
             (seconds(300), "good"),
             (Closed, "watch 10"),
             (answers(404), "check"),
         ],
     );
-    play.go_on(&[(NOT_SERVED, "wait 800ms !not served")]);
+    play.run(&[(NOT_SERVED, "wait 800ms !not served")]);
 }
 
-/// A list is enough to show that it is served, also if no watch was answered since.
+/// A successful list shows that the kind is served, even if no watch was opened since.
 #[test]
-fn a_kind_that_was_listed_and_went_before_it_was_watched_is_gone_like_any_other() {
+fn a_kind_removed_between_list_and_watch_empties_the_cache() {
     play(
         plain(),
         "list 0 by 500",
@@ -74,22 +74,22 @@ fn a_kind_that_was_listed_and_went_before_it_was_watched_is_gone_like_any_other(
             (answers(404), "check"),
             (NOT_SERVED, "wait 800ms !not served"),
             (Waited, "list 0 by 500"),
-            (Listed("10"), "whole at 10, watch 10"),
+            (Listed("10"), "replace at 10, watch 10"),
             (answers(404), "check"),
             (NOT_SERVED, "wait 1.6s !not served"),
             (seconds(5), "good"),
             (Waited, "list 10"),
             (answers(404), "check"),
-            (NOT_SERVED, "gone at 10, wait 3.2s !no longer served"),
+            (NOT_SERVED, "remove at 10, wait 3.2s !no longer served"),
             (Waited, "list newest by 500"),
         ],
     );
 }
 
 #[test]
-fn a_kind_that_goes_is_gone_after_five_seconds() {
+fn a_removed_kind_empties_the_cache_after_five_seconds() {
     let mut play = watching();
-    play.go_on(&[
+    play.run(&[
         (seconds(3), "good"),
         (Closed, "watch 10"),
         (answers(404), "check"),
@@ -102,16 +102,16 @@ fn a_kind_that_goes_is_gone_after_five_seconds() {
         (NOT_SERVED, "wait 3.2s !still not served"),
         (Waited, "stream 10"),
         (answers(404), "check"),
-        (NOT_SERVED, "gone at 10, wait 6.4s !no longer served"),
-        // Once is enough, and what comes back is looked at as a whole.
+        (NOT_SERVED, "remove at 10, wait 6.4s !no longer served"),
+        // The removal is reported once, and the kind is listed completely when it is served again.
         (Waited, "stream newest"),
         (answers(404), "wait 12.8s !still not served"),
         (Waited, "stream newest"),
         (Opened, "good"),
-        (InitialEnd("20"), "whole at 20"),
+        (InitialEnd("20"), "replace at 20"),
     ]);
-    // A second disappearance is like the first.
-    play.go_on(&[
+    // A second removal is handled like the first.
+    play.run(&[
         (seconds(300), "good"),
         (Closed, "watch 20"),
         (answers(404), "check"),
@@ -119,43 +119,43 @@ fn a_kind_that_goes_is_gone_after_five_seconds() {
         (seconds(9), "good"),
         (Waited, "stream 20"),
         (answers(404), "check"),
-        (NOT_SERVED, "gone at 20, wait 1.6s !no longer served"),
+        (NOT_SERVED, "remove at 20, wait 1.6s !no longer served"),
     ]);
 }
 
 #[test]
-fn a_kind_that_is_back_within_five_seconds_was_never_gone() {
+fn a_kind_served_again_within_five_seconds_keeps_the_cache() {
     for back in [
-        vec![(Opened, "good"), (InitialEnd("12"), "whole at 12")],
+        vec![(Opened, "good"), (InitialEnd("12"), "replace at 12")],
         vec![(answers(404), "check"), (SERVED, "wait 1.6s")],
     ] {
         let mut play = watching();
-        play.go_on(&[
+        play.run(&[
             (seconds(3), "good"),
             (Closed, "watch 10"),
             (answers(404), "check"),
             (NOT_SERVED, "wait 800ms !not served"),
             (Waited, "stream 10"),
         ]);
-        play.go_on(&back);
+        play.run(&back);
         if matches!(back[0].0, Opened) {
-            play.go_on(&[(seconds(60), "good"), (Closed, "watch 12")]);
+            play.run(&[(seconds(60), "good"), (Closed, "watch 12")]);
         } else {
-            play.go_on(&[(Waited, "stream 10"), (seconds(10), "good")]);
+            play.run(&[(Waited, "stream 10"), (seconds(10), "good")]);
         }
-        play.go_on(&[(answers(404), "check")]);
-        let answer = play.tell(NOT_SERVED);
+        play.run(&[(answers(404), "check")]);
+        let answer = play.apply(NOT_SERVED);
         assert!(answer.ends_with(" !not served"), "{answer}");
         assert!(!answer.contains("gone"), "{answer}");
     }
 }
 
-/// A proxy may answer everything with 404.
+/// A proxy may respond to everything with 404.
 #[test]
 fn contract_5_a_404_alone_empties_nothing() {
     for doubt in [UNKNOWN, SERVED] {
         let mut play = watching();
-        play.go_on(&[
+        play.run(&[
             (seconds(3), "good"),
             (Closed, "watch 10"),
             (answers(404), "check"),
@@ -167,14 +167,14 @@ fn contract_5_a_404_alone_empties_nothing() {
             (seconds(60), "good"),
             (Waited, "stream 10"),
             (Opened, "good"),
-            (InitialEnd("11"), "whole at 11"),
+            (InitialEnd("11"), "replace at 11"),
         ]);
     }
 }
 
-/// None of these says that the server cannot stream, so there is neither a list in its place nor a pause of streams.
+/// These failures do not mean that the server cannot stream, so no plain list follows.
 #[test]
-fn a_streaming_list_answered_404_is_repeated_after_a_wait() {
+fn a_streaming_list_that_fails_with_404_is_repeated_after_a_wait() {
     for doubt in [UNKNOWN, SERVED] {
         play(
             steady(),
@@ -195,7 +195,7 @@ fn a_streaming_list_answered_404_is_repeated_after_a_wait() {
 }
 
 #[test]
-fn a_404_that_is_no_absence_is_a_failure_like_others() {
+fn a_404_for_a_served_kind_is_an_ordinary_failure() {
     for doubt in [UNKNOWN, SERVED] {
         play(
             plain(),
@@ -208,11 +208,11 @@ fn a_404_that_is_no_absence_is_a_failure_like_others() {
                 (answers(404), "check"),
                 (doubt.clone(), "wait 1.6s"),
                 (Waited, "list 0 by 500"),
-                (Listed("10"), "whole at 10, watch 10"),
+                (Listed("10"), "replace at 10, watch 10"),
                 (answers(404), "check"),
                 (doubt.clone(), "wait 3.2s"),
                 (Waited, "list 10 by 500"),
-                (Listed("11"), "whole at 11, watch 11"),
+                (Listed("11"), "replace at 11, watch 11"),
                 (Opened, "good"),
                 (Changed("12"), "apply"),
                 (answers(404), "check"),
@@ -224,7 +224,7 @@ fn a_404_that_is_no_absence_is_a_failure_like_others() {
 }
 
 #[test]
-fn contract_9_a_server_that_wants_to_be_left_alone_is() {
+fn contract_9_retry_after_of_a_404_is_honoured() {
     play(
         steady(),
         "stream newest",
@@ -245,9 +245,9 @@ fn not_found() -> Error {
     })
 }
 
-/// The whole life: missing, there, deleted with an object still in the cache, back.
+/// A kind that is missing, created, deleted with an object still in the cache, and created again.
 #[tokio::test(start_paused = true)]
-async fn what_is_left_of_a_kind_that_is_gone_is_replaced_by_nothing() {
+async fn the_objects_of_a_removed_kind_are_deleted() {
     let script = Script::new()
         .fails(not_found())
         .discovers(false)
@@ -266,8 +266,8 @@ async fn what_is_left_of_a_kind_that_is_gone_is_replaced_by_nothing() {
         .fails(not_found())
         .discovers(false)
         .fails(not_found())
-        .sends(vec![added("c@8"), initial_end("9"), Told::Silence]);
-    let stage = Stage::with(steady(), script);
+        .sends(vec![added("c@8"), initial_end("9"), ScriptStep::Silence]);
+    let stage = DriverTest::with(steady(), script);
     stage.run_for(Duration::from_mins(5)).await;
     assert_eq!(
         stage.deltas().await,
@@ -315,15 +315,15 @@ async fn what_is_left_of_a_kind_that_is_gone_is_replaced_by_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_of_discovery_leaves_the_404_a_failure() {
+async fn a_failed_discovery_request_leaves_the_404_as_the_failure() {
     let script = Script::new()
         .fails(not_found())
         .fails(Error::status(StatusError {
             code: 403,
             ..StatusError::default()
         }))
-        .sends(vec![added("a@3"), initial_end("5"), Told::Silence]);
-    let stage = Stage::with(steady(), script);
+        .sends(vec![added("a@3"), initial_end("5"), ScriptStep::Silence]);
+    let stage = DriverTest::with(steady(), script);
     stage.run_for(Duration::from_secs(5)).await;
     assert_eq!(stage.deltas().await, ["replaced at 5: a@3"]);
     assert_eq!(

@@ -1,24 +1,24 @@
-//! Streaming lists, and what follows if the server does not support them well.
+//! Tests of streaming lists and their fallbacks.
 
 use super::table::{
-    Did::{
+    MachineTest,
+    ServerAction::{
         self, Bookmark, Changed, Closed, Failed, InitialEnd, InitialEndOfAnother, Listed, Nothing, Opened,
         Page, Waited,
     },
-    Play, answers, answers_later, bad_data, broke, expired, millis, play, refused, seconds, steady,
-    too_large,
+    answers, answers_later, bad_data, broke, expired, millis, play, refused, seconds, steady, too_large,
 };
 use crate::error::Error;
 
-/// A stream that came to its end at version 10 and goes on as the watch.
-fn streamed() -> Play {
+/// Returns a machine whose stream ended at version 10 and continues as a watch.
+fn streamed() -> MachineTest {
     play(
         steady(),
         "stream newest",
         &[
             (Opened, "good"),
             (Changed("7"), "collect"),
-            (InitialEnd("10"), "whole at 10"),
+            (InitialEnd("10"), "replace at 10"),
         ],
     )
 }
@@ -26,7 +26,7 @@ fn streamed() -> Play {
 #[test]
 fn a_streaming_list_is_tried_first_and_continues_as_the_watch() {
     let mut play = streamed();
-    play.go_on(&[
+    play.run(&[
         (Changed("11"), "apply"),
         (Bookmark("14"), "apply"),
         (seconds(400), "good"),
@@ -46,7 +46,7 @@ fn initial_events_are_collected_in_any_order_of_versions() {
             (Changed("9"), "collect"),
             (Bookmark("5"), "skip"),
             (Changed("4"), "collect"),
-            (InitialEnd("10"), "whole at 10"),
+            (InitialEnd("10"), "replace at 10"),
         ],
     );
 }
@@ -54,11 +54,11 @@ fn initial_events_are_collected_in_any_order_of_versions() {
 #[test]
 fn a_relist_streams_from_the_last_version() {
     let mut play = streamed();
-    play.go_on(&[
+    play.run(&[
         (bad_data(), "wait 800ms"),
         (Waited, "stream 10"),
         (Opened, "good"),
-        (InitialEnd("12"), "whole at 12"),
+        (InitialEnd("12"), "replace at 12"),
         (Changed("13"), "apply"),
     ]);
 }
@@ -71,21 +71,21 @@ fn after_a_refused_streaming_list_plain_lists_are_used_for_ten_minutes() {
             "stream newest",
             &[
                 (answers(code), "list 0 by 500"),
-                (Listed("10"), "whole at 10, watch 10"),
+                (Listed("10"), "replace at 10, watch 10"),
                 (Opened, "good"),
                 (seconds(590), "good"),
                 (bad_data(), "wait 800ms"),
                 (Waited, "list 10"),
-                (Listed("11"), "whole at 11, watch 11"),
+                (Listed("11"), "replace at 11, watch 11"),
                 (Opened, "good"),
                 (seconds(10), "good"),
                 (bad_data(), "wait 1.6s"),
             ],
         );
-        play.go_on(&[
+        play.run(&[
             (Waited, "stream 11"),
             (answers(code), "list 11"),
-            (Listed("12"), "whole at 12, watch 12"),
+            (Listed("12"), "replace at 12, watch 12"),
             (bad_data(), "wait 3.2s"),
             (Waited, "list 12"),
         ]);
@@ -127,14 +127,14 @@ fn a_successful_streaming_list_resets_the_count_of_failures() {
         "stream newest",
         &[
             (broke(), "list 0 by 500"),
-            (Listed("10"), "whole at 10, watch 10"),
+            (Listed("10"), "replace at 10, watch 10"),
             (bad_data(), "wait 800ms"),
             (Waited, "stream 10"),
-            (InitialEnd("11"), "whole at 11"),
+            (InitialEnd("11"), "replace at 11"),
             (bad_data(), "wait 1.6s"),
             (Waited, "stream 11"),
             (broke(), "list 11"),
-            (Listed("12"), "whole at 12, watch 12"),
+            (Listed("12"), "replace at 12, watch 12"),
             (bad_data(), "wait 3.2s"),
             (Waited, "stream 12"),
         ],
@@ -150,7 +150,7 @@ fn a_streaming_list_that_closes_early_becomes_a_list() {
             (Opened, "good"),
             (Changed("7"), "collect"),
             (Closed, "list 0 by 500 !no streaming"),
-            (Listed("10"), "whole at 10, watch 10"),
+            (Listed("10"), "replace at 10, watch 10"),
             (bad_data(), "wait 800ms"),
             (Waited, "list 10"),
         ],
@@ -164,7 +164,7 @@ fn a_streaming_list_without_a_response_becomes_a_list_after_30_seconds() {
         "stream newest",
         &[
             (Nothing, "30s: list 0 by 500 !no streaming"),
-            (Listed("10"), "whole at 10, watch 10"),
+            (Listed("10"), "replace at 10, watch 10"),
             (bad_data(), "wait 800ms"),
             (Waited, "list 10"),
         ],
@@ -190,9 +190,9 @@ fn a_silent_streaming_list_becomes_a_list_after_ten_seconds() {
 fn an_endless_streaming_list_becomes_a_list_after_five_minutes() {
     let mut play = play(steady(), "stream newest", &[(Opened, "good")]);
     for _ in 0..59 {
-        play.go_on(&[(seconds(5), "good"), (Changed("7"), "collect")]);
+        play.run(&[(seconds(5), "good"), (Changed("7"), "collect")]);
     }
-    play.go_on(&[(Nothing, "5s: list 0 by 500 !no streaming")]);
+    play.run(&[(Nothing, "5s: list 0 by 500 !no streaming")]);
 }
 
 #[test]
@@ -200,11 +200,11 @@ fn a_version_that_the_server_lacks_is_dropped_at_once() {
     let [first, second, third] = too_large();
     for failure in [expired(), first, second, third] {
         let mut play = streamed();
-        play.go_on(&[
+        play.run(&[
             (bad_data(), "wait 800ms"),
             (Waited, "stream 10"),
             (failure.clone(), "stream newest"),
-            (InitialEnd("30"), "whole at 30"),
+            (InitialEnd("30"), "replace at 30"),
             (bad_data(), "wait 1.6s"),
             (Waited, "stream 30"),
             (failure.clone(), "stream newest"),
@@ -228,13 +228,13 @@ fn an_unreachable_server_gets_another_streaming_list() {
             (Waited, "stream newest"),
         ],
     );
-    play.go_on(&[(Opened, "good"), (InitialEnd("10"), "whole at 10")]);
+    play.run(&[(Opened, "good"), (InitialEnd("10"), "replace at 10")]);
 }
 
 #[test]
 fn a_busy_server_gets_another_streaming_list_at_the_last_version() {
     let mut play = streamed();
-    play.go_on(&[
+    play.run(&[
         (bad_data(), "wait 800ms"),
         (Waited, "stream 10"),
         (answers(429), "wait 1.6s"),
@@ -242,11 +242,11 @@ fn a_busy_server_gets_another_streaming_list_at_the_last_version() {
         (answers_later(429, 9), "wait 9s"),
         (Waited, "stream 10"),
         (Opened, "good"),
-        (InitialEnd("10"), "whole at 10"),
+        (InitialEnd("10"), "replace at 10"),
     ]);
 }
 
-/// A server whose watch cache lags answers every streaming list at the newest version with 429, for as long as it lags.
+/// A server whose watch cache lags responds to every streaming list at the newest version with 429.
 #[test]
 fn contract_5_a_stream_at_the_newest_version_that_is_throttled_becomes_a_list_from_the_watch_cache() {
     play(
@@ -255,24 +255,24 @@ fn contract_5_a_stream_at_the_newest_version_that_is_throttled_becomes_a_list_fr
         &[
             (answers_later(429, 9), "wait 9s"),
             (Waited, "list 0 by 500"),
-            (Listed("10"), "whole at 10, watch 10"),
+            (Listed("10"), "replace at 10, watch 10"),
         ],
     );
     let mut play = streamed();
-    play.go_on(&[
+    play.run(&[
         (bad_data(), "wait 800ms"),
         (Waited, "stream 10"),
         (expired(), "stream newest"),
         (answers(429), "wait 1.6s"),
         (Waited, "list 10"),
-        (Listed("12"), "whole at 12, watch 12"),
+        (Listed("12"), "replace at 12, watch 12"),
     ]);
 }
 
 #[test]
 fn contract_9_retry_after_of_a_stream_that_fails_is_honoured() {
     let mut play = streamed();
-    play.go_on(&[
+    play.run(&[
         (bad_data(), "wait 800ms"),
         (Waited, "stream 10"),
         (answers_later(503, 20), "wait 20s"),
@@ -281,9 +281,9 @@ fn contract_9_retry_after_of_a_stream_that_fails_is_honoured() {
 }
 
 #[test]
-fn contract_2_an_older_stream_is_never_taken_unless_the_server_itself_went_back() {
+fn contract_2_an_older_stream_is_rejected_unless_the_server_went_back() {
     let mut play = streamed();
-    play.go_on(&[
+    play.run(&[
         (bad_data(), "wait 800ms"),
         (Waited, "stream 10"),
         (Opened, "good"),
@@ -292,7 +292,7 @@ fn contract_2_an_older_stream_is_never_taken_unless_the_server_itself_went_back(
         (Opened, "good"),
         (InitialEnd("8"), "leave, stream newest !went back"),
         (Opened, "good"),
-        (InitialEnd("8"), "whole at 8"),
+        (InitialEnd("8"), "replace at 8"),
         (Changed("9"), "apply"),
     ]);
 }
@@ -300,7 +300,7 @@ fn contract_2_an_older_stream_is_never_taken_unless_the_server_itself_went_back(
 #[test]
 fn contract_2_a_stream_of_another_history_is_requested_once_more() {
     let mut play = streamed();
-    play.go_on(&[
+    play.run(&[
         (bad_data(), "wait 800ms"),
         (Waited, "stream 10"),
         (Opened, "good"),
@@ -308,7 +308,7 @@ fn contract_2_a_stream_of_another_history_is_requested_once_more() {
         (Opened, "good"),
         (InitialEndOfAnother("12"), "leave, stream newest !went back"),
         (Opened, "good"),
-        (InitialEndOfAnother("12"), "whole at 12"),
+        (InitialEndOfAnother("12"), "replace at 12"),
     ]);
 }
 
@@ -316,9 +316,9 @@ fn contract_2_a_stream_of_another_history_is_requested_once_more() {
 fn contract_2_a_stream_ahead_of_the_server_is_remembered_until_the_next() {
     for ahead in too_large() {
         let mut play = streamed();
-        play.go_on(&[(bad_data(), "wait 800ms"), (Waited, "stream 10")]);
+        play.run(&[(bad_data(), "wait 800ms"), (Waited, "stream 10")]);
         assert!(!play.contradicts("8"));
-        play.tell(ahead);
+        play.apply(ahead);
         assert!(play.contradicts("8"));
     }
 }
@@ -326,19 +326,19 @@ fn contract_2_a_stream_ahead_of_the_server_is_remembered_until_the_next() {
 #[test]
 fn a_stream_that_closes_right_after_its_end_is_a_short_watch() {
     let mut play = streamed();
-    play.go_on(&[
+    play.run(&[
         (millis(999), "good"),
         (Closed, "wait 800ms"),
         (Waited, "watch 10"),
     ]);
     let mut play = streamed();
-    play.go_on(&[(seconds(1), "good"), (Closed, "watch 10")]);
+    play.run(&[(seconds(1), "good"), (Closed, "watch 10")]);
 }
 
 #[test]
-fn streaming_can_be_switched_off() {
-    let rows: &[(Did, &str)] = &[
-        (Listed("10"), "whole at 10, watch 10"),
+fn streaming_can_be_disabled() {
+    let rows: &[(ServerAction, &str)] = &[
+        (Listed("10"), "replace at 10, watch 10"),
         (bad_data(), "wait 800ms"),
         (Waited, "list 10"),
     ];
@@ -346,9 +346,9 @@ fn streaming_can_be_switched_off() {
 }
 
 #[test]
-fn contract_9_the_third_request_in_place_of_another_has_to_wait() {
+fn contract_9_the_third_fallback_request_is_delayed() {
     let mut play = streamed();
-    play.go_on(&[
+    play.run(&[
         (bad_data(), "wait 800ms"),
         (Waited, "stream 10"),
         (expired(), "stream newest"),
@@ -358,6 +358,6 @@ fn contract_9_the_third_request_in_place_of_another_has_to_wait() {
         (Waited, "list newest by 500"),
         (Page("12", "t1"), "page t1 by 500"),
         (expired(), "list newest"),
-        (Listed("12"), "whole at 12, watch 12"),
+        (Listed("12"), "replace at 12, watch 12"),
     ]);
 }

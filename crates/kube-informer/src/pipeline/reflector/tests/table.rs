@@ -1,9 +1,10 @@
-//! Tables of what a server does and what the machine does next.
+//! Tables of server actions and the machine's next actions.
 //!
-//! A row is a pair: what the server did, and the machine's next action as text. `list 0 by 500` is a list at any version in
-//! pages of 500, `list newest` one without a version, `page t1` the next page, `stream 10` a streaming list not older
-//! than version 10, `watch 10` a watch from there, `wait 800ms` a pause. `check` asks whether the kind is served, and
-//! `gone at 10` empties the cache. A report to the watch-error handler follows a `!`, unless it is the failure itself.
+//! A row is a pair: the server action, and the machine's next action as text. `list 0 by 500` is a list at
+//! any version in pages of 500, `list newest` one without a version, `page t1` the next page, `stream 10` a
+//! streaming list at version 10 or later, `watch 10` a watch from there, `wait 800ms` a pause. `check` asks
+//! discovery whether the kind is served, and `remove at 10` empties the cache. A report to the watch-error
+//! handler follows a `!`, unless it is the failure itself.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -18,55 +19,55 @@ use crate::pipeline::reflector::machine::{
     self, Contradiction, Decision, EventKind, Input, Machine, Settings,
 };
 
-/// Events have no content here.
+/// Events have no content in these tests.
 pub(super) type Action = machine::Action<()>;
 
-/// What a server does.
+/// An action of the server.
 #[derive(Debug, Clone)]
-pub(super) enum Did {
-    /// A page of a list that brought objects, and the token of the next.
+pub(super) enum ServerAction {
+    /// A page of a list with objects, and the token of the next page.
     Page(&'static str, &'static str),
-    /// A page that brought no objects, and the token of the next.
+    /// A page without objects, and the token of the next page.
     EmptyPage(&'static str, &'static str),
-    /// The last page of a list, or the only one.
+    /// The last or only page of a list.
     Listed(&'static str),
-    /// The same, of a list with an object that the cache should have had.
+    /// The last page of a list with an object that contradicts the cache.
     ListedAnother(&'static str),
-    /// The watch is answered.
+    /// The server responds to the watch.
     Opened,
     /// An object changed.
     Changed(&'static str),
     Bookmark(&'static str),
     /// The bookmark that ends the initial events.
     InitialEnd(&'static str),
-    /// The same, after an object that the cache should have had.
+    /// The bookmark that ends the initial events, after an object that contradicts the cache.
     InitialEndOfAnother(&'static str),
     /// The watch ends without an error.
     Closed,
     /// The request fails, or the watch ends with an error.
     Failed(Error),
-    /// Discovery says whether the kind is served, or does not say.
+    /// Discovery returns whether the kind is served, or fails.
     Discovered(Option<bool>),
-    /// Nothing, until the machine's patience ends.
+    /// No response until the deadline of the action.
     Nothing,
-    /// Nothing, for this long.
+    /// No response for this duration.
     Passed(Duration),
-    /// The machine has waited for as long as it said.
+    /// The wait of the machine is over.
     Waited,
 }
 
 /// A machine, the time, and the machine's next action.
-pub(super) struct Play {
+pub(super) struct MachineTest {
     machine: Machine,
     pub(super) now: Instant,
     pub(super) action: Action,
     /// When the action began.
     began: Instant,
-    /// Why the cache was replaced last; none for the first list.
+    /// The cause of the last replaced cache, or `None` for the first list.
     pub(super) cause: Option<RelistCause>,
 }
 
-/// No chance in the waits, so that tables can name them.
+/// Returns settings without random waits, so that tables can contain them.
 pub(super) fn steady() -> Settings {
     Settings {
         backoff: Backoff {
@@ -78,7 +79,7 @@ pub(super) fn steady() -> Settings {
     }
 }
 
-/// Plain lists only.
+/// Returns settings without streaming lists.
 pub(super) fn plain() -> Settings {
     Settings {
         streaming: false,
@@ -86,56 +87,56 @@ pub(super) fn plain() -> Settings {
     }
 }
 
-/// Plays a table from the machine's birth.
+/// Runs a table from the start of the machine.
 #[track_caller]
-pub(super) fn play(settings: Settings, first: &str, rows: &[(Did, &str)]) -> Play {
+pub(super) fn play(settings: Settings, first: &str, rows: &[(ServerAction, &str)]) -> MachineTest {
     let now = Instant::now();
     let (machine, action) = Machine::new(settings, now);
     assert_eq!(describe(&action), first, "the first request");
-    let mut play = Play {
+    let mut play = MachineTest {
         machine,
         now,
         action,
         began: now,
         cause: None,
     };
-    play.go_on(rows);
+    play.run(rows);
     play
 }
 
-impl Play {
+impl MachineTest {
     #[track_caller]
-    pub(super) fn go_on(&mut self, rows: &[(Did, &str)]) {
-        for (row, (did, expected)) in rows.iter().enumerate() {
-            let answer = self.tell(did.clone());
-            assert_eq!(&answer, expected, "row {row}: the server did {did:?}");
+    pub(super) fn run(&mut self, rows: &[(ServerAction, &str)]) {
+        for (row, (step, expected)) in rows.iter().enumerate() {
+            let answer = self.apply(step.clone());
+            assert_eq!(&answer, expected, "row {row}: after {step:?}");
         }
     }
 
-    pub(super) fn tell(&mut self, did: Did) -> String {
-        match did {
-            Did::Page(version, token) => self.page(version, Some(token), 1, false),
-            Did::EmptyPage(version, token) => self.page(version, Some(token), 0, false),
-            Did::Listed(version) => self.page(version, None, 1, false),
-            Did::ListedAnother(version) => self.page(version, None, 1, true),
-            Did::Opened => {
+    pub(super) fn apply(&mut self, step: ServerAction) -> String {
+        match step {
+            ServerAction::Page(version, token) => self.page(version, Some(token), 1, false),
+            ServerAction::EmptyPage(version, token) => self.page(version, Some(token), 0, false),
+            ServerAction::Listed(version) => self.page(version, None, 1, false),
+            ServerAction::ListedAnother(version) => self.page(version, None, 1, true),
+            ServerAction::Opened => {
                 self.handle(Input::Opened);
                 assert!(matches!(self.action, Action::Read { .. }), "{:?}", self.action);
                 "good".to_owned()
             }
-            Did::Changed(version) => self.event(EventKind::Change, version),
-            Did::Bookmark(version) => self.event(EventKind::Bookmark, version),
-            Did::InitialEnd(version) => self.event(EventKind::InitialEventsEnd, version),
-            Did::InitialEndOfAnother(version) => {
+            ServerAction::Changed(version) => self.event(EventKind::Change, version),
+            ServerAction::Bookmark(version) => self.event(EventKind::Bookmark, version),
+            ServerAction::InitialEnd(version) => self.event(EventKind::InitialEventsEnd, version),
+            ServerAction::InitialEndOfAnother(version) => {
                 self.handle_event(EventKind::Change, "1");
                 self.handle(Input::Collected(contradiction(true)));
                 self.event(EventKind::InitialEventsEnd, version)
             }
-            Did::Closed => {
+            ServerAction::Closed => {
                 let report = self.handle(Input::Closed);
                 format!("{}{}", describe(&self.action), reported(report.as_ref()))
             }
-            Did::Failed(error) => {
+            ServerAction::Failed(error) => {
                 let report = self.handle(Input::Failed(error));
                 if self.is_checking() {
                     assert!(report.is_none(), "{report:?}");
@@ -143,19 +144,19 @@ impl Play {
                 }
                 format!("{}{}", describe(&self.action), absence(report))
             }
-            Did::Discovered(served) => {
+            ServerAction::Discovered(served) => {
                 if !self.is_checking() {
                     return format!("no check, but {}", describe(&self.action));
                 }
                 let report = self.handle(Input::Served(served));
                 let mut removed = String::new();
                 if let Action::RemoveKind { version } = &self.action {
-                    removed = format!("gone at {version}, ");
+                    removed = format!("remove at {version}, ");
                     self.handle(Input::Applied);
                 }
                 format!("{removed}{}{}", describe(&self.action), absence(report))
             }
-            Did::Nothing => {
+            ServerAction::Nothing => {
                 let deadline = self.deadline();
                 let silence = deadline - self.now;
                 self.now = deadline;
@@ -166,13 +167,13 @@ impl Play {
                     reported(report.as_ref())
                 )
             }
-            Did::Passed(time) => {
+            ServerAction::Passed(time) => {
                 self.now += time;
                 "good".to_owned()
             }
-            Did::Waited => {
+            ServerAction::Waited => {
                 let Action::Wait(wait) = self.action else {
-                    return format!("there is no wait, but {}", describe(&self.action));
+                    return format!("expected a wait, but got {}", describe(&self.action));
                 };
                 self.now += wait;
                 let report = self.handle(Input::Waited);
@@ -228,18 +229,18 @@ impl Play {
         })
     }
 
-    /// The cache is replaced, if that is the next action.
+    /// Replaces the cache, if that is the next action.
     fn replaced(&mut self) -> Option<String> {
         let Action::Replace { version, cause } = &self.action else {
             return None;
         };
-        let text = format!("whole at {version}");
+        let text = format!("replace at {version}");
         self.cause = *cause;
         self.handle(Input::Applied);
         Some(text)
     }
 
-    /// Gives the machine the result of its action, and returns what it reports.
+    /// Passes the result of an action to the machine and returns the error that it reports.
     fn handle(&mut self, input: Input<()>) -> Option<Error> {
         let Decision { action, report } = self.machine.handle(self.now, input);
         self.action = action;
@@ -256,7 +257,7 @@ impl Play {
         matches!(self.action, Action::CheckServed { .. })
     }
 
-    /// Whether a listed object of this version would contradict the cache.
+    /// Returns whether a listed object of this version would contradict the cache.
     pub(super) fn contradicts(&self, version: &str) -> bool {
         match &self.action {
             Action::List {
@@ -269,7 +270,7 @@ impl Play {
         }
     }
 
-    /// When the driver gives up the action.
+    /// Returns the deadline of the action.
     pub(super) fn deadline(&self) -> Instant {
         match &self.action {
             Action::List {
@@ -282,9 +283,9 @@ impl Play {
     }
 }
 
-/// An object of any version.
-fn contradiction(is_there: bool) -> Contradiction {
-    is_there.then(|| ResourceVersion::from("1"))
+/// Returns a contradiction by an object of any version.
+fn contradiction(exists: bool) -> Contradiction {
+    exists.then(|| ResourceVersion::from("1"))
 }
 
 pub(super) fn describe(action: &Action) -> String {
@@ -318,7 +319,7 @@ pub(super) fn describe(action: &Action) -> String {
     }
 }
 
-/// A failure is always reported; the text names the report only if it is about a kind that is not served.
+/// Failures are always reported; the text contains the report only for a kind that is not served.
 fn absence(report: Option<Error>) -> &'static str {
     let report = report.expect("a failure is reported");
     reported(Some(&report).filter(|report| report.is_not_served()))
@@ -343,12 +344,12 @@ fn reported(report: Option<&Error>) -> &'static str {
     }
 }
 
-pub(super) fn seconds(seconds: u64) -> Did {
-    Did::Passed(Duration::from_secs(seconds))
+pub(super) fn seconds(seconds: u64) -> ServerAction {
+    ServerAction::Passed(Duration::from_secs(seconds))
 }
 
-pub(super) fn millis(millis: u64) -> Did {
-    Did::Passed(Duration::from_millis(millis))
+pub(super) fn millis(millis: u64) -> ServerAction {
+    ServerAction::Passed(Duration::from_millis(millis))
 }
 
 fn status(code: u16, reason: &str, message: &str) -> StatusError {
@@ -360,37 +361,37 @@ fn status(code: u16, reason: &str, message: &str) -> StatusError {
     }
 }
 
-/// The server answers this code.
-pub(super) fn answers(code: u16) -> Did {
-    Did::Failed(Error::status(status(code, "", "")))
+/// The server responds with this code.
+pub(super) fn answers(code: u16) -> ServerAction {
+    ServerAction::Failed(Error::status(status(code, "", "")))
 }
 
-/// The server answers this code and wants to be left alone.
-pub(super) fn answers_later(code: u16, retry_after: u64) -> Did {
-    Did::Failed(Error::status(StatusError {
+/// The server responds with this code and a `Retry-After`.
+pub(super) fn answers_later(code: u16, retry_after: u64) -> ServerAction {
+    ServerAction::Failed(Error::status(StatusError {
         retry_after: Some(Duration::from_secs(retry_after)),
         ..status(code, "", "")
     }))
 }
 
-pub(super) fn expired() -> Did {
-    Did::Failed(Error::status(status(410, "Expired", "too old resource version")))
+pub(super) fn expired() -> ServerAction {
+    ServerAction::Failed(Error::status(status(410, "Expired", "too old resource version")))
 }
 
-pub(super) fn refused() -> Did {
-    Did::Failed(Error::connect("connection refused"))
+pub(super) fn refused() -> ServerAction {
+    ServerAction::Failed(Error::connect("connection refused"))
 }
 
-pub(super) fn broke() -> Did {
-    Did::Failed(Error::transport("the connection broke", "reset"))
+pub(super) fn broke() -> ServerAction {
+    ServerAction::Failed(Error::transport("the connection broke", "reset"))
 }
 
-pub(super) fn bad_data() -> Did {
-    Did::Failed(Error::bad_data("rubbish"))
+pub(super) fn bad_data() -> ServerAction {
+    ServerAction::Failed(Error::bad_data("rubbish"))
 }
 
-/// The three ways in which servers have said that a version is ahead of them.
-pub(super) fn too_large() -> [Did; 3] {
+/// The three ways in which servers report that a version is ahead of them.
+pub(super) fn too_large() -> [ServerAction; 3] {
     let cause = StatusError {
         causes: vec!["ResourceVersionTooLarge".to_owned()],
         ..status(504, "Timeout", "Too large resource version: 20, current: 10")
@@ -404,18 +405,18 @@ pub(super) fn too_large() -> [Did; 3] {
             "Too large resource version: 20, current: 10",
         ),
     ]
-    .map(|status| Did::Failed(Error::status(status)))
+    .map(|status| ServerAction::Failed(Error::status(status)))
 }
 
-/// The driver never returns a result that its action does not document, but a bug there must not stop the informer.
+/// The driver returns only documented results, but a bug there must not stop the informer.
 #[test]
 fn contract_12_an_unexpected_result_is_reported_and_the_list_starts_again() {
     let mut play = play(plain(), "list 0 by 500", &[]);
     let report = play.handle(Input::Waited).expect("it is reported").to_string();
     assert!(
-        report.contains("internal error") && report.contains("the end of a wait in Listing"),
+        report.contains("internal error") && report.contains("`end of wait` in Listing"),
         "{report}"
     );
     assert_eq!(describe(&play.action), "wait 800ms");
-    play.go_on(&[(Did::Waited, "list 0 by 500")]);
+    play.run(&[(ServerAction::Waited, "list 0 by 500")]);
 }

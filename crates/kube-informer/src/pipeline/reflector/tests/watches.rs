@@ -1,36 +1,36 @@
-//! Watches: how they end, and how long the reflector waits before the next one.
+//! Tests of watches: their end and the delay before the next one.
 
 use std::time::Duration;
 
 use super::table::{
-    Action,
-    Did::{self, Bookmark, Changed, Closed, InitialEnd, Listed, Nothing, Opened, Page, Waited},
-    Play, answers, answers_later, bad_data, broke, describe, expired, millis, plain, play, refused, seconds,
+    Action, MachineTest,
+    ServerAction::{self, Bookmark, Changed, Closed, InitialEnd, Listed, Nothing, Opened, Page, Waited},
+    answers, answers_later, bad_data, broke, describe, expired, millis, plain, play, refused, seconds,
     steady, too_large,
 };
 use crate::pipeline::reflector::Backoff;
 use crate::pipeline::reflector::machine::Settings;
 
-/// Listed at version 10; the watch is asked for and not answered yet.
-fn asked() -> Play {
+/// Returns a machine that has listed at version 10 and requested a watch.
+fn watch_requested() -> MachineTest {
     play(
         plain(),
         "list 0 by 500",
-        &[(Did::Listed("10"), "whole at 10, watch 10")],
+        &[(ServerAction::Listed("10"), "replace at 10, watch 10")],
     )
 }
 
-/// The same, answered.
-fn watching() -> Play {
-    let mut play = asked();
-    play.go_on(&[(Opened, "good")]);
+/// Returns a machine that watches from version 10.
+fn watching() -> MachineTest {
+    let mut play = watch_requested();
+    play.run(&[(Opened, "good")]);
     play
 }
 
 #[test]
 fn events_and_bookmarks_advance_the_version() {
     let mut play = watching();
-    play.go_on(&[
+    play.run(&[
         (Changed("11"), "apply"),
         (Bookmark("15"), "apply"),
         (Bookmark("15"), "skip"),
@@ -44,30 +44,30 @@ fn events_and_bookmarks_advance_the_version() {
 #[test]
 fn a_watch_that_lasted_a_second_is_reopened_at_once() {
     let mut play = watching();
-    play.go_on(&[(seconds(1), "good"), (Closed, "watch 10"), (Opened, "good")]);
-    play.go_on(&[(seconds(599), "good"), (Closed, "watch 10")]);
+    play.run(&[(seconds(1), "good"), (Closed, "watch 10"), (Opened, "good")]);
+    play.run(&[(seconds(599), "good"), (Closed, "watch 10")]);
 }
 
-/// It may have been restored to an older version, of which it says nothing.
+/// The server may have been restored to an older version without reporting it.
 #[test]
 fn ten_minutes_without_a_version_lead_to_a_relist() {
     let mut play = watching();
-    play.go_on(&[(seconds(500), "good"), (Closed, "watch 10"), (Opened, "good")]);
-    play.go_on(&[(seconds(101), "good"), (Closed, "list 10")]);
+    play.run(&[(seconds(500), "good"), (Closed, "watch 10"), (Opened, "good")]);
+    play.run(&[(seconds(101), "good"), (Closed, "list 10")]);
     let mut play = watching();
-    play.go_on(&[
+    play.run(&[
         (seconds(500), "good"),
         (Changed("11"), "apply"),
         (Closed, "watch 11"),
     ]);
-    play.go_on(&[(Opened, "good"), (seconds(101), "good"), (Closed, "watch 11")]);
+    play.run(&[(Opened, "good"), (seconds(101), "good"), (Closed, "watch 11")]);
 }
 
 #[test]
-fn no_watch_is_asked_for_more_than_a_day() {
-    for asked in [Duration::from_hours(12), Duration::from_hours(13), Duration::MAX] {
+fn watch_timeouts_are_limited_to_a_day() {
+    for requested in [Duration::from_hours(12), Duration::from_hours(13), Duration::MAX] {
         let settings = Settings {
-            watch_timeout: asked,
+            watch_timeout: requested,
             ..plain()
         };
         for seed in 0..50 {
@@ -78,7 +78,7 @@ fn no_watch_is_asked_for_more_than_a_day() {
             let play = play(
                 settings,
                 "list 0 by 500",
-                &[(Did::Listed("10"), "whole at 10, watch 10")],
+                &[(ServerAction::Listed("10"), "replace at 10, watch 10")],
             );
             let Action::Watch { request: watch, .. } = &play.action else {
                 panic!("{:?}", play.action);
@@ -89,11 +89,11 @@ fn no_watch_is_asked_for_more_than_a_day() {
     }
 }
 
-/// Lists may pass where watches do not: the cache must not fall behind without a bound.
+/// Lists may succeed where watches fail: the cache must not fall behind without a bound.
 #[test]
 fn contract_5_watches_that_are_throttled_for_ten_minutes_lead_to_a_list() {
-    let mut play = asked();
-    play.go_on(&[
+    let mut play = watch_requested();
+    play.run(&[
         (answers(429), "wait 800ms"),
         (Waited, "watch 10"),
         (seconds(599), "good"),
@@ -103,7 +103,7 @@ fn contract_5_watches_that_are_throttled_for_ten_minutes_lead_to_a_list() {
         (Waited, "list 10"),
         (answers(429), "wait 6.4s"),
         (Waited, "list 10"),
-        (Did::Listed("12"), "whole at 12, watch 12"),
+        (ServerAction::Listed("12"), "replace at 12, watch 12"),
         (answers(429), "wait 12.8s"),
         (Waited, "watch 12"),
     ]);
@@ -115,20 +115,20 @@ fn the_fifth_watch_that_breaks_without_an_event_leads_to_a_relist() {
     let mut play = watching();
     for wait in ["800ms", "1.6s", "3.2s", "6.4s"] {
         let wait = format!("wait {wait}");
-        play.go_on(&[(broke(), wait.as_str()), (Waited, "watch 10"), (Opened, "good")]);
+        play.run(&[(broke(), wait.as_str()), (Waited, "watch 10"), (Opened, "good")]);
     }
-    play.go_on(&[(broke(), "wait 12.8s"), (Waited, "list 10")]);
+    play.run(&[(broke(), "wait 12.8s"), (Waited, "list 10")]);
 }
 
-/// A server that cannot be reached would not answer a list either, and one that asks for fewer requests should not be
-/// asked for more.
+/// An unreachable server would not respond to a list either, and one that throttles requests should not get
+/// more of them.
 #[test]
 fn refused_connections_and_429_retry_the_watch_without_a_relist() {
     for away in [refused, || answers(429)] {
-        let mut play = asked();
+        let mut play = watch_requested();
         for _ in 0..20 {
-            play.tell(away());
-            play.go_on(&[(Waited, "watch 10")]);
+            play.apply(away());
+            play.run(&[(Waited, "watch 10")]);
         }
     }
 }
@@ -136,7 +136,7 @@ fn refused_connections_and_429_retry_the_watch_without_a_relist() {
 #[test]
 fn a_watch_that_closes_within_a_second_is_reopened_after_a_wait() {
     let mut play = watching();
-    play.go_on(&[
+    play.run(&[
         (millis(999), "good"),
         (Closed, "wait 800ms !very short"),
         (Waited, "watch 10"),
@@ -149,8 +149,8 @@ fn a_watch_that_closes_within_a_second_is_reopened_after_a_wait() {
 
 #[test]
 fn time_until_the_response_does_not_count_as_watch_time() {
-    let mut play = asked();
-    play.go_on(&[
+    let mut play = watch_requested();
+    play.run(&[
         (seconds(5), "good"),
         (Opened, "good"),
         (Closed, "wait 800ms !very short"),
@@ -169,8 +169,8 @@ fn failures_that_keep_the_version_usable_reopen_the_watch() {
         broke(),
     ];
     for failure in failures {
-        let mut play = asked();
-        play.go_on(&[
+        let mut play = watch_requested();
+        play.run(&[
             (failure.clone(), "wait 800ms"),
             (Waited, "watch 10"),
             (failure.clone(), "wait 1.6s"),
@@ -185,7 +185,7 @@ fn failures_that_keep_the_version_usable_reopen_the_watch() {
 fn a_broken_or_throttled_watch_resumes_from_its_version() {
     for failure in [answers(429), broke()] {
         let mut play = watching();
-        play.go_on(&[
+        play.run(&[
             (Changed("12"), "apply"),
             (failure, "wait 800ms"),
             (Waited, "watch 12"),
@@ -195,10 +195,10 @@ fn a_broken_or_throttled_watch_resumes_from_its_version() {
 
 #[test]
 fn an_expired_version_leads_to_a_relist_at_open_and_in_the_stream() {
-    let mut at_open = asked();
-    at_open.go_on(&[(expired(), "wait 800ms"), (Waited, "list 10")]);
+    let mut at_open = watch_requested();
+    at_open.run(&[(expired(), "wait 800ms"), (Waited, "list 10")]);
     let mut in_stream = watching();
-    in_stream.go_on(&[
+    in_stream.run(&[
         (Changed("12"), "apply"),
         (expired(), "wait 800ms"),
         (Waited, "list 12"),
@@ -208,8 +208,8 @@ fn an_expired_version_leads_to_a_relist_at_open_and_in_the_stream() {
 #[test]
 fn a_too_large_version_leads_to_a_list_of_the_most_recent_one() {
     for ahead in too_large() {
-        let mut play = asked();
-        play.go_on(&[(ahead, "wait 800ms"), (Waited, "list newest by 500")]);
+        let mut play = watch_requested();
+        play.run(&[(ahead, "wait 800ms"), (Waited, "list newest by 500")]);
     }
 }
 
@@ -217,7 +217,7 @@ fn a_too_large_version_leads_to_a_list_of_the_most_recent_one() {
 fn error_events_and_invalid_data_lead_to_a_relist() {
     for failure in [answers(500), answers(403), bad_data()] {
         let mut play = watching();
-        play.go_on(&[
+        play.run(&[
             (Changed("12"), "apply"),
             (failure, "wait 800ms"),
             (Waited, "list 12"),
@@ -228,15 +228,15 @@ fn error_events_and_invalid_data_lead_to_a_relist() {
 #[test]
 fn rejected_watches_lead_to_a_relist() {
     for code in [400, 401, 403, 405, 422] {
-        let mut play = asked();
-        play.go_on(&[(answers(code), "wait 800ms"), (Waited, "list 10")]);
+        let mut play = watch_requested();
+        play.run(&[(answers(code), "wait 800ms"), (Waited, "list 10")]);
     }
 }
 
 #[test]
 fn retry_after_of_a_watch_is_honoured_up_to_two_minutes() {
-    let mut play = asked();
-    play.go_on(&[
+    let mut play = watch_requested();
+    play.run(&[
         (answers_later(429, 11), "wait 11s"),
         (Waited, "watch 10"),
         (answers_later(503, 600), "wait 120s"),
@@ -255,7 +255,7 @@ fn watch_timeouts_are_random_between_the_minimum_and_twice_that() {
         let play = play(
             settings,
             "list 0 by 500",
-            &[(Listed("10"), "whole at 10, watch 10")],
+            &[(Listed("10"), "replace at 10, watch 10")],
         );
         let Action::Watch { request, .. } = play.action else {
             panic!("{}", describe(&play.action));
@@ -268,7 +268,7 @@ fn watch_timeouts_are_random_between_the_minimum_and_twice_that() {
 }
 
 #[test]
-fn contract_12_a_watch_timeout_beyond_reason_does_no_harm() {
+fn contract_12_an_extreme_watch_timeout_is_limited() {
     let patient = Settings {
         watch_timeout: Duration::MAX,
         ..plain()
@@ -276,55 +276,58 @@ fn contract_12_a_watch_timeout_beyond_reason_does_no_harm() {
     let play = play(
         patient,
         "list 0 by 500",
-        &[(Did::Listed("10"), "whole at 10, watch 10"), (Opened, "good")],
+        &[
+            (ServerAction::Listed("10"), "replace at 10, watch 10"),
+            (Opened, "good"),
+        ],
     );
     assert!(play.deadline() > play.now);
 }
 
 #[test]
 fn an_unanswered_watch_is_requested_again() {
-    let mut play = asked();
-    play.go_on(&[
+    let mut play = watch_requested();
+    play.run(&[
         (Nothing, "30s: wait 800ms !transport"),
         (Waited, "watch 10"),
         (Nothing, "30s: wait 1.6s !transport"),
     ]);
 }
 
-/// A gateway may swallow watches, or reset them before it answers, while it lets lists pass.
+/// A gateway may swallow watches, or reset them before it responds, but let lists pass.
 #[test]
-fn contract_5_the_fifth_watch_without_an_answer_leads_to_a_list() {
-    let mut play = asked();
+fn contract_5_the_fifth_watch_without_a_response_leads_to_a_list() {
+    let mut play = watch_requested();
     for wait in ["800ms", "1.6s", "3.2s", "6.4s"] {
         let waits = format!("30s: wait {wait} !transport");
-        play.go_on(&[(Nothing, &waits), (Waited, "watch 10")]);
+        play.run(&[(Nothing, &waits), (Waited, "watch 10")]);
     }
-    play.go_on(&[(Nothing, "30s: wait 12.8s !transport"), (Waited, "list 10")]);
+    play.run(&[(Nothing, "30s: wait 12.8s !transport"), (Waited, "list 10")]);
 
-    let mut play = asked();
+    let mut play = watch_requested();
     for wait in ["800ms", "1.6s", "3.2s", "6.4s"] {
         let waits = format!("wait {wait}");
-        play.go_on(&[(broke(), &waits), (Waited, "watch 10")]);
+        play.run(&[(broke(), &waits), (Waited, "watch 10")]);
     }
-    play.go_on(&[(broke(), "wait 12.8s"), (Waited, "list 10")]);
+    play.run(&[(broke(), "wait 12.8s"), (Waited, "list 10")]);
 }
 
 #[test]
 fn a_watch_that_outlives_its_timeout_is_renewed() {
     let mut play = watching();
-    let Action::Watch { request, .. } = asked().action else {
+    let Action::Watch { request, .. } = watch_requested().action else {
         panic!("a watch is requested");
     };
     // The seed is the same, and so is the timeout.
     let patience = request.timeout + Duration::from_secs(10);
     let renewed = format!("{patience:?}: watch 10 !stalled");
-    play.go_on(&[(Nothing, &renewed)]);
+    play.run(&[(Nothing, &renewed)]);
 }
 
 #[test]
 fn silence_is_detected_sooner_if_the_server_sends_bookmarks() {
     let mut play = watching();
-    play.go_on(&[
+    play.run(&[
         (Bookmark("11"), "apply"),
         (seconds(60), "good"),
         (Bookmark("12"), "apply"),
@@ -337,41 +340,41 @@ fn the_second_silent_watch_in_a_row_leads_to_a_relist() {
     let mut play = play(
         steady(),
         "stream newest",
-        &[(Opened, "good"), (InitialEnd("10"), "whole at 10")],
+        &[(Opened, "good"), (InitialEnd("10"), "replace at 10")],
     );
-    play.go_on(&[
+    play.run(&[
         (Bookmark("10"), "skip"),
         (Nothing, "210s: watch 10 !stalled"),
         (Opened, "good"),
         (Nothing, "210s: wait 800ms !stalled"),
         (Waited, "stream 10"),
         (Opened, "good"),
-        (InitialEnd("10"), "whole at 10"),
+        (InitialEnd("10"), "replace at 10"),
         (Nothing, "210s: watch 10 !stalled"),
     ]);
 }
 
-/// Something may answer watches and then swallow their events, from a server that sends no bookmarks.
+/// A gateway may open watches and then swallow their events, from a server without bookmarks.
 #[test]
 fn contract_5_the_second_watch_that_outlives_its_timeout_leads_to_a_list() {
     let mut play = watching();
-    let renewed = play.tell(Nothing);
+    let renewed = play.apply(Nothing);
     assert!(renewed.ends_with(": watch 10 !stalled"), "{renewed}");
-    play.go_on(&[(Opened, "good")]);
-    let ended = play.tell(Nothing);
+    play.run(&[(Opened, "good")]);
+    let ended = play.apply(Nothing);
     assert!(ended.ends_with(": wait 800ms !stalled"), "{ended}");
-    play.go_on(&[(Waited, "list 10")]);
+    play.run(&[(Waited, "list 10")]);
 }
 
-/// Kubernetes has no watch cache for events: the bookmark that ends the initial ones is the only one.
+/// Kubernetes has no watch cache for events: the only bookmark is the one that ends the initial events.
 #[test]
 fn a_server_without_bookmarks_may_be_silent() {
     let mut play = play(
         steady(),
         "stream newest",
-        &[(Opened, "good"), (InitialEnd("10"), "whole at 10")],
+        &[(Opened, "good"), (InitialEnd("10"), "replace at 10")],
     );
-    play.go_on(&[
+    play.run(&[
         (seconds(300), "good"),
         (Closed, "watch 10"),
         (Opened, "good"),
@@ -383,7 +386,7 @@ fn a_server_without_bookmarks_may_be_silent() {
 #[test]
 fn an_event_resets_the_count_of_silent_watches() {
     let mut play = watching();
-    play.go_on(&[
+    play.run(&[
         (Bookmark("11"), "apply"),
         (Nothing, "210s: watch 11 !stalled"),
         (Opened, "good"),
@@ -396,18 +399,18 @@ fn an_event_resets_the_count_of_silent_watches() {
 fn contract_2_an_older_event_or_bookmark_is_never_applied() {
     for old in [Changed("9"), Bookmark("9")] {
         let mut play = watching();
-        play.go_on(&[
+        play.run(&[
             (old, "leave, wait 800ms !behind"),
             (Waited, "list newest by 500"),
-            (Did::Listed("9"), "list newest by 500 !went back"),
-            (Did::Listed("9"), "whole at 9, watch 9"),
+            (ServerAction::Listed("9"), "list newest by 500 !went back"),
+            (ServerAction::Listed("9"), "replace at 9, watch 9"),
         ]);
     }
 }
 
 #[test]
 fn waits_grow_through_an_outage_of_any_kind_up_to_the_cap() {
-    let mut play = asked();
+    let mut play = watch_requested();
     for (failure, wait) in [
         (refused(), "wait 800ms"),
         (answers(503), "wait 1.6s"),
@@ -418,17 +421,17 @@ fn waits_grow_through_an_outage_of_any_kind_up_to_the_cap() {
         (broke(), "wait 30s"),
         (answers(429), "wait 30s"),
     ] {
-        play.go_on(&[(failure, wait), (Waited, "watch 10")]);
+        play.run(&[(failure, wait), (Waited, "watch 10")]);
     }
     for _ in 0..100 {
-        play.go_on(&[(refused(), "wait 30s"), (Waited, "watch 10")]);
+        play.run(&[(refused(), "wait 30s"), (Waited, "watch 10")]);
     }
 }
 
 #[test]
 fn waits_reset_only_after_two_healthy_minutes() {
-    let mut play = asked();
-    play.go_on(&[
+    let mut play = watch_requested();
+    play.run(&[
         (refused(), "wait 800ms"),
         (Waited, "watch 10"),
         (Opened, "good"),
@@ -444,9 +447,9 @@ fn waits_reset_only_after_two_healthy_minutes() {
     ]);
 }
 
-/// Otherwise a list that is large and slow would be repeated without a pause.
+/// Otherwise a large and slow list would be repeated without a pause.
 #[test]
-fn contract_9_time_spent_on_lists_that_fail_is_not_health() {
+fn contract_9_time_spent_on_failing_lists_is_not_healthy() {
     let mut play = play(
         plain(),
         "list 0 by 500",
@@ -457,7 +460,7 @@ fn contract_9_time_spent_on_lists_that_fail_is_not_health() {
         ],
     );
     for (token, wait) in [("t2", "wait 1.6s"), ("t3", "wait 3.2s"), ("t4", "wait 6.4s")] {
-        play.go_on(&[
+        play.run(&[
             (Waited, "list 0 by 500"),
             (Page("10", token), &format!("page {token} by 500")),
             (seconds(130), "good"),
@@ -467,11 +470,11 @@ fn contract_9_time_spent_on_lists_that_fail_is_not_health() {
 }
 
 #[test]
-fn contract_9_time_spent_on_streaming_lists_that_fail_is_not_health() {
+fn contract_9_time_spent_on_failing_streaming_lists_is_not_healthy() {
     let mut play = play(steady(), "stream newest", &[]);
     for wait in ["wait 800ms", "wait 1.6s", "wait 3.2s"] {
-        play.go_on(&[(Opened, "good"), (seconds(130), "good"), (refused(), wait)]);
-        play.go_on(&[(Waited, "stream newest")]);
+        play.run(&[(Opened, "good"), (seconds(130), "good"), (refused(), wait)]);
+        play.run(&[(Waited, "stream newest")]);
     }
 }
 
@@ -499,7 +502,7 @@ fn configured_waits_are_used() {
             (Waited, "list 0 by 500"),
             (refused(), "wait 4s"),
             (Waited, "list 0 by 500"),
-            (Did::Listed("10"), "whole at 10, watch 10"),
+            (ServerAction::Listed("10"), "replace at 10, watch 10"),
             (Opened, "good"),
             (seconds(10), "good"),
             (broke(), "wait 2s"),

@@ -1,18 +1,18 @@
-//! Single changes and lists, and what readers and handlers hear of them.
+//! Tests of single changes and lists, and their visibility for readers and handlers.
 
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_wire::selector::Selector;
 
-use super::{Cache, key, name_of, tagged, tags_of};
+use super::{TestStore, key, name_of, tagged, tags_of};
 use crate::lister::Lister;
 use crate::object::{Key, Object, ResourceVersion};
 use crate::pipeline::store::{Change, Seed};
 
 #[test]
-fn contract_1_nothing_is_seen_before_it_is_published() {
-    let mut cache = Cache::new(Seed::new(1));
+fn contract_1_changes_are_invisible_until_they_are_published() {
+    let mut cache = TestStore::new(Seed::new(1));
     cache.upsert(tagged(&key("a/b"), 7, 1, &[]));
     assert!(cache.store.snapshot().is_empty());
     assert_eq!(cache.store.version(), None);
@@ -21,11 +21,11 @@ fn contract_1_nothing_is_seen_before_it_is_published() {
     assert_eq!(cache.store.version(), Some(ResourceVersion::from(7)));
 }
 
-/// Contract 10: an unchanged object is neither copied nor told of, whether it came decoded or not.
+/// Contract 10: an unchanged object is neither copied nor delivered, whether it was decoded or not.
 #[test]
-fn contract_10_a_list_keeps_what_did_not_change() {
+fn contract_10_a_list_keeps_unchanged_objects() {
     for known in [true, false] {
-        let mut cache = Cache::new(Seed::new(2));
+        let mut cache = TestStore::new(Seed::new(2));
         let keys: Vec<Key> = (0..100).map(|n| Key::namespaced("a", &format!("n{n}"))).collect();
         cache.replace(keys.iter().map(|key| tagged(key, 1, 1, &["red"])).collect(), 1);
         cache.publish();
@@ -52,10 +52,10 @@ fn contract_10_a_list_keeps_what_did_not_change() {
     }
 }
 
-/// What the store had when the page was read may be gone, or changed, when the list is applied.
+/// A cached object may be deleted or changed between reading a page and applying the list.
 #[test]
-fn a_known_object_may_have_changed_since() {
-    let mut cache = Cache::new(Seed::new(3));
+fn a_cached_object_may_change_before_the_list_is_applied() {
+    let mut cache = TestStore::new(Seed::new(3));
     let (gone, changed) = (key("a/gone"), key("a/changed"));
     for key in [&gone, &changed] {
         cache.upsert(tagged(key, 1, 1, &["old"]));
@@ -75,14 +75,14 @@ fn a_known_object_may_have_changed_since() {
         assert_eq!(
             tags_of(&snapshot.get(key).unwrap()),
             ["old"],
-            "the list is what counts"
+            "the list determines the contents"
         );
     }
 }
 
 #[test]
-fn a_list_tells_first_what_is_gone() {
-    let mut cache = Cache::new(Seed::new(4));
+fn a_list_delivers_deletions_first() {
+    let mut cache = TestStore::new(Seed::new(4));
     cache.replace(
         (0..30)
             .map(|n| tagged(&key(&format!("n{n}")), 1, 1, &[]))
@@ -108,10 +108,10 @@ fn a_list_tells_first_what_is_gone() {
     );
 }
 
-/// Of two objects that had one name, the first is gone, and nobody saw it go.
+/// A new object with the same name deletes the previous one, whose deletion was not observed.
 #[test]
-fn another_object_of_the_same_name_is_another_object() {
-    let mut cache = Cache::new(Seed::new(5));
+fn a_new_object_with_the_same_name_is_deleted_and_added() {
+    let mut cache = TestStore::new(Seed::new(5));
     cache.upsert(tagged(&key("a/b"), 1, 1, &[]));
     let changes = cache.upsert(tagged(&key("a/b"), 2, 2, &[]));
     assert!(matches!(
@@ -121,8 +121,8 @@ fn another_object_of_the_same_name_is_another_object() {
 }
 
 #[test]
-fn a_deletion_of_what_is_not_there_says_nothing_and_moves_on() {
-    let mut cache = Cache::new(Seed::new(6));
+fn the_deletion_of_an_unknown_object_only_advances_the_version() {
+    let mut cache = TestStore::new(Seed::new(6));
     assert!(cache.delete(tagged(&key("a/b"), 5, 1, &[])).is_empty());
     cache.publish();
     assert_eq!(cache.store.version(), Some(ResourceVersion::from(5)));
@@ -130,7 +130,7 @@ fn a_deletion_of_what_is_not_there_says_nothing_and_moves_on() {
 
 #[test]
 fn listers_select_by_labels_and_namespace() {
-    let mut cache = Cache::new(Seed::new(7));
+    let mut cache = TestStore::new(Seed::new(7));
     for (n, namespace) in ["a", "a", "b", "b"].into_iter().enumerate() {
         let mut object = tagged(&Key::namespaced(namespace, &format!("n{n}")), 1, 1, &[]);
         object.metadata.labels = Some([("even".to_owned(), (n % 2 == 0).to_string())].into());
@@ -168,6 +168,6 @@ fn listers_select_by_labels_and_namespace() {
     assert_eq!(missing.to_string(), "configmaps \"a/n9\" not found in the cache");
     assert!(
         lister.get("n0").unwrap_err().is_not_found(),
-        "it is in a namespace"
+        "the object has a namespace"
     );
 }

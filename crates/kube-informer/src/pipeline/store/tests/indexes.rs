@@ -1,4 +1,4 @@
-//! Index functions as people write them, and what they get wrong.
+//! Tests of index functions and their failures.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Cache, key, name_of, tagged, tags_of};
+use super::{TestStore, key, name_of, tagged, tags_of};
 use crate::object::Object;
 use crate::pipeline::store::{Index, Seed};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -22,8 +22,8 @@ fn names(index: &Index<ConfigMap, String>, value: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_object_stands_under_each_of_its_values_once() {
-    let mut cache = Cache::new(Seed::new(1));
+fn an_object_is_indexed_once_under_each_of_its_values() {
+    let mut cache = TestStore::new(Seed::new(1));
     let index = cache.index("tags", tags_of).unwrap();
     assert_eq!(index.name(), "tags");
     cache.upsert(tagged(&key("one"), 1, 1, &["a", "b", "a", "a"]));
@@ -34,19 +34,19 @@ fn an_object_stands_under_each_of_its_values_once() {
 
     cache.upsert(tagged(&key("one"), 3, 1, &["c"]));
     cache.publish();
-    assert_eq!(names(&index, "b"), ["two"], "the other stays");
+    assert_eq!(names(&index, "b"), ["two"], "the other object is kept");
     assert!(names(&index, "a").is_empty());
     assert_eq!(names(&index, "c"), ["one"]);
 
     cache.delete(tagged(&key("one"), 4, 1, &["c"]));
     cache.publish();
     let values: Vec<String> = index.values().iter().map(ToString::to_string).collect();
-    assert_eq!(values, ["b"], "nothing is left of a value that nobody has");
+    assert_eq!(values, ["b"], "values without objects are removed");
 }
 
 #[test]
-fn an_index_that_is_added_later_is_whole_at_once() {
-    let mut cache = Cache::new(Seed::new(2));
+fn an_index_that_is_added_later_is_complete_at_once() {
+    let mut cache = TestStore::new(Seed::new(2));
     for n in 0..100 {
         let tag = if n % 2 == 0 { "even" } else { "odd" };
         cache.upsert(tagged(&key(&format!("n{n}")), n + 1, 1, &[tag]));
@@ -69,8 +69,8 @@ fn an_index_that_is_added_later_is_whole_at_once() {
 }
 
 #[test]
-fn text_is_found_without_an_own_string() {
-    let mut cache = Cache::new(Seed::new(3));
+fn index_values_are_found_by_borrowed_text() {
+    let mut cache = TestStore::new(Seed::new(3));
     let strings = cache.index("strings", tags_of).unwrap();
     let numbers = cache
         .index("numbers", |object| [tags_of(object).len() as u64])
@@ -88,8 +88,8 @@ fn text_is_found_without_an_own_string() {
 }
 
 #[test]
-fn one_name_is_one_index() {
-    let mut cache = Cache::<ConfigMap>::new(Seed::new(4));
+fn an_index_name_can_be_used_once() {
+    let mut cache = TestStore::<ConfigMap>::new(Seed::new(4));
     let first = cache.index("tags", tags_of).unwrap();
     cache.upsert(tagged(&key("one"), 1, 1, &["a"]));
     cache.publish();
@@ -98,17 +98,17 @@ fn one_name_is_one_index() {
     assert!(error.to_string().contains("\"tags\""), "{error}");
     cache.upsert(tagged(&key("two"), 2, 1, &["a"]));
     cache.publish();
-    assert_eq!(names(&first, "a"), ["one", "two"], "the first goes on");
+    assert_eq!(names(&first, "a"), ["one", "two"], "the first index is unchanged");
 
     let error = cache.store.snapshot().index_values("tag").unwrap_err();
     assert!(error.is_unknown_index());
     assert!(error.to_string().contains("\"tag\""), "{error}");
 }
 
-/// The object is in the cache and in the other indexes; the error names it.
+/// The object is in the cache and in the other indexes; the error contains its name.
 #[test]
-fn a_function_that_fails_or_panics_harms_its_own_index_only() {
-    let mut cache = Cache::new(Seed::new(5));
+fn a_failing_or_panicking_function_only_affects_its_own_index() {
+    let mut cache = TestStore::new(Seed::new(5));
     let failing = cache
         .try_index("failing", |object: &ConfigMap| match name_of(object) {
             "bad" => Err("no such field".to_owned()),
@@ -141,7 +141,7 @@ fn a_function_that_fails_or_panics_harms_its_own_index_only() {
     assert_eq!(names(&failing, "a"), ["good"]);
     assert_eq!(names(&panicking, "a"), ["good"]);
     assert_eq!(names(&sound, "a"), ["bad", "good"]);
-    assert!(cache.publish().is_empty(), "errors are told once");
+    assert!(cache.publish().is_empty(), "errors are reported once");
 
     cache.delete(tagged(&key("bad"), 2, 1, &["a"]));
     cache.delete(tagged(&key("good"), 3, 1, &["a"]));
@@ -151,7 +151,7 @@ fn a_function_that_fails_or_panics_harms_its_own_index_only() {
     }
 }
 
-/// A value that panics when it is hashed, compared or dropped, each at a word of its own.
+/// A value that panics when it is hashed, compared or dropped, depending on its text.
 struct Touchy(&'static str);
 
 impl Touchy {
@@ -168,7 +168,7 @@ impl Touchy {
 impl Hash for Touchy {
     fn hash<H: Hasher>(&self, state: &mut H) {
         assert_ne!(self.0, "hashed", "cannot be hashed");
-        // All have one hash, so they are compared.
+        // All values have one hash, so they are compared.
         0.hash(state);
     }
 }
@@ -198,8 +198,8 @@ impl Drop for Touchy {
 }
 
 #[test]
-fn contract_12_values_that_panic_harm_their_own_index_only() {
-    let mut cache = Cache::new(Seed::new(7));
+fn contract_12_panicking_values_only_affect_their_own_index() {
+    let mut cache = TestStore::new(Seed::new(7));
     let sound = cache.index("sound", tags_of).unwrap();
     for (version, tag) in [(1, "sound"), (2, "hashed"), (3, "compared")] {
         cache.upsert(tagged(&key(tag), version, 1, &["a", "sound", tag]));
@@ -210,19 +210,19 @@ fn contract_12_values_that_panic_harm_their_own_index_only() {
     let late: Vec<String> = cache.publish().iter().map(ToString::to_string).collect();
     cache.upsert(tagged(&key("hashed"), 4, 1, &["a", "sound", "hashed"]));
     cache.upsert(tagged(&key("compared"), 5, 1, &["a", "sound", "compared"]));
-    let mut told = cache
+    let mut texts = cache
         .publish()
         .iter()
         .map(ToString::to_string)
         .collect::<Vec<_>>();
-    told.extend(late);
-    told.sort();
-    assert_eq!(told.len(), 4, "{told:?}");
-    for (told, word) in told.iter().zip(["compared", "compared", "hashed", "hashed"]) {
+    texts.extend(late);
+    texts.sort();
+    assert_eq!(texts.len(), 4, "{texts:?}");
+    for (texts, word) in texts.iter().zip(["compared", "compared", "hashed", "hashed"]) {
         assert!(
-            told.contains(&format!("\"touchy\" failed for {word}"))
-                && told.contains(&format!("cannot be {word}")),
-            "{told}"
+            texts.contains(&format!("\"touchy\" failed for {word}"))
+                && texts.contains(&format!("cannot be {word}")),
+            "{texts}"
         );
     }
     let snapshot = cache.store.snapshot();
@@ -231,14 +231,14 @@ fn contract_12_values_that_panic_harm_their_own_index_only() {
     assert_eq!(
         snapshot.keys_by_name("touchy", "sound").unwrap(),
         [key("sound")],
-        "nothing of the others is in it"
+        "the others are not in the index"
     );
 }
 
-/// Nothing saves a function from a value that panics where nobody expects it; the cache has to be whole afterwards.
+/// Panics of a value cannot be caught everywhere; the cache has to stay complete.
 #[test]
-fn a_panic_while_an_index_is_added_leaves_the_cache_as_it_was() {
-    let mut cache = Cache::new(Seed::new(8));
+fn a_panic_while_an_index_is_added_leaves_the_cache_unchanged() {
+    let mut cache = TestStore::new(Seed::new(8));
     let sound = cache.index("sound", tags_of).unwrap();
     cache.upsert(tagged(&key("one"), 1, 1, &["a"]));
     cache.upsert(tagged(&key("two"), 2, 1, &["a", "dropped", "hashed"]));
@@ -259,7 +259,7 @@ fn a_panic_while_an_index_is_added_leaves_the_cache_as_it_was() {
         .index("touchy", |object: &ConfigMap| [name_of(object).to_owned()])
         .unwrap();
     cache.publish();
-    assert_eq!(names(&name, "two"), ["two"], "the name is free");
+    assert_eq!(names(&name, "two"), ["two"], "the name is free again");
 }
 
 /// A value that counts how often it is printed and compared.
@@ -293,7 +293,7 @@ impl fmt::Display for Counted {
 
 #[test]
 fn each_value_is_printed_once_and_compared_with_none_of_another_hash() {
-    let mut cache = Cache::new(Seed::new(9));
+    let mut cache = TestStore::new(Seed::new(9));
     let (printed, compared) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
     let counts = (Arc::clone(&printed), Arc::clone(&compared));
     let values = move |object: &ConfigMap| {
@@ -319,11 +319,11 @@ fn each_value_is_printed_once_and_compared_with_none_of_another_hash() {
     assert_eq!(compared.load(Ordering::Relaxed), 0);
 }
 
-/// The index forgets what it noted, whatever the function would say today.
+/// The index uses the recorded values, whatever the function returns later.
 #[test]
-fn a_function_that_says_something_else_each_time_leaves_nothing_behind() {
+fn an_inconsistent_index_function_leaves_no_stale_postings() {
     for bits in [u32::MAX, 0] {
-        let mut cache = Cache::new(Seed::colliding(6, bits));
+        let mut cache = TestStore::new(Seed::colliding(6, bits));
         let calls = AtomicU64::new(0);
         let index = cache
             .index("moody", move |_: &ConfigMap| {

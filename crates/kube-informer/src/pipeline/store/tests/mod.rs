@@ -1,4 +1,4 @@
-//! What the cache promises to those who read it.
+//! Tests of the store.
 
 mod changes;
 mod indexes;
@@ -20,21 +20,21 @@ use crate::object::format::Value;
 use crate::object::{Entry, Key, Kind, ResourceVersion, Uid, WatchedResource};
 use crate::pipeline::reflector::{Delta, Replacement, Scope};
 
-/// A store and its writer, which is told what to do without a queue.
-pub(crate) struct Cache<K> {
+/// A store and its writer, without a queue.
+pub(crate) struct TestStore<K> {
     pub(crate) store: Arc<Store<K>>,
     pub(crate) writer: Writer<K>,
     seed: Seed,
 }
 
-impl<K: Kind<DynamicType = ()>> Cache<K> {
-    pub(crate) fn new(seed: Seed) -> Cache<K> {
-        Cache::of_scopes(seed, Scopes::one())
+impl<K: Kind<DynamicType = ()>> TestStore<K> {
+    pub(crate) fn new(seed: Seed) -> TestStore<K> {
+        TestStore::of_scopes(seed, Scopes::one())
     }
 
-    pub(crate) fn of_scopes(seed: Seed, scopes: Scopes) -> Cache<K> {
+    pub(crate) fn of_scopes(seed: Seed, scopes: Scopes) -> TestStore<K> {
         let store = Arc::new(Store::new(WatchedResource::of::<K>(&(), None), seed));
-        Cache {
+        TestStore {
             writer: Writer::new(Arc::clone(&store), seed, scopes),
             store,
             seed,
@@ -45,7 +45,7 @@ impl<K: Kind<DynamicType = ()>> Cache<K> {
         entry(object, self.seed)
     }
 
-    /// Applies a change without letting anyone see it yet.
+    /// Applies a change without publishing it.
     pub(crate) fn apply(&mut self, delta: Delta<K>) -> Vec<Change<K>> {
         let mut changes = Vec::new();
         self.writer.apply(delta, &mut changes);
@@ -60,16 +60,16 @@ impl<K: Kind<DynamicType = ()>> Cache<K> {
         self.apply(Delta::Deleted(self.entry(object)))
     }
 
-    /// A list, as the reflector hands it on: what the store has already is taken from there.
+    /// Applies a list like the reflector, which reuses cached entries.
     pub(crate) fn replace(&mut self, objects: Vec<K>, version: u64) -> Vec<Change<K>> {
         let objects = objects.into_iter().map(|object| self.listed(object)).collect();
         self.replace_with(objects, version)
     }
 
-    /// The cached entry of an object, or a new one.
+    /// Returns the cached entry of an object, or a new one.
     pub(crate) fn listed(&self, object: K) -> Arc<Entry<K>> {
         let new = self.entry(object);
-        let cached = self.store.known(new.key(), new.version(), new.uid());
+        let cached = self.store.get_at_version(new.key(), new.version(), new.uid());
         cached.unwrap_or(new)
     }
 
@@ -127,7 +127,7 @@ pub(crate) fn entry<K: Kind>(object: K, seed: Seed) -> Arc<Entry<K>> {
     Entry::new(key, hash, version, uid, Value::Decoded(Arc::new(object)))
 }
 
-/// An object with tags to index it by.
+/// Returns an object with tags for an index.
 pub(crate) fn tagged(key: &Key, version: u64, uid: u64, tags: &[&str]) -> ConfigMap {
     ConfigMap {
         metadata: ObjectMeta {

@@ -1,4 +1,4 @@
-//! Random changes, checked against a plain ordered map.
+//! Random changes, compared with an ordered map.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fastrand::Rng;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use super::{Cache, key, tagged, tags_of};
+use super::{TestStore, key, tagged, tags_of};
 use crate::object::{Key, ResourceVersion};
 use crate::pipeline::reflector::{Delta, Scope};
 use crate::pipeline::store::index::Index;
@@ -14,16 +14,16 @@ use crate::pipeline::store::{Change, Seed, Snapshot};
 
 const TAGS: [&str; 6] = ["blue", "green", "red", "round", "square", "é"];
 
-/// What the cache should hold.
+/// The expected contents of the cache.
 #[derive(Clone, Default)]
-struct Model {
+struct StoreModel {
     objects: BTreeMap<Key, ConfigMap>,
     version: Option<u64>,
     indexes: BTreeSet<&'static str>,
 }
 
-impl Model {
-    /// The keys that stand under each printed value of an index.
+impl StoreModel {
+    /// Returns the keys of each printed value of an index.
     fn index(&self, name: &str) -> BTreeMap<String, BTreeSet<Key>> {
         let mut index: BTreeMap<String, BTreeSet<Key>> = BTreeMap::new();
         for (key, object) in &self.objects {
@@ -35,7 +35,7 @@ impl Model {
     }
 }
 
-/// The printed values of an object in the indexes of this test.
+/// Returns the printed index values of an object.
 fn values(index: &str, object: &ConfigMap) -> Vec<String> {
     match index {
         "tags" => tags_of(object),
@@ -45,33 +45,33 @@ fn values(index: &str, object: &ConfigMap) -> Vec<String> {
     }
 }
 
-/// What a faithful follower of the changes knows.
-type Followed = BTreeMap<Key, Arc<ConfigMap>>;
+/// The objects according to the changes of the store.
+type ReplayedObjects = BTreeMap<Key, Arc<ConfigMap>>;
 
-struct Run {
+struct StoreTest {
     random: Rng,
-    cache: Cache<ConfigMap>,
-    model: Model,
-    followed: Followed,
+    cache: TestStore<ConfigMap>,
+    model: StoreModel,
+    replayed: ReplayedObjects,
     tags: Option<Index<ConfigMap, String>>,
     counts: Option<Index<ConfigMap, usize>>,
     version: u64,
     uids: u64,
-    held: Vec<(Snapshot<ConfigMap>, Model)>,
+    snapshots: Vec<(Snapshot<ConfigMap>, StoreModel)>,
 }
 
-impl Run {
-    fn new(seed: u64, hashes: Seed) -> Run {
-        Run {
+impl StoreTest {
+    fn new(seed: u64, hashes: Seed) -> StoreTest {
+        StoreTest {
             random: Rng::with_seed(seed),
-            cache: Cache::new(hashes),
-            model: Model::default(),
-            followed: Followed::new(),
+            cache: TestStore::new(hashes),
+            model: StoreModel::default(),
+            replayed: ReplayedObjects::new(),
             tags: None,
             counts: None,
             version: 0,
             uids: 0,
-            held: Vec::new(),
+            snapshots: Vec::new(),
         }
     }
 
@@ -83,7 +83,7 @@ impl Run {
         }
     }
 
-    /// A further state of an object, now and then of another object with its name.
+    /// Returns a new state of an object, sometimes of another object with its name.
     fn any_state(&mut self, key: &Key) -> ConfigMap {
         self.version += 1;
         let tags: Vec<&str> = (0..self.random.usize(..5))
@@ -111,14 +111,14 @@ impl Run {
                 let object = self.any_state(&key);
                 self.model.objects.insert(key, object.clone());
                 let changes = self.cache.upsert(object);
-                self.follow(changes);
+                self.replay(changes);
             }
             50..75 => {
                 let key = self.any_key();
                 let object = self.any_state(&key);
                 self.model.objects.remove(&key);
                 let changes = self.cache.delete(object);
-                self.follow(changes);
+                self.replay(changes);
             }
             75..83 => {
                 self.version += 1;
@@ -131,7 +131,7 @@ impl Run {
         self.model.version = (self.version > 0).then_some(self.version);
     }
 
-    /// A list in which most objects are as they were.
+    /// Applies a list in which most objects are unchanged.
     fn replace(&mut self) {
         let keep = self.random.u32(..=10);
         let mut listed = BTreeMap::new();
@@ -159,13 +159,13 @@ impl Run {
         self.model.objects = listed;
         let first = self.model.version.is_none();
         let changes = self.cache.replace_with(items, self.version);
-        self.follow(changes);
+        self.replay(changes);
         if first {
-            // Whoever follows learns of the first list from the snapshot.
-            assert!(self.followed.is_empty());
+            // Handlers get the first list from the snapshot.
+            assert!(self.replayed.is_empty());
             self.cache.publish();
             let snapshot = self.cache.store.snapshot();
-            self.followed = snapshot
+            self.replayed = snapshot
                 .iter()
                 .map(|object| (object.key().clone(), object.to_arc()))
                 .collect();
@@ -192,21 +192,21 @@ impl Run {
         assert_eq!(added.is_err_and(|error| error.is_conflict()), conflict);
     }
 
-    /// Contract 3, as it begins in the store.
-    fn follow(&mut self, changes: Vec<Change<ConfigMap>>) {
+    /// Checks contract 3 for the changes of the store.
+    fn replay(&mut self, changes: Vec<Change<ConfigMap>>) {
         for change in changes {
             let key = change.entry().key().clone();
             match change {
                 Change::Added { new } => {
-                    assert!(self.followed.insert(key, new.object()).is_none());
+                    assert!(self.replayed.insert(key, new.object()).is_none());
                 }
                 Change::Updated { old, new } => {
-                    let before = self.followed.insert(key, new.object()).unwrap();
+                    let before = self.replayed.insert(key, new.object()).unwrap();
                     assert!(Arc::ptr_eq(&before, &old.object()));
                     assert_eq!(before.metadata.uid, new.object().metadata.uid);
                 }
                 Change::Deleted { old, last, unknown } => {
-                    let before = self.followed.remove(&key).unwrap();
+                    let before = self.replayed.remove(&key).unwrap();
                     assert!(Arc::ptr_eq(&before, &old.object()));
                     assert_eq!(unknown, Arc::ptr_eq(&old, &last));
                 }
@@ -221,16 +221,16 @@ impl Run {
         self.check_indexes();
         for object in &snapshot {
             assert!(
-                Arc::ptr_eq(&object.to_arc(), &self.followed[object.key()]),
-                "{object:?} was copied, or changed untold"
+                Arc::ptr_eq(&object.to_arc(), &self.replayed[object.key()]),
+                "{object:?} was copied, or changed without an event"
             );
         }
         if self.random.u32(..8) == 0 {
-            self.held.push((snapshot, self.model.clone()));
+            self.snapshots.push((snapshot, self.model.clone()));
         }
-        if self.held.len() > 4 {
-            let at = self.random.usize(..self.held.len());
-            let (snapshot, model) = self.held.swap_remove(at);
+        if self.snapshots.len() > 4 {
+            let at = self.random.usize(..self.snapshots.len());
+            let (snapshot, model) = self.snapshots.swap_remove(at);
             check(&snapshot, &model);
         }
     }
@@ -257,7 +257,7 @@ impl Run {
     }
 }
 
-fn check(snapshot: &Snapshot<ConfigMap>, model: &Model) {
+fn check(snapshot: &Snapshot<ConfigMap>, model: &StoreModel) {
     assert_eq!(snapshot.len(), model.objects.len());
     assert_eq!(snapshot.is_empty(), model.objects.is_empty());
     assert_eq!(
@@ -314,7 +314,7 @@ fn set(keys: impl IntoIterator<Item = Key>) -> BTreeSet<Key> {
 }
 
 fn run(seed: u64, hashes: Seed) {
-    let mut run = Run::new(seed, hashes);
+    let mut run = StoreTest::new(seed, hashes);
     for _ in 0..400 {
         run.step();
         if run.random.u32(..3) == 0 {
@@ -322,13 +322,13 @@ fn run(seed: u64, hashes: Seed) {
         }
     }
     run.publish();
-    for (snapshot, model) in &run.held {
+    for (snapshot, model) in &run.snapshots {
         check(snapshot, model);
     }
 }
 
 #[test]
-fn does_what_the_model_does() {
+fn the_store_matches_the_model() {
     for seed in 0..12 {
         run(seed, Seed::new(seed));
     }

@@ -1,10 +1,10 @@
-//! Readers beside a writer: every look is at one moment.
+//! Tests of readers beside a writer: every read is consistent.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use super::{Cache, tagged, tags_of};
+use super::{TestStore, tagged, tags_of};
 use crate::lister::{Lister, snapshot_all};
 use crate::object::{Key, ResourceVersion};
 use crate::pipeline::reflector::{Delta, Scope};
@@ -14,7 +14,7 @@ use kube_wire::selector::Selector;
 
 const OBJECTS: usize = 200;
 
-/// All objects of one generation, which is their tag and their version.
+/// Returns all objects of one generation, which is their tag and their version.
 fn generation(number: u64) -> Vec<ConfigMap> {
     let key = |n: usize| Key::namespaced(&format!("ns{}", n % 4), &format!("n{n}"));
     let tag = number.to_string();
@@ -24,8 +24,8 @@ fn generation(number: u64) -> Vec<ConfigMap> {
 }
 
 #[test]
-fn contract_1_a_look_never_mixes_two_moments() {
-    let mut cache = Cache::new(Seed::new(1));
+fn contract_1_a_read_never_mixes_two_versions() {
+    let mut cache = TestStore::new(Seed::new(1));
     let tags = cache.index("tags", tags_of).unwrap();
     cache.replace(generation(1), 1);
     cache.publish();
@@ -68,11 +68,11 @@ fn contract_1_a_look_never_mixes_two_moments() {
     });
 }
 
-/// Two caches are written in turn, the first always before the second: a pair in which the second is ahead was of no
-/// moment.
+/// Two caches are written in turn, the first always before the second, so a pair in which the second is ahead
+/// is inconsistent.
 #[test]
-fn snapshots_together_are_of_one_moment() {
-    let mut caches = [Cache::new(Seed::new(1)), Cache::new(Seed::new(2))];
+fn snapshots_of_several_listers_are_consistent() {
+    let mut caches = [TestStore::new(Seed::new(1)), TestStore::new(Seed::new(2))];
     for cache in &mut caches {
         cache.replace(generation(1), 1);
         cache.publish();

@@ -1,4 +1,4 @@
-//! Who pays for freeing an old cache: its writer.
+//! Tests of freeing old caches, which is done by the writer.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use kube::api::ObjectMeta;
 use parking_lot::Mutex;
 use serde::Deserialize;
 
-use super::Cache;
+use super::TestStore;
 use crate::pipeline::store::Seed;
 
-/// Does something when it is freed.
+/// Calls a function when it is dropped.
 #[derive(Deserialize)]
 pub(crate) struct Probe {
     metadata: ObjectMeta,
@@ -58,7 +58,7 @@ impl kube::Resource for Probe {
 
 type Freed = Arc<Mutex<Vec<ThreadId>>>;
 
-/// A hundred objects of a version.
+/// Returns a hundred objects of a version.
 pub(crate) fn probes(version: u64, freed: &Arc<dyn Fn() + Send + Sync>) -> Vec<Probe> {
     let probe = |n: u64| Probe {
         metadata: ObjectMeta {
@@ -71,18 +71,18 @@ pub(crate) fn probes(version: u64, freed: &Arc<dyn Fn() + Send + Sync>) -> Vec<P
     (0..100).map(probe).collect()
 }
 
-/// Objects that say on which thread they were freed.
+/// Returns objects that record the thread on which they are dropped.
 fn generation(version: u64, freed: &Freed) -> Vec<Probe> {
     let freed = Arc::clone(freed);
     let note: Arc<dyn Fn() + Send + Sync> = Arc::new(move || freed.lock().push(thread::current().id()));
     probes(version, &note)
 }
 
-/// Holding a snapshot is free, and so is letting go of it, also for the last of many readers.
+/// Holding and dropping a snapshot is cheap, even for the last of many readers.
 #[test]
-fn no_reader_has_to_free_a_cache() {
+fn readers_never_free_a_cache() {
     let freed = Freed::default();
-    let mut cache = Cache::new(Seed::new(1));
+    let mut cache = TestStore::new(Seed::new(1));
     cache.replace(generation(1, &freed), 1);
     cache.publish();
 
@@ -106,9 +106,9 @@ fn no_reader_has_to_free_a_cache() {
 }
 
 #[test]
-fn what_nobody_holds_is_freed_at_once() {
+fn unreferenced_contents_are_freed_at_once() {
     let freed = Freed::default();
-    let mut cache = Cache::new(Seed::new(1));
+    let mut cache = TestStore::new(Seed::new(1));
     for version in 1..5 {
         cache.replace(generation(version, &freed), version);
         cache.publish();

@@ -1,24 +1,24 @@
-//! Several namespaces in one store.
+//! Tests of several namespaces in one store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use super::{Cache, key, tagged};
+use super::{TestStore, key, tagged};
 use crate::object::{Key, ResourceVersion};
 use crate::pipeline::reflector::{Delta, Scope};
 use crate::pipeline::store::{Change, Scopes, Seed};
 
 const NAMESPACES: [&str; 3] = ["a", "b", "c"];
 
-/// What is in each namespace, and how far it has come; nothing before its first list.
+/// The objects and the version of each namespace; no version before its first list.
 #[derive(Default)]
-struct Model {
+struct ScopesModel {
     objects: BTreeMap<Key, u64>,
     versions: BTreeMap<&'static str, u64>,
 }
 
-/// What changed, in words, without what is not told apart here.
+/// Formats the changes.
 fn words(changes: &[Change<ConfigMap>]) -> BTreeSet<String> {
     let word = |change: &Change<ConfigMap>| match change {
         Change::Added { new } => format!("+{new:?}"),
@@ -28,7 +28,7 @@ fn words(changes: &[Change<ConfigMap>]) -> BTreeSet<String> {
     changes.iter().map(word).collect()
 }
 
-fn check(cache: &Cache<ConfigMap>, model: &Model) {
+fn check(cache: &TestStore<ConfigMap>, model: &ScopesModel) {
     let snapshot = cache.store.snapshot();
     let versions = cache.store.versions();
     let versions = versions.borrow();
@@ -39,14 +39,16 @@ fn check(cache: &Cache<ConfigMap>, model: &Model) {
         least.map(|version| ResourceVersion::from(*version)).as_ref()
     );
     for namespace in NAMESPACES {
-        // What nobody can read yet has not been reached.
+        // Namespaces are unversioned as long as they are hidden from readers.
         let reached = model.versions.get(namespace).filter(|_| filled);
         let reached = reached.map(|version| ResourceVersion::from(*version));
         assert_eq!(versions.in_namespace(Some(namespace)), reached, "{namespace}");
     }
     for (key, version) in &model.objects {
-        // Lists find what they have brought before, also if readers do not see it yet.
-        let known = cache.store.known(key, &ResourceVersion::from(*version), None);
+        // Lists find the objects of earlier lists, even if they are hidden from readers.
+        let known = cache
+            .store
+            .get_at_version(key, &ResourceVersion::from(*version), None);
         assert!(known.is_some(), "{key}@{version}");
     }
     assert_eq!(versions.unlisted().len(), NAMESPACES.len() - model.versions.len());
@@ -71,11 +73,11 @@ fn check(cache: &Cache<ConfigMap>, model: &Model) {
 
 fn play(seed: u64, hashes: Seed) {
     let mut random = fastrand::Rng::with_seed(seed);
-    let mut cache = Cache::<ConfigMap>::of_scopes(hashes, Scopes::of_namespaces(NAMESPACES));
+    let mut cache = TestStore::<ConfigMap>::of_scopes(hashes, Scopes::of_namespaces(NAMESPACES));
     let by_name = cache
         .index("name", |map: &ConfigMap| map.metadata.name.clone())
         .unwrap();
-    let mut model = Model::default();
+    let mut model = ScopesModel::default();
     for version in 1..300 {
         let at = random.usize(..NAMESPACES.len());
         let namespace = NAMESPACES[at];
@@ -83,7 +85,7 @@ fn play(seed: u64, hashes: Seed) {
         let listed = model.versions.contains_key(namespace);
         let filled = model.versions.len() == NAMESPACES.len();
         let (changes, expected) = match random.u8(..10) {
-            // A watch begins with a list.
+            // A watch starts after a list.
             _ if !listed => list(&mut cache, &mut model, at, version, &mut random),
             0 => list(&mut cache, &mut model, at, version, &mut random),
             1..=2 => {
@@ -121,10 +123,10 @@ fn play(seed: u64, hashes: Seed) {
     }
 }
 
-/// A list of one namespace: some objects are gone, some new, some the same.
+/// Applies a list of one namespace: some objects are removed, some added, some unchanged.
 fn list(
-    cache: &mut Cache<ConfigMap>,
-    model: &mut Model,
+    cache: &mut TestStore<ConfigMap>,
+    model: &mut ScopesModel,
     at: usize,
     version: u64,
     random: &mut fastrand::Rng,
@@ -165,11 +167,11 @@ fn contract_1_each_namespace_is_at_its_version_and_a_list_replaces_only_its_own(
 }
 
 #[test]
-fn a_removed_kind_is_missing_from_its_own_namespace_and_from_all_together() {
-    let mut cache = Cache::<ConfigMap>::of_scopes(Seed::new(1), Scopes::of_namespaces(["a", "b"]));
+fn a_removed_kind_is_reported_for_its_namespace_and_for_all_namespaces() {
+    let mut cache = TestStore::<ConfigMap>::of_scopes(Seed::new(1), Scopes::of_namespaces(["a", "b"]));
     cache.replace_in(Scope(0), Vec::new(), 5);
     cache.replace_in(Scope(1), Vec::new(), 6);
-    let removed = |cache: &mut Cache<ConfigMap>| {
+    let removed = |cache: &mut TestStore<ConfigMap>| {
         cache.publish();
         let snapshot = cache.store.snapshot();
         [Some("a"), Some("b"), None].map(|namespace| snapshot.is_kind_removed_in(namespace))
@@ -185,8 +187,8 @@ fn a_removed_kind_is_missing_from_its_own_namespace_and_from_all_together() {
 }
 
 #[test]
-fn versions_without_an_order_are_reached_by_no_number() {
-    let mut cache = Cache::<ConfigMap>::of_scopes(Seed::new(1), Scopes::of_namespaces(["a", "b"]));
+fn unordered_versions_are_not_reached_by_numbers() {
+    let mut cache = TestStore::<ConfigMap>::of_scopes(Seed::new(1), Scopes::of_namespaces(["a", "b"]));
     cache.replace_in(Scope(0), Vec::new(), 5);
     let opaque = ResourceVersion::from("x9");
     cache.replace_in(Scope(1), Vec::new(), 6);

@@ -1,4 +1,4 @@
-//! Ways through the tree: borrowed and owned.
+//! Iterators over the tree, borrowed and owned.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -8,20 +8,20 @@ use super::leaf::Leaf;
 use super::node::Node;
 use super::{MAX_HEIGHT, Slot, Tree, WIDTH};
 
-/// The slots of a range of hashes, in the order of their hashes.
+/// An iterator over the slots of a range of hashes, in order.
 pub(crate) struct Range<'a, S, const W: usize = WIDTH> {
-    /// What is left of the slots of the leaf at hand.
+    /// The remaining slots of the current leaf.
     left: slice::Iter<'a, Option<S>>,
-    /// That leaf, and where in it the range ends.
+    /// The current leaf, and the end of the range in it.
     leaf: Option<(&'a Leaf<S, W>, usize)>,
-    /// For each inner node above the leaf, from the root down, its children further right.
+    /// For each inner node above the leaf, from the root down: its remaining children.
     ahead: [slice::Iter<'a, Option<Arc<Node<S, W>>>>; MAX_HEIGHT],
-    /// How many of `ahead` are in use; none is when the end of the range lies in the leaf at hand.
+    /// Number of `ahead` in use; zero when the end of the range is in the current leaf.
     pub(super) depth: usize,
     end: u64,
 }
 
-/// All slots, in the order of their hashes.
+/// An iterator over all slots, in the order of their hashes.
 pub(crate) type Iter<'a, S, const W: usize = WIDTH> = Range<'a, S, W>;
 
 impl<'a, S, const W: usize> Range<'a, S, W> {
@@ -39,7 +39,7 @@ impl<'a, S, const W: usize> Range<'a, S, W> {
         range
     }
 
-    /// Goes down to the first leaf that may hold `start` or what follows it.
+    /// Descends to the first leaf that may contain `start` or a later hash.
     fn descend(&mut self, mut node: &'a Node<S, W>, start: u64) {
         loop {
             match node {
@@ -66,8 +66,7 @@ impl<'a, S, const W: usize> Range<'a, S, W> {
 }
 
 impl<'a, S, const W: usize> Range<'a, S, W> {
-    /// The slots that lie together in memory, with copies of their names: many at once, for those who do better with
-    /// many.
+    /// Returns the next slots that are adjacent in memory, with their names, for bulk processing.
     pub(crate) fn next_leaf(
         &mut self,
     ) -> Option<impl Iterator<Item = (&'a S, Option<&'a [u8]>)> + Clone + use<'a, S, W>> {
@@ -76,15 +75,15 @@ impl<'a, S, const W: usize> Range<'a, S, W> {
             if let Some((leaf, to)) = self.leaf
                 && !slots.is_empty()
             {
-                let places = to - slots.len()..to;
-                return Some(slots.iter().flatten().zip(places.map(|at| leaf.name(at))));
+                let positions = to - slots.len()..to;
+                return Some(slots.iter().flatten().zip(positions.map(|at| leaf.name(at))));
             }
-            self.turn()?;
+            self.advance()?;
         }
     }
 
-    /// Goes on to the next leaf, or some way towards it.
-    fn turn(&mut self) -> Option<()> {
+    /// Moves to the next leaf, or one step towards it.
+    fn advance(&mut self) -> Option<()> {
         let level = self.depth.checked_sub(1)?;
         match self.ahead[level].next() {
             Some(node) => self.descend(node.as_ref()?, 0),
@@ -102,7 +101,7 @@ impl<'a, S, const W: usize> Iterator for Range<'a, S, W> {
             if let Some(slot) = self.left.next() {
                 return slot.as_ref();
             }
-            self.turn()?;
+            self.advance()?;
         }
     }
 }
@@ -128,9 +127,9 @@ impl<'a, S: Slot, const W: usize> IntoIterator for &'a Tree<S, W> {
     }
 }
 
-/// All slots, in the order of their hashes, of the tree as it was when the walk began.
+/// An owned iterator over all slots of the tree, in the order of their hashes, unaffected by later changes.
 ///
-/// It owns what is ahead of it and nothing else: a slot or node it has passed is free as soon as nobody else holds it.
+/// It owns only the slots ahead of it: slots and nodes that it has passed can be freed.
 pub(crate) struct Walk<S, const W: usize = WIDTH> {
     leaf: RemainingItems<S, W>,
     ahead: Vec<RemainingItems<Arc<Node<S, W>>, W>>,

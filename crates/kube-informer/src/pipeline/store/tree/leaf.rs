@@ -1,29 +1,28 @@
-//! Leaves: slots, and a copy of their names beside them.
+//! Leaves, which contain slots and a copy of their names.
 //!
-//! A search by name compares with the copy, which lies in one piece: it need not wait for a slot's own memory to learn
-//! where the name is. Names stay when a slot is replaced, so the versions of a leaf share the copy until a slot is added
-//! or taken out.
+//! A search by name reads the contiguous copy instead of the memory of each slot. Replacing a slot keeps its
+//! name, so versions of a leaf share the copy until a slot is added or removed.
 
 use std::sync::Arc;
 
 use super::run::SortedRun;
 
-/// What the tree holds.
+/// An item of the tree.
 pub(crate) trait Slot: Clone {
     /// Whether slots have names to search by.
     const NAMED: bool;
 
-    /// The name. Slots that are put in the place of others have the same.
+    /// Returns the name. A replacement of a slot has the same name.
     fn name(&self) -> &str;
 
-    /// Asks for the memory that a clone needs. See [`touch`].
+    /// Prefetches the memory that a clone needs. See [`touch`].
     fn touch(&self);
 }
 
-/// Asks for the memory that a clone needs.
+/// Prefetches the memory that a clone needs.
 ///
-/// A reference count is changed one at a time: the processor waits for each before it begins with the next. Plain loads
-/// overlap, and to touch what will be needed first turns many waits into one.
+/// The processor waits for each change of a reference count before it starts the next one, but plain loads
+/// overlap. Loading first turns many waits into one.
 pub(crate) fn touch<T>(shared: &Arc<T>) {
     std::hint::black_box(Arc::strong_count(shared));
 }
@@ -46,7 +45,7 @@ impl<S, const W: usize> Leaf<S, W> {
         &self.slots
     }
 
-    /// The copy of the name of the slot at `at`.
+    /// Returns the copy of the name of the slot at `at`.
     pub(super) fn name(&self, at: usize) -> Option<&[u8]> {
         self.names.get(at)
     }
@@ -55,18 +54,19 @@ impl<S, const W: usize> Leaf<S, W> {
         self.slots
     }
 
-    /// The slot of that hash for which `is` holds, and its place. `is` is given the name as well where there is a copy.
+    /// Returns the slot with that hash that matches, and its position. The predicate gets the name, too, if
+    /// there is a copy.
     pub(super) fn find(
         &self,
         hash: u64,
-        is: &mut impl FnMut(&S, Option<&[u8]>) -> bool,
+        matches: &mut impl FnMut(&S, Option<&[u8]>) -> bool,
     ) -> Option<(usize, &S)> {
         for at in (0..self.slots.up_to(hash)).rev() {
             if self.slots.hashes()[at] != hash {
                 break;
             }
             let slot = self.slots.item(at);
-            if is(slot, self.name(at)) {
+            if matches(slot, self.name(at)) {
                 return Some((at, slot));
             }
         }
@@ -86,7 +86,7 @@ impl<S: Slot, const W: usize> Leaf<S, W> {
         leaf
     }
 
-    /// Replaces the slot at `at` by one of the same name.
+    /// Returns the slot at `at`, to be replaced by one with the same name.
     pub(super) fn slot_mut(&mut self, at: usize) -> &mut S {
         self.slots.item_mut(at)
     }
@@ -109,14 +109,14 @@ impl<S: Slot, const W: usize> Leaf<S, W> {
         self.slots.remove(at)
     }
 
-    pub(super) fn even_out(&mut self, right: &mut Self) {
+    pub(super) fn rebalance(&mut self, right: &mut Self) {
         if S::NAMED {
             let mut names = self.all_names();
             names.extend(right.all_names());
-            let (here, there) = names.split_at(SortedRun::even(&self.slots, &right.slots));
-            (self.names, right.names) = (NameTable::of(here), NameTable::of(there));
+            let (left_names, right_names) = names.split_at(SortedRun::even(&self.slots, &right.slots));
+            (self.names, right.names) = (NameTable::of(left_names), NameTable::of(right_names));
         }
-        self.slots.even_out(&mut right.slots);
+        self.slots.rebalance(&mut right.slots);
     }
 
     pub(super) fn append(&mut self, right: Self) {
@@ -140,9 +140,9 @@ impl<S: Slot, const W: usize> Leaf<S, W> {
 /// Concatenated names.
 #[derive(Clone)]
 struct NameTable<const W: usize> {
-    /// Where each of them ends.
+    /// The end of each name.
     ends: [u16; W],
-    /// None if they are too long to be copied, which no server allows, or there are none.
+    /// `None` if there are no names, or if they are too long to copy, which no server allows.
     text: Option<Arc<[u8]>>,
 }
 

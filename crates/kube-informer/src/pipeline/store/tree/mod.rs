@@ -1,11 +1,11 @@
-//! The ordered map behind the cache and its indexes: a B+tree whose versions share what they have in common.
+//! The ordered map of the cache and its indexes: a B+tree whose versions share common nodes.
 //!
-//! Readers hold a version and walk nodes that never change under them. The one writer clones the version at hand, which
-//! costs a reference count, edits the clone and publishes it. An edit copies the nodes on its way that others still
-//! hold, and no others: a batch of edits copies each node once.
+//! Readers hold a version, whose nodes never change. The single writer clones the current version, which
+//! costs a reference count, changes the clone and publishes it. A change copies the nodes on its path that
+//! are shared with other versions, so a batch of changes copies each node once.
 //!
-//! The order is that of a `u64` which the caller derives from an item's name. Different items may have the same hash,
-//! any number of them; a closure tells which one is meant.
+//! Slots are ordered by a `u64` hash that the caller derives from an item's name. Any number of items may
+//! have the same hash; a closure identifies the right one.
 
 mod iter;
 mod leaf;
@@ -23,19 +23,21 @@ pub(crate) use leaf::{Slot, touch};
 use node::Node;
 use run::SortedRun;
 
-/// Slots of a leaf and children of an inner node, at most. Wider nodes take less memory and fewer steps to a slot, but an
-/// update copies as many reference counts as a node holds. `tests::measure` prints what each width costs; multiples of
-/// eight suit the search in a node.
+/// Maximum number of slots in a leaf and children in an inner node.
+///
+/// Wider nodes need less memory and fewer steps to a slot, but an update copies all reference counts of a
+/// node. `tests::measure` prints the cost of each width; multiples of eight suit the search in a node.
 const WIDTH: usize = 40;
 
-/// No tree is higher: with a third of `WIDTH` in each node, this many levels hold more slots than any memory.
+/// Maximum height of a tree: with a third of `WIDTH` in each node, its slots would exceed any memory.
 const MAX_HEIGHT: usize = 16;
 
-/// The way from the root to a slot: the place to take in each node.
+/// The path from the root to a slot: the position in each node.
 type Path = [usize; MAX_HEIGHT];
 
-/// Slots in the order of their hashes. A clone costs a reference count and is a snapshot: edits of one are not seen in
-/// the other.
+/// Slots in the order of their hashes.
+///
+/// A clone costs a reference count and is a snapshot: changes of one are not visible in the other.
 pub(crate) struct Tree<S, const W: usize = WIDTH> {
     root: Option<Arc<Node<S, W>>>,
     len: usize,
@@ -57,12 +59,12 @@ impl<S, const W: usize> Default for Tree<S, W> {
 }
 
 impl<S: Slot, const W: usize> Tree<S, W> {
-    /// A tree without slots, and without nodes.
+    /// Creates an empty tree.
     pub(crate) fn new() -> Self {
         Self::default()
     }
 
-    /// Builds a tree of slots that come in the order of their hashes, with little free room in its nodes.
+    /// Builds a tree from slots sorted by hash, with little free space in its nodes.
     pub(crate) fn from_sorted(slots: impl IntoIterator<Item = (u64, S)>) -> Self {
         let (mut len, mut last) = (0, 0);
         let counted = slots.into_iter().inspect(|&(hash, _)| {
@@ -80,28 +82,28 @@ impl<S: Slot, const W: usize> Tree<S, W> {
         }
     }
 
-    /// How many slots there are.
+    /// Returns the number of slots.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are no slots.
+    /// Returns whether there are no slots.
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The slot of that hash for which `is` holds.
-    pub(crate) fn get(&self, hash: u64, mut is: impl FnMut(&S) -> bool) -> Option<&S> {
-        self.find(hash, |slot, _| is(slot))
+    /// Returns the slot with that hash that matches.
+    pub(crate) fn get(&self, hash: u64, mut matches: impl FnMut(&S) -> bool) -> Option<&S> {
+        self.find(hash, |slot, _| matches(slot))
     }
 
-    /// The same, with a copy of the slot's name, where there is one: it is at hand before the slot itself.
-    pub(crate) fn find(&self, hash: u64, mut is: impl FnMut(&S, Option<&[u8]>) -> bool) -> Option<&S> {
-        self.root.as_ref()?.find(hash, &mut is, &mut Path::default())
+    /// Returns the slot with that hash that matches. The predicate gets a copy of the slot's name, too, if
+    /// there is one.
+    pub(crate) fn find(&self, hash: u64, mut matches: impl FnMut(&S, Option<&[u8]>) -> bool) -> Option<&S> {
+        self.root.as_ref()?.find(hash, &mut matches, &mut Path::default())
     }
 
-    /// Puts the slot in the place of the one of that hash for which `same` holds, and returns that one; adds it if
-    /// there is none.
+    /// Replaces the slot with that hash that matches and returns it, or adds a new slot.
     pub(crate) fn insert(&mut self, hash: u64, slot: S, mut same: impl FnMut(&S) -> bool) -> Option<S> {
         let Some(root) = &mut self.root else {
             let mut leaf = Leaf::new();
@@ -124,11 +126,11 @@ impl<S: Slot, const W: usize> Tree<S, W> {
         None
     }
 
-    /// Takes out the slot of that hash for which `is` holds.
-    pub(crate) fn remove(&mut self, hash: u64, mut is: impl FnMut(&S) -> bool) -> Option<S> {
+    /// Removes the slot with that hash that matches.
+    pub(crate) fn remove(&mut self, hash: u64, mut matches: impl FnMut(&S) -> bool) -> Option<S> {
         let root = self.root.as_mut()?;
         let mut path = Path::default();
-        root.find(hash, &mut |slot, _| is(slot), &mut path)?;
+        root.find(hash, &mut |slot, _| matches(slot), &mut path)?;
         let slot = Arc::make_mut(root).remove(&path);
         self.len -= 1;
         match &**root {
@@ -139,28 +141,29 @@ impl<S: Slot, const W: usize> Tree<S, W> {
         Some(slot)
     }
 
-    /// All slots, in the order of their hashes.
+    /// Returns an iterator over all slots, in the order of their hashes.
     pub(crate) fn iter(&self) -> Iter<'_, S, W> {
         self.range(0..=u64::MAX)
     }
 
-    /// The slots of these hashes, in the order of their hashes.
+    /// Returns an iterator over the slots with these hashes, in order.
     pub(crate) fn range(&self, hashes: RangeInclusive<u64>) -> Range<'_, S, W> {
         Range::new(self.root.as_deref(), &hashes)
     }
 
-    /// All slots, in the order of their hashes, as a way that outlives the borrow.
+    /// Returns an owned iterator over all slots, in the order of their hashes.
     pub(crate) fn walk(&self) -> Walk<S, W> {
         Walk::new(self.root.clone())
     }
 }
 
-/// Packs items that come in order into nodes of one level, each with the bound to stand beside it.
+/// Packs sorted items into nodes of one level, each with its bound in the parent.
 fn pack<S: Slot, T, const W: usize>(
     items: impl IntoIterator<Item = (u64, T)>,
     node: fn(SortedRun<T, W>) -> Node<S, W>,
 ) -> Vec<(u64, Arc<Node<S, W>>)> {
-    // Some room for what is added later; little is enough, since full nodes turn to their neighbours before they split.
+    // Little free space is enough for later additions, because full nodes use their neighbours before they
+    // split.
     let fill = W * 19 / 20;
     let mut packed = Vec::new();
     let mut items = items.into_iter().peekable();
@@ -174,7 +177,7 @@ fn pack<S: Slot, T, const W: usize>(
     if let [.., left, right] = &mut packed[..]
         && right.len() < Node::<S, W>::MIN_ITEMS
     {
-        Arc::make_mut(left).even_out(Arc::make_mut(right));
+        Arc::make_mut(left).rebalance(Arc::make_mut(right));
     }
     packed.into_iter().map(|node| (node.first_hash(), node)).collect()
 }

@@ -1,22 +1,22 @@
-//! Nodes of the tree, and how they keep their fill.
+//! The nodes of the tree and their rebalancing.
 
 use std::sync::Arc;
 
 use super::leaf::{Leaf, Slot, touch};
 use super::run::SortedRun;
 
-/// A leaf with slots, or an inner node whose children are all of one height.
+/// A leaf with slots, or an inner node whose children all have the same height.
 ///
-/// The hash beside a child is a bound, not a copy of the child's first hash: nothing in the child is below it, nothing
-/// in the children before it is above it. Equal hashes may lie on both sides of a bound. Bounds are plain numbers, so
-/// that no inner node keeps a replaced slot alive.
+/// The hash of a child is a bound, not a copy of the child's first hash: all hashes in the child are at least
+/// the bound, and all hashes in the children before it are at most the bound. Equal hashes may be on both
+/// sides of a bound. Bounds are plain numbers, so inner nodes keep no replaced slot alive.
 pub(super) enum Node<S, const W: usize> {
     Leaf(Leaf<S, W>),
     Inner(Children<S, W>),
 }
 
 impl<S: Slot, const W: usize> Clone for Node<S, W> {
-    /// All that it holds is asked for before it is cloned: see [`Slot::touch`].
+    /// Prefetches all items before they are cloned: see [`Slot::touch`].
     fn clone(&self) -> Self {
         match self {
             Node::Leaf(leaf) => {
@@ -34,12 +34,12 @@ impl<S: Slot, const W: usize> Clone for Node<S, W> {
 pub(super) type Children<S, const W: usize> = SortedRun<Arc<Node<S, W>>, W>;
 
 impl<S, const W: usize> Node<S, W> {
-    /// Every node but the root holds at least so many. Well below a half, so that a node that was just split is not
-    /// merged by the next removal.
+    /// Minimum number of items of all nodes except the root. It is well below a half, so that a node that was
+    /// just split is not merged by the next removal.
     pub(super) const MIN_ITEMS: usize = W / 3;
 
-    /// Up to so many, a node takes over from a full neighbour, and two neighbours become one. The rest stays free, so
-    /// that the next change does not move them again.
+    /// Maximum number of items of a node that takes items of a full neighbour or is merged with another node.
+    /// The rest stays free, so that the next change does not move the items again.
     const MAX_MERGED: usize = W * 3 / 4;
 
     pub(super) fn len(&self) -> usize {
@@ -56,29 +56,29 @@ impl<S, const W: usize> Node<S, W> {
         }
     }
 
-    /// The slot of that hash for which `is` holds; `path` then leads to it. See [`Leaf::find`].
+    /// Returns the slot with that hash that matches, and stores its position in `path`. See [`Leaf::find`].
     pub(super) fn find(
         &self,
         hash: u64,
-        is: &mut impl FnMut(&S, Option<&[u8]>) -> bool,
+        matches: &mut impl FnMut(&S, Option<&[u8]>) -> bool,
         path: &mut [usize],
     ) -> Option<&S> {
         let (step, path) = path
             .split_first_mut()
-            .expect("a path is longer than any tree is high");
+            .expect("a path is longer than the height of any tree");
         match self {
             Node::Leaf(leaf) => {
-                let (at, slot) = leaf.find(hash, is)?;
+                let (at, slot) = leaf.find(hash, matches)?;
                 *step = at;
                 return Some(slot);
             }
             Node::Inner(children) => {
                 for at in (0..=child_for(children, hash)).rev() {
-                    if let Some(slot) = children.item(at).find(hash, is, path) {
+                    if let Some(slot) = children.item(at).find(hash, matches, path) {
                         *step = at;
                         return Some(slot);
                     }
-                    // Only if its bound is the hash itself, the child before may end with that hash too.
+                    // The previous child can only end with that hash if this child's bound is the hash.
                     if children.hashes()[at] != hash {
                         break;
                     }
@@ -90,7 +90,7 @@ impl<S, const W: usize> Node<S, W> {
 }
 
 impl<S: Slot, const W: usize> Node<S, W> {
-    /// The slot at the end of the path, all nodes on the way being this tree's own.
+    /// Returns the slot at the end of the path, after copying shared nodes on the path.
     pub(super) fn slot_mut(&mut self, path: &[usize]) -> &mut S {
         match self {
             Node::Leaf(leaf) => leaf.slot_mut(path[0]),
@@ -98,7 +98,7 @@ impl<S: Slot, const W: usize> Node<S, W> {
         }
     }
 
-    /// Adds a slot, behind those of the same hash. This node must have room for one more.
+    /// Adds a slot after those with the same hash. This node must have space.
     pub(super) fn add(&mut self, hash: u64, slot: S) {
         match self {
             Node::Leaf(leaf) => leaf.insert(leaf.slots().up_to(hash), hash, slot),
@@ -116,7 +116,7 @@ impl<S: Slot, const W: usize> Node<S, W> {
         }
     }
 
-    /// Takes out the slot at the end of the path.
+    /// Removes the slot at the end of the path.
     pub(super) fn remove(&mut self, path: &[usize]) -> S {
         match self {
             Node::Leaf(leaf) => leaf.remove(path[0]),
@@ -125,19 +125,19 @@ impl<S: Slot, const W: usize> Node<S, W> {
                 let child = Arc::make_mut(children.item_mut(at));
                 let slot = child.remove(&path[1..]);
                 if child.len() < Self::MIN_ITEMS {
-                    fill_up(children, at.saturating_sub(1));
+                    merge_or_rebalance(children, at.saturating_sub(1));
                 }
                 slot
             }
         }
     }
 
-    /// Moves slots or children between two neighbours until both hold the same number, give or take one.
-    pub(super) fn even_out(&mut self, right: &mut Self) {
+    /// Moves items between two neighbours until their numbers differ by at most one.
+    pub(super) fn rebalance(&mut self, right: &mut Self) {
         match (self, right) {
-            (Node::Leaf(left), Node::Leaf(right)) => left.even_out(right),
-            (Node::Inner(left), Node::Inner(right)) => left.even_out(right),
-            _ => unreachable!("neighbours are of one height"),
+            (Node::Leaf(left), Node::Leaf(right)) => left.rebalance(right),
+            (Node::Inner(left), Node::Inner(right)) => left.rebalance(right),
+            _ => unreachable!("neighbours have the same height"),
         }
     }
 
@@ -145,7 +145,7 @@ impl<S: Slot, const W: usize> Node<S, W> {
         match (self, right) {
             (Node::Leaf(left), Node::Leaf(right)) => left.append(right),
             (Node::Inner(left), Node::Inner(right)) => left.append(right),
-            _ => unreachable!("neighbours are of one height"),
+            _ => unreachable!("neighbours have the same height"),
         }
     }
 
@@ -157,41 +157,41 @@ impl<S: Slot, const W: usize> Node<S, W> {
     }
 }
 
-/// The last child whose bound is not above the hash: where a new slot of that hash belongs.
+/// Returns the last child whose bound is at most the hash, where a new slot with that hash is added.
 fn child_for<S, const W: usize>(children: &Children<S, W>, hash: u64) -> usize {
     children.up_to(hash).saturating_sub(1)
 }
 
-/// Gives a full child room: by a neighbour that has some, else by a split. Asking the neighbours first keeps nodes
-/// four fifths full instead of two thirds.
+/// Makes space in a full child, with a neighbour that has space, or else by a split. Using neighbours first
+/// keeps nodes four fifths full instead of two thirds.
 fn make_room<S: Slot, const W: usize>(children: &mut Children<S, W>, at: usize) {
-    let roomy = |at: usize| at < children.len() && children.item(at).len() <= Node::<S, W>::MAX_MERGED;
-    if roomy(at + 1) {
-        even_out(children, at);
-    } else if at > 0 && roomy(at - 1) {
-        even_out(children, at - 1);
+    let has_room = |at: usize| at < children.len() && children.item(at).len() <= Node::<S, W>::MAX_MERGED;
+    if has_room(at + 1) {
+        rebalance(children, at);
+    } else if at > 0 && has_room(at - 1) {
+        rebalance(children, at - 1);
     } else {
         let full = Arc::make_mut(children.item_mut(at));
         let mut right = full.empty_neighbour();
-        full.even_out(&mut right);
+        full.rebalance(&mut right);
         children.insert(at + 1, right.first_hash(), Arc::new(right));
     }
 }
 
-/// Brings the neighbours at `at` and `at + 1`, of which one holds too little, back to their fill.
-fn fill_up<S: Slot, const W: usize>(children: &mut Children<S, W>, at: usize) {
+/// Merges or rebalances the neighbours at `at` and `at + 1`, one of which has too few items.
+fn merge_or_rebalance<S: Slot, const W: usize>(children: &mut Children<S, W>, at: usize) {
     if children.item(at).len() + children.item(at + 1).len() <= Node::<S, W>::MAX_MERGED {
         let right = children.remove(at + 1);
         Arc::make_mut(children.item_mut(at)).append(Arc::unwrap_or_clone(right));
     } else {
-        even_out(children, at);
+        rebalance(children, at);
     }
 }
 
-fn even_out<S: Slot, const W: usize>(children: &mut Children<S, W>, at: usize) {
+fn rebalance<S: Slot, const W: usize>(children: &mut Children<S, W>, at: usize) {
     let (left, right) = children.pair_mut(at);
     let right = Arc::make_mut(right);
-    Arc::make_mut(left).even_out(right);
+    Arc::make_mut(left).rebalance(right);
     let bound = right.first_hash();
     children.set_hash(at + 1, bound);
 }

@@ -1,14 +1,14 @@
-//! The sorted array that leaves and inner nodes are made of.
+//! The sorted array inside leaves and inner nodes.
 
-/// Up to `W` items, sorted by hash; equal hashes may stand side by side.
+/// Up to `W` items, sorted by hash, with duplicates allowed.
 ///
-/// Hashes and items are kept apart, so that a search reads nothing but hashes.
+/// Hashes and items are separate arrays, so that a search only reads hashes.
 #[derive(Clone)]
 pub(super) struct SortedRun<T, const W: usize> {
     len: usize,
-    /// Behind `len` all are `u64::MAX`, so that a search may look at the whole array.
+    /// `u64::MAX` from `len` on, so that a search may read the whole array.
     hashes: [u64; W],
-    /// Behind `len` all are `None`.
+    /// `None` from `len` on.
     items: [Option<T>; W],
 }
 
@@ -29,7 +29,7 @@ impl<T, const W: usize> SortedRun<T, W> {
         &self.hashes[..self.len]
     }
 
-    /// The items, each of them `Some`.
+    /// Returns the items, all of them `Some`.
     pub(super) fn items(&self) -> &[Option<T>] {
         &self.items[..self.len]
     }
@@ -39,35 +39,35 @@ impl<T, const W: usize> SortedRun<T, W> {
     }
 
     pub(super) fn item(&self, at: usize) -> &T {
-        self.items[at].as_ref().expect("below len every item is there")
+        self.items[at].as_ref().expect("every item below len is set")
     }
 
     pub(super) fn item_mut(&mut self, at: usize) -> &mut T {
-        self.items[at].as_mut().expect("below len every item is there")
+        self.items[at].as_mut().expect("every item below len is set")
     }
 
-    /// Two neighbours: those at `at` and `at + 1`.
+    /// Returns the neighbours at `at` and `at + 1`.
     pub(super) fn pair_mut(&mut self, at: usize) -> (&mut T, &mut T) {
         match &mut self.items[at..at + 2] {
             [Some(left), Some(right)] => (left, right),
-            _ => unreachable!("below len every item is there"),
+            _ => unreachable!("every item below len is set"),
         }
     }
 
-    /// How many hashes are below `hash`.
+    /// Returns the number of hashes below `hash`.
     pub(super) fn below(&self, hash: u64) -> usize {
         self.count(|h| h < hash)
     }
 
-    /// How many hashes are `hash` or below.
+    /// Returns the number of hashes up to and including `hash`.
     pub(super) fn up_to(&self, hash: u64) -> usize {
         self.count(|h| h <= hash)
     }
 
-    /// How many hashes `is_before` holds for, which must be the first ones.
+    /// Returns the number of hashes that match `is_before`, which must be the first ones.
     ///
-    /// Looks at the last hash of each line of the cache, then at one line: unlike those of a binary search, these
-    /// loads do not wait for each other.
+    /// Reads the last hash of each cache line, then one line. Unlike those of a binary search, these loads do
+    /// not wait for each other.
     fn count(&self, is_before: impl Fn(u64) -> bool) -> usize {
         const LINE: usize = 8;
         let lines = self
@@ -78,7 +78,7 @@ impl<T, const W: usize> SortedRun<T, W> {
         let from = lines * LINE;
         let to = W.min(from + LINE);
         let count = from + self.hashes[from..to].iter().filter(|&&h| is_before(h)).count();
-        // What is behind `len` counts as well if the hash sought is the highest.
+        // Unused hashes are counted, too, if `hash` is the maximum.
         count.min(self.len)
     }
 
@@ -99,7 +99,7 @@ impl<T, const W: usize> SortedRun<T, W> {
     }
 
     pub(super) fn remove(&mut self, at: usize) -> T {
-        let item = self.items[at].take().expect("below len every item is there");
+        let item = self.items[at].take().expect("every item below len is set");
         self.items[at..self.len].rotate_left(1);
         self.hashes.copy_within(at + 1..self.len, at);
         self.len -= 1;
@@ -107,22 +107,22 @@ impl<T, const W: usize> SortedRun<T, W> {
         item
     }
 
-    /// How many items the left of two neighbours holds after [`SortedRun::even_out`].
+    /// Returns the number of items of the left neighbour after [`SortedRun::rebalance`].
     pub(super) fn even(left: &Self, right: &Self) -> usize {
         usize::midpoint(left.len, right.len)
     }
 
-    /// Moves items between two neighbours until both hold the same number, give or take one.
-    pub(super) fn even_out(&mut self, right: &mut Self) {
+    /// Moves items between two neighbours until their numbers differ by at most one.
+    pub(super) fn rebalance(&mut self, right: &mut Self) {
         let half = SortedRun::even(self, right);
         if self.len > half {
             let moved = self.len - half;
             right.hashes.copy_within(..right.len, moved);
             right.items[..right.len + moved].rotate_right(moved);
-            self.hand_over(half, right, 0, moved);
+            self.move_items(half, right, 0, moved);
         } else {
             let moved = half - self.len;
-            right.hand_over(0, self, self.len, moved);
+            right.move_items(0, self, self.len, moved);
             right.hashes.copy_within(moved..right.len + moved, 0);
             right.hashes[right.len..right.len + moved].fill(u64::MAX);
             right.items[..right.len + moved].rotate_left(moved);
@@ -131,11 +131,11 @@ impl<T, const W: usize> SortedRun<T, W> {
 
     /// Takes all items of the right neighbour.
     pub(super) fn append(&mut self, mut right: Self) {
-        right.hand_over(0, self, self.len, right.len);
+        right.move_items(0, self, self.len, right.len);
     }
 
-    /// Moves `count` items from `from` on to the free places of `other` from `to` on.
-    fn hand_over(&mut self, from: usize, other: &mut Self, to: usize, count: usize) {
+    /// Moves `count` items at `from` to the free positions of `other` at `to`.
+    fn move_items(&mut self, from: usize, other: &mut Self, to: usize, count: usize) {
         other.hashes[to..to + count].copy_from_slice(&self.hashes[from..from + count]);
         self.hashes[from..from + count].fill(u64::MAX);
         for (free, item) in other.items[to..to + count]

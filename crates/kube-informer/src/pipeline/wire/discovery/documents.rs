@@ -1,4 +1,4 @@
-//! Discovery documents: aggregated, and one for each group and version.
+//! Discovery documents: aggregated, and separate ones for each group and version.
 
 use std::fmt;
 
@@ -28,9 +28,9 @@ pub(crate) enum Root {
 pub(crate) enum DiscoveredVersion {
     /// The list contains its resources.
     Included(Vec<DiscoveredResource>),
-    /// Its resources are in a document of their own.
+    /// Its resources are in a separate document.
     Separate(GroupVersion),
-    /// The list contains resources from an earlier time, because the server does not reach the API server behind them.
+    /// The included resources are outdated, because the server cannot reach the API server behind them.
     Stale(GroupVersion),
 }
 
@@ -84,7 +84,7 @@ struct AggregatedVersion {
 struct AggregatedResource {
     #[serde(default)]
     resource: String,
-    /// None if only subresources are served.
+    /// `None` if only subresources are served.
     response_kind: Option<AggregatedKind>,
     #[serde(default)]
     scope: String,
@@ -224,7 +224,8 @@ impl PlainGroup {
 }
 
 impl ResourceDocument {
-    /// Returns whether a resource is in the document, or nothing if this is not the document of that group and version.
+    /// Returns whether the document contains a resource, or `None` if it is not the document of that group
+    /// and version.
     pub(super) fn contains(&self, group_version: &GroupVersion, plural: &str) -> Option<bool> {
         if self.kind != "APIResourceList" || self.group_version != group_version.to_string() {
             return None;
@@ -263,7 +264,7 @@ impl GroupVersion {
         }
     }
 
-    /// Returns nothing for a resource without a name or kind; the others in its document are usable nevertheless.
+    /// Returns `None` for a resource without a name or kind; other resources in the document stay usable.
     fn names(&self, kind: &str, plural: &str) -> Option<ApiResource> {
         if kind.is_empty() || plural.is_empty() {
             return None;

@@ -9,7 +9,7 @@ use http_body_util::{BodyExt, Limited};
 use kube::Client;
 use serde::de::DeserializeOwned;
 
-use super::http::{answer, get};
+use super::http::{get, json_response};
 use super::status::failure;
 use crate::error::Error;
 
@@ -29,8 +29,8 @@ pub(crate) async fn document<D: DeserializeOwned>(
     path: &str,
     accept: &str,
 ) -> Result<D, Error> {
-    let response = answer(client, get(path, accept)?).await?;
-    // Part of a document would pass for one that lists fewer resources.
+    let response = json_response(client, get(path, accept)?).await?;
+    // A partial document would look like one with fewer resources.
     if response.status() != StatusCode::OK {
         return Err(failure(response).await);
     }

@@ -1,11 +1,11 @@
-//! Whether an API server serves a kind.
+//! Checks whether an API server serves a kind.
 
 use super::{GroupVersion, PLAIN, ResourceDocument, Root, RootDocument, document};
 use crate::error::Error;
 use crate::object::{Kind, WatchedResource};
 use crate::pipeline::wire::http::ApiListWatch;
 
-/// A resource as discovery documents name it.
+/// The names of a resource in discovery documents.
 #[derive(Debug, Clone)]
 pub(in crate::pipeline::wire) struct ServedResource {
     group_version: GroupVersion,
@@ -28,8 +28,8 @@ impl ServedResource {
 impl<K: Kind> ApiListWatch<K> {
     /// Returns whether discovery lists the resource.
     ///
-    /// The reflector empties the cache if not, so anything but a valid document without the resource is an error. A 404 is not
-    /// enough: a misconfigured proxy may return it for every path.
+    /// If not, the reflector empties the cache, so anything but a valid document without the resource is an
+    /// error. A 404 is not enough: a misconfigured proxy may return it for every path.
     pub(in crate::pipeline::wire) async fn is_listed_by_discovery(&self) -> Result<bool, Error> {
         let ServedResource {
             group_version,
@@ -40,7 +40,7 @@ impl<K: Kind> ApiListWatch<K> {
             Ok(document) => {
                 return document
                     .contains(group_version, plural)
-                    .ok_or_else(|| another_document(&path));
+                    .ok_or_else(|| unexpected_document(&path));
             }
             // The core group has one version, which every server serves.
             Err(error) if error.is_not_found() && !group_version.is_core() => error,
@@ -50,7 +50,7 @@ impl<K: Kind> ApiListWatch<K> {
         // Every server has groups.
         let groups = match document(&self.client, path, PLAIN).await? {
             RootDocument::Named { groups } if !groups.is_empty() => groups,
-            _ => return Err(another_document(path)),
+            _ => return Err(unexpected_document(path)),
         };
         if groups.iter().any(|group| group.has_version(group_version)) {
             // The two documents contradict each other: the definition was created or deleted in between.
@@ -60,6 +60,6 @@ impl<K: Kind> ApiListWatch<K> {
     }
 }
 
-fn another_document(path: &str) -> Error {
+fn unexpected_document(path: &str) -> Error {
     Error::bad_data(format!("unexpected kind of discovery document at {path}"))
 }

@@ -1,4 +1,4 @@
-//! Requests and answers over a service that stands for the server.
+//! Tests of requests and responses, with a service as the server.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -25,15 +25,15 @@ use crate::pipeline::wire::{
 
 type AnyBody = BoxBody<Bytes, std::io::Error>;
 
-/// A server that gives one answer, once, and what it was asked.
+/// A server that responds once and records the request.
 struct Server {
     client: Client,
-    asked: Arc<Mutex<Vec<Request<Body>>>>,
+    requests: Arc<Mutex<Vec<Request<Body>>>>,
 }
 
 fn server(answer: Response<AnyBody>) -> Server {
-    let asked = Arc::new(Mutex::new(Vec::new()));
-    let (log, answer) = (Arc::clone(&asked), Arc::new(Mutex::new(Some(answer))));
+    let requests = Arc::new(Mutex::new(Vec::new()));
+    let (log, answer) = (Arc::clone(&requests), Arc::new(Mutex::new(Some(answer))));
     let service = tower::service_fn(move |request| {
         log.lock().push(request);
         let answer = answer.lock().take().expect("a test asks once");
@@ -41,7 +41,7 @@ fn server(answer: Response<AnyBody>) -> Server {
     });
     Server {
         client: Client::new(service, "default"),
-        asked,
+        requests,
     }
 }
 
@@ -61,7 +61,7 @@ fn json_answer(body: &serde_json::Value) -> Response<AnyBody> {
     answer(200, "application/json", body.to_string())
 }
 
-/// A body in pieces, each of which may be an error.
+/// Returns a body in pieces, each of which may be an error.
 fn in_pieces(pieces: Vec<Result<&'static str, std::io::ErrorKind>>) -> Response<AnyBody> {
     let frames = pieces
         .into_iter()
@@ -99,7 +99,7 @@ fn watch_request() -> WatchRequest {
     }
 }
 
-/// The events of a watch in words, the last of which may be an error.
+/// Formats the events of a watch, the last of which may be an error.
 async fn watch(answer: Response<AnyBody>) -> Result<Vec<String>, Error> {
     let source = source::<ConfigMap>(&server(answer), None);
     let events: Vec<_> = source.watch(watch_request()).await?.collect().await;
@@ -117,7 +117,7 @@ const ADDED: &str = r#"{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion"
 const BOOKMARK: &str = r#"{"type":"BOOKMARK","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"12"}}}"#;
 
 #[tokio::test]
-async fn a_list_request_says_what_is_wanted() {
+async fn a_list_request_contains_all_parameters() {
     let server = server(json_answer(
         &json!({"metadata": {"resourceVersion": "1"}, "items": []}),
     ));
@@ -130,22 +130,22 @@ async fn a_list_request_says_what_is_wanted() {
         continue_token: Some("a=b/c+d".to_owned()),
     };
     drop(source.list(request).await.expect("the answer is good"));
-    let asked = server.asked.lock().pop().expect("it was asked");
-    assert_eq!(asked.method(), "GET");
+    let request = server.requests.lock().pop().expect("a request was sent");
+    assert_eq!(request.method(), "GET");
     assert_eq!(
-        asked.uri(),
+        request.uri(),
         "/api/v1/namespaces/shop/pods?labelSelector=app+in+%28a%2C+b%29&fieldSelector=spec.nodeName%3Dn%261\
          &limit=500&continue=a%3Db%2Fc%2Bd&resourceVersion=0"
     );
     assert_eq!(
-        asked.headers()["accept"],
+        request.headers()["accept"],
         "application/vnd.kubernetes.protobuf,application/json"
     );
-    assert_eq!(asked.headers()["accept-encoding"], "identity");
+    assert_eq!(request.headers()["accept-encoding"], "identity");
 }
 
 #[tokio::test]
-async fn other_parameters_are_sent_once_and_the_last_value_counts() {
+async fn other_parameters_are_sent_once_with_the_last_value() {
     let server = server(answer(200, "application/json", ""));
     let source = source::<Pod>(&server, None)
         .labels("app=a")
@@ -153,18 +153,18 @@ async fn other_parameters_are_sent_once_and_the_last_value_counts() {
         .and_then(|source| source.parameters([("pretty", "false")]))
         .expect("parameters that are not the informer's");
     drop(source.watch(watch_request()).await.expect("the answer is good"));
-    let asked = server.asked.lock().pop().expect("it was asked");
-    let query = asked.uri().query().unwrap_or_default();
+    let request = server.requests.lock().pop().expect("a request was sent");
+    let query = request.uri().query().unwrap_or_default();
     assert!(
         query.starts_with("labelSelector=app%3Db&pretty=false&watch=true&"),
         "{query}"
     );
 }
 
-/// Parameters that a function sets may differ from request to request.
+/// The parameters may differ from request to request.
 #[tokio::test]
 async fn a_function_changes_the_parameters_of_each_request() {
-    let asked = |number: u32| async move {
+    let requests = |number: u32| async move {
         let server = server(json_answer(
             &json!({"metadata": {"resourceVersion": "1"}, "items": []}),
         ));
@@ -177,11 +177,11 @@ async fn a_function_changes_the_parameters_of_each_request() {
                     .fields(format!("metadata.name=pod-{number}"));
             });
         drop(source.list(ListRequest::default()).await.expect("an answer"));
-        let asked = server.asked.lock().pop().expect("a request");
-        asked.uri().query().unwrap_or_default().to_owned()
+        let request = server.requests.lock().pop().expect("a request");
+        request.uri().query().unwrap_or_default().to_owned()
     };
-    assert_eq!(asked(1).await, "fieldSelector=metadata.name%3Dpod-1");
-    assert_eq!(asked(2).await, "fieldSelector=metadata.name%3Dpod-2");
+    assert_eq!(requests(1).await, "fieldSelector=metadata.name%3Dpod-1");
+    assert_eq!(requests(2).await, "fieldSelector=metadata.name%3Dpod-2");
 }
 
 #[tokio::test]
@@ -196,11 +196,11 @@ async fn a_function_cannot_set_parameters_of_informers() {
         .err()
         .expect("a refusal");
     assert!(error.is_reserved_parameter(), "{error}");
-    assert!(server.asked.lock().is_empty(), "nothing is requested");
+    assert!(server.requests.lock().is_empty(), "nothing is requested");
 }
 
 #[test]
-fn a_parameter_that_informers_set_themselves_is_refused() {
+fn a_parameter_that_informers_set_themselves_is_rejected() {
     for (name, setting) in [
         ("limit", Some("page_size()")),
         ("timeoutSeconds", Some("watch_timeout()")),
@@ -222,21 +222,21 @@ fn a_parameter_that_informers_set_themselves_is_refused() {
 }
 
 #[tokio::test]
-async fn a_list_of_the_newest_says_nothing_of_versions_and_pages() {
+async fn a_list_of_the_most_recent_version_has_no_version_and_limit_parameters() {
     let server = server(json_answer(
         &json!({"metadata": {"resourceVersion": "1"}, "items": []}),
     ));
     let source = source::<Pod>(&server, None);
     let answer = source.list(ListRequest::default()).await;
     assert!(answer.is_ok());
-    let asked = server.asked.lock().pop().expect("it was asked");
-    assert_eq!(asked.uri().query().unwrap_or_default(), "");
-    assert_eq!(asked.uri().path(), "/api/v1/pods");
+    let request = server.requests.lock().pop().expect("a request was sent");
+    assert_eq!(request.uri().query().unwrap_or_default(), "");
+    assert_eq!(request.uri().path(), "/api/v1/pods");
 }
 
-/// In pages, too: there a server would take the version as exactly that one.
+/// For pages, too: by default, servers return exactly the requested version.
 #[tokio::test]
-async fn a_list_at_a_version_takes_a_newer_one_as_well() {
+async fn a_list_at_a_version_accepts_newer_versions() {
     let server = server(json_answer(
         &json!({"metadata": {"resourceVersion": "12"}, "items": []}),
     ));
@@ -247,9 +247,9 @@ async fn a_list_at_a_version_takes_a_newer_one_as_well() {
         continue_token: None,
     };
     drop(source.list(request).await.expect("the answer is good"));
-    let asked = server.asked.lock().pop().expect("it was asked");
+    let request = server.requests.lock().pop().expect("a request was sent");
     assert_eq!(
-        asked.uri(),
+        request.uri(),
         "/api/v1/pods?limit=5&resourceVersion=10&resourceVersionMatch=NotOlderThan"
     );
 }
@@ -259,15 +259,15 @@ async fn a_watch_request_always_asks_for_bookmarks() {
     let server = server(answer(200, "application/json", ""));
     let source = source::<Pod>(&server, None);
     drop(source.watch(watch_request()).await.expect("the answer is good"));
-    let asked = server.asked.lock().pop().expect("it was asked");
+    let request = server.requests.lock().pop().expect("a request was sent");
     assert_eq!(
-        asked.uri(),
+        request.uri(),
         "/api/v1/pods?watch=true&allowWatchBookmarks=true&timeoutSeconds=301&resourceVersion=10"
     );
 }
 
 #[tokio::test]
-async fn a_streaming_list_asks_for_initial_events_not_older_than() {
+async fn a_streaming_list_requests_initial_events_not_older_than_its_version() {
     let server = server(answer(200, "application/json", ""));
     let source = source::<Pod>(&server, None);
     let request = WatchRequest {
@@ -276,22 +276,22 @@ async fn a_streaming_list_asks_for_initial_events_not_older_than() {
         ..watch_request()
     };
     drop(source.watch(request).await.expect("the answer is good"));
-    let asked = server.asked.lock().pop().expect("it was asked");
+    let request = server.requests.lock().pop().expect("a request was sent");
     assert_eq!(
-        asked.uri(),
+        request.uri(),
         "/api/v1/pods?watch=true&allowWatchBookmarks=true&timeoutSeconds=301&sendInitialEvents=true\
          &resourceVersionMatch=NotOlderThan"
     );
 }
 
 #[tokio::test]
-async fn metadata_is_asked_for_as_metadata() {
+async fn metadata_is_requested_as_partial_object_metadata() {
     let server = server(answer(200, "application/json", ""));
     let source = source::<PartialObjectMeta<Pod>>(&server, None);
     drop(source.watch(watch_request()).await.expect("the answer is good"));
-    let asked = server.asked.lock().pop().expect("it was asked");
+    let request = server.requests.lock().pop().expect("a request was sent");
     assert_eq!(
-        asked.headers()["accept"],
+        request.headers()["accept"],
         "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,\
          application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
     );
@@ -308,7 +308,7 @@ async fn a_list_arrives_in_pieces() {
 }
 
 #[tokio::test]
-async fn every_piece_of_a_list_is_told_as_it_arrives() {
+async fn every_piece_of_a_list_is_reported_as_it_arrives() {
     let (mut send, pieces) = mpsc::channel::<Result<Frame<Bytes>, std::io::Error>>(1);
     let answer = Response::new(BodyExt::boxed(StreamBody::new(pieces)));
     let source = source::<Pod>(&server(answer), None);
@@ -332,7 +332,10 @@ async fn an_interrupted_list_is_an_error() {
     ]);
     let error = list(broken).await.expect_err("it broke");
     assert!(error.is_connection(), "{error:?}");
-    assert!(error.to_string().contains("a list broke off"), "{error:?}");
+    assert!(
+        error.to_string().contains("connection lost while reading a list"),
+        "{error:?}"
+    );
     let short = in_pieces(vec![Ok(r#"{"kind":"PodList","apiVersion":"v1","#)]);
     let error = list(short).await.expect_err("it is half");
     assert!(error.is_bad_data(), "{error:?}");
@@ -354,11 +357,11 @@ async fn a_response_in_another_format_is_rejected() {
     let error = list(answer(200, "application/json", page))
         .await
         .expect_err("html that claims to be json");
-    assert!(error.to_string().contains("not whole JSON"), "{error}");
+    assert!(error.to_string().contains("invalid JSON list"), "{error}");
 }
 
 #[tokio::test]
-async fn events_are_lines_and_the_last_may_lack_its_end() {
+async fn events_are_lines_and_the_last_may_lack_its_line_break() {
     let body = format!("{ADDED}\n\n{BOOKMARK}");
     let words = watch(answer(200, "application/json;stream=watch", body))
         .await
@@ -367,7 +370,7 @@ async fn events_are_lines_and_the_last_may_lack_its_end() {
 }
 
 #[tokio::test]
-async fn a_truncated_event_is_a_broken_connection() {
+async fn a_truncated_event_is_a_lost_connection() {
     for end in 1..BOOKMARK.len() {
         let body = format!("{ADDED}\n{}", &BOOKMARK[..end]);
         let words = watch(answer(200, "application/json", body))
@@ -375,7 +378,7 @@ async fn a_truncated_event_is_a_broken_connection() {
             .expect("it is answered");
         assert_eq!(words[0], "added a");
         assert!(
-            words[1].starts_with("connection: the watch ended in the middle of an event"),
+            words[1].starts_with("connection: connection lost while reading a watch event"),
             "cut at {end}: {words:?}"
         );
         assert_eq!(words.len(), 2);
@@ -391,19 +394,22 @@ async fn a_watch_ends_with_its_first_error() {
     ]);
     let words = watch(broken).await.expect("it is answered");
     assert_eq!(words.len(), 2);
-    assert!(words[1].starts_with("connection: the watch broke"), "{words:?}");
+    assert!(
+        words[1].starts_with("connection: connection lost while reading a watch:"),
+        "{words:?}"
+    );
     let rubbish = watch(answer(200, "application/json", format!("rubbish\n{ADDED}\n")))
         .await
         .expect("it is answered");
     assert_eq!(rubbish.len(), 1, "{rubbish:?}");
     assert!(
-        rubbish[0].contains("a watch event that is not JSON (7 bytes)"),
+        rubbish[0].contains("invalid JSON watch event (7 bytes)"),
         "{rubbish:?}"
     );
 }
 
 #[tokio::test]
-async fn a_failure_is_read_as_the_server_tells_it() {
+async fn a_failure_contains_the_status_of_the_server() {
     let body = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
         "message": "Too large resource version: 20, current: 10", "reason": "Timeout", "code": 504,
         "details": {"causes": [{"reason": "ResourceVersionTooLarge", "message": "x"}], "retryAfterSeconds": 3}});
@@ -439,7 +445,7 @@ async fn retry_after_is_taken_from_the_header_if_the_body_has_none() {
 }
 
 #[tokio::test]
-async fn a_proxys_failure_keeps_its_words_and_its_code() {
+async fn the_failure_of_a_proxy_contains_its_message_and_code() {
     let long = "x".repeat(5_000);
     let rows = [
         ("upstream connect error\nmore", "upstream connect error"),
@@ -461,7 +467,7 @@ async fn a_proxys_failure_keeps_its_words_and_its_code() {
 }
 
 #[tokio::test]
-async fn a_failure_whose_body_never_ends_is_read_no_further_than_needed() {
+async fn an_endless_failure_body_is_read_up_to_a_limit() {
     let megabyte = Bytes::from(vec![b'x'; 1 << 20]);
     let read = Arc::new(Mutex::new(0));
     let count = Arc::clone(&read);

@@ -1,4 +1,4 @@
-//! List pages and watch events in JSON.
+//! Tests of list pages and watch events in JSON.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::pipeline::wire::expected::ExpectedKind;
 use crate::pipeline::wire::pages::JsonPage;
 use crate::pipeline::wire::{Limits, ListPart, RawObject, WatchEvent};
 
-/// Everything of a page, or the first error. Objects are decoded, as a cache would do it.
+/// Parses all parts of a page, or returns the first error. Objects are decoded as by a cache.
 fn parts_of<K: Kind>(body: &[u8], expected: &Arc<ExpectedKind>) -> Result<Vec<ListPart<K>>, Error> {
     let mut page = JsonPage::new(Arc::clone(expected), Limits::default());
     page.push(Bytes::copy_from_slice(body));
@@ -35,7 +35,7 @@ fn parts<K: Kind<DynamicType = ()>>(body: &[u8]) -> Result<Vec<ListPart<K>>, Err
     parts_of(body, &Arc::new(ExpectedKind::of::<K>(&())))
 }
 
-/// A page in words: its objects, then its version and token; or the first error.
+/// Formats a page: its objects, then its version and token; or the first error.
 fn page(body: &Value) -> Result<Vec<String>, String> {
     page_text(body.to_string().as_bytes())
 }
@@ -68,7 +68,7 @@ fn pod(name: &str) -> Value {
 }
 
 #[test]
-fn a_page_is_its_items_and_its_end() {
+fn a_page_consists_of_its_items_and_its_end() {
     let body = pods(&json!({"resourceVersion": "10"}), &json!([pod("a"), pod("b")]));
     assert_eq!(
         page(&body).expect("good"),
@@ -87,7 +87,7 @@ fn a_page_is_its_items_and_its_end() {
 }
 
 #[test]
-fn null_items_are_an_empty_list_as_go_writes_it() {
+fn null_items_are_an_empty_list() {
     let body = pods(&json!({"resourceVersion": "10"}), &Value::Null);
     assert_eq!(page(&body).expect("good"), ["end at 10, None"]);
 }
@@ -98,7 +98,7 @@ fn missing_items_are_not_an_empty_list() {
     assert!(
         page(&body)
             .expect_err("it would empty the cache")
-            .contains("a list without items")
+            .contains("invalid list: `items` is missing")
     );
 }
 
@@ -111,35 +111,43 @@ fn a_page_without_a_version_is_rejected() {
     ] {
         let error = page(&pods(&metadata, &json!([]))).expect_err("no version");
         assert!(
-            error.contains("a list without metadata.resourceVersion"),
+            error.contains("invalid list: `metadata.resourceVersion` is missing"),
             "{error}"
         );
     }
     let no_metadata = json!({"kind": "PodList", "apiVersion": "v1", "items": []});
     let error = page(&no_metadata).expect_err("no metadata");
     assert!(
-        error.contains("a list without metadata.resourceVersion"),
+        error.contains("invalid list: `metadata.resourceVersion` is missing"),
         "{error}"
     );
 }
 
 #[test]
-fn a_list_of_another_kind_is_rejected_by_name() {
+fn a_list_of_another_kind_is_rejected() {
     let rows = [
-        ("v1", "ServiceList", "v1 ServiceList instead of v1 PodList"),
-        ("apps/v1", "PodList", "apps/v1 PodList instead of v1 PodList"),
-        ("v1", "Pod", "v1 Pod instead of v1 PodList"),
-        ("v1", "Status", "v1 Status instead of v1 PodList"),
-        ("v1", "List", "v1 List instead of v1 PodList"),
+        (
+            "v1",
+            "ServiceList",
+            "unexpected v1 ServiceList: expected v1 PodList",
+        ),
+        (
+            "apps/v1",
+            "PodList",
+            "unexpected apps/v1 PodList: expected v1 PodList",
+        ),
+        ("v1", "Pod", "unexpected v1 Pod: expected v1 PodList"),
+        ("v1", "Status", "unexpected v1 Status: expected v1 PodList"),
+        ("v1", "List", "unexpected v1 List: expected v1 PodList"),
         (
             "meta.k8s.io/v1",
             "Table",
-            "a Table, the form for people, instead of objects",
+            "unexpected meta.k8s.io Table: expected objects",
         ),
         (
             "meta.k8s.io/v1beta1",
             "Table",
-            "a Table, the form for people, instead of objects",
+            "unexpected meta.k8s.io Table: expected objects",
         ),
     ];
     for (api_version, kind, expected) in rows {
@@ -154,13 +162,13 @@ fn a_list_of_another_kind_is_rejected_by_name() {
 }
 
 #[test]
-fn a_page_may_leave_its_type_out() {
+fn a_page_may_omit_its_type() {
     let body = json!({"metadata": {"resourceVersion": "10"}, "items": [pod("a")]});
     assert_eq!(page(&body).expect("good"), ["shop/a@7", "end at 10, None"]);
 }
 
 #[test]
-fn errors_of_invalid_items_name_the_item() {
+fn errors_of_invalid_items_contain_the_item() {
     let bad = |metadata: Value| json!({ "metadata": metadata });
     let rows = [
         (
@@ -173,19 +181,19 @@ fn errors_of_invalid_items_name_the_item() {
         ),
         (
             json!({"kind": "Service", "apiVersion": "v1", "metadata": {"name": "cart"}}),
-            "v1 Service instead of v1 Pod",
+            "unexpected v1 Service: expected v1 Pod",
         ),
         (
             bad(json!({"resourceVersion": "7"})),
-            "an object without metadata.name",
+            "invalid object: `metadata.name` is missing",
         ),
         (
             bad(json!({"name": "", "resourceVersion": "7"})),
-            "an object without metadata.name",
+            "invalid object: `metadata.name` is missing",
         ),
         (
             bad(json!({"namespace": "shop", "name": "cart"})),
-            "shop/cart has no metadata.resourceVersion",
+            "invalid object shop/cart: `metadata.resourceVersion` is missing",
         ),
         (json!(null), "invalid Kubernetes object"),
         (json!(5), "invalid Kubernetes object"),
@@ -202,7 +210,7 @@ fn a_truncated_page_is_rejected_wherever_it_ends() {
     let body = pods(&json!({"resourceVersion": "10"}), &json!([pod("a"), pod("b")])).to_string();
     for end in 0..body.len() {
         let error = page_text(&body.as_bytes()[..end]).expect_err("half a page");
-        assert!(error.contains("not whole JSON"), "{end}: {error}");
+        assert!(error.contains("invalid JSON list"), "{end}: {error}");
     }
     for rubbish in ["<html>", "[]", "\"text\"", "{\"items\": 5}", "\u{0}\u{1}"] {
         page_text(rubbish.as_bytes()).expect_err("rubbish");
@@ -222,7 +230,7 @@ fn metadata_lists_have_their_own_kind() {
     parts::<PartialObjectMeta<ConfigMap>>(list("ConfigMapList").as_bytes()).expect_err("another kind");
 }
 
-/// An event of a watch, its object decoded as a cache would do it.
+/// Parses an event of a watch and decodes its object as by a cache.
 fn pod_event(line: &[u8]) -> Result<WatchEvent<Pod>, Error> {
     let line = Bytes::copy_from_slice(line);
     Ok(match json_event::<Pod>(&line, &ExpectedKind::of::<Pod>(&()))? {
@@ -233,7 +241,7 @@ fn pod_event(line: &[u8]) -> Result<WatchEvent<Pod>, Error> {
     })
 }
 
-/// An event of a watch in words, or its error.
+/// Formats an event of a watch, or its error.
 fn event(body: &Value) -> Result<String, String> {
     event_text(body.to_string().as_bytes())
 }
@@ -295,65 +303,62 @@ fn only_the_word_true_ends_the_initial_events() {
     for missing in [json!({}), json!({"resourceVersion": ""})] {
         let error = of(missing).expect_err("no version");
         assert!(
-            error.contains("a bookmark without metadata.resourceVersion"),
+            error.contains("invalid bookmark: `metadata.resourceVersion` is missing"),
             "{error}"
         );
     }
     let error = event(&json!({"type": "BOOKMARK", "object": {"kind": "Pod"}})).expect_err("no metadata");
-    assert!(error.contains("a bookmark without metadata"), "{error}");
+    assert!(error.contains("invalid bookmark metadata"), "{error}");
 }
 
 #[test]
-fn errors_of_invalid_events_name_the_reason() {
+fn errors_of_invalid_events_contain_the_reason() {
     let with = |object: Value| json!({"type": "ADDED", "object": object});
     let rows = [
         (
             with(
                 json!({"kind": "Service", "apiVersion": "v1", "metadata": {"name": "a", "resourceVersion": "1"}}),
             ),
-            "v1 Service instead of v1 Pod",
+            "unexpected v1 Service: expected v1 Pod",
         ),
         (
             with(
                 json!({"kind": "Pod", "apiVersion": "v2", "metadata": {"name": "a", "resourceVersion": "1"}}),
             ),
-            "v2 Pod instead of v1 Pod",
+            "unexpected v2 Pod: expected v1 Pod",
         ),
         (
             with(json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "rows": []})),
-            "a Table, the form for people",
+            "unexpected meta.k8s.io Table",
         ),
         (
             with(json!({"kind": "Pod", "apiVersion": "v1"})),
-            "object has no metadata",
+            "`object.metadata` is missing",
         ),
         (
             with(json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}})),
-            "an object without metadata.name",
+            "invalid object: `metadata.name` is missing",
         ),
         (
             with(json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a"}})),
-            "a has no metadata.resourceVersion",
+            "invalid object a: `metadata.resourceVersion` is missing",
         ),
         (
             with(json!({"kind": "Pod", "apiVersion": "v1", "spec": 5,
                         "metadata": {"namespace": "shop", "name": "a", "resourceVersion": "1"}})),
             "shop/a does not fit the type",
         ),
-        (
-            with(json!("text")),
-            "a watch event without an object of Kubernetes",
-        ),
-        (with(Value::Null), "a watch event without an object of Kubernetes"),
+        (with(json!("text")), "invalid object in watch event"),
+        (with(Value::Null), "invalid object in watch event"),
         (
             json!({"type": "RENAMED", "object": whole_pod()}),
-            "the unknown type \"RENAMED\"",
+            "unknown watch event type \"RENAMED\"",
         ),
         (json!({"type": "ADDED"}), "not JSON"),
         (json!({"object": whole_pod()}), "not JSON"),
         (
             json!({"type": "ERROR", "object": "down"}),
-            "a failure in the watch that is not a Status",
+            "invalid Status in watch event of type ERROR",
         ),
     ];
     for (body, expected) in rows {
@@ -371,7 +376,7 @@ fn a_truncated_event_is_rejected_wherever_it_ends() {
 }
 
 #[test]
-fn dynamic_objects_are_checked_by_the_kind_asked_for() {
+fn dynamic_objects_are_checked_against_the_requested_kind() {
     let gvk = kube::core::GroupVersionKind::gvk("example.com", "v1", "Widget");
     let resource = kube::core::ApiResource::from_gvk(&gvk);
     let expected = ExpectedKind::of::<DynamicObject>(&resource);
@@ -385,11 +390,11 @@ fn dynamic_objects_are_checked_by_the_kind_asked_for() {
     assert!(
         error
             .to_string()
-            .contains("example.com/v1 Gadget instead of example.com/v1 Widget")
+            .contains("unexpected example.com/v1 Gadget: expected example.com/v1 Widget")
     );
 }
 
-/// The author of a custom resource may call its lists as he likes; then the items say what they are.
+/// The author of a custom resource may choose the name of its lists; then the items have a type.
 #[test]
 fn a_list_of_custom_resources_may_have_any_list_kind() {
     let expected = Arc::new(ExpectedKind {

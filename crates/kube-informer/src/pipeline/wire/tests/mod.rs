@@ -1,4 +1,4 @@
-//! From bytes to items: everything a server may send, and what is made of it.
+//! Tests of parsing everything that a server may send.
 
 mod discovery;
 mod http;

@@ -1,4 +1,4 @@
-//! List pages and watch events in protobuf, and how it is agreed on.
+//! Tests of list pages and watch events in protobuf, and of the negotiation of the format.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -26,17 +26,21 @@ use crate::pipeline::wire::{
 const PROTOBUF: &str = protobuf::MEDIA_TYPE;
 const JSON: &str = "application/json";
 
-/// An answer: its code, its type and its body.
-type Answer = (u16, &'static str, Vec<u8>);
+/// A response: its code, its type and its body.
+type EncodedResponse = (u16, &'static str, Vec<u8>);
 
-/// A server with these answers, each given once, in pieces of so many bytes; and what it was asked to accept.
-fn server(answers: Vec<Answer>, piece: usize) -> (Client, Arc<Mutex<Vec<String>>>) {
-    let asked = Arc::new(Mutex::new(Vec::new()));
-    let (log, answers) = (Arc::clone(&asked), Arc::new(Mutex::new(answers.into_iter())));
+/// Returns a server with these responses, each sent once in pieces of `piece` bytes, and its recorded
+/// `Accept` headers.
+fn server(answers: Vec<EncodedResponse>, piece: usize) -> (Client, Arc<Mutex<Vec<String>>>) {
+    let accept_headers = Arc::new(Mutex::new(Vec::new()));
+    let (log, answers) = (
+        Arc::clone(&accept_headers),
+        Arc::new(Mutex::new(answers.into_iter())),
+    );
     let service = tower::service_fn(move |request: Request<Body>| {
         let accept = request.headers()["accept"].to_str().expect("text").to_owned();
         log.lock().push(accept);
-        let (code, content_type, body) = answers.lock().next().expect("no more is asked");
+        let (code, content_type, body) = answers.lock().next().expect("no more is accept_headers");
         let pieces: Vec<_> = body
             .chunks(piece)
             .map(|piece| Ok::<_, std::io::Error>(Frame::data(Bytes::copy_from_slice(piece))))
@@ -47,10 +51,10 @@ fn server(answers: Vec<Answer>, piece: usize) -> (Client, Arc<Mutex<Vec<String>>
             .body(BodyExt::boxed(StreamBody::new(stream::iter(pieces))));
         async move { Ok::<_, Infallible>(response.expect("the parts are valid")) }
     });
-    (Client::new(service, "default"), asked)
+    (Client::new(service, "default"), accept_headers)
 }
 
-/// A list in words.
+/// Formats a list.
 async fn list<K: Kind>(source: &ApiListWatch<K>) -> Result<Vec<String>, Error> {
     let parts: Vec<_> = source.list(ListRequest::default()).await?.collect().await;
     let mut words = Vec::new();
@@ -70,7 +74,7 @@ async fn list<K: Kind>(source: &ApiListWatch<K>) -> Result<Vec<String>, Error> {
     Ok(words)
 }
 
-/// The events of a watch in words, the last of which may be an error.
+/// Formats the events of a watch, the last of which may be an error.
 async fn watch<K: Kind>(source: &ApiListWatch<K>) -> Result<Vec<String>, Error> {
     let request = WatchRequest {
         resource_version: Some("10".to_owned()),
@@ -118,19 +122,19 @@ fn frame(event: &str, object: &Value) -> Vec<u8> {
 #[tokio::test]
 async fn a_list_is_the_same_in_pieces_of_any_size() {
     for piece in 1..40 {
-        let (client, asked) = server(vec![(200, PROTOBUF, encoded(&page()))], piece);
+        let (client, accept_headers) = server(vec![(200, PROTOBUF, encoded(&page()))], piece);
         let words = list(&source::<ConfigMap>(client)).await.expect("good");
         assert_eq!(
             words,
             ["shop/a@7", "shop/b@7", "end at 10, Some(\"t\")"],
             "{piece}"
         );
-        assert_eq!(*asked.lock(), [format!("{PROTOBUF},{JSON}")]);
+        assert_eq!(*accept_headers.lock(), [format!("{PROTOBUF},{JSON}")]);
     }
 }
 
 #[tokio::test]
-async fn a_server_may_answer_in_json() {
+async fn a_server_may_respond_in_json() {
     let json = page().to_string().into_bytes();
     let (client, _) = server(vec![(200, JSON, json)], 100);
     let words = list(&source::<ConfigMap>(client)).await.expect("good");
@@ -138,26 +142,29 @@ async fn a_server_may_answer_in_json() {
 }
 
 #[tokio::test]
-async fn a_server_that_will_not_be_asked_for_it_is_asked_once() {
+async fn a_server_that_rejects_protobuf_is_asked_once() {
     let json = page().to_string().into_bytes();
     let refusal = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotAcceptable",
                          "message": "only JSON here", "code": 406});
     let refusal = (406, JSON, refusal.to_string().into_bytes());
     let answers = vec![refusal, (200, JSON, json.clone()), (200, JSON, json)];
-    let (client, asked) = server(answers, 1_000);
+    let (client, accept_headers) = server(answers, 1_000);
     let source = source::<ConfigMap>(client);
-    // Clones have the same server, so what one of them learns of it counts for all.
+    // Clones use the same server, so they share what was negotiated.
     let clone = source.clone().wire_format(WireFormat::Protobuf);
     for source in [source, clone] {
         assert_eq!(list(&source).await.expect("good").len(), 3);
     }
-    assert_eq!(*asked.lock(), [&format!("{PROTOBUF},{JSON}"), JSON, JSON]);
+    assert_eq!(
+        *accept_headers.lock(),
+        [&format!("{PROTOBUF},{JSON}"), JSON, JSON]
+    );
 }
 
 #[tokio::test]
-async fn the_wire_format_belongs_to_each_clone_and_can_be_set_back() {
+async fn the_wire_format_is_set_per_clone_and_can_be_reset() {
     let json = page().to_string().into_bytes();
-    let (client, asked) = server(vec![(200, JSON, json); 4], 1_000);
+    let (client, accept_headers) = server(vec![(200, JSON, json); 4], 1_000);
     let original = source::<ConfigMap>(client);
     let changed = original.clone().wire_format(WireFormat::Json);
     let inherited = changed.clone();
@@ -166,30 +173,30 @@ async fn the_wire_format_belongs_to_each_clone_and_can_be_set_back() {
         list(&source).await.expect("good");
     }
     let both = format!("{PROTOBUF},{JSON}");
-    assert_eq!(*asked.lock(), [&both, JSON, JSON, &both]);
+    assert_eq!(*accept_headers.lock(), [&both, JSON, JSON, &both]);
 }
 
 #[tokio::test]
-async fn json_alone_is_asked_for_where_something_could_get_lost_or_it_is_wanted_so() {
+async fn json_is_requested_if_protobuf_would_lose_fields_or_is_disabled() {
     let json = page().to_string().into_bytes();
-    let (client, asked) = server(vec![(200, JSON, json.clone()), (200, JSON, json)], 1_000);
+    let (client, accept_headers) = server(vec![(200, JSON, json.clone()), (200, JSON, json)], 1_000);
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "ConfigMap"));
     let dynamic = ApiListWatch::<DynamicObject>::new(client.clone(), &resource, None);
     list(&dynamic).await.expect("good");
     let wanted = source::<ConfigMap>(client).wire_format(WireFormat::Json);
     list(&wanted).await.expect("good");
-    assert_eq!(*asked.lock(), [JSON, JSON]);
+    assert_eq!(*accept_headers.lock(), [JSON, JSON]);
 }
 
 #[tokio::test]
-async fn metadata_comes_in_protobuf_for_every_kind() {
+async fn metadata_is_requested_in_protobuf_for_every_kind() {
     let list_of = json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList",
         "metadata": {"resourceVersion": "10"}, "items": [{"metadata": {"name": "a", "resourceVersion": "7"}}]});
-    let (client, asked) = server(vec![(200, PROTOBUF, encoded(&list_of))], 1_000);
+    let (client, accept_headers) = server(vec![(200, PROTOBUF, encoded(&list_of))], 1_000);
     let words = list(&source::<PartialObjectMeta<ConfigMap>>(client)).await;
     assert_eq!(words.expect("good"), ["a@7", "end at 10, None"]);
     let form = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
-    assert_eq!(*asked.lock(), [format!("{PROTOBUF}{form},{JSON}{form}")]);
+    assert_eq!(*accept_headers.lock(), [format!("{PROTOBUF}{form},{JSON}{form}")]);
 }
 
 #[tokio::test]
@@ -200,11 +207,17 @@ async fn a_page_of_another_kind_or_a_truncated_page_is_rejected() {
     let mut nameless = page();
     nameless["items"][1]["metadata"]["name"] = "".into();
     let rows = [
-        (encoded(&other), "v1 SecretList instead of v1 ConfigMapList"),
-        (encoded(&no_version), "a list without metadata.resourceVersion"),
-        (encoded(&nameless), "an object without metadata.name"),
+        (
+            encoded(&other),
+            "unexpected v1 SecretList: expected v1 ConfigMapList",
+        ),
+        (
+            encoded(&no_version),
+            "invalid list: `metadata.resourceVersion` is missing",
+        ),
+        (encoded(&nameless), "invalid object: `metadata.name` is missing"),
         (b"k8s\0".to_vec(), "a list"),
-        (b"<html>".to_vec(), "not whole protobuf"),
+        (b"<html>".to_vec(), "invalid protobuf list"),
         (Vec::new(), "a list"),
     ];
     for (body, expected) in rows {
@@ -215,7 +228,7 @@ async fn a_page_of_another_kind_or_a_truncated_page_is_rejected() {
         assert!(text.contains(expected), "{text}");
     }
     let whole = encoded(&page());
-    // Behind the list there are two fields more, which are empty and say nothing of it.
+    // Two empty fields after the list are ignored.
     for end in 0..whole.len() - 4 {
         let (client, _) = server(vec![(200, PROTOBUF, whole[..end].to_vec())], 50);
         assert!(list(&source::<ConfigMap>(client)).await.is_err(), "{end}");
@@ -257,7 +270,7 @@ async fn events_are_the_same_in_pieces_of_any_size() {
 }
 
 #[tokio::test]
-async fn a_truncated_event_is_a_broken_connection() {
+async fn a_truncated_event_is_a_lost_connection() {
     let first = frame("ADDED", &config_map("a"));
     let body = [first.clone(), frame("ADDED", &config_map("b"))].concat();
     for end in 0..body.len() {
@@ -273,14 +286,20 @@ async fn a_truncated_event_is_a_broken_connection() {
 }
 
 #[tokio::test]
-async fn errors_of_invalid_events_name_the_reason() {
+async fn errors_of_invalid_events_contain_the_reason() {
     let wrapped = |event_type, object: &[u8]| protobuf::WatchEvent { event_type, object }.to_frame();
     let secret =
         json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "resourceVersion": "1"}});
     let rows = [
-        (frame("ADDED", &secret), "v1 Secret instead of v1 ConfigMap"),
-        (frame("RENAMED", &config_map("a")), "the unknown type \"RENAMED\""),
-        (frame("ERROR", &config_map("a")), "not a Status"),
+        (
+            frame("ADDED", &secret),
+            "unexpected v1 Secret: expected v1 ConfigMap",
+        ),
+        (
+            frame("RENAMED", &config_map("a")),
+            "unknown watch event type \"RENAMED\"",
+        ),
+        (frame("ERROR", &config_map("a")), "expected v1 Status"),
         (wrapped("ADDED", b"rubbish"), "not protobuf"),
         (
             wrapped("ADDED", &Envelope::new("v1", "ConfigMap", b"").to_bytes()),
@@ -288,7 +307,7 @@ async fn errors_of_invalid_events_name_the_reason() {
         ),
         (
             wrapped("BOOKMARK", &Envelope::new("v1", "ConfigMap", b"").to_bytes()),
-            "a bookmark without",
+            "invalid bookmark",
         ),
         (b"\xff\xff\xff\xff".to_vec(), "64 MiB"),
     ];
@@ -304,7 +323,7 @@ async fn errors_of_invalid_events_name_the_reason() {
 }
 
 #[tokio::test]
-async fn a_failure_may_come_in_protobuf() {
+async fn a_failure_may_be_in_protobuf() {
     let failure = json!({"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "TooManyRequests",
         "message": "later", "code": 429, "details": {"retryAfterSeconds": 5}});
     let (client, _) = server(vec![(429, PROTOBUF, encoded(&failure))], 1_000);

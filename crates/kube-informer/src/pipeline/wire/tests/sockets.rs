@@ -1,4 +1,4 @@
-//! What a real connection does when there is nobody, or nobody any more.
+//! Tests of real connections without a server, or with one that closes them.
 
 use std::time::Duration;
 
@@ -29,11 +29,11 @@ fn watch() -> WatchRequest {
     }
 }
 
-/// Accepts one connection, reads the request, writes this and closes.
+/// Accepts one connection, reads the request, writes this response and closes.
 async fn answer_once(listener: TcpListener, answer: &'static str) {
     let (mut socket, _) = listener.accept().await.expect("someone connects");
     let mut request = [0; 4096];
-    let read = socket.read(&mut request).await.expect("a request comes");
+    let read = socket.read(&mut request).await.expect("a request arrives");
     assert!(read > 0);
     socket.write_all(answer.as_bytes()).await.expect("it is read");
     socket.shutdown().await.expect("it closes");
@@ -41,7 +41,7 @@ async fn answer_once(listener: TcpListener, answer: &'static str) {
 
 fn problem<T>(result: Result<T, Error>) -> Error {
     match result {
-        Ok(_) => panic!("there is nobody who could answer"),
+        Ok(_) => panic!("there is no server to respond"),
         Err(error) => error,
     }
 }
@@ -57,7 +57,7 @@ async fn a_closed_port_is_a_refused_connection() {
 }
 
 #[tokio::test]
-async fn a_connection_closed_before_the_answer_is_no_refusal() {
+async fn a_connection_closed_before_the_response_is_not_a_connect_error() {
     let (listener, source) = listener().await;
     let server = tokio::spawn(answer_once(listener, ""));
     let error = problem(source.list(ListRequest::default()).await);
@@ -71,20 +71,20 @@ async fn a_connection_closed_in_a_watch_is_an_unexpected_end() {
     let answer =
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{\"typ";
     let server = tokio::spawn(answer_once(listener, answer));
-    let mut events = source.watch(watch()).await.expect("the head came");
-    let error = problem(events.next().await.expect("the end is told"));
+    let mut events = source.watch(watch()).await.expect("the headers arrive");
+    let error = problem(events.next().await.expect("the end is reported"));
     assert!(matches!(error.problem(), Problem::Transport(_)), "{error:?}");
     assert!(events.next().await.is_none());
     server.await.expect("the server did its part");
 }
 
 #[tokio::test]
-async fn a_watch_that_ends_well_just_ends() {
+async fn a_watch_that_ends_without_an_error_ends_the_stream() {
     let (listener, source) = listener().await;
     let answer =
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n";
     let server = tokio::spawn(answer_once(listener, answer));
-    let events = source.watch(watch()).await.expect("the head came");
+    let events = source.watch(watch()).await.expect("the headers arrive");
     assert_eq!(events.count().await, 0);
     server.await.expect("the server did its part");
 }

@@ -1,5 +1,5 @@
-//! What the tree costs, at several widths:
-//! `cargo test --release -p kube-informer --lib tree::tests::measure -- --ignored --nocapture`
+//! Measures the tree at several widths: `cargo test --release -p kube-informer --lib tree::tests::measure --
+//! --ignored --nocapture`
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use super::super::{Tree, WIDTH, touch};
 
 const SLOTS: u32 = 100_000;
 
-struct Entry {
+struct MeasuredEntry {
     key: String,
     version: u64,
     _object: Arc<[u64; 8]>,
 }
 
-impl super::super::Slot for Arc<Entry> {
+impl super::super::Slot for Arc<MeasuredEntry> {
     const NAMED: bool = true;
 
     fn name(&self) -> &str {
@@ -29,23 +29,23 @@ impl super::super::Slot for Arc<Entry> {
     }
 }
 
-/// Entries under random hashes, in the order of their allocation, and the same in an order that is neither this one nor
-/// that of the hashes. The shuffled keys lie in memory one behind the other: callers have the key at hand, so its cache
-/// misses are not the tree's.
-struct Cache {
-    entries: Vec<(u64, Arc<Entry>)>,
+/// Entries with random hashes in the order of their allocation, and in a shuffled order. The shuffled keys
+/// are contiguous in memory: callers have the key in the CPU cache, so its cache misses are not those of the
+/// tree.
+struct MeasuredEntries {
+    entries: Vec<(u64, Arc<MeasuredEntry>)>,
     order: Vec<usize>,
     keys: Vec<(u64, String)>,
-    /// Later versions of entries, in the shuffled order.
-    fresh: Vec<(u64, Arc<Entry>)>,
+    /// Newer versions of the entries, in the shuffled order.
+    updates: Vec<(u64, Arc<MeasuredEntry>)>,
 }
 
-impl Cache {
+impl MeasuredEntries {
     fn new() -> Self {
         let mut random = fastrand::Rng::with_seed(1);
         let entry = |number, version| {
             let key = format!("namespace-{}/deployment-{number}", number % 50);
-            Arc::new(Entry {
+            Arc::new(MeasuredEntry {
                 key,
                 version,
                 _object: Arc::new([0; 8]),
@@ -60,17 +60,17 @@ impl Cache {
             .iter()
             .map(|&at| (entries[at].0, entries[at].1.key.clone()))
             .collect();
-        let fresh = order.iter().map(|&at| (entries[at].0, entry(at, 2))).collect();
+        let updates = order.iter().map(|&at| (entries[at].0, entry(at, 2))).collect();
         Self {
             entries,
             order,
             keys,
-            fresh,
+            updates,
         }
     }
 }
 
-/// Nanoseconds for each of the slots, the best of some rounds: what disturbs a round only makes it longer.
+/// Returns the nanoseconds per slot of the best round, because disturbances only make a round longer.
 fn nanos(rounds: u32, mut round: impl FnMut()) -> f64 {
     let mut best = f64::INFINITY;
     for _ in 0..rounds {
@@ -81,8 +81,8 @@ fn nanos(rounds: u32, mut round: impl FnMut()) -> f64 {
     best
 }
 
-/// Bytes of the nodes as glibc's allocator hands them out: the two counts of the `Arc` and the node, with a header of
-/// eight, in steps of sixteen.
+/// Returns the bytes of the nodes as allocated by glibc: the two counts of the `Arc` and the node, with a
+/// header of eight bytes, in steps of sixteen.
 fn bytes<S: super::super::Slot, const W: usize>(node: &Node<S, W>) -> u32 {
     let own =
         u32::try_from((size_of::<Node<S, W>>() + 16 + 8).next_multiple_of(16)).expect("nodes are small");
@@ -112,8 +112,8 @@ fn bytes_per_slot<S: super::super::Slot, const W: usize>(tree: &Tree<S, W>) -> f
     f64::from(tree.root.as_ref().map_or(0, |root| bytes(root))) / f64::from(SLOTS)
 }
 
-fn measure_width<const W: usize>(cache: &Cache) {
-    let mut tree = Tree::<Arc<Entry>, W>::new();
+fn measure_width<const W: usize>(cache: &MeasuredEntries) {
+    let mut tree = Tree::<Arc<MeasuredEntry>, W>::new();
     let insert = nanos(3, || {
         tree = Tree::new();
         for (hash, entry) in &cache.entries {
@@ -140,7 +140,7 @@ fn measure_width<const W: usize>(cache: &Cache) {
     let mut published = Arc::new(tree);
     let mut publish_each = |batch: usize| {
         nanos(3, || {
-            for batch in cache.fresh.chunks(batch) {
+            for batch in cache.updates.chunks(batch) {
                 let mut next = Tree::clone(&published);
                 for (hash, entry) in batch {
                     black_box(next.insert(*hash, entry.clone(), |other| other.key == entry.key));
@@ -175,7 +175,7 @@ fn measure_width<const W: usize>(cache: &Cache) {
 
     let mut sorted = cache.entries.clone();
     sorted.sort_unstable_by_key(|(hash, _)| *hash);
-    let mut built = Tree::<Arc<Entry>, W>::new();
+    let mut built = Tree::<Arc<MeasuredEntry>, W>::new();
     let build = nanos(3, || built = Tree::from_sorted(sorted.iter().cloned()));
     let packed = bytes_per_slot(&built);
 
@@ -188,9 +188,9 @@ fn measure_width<const W: usize>(cache: &Cache) {
 #[test]
 #[ignore = "a measurement"]
 fn measure() {
-    let cache = Cache::new();
+    let cache = MeasuredEntries::new();
     let load = nanos(10, || {
-        // Each load waits for the one before, as the comparison of a key waits for the search.
+        // Each load waits for the previous one, as the comparison of a key waits for the search.
         let entry = |waited: bool, &at: &usize| cache.entries[at + usize::from(waited)].1.version > 2;
         black_box(cache.order.iter().fold(false, entry));
     });

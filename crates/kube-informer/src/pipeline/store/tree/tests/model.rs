@@ -1,4 +1,4 @@
-//! The tree against a model, and its shape after every step.
+//! Compares the tree with a model and checks its shape after every step.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::super::node::Node;
 use super::super::{Iter, MAX_HEIGHT, Range, Tree, WIDTH, Walk, touch};
 
-/// Narrow nodes make high trees of few slots.
+/// Narrow nodes make high trees with few slots.
 const NARROW: usize = 6;
 
 #[derive(Debug, PartialEq)]
@@ -19,8 +19,8 @@ struct Item {
 }
 
 impl Item {
-    fn new(hash: u64, id: u32, version: u32) -> Slot {
-        // Names of all lengths. With a few of the long ones in it, a leaf has no copy of its names.
+    fn new(hash: u64, id: u32, version: u32) -> ItemSlot {
+        // Names of all lengths. A leaf with some of the long ones has no copy of its names.
         let length = match id % 23 {
             0 => 0,
             7 => 20_000,
@@ -36,7 +36,7 @@ impl Item {
     }
 }
 
-impl super::super::Slot for Slot {
+impl super::super::Slot for ItemSlot {
     const NAMED: bool = true;
 
     fn name(&self) -> &str {
@@ -48,10 +48,10 @@ impl super::super::Slot for Slot {
     }
 }
 
-type Slot = Arc<Item>;
-type Model = BTreeMap<(u64, u32), Slot>;
+type ItemSlot = Arc<Item>;
+type TreeModel = BTreeMap<(u64, u32), ItemSlot>;
 
-/// Where the hashes of the items come from.
+/// The distribution of the hashes of items.
 #[derive(Clone, Copy, Debug)]
 enum Hashes {
     Uniform,
@@ -72,7 +72,7 @@ impl Hashes {
         Hashes::Descending,
     ];
 
-    /// The hash of an item, the same each time for the same item.
+    /// Returns the hash of an item, always the same for the same item.
     fn of(self, id: u32) -> u64 {
         match self {
             Hashes::Uniform => fastrand::Rng::with_seed(u64::from(id)).u64(..),
@@ -84,19 +84,19 @@ impl Hashes {
     }
 }
 
-/// A tree, its model, and every slot that was taken out of it.
+/// A tree, its model, and all removed slots.
 struct Pair<const W: usize> {
-    tree: Tree<Slot, W>,
-    model: Model,
-    gone: Vec<Slot>,
+    tree: Tree<ItemSlot, W>,
+    model: TreeModel,
+    removed: Vec<ItemSlot>,
 }
 
 impl<const W: usize> Pair<W> {
     fn new() -> Self {
         Self {
             tree: Tree::new(),
-            model: Model::new(),
-            gone: Vec::new(),
+            model: TreeModel::new(),
+            removed: Vec::new(),
         }
     }
 
@@ -105,14 +105,14 @@ impl<const W: usize> Pair<W> {
         let expected = self.model.insert((hash, id), slot.clone());
         let replaced = self.tree.insert(hash, slot, |other| other.id == id);
         assert_eq!(replaced, expected);
-        self.gone.extend(expected);
+        self.removed.extend(expected);
     }
 
     fn remove(&mut self, hash: u64, id: u32) {
         let expected = self.model.remove(&(hash, id));
         let removed = self.tree.remove(hash, |other| other.id == id);
         assert_eq!(removed, expected);
-        self.gone.extend(expected);
+        self.removed.extend(expected);
     }
 
     fn get(&self, hash: u64, id: u32) {
@@ -136,7 +136,7 @@ impl<const W: usize> Pair<W> {
         });
         let in_leaves = by_id(slots.map(|(slot, _)| slot.clone()));
         assert_eq!(in_leaves, found, "leaf by leaf in {hashes:?}");
-        let expected: Vec<Slot> = self
+        let expected: Vec<ItemSlot> = self
             .model
             .values()
             .filter(|slot| hashes.contains(&slot.hash))
@@ -146,9 +146,9 @@ impl<const W: usize> Pair<W> {
     }
 }
 
-/// The slots with those of equal hashes in the order of the model, once it is sure that the hashes ascend.
-fn by_id(slots: impl Iterator<Item = Slot>) -> Vec<Slot> {
-    let mut slots: Vec<Slot> = slots.collect();
+/// Sorts slots with equal hashes like the model, after checking that the hashes ascend.
+fn by_id(slots: impl Iterator<Item = ItemSlot>) -> Vec<ItemSlot> {
+    let mut slots: Vec<ItemSlot> = slots.collect();
     assert!(
         slots.is_sorted_by_key(|slot| slot.hash),
         "not in the order of the hashes"
@@ -157,14 +157,14 @@ fn by_id(slots: impl Iterator<Item = Slot>) -> Vec<Slot> {
     slots
 }
 
-fn assert_holds<const W: usize>(tree: &Tree<Slot, W>, model: &Model) {
-    let expected: Vec<Slot> = model.values().cloned().collect();
+fn assert_holds<const W: usize>(tree: &Tree<ItemSlot, W>, model: &TreeModel) {
+    let expected: Vec<ItemSlot> = model.values().cloned().collect();
     assert_eq!(by_id(tree.iter().cloned()), expected);
     assert_eq!(by_id(tree.walk()), expected);
 }
 
-/// Sorted, bounds right, all leaves at one depth, each node filled, no slot uncounted.
-fn assert_well_formed<const W: usize>(tree: &Tree<Slot, W>) {
+/// Checks order, bounds, equal depth of all leaves, minimum fill and the number of slots.
+fn assert_well_formed<const W: usize>(tree: &Tree<ItemSlot, W>) {
     let Some(root) = &tree.root else {
         assert_eq!(tree.len(), 0);
         return;
@@ -178,8 +178,8 @@ fn assert_well_formed<const W: usize>(tree: &Tree<Slot, W>) {
     assert_eq!(slots, tree.len());
 }
 
-/// The height of a node and the number of its slots, whose hashes must lie within the bounds.
-fn measure_node<const W: usize>(node: &Node<Slot, W>, bounds: RangeInclusive<u64>) -> (usize, usize) {
+/// Returns the height of a node and the number of its slots, whose hashes must be within the bounds.
+fn measure_node<const W: usize>(node: &Node<ItemSlot, W>, bounds: RangeInclusive<u64>) -> (usize, usize) {
     match node {
         Node::Leaf(leaf) => {
             let slots = leaf.slots();
@@ -216,15 +216,15 @@ fn measure_node<const W: usize>(node: &Node<Slot, W>, bounds: RangeInclusive<u64
     }
 }
 
-/// Random steps; `ids` is how many different items there may be at once.
+/// Runs random steps with at most `ids` different items at once.
 fn play<const W: usize>(hashes: Hashes, seed: u64, steps: u32, ids: u32) {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut pair = Pair::<W>::new();
-    let mut snapshots: Vec<(Tree<Slot, W>, Model)> = Vec::new();
-    // Items come in the order of their ids where the hashes have an order, else at random.
+    let mut snapshots: Vec<(Tree<ItemSlot, W>, TreeModel)> = Vec::new();
+    // Items are added in the order of their ids if the hashes have an order, and at random otherwise.
     let mut next = 0;
     for step in 0..steps {
-        // The tree grows for a time and shrinks for a time, down to nothing.
+        // The tree grows for a while and shrinks for a while, down to zero.
         let growing = (step / (2 * ids)).is_multiple_of(2);
         let id = if matches!(hashes, Hashes::Ascending | Hashes::Descending) && random.bool() {
             next = (next + 1) % ids;
@@ -264,10 +264,10 @@ fn play<const W: usize>(hashes: Hashes, seed: u64, steps: u32, ids: u32) {
     let Pair {
         mut tree,
         model,
-        gone,
+        removed,
     } = pair;
     assert!(
-        gone.iter().all(|slot| Arc::strong_count(slot) == 1),
+        removed.iter().all(|slot| Arc::strong_count(slot) == 1),
         "a slot taken out is still held"
     );
     assert!(
@@ -286,7 +286,7 @@ fn play<const W: usize>(hashes: Hashes, seed: u64, steps: u32, ids: u32) {
 }
 
 #[test]
-fn does_what_the_model_does() {
+fn the_tree_matches_the_model() {
     for hashes in Hashes::ALL {
         for seed in 0..6 {
             println!("{hashes:?}, seed {seed}");
@@ -300,17 +300,17 @@ fn does_what_the_model_does() {
 }
 
 #[test]
-fn is_built_of_sorted_slots() {
+fn a_tree_is_built_from_sorted_slots() {
     for hashes in Hashes::ALL {
         for count in (0..80).chain([215, 216, 217, 1000]) {
-            let model: Model = (0..count)
+            let model: TreeModel = (0..count)
                 .map(|id| ((hashes.of(id), id), Item::new(hashes.of(id), id, 0)))
                 .collect();
             let sorted = || model.values().map(|slot| (slot.hash, slot.clone()));
-            let narrow = Tree::<Slot, NARROW>::from_sorted(sorted());
+            let narrow = Tree::<ItemSlot, NARROW>::from_sorted(sorted());
             assert_well_formed(&narrow);
             assert_holds(&narrow, &model);
-            let wide = Tree::<Slot>::from_sorted(sorted());
+            let wide = Tree::<ItemSlot>::from_sorted(sorted());
             assert_well_formed(&wide);
             assert_holds(&wide, &model);
         }
@@ -318,7 +318,7 @@ fn is_built_of_sorted_slots() {
 }
 
 #[test]
-fn a_built_tree_is_edited_like_any_other() {
+fn a_tree_built_from_sorted_slots_can_be_changed() {
     let mut pair = Pair::<NARROW>::new();
     for id in 0..500 {
         let hash = Hashes::FewDistinct.of(id);
@@ -336,21 +336,21 @@ fn a_built_tree_is_edited_like_any_other() {
     assert!(pair.tree.is_empty());
 }
 
-/// Number of slots in each leaf of a tree with two levels.
-fn leaf_lengths(tree: &Tree<Slot, NARROW>) -> Vec<usize> {
+/// Returns the number of slots in each leaf of a tree with two levels.
+fn leaf_lengths(tree: &Tree<ItemSlot, NARROW>) -> Vec<usize> {
     match tree.root.as_deref() {
         Some(Node::Inner(leaves)) => leaves.items().iter().flatten().map(|leaf| leaf.len()).collect(),
         _ => panic!("the tree has another height"),
     }
 }
 
-/// A tree of slots with the hashes 0, 10, 20 and so on.
-fn tree_by_tens(slots: u32) -> Tree<Slot, NARROW> {
+/// Returns a tree of slots with the hashes 0, 10, 20 and so on.
+fn tree_by_tens(slots: u32) -> Tree<ItemSlot, NARROW> {
     Tree::from_sorted((0..slots).map(|id| (u64::from(id) * 10, Item::new(u64::from(id) * 10, id, 0))))
 }
 
 #[test]
-fn a_full_leaf_hands_slots_to_a_neighbour_that_has_room_instead_of_splitting() {
+fn a_full_leaf_moves_slots_to_a_neighbour_with_space_instead_of_splitting() {
     for (removed, added, filled, evened) in [(0, 91, [4, 6], [5, 6]), (90, 1, [6, 4], [6, 5])] {
         let mut tree = tree_by_tens(10);
         assert_eq!(leaf_lengths(&tree), [5, 5]);
@@ -364,7 +364,7 @@ fn a_full_leaf_hands_slots_to_a_neighbour_that_has_room_instead_of_splitting() {
 }
 
 #[test]
-fn a_leaf_with_the_smallest_number_of_slots_is_left_alone() {
+fn a_leaf_with_the_minimum_number_of_slots_is_not_merged() {
     assert_eq!(leaf_lengths(&tree_by_tens(6)), [3, 3], "one slot is too few");
     let mut tree = tree_by_tens(7);
     assert_eq!(leaf_lengths(&tree), [5, 2]);
@@ -377,19 +377,19 @@ fn a_leaf_with_the_smallest_number_of_slots_is_left_alone() {
 }
 
 #[test]
-fn an_empty_range_has_nothing() {
-    let tree = Tree::<Slot>::from_sorted((0..100).map(|hash| (hash, Item::new(hash, 0, 0))));
+fn an_empty_range_has_no_slots() {
+    let tree = Tree::<ItemSlot>::from_sorted((0..100).map(|hash| (hash, Item::new(hash, 0, 0))));
     let (start, end) = (50, 49);
     assert_eq!(tree.range(start..=end).count(), 0);
     assert_eq!(tree.range(100..=u64::MAX).count(), 0);
-    assert_eq!(Tree::<Slot>::new().iter().count(), 0);
-    assert_eq!(Tree::<Slot>::new().walk().count(), 0);
+    assert_eq!(Tree::<ItemSlot>::new().iter().count(), 0);
+    assert_eq!(Tree::<ItemSlot>::new().walk().count(), 0);
 }
 
 #[test]
 fn a_range_ends_where_its_hashes_end() {
     let slots = (0..300).map(|hash| (hash, Item::new(hash, 0, 0)));
-    let tree = Tree::<Slot, NARROW>::from_sorted(slots);
+    let tree = Tree::<ItemSlot, NARROW>::from_sorted(slots);
     let mut range = tree.range(10..=12);
     assert_eq!(range.by_ref().take(3).count(), 3);
     assert_eq!(range.depth, 0, "it would go on through all leaves further right");
@@ -397,18 +397,18 @@ fn a_range_ends_where_its_hashes_end() {
 }
 
 #[test]
-fn an_edit_copies_only_what_others_hold() {
-    fn leaf_of(tree: &Tree<Slot, NARROW>, hash: u64) -> *const Slot {
+fn a_change_copies_only_shared_nodes() {
+    fn leaf_of(tree: &Tree<ItemSlot, NARROW>, hash: u64) -> *const ItemSlot {
         std::ptr::from_ref(tree.get(hash, |_| true).expect("the hash is in the tree"))
     }
     let slot = |hash, version| Item::new(hash, 0, version);
-    let before = Tree::<Slot, NARROW>::from_sorted((0..300).map(|hash| (hash, slot(hash, 0))));
+    let before = Tree::<ItemSlot, NARROW>::from_sorted((0..300).map(|hash| (hash, slot(hash, 0))));
     let mut after = before.clone();
     after.insert(10, slot(10, 1), |_| true);
     assert_ne!(leaf_of(&after, 10), leaf_of(&before, 10));
     assert_eq!(leaf_of(&after, 200), leaf_of(&before, 200));
 
-    let root_of = |tree: &Tree<Slot, NARROW>| tree.root.as_ref().map(Arc::as_ptr);
+    let root_of = |tree: &Tree<ItemSlot, NARROW>| tree.root.as_ref().map(Arc::as_ptr);
     let copied = (root_of(&after), leaf_of(&after, 10));
     after.insert(10, slot(10, 2), |_| true);
     let edited = (root_of(&after), leaf_of(&after, 10));
@@ -421,9 +421,9 @@ fn an_edit_copies_only_what_others_hold() {
 }
 
 #[test]
-fn a_walk_lets_go_of_what_it_has_passed() {
-    let slots: Vec<Slot> = (0..300).map(|hash| Item::new(hash, 0, 0)).collect();
-    let tree = Tree::<Slot, NARROW>::from_sorted(slots.iter().map(|slot| (slot.hash, slot.clone())));
+fn a_walk_releases_the_slots_that_it_has_passed() {
+    let slots: Vec<ItemSlot> = (0..300).map(|hash| Item::new(hash, 0, 0)).collect();
+    let tree = Tree::<ItemSlot, NARROW>::from_sorted(slots.iter().map(|slot| (slot.hash, slot.clone())));
     let mut walk = tree.walk();
     drop(tree);
     for (at, slot) in slots.iter().enumerate() {
@@ -435,14 +435,14 @@ fn a_walk_lets_go_of_what_it_has_passed() {
 }
 
 #[test]
-fn a_walk_goes_on_while_the_tree_changes() {
+fn a_walk_is_unaffected_by_changes_of_the_tree() {
     let mut pair = Pair::<NARROW>::new();
     for id in 0..300 {
         pair.insert(u64::from(id), id, 0);
     }
-    let expected: Vec<Slot> = pair.model.values().cloned().collect();
+    let expected: Vec<ItemSlot> = pair.model.values().cloned().collect();
     let mut walk = pair.tree.walk();
-    let mut walked: Vec<Slot> = walk.by_ref().take(100).collect();
+    let mut walked: Vec<ItemSlot> = walk.by_ref().take(100).collect();
     for id in 0..300 {
         pair.remove(u64::from(id), id);
     }
@@ -453,10 +453,10 @@ fn a_walk_goes_on_while_the_tree_changes() {
 #[test]
 fn crosses_threads() {
     fn crosses<T: Send + Sync>() {}
-    fn lives<T: 'static>() {}
-    crosses::<Tree<Slot>>();
-    crosses::<Iter<'static, Slot>>();
-    crosses::<Range<'static, Slot>>();
-    crosses::<Walk<Slot>>();
-    lives::<Walk<Slot>>();
+    fn is_static<T: 'static>() {}
+    crosses::<Tree<ItemSlot>>();
+    crosses::<Iter<'static, ItemSlot>>();
+    crosses::<Range<'static, ItemSlot>>();
+    crosses::<Walk<ItemSlot>>();
+    is_static::<Walk<ItemSlot>>();
 }

@@ -1,4 +1,4 @@
-//! Handlers that write down what they are told.
+//! Handlers that record their events.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,36 +8,39 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{Event, Key, SharedInformer};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Longer than anything takes here; what is longer is an error.
+/// Much longer than any test takes.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-/// What a handler was told, one event after the other.
-pub(crate) struct Told {
+/// The events that a handler received, in order.
+pub(crate) struct Recording {
     events: UnboundedReceiver<Event<ConfigMap>>,
 }
 
-/// A place to write events down, and the other end of it.
-pub(crate) fn told() -> (UnboundedSender<Event<ConfigMap>>, Told) {
+/// Creates a channel for recorded events.
+pub(crate) fn recording_channel() -> (UnboundedSender<Event<ConfigMap>>, Recording) {
     let (sender, events) = unbounded_channel();
-    (sender, Told { events })
+    (sender, Recording { events })
 }
 
-/// A handler that writes everything down.
-pub(crate) fn recorder() -> (impl FnMut(Event<ConfigMap>) + Send + 'static, Told) {
-    let (sender, told) = told();
-    (move |event| drop(sender.send(event)), told)
+/// Creates a handler that records all events.
+pub(crate) fn recorder() -> (impl FnMut(Event<ConfigMap>) + Send + 'static, Recording) {
+    let (sender, recording) = recording_channel();
+    (move |event| drop(sender.send(event)), recording)
 }
 
-impl Told {
-    /// The next event in short: `* a/b@1` for an initial add, `+ a/b@2` for a later one, `~ a/b@2>3`, `= a/b@3` for a
-    /// resync, `- a/b@4`, and `? a/b@4` where nobody saw it go.
+impl Recording {
+    /// Returns the next event in short form: `* a/b@1` for an initial event, `+ a/b@2` for an addition, `~
+    /// a/b@2>3` for an update, `= a/b@3` for a resync, `- a/b@4` for a deletion, and `? a/b@4` for a deletion
+    /// that was not observed.
     pub(crate) async fn next(&mut self) -> String {
         short(&self.event().await)
     }
 
     pub(crate) async fn event(&mut self) -> Event<ConfigMap> {
         let event = tokio::time::timeout(LONG, self.events.recv()).await;
-        event.expect("an event comes in time").expect("the handler lives")
+        event
+            .expect("timeout waiting for an event")
+            .expect("the handler was dropped")
     }
 
     pub(crate) async fn some(&mut self, count: usize) -> Vec<String> {
@@ -48,14 +51,14 @@ impl Told {
         some
     }
 
-    /// What has come so far.
+    /// Returns all events so far.
     pub(crate) fn now(&mut self) -> Vec<String> {
         std::iter::from_fn(|| self.events.try_recv().ok())
             .map(|event| short(&event))
             .collect()
     }
 
-    /// Everything up to the end of the handler.
+    /// Returns all events until the handler ends.
     pub(crate) async fn rest(&mut self) -> Vec<Event<ConfigMap>> {
         let mut rest = Vec::new();
         while let Some(event) = tokio::time::timeout(LONG, self.events.recv())
@@ -83,8 +86,8 @@ pub(crate) fn short(event: &Event<ConfigMap>) -> String {
     }
 }
 
-/// Contract 3 for a whole history; says what is known at its end.
-pub(crate) fn believe<'a>(
+/// Checks that the events are a valid history (contract 3), and returns the objects at its end.
+pub(crate) fn check_history<'a>(
     events: impl IntoIterator<Item = &'a Event<ConfigMap>>,
 ) -> BTreeMap<Key, Arc<ConfigMap>> {
     let mut known: BTreeMap<Key, Arc<ConfigMap>> = BTreeMap::new();
@@ -123,12 +126,12 @@ pub(crate) fn believe<'a>(
     known
 }
 
-/// The history ends with what the cache holds (contract 5).
-pub(crate) fn agrees<'a>(
+/// Checks that the history ends with the contents of the cache (contract 5).
+pub(crate) fn check_final_state<'a>(
     events: impl IntoIterator<Item = &'a Event<ConfigMap>>,
     informer: &SharedInformer<ConfigMap>,
 ) {
-    let known = believe(events);
+    let known = check_history(events);
     let cache = informer.snapshot();
     assert_eq!(known.len(), cache.len());
     for object in &cache {

@@ -1,7 +1,7 @@
-//! Contract 9: no behaviour of a server makes the machine ask in a tight loop.
+//! Contract 9: no server behaviour causes requests in a tight loop.
 //!
-//! The server here is an adversary: it answers anything at all, at once or after a moment, at random and in patterns
-//! that it repeats for a while. Time passes only by what the machine waits for and by those moments.
+//! The server is an adversary: it sends random responses, at once or after a moment, in patterns that repeat
+//! for a while. Only the waits of the machine and these moments take time.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,15 +9,19 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::table::{
-    Action, Did, Play, answers, answers_later, bad_data, broke, expired, play, refused, steady, too_large,
+    Action, MachineTest, ServerAction, answers, answers_later, bad_data, broke, expired, play, refused,
+    steady, too_large,
 };
 use crate::pipeline::reflector::Backoff;
 use crate::pipeline::reflector::machine::Settings;
 
-/// The requests that may follow each other without a wait: one, two in its place, the watch, and the question whether the
-/// kind is served. The shortest wait is less than a second, so a second may see the two bursts at its ends.
+/// Maximum number of requests in a second.
+///
+/// Requests without a wait are the first one, two fallbacks, the watch and the discovery request. The
+/// shortest wait is less than a second, so a second may contain two such bursts.
 const IN_A_BURST: usize = 5;
-/// A watch that lives for a second is renewed at once, and a few failures come on top.
+/// Maximum number of requests in a minute. A watch that lasts a second is renewed at once, and some failures
+/// are added.
 const IN_A_MINUTE: usize = 70;
 
 struct Adversary {
@@ -41,8 +45,8 @@ impl Adversary {
         }
     }
 
-    /// The next answer and the moment it takes.
-    fn next(&mut self) -> (Did, Duration) {
+    /// Returns the next response and the time it takes.
+    fn next(&mut self) -> (ServerAction, Duration) {
         if self.at == self.pattern.len() {
             self.at = 0;
             if self.repeat == 0 {
@@ -65,18 +69,18 @@ impl Adversary {
         (self.answer(what), moment)
     }
 
-    fn answer(&mut self, what: u8) -> Did {
+    fn answer(&mut self, what: u8) -> ServerAction {
         match what % 26 {
-            0 => Did::Page(self.some_version(), self.new_token()),
-            1 => Did::EmptyPage(self.some_version(), self.new_token()),
-            2 => Did::Page(self.some_version(), "again"),
-            3..=5 => Did::Listed(self.some_version()),
-            6 | 7 => Did::Opened,
-            8 | 9 => Did::Changed(self.some_version()),
-            10 => Did::Bookmark(self.some_version()),
-            11..=13 => Did::InitialEnd(self.some_version()),
-            14..=16 => Did::Closed,
-            17 => Did::Nothing,
+            0 => ServerAction::Page(self.some_version(), self.new_token()),
+            1 => ServerAction::EmptyPage(self.some_version(), self.new_token()),
+            2 => ServerAction::Page(self.some_version(), "again"),
+            3..=5 => ServerAction::Listed(self.some_version()),
+            6 | 7 => ServerAction::Opened,
+            8 | 9 => ServerAction::Changed(self.some_version()),
+            10 => ServerAction::Bookmark(self.some_version()),
+            11..=13 => ServerAction::InitialEnd(self.some_version()),
+            14..=16 => ServerAction::Closed,
+            17 => ServerAction::Nothing,
             18 => expired(),
             19 => too_large()[self.random.usize(..3)].clone(),
             20 => refused(),
@@ -107,32 +111,39 @@ impl Adversary {
     }
 }
 
-/// Tables hold static text, and a test may leak a little.
+/// Tables contain static text, so the test leaks some memory.
 fn leak(number: u32) -> &'static str {
     number.to_string().leak()
 }
 
-/// Whether a server can do this now: a list is not closed, a watch has no pages, and events follow the response.
-fn fits(action: &Action, did: &Did) -> bool {
-    match (action, did) {
-        (Action::Wait(_), _) | (_, Did::Discovered(_)) => false,
-        (_, Did::Failed(_) | Did::Nothing) => true,
-        (Action::List { .. }, did) => {
-            matches!(did, Did::Page(..) | Did::EmptyPage(..) | Did::Listed(_))
+/// Returns whether the server action is possible for a request: a list is not closed, a watch has no pages, and events
+/// follow the response.
+fn fits(action: &Action, step: &ServerAction) -> bool {
+    match (action, step) {
+        (Action::Wait(_), _) | (_, ServerAction::Discovered(_)) => false,
+        (_, ServerAction::Failed(_) | ServerAction::Nothing) => true,
+        (Action::List { .. }, step) => {
+            matches!(
+                step,
+                ServerAction::Page(..) | ServerAction::EmptyPage(..) | ServerAction::Listed(_)
+            )
         }
-        (Action::Watch { .. }, did) => matches!(did, Did::Opened),
-        (_, did) => matches!(
-            did,
-            Did::Changed(_) | Did::Bookmark(_) | Did::InitialEnd(_) | Did::Closed
+        (Action::Watch { .. }, step) => matches!(step, ServerAction::Opened),
+        (_, step) => matches!(
+            step,
+            ServerAction::Changed(_)
+                | ServerAction::Bookmark(_)
+                | ServerAction::InitialEnd(_)
+                | ServerAction::Closed
         ),
     }
 }
 
-/// Counts requests in windows of time and keeps the most there were.
+/// Counts requests in time windows and keeps the maximum.
 struct Window {
     length: Duration,
     times: VecDeque<Instant>,
-    most: usize,
+    max: usize,
 }
 
 impl Window {
@@ -140,7 +151,7 @@ impl Window {
         Window {
             length,
             times: VecDeque::new(),
-            most: 0,
+            max: 0,
         }
     }
 
@@ -153,47 +164,47 @@ impl Window {
             self.times.pop_front();
         }
         self.times.push_back(now);
-        self.most = self.most.max(self.times.len());
+        self.max = self.max.max(self.times.len());
     }
 }
 
-/// The most requests that came.
+/// The maximum numbers of requests.
 #[derive(Debug, Default)]
-struct Most {
+struct MaxRequests {
     in_a_second: usize,
     in_a_minute: usize,
     without_a_wait: usize,
 }
 
-/// Plays against an adversary. A page that follows a page with objects is the transfer of a list, as large as the list is,
+/// Runs the machine against an adversary. A page after a page with objects is part of the transfer of a list
 /// and not counted.
-fn most_requests(settings: Settings, seed: u64, steps: usize) -> Most {
+fn max_requests(settings: Settings, seed: u64, steps: usize) -> MaxRequests {
     let first = if settings.streaming {
         "stream newest"
     } else {
         "list 0 by 500"
     };
     let mut adversary = Adversary::new(seed);
-    let mut play: Play = play(settings, first, &[]);
+    let mut play: MachineTest = play(settings, first, &[]);
     let mut second = Window::new(Duration::from_secs(1));
     let mut minute = Window::new(Duration::from_mins(1));
     let (mut burst, mut longest_burst, mut requested) = (1, 1, play.now);
     for _ in 0..steps {
         if play.is_checking() {
             play.now += Duration::from_millis(1);
-            play.tell(Did::Discovered(adversary.discovery()));
+            play.apply(ServerAction::Discovered(adversary.discovery()));
         } else if matches!(play.action, Action::Wait(_)) {
-            play.tell(Did::Waited);
+            play.apply(ServerAction::Waited);
             burst = 0;
         } else {
-            let (did, moment) = adversary.next();
-            if !fits(&play.action, &did) {
+            let (step, moment) = adversary.next();
+            if !fits(&play.action, &step) {
                 continue;
             }
             let deadline = play.deadline();
             play.now = (play.now + moment).min(deadline);
-            let is_transfer = matches!(did, Did::Page(..));
-            let answer = play.tell(did);
+            let is_transfer = matches!(step, ServerAction::Page(..));
+            let answer = play.apply(step);
             let goes_on = ["good", "apply", "collect", "skip"].contains(&answer.as_str());
             let goes_on_after_all = answer.starts_with("whole at") && !answer.contains(", ");
             if goes_on || goes_on_after_all || is_transfer && answer.starts_with("page") {
@@ -212,15 +223,15 @@ fn most_requests(settings: Settings, seed: u64, steps: usize) -> Most {
             requested = play.now;
         }
     }
-    Most {
-        in_a_second: second.most,
-        in_a_minute: minute.most,
+    MaxRequests {
+        in_a_second: second.max,
+        in_a_minute: minute.max,
         without_a_wait: longest_burst,
     }
 }
 
 #[test]
-fn contract_9_no_server_draws_more_than_a_few_requests() {
+fn contract_9_no_server_behaviour_causes_many_requests() {
     for seed in 0..40 {
         for streaming in [true, false] {
             let settings = Settings {
@@ -229,11 +240,11 @@ fn contract_9_no_server_draws_more_than_a_few_requests() {
                 seed,
                 ..steady()
             };
-            let most = most_requests(settings, seed, 10_000);
-            let few = most.without_a_wait <= IN_A_BURST
-                && most.in_a_second <= 2 * IN_A_BURST
-                && most.in_a_minute <= IN_A_MINUTE;
-            assert!(few, "seed {seed}, streaming {streaming}: {most:?}");
+            let max = max_requests(settings, seed, 10_000);
+            let few = max.without_a_wait <= IN_A_BURST
+                && max.in_a_second <= 2 * IN_A_BURST
+                && max.in_a_minute <= IN_A_MINUTE;
+            assert!(few, "seed {seed}, streaming {streaming}: {max:?}");
         }
     }
 }

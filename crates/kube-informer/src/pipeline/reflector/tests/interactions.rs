@@ -1,4 +1,5 @@
-//! A whole informer where a fault meets something else: another namespace, a kind that returns, another informer.
+//! Tests of faults that coincide with other events: another namespace, a kind that is served again, another
+//! informer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,14 +14,15 @@ use serde_json::json;
 use tokio::time::{sleep, timeout};
 
 use super::informer::informer;
-use super::scripted::{Script, Shared, Told, at, bookmark};
+use super::scripted::{Script, ScriptStep, SharedScript, at, bookmark};
 use crate::SharedInformer;
 use crate::error::{Error, StatusError};
 use crate::pipeline::wire::{
     ExactListRequest, ListRequest, ListStream, ListWatch, WatchRequest, WatchStream,
 };
 
-/// Readers see nothing before every namespace is listed, but lists are compared with the objects listed so far.
+/// Readers see nothing until every namespace is listed, but lists are compared with the objects listed so
+/// far.
 #[tokio::test(start_paused = true)]
 async fn contract_2_a_lag_before_every_namespace_is_listed_is_not_a_restore() {
     let server = Server::builder().without_port().start().await.expect("a server");
@@ -51,7 +53,7 @@ async fn contract_2_a_lag_before_every_namespace_is_listed_is_not_a_restore() {
     sleep(Duration::from_mins(1)).await;
     assert!(lag.hits() > 0, "the server lagged");
     assert_eq!(informer.status().went_back, 0);
-    // Contract 10 also holds for objects that readers do not see yet.
+    // Contract 10 also applies to objects that are hidden from readers.
     assert_eq!(informer.status().decoded_objects, decoded);
     informer.shutdown().await;
 }
@@ -105,7 +107,7 @@ async fn contract_11_handlers_that_shut_down_each_others_informers_do_not_wait_f
 
 /// A source whose watches and exact lists panic.
 struct Panics {
-    script: Shared,
+    script: SharedScript,
     exact_lists: Arc<AtomicUsize>,
     in_watches: bool,
 }
@@ -136,9 +138,11 @@ async fn contract_12_a_consistency_check_that_panics_is_reported_and_the_next_on
     let exact_lists = Arc::new(AtomicUsize::new(0));
     let errors = Arc::new(Mutex::new(Vec::new()));
     let reported = Arc::clone(&errors);
-    let script = Script::new().lists(&["a@1"], at("10")).sends(vec![Told::Silence]);
+    let script = Script::new()
+        .lists(&["a@1"], at("10"))
+        .sends(vec![ScriptStep::Silence]);
     let source = Panics {
-        script: Shared(Arc::new(script)),
+        script: SharedScript(Arc::new(script)),
         exact_lists: Arc::clone(&exact_lists),
         in_watches: false,
     };
@@ -159,9 +163,9 @@ async fn contract_12_a_consistency_check_that_panics_is_reported_and_the_next_on
 }
 
 #[tokio::test(start_paused = true)]
-async fn contract_12_a_watch_that_panicked_is_not_open_any_more() {
+async fn contract_12_a_panicking_watch_is_closed() {
     let source = Panics {
-        script: Shared(Arc::new(Script::new().lists(&["a@1"], at("10")).never_answers())),
+        script: SharedScript(Arc::new(Script::new().lists(&["a@1"], at("10")).never_answers())),
         exact_lists: Arc::default(),
         in_watches: true,
     };

@@ -1,4 +1,5 @@
-//! Which handler the current code runs in, so that handlers do not wait for themselves or for each other.
+//! Tracks which handler the current code runs in, so that handlers do not wait for themselves or for each
+//! other.
 
 use parking_lot::Mutex;
 
@@ -6,17 +7,17 @@ tokio::task_local! {
     static CURRENT_HANDLER: CurrentHandler;
 }
 
-/// Waits of handlers that are going on, in all informers of the process.
+/// Waits of handlers that are in progress, in all informers of the process.
 static ACTIVE_WAITS: Mutex<Vec<ActiveWait>> = Mutex::new(Vec::new());
 
-/// The handler that is called here, and its informer's processor.
+/// The handler that is being called, and the processor of its informer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CurrentHandler {
     pub(crate) listener: u64,
     pub(crate) processor: u64,
 }
 
-/// What a handler can wait for: the end of one handler, or of all handlers of an informer.
+/// The end of one handler, or of all handlers of an informer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WaitTarget {
     Listener(u64),
@@ -30,9 +31,9 @@ struct ActiveWait {
 }
 
 impl CurrentHandler {
-    /// The handler that is running in this task, or was called by it.
+    /// Returns the handler that runs in this task.
     fn current() -> Option<CurrentHandler> {
-        CURRENT_HANDLER.try_with(|inside| *inside).ok()
+        CURRENT_HANDLER.try_with(|handler| *handler).ok()
     }
 
     /// Calls a handler.
@@ -40,7 +41,7 @@ impl CurrentHandler {
         CURRENT_HANDLER.sync_scope(self, call)
     }
 
-    /// Awaits a handler's work.
+    /// Awaits an asynchronous handler.
     pub(crate) fn scope<F: Future>(self, work: F) -> impl Future<Output = F::Output> {
         CURRENT_HANDLER.scope(self, work)
     }
@@ -53,8 +54,10 @@ impl CurrentHandler {
     }
 }
 
-/// Waits with this future for an end. Returns at once if the current handler, directly or through waits of other handlers, has
-/// to return first.
+/// Waits until the target has ended.
+///
+/// Returns at once if that would be a deadlock: the target waits, directly or through waits of other
+/// handlers, for the current handler to return.
 pub(crate) async fn wait_for(end: WaitTarget, ended: impl Future<Output = ()>) {
     let Some(by) = CurrentHandler::current() else {
         return ended.await;
@@ -64,7 +67,7 @@ pub(crate) async fn wait_for(end: WaitTarget, ended: impl Future<Output = ()>) {
     }
 }
 
-/// Removes a wait from the list when it is over.
+/// Removes a wait from the list when it is dropped.
 struct WaitGuard(ActiveWait);
 
 impl WaitGuard {
@@ -87,9 +90,9 @@ impl Drop for WaitGuard {
     }
 }
 
-/// Whether an end cannot come before a handler returns, because of waits that are going on.
+/// Returns whether the target cannot end before the handler returns.
 fn leads_to(end: WaitTarget, handler: CurrentHandler, waits: &[ActiveWait]) -> bool {
-    // Each end once: many handlers may wait for the same informers.
+    // Visits each target once, because many handlers may wait for the same informer.
     let mut reached = vec![end];
     let mut at = 0;
     while let Some(&end) = reached.get(at) {
@@ -111,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn contract_11_an_end_that_waits_for_a_handler_is_found() {
+    fn contract_11_a_wait_for_a_target_that_waits_for_the_handler_is_detected() {
         let handler = |listener, processor| CurrentHandler { listener, processor };
         let wait = |listener, processor, end| ActiveWait {
             by: handler(listener, processor),
@@ -125,7 +128,7 @@ mod tests {
         assert!(leads_to(WaitTarget::Listener(7), handler(7, 10), &[]));
         assert!(leads_to(WaitTarget::Processor(10), handler(7, 10), &[]));
         assert!(!leads_to(WaitTarget::Processor(10), handler(7, 11), &[]));
-        // 10 waits for 20, whose second listener waits for the third, which waits for 40.
+        // 10 waits for 20, whose second listener waits for listener 3, which waits for 40.
         assert!(leads_to(WaitTarget::Processor(10), handler(4, 40), &waits));
         assert!(leads_to(WaitTarget::Listener(1), handler(4, 40), &waits));
         assert!(!leads_to(WaitTarget::Listener(5), handler(4, 40), &waits));
