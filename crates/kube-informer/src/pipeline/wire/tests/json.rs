@@ -354,8 +354,8 @@ fn errors_of_invalid_events_contain_the_reason() {
             json!({"type": "RENAMED", "object": whole_pod()}),
             "unknown watch event type \"RENAMED\"",
         ),
-        (json!({"type": "ADDED"}), "not JSON"),
-        (json!({"object": whole_pod()}), "not JSON"),
+        (json!({"type": "ADDED"}), "invalid JSON watch event"),
+        (json!({"object": whole_pod()}), "invalid JSON watch event"),
         (
             json!({"type": "ERROR", "object": "down"}),
             "invalid Status in watch event of type ERROR",

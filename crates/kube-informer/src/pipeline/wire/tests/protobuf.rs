@@ -216,9 +216,9 @@ async fn a_page_of_another_kind_or_a_truncated_page_is_rejected() {
             "invalid list: `metadata.resourceVersion` is missing",
         ),
         (encoded(&nameless), "invalid object: `metadata.name` is missing"),
-        (b"k8s\0".to_vec(), "a list"),
+        (b"k8s\0".to_vec(), "list"),
         (b"<html>".to_vec(), "invalid protobuf list"),
-        (Vec::new(), "a list"),
+        (Vec::new(), "list"),
     ];
     for (body, expected) in rows {
         let (client, _) = server(vec![(200, PROTOBUF, body)], 7);
@@ -300,10 +300,10 @@ async fn errors_of_invalid_events_contain_the_reason() {
             "unknown watch event type \"RENAMED\"",
         ),
         (frame("ERROR", &config_map("a")), "expected v1 Status"),
-        (wrapped("ADDED", b"rubbish"), "not protobuf"),
+        (wrapped("ADDED", b"rubbish"), "invalid protobuf watch event"),
         (
             wrapped("ADDED", &Envelope::new("v1", "ConfigMap", b"").to_bytes()),
-            "without metadata.name",
+            "`metadata.name` is missing",
         ),
         (
             wrapped("BOOKMARK", &Envelope::new("v1", "ConfigMap", b"").to_bytes()),
