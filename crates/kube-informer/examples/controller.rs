@@ -1,4 +1,4 @@
-//! A whole controller: a `Website` has a `Deployment`, which it owns, and a status, which tells how much of it is ready.
+//! A complete controller. Each `Website` owns a `Deployment`, and its status contains the number of ready replicas.
 //!
 //! `cargo run -p kube-informer --example controller`, then:
 //!
@@ -12,7 +12,7 @@
 //! kubectl get websites,deployments
 //! ```
 //!
-//! It ends with Ctrl-C, after the work at hand.
+//! Press Ctrl-C to stop it. It finishes the work in progress first.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ struct WebsiteStatus {
     ready: i32,
 }
 
-/// While this stands on a `Website`, it is not gone before we have cleaned up after it.
+/// Kubernetes keeps a deleted `Website` until this finalizer is removed, after the controller has cleaned up.
 const FINALIZER: &str = "example.com/website";
 
 #[tokio::main]
@@ -51,7 +51,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let client = default_client().await?;
     install(&client).await?;
 
-    // One informer for each kind. Websites go into the queue by their key, deployments by the key of their website.
+    // One informer for each kind. Websites are enqueued by their key, deployments by the key of their website.
     let factory = SharedInformerFactory::builder(client.clone())
         .resync(Duration::from_secs(10 * 60))
         .build();
@@ -60,7 +60,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     websites.add_handler(enqueue_keys(&queue))?;
     deployments.add_handler(enqueue_controllers::<Website, _>(&queue))?;
 
-    // Nobody works before the caches are whole: half a cache looks like a cluster in which things are missing.
+    // Start the workers after the caches have synced: in an incomplete cache, existing objects seem to be missing.
     factory.start();
     factory.wait_for_sync(Duration::from_secs(60)).await?;
     println!("{} websites", websites.lister().len());
@@ -88,11 +88,11 @@ struct Controller {
 }
 
 impl Controller {
-    /// Brings the cluster a step closer to what a website asks for. Whatever it changes comes back as an event and brings
-    /// the website here again, until there is nothing to change. An error brings it back, too, later with each time.
+    /// Brings the cluster closer to the spec of a website. Each change causes an event, which enqueues the website
+    /// again, until nothing remains to be changed. An error also enqueues it again, with increasing delay.
     async fn reconcile(self, key: Task<Key>) -> Result<Outcome, kube::Error> {
         let Ok(website) = self.websites.get_key(&key) else {
-            return Ok(Outcome::Done); // It is gone.
+            return Ok(Outcome::Done); // The website was deleted.
         };
         let namespace = key.namespace().unwrap_or_default();
         let websites: Api<Website> = Api::namespaced(self.client.clone(), namespace);
@@ -132,8 +132,8 @@ impl Controller {
     }
 }
 
-/// Sets our finalizer or takes it away, and leaves those of others. With the version that was seen: if the website has
-/// changed meanwhile, this is refused, and tried again with what is new.
+/// Adds or removes our finalizer. The patch contains the version of the website: if the website has changed, the server
+/// rejects the patch, and the website is enqueued again.
 async fn finalize(websites: &Api<Website>, website: &Website, ours: bool) -> Result<Outcome, kube::Error> {
     let others = website
         .finalizers()
@@ -166,7 +166,8 @@ fn deployment_of(website: &Website) -> serde_json::Value {
     json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        // Owned: it goes when the website goes, and its changes bring the website into the queue.
+        // The owner reference deletes the deployment with the website, and enqueues the website when the deployment
+        // changes.
         "metadata": { "name": name, "ownerReferences": [website.controller_owner_ref(&())] },
         "spec": {
             "replicas": website.spec.replicas,

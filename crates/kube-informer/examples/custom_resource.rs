@@ -1,6 +1,7 @@
-//! A custom resource by kube's derive, with nothing generated. If its definition is not installed yet, the informer waits.
+//! A custom resource with kube's derive, without generated code. If its definition is not installed yet, the informer
+//! waits.
 //!
-//! `cargo run -p kube-informer --example custom_resource`. It ends with Ctrl-C.
+//! `cargo run -p kube-informer --example custom_resource`. Press Ctrl-C to stop it.
 
 use std::time::Duration;
 
@@ -26,8 +27,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     lighthouses.add_handler(
         callbacks::<Lighthouse>()
             .on_add(|house, _| println!("{} is {} m high", house.key(), house.spec.height))
-            .on_update(|_, house| println!("{} is {} m high now", house.key(), house.spec.height))
-            .on_delete(|house| println!("{} is gone", house.key())),
+            .on_update(|_, house| println!("{} is now {} m high", house.key(), house.spec.height))
+            .on_delete(|house| println!("{} was deleted", house.key())),
     )?;
 
     factory.start();

@@ -1,7 +1,7 @@
-//! Watches any resource that the server serves, by any name that kubectl understands.
+//! Watches any resource of the server, by any name that kubectl accepts.
 //!
-//! `cargo run -p kube-informer --example dynamic -- deploy`, or `deployments.v1.apps`, `Widget`, `po`.
-//! It ends with Ctrl-C.
+//! `cargo run -p kube-informer --example dynamic -- deploy`, or `deployments.v1.apps`, `Widget`, `po`. Press Ctrl-C to
+//! stop it.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use kube_informer::{SharedInformerFactory, callbacks, client::default_client};
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let name = std::env::args()
         .nth(1)
-        .ok_or("name a resource, as in: dynamic deploy")?;
+        .ok_or("missing argument RESOURCE, for example deploy")?;
     let factory = SharedInformerFactory::new(default_client().await?);
 
     let resource = factory.discover(&name).await?;

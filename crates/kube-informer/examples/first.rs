@@ -1,6 +1,6 @@
-//! A cache of pods that stays in step with the cluster, with an index and a handler.
+//! A cache of pods with an index and a handler.
 //!
-//! It brings its own API server. For a cluster of yours, take `default_client().await?` instead of its client.
+//! Starts its own API server. To use your cluster, replace the client with `default_client().await?`.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     pods.add_handler(
         callbacks::<Pod>()
             .on_add(|pod, is_in_initial_list| {
-                println!("+ {} (there before: {is_in_initial_list})", pod.key());
+                println!("+ {} (in initial list: {is_in_initial_list})", pod.key());
             })
             .on_update(|old, new| println!("~ {} from {} to {}", new.key(), old.version(), new.version()))
             .on_delete(|pod| println!("- {}", pod.key())),
@@ -34,7 +34,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let created = Api::<Pod>::namespaced(client, "default")
         .create(&PostParams::default(), &web())
         .await?;
-    // Read your writes: from here on the cache has what was just written.
+    // Read your writes: from here on the cache contains the new pod.
     pods.wait_for_write(&created, Duration::from_secs(30)).await?;
 
     let selector: Selector = "app in (web, shop), !legacy".parse()?;

@@ -1,6 +1,6 @@
-//! What a garbage collector sees: who owns whom, from metadata alone. Neither specs nor statuses are asked for or kept.
+//! Prints objects below their owners, from metadata alone. Specs and statuses are neither requested nor kept.
 //!
-//! `cargo run -p kube-informer --example metadata -- deploy rs po`. It ends with Ctrl-C.
+//! `cargo run -p kube-informer --example metadata -- deploy rs po`. Press Ctrl-C to stop it.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// An object, and below it what would be deleted with it.
+/// Prints an object, and below it the objects that would be deleted with it.
 fn print(object: &Object<Metadata>, by_owner: &[Index<Metadata, String>], depth: usize) {
     println!("{:indent$}{}", "", object.key(), indent = 2 * depth);
     let uid = object.metadata.uid.as_deref().unwrap_or_default();

@@ -1,6 +1,6 @@
-//! Several namespaces in one cache, as an operator has it that may not see the whole cluster; and a probe for Kubernetes.
+//! Several namespaces in one cache, for an operator without access to the whole cluster; and a readiness probe.
 //!
-//! `cargo run -p kube-informer --example namespaces -- team-a team-b`. It ends with Ctrl-C.
+//! `cargo run -p kube-informer --example namespaces -- team-a team-b`. Press Ctrl-C to stop it.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let here = maps.lister().namespace(namespace).list(&Selector::everything());
         println!("{namespace} has {} config maps", here.len());
     }
-    // What a /readyz of yours would answer.
+    // The response of a `/readyz` endpoint.
     print!("{}", factory.readiness().response().body());
 
     tokio::signal::ctrl_c().await?;

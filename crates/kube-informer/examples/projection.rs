@@ -1,6 +1,7 @@
-//! Which images run on which node. Of each pod only the fields below are read and kept: no cache is smaller or faster.
+//! Prints the images on each node. Only the fields below are read and kept, which makes the cache as small and fast as
+//! possible.
 //!
-//! `cargo run -p kube-informer --example projection`. It ends with Ctrl-C.
+//! `cargo run -p kube-informer --example projection`. Press Ctrl-C to stop it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use kube::api::ObjectMeta;
 use kube_informer::{FieldMask, SharedInformer, client::default_client};
 use serde::Deserialize;
 
-/// A pod, as far as this program is concerned. It is listed and watched as the kind that it inherits from.
+/// The fields of a pod that this program needs. They are listed and watched as pods.
 #[derive(Debug, Clone, Deserialize, Resource)]
 #[resource(inherit = "Pod")]
 struct PlacedPod {
@@ -33,7 +34,7 @@ struct Image {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // The metadata is Kubernetes' own type, and nobody here reads this part of it.
+    // The metadata has Kubernetes' own type, but this program does not read annotations.
     let unread = FieldMask::none().path("metadata.annotations")?;
     let pods = SharedInformer::<PlacedPod>::builder(default_client().await?)
         .prune(&unread)

@@ -1,7 +1,7 @@
-//! The program of every client-go tutorial: watch stateful sets, print what happens, list a namespace from the cache.
+//! The example of many client-go tutorials: watch stateful sets, print changes, list a namespace from the cache.
 //!
-//! `cargo run -p kube-informer --example stateful_sets [NAMESPACE]`, against the cluster it runs in or that of your
-//! kubeconfig. It ends with Ctrl-C.
+//! `cargo run -p kube-informer --example stateful_sets [NAMESPACE]`, for the cluster in which it runs or that of your
+//! kubeconfig. Press Ctrl-C to stop it.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         callbacks::<StatefulSet>()
             .on_add(|set, _| println!("added {} with {} replicas", set.key(), replicas(set)))
             .on_update(|old, new| {
-                // A resync repeats what is known.
+                // A resync repeats unchanged objects.
                 if old.version() != new.version() {
                     println!(
                         "updated {} from {} to {} replicas",

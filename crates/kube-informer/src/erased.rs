@@ -31,15 +31,15 @@ use crate::object::{Entry, Key, Kind, Object, ResourceVersion, WatchedResource};
 
 /// An informer of any kind.
 ///
-/// It is a reference to a [`SharedInformer`], like a clone of it: [`AnyInformer::downcast`] returns the typed informer. Two of them are
-/// equal if they refer to the same informer.
+/// It is a reference to a [`SharedInformer`], like a clone of it; [`AnyInformer::downcast`] returns the typed informer.
+/// Two of them are equal if they refer to the same informer.
 #[doc(alias = "GenericInformer")]
 #[derive(Clone)]
 pub struct AnyInformer {
     informer: Arc<dyn ErasedInformer>,
 }
 
-/// An object of any kind, as the cache holds it.
+/// An object of any kind in the cache.
 ///
 /// Like [`Object`], it is shared with the cache and cloning it increments a counter.
 #[derive(Clone)]
@@ -59,7 +59,7 @@ pub enum AnyEvent {
     },
     /// An object changed, or a resync repeats it.
     Updated {
-        /// The state that this handler was given before.
+        /// The last state that this handler received.
         old: AnyObject,
         /// The state in the cache; the same object in a resync.
         new: AnyObject,
@@ -106,7 +106,7 @@ impl AnyInformer {
         self.informer.status()
     }
 
-    /// Returns an object of the cache.
+    /// Returns an object in the cache.
     #[must_use]
     pub fn get(&self, key: &Key) -> Option<AnyObject> {
         self.informer.get(key)
@@ -130,7 +130,7 @@ impl AnyInformer {
     /// Returns the values of an index, printed and sorted.
     ///
     /// # Errors
-    /// If there is no index of that name.
+    /// Returns an error if no index has that name.
     #[doc(alias = "ListIndexFuncValues")]
     pub fn index_values(&self, index: &str) -> Result<Vec<String>, Error> {
         self.informer.index_values(index)
@@ -139,7 +139,7 @@ impl AnyInformer {
     /// Returns the objects that an index contains under a printed value.
     ///
     /// # Errors
-    /// If there is no index of that name.
+    /// Returns an error if no index has that name.
     #[doc(alias = "ByIndex")]
     pub fn by_index(&self, index: &str, value: &str) -> Result<Vec<AnyObject>, Error> {
         self.informer.by_index(index, value)
@@ -148,7 +148,7 @@ impl AnyInformer {
     /// Adds a handler. See [`SharedInformer::add_handler_with`].
     ///
     /// # Errors
-    /// If the informer has stopped.
+    /// Returns an error if the informer has stopped.
     pub fn add_handler_with(
         &self,
         handler: impl FnMut(AnyEvent) + Send + 'static,
@@ -197,7 +197,7 @@ impl fmt::Debug for AnyInformer {
 }
 
 impl AnyObject {
-    /// Returns namespace and name.
+    /// Returns the namespace and name.
     #[must_use]
     pub fn key(&self) -> &Key {
         self.entry.key()
@@ -209,7 +209,7 @@ impl AnyObject {
         self.entry.version()
     }
 
-    /// Returns the metadata. A packed object is decoded for it, each time.
+    /// Returns the metadata. For a packed object, decodes it on each call.
     #[must_use]
     pub fn metadata(&self) -> Cow<'_, ObjectMeta> {
         self.entry.metadata()

@@ -153,7 +153,7 @@ impl Tls {
     fn new(config: &Config, host: &str, server: &str) -> Result<Tls, Error> {
         // rustls panics if two providers are compiled in and none is installed.
         if CryptoProvider::get_default().is_none() {
-            // An error means that another thread has installed one meanwhile.
+            // An error means that another thread has installed one at the same time.
             let _ = ring::default_provider().install_default();
         }
         let any = config.rustls_client_config().map_err(|error| {

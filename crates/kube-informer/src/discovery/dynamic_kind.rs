@@ -4,8 +4,8 @@ use kube::core::ApiResource;
 
 use super::DiscoveredResource;
 
-/// A kind that is known only at run time, as [`SharedInformerFactory::dynamic`](crate::SharedInformerFactory::dynamic)
-/// takes it.
+/// A kind that is known only at run time, the argument of
+/// [`SharedInformerFactory::dynamic`](crate::SharedInformerFactory::dynamic).
 ///
 /// Converted from an `ApiResource`, or preferably from a [`DiscoveredResource`], which also contains whether the objects belong
 /// to namespaces:

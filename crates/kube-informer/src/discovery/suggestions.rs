@@ -52,7 +52,7 @@ fn distance(word: &str, resource: &DiscoveredResource) -> Option<usize> {
             if edits <= max_edits {
                 Some(edits)
             } else {
-                // A prefix of a name may have been taken for a short name.
+                // It may be the beginning of a name.
                 (word.len() >= MIN_WORD && name.starts_with(word)).then_some(max_edits + 1)
             }
         })

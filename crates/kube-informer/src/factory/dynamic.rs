@@ -10,10 +10,10 @@ use crate::error::Error;
 use crate::informer::SharedInformer;
 
 impl SharedInformerFactory {
-    /// The informer of a resource as dynamic objects.
+    /// Returns the informer of a resource with dynamic objects.
     ///
-    /// Give it what [`SharedInformerFactory::discover`] has found. A bare `ApiResource` does as well, but does not say
-    /// whether its objects are in namespaces: in a factory for some namespaces they are taken to be.
+    /// Accepts the result of [`SharedInformerFactory::discover`], or an `ApiResource`. The latter does not contain
+    /// whether the kind is namespaced: a factory for some namespaces assumes that it is.
     #[doc(alias("dynamicinformer", "NewDynamicSharedInformerFactory"))]
     #[must_use]
     pub fn dynamic(&self, kind: impl Into<DynamicKind>) -> SharedInformer<DynamicObject> {
@@ -21,7 +21,7 @@ impl SharedInformerFactory {
         self.informer_in(kind.resource, kind.cluster_scoped)
     }
 
-    /// The informer of a resource's metadata: nothing else is asked of the server, and nothing else is kept.
+    /// Returns the informer of a resource's metadata. Nothing else is requested from the server or kept in the cache.
     #[must_use]
     pub fn dynamic_metadata(
         &self,
@@ -49,10 +49,11 @@ impl SharedInformerFactory {
     /// ```
     ///
     /// # Errors
-    /// If the server does not serve it, if it cannot be listed and watched, or if the server cannot be asked.
+    /// Returns an error if the server does not serve the resource, if it cannot be listed and watched, or if discovery
+    /// fails.
     ///
     /// # Cancel safety
-    /// Nothing is lost when the future is dropped.
+    /// The future can be dropped without side effects.
     #[doc(alias = "ForResource")]
     pub async fn for_resource(
         &self,
@@ -66,20 +67,22 @@ impl SharedInformerFactory {
         Ok(self.dynamic(&found))
     }
 
-    /// Finds a resource by any name that `kubectl` understands: `deploy`, `deployment`, `Deployment`, `deployments.apps`,
+    /// Finds a resource by any name that `kubectl` accepts: `deploy`, `deployment`, `Deployment`, `deployments.apps`,
     /// `deployments.v1.apps`; see [`Discovery::resolve`].
     ///
     /// # Errors
-    /// If the server serves nothing of that name, if it cannot be listed and watched, or if the server cannot be asked.
+    /// Returns an error if the server serves no resource of that name, if it cannot be listed and watched, or if
+    /// discovery fails.
     ///
     /// # Cancel safety
-    /// Nothing is lost when the future is dropped.
+    /// The future can be dropped without side effects.
     #[doc(alias = "RESTMapper")]
     pub async fn discover(&self, name: &str) -> Result<DiscoveredResource, Error> {
         self.discovered(|discovery| discovery.resolve(name)).await
     }
 
-    /// What was discovered before, if that has it; otherwise what is discovered now. Kinds may come at any time.
+    /// Uses the previous discovery if it contains the resource, or else fetches a new one: kinds can be added at any
+    /// time.
     async fn discovered(
         &self,
         find: impl Fn(&Discovery) -> Result<&DiscoveredResource, Error>,

@@ -41,7 +41,7 @@ impl<K: Kind> Member for SharedInformer<K> {
     }
 
     fn start(&self) {
-        // Whoever started it in this very moment has done the same.
+        // An error means that another thread has started it at the same time.
         let _already = SharedInformer::start(self);
     }
 

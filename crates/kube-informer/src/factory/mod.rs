@@ -1,4 +1,4 @@
-//! The factory: informers of many kinds, on one client.
+//! The factory: informers of many kinds with one client.
 
 mod builder;
 mod dynamic;
@@ -29,11 +29,12 @@ use crate::informer::{InformerState, SharedInformer, Status};
 use crate::object::Kind;
 use crate::pipeline::wire::ListWatch;
 
-/// Informers of any number of kinds, made from one client and with one set of options: one informer for each kind,
-/// however often and by whomever it is asked for.
+/// Creates informers of any number of kinds with one client and one set of options, and one informer for each kind.
 ///
-/// It stands for client-go's `SharedInformerFactory`, and for its dynamic and metadata factories as well: a kind's typed
-/// objects, its dynamic objects and its metadata are three kinds to it. Cloning it costs a counter.
+/// A kind's typed objects, its dynamic objects and its metadata are three kinds in this sense. Cloning a factory
+/// increments a counter.
+///
+/// client-go: `SharedInformerFactory`, `DynamicSharedInformerFactory` and the factory of `metadatainformer`.
 ///
 /// ```no_run
 /// # async fn example(client: kube::Client) -> Result<(), kube_informer::Error> {
@@ -68,52 +69,52 @@ pub struct SharedInformerFactory {
 
 struct FactoryShared {
     client: Client,
-    plan: FactoryOptions,
+    options: FactoryOptions,
     registry: Mutex<Registry>,
-    /// What the server said last.
+    /// The last discovery.
     discovery: tokio::sync::Mutex<Option<Arc<Discovery>>>,
 }
 
 impl SharedInformerFactory {
-    /// A factory for all namespaces, with nothing chosen.
+    /// Creates a factory for all namespaces, with default options.
     #[doc(alias = "NewSharedInformerFactory")]
     #[must_use]
     pub fn new(client: Client) -> SharedInformerFactory {
         SharedInformerFactory::builder(client).build()
     }
 
-    /// Everything that can be chosen about a factory.
+    /// Returns a builder for a factory.
     #[doc(alias = "NewSharedInformerFactoryWithOptions")]
     pub fn builder(client: Client) -> FactoryBuilder {
         FactoryBuilder::new(client)
     }
 
-    fn planned(client: Client, plan: FactoryOptions) -> SharedInformerFactory {
+    fn with_options(client: Client, options: FactoryOptions) -> SharedInformerFactory {
         SharedInformerFactory {
             shared: Arc::new(FactoryShared {
                 client,
-                plan,
+                options,
                 registry: Mutex::default(),
                 discovery: tokio::sync::Mutex::default(),
             }),
         }
     }
 
-    /// The name given to it, or the empty one.
+    /// Returns the name of the factory; empty if it has none.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.shared.plan.name
+        &self.shared.options.name
     }
 
-    /// The client its informers use.
+    /// Returns the client of the informers.
     #[must_use]
     pub fn client(&self) -> &Client {
         &self.shared.client
     }
 
-    /// The informer of a kind that its type names. The first request makes it, and every further one gives the same.
+    /// Returns the informer of a typed kind. The first call creates it, and later calls return the same one.
     ///
-    /// It does nothing before [`SharedInformerFactory::start`], also if others of the factory run already.
+    /// It does nothing before [`SharedInformerFactory::start`], even if other informers of the factory are running.
     #[doc(alias = "InformerFor")]
     #[must_use]
     pub fn informer<K: Kind>(&self) -> SharedInformer<K>
@@ -123,13 +124,13 @@ impl SharedInformerFactory {
         self.informer_with(K::DynamicType::default())
     }
 
-    /// The informer of a kind that is known only at run time.
+    /// Returns the informer of a kind that is known only at run time.
     #[must_use]
     pub fn informer_with<K: Kind>(&self, kind: K::DynamicType) -> SharedInformer<K> {
         self.informer_in::<K>(kind, false)
     }
 
-    /// The informer of a kind's metadata: nothing else is asked of the server, and nothing else is kept.
+    /// Returns the informer of a kind's metadata. Nothing else is requested from the server or kept in the cache.
     #[doc(alias("metadatainformer", "NewMetadataInformer"))]
     #[must_use]
     pub fn metadata<K: Kind>(&self) -> SharedInformer<PartialObjectMeta<K>>
@@ -139,8 +140,9 @@ impl SharedInformerFactory {
         self.informer()
     }
 
-    /// Makes the informer of a kind with a source of your own instead of the API server. Everything else is as the factory has
-    /// it, and [`SharedInformerFactory::informer`] returns this informer from now on.
+    /// Creates the informer of a kind with a custom source instead of the API server.
+    ///
+    /// It has the options of the factory, and [`SharedInformerFactory::informer`] returns this informer from now on.
     ///
     /// ```no_run
     /// # use k8s_openapi::api::core::v1::Pod;
@@ -155,7 +157,7 @@ impl SharedInformerFactory {
     /// ```
     ///
     /// # Errors
-    /// If the factory has an informer of this kind already.
+    /// Returns an error if the factory already has an informer of this kind.
     #[doc(alias = "InformerFor")]
     pub fn informer_from<K: Kind>(
         &self,
@@ -164,8 +166,8 @@ impl SharedInformerFactory {
     ) -> Result<SharedInformer<K>, Error> {
         let id = KindId::of::<K>(&kind);
         let builder = SharedInformer::builder_from(source, kind);
-        // The user's options are called without the lock.
-        let made = self.shared.plan.apply(&id, builder).build();
+        // The options are code of the user, which is called without the lock.
+        let made = self.shared.options.apply(&id, builder).build();
         let is_new = self.shared.registry.lock().insert(id, &made);
         if is_new {
             Ok(made)
@@ -180,12 +182,12 @@ impl SharedInformerFactory {
         if let Some(known) = self.shared.registry.lock().get(&id) {
             return known;
         }
-        // Not under the lock: the user's options are asked for.
+        // Without the lock, because the options are code of the user.
         let mut builder = SharedInformer::builder_with(self.shared.client.clone(), kind);
         if cluster_scoped {
             builder = builder.cluster_scoped();
         }
-        let made = self.shared.plan.apply(&id, builder).build();
+        let made = self.shared.options.apply(&id, builder).build();
         let (kept, is_second) = {
             let mut registry = self.shared.registry.lock();
             let is_second = registry.has_other_type_of(&id);
@@ -195,19 +197,21 @@ impl SharedInformerFactory {
             tracing::info!(
                 resource = %kept.resource(),
                 objects = std::any::type_name::<K>(),
-                "another informer of the factory watches this resource with another type of objects; this one opens a second watch"
+                "another informer of the factory watches this resource with another object type: opening a second watch"
             );
         }
-        // If another thread was faster, this informer is dropped without the lock, with the user's options in it.
+        // If another thread was faster, this informer is dropped. It contains options of the user, so it is dropped
+        // without the lock.
         drop(made);
         kept
     }
 
-    /// Starts every informer that was asked for and does not run yet. Call it again after asking for more. After
-    /// [`SharedInformerFactory::shutdown`] it does nothing.
+    /// Starts every informer that has been requested and is not running yet.
+    ///
+    /// Call it again after requesting more informers. It does nothing after [`SharedInformerFactory::shutdown`].
     ///
     /// # Panics
-    /// Outside of a tokio runtime.
+    /// Panics outside of a tokio runtime.
     #[doc(alias = "StartWithContext")]
     pub fn start(&self) {
         let members: Vec<_> = self.shared.registry.lock().open_members().cloned().collect();
@@ -218,56 +222,56 @@ impl SharedInformerFactory {
         }
     }
 
-    /// Runs the informers that were asked for until the token is cancelled, then stops them.
+    /// Runs the requested informers until the token is cancelled, then stops them.
     pub async fn run(&self, stop: CancellationToken) {
         self.start();
         stop.cancelled().await;
         self.shutdown().await;
     }
 
-    /// Stops every informer and waits for their ends: afterwards nothing of them runs. Calling it twice changes nothing.
+    /// Stops every informer and waits until all have stopped. A second call has no effect.
     ///
-    /// A handler that never returns is waited for; put a timeout around this if you have one. Inside a
-    /// handler, informers that cannot end before it returns stop and are not waited for.
+    /// This waits for a handler that never returns; add a timeout if necessary. If a handler calls this, informers that
+    /// cannot stop before the handler returns are stopped but not waited for.
     ///
     /// # Cancel safety
-    /// The informers stop even if the wait is dropped.
+    /// The informers stop even if the future is dropped.
     pub async fn shutdown(&self) {
         let members = self.shared.registry.lock().close();
         join_all(members.iter().map(|member| member.shutdown())).await;
     }
 
-    /// Waits until every informer that was started has a full list in its cache, without asking again and again.
+    /// Waits until every started informer has a full list in its cache, without polling.
     ///
     /// # Errors
-    /// If it takes longer than `timeout`, or an informer stops before. The error names each kind that has not synced, and
-    /// the last error of each. If nothing was started at all, it says so at once.
+    /// Returns an error if it takes longer than `timeout`, or if an informer stops first. The error contains each kind
+    /// that has not synced, with its last error. Returns an error immediately if no informer was started.
     ///
     /// # Cancel safety
-    /// Nothing is lost when the wait is dropped.
+    /// The future can be dropped without side effects.
     #[doc(alias("WaitForCacheSync", "WaitForNamedCacheSync"))]
     pub async fn wait_for_sync(&self, timeout: Duration) -> Result<(), Error> {
         let members = self.started()?;
-        together(
+        join_waits(
             members.iter().map(|member| member.wait_for_sync(timeout)),
             members.len(),
         )
         .await
     }
 
-    /// Waits until every informer that was started has a full list in its cache, for as long as it takes.
+    /// Waits until every started informer has a full list in its cache, without a timeout.
     ///
     /// # Errors
-    /// If an informer stops before, or nothing was started at all.
+    /// Returns an error if an informer stops first, or if no informer was started.
     ///
     /// # Cancel safety
-    /// Nothing is lost when the wait is dropped.
+    /// The future can be dropped without side effects.
     pub async fn synced(&self) -> Result<(), Error> {
         let members = self.started()?;
-        together(members.iter().map(|member| member.synced()), members.len()).await
+        join_waits(members.iter().map(|member| member.synced()), members.len()).await
     }
 
-    /// Whether every informer that was asked for has a full list in its cache.
+    /// Whether every requested informer has a full list in its cache.
     #[must_use]
     pub fn has_synced(&self) -> bool {
         self.shared
@@ -277,13 +281,13 @@ impl SharedInformerFactory {
             .all(|member| member.has_synced())
     }
 
-    /// How ready the caches are, for probes.
+    /// Returns the readiness of the caches, for probes.
     #[must_use]
     pub fn readiness(&self) -> Readiness {
         Readiness::new(self.clone())
     }
 
-    /// How each informer is, in the order in which they were asked for.
+    /// Returns the status of each informer, in the order in which the informers were requested.
     #[must_use]
     pub fn statuses(&self) -> Vec<Status> {
         let members: Vec<_> = self.shared.registry.lock().members().cloned().collect();
@@ -311,8 +315,8 @@ impl SharedInformerFactory {
     }
 }
 
-/// Waits for all, and makes one error of those that failed.
-async fn together(
+/// Waits for all informers, and combines the errors.
+async fn join_waits(
     waits: impl Iterator<Item = impl Future<Output = Result<(), Error>>>,
     of: usize,
 ) -> Result<(), Error> {
@@ -327,7 +331,7 @@ async fn together(
     Err(Error::new(Problem::NotAllSynced { errors, of }))
 }
 
-/// A factory that lives for as long as someone else wants it to.
+/// A weak reference to a factory.
 #[cfg(feature = "metrics")]
 pub(crate) struct WeakFactory(std::sync::Weak<FactoryShared>);
 
@@ -354,7 +358,7 @@ impl fmt::Debug for SharedInformerFactory {
             .map(|member| member.resource().to_string())
             .collect();
         f.debug_struct("SharedInformerFactory")
-            .field("name", &self.shared.plan.name)
+            .field("name", &self.shared.options.name)
             .field("informers", &kinds)
             .finish_non_exhaustive()
     }

@@ -1,4 +1,4 @@
-//! Whether the caches are filled, for those who ask from outside.
+//! Readiness of the caches, for health checks.
 
 use std::fmt::Write;
 
@@ -9,15 +9,15 @@ use super::SharedInformerFactory;
 use crate::error::{Error, ErrorChain};
 use crate::informer::{InformerState, Status};
 
-/// Whether a factory's caches are filled: a value to await, and a health check for an HTTP server.
+/// Reports whether the caches of a factory are filled: as a future, and as a response to a health check.
 ///
-/// A program is ready when every informer that was asked for has a full list in its cache. It stays ready while a server
-/// is away: the caches are then old, but whole.
+/// A program is ready when every requested informer has a full list in its cache. It remains ready while the server is
+/// unreachable: the caches are then outdated, but complete.
 ///
 /// ```no_run
 /// # fn example(factory: &kube_informer::SharedInformerFactory) {
 /// let readiness = factory.readiness();
-/// // In the handler of `/readyz`, whatever the HTTP server:
+/// In the handler of `/readyz`, with any HTTP server:
 /// let response: http::Response<String> = readiness.response();
 /// assert!(response.status() == 200 || response.status() == 503);
 /// # }
@@ -32,24 +32,25 @@ impl Readiness {
         Readiness { factory }
     }
 
-    /// Whether every informer has a full list in its cache, and none was stopped.
+    /// Whether every informer has a full list in its cache, and none has stopped.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.factory.statuses().iter().all(is_ready)
     }
 
-    /// Waits until the informers that were started are ready.
+    /// Waits until the started informers are ready.
     ///
     /// # Errors
-    /// If an informer stops before, or nothing was started.
+    /// Returns an error if an informer stops first, or if no informer was started.
     ///
     /// # Cancel safety
-    /// Nothing is lost when the wait is dropped.
+    /// The future can be dropped without side effects.
     pub async fn ready(&self) -> Result<(), Error> {
         self.factory.synced().await
     }
 
-    /// The answer to a probe: 200 if it is ready, else 503, and a line for each kind, as the API server's `/readyz` has it.
+    /// Returns the response to a probe: status 200 if ready, else 503, and a line for each kind in the format of the
+    /// API server's `/readyz`.
     #[must_use]
     pub fn response(&self) -> Response<String> {
         let statuses = self.factory.statuses();

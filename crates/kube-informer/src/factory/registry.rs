@@ -8,8 +8,8 @@ use super::member::Member;
 use crate::informer::SharedInformer;
 use crate::object::Kind;
 
-/// What makes an informer another one: the type of its objects and what the server calls them. One resource may be held
-/// as typed objects, as dynamic ones and as metadata.
+/// Identifies an informer of a factory: the type of its objects and its resource. One resource may be cached as typed
+/// objects, as dynamic objects and as metadata.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct KindId {
     objects: TypeId,
@@ -36,21 +36,21 @@ impl KindId {
     }
 }
 
-/// The informers, each once, in the order in which they were asked for.
+/// The informers, in the order in which they were requested.
 #[derive(Default)]
 pub(super) struct Registry {
-    places: HashMap<KindId, usize>,
+    positions: HashMap<KindId, usize>,
     members: Vec<Arc<dyn Member>>,
     closed: bool,
 }
 
 impl Registry {
     pub(super) fn get<K: Kind>(&self, id: &KindId) -> Option<SharedInformer<K>> {
-        let member = &self.members[*self.places.get(id)?];
+        let member = &self.members[*self.positions.get(id)?];
         member.as_any().downcast_ref().cloned()
     }
 
-    /// The informer that is there, or this one.
+    /// Returns the existing informer, or adds this one.
     pub(super) fn get_or_insert<K: Kind>(
         &mut self,
         id: KindId,
@@ -59,24 +59,24 @@ impl Registry {
         if let Some(known) = self.get(&id) {
             return known;
         }
-        self.places.insert(id, self.members.len());
+        self.positions.insert(id, self.members.len());
         self.members.push(Arc::new(made.clone()));
         made.clone()
     }
 
-    /// Adds an informer, unless there is one of its kind.
+    /// Adds an informer, unless one of its kind exists. Returns whether it was added.
     pub(super) fn insert<K: Kind>(&mut self, id: KindId, made: &SharedInformer<K>) -> bool {
-        let is_new = !self.places.contains_key(&id);
+        let is_new = !self.positions.contains_key(&id);
         if is_new {
-            self.places.insert(id, self.members.len());
+            self.positions.insert(id, self.members.len());
             self.members.push(Arc::new(made.clone()));
         }
         is_new
     }
 
-    /// Whether there is an informer of the same resource with another type of objects.
+    /// Whether another informer caches the same resource with another type of objects.
     pub(super) fn has_other_type_of(&self, id: &KindId) -> bool {
-        self.places
+        self.positions
             .keys()
             .any(|other| other.objects != id.objects && other.is_same_resource(id))
     }
@@ -85,12 +85,12 @@ impl Registry {
         self.members.iter()
     }
 
-    /// The members, until [`Registry::close`]; then none.
+    /// Returns the members, or none after [`Registry::close`].
     pub(super) fn open_members(&self) -> impl Iterator<Item = &Arc<dyn Member>> {
         self.members.iter().filter(|_| !self.closed)
     }
 
-    /// Starts nothing any more, and gives all there is to stop.
+    /// Prevents further starts, and returns all members to stop.
     pub(super) fn close(&mut self) -> Vec<Arc<dyn Member>> {
         self.closed = true;
         self.members.clone()

@@ -1,4 +1,4 @@
-//! The page: every metric of every informer, read when it is asked for.
+//! Encodes the metrics of all informers when they are scraped.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,14 +20,14 @@ pub(super) struct Collector {
     sources: Arc<MetricsSources>,
 }
 
-/// An informer on the page.
+/// The metrics of one informer.
 struct InformerRow {
     name: String,
     status: Status,
     handlers: Vec<(String, Registration)>,
 }
 
-/// A metric: its name without the ending that says its unit or that it is a total, which encoding adds.
+/// A metric. The name lacks the suffix for its unit or `_total`, which the encoder adds.
 struct MetricName {
     name: &'static str,
     help: &'static str,
@@ -73,7 +73,7 @@ impl fmt::Debug for Collector {
     }
 }
 
-/// Gives those a number that would have the labels of another.
+/// Adds numbers to names, so that all labels differ.
 fn rows(read: Vec<(String, Status)>) -> Vec<InformerRow> {
     let mut names = DuplicateNames::default();
     let row = |(name, status): (String, Status)| {
@@ -98,7 +98,7 @@ fn rows(read: Vec<(String, Status)>) -> Vec<InformerRow> {
     read.into_iter().map(row).collect()
 }
 
-/// The names that are taken, and the last number that each was given with.
+/// The names in use, with the last number that was added to each.
 #[derive(Default)]
 struct DuplicateNames(HashMap<(String, String), usize>);
 
@@ -112,7 +112,7 @@ impl DuplicateNames {
                 1 => name.to_owned(),
                 number => format!("{name}-{number}"),
             };
-            // Someone may have chosen the very name that a number would make.
+            // The numbered name may be in use, too.
             if !self.0.contains_key(&key(&numbered)) {
                 break numbered;
             }
@@ -136,32 +136,32 @@ impl MetricsPage<'_, '_> {
         self.handlers()
     }
 
-    /// What client-go has.
+    /// Writes the metrics that client-go has.
     fn client_go(&mut self) -> fmt::Result {
         self.gauge(
             "informer_queued_items",
-            "Changes between the watch and the cache",
+            "Number of changes waiting to be applied to the cache",
             |s| Some(s.queued as u64),
         )?;
         let latency = MetricName::histogram(
             "informer_processing_latency",
-            "How long changes took to get into the cache and in line for the handlers",
+            "Time to apply a batch of changes to the cache and queue it for the handlers",
         );
         self.each(&latency, |row| {
             vec![(None, MetricValue::Histogram(row.status.processing.clone()))]
         })?;
         self.gauge(
             "informer_store_resource_version",
-            "The last 15 digits of the version of the cache",
+            "Last 15 digits of the resource version of the cache",
             |s| s.version.as_ref().and_then(last_digits),
         )
     }
 
     fn cache(&mut self) -> fmt::Result {
-        self.gauge("informer_objects", "Objects in the cache", |s| {
+        self.gauge("informer_objects", "Number of objects in the cache", |s| {
             Some(s.objects as u64)
         })?;
-        self.gauge("informer_cache_bytes", "Bytes of the objects in the cache", |s| {
+        self.gauge("informer_cache_bytes", "Size of the objects in the cache", |s| {
             Some(s.bytes)
         })?;
         self.gauge("informer_synced", "Whether a full list is in the cache", |s| {
@@ -169,10 +169,10 @@ impl MetricsPage<'_, '_> {
         })?;
         self.seconds(
             "informer_sync_duration",
-            "How long the first full list took",
+            "Time from the start until the first full list was in the cache",
             |s| s.synced_after,
         )?;
-        let events = MetricName::counter("informer_events", "Changes of the cache");
+        let events = MetricName::counter("informer_events", "Number of changes of the cache");
         self.each(&events, |row| {
             let status = &row.status;
             let counts = [
@@ -182,7 +182,7 @@ impl MetricsPage<'_, '_> {
             ];
             by("type", counts)
         })?;
-        let checks = MetricName::counter("informer_checks", "Comparisons of the cache with the server");
+        let checks = MetricName::counter("informer_checks", "Number of consistency checks");
         self.each(&checks, |row| {
             let status = &row.status;
             let counts = [
@@ -197,15 +197,15 @@ impl MetricsPage<'_, '_> {
     fn server(&mut self) -> fmt::Result {
         self.seconds(
             "informer_watch_age",
-            "For how long the server has been watched without a break",
+            "Time for which the server has been watched without interruption",
             |s| s.watched_for,
         )?;
         self.seconds(
             "informer_silence",
-            "How long ago the server told of its version by a list, an event or a bookmark",
+            "Time since the server last reported its version by a list, an event or a bookmark",
             |s| s.silent_for,
         )?;
-        let requests = MetricName::counter("informer_requests", "Requests to the server");
+        let requests = MetricName::counter("informer_requests", "Number of requests to the server");
         self.each(&requests, |row| {
             let status = &row.status;
             let counts = [
@@ -215,55 +215,65 @@ impl MetricsPage<'_, '_> {
             ];
             by("verb", counts)
         })?;
-        let relists = MetricName::counter(
-            "informer_relists",
-            "Lists that took the place of what was in the cache",
-        );
+        let relists = MetricName::counter("informer_relists", "Number of relists");
         self.each(&relists, |row| by("cause", row.status.relists.by_cause()))?;
-        self.count("informer_errors", "Errors told to the watch-error handler", |s| {
-            s.errors
-        })?;
+        self.count(
+            "informer_errors",
+            "Number of errors reported to the watch-error handler",
+            |s| s.errors,
+        )?;
         self.count(
             "informer_went_back",
-            "How often the server was found at an older version than before",
+            "Number of times the server was at an older version than before",
             |s| s.went_back,
         )?;
         self.count(
             "informer_received_objects",
-            "Objects that came in lists and watches",
+            "Number of objects received in lists and watches",
             |s| s.received_objects,
         )?;
         self.count(
             "informer_received_bytes",
-            "Bytes of objects that came in lists and watches",
+            "Size of the objects received in lists and watches",
             |s| s.received_bytes,
         )?;
-        self.count("informer_decoded_objects", "Objects that were decoded", |s| {
-            s.decoded_objects
-        })?;
-        let decoding = MetricName::counter("informer_decode_seconds", "How long decoding took");
+        self.count(
+            "informer_decoded_objects",
+            "Number of objects that were decoded",
+            |s| s.decoded_objects,
+        )?;
+        let decoding = MetricName::counter("informer_decode_seconds", "Time spent decoding");
         self.each(&decoding, |row| {
             vec![(None, MetricValue::CountOfTime(row.status.decode_time))]
         })
     }
 
     fn handlers(&mut self) -> fmt::Result {
-        let backlog = MetricName::gauge("informer_handler_backlog", "Events that it has still to be told");
+        let backlog = MetricName::gauge(
+            "informer_handler_backlog",
+            "Number of events that wait for the handler",
+        );
         self.each_handler(&backlog, |handler| MetricValue::Gauge(handler.backlog() as u64))?;
-        let events = MetricName::counter("informer_handler_events", "Events that it was told");
+        let events = MetricName::counter(
+            "informer_handler_events",
+            "Number of events delivered to the handler",
+        );
         self.each_handler(&events, |handler| MetricValue::Count(handler.delivered()))?;
-        let calls = MetricName::histogram("informer_handler_duration", "How long its calls took");
+        let calls = MetricName::histogram("informer_handler_duration", "Duration of the handler's calls");
         self.each_handler(&calls, |handler| MetricValue::Histogram(handler.calls()))?;
-        let waits = MetricName::histogram("informer_handler_latency", "How long changes waited for it");
+        let waits = MetricName::histogram(
+            "informer_handler_latency",
+            "Time that changes waited for the handler",
+        );
         self.each_handler(&waits, |handler| MetricValue::Histogram(handler.waits()))?;
         let running = MetricName::gauge(
             "informer_handler_running",
-            "How long the call takes so far that is running",
+            "Duration of the handler's current call",
         );
         self.each_handler(&running.seconds(), |handler| {
             MetricValue::Time(handler.running_for().unwrap_or_default())
         })?;
-        let panics = MetricName::counter("informer_handler_panics", "How often it panicked");
+        let panics = MetricName::counter("informer_handler_panics", "Number of panics of the handler");
         self.each_handler(&panics, |handler| MetricValue::Count(handler.panics()))
     }
 
@@ -331,7 +341,7 @@ impl MetricsPage<'_, '_> {
     {
         let rows = self.rows;
         let all: Vec<_> = rows.iter().map(|row| (row, samples(row))).collect();
-        // A name without a value is noise.
+        // Omit the name of a metric without values.
         if all.iter().all(|(_, samples)| samples.is_empty()) {
             return Ok(());
         }
@@ -421,7 +431,7 @@ impl MetricValue {
     }
 }
 
-/// As many digits as a floating-point number keeps.
+/// Returns as many digits as a floating-point number can represent.
 fn last_digits(version: &ResourceVersion) -> Option<u64> {
     let text = version.to_string();
     let digits = text.get(text.len().saturating_sub(15)..)?;

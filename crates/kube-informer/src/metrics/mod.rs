@@ -1,4 +1,4 @@
-//! Metrics of informers, and of work queues and their workers, with client-go's names, on a registry of yours.
+//! Metrics of informers, work queues and workers with client-go's names, in your registry.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -16,7 +16,7 @@
 //! let informers = InformerMetrics::register(&mut registry);
 //!
 //! let factory = SharedInformerFactory::builder(client).name("shop-operator").build();
-//! informers.add_factory(&factory); // every informer that it has and will have
+//! informers.add_factory(&factory); // all its informers, including later ones
 //! let maps = factory.informer::<ConfigMap>();
 //! factory.start();
 //! factory.wait_for_sync(Duration::from_secs(30)).await?;
@@ -30,40 +30,40 @@
 //! # }
 //! ```
 //!
-//! All of them have the labels `name` (of the factory, or what was given with the informer), `group`, `version` and
-//! `resource`.
+//! All metrics of informers have the labels `name` (of the factory, or as passed with the informer), `group`, `version`
+//! and `resource`.
 //!
-//! | name | type | more labels | what it says |
+//! | Name | Type | Additional labels | Description |
 //! |---|---|---|---|
-//! | `informer_queued_items` | gauge | | changes between the watch and the cache |
-//! | `informer_processing_latency_seconds` | histogram | | how long changes took to get into the cache and in line for the handlers, each batch of them |
-//! | `informer_store_resource_version` | gauge | | the last 15 digits of the cache's version |
+//! | `informer_queued_items` | gauge | | changes waiting to be applied to the cache |
+//! | `informer_processing_latency_seconds` | histogram | | time to apply a batch of changes to the cache and queue it for the handlers |
+//! | `informer_store_resource_version` | gauge | | last 15 digits of the resource version of the cache |
 //! | `informer_objects` | gauge | | objects in the cache |
-//! | `informer_cache_bytes` | gauge | | their bytes: see [`Status::bytes`](crate::status::Status::bytes) |
+//! | `informer_cache_bytes` | gauge | | size of the objects in the cache: see [`Status::bytes`](crate::status::Status::bytes) |
 //! | `informer_synced` | gauge | | 1 if a full list is in the cache |
-//! | `informer_sync_duration_seconds` | gauge | | how long it took until there was one |
-//! | `informer_watch_age_seconds` | gauge | | for how long the server has been watched without a break; not there while it is not |
-//! | `informer_silence_seconds` | gauge | | how long ago the server told of its version by a list, an event or a bookmark |
+//! | `informer_sync_duration_seconds` | gauge | | time from the start until the first full list was in the cache |
+//! | `informer_watch_age_seconds` | gauge | | time for which the server has been watched without interruption; absent while it is not watched |
+//! | `informer_silence_seconds` | gauge | | time since the server last reported its version by a list, an event or a bookmark |
 //! | `informer_events_total` | counter | `type`: `added`, `updated`, `deleted` | changes of the cache |
 //! | `informer_requests_total` | counter | `verb`: `list`, `streaming_list`, `watch` | requests to the server |
-//! | `informer_relists_total` | counter | `cause`: `expired`, `behind`, `failed`, `fruitless`, `silent`, `absent`, `inconsistent` | lists that took the place of what was in the cache: see [`Relists`](crate::status::Relists) |
-//! | `informer_errors_total` | counter | | errors told to the watch-error handler |
-//! | `informer_went_back_total` | counter | | how often the server was found at an older version than before |
-//! | `informer_received_objects_total` | counter | | objects that came in lists and watches |
-//! | `informer_received_bytes_total` | counter | | their bytes |
-//! | `informer_decoded_objects_total` | counter | | those of them that were decoded; the others were known |
-//! | `informer_decode_seconds_total` | counter | | how long that took, transforms included |
-//! | `informer_checks_total` | counter | `result`: `consistent`, `inconsistent`, `failed` | comparisons of the cache with the server |
-//! | `informer_handler_backlog` | gauge | `handler` | events that the handler has still to be told |
-//! | `informer_handler_events_total` | counter | `handler` | events that it was told |
-//! | `informer_handler_duration_seconds` | histogram | `handler` | how long its calls took |
-//! | `informer_handler_latency_seconds` | histogram | `handler` | how long changes waited for it; noted of one at a time |
-//! | `informer_handler_running_seconds` | gauge | `handler` | how long the call takes so far that is running; 0 if none is |
-//! | `informer_handler_panics_total` | counter | `handler` | how often it panicked |
+//! | `informer_relists_total` | counter | `cause`: `expired`, `behind`, `failed`, `fruitless`, `silent`, `absent`, `inconsistent` | relists: see [`Relists`](crate::status::Relists) |
+//! | `informer_errors_total` | counter | | errors reported to the watch-error handler |
+//! | `informer_went_back_total` | counter | | times the server was at an older version than before |
+//! | `informer_received_objects_total` | counter | | objects received in lists and watches |
+//! | `informer_received_bytes_total` | counter | | size of the received objects |
+//! | `informer_decoded_objects_total` | counter | | received objects that were decoded; the others were in the cache already |
+//! | `informer_decode_seconds_total` | counter | | time spent decoding, including transforms |
+//! | `informer_checks_total` | counter | `result`: `consistent`, `inconsistent`, `failed` | consistency checks |
+//! | `informer_handler_backlog` | gauge | `handler` | events that wait for the handler |
+//! | `informer_handler_events_total` | counter | `handler` | events delivered to the handler |
+//! | `informer_handler_duration_seconds` | histogram | `handler` | duration of the handler's calls |
+//! | `informer_handler_latency_seconds` | histogram | `handler` | time that changes waited for the handler; measured for one change at a time |
+//! | `informer_handler_running_seconds` | gauge | `handler` | duration of the handler's current call; 0 if none is running |
+//! | `informer_handler_panics_total` | counter | `handler` | panics of the handler |
 //!
-//! The first three are client-go's; it has none of the others. Everything is read when the registry is encoded, so nothing is
-//! ever old and nothing runs meanwhile. An informer that is dropped, or has stopped, is shown no more. Where two informers or
-//! handlers would have the same labels, the later ones get a number: `stream`, `stream-2`.
+//! The first three are client-go's; it has none of the others. The values are read when the registry is encoded, so
+//! they are always current. Informers that are dropped or have stopped are omitted. If several informers or handlers
+//! would have the same labels, the later ones get a number: `stream`, `stream-2`.
 
 mod collector;
 
@@ -80,7 +80,7 @@ use crate::factory::{SharedInformerFactory, WeakFactory};
 use crate::informer::{InformerState, SharedInformer, Status, WeakInformer};
 use crate::object::Kind;
 
-/// Metrics on a registry, for informers to be shown on. Clones are the same.
+/// Registers the metrics of informers. Clones share the registered informers.
 ///
 /// See [the module](self) for an example.
 #[doc(alias = "InformerMetricsProvider")]
@@ -89,33 +89,33 @@ pub struct InformerMetrics {
     sources: Arc<MetricsSources>,
 }
 
-/// What is shown. It is held weakly: what nobody uses is shown no more.
+/// The registered informers. The references are weak: informers without other references are omitted.
 #[derive(Default)]
 pub(crate) struct MetricsSources {
     sources: Mutex<Vec<Box<dyn InformerProvider>>>,
 }
 
-/// Where informers are found.
+/// Provides the status of informers.
 trait InformerProvider: Send + Sync {
-    /// How they are, each with its name; none if there is nothing any more.
+    /// Returns each informer's name and status, or `None` if the informers were dropped.
     fn read(&self) -> Option<Vec<(String, Status)>>;
 }
 
 impl InformerMetrics {
-    /// Puts the metrics on a registry. Once for a registry, or every name would be on it twice.
-    #[must_use = "informers are shown if they are added to it"]
+    /// Adds the metrics to a registry. Call it once for each registry, because names in a registry must be unique.
+    #[must_use = "add informers to it"]
     pub fn register(registry: &mut Registry) -> InformerMetrics {
         let sources = Arc::<MetricsSources>::default();
         registry.register_collector(Box::new(Collector::new(Arc::clone(&sources))));
         InformerMetrics { sources }
     }
 
-    /// Shows every informer of a factory, those included that it is asked for later. Their `name` is the factory's.
+    /// Adds all informers of a factory, including those that are requested later. Their `name` is that of the factory.
     pub fn add_factory(&self, factory: &SharedInformerFactory) {
         self.add_source(Box::new(factory.downgrade()));
     }
 
-    /// Shows one informer.
+    /// Adds an informer.
     pub fn add<K: Kind>(&self, name: impl Into<String>, informer: &SharedInformer<K>) {
         self.add_source(Box::new((name.into(), informer.downgrade())));
     }
@@ -126,7 +126,7 @@ impl InformerMetrics {
 }
 
 impl MetricsSources {
-    /// Every informer that lives.
+    /// Returns the name and status of every informer that has not been dropped.
     fn read(&self) -> Vec<(String, Status)> {
         let mut all = Vec::new();
         self.sources.lock().retain(|source| match source.read() {

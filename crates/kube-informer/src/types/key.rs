@@ -36,19 +36,19 @@ pub struct Key {
 }
 
 impl Key {
-    /// The key of a namespaced object.
+    /// Creates the key of a namespaced object.
     #[must_use]
     pub fn namespaced(namespace: &str, name: &str) -> Key {
         Key::new(Some(namespace), name)
     }
 
-    /// The key of a cluster-scoped object.
+    /// Creates the key of a cluster-scoped object.
     #[must_use]
     pub fn cluster(name: &str) -> Key {
         Key::new(None, name)
     }
 
-    /// The key of an object in a namespace, or of a cluster-scoped one if the namespace is `None` or empty.
+    /// Creates the key of an object in a namespace, or of a cluster-scoped object if the namespace is `None` or empty.
     #[must_use]
     pub fn new(namespace: Option<&str>, name: &str) -> Key {
         let text = match namespace {
@@ -64,19 +64,19 @@ impl Key {
         Key { text }
     }
 
-    /// The namespace; none for cluster-scoped objects.
+    /// Returns the namespace; `None` for cluster-scoped objects.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.parts().0
     }
 
-    /// The name.
+    /// Returns the name.
     #[must_use]
     pub fn name(&self) -> &str {
         self.parts().1
     }
 
-    /// Namespace and name.
+    /// Returns the namespace and the name.
     #[must_use]
     pub fn parts(&self) -> (Option<&str>, &str) {
         match self.text.split_once('/') {
@@ -85,28 +85,28 @@ impl Key {
         }
     }
 
-    /// The key as text.
+    /// Returns the key as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Whether this is the key of an object in that namespace.
+    /// Whether this is the key of an object in a namespace.
     pub(crate) fn is_in(&self, namespace: &str) -> bool {
         Key::is_text_in(self.text.as_bytes(), namespace)
     }
 
-    /// The same for a key's text.
+    /// Like [`Key::is_in`], for the text of a key.
     pub(crate) fn is_text_in(text: &[u8], namespace: &str) -> bool {
         text.get(namespace.len()) == Some(&b'/') && text.starts_with(namespace.as_bytes())
     }
 
-    /// Whether this is the key of that object. Does not allocate.
+    /// Whether this is the key of an object. Does not allocate.
     pub(crate) fn is(&self, namespace: Option<&str>, name: &str) -> bool {
         Key::is_text_of(self.text.as_bytes(), namespace, name)
     }
 
-    /// The same for a key's text.
+    /// Like [`Key::is`], for the text of a key.
     pub(crate) fn is_text_of(text: &[u8], namespace: Option<&str>, name: &str) -> bool {
         match namespace {
             None => text == name.as_bytes(),
@@ -139,7 +139,7 @@ impl FromStr for Key {
     }
 }
 
-/// A text is not a valid [`Key`].
+/// The error of parsing an invalid [`Key`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseKeyError {
     text: String,

@@ -54,7 +54,7 @@ impl ResourceVersion {
         self.digits().is_some()
     }
 
-    /// The version in a server's metadata; none if it is missing or empty.
+    /// Returns the version in a server's metadata; `None` if it is missing or empty.
     pub(crate) fn from_metadata(text: Option<&str>) -> Option<ResourceVersion> {
         text.filter(|text| !text.is_empty()).map(ResourceVersion::from)
     }

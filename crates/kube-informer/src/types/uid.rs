@@ -5,12 +5,12 @@ use std::num::NonZeroU64;
 
 use foldhash::fast::FixedState;
 
-/// A hash of an object's `metadata.uid`, which distinguishes objects that had the same name, one after the other.
+/// A hash of an object's `metadata.uid`, which distinguishes successive objects with the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Uid(NonZeroU64);
 
 impl Uid {
-    /// None for an object without a uid.
+    /// Returns `None` for an object without a uid.
     pub(crate) fn of(uid: &str) -> Option<Uid> {
         if uid.is_empty() {
             return None;

@@ -24,12 +24,12 @@ struct ResourceNames {
     version: String,
     kind: String,
     plural: String,
-    /// Empty for all.
+    /// Empty for all namespaces.
     namespaces: Vec<String>,
 }
 
 impl WatchedResource {
-    /// The names of a kind, watched in these namespaces, or in all if there are none.
+    /// Returns the names of a kind that is watched in these namespaces, or in all namespaces if there are none.
     pub fn of<'a, K: kube::Resource>(
         kind: &K::DynamicType,
         namespaces: impl IntoIterator<Item = &'a str>,
@@ -45,31 +45,32 @@ impl WatchedResource {
         }
     }
 
-    /// The API group; empty for the core group.
+    /// Returns the API group; empty for the core group.
     #[must_use]
     pub fn group(&self) -> &str {
         &self.names.group
     }
 
-    /// The version of the API group.
+    /// Returns the version of the API group.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.names.version
     }
 
-    /// The kind, as in `Deployment`.
+    /// Returns the kind, for example `Deployment`.
     #[must_use]
     pub fn kind(&self) -> &str {
         &self.names.kind
     }
 
-    /// The plural name, as in `deployments`.
+    /// Returns the plural name, for example `deployments`.
     #[must_use]
     pub fn plural(&self) -> &str {
         &self.names.plural
     }
 
-    /// The watched namespace, if there is exactly one. `None` for several or all namespaces and for cluster-scoped kinds.
+    /// Returns the watched namespace, if there is exactly one. `None` for several or all namespaces and for
+    /// cluster-scoped kinds.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         match self.namespaces() {
@@ -78,13 +79,13 @@ impl WatchedResource {
         }
     }
 
-    /// The watched namespaces; empty for all namespaces and for cluster-scoped kinds.
+    /// Returns the watched namespaces; empty for all namespaces and for cluster-scoped kinds.
     #[must_use]
     pub fn namespaces(&self) -> &[String] {
         &self.names.namespaces
     }
 
-    /// `apiVersion` of objects: `apps/v1`, or `v1` in the core group.
+    /// Returns the `apiVersion` of objects: `apps/v1`, or `v1` in the core group.
     #[must_use]
     pub fn api_version(&self) -> String {
         match self.group() {
@@ -93,7 +94,7 @@ impl WatchedResource {
         }
     }
 
-    /// The name in messages, as `kubectl` prints it: `deployments.apps`, or `pods` in the core group.
+    /// Returns the name as `kubectl` prints it: `deployments.apps`, or `pods` in the core group.
     #[must_use]
     pub fn group_resource(&self) -> String {
         match self.group() {

@@ -1,6 +1,6 @@
-//! Synchronisation primitives of the modules that `tests/model` checks in every order of threads.
+//! Synchronisation primitives of the modules that `tests/model` checks under all interleavings of threads.
 //!
-//! They are named in one place, so that the models can replace them with loom's.
+//! The models replace this module with loom's primitives.
 
 pub(crate) use std::thread::yield_now;
 

@@ -1,7 +1,7 @@
-//! Every built-in kind by name, as client-go's factory has it: `factory.apps().v1().deployments()`.
+//! Accessors for all built-in kinds, as in client-go's factory: `factory.apps().v1().deployments()`.
 //!
-//! It is the same as `factory.informer::<Deployment>()`, for those who would rather see than know what there is. Kinds
-//! that not every version of Kubernetes has are there if the version that k8s-openapi is built for has them.
+//! They are equivalent to `factory.informer::<Deployment>()`. A kind that only some versions of Kubernetes have is
+//! included if the version that k8s-openapi is built for has it.
 //!
 //! ```no_run
 //! # use kube_informer::{Error, SharedInformerFactory};
@@ -14,8 +14,8 @@
 //! # }
 //! ```
 //!
-//! One kind is here only because client-go has it: `component_statuses` can be listed but not watched, so that its
-//! informer syncs and then complains of each watch that is refused.
+//! `component_statuses` is included only because client-go has it. It can be listed but not watched, so its informer
+//! syncs and then reports an error for each watch.
 
 #[cfg(test)]
 mod tests;
@@ -29,9 +29,9 @@ use crate::lister::Lister;
 use crate::object::Kind;
 use crate::object::built_in::{built_in_kinds, kind_type, only_if};
 
-/// A built-in kind in a factory: its informer and its lister.
+/// A built-in kind of a factory: its informer and its lister.
 ///
-/// It stands for what client-go calls `DeploymentInformer`, `PodInformer` and so on.
+/// client-go: `DeploymentInformer`, `PodInformer` and so on.
 ///
 /// ```no_run
 /// # fn example(factory: &kube_informer::SharedInformerFactory) {
@@ -56,13 +56,13 @@ where
         }
     }
 
-    /// The factory's informer of this kind, the same one each time.
+    /// Returns the factory's informer of this kind, always the same one.
     #[must_use]
     pub fn informer(&self) -> SharedInformer<K> {
         self.factory.informer::<K>()
     }
 
-    /// Reads the cache of the factory's informer, which is there from now on if it was not before.
+    /// Returns the lister of the factory's informer of this kind, and creates the informer if necessary.
     #[must_use]
     pub fn lister(&self) -> Lister<K> {
         self.informer().lister()
@@ -87,15 +87,15 @@ where
     }
 }
 
-/// Something to do with each built-in kind.
+/// Visits built-in kinds.
 #[cfg(test)]
 pub(crate) trait EachKind {
-    /// `way` is how the kind was reached: `apps().v1().deployments()`.
-    fn kind<K: Kind<DynamicType: Default>>(&mut self, way: &str, kind: BuiltInKind<'_, K>);
+    /// `accessor` is the call that returned the kind: `apps().v1().deployments()`.
+    fn kind<K: Kind<DynamicType: Default>>(&mut self, accessor: &str, kind: BuiltInKind<'_, K>);
 }
 
-/// Makes the accessors from the table: a method of the factory and a type for each group, a method and a type for each
-/// of its versions, and a method for each kind.
+/// Generates the accessors from the table: a method of the factory and a type for each group, a method and a type for
+/// each of its versions, and a method for each kind.
 macro_rules! groups {
     ($(
         $group:ident $Group:ident $group_name:literal $([$($group_if:ident)*])? {

@@ -1,4 +1,4 @@
-//! Every built-in kind can be reached by its name, and asks for what the server serves.
+//! Checks that every built-in kind has an accessor, and that accessors request the resources that the server serves.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,20 +15,20 @@ use crate::discovery::Discovery;
 use crate::factory::SharedInformerFactory;
 use crate::{Error, Kind, SharedInformer};
 
-/// Where a kind is served.
+/// Returns the path of a kind.
 fn path(kind: &ApiResource) -> String {
     DynamicObject::url_path(kind, None)
 }
 
-/// The ways to kinds, by where these are served.
+/// The accessors of kinds, by path.
 #[derive(Default)]
-struct Ways(BTreeMap<String, String>);
+struct Accessors(BTreeMap<String, String>);
 
-impl EachKind for Ways {
-    fn kind<K: Kind<DynamicType: Default>>(&mut self, way: &str, _: BuiltInKind<'_, K>) {
+impl EachKind for Accessors {
+    fn kind<K: Kind<DynamicType: Default>>(&mut self, accessor: &str, _: BuiltInKind<'_, K>) {
         let place = path(&ApiResource::erase::<K>(&K::DynamicType::default()));
-        let other = self.0.insert(place, way.to_owned());
-        assert_eq!(other, None, "{way} is not the only way");
+        let other = self.0.insert(place, accessor.to_owned());
+        assert_eq!(other, None, "{accessor} is not the only accessor");
     }
 }
 
@@ -36,8 +36,8 @@ impl EachKind for Ways {
 async fn each_served_kind_has_an_accessor_and_each_accessor_a_served_kind() {
     let server = Server::builder().seed(1).start().await.expect("a server");
     let client = server.direct_client();
-    let mut ways = Ways::default();
-    each_kind(&SharedInformerFactory::new(client.clone()), &mut ways);
+    let mut accessors = Accessors::default();
+    each_kind(&SharedInformerFactory::new(client.clone()), &mut accessors);
 
     let discovery = Discovery::fetch(&client).await.expect("a discovery");
     let (mut served, mut watched) = (BTreeSet::new(), 0);
@@ -45,11 +45,11 @@ async fn each_served_kind_has_an_accessor_and_each_accessor_a_served_kind() {
         served.insert(path(resource.api_resource()));
         watched += usize::from(resource.is_watchable());
     }
-    let reached: BTreeSet<String> = ways.0.keys().cloned().collect();
+    let reached: BTreeSet<String> = accessors.0.keys().cloned().collect();
     assert_eq!(reached, served);
-    // Component statuses have no watch.
+    // Component statuses cannot be watched.
     assert_eq!((reached.len(), watched), (88, 87));
-    for (place, way) in [
+    for (place, accessor) in [
         ("/apis/apps/v1/deployments", "apps().v1().deployments()"),
         ("/apis/apps/v1/daemonsets", "apps().v1().daemon_sets()"),
         ("/api/v1/endpoints", "core().v1().endpoints()"),
@@ -63,11 +63,11 @@ async fn each_served_kind_has_an_accessor_and_each_accessor_a_served_kind() {
         ),
         ("/apis/storage.k8s.io/v1/csinodes", "storage().v1().csi_nodes()"),
     ] {
-        assert_eq!(ways.0.get(place).map(String::as_str), Some(way));
+        assert_eq!(accessors.0.get(place).map(String::as_str), Some(accessor));
     }
 }
 
-/// The types of an accessor leave no other informer to give; one kind is enough to see it.
+/// The types of an accessor determine its informer, so one kind is sufficient.
 #[tokio::test(start_paused = true)]
 async fn an_accessor_gives_informer_and_lister() {
     let server = Server::builder().seed(1).start().await.expect("a server");
@@ -79,7 +79,7 @@ async fn an_accessor_gives_informer_and_lister() {
     assert!(services.lister().is_empty());
 }
 
-/// The names of every kind.
+/// The names of all kinds.
 #[derive(Default)]
 struct Names(Vec<ApiResource>);
 
@@ -89,7 +89,7 @@ impl EachKind for Names {
     }
 }
 
-/// By dynamic informers, because 88 typed ones take minutes to compile.
+/// Uses dynamic informers, because 88 typed ones take minutes to compile.
 #[tokio::test(start_paused = true)]
 async fn each_kind_syncs() {
     let server = Server::builder().seed(1).start().await.expect("a server");
