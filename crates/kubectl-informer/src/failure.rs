@@ -147,17 +147,25 @@ fn hint(error: &kube_informer::Error) -> Option<String> {
     }
 }
 
-/// Returns an error with its causes on one line, without repeating causes whose text is included already.
+/// Returns an error with its causes on one line, without repeating causes whose text is included already. Hints follow, each on
+/// its own line.
 pub(crate) fn chain(error: &dyn StdError) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
+    const HINT: &str = "\nhint: ";
+    let (mut text, mut hints) = (String::new(), String::new());
+    let mut next = Some(error);
     while let Some(cause) = next {
         let message = cause.to_string();
-        if !text.contains(&message) {
-            text.push_str(": ");
-            text.push_str(&message);
+        let (message, hint) = message.split_at(message.find(HINT).unwrap_or(message.len()));
+        if !text.contains(message) {
+            if !text.is_empty() {
+                text.push_str(": ");
+            }
+            text.push_str(message);
+        }
+        if !hints.contains(hint) {
+            hints.push_str(hint);
         }
         next = cause.source();
     }
-    text
+    text + &hints
 }

@@ -106,7 +106,7 @@ async fn resources_resolve_by_every_name_in_kubectl_order() {
     assert!(error.is_unknown_resource(), "{error}");
     assert_eq!(
         error.to_string(),
-        "the server serves no \"deploymnet\"; did you mean deployments.apps?"
+        "unknown resource \"deploymnet\"\nhint: did you mean deployments.apps?"
     );
     let error = discovery.resolve("bindings").expect_err("no watch");
     assert!(error.is_not_watchable(), "{error}");

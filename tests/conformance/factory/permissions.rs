@@ -74,7 +74,7 @@ async fn forbidden_kind_is_reported_and_recovers_when_permitted() {
     let words = format!("{error:#}");
     assert!(error.is_forbidden(), "{words}");
     assert!(
-        words.contains("configmaps in namespace") && words.contains("needs the verbs list and watch"),
+        words.contains("configmaps in namespace") && words.contains("grant list and watch"),
         "{words}"
     );
     let status = informer.status();

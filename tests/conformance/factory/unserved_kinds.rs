@@ -22,7 +22,7 @@ async fn informer_follows_a_custom_kind_that_is_created_deleted_and_recreated() 
     let mut widgets = Widgets::new(SHORT_BACKOFF).await;
     widgets.informer.start().expect("a start");
     let missing = format!(
-        "the server does not serve {}/v1 Widget (404); the informer waits until it does; is the CustomResourceDefinition \
+        "server does not serve {}/v1 Widget (404): waiting until it does\nhint: is the CustomResourceDefinition \
          widgets.{} installed?",
         widgets.group, widgets.group
     );
@@ -43,7 +43,7 @@ async fn informer_follows_a_custom_kind_that_is_created_deleted_and_recreated() 
     widgets.undefine().await;
     // Deleting the definition deletes the objects first, which the watch reports.
     assert_eq!(widgets.received.listed(2).await, ["-a", "-b"]);
-    widgets.complaint("the cache is emptied").await;
+    widgets.complaint("clearing the cache").await;
     assert!(widgets.informer.lister().is_empty());
     assert!(widgets.informer.has_synced() && !widgets.informer.is_stopped());
     let emptied = widgets.informer.resource_version().expect("a version");

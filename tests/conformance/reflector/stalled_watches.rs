@@ -39,7 +39,7 @@ async fn stalled_watch_is_restarted() {
     renewed(&observed, Duration::from_secs(615)).await;
     let error = observed.error().await;
     assert!(error.is_connection(), "{error}");
-    assert!(error.to_string().contains("nothing came for"), "{error}");
+    assert!(error.to_string().contains("no data for"), "{error}");
     observed.catches_up().await;
     assert_eq!(
         observed.tap.words(),

@@ -92,8 +92,7 @@ async fn watch_errors_are_reported() {
     let last = status.last_error.expect("an error");
     assert!(last.is_forbidden(), "{last}");
     assert!(
-        last.to_string()
-            .contains("needs the verbs list and watch on configmaps"),
+        last.to_string().contains("grant list and watch on configmaps"),
         "{last}"
     );
     observed.catches_up().await;

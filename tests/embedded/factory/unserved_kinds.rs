@@ -24,7 +24,7 @@ async fn removed_kind_is_requested_rarely() {
 
     widgets.asked.take();
     widgets.undefine().await;
-    widgets.complaint("the cache is emptied").await;
+    widgets.complaint("clearing the cache").await;
     let asked = widgets.asked.take();
     assert!(asked.len() <= 13, "{} requests: {asked:#?}", asked.len());
     sleep(Duration::from_hours(1)).await;

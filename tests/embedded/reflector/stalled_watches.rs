@@ -21,7 +21,7 @@ async fn missing_bookmarks_are_noticed_within_minutes() {
     observed.change("a", "2").await;
     let error = observed.error().await;
     assert!(error.is_connection(), "{error}");
-    assert!(error.to_string().contains("nothing came for 210s"), "{error}");
+    assert!(error.to_string().contains("no data for 210s"), "{error}");
     assert!(error.to_string().contains("configmaps"), "{error}");
     assert!(
         begin.elapsed() <= Duration::from_secs(211),

@@ -57,16 +57,16 @@ impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let server = &self.server;
         match self.step {
-            ConnectStep::Tcp => write!(f, "no connection to {server}"),
+            ConnectStep::Tcp => write!(f, "cannot connect to {server}"),
             ConnectStep::Tls => {
-                write!(f, "no TLS with {server}")?;
+                write!(f, "TLS handshake with {server} failed")?;
                 self.tls_error()
                     .and_then(hint)
-                    .map_or(Ok(()), |hint| write!(f, "; {hint}"))
+                    .map_or(Ok(()), |hint| write!(f, "\nhint: {hint}"))
             }
             ConnectStep::Http => write!(f, "HTTP handshake with {server} failed"),
             ConnectStep::Closed => write!(f, "{server} closed the connection immediately"),
-            ConnectStep::TimedOut(timeout) => write!(f, "no connection to {server} within {timeout:?}"),
+            ConnectStep::TimedOut(timeout) => write!(f, "cannot connect to {server} within {timeout:?}"),
         }
     }
 }
@@ -84,13 +84,13 @@ fn hint(error: &TlsError) -> Option<&'static str> {
     Some(match error {
         // A bad signature means another authority of the same name, for example after a cluster was recreated.
         TlsError::InvalidCertificate(Certificate::UnknownIssuer | Certificate::BadSignature) => {
-            "its certificate is of an authority not trusted here: check the cluster's certificate-authority"
+            "the certificate authority is not trusted: check the cluster's certificate-authority"
         }
         TlsError::InvalidCertificate(
             Certificate::NotValidForName | Certificate::NotValidForNameContext { .. },
-        ) => "its certificate is for other names: check the server's address, or set tls-server-name",
+        ) => "the certificate is for other names: check the server's address, or set tls-server-name",
         TlsError::InvalidCertificate(Certificate::Expired | Certificate::ExpiredContext { .. }) => {
-            "its certificate has expired, or the local clock is wrong"
+            "the certificate has expired, or the local clock is wrong"
         }
         TlsError::InvalidMessage(_) => "the server does not speak TLS: is it an http:// address?",
         _ => return None,

@@ -34,7 +34,7 @@ pub(super) fn check_token(auth: &AuthInfo) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::no_client(
-        "the token has characters that cannot be sent; is there a line break in it?",
+        "invalid token: it contains characters that are not allowed in a header\nhint: does it contain a line break?",
     ))
 }
 
@@ -51,7 +51,7 @@ pub(super) fn redact_infer_config(error: InferConfigError) -> BoxError {
 pub(super) fn redact_kubeconfig(error: KubeconfigError) -> Error {
     match redact_parse_error(&error) {
         Some(redacted) => Error::no_client(redacted.0),
-        None => Error::no_client_because("the kubeconfig cannot be used", error),
+        None => Error::no_client_because("invalid kubeconfig", error),
     }
 }
 
@@ -62,9 +62,9 @@ fn redact_parse_error(error: &KubeconfigError) -> Option<RedactedError> {
     };
     let location = error.location();
     let location =
-        location.map(|location| format!(", at line {}, column {}", location.line(), location.column()));
+        location.map(|location| format!(" at line {}, column {}", location.line(), location.column()));
     let location = location.unwrap_or_default();
-    Some(RedactedError(format!("the kubeconfig cannot be read{location}")))
+    Some(RedactedError(format!("cannot parse the kubeconfig{location}")))
 }
 
 /// Removes secrets from an error about a configuration.
@@ -82,7 +82,7 @@ pub(super) fn redact(error: kube::Error) -> BoxError {
         kube::Error::RustlsTls(error) => return error.into(),
         // The URL of a proxy may contain a password.
         kube::Error::ProxyProtocolUnsupported { .. } => {
-            "the proxy's protocol is not known; expected one of http, https, socks5".to_owned()
+            "unknown proxy protocol: expected one of http, https, socks5".to_owned()
         }
         kube::Error::ProxyProtocolDisabled { .. } => {
             "proxies require the feature http-proxy or socks5 of the crate kube".to_owned()

@@ -125,7 +125,8 @@ pub fn watching_client(mut config: Config) -> Result<Client, Error> {
 /// ```
 pub async fn default_client() -> Result<Client, Error> {
     let config = Config::infer().await.map_err(|error| {
-        let message = "no cluster is configured: set KUBECONFIG, write ~/.kube/config, or run in a cluster";
+        let message =
+            "no cluster is configured\nhint: set KUBECONFIG, write ~/.kube/config, or run in a cluster";
         Error::no_client_because(message, redact_infer_config(error))
     })?;
     watching_client(config)

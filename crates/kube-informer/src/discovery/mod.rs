@@ -27,7 +27,7 @@ const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGrou
                           application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,\
                           application/json";
 
-/// client-go's timeout for a document.
+/// Timeout of a request, as in client-go.
 const DOCUMENT_TIMEOUT: Duration = Duration::from_secs(32);
 
 /// Number of concurrent requests to a server without aggregated discovery.
@@ -65,7 +65,7 @@ impl Discovery {
     /// returned by [`Discovery::failures`].
     ///
     /// # Errors
-    /// If the groups cannot be read.
+    /// Returns an error if the groups cannot be read.
     ///
     /// # Cancel safety
     /// Dropping the future cancels its requests.
@@ -122,7 +122,7 @@ impl fmt::Debug for Discovery {
 
 /// Returns the versions of all groups in the order of preference.
 async fn versions(client: &Client, root: Root) -> Result<Vec<DiscoveredVersion>, Error> {
-    let document: RootDocument = in_time(client, root.path(), AGGREGATED).await?;
+    let document: RootDocument = fetch_document(client, root.path(), AGGREGATED).await?;
     Ok(document.group_versions())
 }
 
@@ -138,7 +138,7 @@ async fn resources(
             Err((group_version, Error::new(Problem::Discovery(problem))))
         }
         DiscoveredVersion::Separate(group_version) => {
-            match in_time::<ResourceDocument>(client, &group_version.path(), PLAIN).await {
+            match fetch_document::<ResourceDocument>(client, &group_version.path(), PLAIN).await {
                 Ok(document) => Ok(document.resources(&group_version)),
                 Err(error) => Err((group_version, error)),
             }
@@ -146,18 +146,18 @@ async fn resources(
     }
 }
 
-async fn in_time<D: DeserializeOwned>(client: &Client, path: &str, accept: &str) -> Result<D, Error> {
-    // The future of a request takes kilobytes, which callers would carry in theirs.
+async fn fetch_document<D: DeserializeOwned>(client: &Client, path: &str, accept: &str) -> Result<D, Error> {
+    // The future of a request takes kilobytes. Boxing it keeps the futures of callers small.
     let document = Box::pin(document(client, path, accept));
     let document = match timeout(DOCUMENT_TIMEOUT, document).await {
         Ok(document) => document,
         Err(late) => Err(Error::transport(
-            format!("no answer within {DOCUMENT_TIMEOUT:?}"),
+            format!("no response within {DOCUMENT_TIMEOUT:?}"),
             late,
         )),
     };
     document.map_err(|cause| {
-        Error::new(Problem::Discovery(DiscoveryProblem::NotTold {
+        Error::new(Problem::Discovery(DiscoveryProblem::RequestFailed {
             path: path.to_owned(),
             cause,
         }))

@@ -4,7 +4,7 @@ use super::suggestions::suggestions;
 use super::{DiscoveredResource, Discovery};
 use crate::error::{DiscoveryProblem, Error, Problem};
 
-/// What follows the name in a text like `deployments.v1.apps`.
+/// The meaning of the text after the name, as in `deployments.v1.apps`.
 #[derive(Debug, Clone, Copy)]
 enum Qualifier<'a> {
     None,
@@ -33,8 +33,8 @@ impl Discovery {
     /// then the preferred version of the group. Add the group to be unambiguous.
     ///
     /// # Errors
-    /// If no resource has the name ([`Error::is_unknown_resource`]; the error suggests similar names), or if the resource does not
-    /// support both list and watch ([`Error::is_not_watchable`]).
+    /// Returns an error if no resource has the name ([`Error::is_unknown_resource`]; the hint contains similar names),
+    /// or if the resource does not support both list and watch ([`Error::is_not_watchable`]).
     pub fn resolve(&self, name: &str) -> Result<&DiscoveredResource, Error> {
         let lowercase = name.trim().to_lowercase();
         let (word, qualifiers) = parse(&lowercase);
@@ -79,7 +79,7 @@ impl Discovery {
                 word,
                 self.resources.iter().filter(|resource| resource.is_watchable()),
             ),
-            untold: self.failures().map(|(group_version, _)| group_version).collect(),
+            unavailable: self.failures().map(|(group_version, _)| group_version).collect(),
         }))
     }
 }

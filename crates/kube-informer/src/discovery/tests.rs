@@ -1,4 +1,4 @@
-//! What is discovered, how it is asked for, and what names mean.
+//! Tests of discovery requests and of resolving names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,28 +25,28 @@ async fn discovered() -> Discovery {
         .expect("a discovery")
 }
 
-/// An answer in place of the server's.
+/// A response that replaces the server's.
 #[derive(Clone)]
-struct Instead {
+struct CannedResponse {
     code: u16,
     content_type: &'static str,
     body: String,
 }
 
-impl Instead {
-    fn json(body: &Value) -> Instead {
-        Instead {
+impl CannedResponse {
+    fn json(body: &Value) -> CannedResponse {
+        CannedResponse {
             code: 200,
             content_type: "application/json",
             body: body.to_string(),
         }
     }
 
-    fn failure(code: u16, message: &str) -> Instead {
+    fn failure(code: u16, message: &str) -> CannedResponse {
         let status = json!({ "kind": "Status", "status": "Failure", "code": code, "message": message });
-        Instead {
+        CannedResponse {
             code,
-            ..Instead::json(&status)
+            ..CannedResponse::json(&status)
         }
     }
 
@@ -59,19 +59,19 @@ impl Instead {
     }
 }
 
-/// A server from the time before aggregated discovery, with some answers replaced.
-fn of_old(server: &Server, instead: &[(&str, Instead)]) -> Client {
+/// Returns a client for a server without aggregated discovery, with some responses replaced.
+fn legacy_client(server: &Server, responses: &[(&str, CannedResponse)]) -> Client {
     let client = server.direct_client();
-    let instead: Arc<BTreeMap<String, Instead>> = Arc::new(
-        instead
+    let responses: Arc<BTreeMap<String, CannedResponse>> = Arc::new(
+        responses
             .iter()
             .map(|(path, answer)| ((*path).to_owned(), answer.clone()))
             .collect(),
     );
     let service = service_fn(move |mut request: Request<Body>| {
-        let (client, instead) = (client.clone(), Arc::clone(&instead));
+        let (client, responses) = (client.clone(), Arc::clone(&responses));
         async move {
-            if let Some(answer) = instead.get(request.uri().path()) {
+            if let Some(answer) = responses.get(request.uri().path()) {
                 return Ok(answer.response());
             }
             request
@@ -96,7 +96,7 @@ async fn both_forms_tell_the_same() {
         .await
         .expect("a discovery");
     assert_eq!(server.requests().len(), 2);
-    let plain = Discovery::fetch(&of_old(&server, &[]))
+    let plain = Discovery::fetch(&legacy_client(&server, &[]))
         .await
         .expect("a discovery");
     let group_versions: BTreeSet<_> = plain
@@ -128,14 +128,14 @@ async fn each_resource_is_found_by_each_of_its_names() {
     let mut resolved = 0;
     for resource in discovery.resources().filter(|resource| resource.is_watchable()) {
         let names = resource.api_resource();
-        let words = [&names.plural, &names.kind]
+        let names_of_resource = [&names.plural, &names.kind]
             .into_iter()
             .chain(resource.short_names());
-        for word in words.map(String::as_str).chain([resource.singular()]) {
+        for word in names_of_resource.map(String::as_str).chain([resource.singular()]) {
             let exactly = format!("{word}.{}.{}", names.version, names.group);
             assert_eq!(discovery.resolve(&exactly).ok(), Some(resource), "{exactly}");
 
-            // Without a version, and without a group, the first in the server's order is meant.
+            // Without a version and a group, the first in the server's order is used.
             let in_group = format!("{word}.{}", names.group);
             let first = discovery.resources().find(|other| {
                 other.api_resource().group == names.group && other.api_resource().plural == names.plural
@@ -167,15 +167,15 @@ async fn names_mean_what_they_mean_to_kubectl() {
         ("deploy.apps", "deployments.v1.apps"),
         ("Deployment.v1.apps", "deployments.v1.apps"),
         (" netpol ", "networkpolicies.v1.networking.k8s.io"),
-        // The beginning of a group is enough, but not of one with a version before it.
+        // A prefix of a group is sufficient, but not of a group that follows a version.
         ("ingresses.networking", "ingresses.v1.networking.k8s.io"),
-        // The core group goes first.
+        // The core group has precedence.
         ("events", "events.v1."),
         ("ev", "events.v1."),
         ("events.events.k8s.io", "events.v1.events.k8s.io"),
         ("pods.", "pods.v1."),
         ("pods.v1.", "pods.v1."),
-        // The preferred version goes first.
+        // The preferred version has precedence.
         ("hpa", "horizontalpodautoscalers.v2.autoscaling"),
         ("hpa.v1.autoscaling", "horizontalpodautoscalers.v1.autoscaling"),
     ] {
@@ -195,7 +195,7 @@ async fn names_mean_what_they_mean_to_kubectl() {
     }
 }
 
-/// Plural names go before short ones, and those before kinds, whichever group is first.
+/// Plural names have precedence over short names, and those over kinds, regardless of the order of groups.
 #[tokio::test(start_paused = true)]
 async fn the_better_name_wins() {
     let resource = |name: &str, kind: &str, short: &str| {
@@ -210,17 +210,17 @@ async fn the_better_name_wins() {
     ] });
     let a = json!({ "resources": [resource("ones", "Twos", "threes"), resource("fours", "Four", "f"), {}] });
     let b = json!({ "resources": [resource("twos", "Two", "four"), resource("threes", "Three", "ones")] });
-    let client = of_old(
+    let client = legacy_client(
         &server,
         &[
-            ("/api", Instead::failure(404, "not here")),
-            ("/apis", Instead::json(&groups)),
-            ("/apis/a.io/v1", Instead::json(&a)),
-            ("/apis/b.io/v1beta1", Instead::json(&b)),
-            ("/apis/b.io/v1", Instead::json(&b)),
+            ("/api", CannedResponse::failure(404, "not here")),
+            ("/apis", CannedResponse::json(&groups)),
+            ("/apis/a.io/v1", CannedResponse::json(&a)),
+            ("/apis/b.io/v1beta1", CannedResponse::json(&b)),
+            ("/apis/b.io/v1", CannedResponse::json(&b)),
             (
                 "/apis/b.io/v1alpha1",
-                Instead::json(&json!({ "resources": null })),
+                CannedResponse::json(&json!({ "resources": null })),
             ),
         ],
     );
@@ -249,27 +249,27 @@ async fn errors_say_what_was_meant_and_what_is_missing() {
     let said = |name: &str| discovery.resolve(name).expect_err(name).to_string();
     assert_eq!(
         said("deploymnet"),
-        "the server serves no \"deploymnet\"; did you mean deployments.apps?"
+        "unknown resource \"deploymnet\"\nhint: did you mean deployments.apps?"
     );
     assert_eq!(
         said("Deployments.batch"),
-        "the server serves no \"Deployments.batch\"; did you mean deployments.apps?"
+        "unknown resource \"Deployments.batch\"\nhint: did you mean deployments.apps?"
     );
     assert_eq!(
         said("certif"),
-        "the server serves no \"certif\"; did you mean certificatesigningrequests.certificates.k8s.io?"
+        "unknown resource \"certif\"\nhint: did you mean certificatesigningrequests.certificates.k8s.io?"
     );
-    assert_eq!(said("xyzzy"), "the server serves no \"xyzzy\"");
-    assert_eq!(said("xy"), "the server serves no \"xy\"");
+    assert_eq!(said("xyzzy"), "unknown resource \"xyzzy\"");
+    assert_eq!(said("xy"), "unknown resource \"xy\"");
     let long = "pod".repeat(100);
-    assert_eq!(said(&long), format!("the server serves no {long:?}"));
+    assert_eq!(said(&long), format!("unknown resource {long:?}"));
     assert_eq!(
         said("bindings"),
-        "bindings cannot be watched: the server offers only create"
+        "cannot watch bindings: the server supports only create"
     );
     assert_eq!(
         said("cs"),
-        "componentstatuses cannot be watched: the server offers only get and list"
+        "cannot watch componentstatuses: the server supports only get and list"
     );
     let error = discovery
         .resource("authentication.k8s.io", "v1", "tokenreviews")
@@ -283,28 +283,31 @@ async fn errors_say_what_was_meant_and_what_is_missing() {
         .expect_err("no v2");
     assert_eq!(
         error.to_string(),
-        "the server serves no \"deployments.v2.apps\"; did you mean deployments.apps?"
+        "unknown resource \"deployments.v2.apps\"\nhint: did you mean deployments.apps?"
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_group_version_that_fails_does_not_fail_the_rest() {
     let server = server().await;
-    let client = of_old(&server, &[("/apis/apps/v1", Instead::failure(503, "no backend"))]);
+    let client = legacy_client(
+        &server,
+        &[("/apis/apps/v1", CannedResponse::failure(503, "no backend"))],
+    );
     let discovery = Discovery::fetch(&client).await.expect("a discovery");
     let failures: Vec<_> = discovery
         .failures()
         .map(|(place, error)| (place, format!("{error:#}")))
         .collect();
-    let words = "asking the server at /apis/apps/v1 what it serves: the server answered 503: no backend";
-    assert_eq!(failures, [("apps/v1".to_owned(), words.to_owned())]);
+    let message = "discovery request to /apis/apps/v1 failed: server returned 503: no backend";
+    assert_eq!(failures, [("apps/v1".to_owned(), message.to_owned())]);
     assert!(discovery.resolve("jobs").is_ok());
     assert_eq!(
         discovery
             .resolve("statefulsets")
             .expect_err("no apps")
             .to_string(),
-        "the server serves no \"statefulsets\"; it could not tell what there is in apps/v1"
+        "unknown resource \"statefulsets\": discovery of apps/v1 failed"
     );
 }
 
@@ -331,11 +334,11 @@ async fn what_is_stale_is_not_believed() {
         ],
     });
     let server = server().await;
-    let client = of_old(
+    let client = legacy_client(
         &server,
         &[
-            ("/api", Instead::failure(403, "not for you")),
-            ("/apis", Instead::json(&groups)),
+            ("/api", CannedResponse::failure(403, "not for you")),
+            ("/apis", CannedResponse::json(&groups)),
         ],
     );
     let discovery = Discovery::fetch(&client).await.expect("a discovery");
@@ -345,24 +348,24 @@ async fn what_is_stale_is_not_believed() {
     assert_eq!(failures, ["metrics.k8s.io/v1beta1"]);
     let said = format!("{discovery:?}");
     assert!(
-        said.contains("has lost touch with the API server behind metrics.k8s.io/v1beta1"),
+        said.contains("discovery of metrics.k8s.io/v1beta1 is stale"),
         "{said}"
     );
 }
 
-async fn failed(server: &Server, core: Instead, named: Instead) -> Error {
-    let client = of_old(server, &[("/api", core), ("/apis", named)]);
+async fn failed(server: &Server, core: CannedResponse, named: CannedResponse) -> Error {
+    let client = legacy_client(server, &[("/api", core), ("/apis", named)]);
     Discovery::fetch(&client).await.expect_err("no discovery")
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_tells_no_groups_is_an_error() {
     let server = server().await;
-    let forbidden = Instead::failure(403, "not for you");
-    let missing = Instead::failure(404, "not here");
-    let broken = Instead::failure(500, "broken");
-    let core = Instead::json(&json!({ "kind": "APIVersions", "versions": ["v1"] }));
-    let page = Instead {
+    let forbidden = CannedResponse::failure(403, "not for you");
+    let missing = CannedResponse::failure(404, "not here");
+    let broken = CannedResponse::failure(500, "broken");
+    let core = CannedResponse::json(&json!({ "kind": "APIVersions", "versions": ["v1"] }));
+    let page = CannedResponse {
         code: 200,
         content_type: "text/html",
         body: "<html>".into(),
@@ -372,7 +375,7 @@ async fn a_server_that_tells_no_groups_is_an_error() {
     assert!(error.is_forbidden(), "{error}");
     assert_eq!(
         format!("{error:#}"),
-        "asking the server at /api what it serves: the server answered 403: not for you"
+        "discovery request to /api failed: server returned 403: not for you"
     );
     assert_eq!(format!("{error:?}"), format!("Error({error:#})"));
     let error = failed(&server, missing, broken.clone()).await;
@@ -381,8 +384,8 @@ async fn a_server_that_tells_no_groups_is_an_error() {
     assert_eq!(error.server_status().map(|status| status.code), Some(500));
     for nonsense in [
         page,
-        Instead::json(&json!({ "kind": "Pod" })),
-        Instead::json(&json!([1])),
+        CannedResponse::json(&json!({ "kind": "Pod" })),
+        CannedResponse::json(&json!([1])),
     ] {
         let error = failed(&server, core.clone(), nonsense).await;
         assert!(error.is_bad_data(), "{error}");
@@ -405,5 +408,5 @@ async fn a_server_that_does_not_answer_is_not_waited_for_for_ever() {
         .await
         .expect_err("no answer");
     assert!(error.is_connection(), "{error}");
-    assert!(format!("{error:#}").contains("no answer within 32s"), "{error}");
+    assert!(format!("{error:#}").contains("no response within 32s"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! What goes wrong when a server is asked what it serves, and when a name is looked for in its answer.
+//! Errors of discovery and of resolving names to resources.
 
 use std::fmt;
 
@@ -6,67 +6,69 @@ use super::Error;
 
 #[derive(Debug, Clone)]
 pub(crate) enum DiscoveryProblem {
-    /// The server did not tell what it serves.
-    NotTold { path: String, cause: Error },
-    /// The server itself does not know what it serves of a group-version.
+    /// A discovery document could not be fetched.
+    RequestFailed { path: String, cause: Error },
+    /// The server's own information about a group-version is out of date, because its aggregated API server is unreachable.
     Stale(String),
-    /// No resource has this name; those that are spelt almost like it, and the group-versions that are not known.
+    /// No resource has this name. Contains similar names, and the group-versions that could not be read.
     Unknown {
         asked: String,
         near: Vec<String>,
-        untold: Vec<String>,
+        unavailable: Vec<String>,
     },
-    /// A resource that no informer can hold; what can be done with it instead.
+    /// The resource does not support both list and watch. Contains the verbs that it supports.
     NotWatchable { resource: String, verbs: Vec<String> },
 }
 
 impl DiscoveryProblem {
-    /// What stopped the server from telling.
+    /// Returns the error of the request.
     pub(super) fn cause(&self) -> Option<&Error> {
         match self {
-            DiscoveryProblem::NotTold { cause, .. } => Some(cause),
+            DiscoveryProblem::RequestFailed { cause, .. } => Some(cause),
+            _ => None,
+        }
+    }
+
+    /// Writes what failed and why.
+    pub(super) fn fmt_message(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // The cause is the source.
+            DiscoveryProblem::RequestFailed { path, .. } => write!(f, "discovery request to {path} failed"),
+            DiscoveryProblem::Stale(group_version) => write!(
+                f,
+                "discovery of {group_version} is stale: its API server is unreachable"
+            ),
+            DiscoveryProblem::Unknown {
+                asked, unavailable, ..
+            } => {
+                write!(f, "unknown resource {asked:?}")?;
+                match unavailable.as_slice() {
+                    [] => Ok(()),
+                    _ => write!(f, ": discovery of {} failed", Alternatives(unavailable, "and")),
+                }
+            }
+            DiscoveryProblem::NotWatchable { resource, verbs } => {
+                write!(f, "cannot watch {resource}: ")?;
+                match verbs.as_slice() {
+                    [] => f.write_str("the server supports no verbs for it"),
+                    _ => write!(f, "the server supports only {}", Alternatives(verbs, "and")),
+                }
+            }
+        }
+    }
+
+    /// Returns the hint.
+    pub(super) fn hint(&self) -> Option<String> {
+        match self {
+            DiscoveryProblem::Unknown { near, .. } if !near.is_empty() => {
+                Some(format!("did you mean {}?", Alternatives(near, "or")))
+            }
             _ => None,
         }
     }
 }
 
-impl fmt::Display for DiscoveryProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            // The cause is the source.
-            DiscoveryProblem::NotTold { path, .. } => {
-                write!(f, "asking the server at {path} what it serves")
-            }
-            DiscoveryProblem::Stale(place) => write!(
-                f,
-                "the server has lost touch with the API server behind {place} and does not know what it serves"
-            ),
-            DiscoveryProblem::Unknown { asked, near, untold } => {
-                write!(f, "the server serves no {asked:?}")?;
-                if !near.is_empty() {
-                    write!(f, "; did you mean {}?", Alternatives(near, "or"))?;
-                }
-                match untold.as_slice() {
-                    [] => Ok(()),
-                    _ => write!(
-                        f,
-                        "; it could not tell what there is in {}",
-                        Alternatives(untold, "and")
-                    ),
-                }
-            }
-            DiscoveryProblem::NotWatchable { resource, verbs } => {
-                write!(f, "{resource} cannot be watched: ")?;
-                match verbs.as_slice() {
-                    [] => f.write_str("the server offers nothing to do with it"),
-                    _ => write!(f, "the server offers only {}", Alternatives(verbs, "and")),
-                }
-            }
-        }
-    }
-}
-
-/// Names as people list them: `a, b or c`.
+/// Prints names as `a, b or c`.
 struct Alternatives<'a>(&'a [String], &'static str);
 
 impl fmt::Display for Alternatives<'_> {

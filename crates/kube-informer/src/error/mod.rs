@@ -1,7 +1,7 @@
-//! The error of this crate.
+//! The error type of this crate.
 
 mod discovery;
-mod words;
+mod display;
 
 use std::error::Error as StdError;
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use crate::types::{ConsistencyReport, Key, ResourceVersion, WatchedResource};
 use crate::util::truncate;
 
 pub(crate) use self::discovery::DiscoveryProblem;
-pub(crate) use self::words::ErrorChain;
+pub(crate) use self::display::ErrorChain;
 pub use crate::types::ParseKeyError;
 pub use kube_wire::ParsePathError;
 pub use kube_wire::selector::ParseSelectorError;
 
-/// What went wrong: while listing or watching, or in a call to this library.
+/// An error of a list or watch, or of a call to this library.
 ///
-/// The text says what happened, to which kind and namespace, and where it helps, what to do. `{error}` prints this error alone
-/// and leaves its causes to [`source`](StdError::source); `{error:#}` prints it with all causes. Ask the `is_…` questions
-/// instead of matching text. Errors are cheap to clone, because one error may be told to several listeners.
+/// The message contains the operation and the resource, and for some errors a hint on a second line. `{error}` prints
+/// this error only, and leaves its causes to [`source`](StdError::source). `{error:#}` prints it with all causes on one
+/// line, followed by the hints. Use the `is_…` methods instead of matching text. Cloning an error increments a counter.
 ///
 /// ```no_run
 /// # async fn example(factory: kube_informer::SharedInformerFactory) {
@@ -42,77 +42,77 @@ pub struct Error {
 
 struct Inner {
     problem: Problem,
-    place: Option<(Operation, WatchedResource)>,
+    context: Option<(Operation, WatchedResource)>,
     source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
-/// What an informer was doing when an error came up.
+/// The operation of an informer that failed.
 ///
 /// See [`Error::operation`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Operation {
-    /// A list request, or one page of it.
+    /// A list request, or one page of a list.
     List,
     /// A watch that also sends the initial objects.
     StreamingList,
     /// A watch.
     Watch,
-    /// Work on the cache: transforms and indexes.
+    /// Work on the cache, for example transforms and indexes.
     Cache,
     /// A check of the cache against the server.
     ConsistencyCheck,
 }
 
-/// The finite set of things that go wrong.
+/// The kinds of errors.
 #[derive(Debug, Clone)]
 pub(crate) enum Problem {
-    /// The server answered a failure, or sent one in the stream.
+    /// The server returned an error, or sent one in a watch.
     Status(StatusError),
-    /// No connection could be made.
+    /// The connection could not be established.
     Connect,
-    /// A connection was there and broke, or never answered.
+    /// The connection broke, or a request timed out.
     Transport(String),
-    /// What came cannot be used.
+    /// The response is invalid.
     BadData(String),
-    /// A watch ended at once and without an event.
+    /// A watch was closed immediately and without an event.
     VeryShortWatch,
-    /// A watch was silent for longer than it may be.
+    /// A watch received no data for too long.
     StalledWatch(Duration),
-    /// The streaming list cannot be had; the reason.
+    /// The server does not support streaming lists. Contains the reason.
     NoStreamingList(String),
-    /// The server is at an older version than the informer.
+    /// The server is at an older version than the cache.
     WentBack {
         from: ResourceVersion,
         to: ResourceVersion,
     },
-    /// What came is older than what was seen before, and may be a replica's that lags.
+    /// The response is older than a previous one, for example because it is from a replica that lags behind.
     Behind {
         seen: ResourceVersion,
         at: ResourceVersion,
     },
-    /// The server does not serve the kind, and says so in discovery, too.
+    /// The server does not serve the kind, as discovery confirms.
     NotServed {
         stage: UnservedStage,
         status: StatusError,
     },
-    /// A user's function failed or panicked.
+    /// A function of the user failed or panicked.
     UserCode(String),
     /// A bug in this crate.
     Internal(String),
     InvalidKey(ParseKeyError),
-    /// A configuration of which no client can be made.
+    /// The configuration is invalid, so no client can be created.
     NoClient(String),
     AlreadyStarted,
     Stopped,
     IndexConflict(String),
-    /// A factory has an informer of the kind already.
+    /// The factory already has an informer of this kind.
     InformerConflict,
-    /// An index was to be added by an index function.
-    IndexInIndex(String),
+    /// An index function tried to add an index.
+    NestedIndex(String),
     UnknownIndex(String),
     NotFound(Key),
-    /// A parameter of requests that informers set themselves, and the builder's method that changes it.
+    /// The informer sets this request parameter itself. Contains the method of the builder that configures it.
     ReservedParameter {
         name: String,
         setting: Option<&'static str>,
@@ -121,7 +121,7 @@ pub(crate) enum Problem {
         why: NotSynced,
         last: Option<Error>,
     },
-    /// Several informers were waited for.
+    /// Some of several informers did not sync.
     NotAllSynced {
         errors: Vec<Error>,
         of: usize,
@@ -132,14 +132,14 @@ pub(crate) enum Problem {
         backlog: usize,
         why: NotSynced,
     },
-    /// Of discovery, and of names that are looked for in it.
+    /// Discovery failed, or a name could not be resolved.
     Discovery(DiscoveryProblem),
     NotReached {
         version: ResourceVersion,
         at: Option<ResourceVersion>,
         why: VersionNotReached,
     },
-    /// The cache is not what the server has.
+    /// The cache differs from the server.
     Inconsistent {
         found: Arc<ConsistencyReport>,
         relist: bool,
@@ -148,15 +148,15 @@ pub(crate) enum Problem {
     NotChecked(CheckFailure),
 }
 
-/// How far it is known that a kind is not served.
+/// How the state of an unserved kind has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UnservedStage {
-    /// It was just found.
-    Found,
-    /// It is not served for long enough to be gone, and so are its objects.
-    Gone,
-    /// Nothing has changed since the last time.
-    Still,
+    /// The kind was served before.
+    New,
+    /// The kind has not been served for so long that its objects were removed.
+    Removed,
+    /// The kind was not served at the last check either.
+    Unchanged,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,44 +172,45 @@ pub(crate) enum VersionNotReached {
     NotComparable,
 }
 
-/// Why a cache was not compared with the server.
+/// The reason why a cache was not compared with the server.
 #[derive(Debug, Clone)]
 pub(crate) enum CheckFailure {
-    /// There is nothing in it yet.
+    /// No list has succeeded yet.
     NotListed,
-    /// The kind is not served any more, and the version at which its objects were removed is unknown.
+    /// The kind is no longer served, and the version at which its objects were removed is unknown.
     KindRemoved,
-    /// The source has no lists at an exact version.
+    /// The source does not support lists at an exact version.
     NoExactLists,
-    /// The server listed another version than it was asked for.
+    /// The list is at another version than requested.
     OtherVersion {
         asked: ResourceVersion,
         listed: ResourceVersion,
     },
-    /// It took longer than a version is remembered.
+    /// The check took longer than the server keeps a version.
     TooLong(Duration),
     Failed(Error),
 }
 
-/// A failure as the server tells it: Kubernetes' `Status`, or as much of it as came.
+/// A failure that the server returned: Kubernetes' `Status`. Fields that the response lacks are empty.
 ///
-/// See [`Error::server_status`]; a [`ListWatch`](crate::source::ListWatch) of one's own makes one with [`Error::status`].
+/// Returned by [`Error::server_status`]. An implementation of [`ListWatch`](crate::source::ListWatch) passes it to
+/// [`Error::status`].
 #[doc(alias("metav1.Status", "StatusReason"))]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StatusError {
-    /// The HTTP code; 0 if none was told.
+    /// The HTTP status code; 0 if it is unknown.
     pub code: u16,
-    /// The machine-readable reason, as in `Expired`.
+    /// The machine-readable reason, for example `Expired`.
     pub reason: String,
-    /// The text for people.
+    /// The human-readable message.
     pub message: String,
-    /// The reasons of the causes in the details, as in `ResourceVersionTooLarge`.
+    /// The reasons of the causes in the details, for example `ResourceVersionTooLarge`.
     pub causes: Vec<String>,
-    /// How long the server wants to be left alone.
+    /// The time to wait before the next request.
     pub retry_after: Option<Duration>,
 }
 
-/// Maximum length of a server's text in an error: a hostile server could send any amount.
+/// Maximum length of a server's text in an error, in bytes, because a hostile server could send any amount.
 const MAX_TEXT: usize = 4_096;
 
 /// Truncates long text for error messages.
@@ -232,7 +233,7 @@ impl StatusError {
         self.code == 410 || self.reason == "Expired" || self.reason == "Gone"
     }
 
-    /// The version asked for is newer than what the server has. Servers have said so in three ways.
+    /// Whether the requested version is newer than the server's. Servers have reported this in three ways.
     pub(crate) fn is_too_large_version(&self) -> bool {
         self.causes.iter().any(|cause| cause == "ResourceVersionTooLarge")
             || (self.reason == "Timeout" || self.code == 504)
@@ -247,45 +248,45 @@ impl StatusError {
 
 impl Error {
     pub(crate) fn new(problem: Problem) -> Error {
-        Error::whole(problem, None, None)
+        Error::build(problem, None, None)
     }
 
-    fn whole(
+    fn build(
         problem: Problem,
-        place: Option<(Operation, WatchedResource)>,
+        context: Option<(Operation, WatchedResource)>,
         source: Option<Arc<dyn StdError + Send + Sync>>,
     ) -> Error {
         Error {
             inner: Arc::new(Inner {
                 problem,
-                place,
+                context,
                 source,
             }),
         }
     }
 
-    /// The server answered a failure, or sent one in a watch.
+    /// Creates the error of a request that failed on the server, or of a failure in a watch.
     #[must_use]
     pub fn status(status: StatusError) -> Error {
         Error::new(Problem::Status(status))
     }
 
-    /// The server cannot be reached.
+    /// Creates the error of a server that cannot be reached.
     pub fn connect(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
-        Error::whole(Problem::Connect, None, Some(source.into().into()))
+        Error::build(Problem::Connect, None, Some(source.into().into()))
     }
 
-    /// The connection broke; `what` says at what point.
+    /// Creates the error of a connection that broke. `what` is the message, for example "the watch broke".
     pub fn transport(what: impl Into<String>, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
-        Error::whole(Problem::Transport(what.into()), None, Some(source.into().into()))
+        Error::build(Problem::Transport(what.into()), None, Some(source.into().into()))
     }
 
-    /// The server has no streaming lists; it said so in its own words.
+    /// Creates the error of a server that refused a streaming list.
     pub(crate) fn streaming_refused(refusal: &Error) -> Error {
-        Error::new(Problem::NoStreamingList(refusal.to_string()))
+        Error::new(Problem::NoStreamingList(refusal.message()))
     }
 
-    /// What the server sent cannot be used; `what` says why.
+    /// Creates the error of an invalid response. `what` is the message, for example "list has no items".
     pub fn bad_data(what: impl Into<String>) -> Error {
         Error::new(Problem::BadData(shortened(what.into())))
     }
@@ -294,7 +295,7 @@ impl Error {
         what: impl Into<String>,
         source: impl Into<Box<dyn StdError + Send + Sync>>,
     ) -> Error {
-        Error::whole(
+        Error::build(
             Problem::BadData(shortened(what.into())),
             None,
             Some(source.into().into()),
@@ -309,7 +310,7 @@ impl Error {
         what: impl Into<String>,
         source: impl Into<Box<dyn StdError + Send + Sync>>,
     ) -> Error {
-        Error::whole(Problem::NoClient(what.into()), None, Some(source.into().into()))
+        Error::build(Problem::NoClient(what.into()), None, Some(source.into().into()))
     }
 
     pub(crate) fn user_code(what: impl Into<String>) -> Error {
@@ -317,21 +318,18 @@ impl Error {
     }
 
     pub(crate) fn internal(what: impl Into<String>) -> Error {
-        Error::new(Problem::Internal(format!(
-            "internal error, please report it: {}",
-            what.into()
-        )))
+        Error::new(Problem::Internal(what.into()))
     }
 
-    /// The same error, said of a place. The first place that is told stays.
-    pub(crate) fn with_context(self, doing: Operation, resource: &WatchedResource) -> Error {
-        if self.inner.place.is_some() {
+    /// Attaches the operation and resource unless already set.
+    pub(crate) fn with_context(self, operation: Operation, resource: &WatchedResource) -> Error {
+        if self.inner.context.is_some() {
             return self;
         }
-        let place = Some((doing, resource.clone()));
+        let context = Some((operation, resource.clone()));
         match Arc::try_unwrap(self.inner) {
-            Ok(inner) => Error::whole(inner.problem, place, inner.source),
-            Err(shared) => Error::whole(shared.problem.clone(), place, shared.source.clone()),
+            Ok(inner) => Error::build(inner.problem, context, inner.source),
+            Err(shared) => Error::build(shared.problem.clone(), context, shared.source.clone()),
         }
     }
 
@@ -339,19 +337,19 @@ impl Error {
         &self.inner.problem
     }
 
-    /// What was being done, if the error came up in the informer's own work.
+    /// Returns the operation that failed, if the informer itself performed it.
     #[must_use]
     pub fn operation(&self) -> Option<Operation> {
-        self.inner.place.as_ref().map(|(doing, _)| *doing)
+        self.inner.context.as_ref().map(|(operation, _)| *operation)
     }
 
-    /// The kind and namespace in question, if there is one.
+    /// Returns the kind and the namespaces, if the error is about some.
     #[must_use]
     pub fn resource(&self) -> Option<&WatchedResource> {
-        self.inner.place.as_ref().map(|(_, resource)| resource)
+        self.inner.context.as_ref().map(|(_, resource)| resource)
     }
 
-    /// The server's own words, if it answered.
+    /// Returns the status that the server returned, if it responded.
     #[must_use]
     pub fn server_status(&self) -> Option<&StatusError> {
         match self.problem() {
@@ -360,7 +358,7 @@ impl Error {
         }
     }
 
-    /// The errors that this one is made of: one for each kind that has not synced, if several were waited for.
+    /// Returns the errors of several informers, one for each kind that has not synced. Empty for other errors.
     #[must_use]
     pub fn errors(&self) -> &[Error] {
         match self.problem() {
@@ -369,7 +367,7 @@ impl Error {
         }
     }
 
-    /// The error behind this one, if there is just one.
+    /// Returns the error that caused this one, if there is exactly one.
     fn cause(&self) -> Option<&Error> {
         match self.problem() {
             Problem::NotSynced { last, .. } => last.as_ref(),
@@ -383,30 +381,30 @@ impl Error {
         }
     }
 
-    /// The version asked for has left the server's history (410); the informer lists again.
+    /// Whether the requested version has left the server's history (410). The informer relists.
     pub fn is_expired(&self) -> bool {
         self.server_status().is_some_and(StatusError::is_expired)
     }
 
-    /// The server asks for fewer requests (429).
+    /// Whether the server asks for fewer requests (429).
     pub fn is_too_many_requests(&self) -> bool {
         self.server_status()
             .is_some_and(StatusError::is_too_many_requests)
     }
 
-    /// The account may not do this (403).
+    /// Whether the account lacks a permission (403).
     #[must_use]
     pub fn is_forbidden(&self) -> bool {
         self.server_status().is_some_and(|status| status.code == 403)
     }
 
-    /// The server does not accept the credentials (401).
+    /// Whether the server does not accept the credentials (401).
     #[must_use]
     pub fn is_unauthorized(&self) -> bool {
         self.server_status().is_some_and(|status| status.code == 401)
     }
 
-    /// An object, or the whole kind, does not exist.
+    /// Whether an object, or the whole kind, does not exist.
     #[doc(alias = "IsNotFound")]
     #[must_use]
     pub fn is_not_found(&self) -> bool {
@@ -415,8 +413,8 @@ impl Error {
             || self.server_status().is_some_and(|status| status.code == 404)
     }
 
-    /// The server does not serve this version of the kind, and its discovery says so, too: the definition of a custom
-    /// kind is not there yet, or not any more. The informer waits for it.
+    /// Whether the server does not serve this version of the kind, as discovery confirms: the definition of a custom
+    /// resource is not installed yet, or was deleted. The informer waits for it.
     #[must_use]
     pub fn is_not_served(&self) -> bool {
         match self.problem() {
@@ -425,18 +423,18 @@ impl Error {
         }
     }
 
-    /// It was told before, and nothing has changed since.
-    pub(crate) fn is_old_news(&self) -> bool {
+    /// Whether the same error was reported before, and nothing has changed since.
+    pub(crate) fn is_repeated(&self) -> bool {
         matches!(
             self.problem(),
             Problem::NotServed {
-                stage: UnservedStage::Still,
+                stage: UnservedStage::Unchanged,
                 ..
             }
         )
     }
 
-    /// The server could not be reached, or the connection broke.
+    /// Whether the server could not be reached, or the connection broke.
     #[must_use]
     pub fn is_connection(&self) -> bool {
         match self.problem() {
@@ -445,7 +443,7 @@ impl Error {
         }
     }
 
-    /// The server sent something that cannot be used.
+    /// Whether the server sent an invalid response.
     #[must_use]
     pub fn is_bad_data(&self) -> bool {
         match self.problem() {
@@ -454,31 +452,32 @@ impl Error {
         }
     }
 
-    /// The server does not do streaming lists, or not well; the informer lists instead.
+    /// Whether the server does not support streaming lists well. The informer uses plain lists instead.
     #[must_use]
     pub fn is_no_streaming_list(&self) -> bool {
         matches!(self.problem(), Problem::NoStreamingList(_))
     }
 
-    /// What the server sent is older than what the informer has seen, as from a replica that lags. It was not used.
+    /// Whether the server sent a response that is older than a previous one, for example from a replica that lags
+    /// behind. The response was ignored.
     pub fn is_behind(&self) -> bool {
         matches!(self.problem(), Problem::Behind { .. })
     }
 
-    /// The server itself is at an older version than the informer has seen, as after a restored backup. The cache was
-    /// rebuilt.
+    /// Whether the server itself is at an older version than the cache, for example after a backup was restored. The
+    /// informer rebuilds the cache.
     #[must_use]
     pub fn is_going_back(&self) -> bool {
         matches!(self.problem(), Problem::WentBack { .. })
     }
 
-    /// The cache is not what the server has, as a check has found. [`Error::consistency`] says how they differ.
+    /// Whether a check found that the cache differs from the server. [`Error::consistency`] returns the differences.
     #[must_use]
     pub fn is_inconsistent(&self) -> bool {
         self.consistency().is_some()
     }
 
-    /// How the cache differs from what the server has, if that is what is wrong.
+    /// Returns the differences between the cache and the server, if a check found some.
     #[must_use]
     pub fn consistency(&self) -> Option<&ConsistencyReport> {
         match self.problem() {
@@ -487,37 +486,37 @@ impl Error {
         }
     }
 
-    /// The cache could not be compared with the server. That says nothing about the cache.
+    /// Whether the cache could not be compared with the server. The cache may still be correct.
     #[must_use]
     pub fn is_not_checked(&self) -> bool {
         matches!(self.problem(), Problem::NotChecked(_))
     }
 
-    /// No client can be made of a configuration.
+    /// Whether no client can be created, because the configuration is invalid.
     #[must_use]
     pub fn is_no_client(&self) -> bool {
         matches!(self.problem(), Problem::NoClient(_))
     }
 
-    /// A transform, index function or handler of the user failed.
+    /// Whether a transform, index function or handler of the user failed.
     #[must_use]
     pub fn is_user_code(&self) -> bool {
         matches!(self.problem(), Problem::UserCode(_))
     }
 
-    /// The parameter of requests is one that informers set themselves.
+    /// Whether a request parameter is one that informers set themselves.
     #[must_use]
     pub fn is_reserved_parameter(&self) -> bool {
         matches!(self.problem(), Problem::ReservedParameter { .. })
     }
 
-    /// The call must come before the start, or the informer was started already.
+    /// Whether the informer has already been started.
     #[must_use]
     pub fn is_already_started(&self) -> bool {
         matches!(self.problem(), Problem::AlreadyStarted)
     }
 
-    /// The informer has stopped; a stopped informer never starts again.
+    /// Whether the informer has stopped. A stopped informer cannot be restarted.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         match self.problem() {
@@ -531,7 +530,7 @@ impl Error {
         }
     }
 
-    /// A wait ended before what was waited for.
+    /// Whether a wait timed out.
     pub fn is_timeout(&self) -> bool {
         match self.problem() {
             Problem::NotSynced { why, .. } | Problem::HandlerNotSynced { why, .. } => {
@@ -543,25 +542,25 @@ impl Error {
         }
     }
 
-    /// An index of that name exists already.
+    /// Whether an index of that name already exists.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         matches!(self.problem(), Problem::IndexConflict(_))
     }
 
-    /// Whether a factory has an informer of this kind already.
+    /// Whether the factory already has an informer of this kind.
     #[must_use]
     pub fn is_informer_conflict(&self) -> bool {
         matches!(self.problem(), Problem::InformerConflict)
     }
 
-    /// There is no index of that name.
+    /// Whether no index has that name.
     #[must_use]
     pub fn is_unknown_index(&self) -> bool {
         matches!(self.problem(), Problem::UnknownIndex(_))
     }
 
-    /// The server serves no resource of that name; the text tells what is spelt almost like it.
+    /// Whether the server serves no resource of that name. The message suggests similar names.
     #[must_use]
     pub fn is_unknown_resource(&self) -> bool {
         matches!(
@@ -570,7 +569,8 @@ impl Error {
         )
     }
 
-    /// The server serves the resource, but it cannot be listed and watched, so that no informer can hold it.
+    /// Whether the server serves the resource, but it does not support both list and watch, so an informer cannot cache
+    /// it.
     #[must_use]
     pub fn is_not_watchable(&self) -> bool {
         matches!(
@@ -579,7 +579,7 @@ impl Error {
         )
     }
 
-    /// The versions have no known order, so waiting for one makes no sense.
+    /// Whether the versions cannot be compared, so a wait for one cannot end.
     #[must_use]
     pub fn is_not_comparable(&self) -> bool {
         matches!(
@@ -596,7 +596,7 @@ impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match (&self.inner.source, self.problem()) {
             (Some(source), _) => Some(&**source),
-            // Its only error is displayed in its place.
+            // The only error is displayed in place of this one.
             (None, Problem::NotAllSynced { errors, of: 1 }) => errors.first().and_then(StdError::source),
             (None, _) => self.cause().map(|cause| cause as &(dyn StdError + 'static)),
         }

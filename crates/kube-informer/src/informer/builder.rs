@@ -1,4 +1,4 @@
-//! Making an informer.
+//! Builds an informer.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::context::{Hooks, ReflectorContext};
 use super::lifecycle::Lifecycle;
-use super::{CheckSettings, Shared, SharedInformer, Source};
+use super::{CheckSettings, InformerShared, SharedInformer, Source};
 use crate::error::Error;
 use crate::measures::Measurements;
 use crate::object::format::{CacheFormat, PackingContext};
@@ -27,7 +27,7 @@ use crate::pipeline::wire::{
     ApiListWatch, Limits, ListWatch, Parameters, Tweak, WireFormat, check_parameter,
 };
 
-/// Everything that can be chosen about an informer. Made by [`SharedInformer::builder`].
+/// Configures an informer. Created by [`SharedInformer::builder`].
 ///
 /// ```no_run
 /// # fn example(client: kube::Client) -> Result<(), kube_informer::Error> {
@@ -71,17 +71,17 @@ pub struct InformerBuilder<K: Kind> {
     indexes: BTreeMap<String, NewIndex<K>>,
 }
 
-/// Adds an index to a store that is still empty.
+/// Adds an index to an empty store.
 type NewIndex<K> = Box<dyn FnOnce(&mut Writer<K>) -> Result<(), Error> + Send>;
 
-/// Where objects come from.
+/// The source of the objects.
 enum From<K> {
     Client(Client),
     Own(Arc<dyn ListWatch<K>>),
 }
 
 impl<K: Kind> SharedInformer<K> {
-    /// An informer of a kind that its type names.
+    /// Returns a builder for an informer of a typed kind.
     #[doc(alias("NewPodInformer", "NewInformerWithOptions"))]
     #[must_use]
     pub fn builder(client: Client) -> InformerBuilder<K>
@@ -91,13 +91,16 @@ impl<K: Kind> SharedInformer<K> {
         Self::builder_with(client, K::DynamicType::default())
     }
 
-    /// An informer of a kind that is known only at run time: an `ApiResource` for `DynamicObject`.
+    /// Returns a builder for an informer of a kind that is known only at run time, for example an `ApiResource` for
+    /// `DynamicObject`.
     pub fn builder_with(client: Client, kind: K::DynamicType) -> InformerBuilder<K> {
         InformerBuilder::new(From::Client(client), kind)
     }
 
-    /// An informer that lists and watches something else than an API server. Selectors and other parameters of requests
-    /// are the source's own business, and a namespace is only what the informer is called by.
+    /// Returns a builder for an informer that lists and watches a custom source instead of an API server.
+    ///
+    /// The source decides which objects it returns: selectors and other request parameters have no effect, and a
+    /// namespace only appears in the informer's name.
     pub fn builder_from(source: impl ListWatch<K>, kind: K::DynamicType) -> InformerBuilder<K> {
         InformerBuilder::new(From::Own(Arc::new(source)), kind)
     }
@@ -125,18 +128,19 @@ impl<K: Kind> InformerBuilder<K> {
         }
     }
 
-    /// Only the objects of one namespace. The empty one means all, as everywhere in Kubernetes, and kinds whose objects
-    /// are in no namespace are not limited by any.
+    /// Selects the objects of one namespace. An empty string selects all namespaces. Has no effect on cluster-scoped
+    /// kinds.
     #[must_use]
     pub fn namespace(self, namespace: impl Into<String>) -> Self {
         self.namespaces([namespace])
     }
 
-    /// Only the objects of these namespaces, each with a list and watch of its own and all in one cache. None of them
-    /// means all, and so does the empty one.
+    /// Selects the objects of several namespaces, or of all namespaces if there are none or one of them is an empty
+    /// string.
     ///
-    /// Nothing is seen before every namespace was listed. Each then moves on by itself: the version of the cache is that
-    /// of the namespace furthest behind, and [`SharedInformer::wait_for_write`] asks the object's namespace.
+    /// Each namespace has its own list and watch, and all objects are in one cache. The cache is empty until every
+    /// namespace has been listed. Afterwards each namespace progresses on its own: the version of the cache is that of
+    /// the namespace furthest behind, and [`SharedInformer::wait_for_write`] waits for the namespace of the object.
     #[must_use]
     pub fn namespaces<N: Into<String>>(mut self, namespaces: impl IntoIterator<Item = N>) -> Self {
         let mut namespaces: Vec<String> = namespaces.into_iter().map(Into::into).collect();
@@ -149,36 +153,36 @@ impl<K: Kind> InformerBuilder<K> {
         self
     }
 
-    /// Says that objects of this kind are in no namespace, where the type does not say it: then a namespace does not
-    /// limit them.
+    /// Declares the kind as cluster-scoped, so that namespaces have no effect. Only needed for types that do not
+    /// declare it themselves.
     #[must_use]
     pub fn cluster_scoped(mut self) -> Self {
         self.cluster_scoped = true;
         self
     }
 
-    /// Only the objects whose labels fit, as the server sees them.
+    /// Selects objects by their labels, on the server.
     #[must_use]
     pub fn labels(mut self, selector: impl fmt::Display) -> Self {
         self.parameters.labels(selector);
         self
     }
 
-    /// Only the objects whose fields fit, as in `spec.nodeName=node-1`.
+    /// Selects objects by their fields, on the server, for example `spec.nodeName=node-1`.
     #[must_use]
     pub fn fields(mut self, selector: impl Into<String>) -> Self {
         self.parameters.fields(selector);
         self
     }
 
-    /// Sets any other parameter of list and watch requests. Of several with one name the last counts. `labelSelector` and
-    /// `fieldSelector` are what [`labels`](Self::labels) and [`fields`](Self::fields) set.
+    /// Sets another parameter of list and watch requests. The last value for a name is used. [`labels`](Self::labels)
+    /// and [`fields`](Self::fields) set `labelSelector` and `fieldSelector`.
     ///
     /// # Errors
-    /// If the parameter is one that informers set themselves. For `limit` use [`page_size`](Self::page_size), for
+    /// Returns an error if informers set the parameter themselves. For `limit` use [`page_size`](Self::page_size), for
     /// `timeoutSeconds` [`watch_timeout`](Self::watch_timeout), for `sendInitialEvents`
-    /// [`streaming_list`](Self::streaming_list); `resourceVersion`, `resourceVersionMatch`, `continue`, `watch` and
-    /// `allowWatchBookmarks` cannot be chosen.
+    /// [`streaming_list`](Self::streaming_list). `resourceVersion`, `resourceVersionMatch`, `continue`, `watch` and
+    /// `allowWatchBookmarks` cannot be changed.
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Result<Self, Error> {
         let name = name.into();
         check_parameter(&name)?;
@@ -188,12 +192,12 @@ impl<K: Kind> InformerBuilder<K> {
 
     /// Calls a function before every list and watch request, which may change the parameters of that request.
     ///
-    /// The informer does not notice that a function returns other selectors than before: it relists only when it would have
-    /// relisted anyway, and until then the cache and a new watch may select different objects. Use this for parameters
-    /// that do not change which objects are selected, or that change before the start only.
+    /// The informer does not notice if a function returns other selectors than before. It relists only when it would
+    /// have relisted anyway, and until then the cache and a new watch may select different objects. Use this for
+    /// parameters that do not change which objects are selected, or that change only before the start.
     ///
-    /// A request whose parameters include one that informers set themselves fails; see [`parameter`](Self::parameter). A
-    /// function that panics is reported as a failed request.
+    /// A request fails if the function sets a parameter that informers set themselves (see
+    /// [`parameter`](Self::parameter)), or if the function panics.
     ///
     /// ```no_run
     /// # use k8s_openapi::api::core::v1::Pod;
@@ -214,23 +218,24 @@ impl<K: Kind> InformerBuilder<K> {
         self
     }
 
-    /// Sets what was chosen for all informers of a factory.
+    /// Sets the request parameters of a factory.
     pub(crate) fn requests(mut self, parameters: &Parameters, tweak: Option<Tweak>) -> Self {
         self.parameters = parameters.clone();
         self.tweak = tweak;
         self
     }
 
-    /// How often everything is repeated to handlers that ask for no period of their own. Without this, or with zero,
-    /// there are no resyncs at all. A resync asks the server nothing.
+    /// Sets the resync period of handlers that have none of their own. The default is zero: no resyncs.
+    ///
+    /// A resync delivers all objects again from the cache, without requests to the server.
     #[must_use]
     pub fn resync(mut self, period: Duration) -> Self {
         self.resync = period;
         self
     }
 
-    /// Sets how many objects the server sends in one page of a list. The default is 500, or all objects if the server reads
-    /// them from its watch cache anyway; zero means the default.
+    /// Sets the number of objects in one page of a list. The default is 500, or all objects if the server reads them
+    /// from its watch cache anyway. Zero means the default.
     #[doc(alias = "WatchListPageSize")]
     #[must_use]
     pub fn page_size(mut self, objects: u32) -> Self {
@@ -238,9 +243,11 @@ impl<K: Kind> InformerBuilder<K> {
         self
     }
 
-    /// Requests every list as a whole instead of in pages. The last call of this and [`page_size`](Self::page_size) counts.
+    /// Requests every list as a whole instead of in pages. Overrides [`page_size`](Self::page_size), unless that is
+    /// called later.
     ///
-    /// A list without pages is one snapshot on the server, but takes more memory there and a longer request.
+    /// A list without pages is one snapshot on the server, but the server needs more memory and the request takes
+    /// longer.
     #[doc(alias = "DisableChunking")]
     #[must_use]
     pub fn unpaged_lists(mut self) -> Self {
@@ -248,8 +255,8 @@ impl<K: Kind> InformerBuilder<K> {
         self
     }
 
-    /// Whether to ask for the objects as a stream at all. As it is, a stream is tried first, and a server that cannot do
-    /// it is asked for a list.
+    /// Enables or disables streaming lists. Enabled by default; servers that do not support them get regular list
+    /// requests.
     #[doc(alias("WatchListClient", "sendInitialEvents"))]
     #[must_use]
     pub fn streaming_list(mut self, streaming: bool) -> Self {
@@ -257,15 +264,15 @@ impl<K: Kind> InformerBuilder<K> {
         self
     }
 
-    /// For how long a watch is asked for: a random time between this and twice as much. Less than five minutes counts as
-    /// five.
+    /// Sets the minimum timeout of watch requests, at least five minutes. The timeout is random, between this and twice
+    /// as long.
     #[must_use]
     pub fn watch_timeout(mut self, least: Duration) -> Self {
         self.settings.watch_timeout(least);
         self
     }
 
-    /// What a factory has chosen of this. What is left to chance stays this informer's own.
+    /// Sets the settings of a factory. The random seed remains this informer's own.
     pub(crate) fn settings(mut self, settings: &Settings) -> Self {
         self.settings = Settings {
             seed: self.settings.seed,
@@ -274,38 +281,43 @@ impl<K: Kind> InformerBuilder<K> {
         self
     }
 
-    /// How long to wait after failures.
+    /// Sets the delays after failures.
     #[must_use]
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.settings.backoff = backoff;
         self
     }
 
-    /// The largest object in bytes, as they are sent: a larger one is of a broken or hostile server, and the list or watch
-    /// with it fails before it is read. Without this, 64 MiB.
+    /// Sets the maximum size of an object as sent, in bytes. The default is 64 MiB.
+    ///
+    /// A list or watch with a larger object fails before the object is read. This protects against a broken or hostile
+    /// server.
     #[must_use]
     pub fn max_object_bytes(mut self, bytes: usize) -> Self {
         self.limits.object = bytes;
         self
     }
 
-    /// The largest list in bytes as they are sent, all pages together. A list is collected before it is used, so a server
-    /// that never ends it fills the memory up to here; set it where servers are not trusted. Without this, 16 GiB.
+    /// Sets the maximum size of a list as sent, in bytes, all pages together. The default is 16 GiB.
+    ///
+    /// A list is collected in memory before it is used, so an endless list would fill the memory up to this limit.
+    /// Reduce it if the server is not trusted.
     #[must_use]
     pub fn max_list_bytes(mut self, bytes: u64) -> Self {
         self.limits.list = bytes;
         self
     }
 
-    /// What a factory has chosen of this.
+    /// Sets the limits of a factory.
     pub(crate) fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Compares the cache with the server from time to time, see [`SharedInformer::check_consistency`]. A difference is told
-    /// to the watch-error handler ([`Error::is_inconsistent`]) once a second check has found one, too, and counted in
-    /// [`Status::inconsistencies`](crate::status::Status::inconsistencies).
+    /// Compares the cache with the server periodically; see [`SharedInformer::check_consistency`].
+    ///
+    /// A difference that a second check confirms is reported to the watch-error handler ([`Error::is_inconsistent`])
+    /// and counted in [`Status::inconsistencies`](crate::status::Status::inconsistencies).
     ///
     /// ```no_run
     /// # use k8s_openapi::api::core::v1::Pod;
@@ -324,17 +336,17 @@ impl<K: Kind> InformerBuilder<K> {
     /// # }
     /// ```
     ///
-    /// Each check costs the server a list of the metadata of all objects. The time between two is this and up to a quarter
-    /// more, so that informers that began together do not ask together; less than a minute counts as a minute, and zero
-    /// means never. A check that cannot be made, as when the server has forgotten the version, is counted
-    /// ([`Status::unchecked`](crate::status::Status::unchecked)) and not told again and again.
+    /// Each check lists the metadata of all objects. A random delay of up to a quarter of the period is added, so that
+    /// informers that start together do not check at the same time. The minimum period is one minute; zero disables the
+    /// checks. A check that cannot be made, for example because the server no longer has the version, is counted in
+    /// [`Status::unchecked`](crate::status::Status::unchecked) and reported only once.
     #[must_use]
     pub fn check_consistency(mut self, every: Duration) -> Self {
         self.checking.every(every);
         self
     }
 
-    /// Lists everything anew when [`InformerBuilder::check_consistency`] has found a difference. Handlers hear of what that
+    /// Relists when [`InformerBuilder::check_consistency`] has found a difference. Handlers receive the resulting
     /// changes.
     #[must_use]
     pub fn relist_if_inconsistent(mut self) -> Self {
@@ -342,21 +354,23 @@ impl<K: Kind> InformerBuilder<K> {
         self
     }
 
-    /// What a factory has chosen of this.
+    /// Sets the consistency checks of a factory.
     pub(crate) fn checking(mut self, checking: CheckSettings) -> Self {
         self.checking = checking;
         self
     }
 
-    /// Keeps `metadata.managedFields`, which few programs read and which take much memory. As it is they are dropped;
-    /// an update that leaves them out does not change them on the server.
+    /// Keeps `metadata.managedFields`. They are dropped by default, because few programs read them and they take much
+    /// memory.
+    ///
+    /// An update without them does not change them on the server.
     #[must_use]
     pub fn keep_managed_fields(mut self) -> Self {
         self.keep_managed_fields = true;
         self
     }
 
-    /// Leaves out more fields while objects are read: they are neither decoded nor kept.
+    /// Removes more fields while objects are read. They are neither decoded nor kept.
     ///
     /// ```no_run
     /// # use k8s_openapi::api::core::v1::Pod;
@@ -371,29 +385,30 @@ impl<K: Kind> InformerBuilder<K> {
     /// # }
     /// ```
     ///
-    /// Objects with fields left out are for looking at: whoever sends one back to the server as an update removes there
-    /// what was left out here. A source of your own that gives decoded objects leaves out itself what is not wanted.
+    /// Do not send such an object back to the server: an update would remove these fields there. A custom source that
+    /// returns decoded objects has to remove the fields itself.
     #[must_use]
     pub fn prune(mut self, fields: &FieldMask) -> Self {
         self.pruned = self.pruned.union(fields);
         self
     }
 
-    /// What the cache keeps of each object: the object, or its bytes.
+    /// Sets how the cache keeps objects: decoded or as bytes.
     #[must_use]
     pub fn cache_format(mut self, format: CacheFormat) -> Self {
         self.cache_format = format;
         self
     }
 
-    /// In which format to ask the server for objects.
+    /// Sets the format in which objects are requested.
     #[must_use]
     pub fn wire_format(mut self, format: WireFormat) -> Self {
         self.wire_format = format;
         self
     }
 
-    /// Changes every object before it comes into the cache, once; see [`SharedInformer::set_transform`].
+    /// Sets a function that changes every object once before it is added to the cache; see
+    /// [`SharedInformer::set_transform`].
     #[must_use]
     pub fn transform(self, transform: impl Fn(&mut K) + Send + Sync + 'static) -> Self {
         self.try_transform(move |object| {
@@ -402,7 +417,7 @@ impl<K: Kind> InformerBuilder<K> {
         })
     }
 
-    /// A transform that may fail; see [`SharedInformer::set_try_transform`].
+    /// Sets a transform that may fail; see [`SharedInformer::set_try_transform`].
     #[must_use]
     pub fn try_transform<E: fmt::Display>(
         mut self,
@@ -412,15 +427,16 @@ impl<K: Kind> InformerBuilder<K> {
         self
     }
 
-    /// Who is told of errors in place of the log; see [`SharedInformer::set_watch_error_handler`].
+    /// Sets a function that receives errors instead of the log; see [`SharedInformer::set_watch_error_handler`].
     #[must_use]
     pub fn watch_error_handler(mut self, handler: impl Fn(&Error) + Send + Sync + 'static) -> Self {
         self.hooks.error_handler = Some(Arc::new(handler));
         self
     }
 
-    /// Adds an index from the beginning; [`SharedInformer::find_index`] gives the handle. Of several with one name the last
-    /// counts. See [`SharedInformer::index`], which adds one at any time.
+    /// Adds an index. [`SharedInformer::find_index`] returns its handle. Replaces an earlier index of the same name.
+    ///
+    /// See [`SharedInformer::index`], which adds an index at any time.
     #[must_use]
     pub fn index<V, I>(mut self, name: &str, values: impl Fn(&K) -> I + Send + Sync + 'static) -> Self
     where
@@ -434,14 +450,14 @@ impl<K: Kind> InformerBuilder<K> {
         self
     }
 
-    /// Makes everything that is left to chance, as jitter, the same in each run.
+    /// Sets the random seed, for example of jitter, so that each run is the same.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.settings.seed = seed;
         self
     }
 
-    /// The informer, which does nothing until it is started.
+    /// Builds the informer. It does nothing until it is started.
     pub fn build(self) -> SharedInformer<K> {
         let namespaces: Vec<&str> = if self.cluster_scoped {
             Vec::new()
@@ -457,7 +473,7 @@ impl<K: Kind> InformerBuilder<K> {
                 Scopes::of_namespaces(namespaces),
             )
         } else {
-            // A source of the user's own knows itself what it lists.
+            // A custom source decides what it lists.
             (self.sources([namespaces.first().copied()]), Scopes::one())
         };
         let mut mask = self.pruned;
@@ -472,13 +488,13 @@ impl<K: Kind> InformerBuilder<K> {
         let store = Arc::new(Store::new(resource.clone(), seed));
         let mut writer = Writer::new(Arc::clone(&store), seed, scopes);
         for add in self.indexes.into_values() {
-            // Their names differ, and an index of nothing has no function that could fail.
+            // The names differ, and an empty store has no object for which a function could fail.
             let _added = add(&mut writer);
         }
         let _no_errors = writer.publish();
         writer.free_retired();
         SharedInformer {
-            shared: Arc::new(Shared {
+            shared: Arc::new(InformerShared {
                 sources,
                 settings: self.settings,
                 checking: self.checking,
@@ -505,7 +521,7 @@ impl<K: Kind> InformerBuilder<K> {
         }
     }
 
-    /// One for each of these: a namespace, or everything.
+    /// Creates a source for each namespace, or one for all of them.
     fn sources<'a>(&self, namespaces: impl IntoIterator<Item = Option<&'a str>>) -> Vec<Source<K>> {
         let is_requested = matches!(self.from, From::Client(_));
         let named = |namespace: Option<&str>, list_watch| Source {
@@ -518,7 +534,7 @@ impl<K: Kind> InformerBuilder<K> {
         match &self.from {
             From::Own(source) => namespaces.map(|at| named(at, Arc::clone(source))).collect(),
             From::Client(client) => {
-                // To find out what a type wants of the wire takes a while, and is the same in all namespaces.
+                // Preparing the type for the wire format is slow, and the result is the same in all namespaces.
                 let api = ApiListWatch::<K>::new(client.clone(), &self.kind, None)
                     .wire_format(self.wire_format)
                     .max_object_bytes(self.limits.object)
@@ -538,7 +554,7 @@ impl<K: Kind> InformerBuilder<K> {
     }
 }
 
-/// The fields that a type never asks for: of packed objects they need not be kept.
+/// Returns the fields that a type never reads. Packed objects need not keep them.
 fn unwanted<K: Kind>(kind: &K::DynamicType) -> FieldMask {
     let schema = Schema::of(&K::api_version(kind), &K::kind(kind));
     schema.map_or_else(FieldMask::none, |schema| schema.unused_fields::<K>())

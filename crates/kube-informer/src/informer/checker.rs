@@ -1,4 +1,4 @@
-//! Compares the cache with the server from time to time.
+//! Compares the cache with the server periodically.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,23 +6,23 @@ use std::time::Duration;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::Shared;
+use super::InformerShared;
 use crate::error::{Error, ErrorChain, Operation, Problem, StatusError};
 use crate::object::Kind;
 use crate::types::ConsistencyReport;
 use crate::util::{MAX_DURATION, panics};
 
-/// The shortest time between two checks: each costs the server a list.
+/// Minimum time between two checks, because each requires a list.
 const MIN_INTERVAL: Duration = Duration::from_secs(60);
-/// A difference is looked for once more after this time and up to twice as much.
+/// Delay before a difference is checked again. A random delay of up to the same length is added.
 const RECHECK_DELAY: Duration = Duration::from_secs(5);
 
-/// When to compare, and what then.
+/// When to check, and what to do after a difference.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct CheckSettings {
-    /// None for never.
+    /// `None` to disable the checks.
     every: Option<Duration>,
-    /// Whether everything is listed anew after a difference.
+    /// Whether to relist after a difference.
     pub(crate) relist: bool,
 }
 
@@ -32,38 +32,38 @@ impl CheckSettings {
     }
 }
 
-/// The running part of the check.
+/// The task that performs the checks.
 pub(super) struct CheckTask<K> {
-    shared: Arc<Shared<K>>,
+    shared: Arc<InformerShared<K>>,
     every: Duration,
     random: fastrand::Rng,
-    /// That there are no checks was told, and nothing has changed since.
-    told: bool,
+    /// A failure to check was reported, and no check has succeeded since.
+    failure_reported: bool,
 }
 
 impl<K: Kind> CheckTask<K> {
-    /// The checker of an informer, if there is to be one.
-    pub(super) fn of(shared: &Arc<Shared<K>>) -> Option<CheckTask<K>> {
+    /// Returns the task of an informer, if checks are enabled.
+    pub(super) fn of(shared: &Arc<InformerShared<K>>) -> Option<CheckTask<K>> {
         Some(CheckTask {
             every: shared.checking.every?,
             random: fastrand::Rng::with_seed(shared.settings.seed),
             shared: Arc::clone(shared),
-            told: false,
+            failure_reported: false,
         })
     }
 
-    /// Checks until it is told to stop.
+    /// Checks periodically until it is stopped.
     pub(super) async fn run(mut self, stop: CancellationToken) {
-        stop.run_until_cancelled(self.work()).await;
+        stop.run_until_cancelled(self.check_periodically()).await;
     }
 
-    async fn work(&mut self) {
+    async fn check_periodically(&mut self) {
         self.shared.synced.cancelled().await;
         loop {
             let every = self.every;
-            sleep(every + self.chance(every / 4)).await;
-            // The source is the user's code, and so is the type of its objects.
-            let found = panics::caught_in(self.look_twice())
+            sleep(every + self.random_delay(every / 4)).await;
+            // The source and the type of the objects are code of the user.
+            let found = panics::caught_in(self.check_twice())
                 .await
                 .unwrap_or_else(|panic| {
                     let error = Error::user_code(format!("the consistency check panicked: {panic}"));
@@ -71,9 +71,9 @@ impl<K: Kind> CheckTask<K> {
                 });
             match found {
                 Ok(found) => {
-                    self.told = false;
+                    self.failure_reported = false;
                     if !found.is_consistent() {
-                        self.tell(found);
+                        self.report_difference(found);
                     }
                 }
                 Err(error) => self.not_checked(&error),
@@ -81,17 +81,17 @@ impl<K: Kind> CheckTask<K> {
         }
     }
 
-    /// What is told to people has been seen twice.
-    async fn look_twice(&mut self) -> Result<ConsistencyReport, Error> {
+    /// Only differences that a second check confirms are reported.
+    async fn check_twice(&mut self) -> Result<ConsistencyReport, Error> {
         let found = self.shared.check().await?;
         if found.is_consistent() {
             return Ok(found);
         }
-        sleep(RECHECK_DELAY + self.chance(RECHECK_DELAY)).await;
+        sleep(RECHECK_DELAY + self.random_delay(RECHECK_DELAY)).await;
         self.shared.check().await
     }
 
-    fn tell(&self, found: ConsistencyReport) {
+    fn report_difference(&self, found: ConsistencyReport) {
         let relist = self.shared.checking.relist;
         let found = Arc::new(found);
         let problem = Problem::Inconsistent { found, relist };
@@ -104,19 +104,20 @@ impl<K: Kind> CheckTask<K> {
         }
     }
 
-    /// What passes by itself, and what lists and watches tell of anyway, is worth no word. The rest is worth one.
+    /// Reports a failed check once. Failures that are temporary, or that lists and watches report anyway, are only
+    /// logged.
     fn not_checked(&mut self, error: &Error) {
-        let passes = |status: &StatusError| matches!(status.code, 404 | 410 | 429 | 500..);
-        let is_known = error.is_connection() || error.is_not_served();
-        if is_known || error.server_status().is_some_and(passes) || self.told {
+        let is_temporary = |status: &StatusError| matches!(status.code, 404 | 410 | 429 | 500..);
+        let is_reported_elsewhere = error.is_connection() || error.is_not_served();
+        if is_reported_elsewhere || error.server_status().is_some_and(is_temporary) || self.failure_reported {
             tracing::debug!("{}", ErrorChain(error));
             return;
         }
-        self.told = true;
+        self.failure_reported = true;
         self.shared.context.report(error);
     }
 
-    fn chance(&mut self, up_to: Duration) -> Duration {
+    fn random_delay(&mut self, up_to: Duration) -> Duration {
         up_to.mul_f64(self.random.f64())
     }
 }

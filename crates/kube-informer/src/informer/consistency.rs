@@ -1,4 +1,4 @@
-//! Comparing the cache with the server.
+//! Compares the cache with the server.
 
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use tokio::time::{sleep, timeout};
 
-use super::{Shared, SharedInformer, Source};
+use super::{InformerShared, SharedInformer, Source};
 use crate::error::{CheckFailure, Error, Operation, Problem};
 use crate::object::{Key, Kind, ResourceVersion};
 use crate::pipeline::reflector::driver::check_namespace;
@@ -16,16 +16,18 @@ use crate::pipeline::store::Snapshot;
 use crate::pipeline::wire::{ExactListRequest, ListPart, RawObject};
 use crate::types::ConsistencyReport;
 
-/// How long a comparison may take. Kubernetes forgets versions after five minutes, and until the end of a comparison
-/// everything it compares stays in memory.
+/// Maximum duration of a comparison. Kubernetes keeps versions for five minutes, and the snapshot stays in memory until
+/// the comparison ends.
 const COMPARISON_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
 impl<K: Kind> SharedInformer<K> {
-    /// Compares the cache with the server: takes a snapshot, lists the same objects at exactly its version, and compares
-    /// keys, uids and versions. What is in the objects is not looked at, so transforms and pruned fields do not matter.
+    /// Compares the cache with the server.
     ///
-    /// The server is asked for metadata only, page by page. Handlers and readers notice nothing; the snapshot is held
-    /// until the end, for five minutes at most. One check runs at a time, others wait for it.
+    /// Takes a snapshot of the cache, lists the same objects at exactly its version, and compares keys, uids and
+    /// versions. The contents of the objects are not compared, so transforms and removed fields do not matter.
+    ///
+    /// The list requests only metadata, in pages, and does not affect handlers and readers. The snapshot is held for at
+    /// most five minutes. One check runs at a time; others wait for it.
     ///
     /// ```no_run
     /// # use k8s_openapi::api::core::v1::Pod;
@@ -36,23 +38,24 @@ impl<K: Kind> SharedInformer<K> {
     /// # }
     /// ```
     ///
-    /// A difference should never be. It has been seen where a server or a proxy lost events of a watch, and it would be
-    /// seen if this library did. [`InformerBuilder::check_consistency`](crate::InformerBuilder::check_consistency) looks
-    /// for it from time to time.
+    /// Differences are always bugs. They occur where a server or a proxy loses events of a watch, and would occur if
+    /// this library did. [`InformerBuilder::check_consistency`](crate::InformerBuilder::check_consistency) checks
+    /// periodically.
     ///
     /// # Errors
-    /// If they could not be compared ([`Error::is_not_checked`]): before the first list, while the kind is not served
-    /// ([`Error::is_not_served`]), if the server does not answer, has forgotten the version ([`Error::is_expired`]), has not reached
-    /// it yet, or has no lists at an exact version. And if the informer has stopped.
+    /// Returns an error ([`Error::is_not_checked`]) if the comparison is not possible: before the first list, while the
+    /// kind is not served ([`Error::is_not_served`]), or if the server does not respond, no longer has the version
+    /// ([`Error::is_expired`]), has not reached it yet, or does not support lists at an exact version. Also returns an
+    /// error if the informer has stopped.
     ///
     /// # Cancel safety
-    /// A check that is dropped has changed nothing.
+    /// Dropping the future cancels the check without side effects.
     pub async fn check_consistency(&self) -> Result<ConsistencyReport, Error> {
         self.shared.check().await
     }
 }
 
-impl<K: Kind> Shared<K> {
+impl<K: Kind> InformerShared<K> {
     pub(super) async fn check(&self) -> Result<ConsistencyReport, Error> {
         let compared = async {
             let _one_at_a_time = self.check.lock().await;
@@ -87,7 +90,7 @@ impl<K: Kind> Shared<K> {
         let version = snapshot.version().cloned().ok_or(CheckFailure::NotListed)?;
         let mut found = ConsistencyReport::new(version);
         for source in &self.sources {
-            // A source that is the only one is all that is in the cache.
+            // A single source contains everything that is in the cache.
             let namespace = source.resource.namespace().filter(|_| self.sources.len() > 1);
             let comparison = Comparison {
                 snapshot: &snapshot,
@@ -103,12 +106,12 @@ impl<K: Kind> Shared<K> {
     }
 }
 
-/// A part of the cache beside what one source lists.
+/// The comparison of one source with its part of the cache.
 struct Comparison<'a, K> {
     snapshot: &'a Snapshot<K>,
-    /// None for everything.
+    /// `None` for all namespaces.
     namespace: Option<&'a str>,
-    /// What is in both.
+    /// Keys that are in both.
     listed: HashSet<&'a Key>,
     found: &'a mut ConsistencyReport,
 }
@@ -119,7 +122,7 @@ impl<K: Kind> Comparison<'_, K> {
             .snapshot
             .version_in(self.namespace)
             .ok_or(CheckFailure::NotListed)?;
-        // At this version the server still had the objects.
+        // The server still had the objects at this version.
         if self.snapshot.is_kind_removed_in(self.namespace) {
             return Err(CheckFailure::KindRemoved);
         }
@@ -142,17 +145,17 @@ impl<K: Kind> Comparison<'_, K> {
         Ok(())
     }
 
-    /// Compares one page, and says where the next begins.
+    /// Compares one page. Returns the continue token of the next one.
     async fn page(
         &mut self,
         source: &Source<K>,
         request: &ExactListRequest,
         version: &ResourceVersion,
     ) -> Result<Option<String>, CheckFailure> {
-        let mut listing = in_time(source.list_watch.list_exactly(request.clone()))
+        let mut listing = within_idle_timeout(source.list_watch.list_exactly(request.clone()))
             .await??
             .ok_or(CheckFailure::NoExactLists)?;
-        while let Some(part) = in_time(listing.next()).await? {
+        while let Some(part) = within_idle_timeout(listing.next()).await? {
             tokio::task::consume_budget().await;
             match part? {
                 ListPart::Object(item) => {
@@ -172,7 +175,7 @@ impl<K: Kind> Comparison<'_, K> {
                 }
             }
         }
-        Err(Error::bad_data("a list without its end").into())
+        Err(Error::bad_data("incomplete list").into())
     }
 
     fn item(&mut self, item: &RawObject<K>) {
@@ -201,9 +204,9 @@ impl<K: Kind> Comparison<'_, K> {
     }
 }
 
-/// Waits for the server.
-async fn in_time<F: Future>(part: F) -> Result<F::Output, CheckFailure> {
-    let late = |_| Error::transport("the server did not answer in time", "it was silent for a minute").into();
+/// Waits for the server. Fails after too long without data.
+async fn within_idle_timeout<F: Future>(part: F) -> Result<F::Output, CheckFailure> {
+    let late = |_| Error::transport("the server did not respond in time", "no data for a minute").into();
     timeout(LIST_IDLE_TIMEOUT, part).await.map_err(late)
 }
 

@@ -245,7 +245,7 @@ impl<K: Kind> Context<K> for ReflectorContext<K> {
 
 /// Logs an error: as a warning, unless it is part of normal operation or was logged before.
 fn log(error: &Error) {
-    if error.is_expired() || error.is_no_streaming_list() || error.is_old_news() {
+    if error.is_expired() || error.is_no_streaming_list() || error.is_repeated() {
         tracing::debug!("{}", ErrorChain(error));
     } else {
         tracing::warn!("{}", ErrorChain(error));

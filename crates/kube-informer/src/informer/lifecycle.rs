@@ -1,4 +1,4 @@
-//! Start, run, stop.
+//! Starts, runs and stops informers.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::checker::CheckTask;
-use super::{Shared, SharedInformer};
+use super::{InformerShared, SharedInformer};
 use crate::error::{Error, Problem};
 use crate::object::Kind;
 use crate::object::format::Compactor;
@@ -20,16 +20,16 @@ use crate::pipeline::reflector::driver::Driver;
 use crate::pipeline::reflector::{Delta, Scope};
 use crate::util::panics::drop_logged;
 
-/// Where an informer is in its life.
+/// The state of an informer.
 ///
 /// See [`SharedInformer::state`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InformerState {
-    /// It was not started yet.
+    /// Not started yet.
     New,
-    /// It lists and watches.
+    /// Listing and watching.
     Running,
-    /// It was stopped, and never starts again.
+    /// Stopped. It cannot be restarted.
     Stopped,
 }
 
@@ -51,42 +51,44 @@ impl Lifecycle {
 }
 
 impl<K: Kind> SharedInformer<K> {
-    /// Where the informer is in its life.
+    /// Returns the state of the informer.
     #[doc(alias = "HasStarted")]
     #[must_use]
     pub fn state(&self) -> InformerState {
         self.shared.lifecycle.lock().0
     }
 
-    /// Whether the informer was stopped.
+    /// Whether the informer has stopped.
     #[doc(alias = "IsStopped")]
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.state() == InformerState::Stopped
     }
 
-    /// Runs the informer in a task of its own until [`SharedInformer::shutdown`]. Dropping the informer does not stop
-    /// it: listers and handlers go on.
+    /// Starts the informer in a new task. It runs until [`SharedInformer::shutdown`].
+    ///
+    /// Dropping the informer does not stop it: listers and handlers continue to work.
     ///
     /// # Errors
-    /// If it was started before.
+    /// Returns an error if it has been started before.
     ///
     /// # Panics
-    /// Outside of a tokio runtime.
+    /// Panics outside of a tokio runtime.
     pub fn start(&self) -> Result<(), Error> {
         let running = self.begin()?;
         tokio::spawn(running.run(CancellationToken::new()));
         Ok(())
     }
 
-    /// Runs the informer until it is told to stop, by the token or by [`SharedInformer::shutdown`]. When this returns,
-    /// every task has ended, and everything that had come was delivered (contract 11).
+    /// Runs the informer until the token is cancelled or [`SharedInformer::shutdown`] is called.
+    ///
+    /// When this returns, every task has ended, and everything received has been delivered (contract 11).
     ///
     /// # Errors
-    /// If it was started before.
+    /// Returns an error if it has been started before.
     ///
     /// # Cancel safety
-    /// If this is dropped, the informer stops without waiting for its tasks.
+    /// Dropping the future stops the informer without waiting for its tasks.
     #[doc(alias = "RunWithContext")]
     pub async fn run(&self, stop: CancellationToken) -> Result<(), Error> {
         let running = self.begin()?;
@@ -94,17 +96,19 @@ impl<K: Kind> SharedInformer<K> {
         Ok(())
     }
 
-    /// Stops the informer and waits for its end: the reflector first, then the queue, and the handlers last, with what
-    /// was queued delivered. A handler that never returns is waited for; put a timeout around this if you have one.
+    /// Stops the informer and waits until it has stopped.
     ///
-    /// A handler that calls this waits only if the informer can end before the handler returns. It cannot if the handler is one
-    /// of this informer, or of an informer whose end a handler of this informer waits for.
+    /// The reflector stops first, then the queue, and the handlers last, after everything queued has been delivered.
+    /// This waits for a handler that never returns; add a timeout if necessary.
     ///
-    /// At its end the informer drops its handlers, the watch-error handler, the transform and the index functions, so
-    /// these may refer to the informer. The transform of a [packed](crate::CacheFormat::Packed) cache is kept for reading it.
+    /// If a handler calls this, it waits only if the informer can stop before the handler returns. That is not the case
+    /// for a handler of this informer, or of an informer whose end a handler of this informer waits for.
+    ///
+    /// The informer then drops its handlers, the watch-error handler, the transform and the index functions, so these
+    /// may refer to the informer. The transform of a [packed](crate::CacheFormat::Packed) cache is kept for reading it.
     ///
     /// # Cancel safety
-    /// The informer stops even if the wait is dropped.
+    /// The informer stops even if the future is dropped.
     pub async fn shutdown(&self) {
         self.shared.stop.cancel();
         let never_started = {
@@ -144,9 +148,9 @@ impl<K: Kind> SharedInformer<K> {
     }
 }
 
-/// An informer that was started. However this ends, the informer is stopped.
+/// A started informer. Dropping it stops the informer.
 struct RunningInformer<K: Kind> {
-    shared: Arc<Shared<K>>,
+    shared: Arc<InformerShared<K>>,
     abandon: CancellationToken,
 }
 
@@ -161,14 +165,14 @@ impl<K: Kind> RunningInformer<K> {
             measures: Arc::clone(&shared.context.measures),
         };
         let stop_reflector = self.abandon.child_token();
-        let packer = shared.context.packing().map(|packing| {
+        let compactor = shared.context.packing().map(|packing| {
             let store = Arc::clone(&shared.store);
-            let packer = Compactor {
+            let compactor = Compactor {
                 packing: Arc::clone(packing),
                 resource: shared.resource.clone(),
                 objects: Box::new(move || store.snapshot().packed_objects()),
             };
-            tokio::spawn(packer.run(self.abandon.child_token()))
+            tokio::spawn(compactor.run(self.abandon.child_token()))
         });
         let checker = CheckTask::of(shared).map(|checker| tokio::spawn(checker.run(stop_reflector.clone())));
         let (sender, deltas) = queue::channel();
@@ -179,7 +183,7 @@ impl<K: Kind> RunningInformer<K> {
         let controller = controller.run(deltas, move |error| context.report(error));
         let mut controller = tokio::spawn(controller.instrument(span));
 
-        // Neither ends by itself, unless code of the user's types panics in it. Then the other must not go on alone.
+        // Both run until they are stopped, unless code of the user's types panics. If one fails, the other must stop.
         let (mut reflected, mut controlled) = (None, None);
         tokio::select! {
             biased;
@@ -194,35 +198,35 @@ impl<K: Kind> RunningInformer<K> {
         }
         while let Some(ended) = reflected {
             if let Err(error) = ended {
-                tracing::error!(resource = %shared.resource, %error, "the reflector ended; the informer stops");
+                tracing::error!(resource = %shared.resource, %error, "reflector failed: stopping the informer");
             }
             reflected = reflectors.join_next().await;
         }
         if let Some(checker) = checker
             && let Err(error) = checker.await
         {
-            tracing::error!(resource = %shared.resource, %error, "the consistency check failed");
+            tracing::error!(resource = %shared.resource, %error, "consistency check task failed");
         }
         let controlled = match controlled {
             Some(ended) => ended,
             None => controller.await,
         };
         if let Err(error) = controlled {
-            tracing::error!(resource = %shared.resource, %error, "the controller ended; the informer stops");
+            tracing::error!(resource = %shared.resource, %error, "controller failed: stopping the informer");
         }
         shared.lifecycle.lock().0 = InformerState::Stopped;
         shared.processor.stop().await;
         self.abandon.cancel();
-        if let Some(packer) = packer
-            && let Err(error) = packer.await
+        if let Some(compactor) = compactor
+            && let Err(error) = compactor.await
         {
-            tracing::error!(resource = %shared.resource, %error, "the packer failed");
+            tracing::error!(resource = %shared.resource, %error, "compaction task failed");
         }
     }
 }
 
 impl<K: Kind> RunningInformer<K> {
-    /// Starts a reflector for each namespace, or one for everything. The queue is closed when all have ended.
+    /// Starts a reflector for each source. The queue closes when all of them have ended.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "dropped here, so that the queue is closed when the reflectors have ended"
@@ -241,7 +245,7 @@ impl<K: Kind> RunningInformer<K> {
                 start_over: Arc::clone(&source.start_over),
             };
             let mut settings = self.shared.settings.clone();
-            // They are not to wait for the same times.
+            // Different seeds, so that the reflectors do not retry at the same time.
             settings.seed = settings.seed.wrapping_add(at as u64);
             let span = tracing::debug_span!("informer", resource = %source.resource);
             reflectors.spawn(reflector.run(settings, stop.clone()).instrument(span));

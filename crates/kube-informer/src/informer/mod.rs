@@ -33,10 +33,9 @@ pub(crate) use self::checker::CheckSettings;
 pub use self::lifecycle::InformerState;
 pub use self::status::{Relists, Status};
 
-/// Keeps a copy of one kind's objects in step with the cluster and tells handlers what changed.
+/// Caches the objects of one kind, keeps the cache up to date, and notifies handlers of changes.
 ///
-/// It is shared: clones are one informer, with one watch and one cache, whoever asks. It stands for client-go's
-/// `SharedIndexInformer`.
+/// Clones refer to the same informer, with one watch and one cache. client-go: `SharedIndexInformer`.
 ///
 /// ```no_run
 /// # async fn example(client: kube::Client) -> Result<(), kube_informer::Error> {
@@ -46,7 +45,7 @@ pub use self::status::{Relists, Status};
 ///
 /// let pods = SharedInformer::<Pod>::builder(client).namespace("shop").build();
 /// let by_node = pods.index("node", |pod: &Pod| pod.spec.as_ref().and_then(|spec| spec.node_name.clone()))?;
-/// pods.add_handler(callbacks::<Pod>().on_add(|pod, _| println!("{} is there", pod.key())))?;
+/// pods.add_handler(callbacks::<Pod>().on_add(|pod, _| println!("added {}", pod.key())))?;
 ///
 /// pods.start()?;
 /// pods.wait_for_sync(Duration::from_secs(30)).await?;
@@ -62,14 +61,18 @@ pub use self::status::{Relists, Status};
 /// # The contract
 ///
 /// 1. *Prefix*: the cache equals the server's collection at one version, never a mix.
-/// 2. *Forward only*: that version never decreases; if the server itself went back, the watch-error handler is told.
+/// 2. *Forward only*: that version never decreases; if the server itself went back, the watch-error handler is
+///    notified.
 /// 3. *History*: of one object a handler sees `add (update)* delete`, repeated, and each update's old state is the new
 ///    one it saw before.
-/// 4. *Store first*: when a handler runs, the cache holds that change already.
-/// 5. *Nothing lost*: once faults end, the cache equals the server, and each handler's last word equals the cache.
-/// 6. *Isolation*: a slow, stuck or panicking handler delays nobody, and its backlog is bounded by the number of objects.
-/// 7. *Late join*: a handler may join at any time and misses nothing, and nobody waits for it.
-/// 8. *Honest sync*: synced means that a full list is in the cache, or that a handler has handled it; waiting never polls.
+/// 4. *Store first*: handlers run only after the cache contains the change.
+/// 5. *Nothing lost*: once faults end, the cache equals the server, and the last event of each handler equals the
+///    cache.
+/// 6. *Isolation*: a slow, stuck or panicking handler delays no other, and its backlog is bounded by the number of
+///    objects.
+/// 7. *Late join*: a handler may join at any time, misses nothing, and delays no other.
+/// 8. *Honest sync*: synced means that a full list is in the cache, or that a handler has handled it; waiting never
+///    polls.
 /// 9. *Polite*: nothing makes an informer send requests in a tight loop.
 /// 10. *Small*: one copy of the objects, and of a relist only what changed.
 /// 11. *Clean stop*: after `shutdown` nothing runs.
@@ -89,22 +92,22 @@ pub use self::status::{Relists, Status};
     "reflector",
 ))]
 pub struct SharedInformer<K> {
-    shared: Arc<Shared<K>>,
+    shared: Arc<InformerShared<K>>,
 }
 
-/// What all clones of an informer have in common.
-pub(crate) struct Shared<K> {
+/// State that all clones of an informer share.
+pub(crate) struct InformerShared<K> {
     resource: WatchedResource,
     sources: Vec<Source<K>>,
     settings: Settings,
     checking: CheckSettings,
     limits: Limits,
-    /// Held by the check that runs, of which there is one at a time.
+    /// Locked by the consistency check in progress.
     check: tokio::sync::Mutex<()>,
     store: Arc<Store<K>>,
     writer: Arc<Mutex<Writer<K>>>,
     processor: Arc<Processor<K>>,
-    /// Set by the start.
+    /// Set when the informer starts.
     queue_depth: OnceLock<QueueDepth<K>>,
     context: Arc<ReflectorContext<K>>,
     lifecycle: Mutex<Lifecycle>,
@@ -113,53 +116,56 @@ pub(crate) struct Shared<K> {
     stopped: CancellationToken,
 }
 
-/// What one reflector looks after.
+/// The list and watch of one reflector.
 pub(crate) struct Source<K> {
     list_watch: Arc<dyn ListWatch<K>>,
     resource: WatchedResource,
-    /// The namespace that is requested of an API server. A source of the user's own chooses its objects itself.
+    /// The namespace that is requested from an API server. `None` for a custom source, which selects its objects
+    /// itself.
     namespace: Option<Arc<str>>,
-    /// Tells the reflector that the cache is not what the server has.
+    /// Makes the reflector relist, because the cache differs from the server.
     start_over: Arc<Notify>,
 }
 
 impl<K: Kind> SharedInformer<K> {
-    /// The kind, and the namespace that is looked at.
+    /// Returns the kind and the watched namespaces.
     #[must_use]
     pub fn resource(&self) -> &WatchedResource {
         &self.shared.resource
     }
 
-    /// Reads the cache.
+    /// Returns a lister, which reads the cache.
     #[doc(alias("GetStore", "GetIndexer"))]
     #[must_use]
     pub fn lister(&self) -> Lister<K> {
         Lister::new(Arc::clone(&self.shared.store))
     }
 
-    /// Everything as it is now.
+    /// Returns a snapshot of the cache.
     #[doc(alias = "GetStore")]
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<K> {
         self.shared.store.snapshot()
     }
 
-    /// The resource version that the cache is at, moved by events and bookmarks; none before the first list. It stands
-    /// for client-go's `LastSyncResourceVersion` and `LastStoreSyncResourceVersion`, which are one here.
+    /// Returns the resource version of the cache, which events and bookmarks advance. `None` before the first list.
+    ///
+    /// client-go: `LastSyncResourceVersion` and `LastStoreSyncResourceVersion`, which are equal here.
     #[doc(alias("LastSyncResourceVersion", "LastStoreSyncResourceVersion"))]
     #[must_use]
     pub fn resource_version(&self) -> Option<ResourceVersion> {
         self.shared.store.version()
     }
 
-    /// Adds an index: objects by the values that a function gives for them. It can be added before and after the start,
-    /// and is whole at once.
+    /// Adds an index, which finds objects by the values that a function returns for them. Indexes can be added before
+    /// and after the start, and are complete immediately.
     ///
-    /// A function that panics leaves the object in the cache and out of the index, and the watch-error handler is told. So
-    /// does one whose values panic when they are hashed or compared.
+    /// If the function panics for an object, or its values panic when they are hashed or compared, the object is in the
+    /// cache but not in the index, and the watch-error handler is notified.
     ///
     /// # Errors
-    /// If there is an index of that name, or the informer has stopped, or an index function calls this.
+    /// Returns an error if an index of that name exists, if the informer has stopped, or if an index function calls
+    /// this.
     #[doc(alias("AddIndexers", "Indexers"))]
     pub fn index<V, I>(
         &self,
@@ -175,11 +181,11 @@ impl<K: Kind> SharedInformer<K> {
         })
     }
 
-    /// Adds an index whose function may fail; the object is then in the cache and not in the index, and the watch-error
-    /// handler is told.
+    /// Adds an index whose function may fail. The object is then in the cache but not in the index, and the watch-error
+    /// handler is notified.
     ///
     /// # Errors
-    /// If there is an index of that name, or the informer has stopped.
+    /// As [`SharedInformer::index`].
     pub fn try_index<V, I, E>(
         &self,
         name: &str,
@@ -192,7 +198,7 @@ impl<K: Kind> SharedInformer<K> {
     {
         self.not_stopped()?;
         if store::is_in_index_function() {
-            return Err(self.error(Problem::IndexInIndex(name.to_owned())));
+            return Err(self.error(Problem::NestedIndex(name.to_owned())));
         }
         let name: Arc<str> = name.into();
         let function = Arc::new(move |object: &K| match values(object) {
@@ -201,7 +207,7 @@ impl<K: Kind> SharedInformer<K> {
         });
         let errors = {
             let mut writer = self.shared.writer.lock();
-            // If it is refused, the function is dropped when the writer is free again.
+            // If this fails, the function is dropped after the writer is unlocked.
             writer.add_index(Arc::clone(&name), Arc::clone(&function) as _)?;
             let errors = writer.publish();
             writer.free_retired();
@@ -213,10 +219,10 @@ impl<K: Kind> SharedInformer<K> {
         Ok(Index::new(Arc::clone(&self.shared.store), name))
     }
 
-    /// An index that was added before, by its name and the type of its values.
+    /// Returns an index by its name and the type of its values.
     ///
     /// # Errors
-    /// If there is no index of that name, or its values are of another type.
+    /// Returns an error if no index has that name, or if its values have another type.
     pub fn find_index<V: IndexValue>(&self, name: &str) -> Result<Index<K, V>, Error> {
         let index = Index::new(Arc::clone(&self.shared.store), name.into());
         if index.exists() {
@@ -226,19 +232,20 @@ impl<K: Kind> SharedInformer<K> {
         }
     }
 
-    /// Adds a handler, before or after the start. A late one sees every object once, then every change (contract 7).
+    /// Adds a handler, before or after the start. A handler that is added later receives every object once, then every
+    /// change (contract 7).
     ///
     /// # Errors
-    /// If the informer has stopped.
+    /// Returns an error if the informer has stopped.
     #[doc(alias = "AddEventHandler")]
     pub fn add_handler(&self, handler: impl EventHandler<K>) -> Result<Registration, Error> {
         self.add_handler_with(handler, HandlerOptions::new())
     }
 
-    /// Adds a handler with a name, a resync period, or another way to be served.
+    /// Adds a handler with options, for example a name or a resync period.
     ///
     /// # Errors
-    /// If the informer has stopped.
+    /// Returns an error if the informer has stopped.
     #[doc(alias("AddEventHandlerWithResyncPeriod", "AddEventHandlerWithOptions"))]
     pub fn add_handler_with(
         &self,
@@ -248,10 +255,10 @@ impl<K: Kind> SharedInformer<K> {
         self.named(self.shared.processor.add(handler, options))
     }
 
-    /// Adds a handler that works asynchronously. It gets the next event when it is done with one.
+    /// Adds an asynchronous handler. It receives the next event after it has finished the previous one.
     ///
     /// # Errors
-    /// If the informer has stopped.
+    /// Returns an error if the informer has stopped.
     pub fn add_async_handler<F, A>(&self, handler: F) -> Result<Registration, Error>
     where
         F: FnMut(Event<K>) -> A + Send + 'static,
@@ -260,10 +267,10 @@ impl<K: Kind> SharedInformer<K> {
         self.add_async_handler_with(handler, HandlerOptions::new())
     }
 
-    /// Adds a handler that works asynchronously, with a name, a resync period, or every single event.
+    /// Adds an asynchronous handler with options, for example a name or a resync period.
     ///
     /// # Errors
-    /// If the informer has stopped.
+    /// Returns an error if the informer has stopped.
     pub fn add_async_handler_with<F, A>(
         &self,
         handler: F,
@@ -276,34 +283,34 @@ impl<K: Kind> SharedInformer<K> {
         self.named(self.shared.processor.add_async(handler, options))
     }
 
-    /// The events as a stream. It misses nothing from now on, and begins with every object that is there.
+    /// Returns the events as a stream, which begins with all objects in the cache.
     ///
     /// # Errors
-    /// If the informer has stopped.
+    /// Returns an error if the informer has stopped.
     #[doc(alias("subscribe", "applied_objects", "touched_objects"))]
     pub fn events(&self) -> Result<EventStream<K>, Error> {
         self.events_with(HandlerOptions::new())
     }
 
-    /// The events as a stream, with a name, a resync period, or every single event.
+    /// Returns the events as a stream with options, for example a name or a resync period.
     ///
     /// # Errors
-    /// If the informer has stopped.
+    /// Returns an error if the informer has stopped.
     pub fn events_with(&self, options: HandlerOptions) -> Result<EventStream<K>, Error> {
         self.named(self.shared.processor.stream(options))
     }
 
-    /// All handlers and streams.
+    /// Returns the registrations of all handlers and streams.
     #[must_use]
     pub fn registrations(&self) -> Vec<Registration> {
         self.shared.processor.registrations()
     }
 
-    /// Sets who is told of errors in place of the log: of lists, watches, transforms and index functions. The last one
-    /// set counts.
+    /// Sets a function that receives errors instead of the log: of lists, watches, transforms and index functions.
+    /// Replaces an earlier one.
     ///
     /// # Errors
-    /// If the informer has been started.
+    /// Returns an error if the informer has been started.
     #[doc(alias = "SetWatchErrorHandler")]
     pub fn set_watch_error_handler(
         &self,
@@ -312,10 +319,10 @@ impl<K: Kind> SharedInformer<K> {
         self.before_start(|hooks| hooks.error_handler.replace(Arc::new(handler)))
     }
 
-    /// Sets a function that changes every object before it comes into the cache, once. The last one set counts.
+    /// Sets a function that changes every object once before it is added to the cache. Replaces an earlier one.
     ///
     /// # Errors
-    /// If the informer has been started.
+    /// Returns an error if the informer has been started.
     #[doc(alias = "SetTransform")]
     pub fn set_transform(&self, transform: impl Fn(&mut K) + Send + Sync + 'static) -> Result<(), Error> {
         self.set_try_transform(move |object| {
@@ -324,11 +331,11 @@ impl<K: Kind> SharedInformer<K> {
         })
     }
 
-    /// Sets a transform that may fail. Then the list or watch fails, the watch-error handler is told, and it is tried
-    /// again: nothing goes into the cache untransformed, and nothing is left out of it.
+    /// Sets a transform that may fail. A failure makes the list or watch fail: the watch-error handler is notified, and
+    /// the request is retried. The cache therefore contains every object, and only transformed ones.
     ///
     /// # Errors
-    /// If the informer has been started.
+    /// Returns an error if the informer has been started.
     pub fn set_try_transform<E: fmt::Display>(
         &self,
         transform: impl Fn(&mut K) -> Result<(), E> + Send + Sync + 'static,
@@ -336,13 +343,13 @@ impl<K: Kind> SharedInformer<K> {
         self.before_start(|hooks| hooks.set_transform(transform))
     }
 
-    /// Returns an address that all clones share, and no other informer at the same time.
+    /// Returns an address that all clones share. No other informer has it at the same time.
     pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.shared).addr()
     }
 
-    /// Sets something. What it takes the place of is dropped when no lock is held any more: it is the user's, and may ask
-    /// this informer something then.
+    /// Sets a hook. The previous value is dropped without a lock, because it is code of the user and may call this
+    /// informer.
     fn before_start<Old>(&self, set: impl FnOnce(&mut Hooks<K>) -> Old) -> Result<(), Error> {
         let old = {
             let lifecycle = self.shared.lifecycle.lock();
@@ -369,9 +376,9 @@ impl<K: Kind> SharedInformer<K> {
     }
 }
 
-/// An informer that lives for as long as someone else wants it to.
+/// A weak reference to an informer.
 #[cfg(feature = "metrics")]
-pub(crate) struct WeakInformer<K>(std::sync::Weak<Shared<K>>);
+pub(crate) struct WeakInformer<K>(std::sync::Weak<InformerShared<K>>);
 
 #[cfg(feature = "metrics")]
 impl<K> SharedInformer<K> {

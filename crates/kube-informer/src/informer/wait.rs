@@ -1,4 +1,4 @@
-//! Waiting for the first list, and for a version.
+//! Waits for the first list, and for versions.
 
 use std::cmp::Ordering;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::object::{Kind, ResourceVersion};
 use crate::pipeline::store::ScopeVersions;
 
 impl<K: Kind> SharedInformer<K> {
-    /// Whether a full list is in the cache. It says nothing about handlers; each [`Registration`] has its own answer.
+    /// Whether a full list is in the cache. Handlers may still be processing it; see [`Registration`].
     ///
     /// [`Registration`]: crate::Registration
     #[doc(alias = "HasSynced")]
@@ -18,13 +18,14 @@ impl<K: Kind> SharedInformer<K> {
         self.shared.synced.is_cancelled()
     }
 
-    /// Waits until a full list is in the cache, without asking again and again.
+    /// Waits until a full list is in the cache, without polling.
     ///
     /// # Errors
-    /// If it takes longer than `timeout`, or the informer stops before. The error names the kind and the last error.
+    /// Returns an error if it takes longer than `timeout`, or if the informer stops first. The error contains the kind
+    /// and the last error.
     ///
     /// # Cancel safety
-    /// Nothing is lost when the wait is dropped.
+    /// The future can be dropped without side effects.
     #[doc(alias("WaitForCacheSync", "wait_until_ready"))]
     pub async fn wait_for_sync(&self, timeout: Duration) -> Result<(), Error> {
         match tokio::time::timeout(timeout, self.synced()).await {
@@ -33,13 +34,13 @@ impl<K: Kind> SharedInformer<K> {
         }
     }
 
-    /// Waits until a full list is in the cache, for as long as it takes.
+    /// Waits until a full list is in the cache, without a timeout.
     ///
     /// # Errors
-    /// If the informer stops before.
+    /// Returns an error if the informer stops first.
     ///
     /// # Cancel safety
-    /// Nothing is lost when the wait is dropped.
+    /// The future can be dropped without side effects.
     pub async fn synced(&self) -> Result<(), Error> {
         tokio::select! {
             biased;
@@ -48,18 +49,18 @@ impl<K: Kind> SharedInformer<K> {
         }
     }
 
-    /// Waits until the cache has reached a version: read your writes. Give it the `resourceVersion` that a write of this
-    /// kind returned, and what is read afterwards contains that write.
+    /// Waits until the cache has reached a version (read your writes). With the `resourceVersion` that a write of this
+    /// kind returned, later reads of the cache contain that write.
     ///
-    /// The cache learns of versions by events and, about once a minute, by bookmarks; so for an object that this informer
+    /// Events and, about once a minute, bookmarks advance the version of the cache. For an object that this informer
     /// does not select, the wait lasts until the next bookmark.
     ///
     /// # Errors
-    /// If it takes longer than `timeout`, if the informer stops before, or if the versions of this server cannot be
-    /// compared (before Kubernetes 1.35 nothing promises that, though numbers are compared here whatever the server).
+    /// Returns an error if it takes longer than `timeout`, if the informer stops first, or if the versions cannot be
+    /// compared. (Kubernetes guarantees comparable versions since 1.35. Numbers are compared here on any server.)
     ///
     /// # Cancel safety
-    /// Nothing is lost when the wait is dropped.
+    /// The future can be dropped without side effects.
     pub async fn wait_for_version(
         &self,
         version: impl Into<ResourceVersion>,
@@ -69,24 +70,24 @@ impl<K: Kind> SharedInformer<K> {
         self.wait(ScopeVersions::least, &version, timeout).await
     }
 
-    /// Waits until the cache has reached the version of an object that a write returned: read your writes.
+    /// Waits until the cache has reached the version of an object that a write returned (read your writes).
     ///
-    /// Most kinds answer a deletion with no version. Wait for a later write then, or for the event.
+    /// Most kinds return no version for a deletion. Wait for a later write or for the event instead.
     ///
     /// # Errors
-    /// If the object has no version, and as [`SharedInformer::wait_for_version`].
+    /// Returns an error if the object has no version, and as [`SharedInformer::wait_for_version`].
     ///
     /// # Cancel safety
-    /// Nothing is lost when the wait is dropped.
+    /// The future can be dropped without side effects.
     #[doc(alias = "MutationCache")]
     pub async fn wait_for_write(
         &self,
         written: &impl kube::Resource,
         timeout: Duration,
     ) -> Result<(), Error> {
-        // An empty version compares with none, and the wait says so.
+        // An empty version is not comparable, which the wait reports.
         let version = ResourceVersion::from(written.meta().resource_version.as_deref().unwrap_or_default());
-        // The version of the namespace counts: others hear of this one only by bookmarks.
+        // The version of the namespace is sufficient: other namespaces reach this version only by bookmarks.
         let namespace = written.meta().namespace.as_deref();
         self.wait(|versions| versions.in_namespace(namespace), &version, timeout)
             .await

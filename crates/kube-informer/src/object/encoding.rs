@@ -1,4 +1,4 @@
-//! Objects as bytes: what can be known of them, and how a `K` is made of them.
+//! Encoded objects, and how they are decoded.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -12,17 +12,17 @@ use super::{Key, Kind};
 use crate::error::Error;
 use crate::util::panics;
 
-/// How one object is written.
+/// The encoding of an object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Format {
     /// JSON text.
     Json,
-    /// A message of this kind, without an envelope.
+    /// A protobuf message of this kind, without an envelope.
     Protobuf(protobuf::Schema),
 }
 
 impl Format {
-    /// Who the object is.
+    /// Returns the object's name, namespace, uid and version.
     pub(crate) fn identity(self, bytes: &[u8]) -> Result<Identity<'_>, Error> {
         match self {
             Format::Json => json::identity(bytes).map_err(invalid_object),
@@ -30,7 +30,7 @@ impl Format {
         }
     }
 
-    /// The object itself, without what is left out.
+    /// Decodes the object, except for the masked fields.
     pub(crate) fn decode<K: DeserializeOwned>(
         self,
         bytes: &[u8],
@@ -42,7 +42,7 @@ impl Format {
         }
     }
 
-    /// Copies the object without what is left out.
+    /// Copies the object, except for the masked fields.
     pub(crate) fn prune(self, bytes: &[u8], mask: &FieldMask, out: &mut Vec<u8>) -> Result<(), Error> {
         match self {
             Format::Json => json::prune(bytes, mask, out).map_err(invalid_object),
@@ -50,8 +50,8 @@ impl Format {
         }
     }
 
-    /// Writes an object that has nothing but some metadata of this one: labels, uid, owners, finalizers, times. Name and
-    /// version are known to whoever holds it, and annotations may be as large as all the rest.
+    /// Writes an object with part of this one's metadata: labels, uid, owners, finalizers, times. Name and version are
+    /// stored elsewhere, and annotations may be as large as the rest of the object.
     pub(crate) fn outline(self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
         match self {
             Format::Json => json::outline(bytes, out).map_err(invalid_object),
@@ -59,7 +59,7 @@ impl Format {
         }
     }
 
-    /// Some of the object's metadata.
+    /// Decodes a part of the object's metadata.
     pub(crate) fn metadata<T: DeserializeOwned>(self, bytes: &[u8]) -> Result<T, Error> {
         match self {
             Format::Json => json::metadata(bytes, &FieldMask::none()).map_err(invalid_object),
@@ -67,7 +67,7 @@ impl Format {
         }
     }
 
-    /// Whether the object's labels fit.
+    /// Whether the object's labels match.
     pub(crate) fn matches(self, bytes: &[u8], selector: &Selector) -> Result<bool, Error> {
         match self {
             Format::Json => json::matches(bytes, selector).map_err(invalid_object),
@@ -75,7 +75,7 @@ impl Format {
         }
     }
 
-    /// A label of the object.
+    /// Returns a label of the object.
     pub(crate) fn label<'a>(self, bytes: &'a [u8], name: &str) -> Result<Option<Cow<'a, str>>, Error> {
         match self {
             Format::Json => json::label(bytes, name).map_err(invalid_object),
@@ -83,7 +83,7 @@ impl Format {
         }
     }
 
-    /// An annotation of the object.
+    /// Returns an annotation of the object.
     pub(crate) fn annotation<'a>(self, bytes: &'a [u8], name: &str) -> Result<Option<Cow<'a, str>>, Error> {
         match self {
             Format::Json => json::annotation(bytes, name).map_err(invalid_object),
@@ -92,7 +92,7 @@ impl Format {
     }
 }
 
-/// An object as its bytes.
+/// An encoded object.
 #[derive(Debug, Clone)]
 pub(crate) struct Encoded {
     pub(crate) format: Format,
@@ -107,29 +107,27 @@ impl Encoded {
         }
     }
 
-    /// The object itself, without what is left out.
+    /// Decodes the object, except for the masked fields.
     pub(crate) fn decode<K: Kind>(&self, key: &Key, mask: &FieldMask) -> Result<K, Error> {
         self.format.object(&self.bytes, key, mask)
     }
 }
 
 impl Format {
-    /// The object that is known by a key, without what is left out.
+    /// Decodes the object with this key, except for the masked fields.
     pub(crate) fn object<K: Kind>(self, bytes: &[u8], key: &Key, mask: &FieldMask) -> Result<K, Error> {
-        // `Deserialize` may be the user's code.
+        // `Deserialize` may be code of the user.
         let object: K = panics::caught(|| self.decode(bytes, mask))
             .map_err(|panic| Error::user_code(format!("decoding {key} panicked: {panic}")))?
-            .map_err(|source| Error::bad_data_from(format!("{key} does not fit the type"), source))?;
-        // Bytes that say two things of themselves would be stored under a key that is not theirs.
+            .map_err(|source| Error::bad_data_from(format!("cannot decode {key}"), source))?;
+        // An object with contradictory names would be stored under a wrong key.
         let meta = object.meta();
         let namespace = meta
             .namespace
             .as_deref()
             .filter(|namespace| !namespace.is_empty());
         if !key.is(namespace, meta.name.as_deref().unwrap_or_default()) {
-            return Err(Error::bad_data(format!(
-                "{key} says that it has another name, too"
-            )));
+            return Err(Error::bad_data(format!("{key}: conflicting `metadata.name`")));
         }
         Ok(object)
     }

@@ -1,4 +1,4 @@
-//! The user's function that changes objects before anybody sees them.
+//! The user's function that changes objects before they are cached.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::object::Key;
 use crate::util::panics::caught;
 
-/// A function that changes every object before it comes into the cache.
+/// A function that changes every object before it is added to the cache.
 pub(crate) struct Transform<K> {
     function: Arc<TransformFunction<K>>,
 }
@@ -23,11 +23,11 @@ impl<K> Transform<K> {
         }
     }
 
-    /// Changes an object, or says why not; a panic is a failure like others.
+    /// Changes an object. A panic is a failure.
     pub(crate) fn apply(&self, key: &Key, object: &mut K) -> Result<(), Error> {
         caught(|| (self.function)(object))
-            .unwrap_or_else(|message| Err(format!("it panicked: {message}")))
-            .map_err(|why| Error::user_code(format!("the transform failed for {key}: {why}")))
+            .unwrap_or_else(|message| Err(format!("panicked: {message}")))
+            .map_err(|why| Error::user_code(format!("transform failed for {key}: {why}")))
     }
 }
 

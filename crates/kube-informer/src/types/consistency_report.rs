@@ -4,9 +4,9 @@ use std::fmt;
 
 use super::{Key, ResourceVersion};
 
-/// Maximum number of keys that are kept of each difference.
+/// Maximum number of keys to keep for each difference.
 const MAX_KEYS: usize = 100;
-/// Maximum number of keys that are printed of each difference.
+/// Maximum number of keys to print for each difference.
 const MAX_PRINTED: usize = 3;
 
 /// The result of comparing a cache with the server.
@@ -16,16 +16,16 @@ const MAX_PRINTED: usize = 3;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConsistencyReport {
-    /// The version at which both were compared. Several namespaces are compared at their own versions; this is the oldest of
-    /// them.
+    /// The version that was compared. With several namespaces, each is compared at its own version, and this is the
+    /// oldest of them.
     pub version: ResourceVersion,
     /// Number of objects on the server.
     pub objects: usize,
-    /// On the server, but not in the cache.
+    /// Objects on the server that are not in the cache.
     pub missing: Difference,
-    /// In the cache, but not on the server.
+    /// Objects in the cache that are not on the server.
     pub unexpected: Difference,
-    /// In both, but with another version or uid.
+    /// Objects in both whose version or uid differs.
     pub different: Difference,
 }
 
@@ -49,7 +49,7 @@ impl ConsistencyReport {
         }
     }
 
-    /// Whether the cache equals the server.
+    /// Whether the cache matches the server.
     #[must_use]
     pub fn is_consistent(&self) -> bool {
         self.missing.is_empty() && self.unexpected.is_empty() && self.different.is_empty()
@@ -64,7 +64,7 @@ impl Difference {
         }
     }
 
-    /// Number of objects.
+    /// Returns the number of objects.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count
@@ -76,7 +76,7 @@ impl Difference {
         self.count == 0
     }
 
-    /// The keys of the first hundred objects.
+    /// Returns the keys of the first hundred objects.
     #[must_use]
     pub fn keys(&self) -> &[Key] {
         &self.keys
@@ -89,15 +89,15 @@ impl fmt::Display for ConsistencyReport {
         if self.is_consistent() {
             return write!(
                 f,
-                "at version {version} it is what the server has, {objects} objects"
+                "the cache matches the server at version {version}: {objects} objects"
             );
         }
-        write!(f, "at version {version} it is not what the server has")?;
+        write!(f, "the cache differs from the server at version {version}")?;
         let mut separator = ": ";
         for (differing, word) in [
             (&self.missing, "missing"),
-            (&self.unexpected, "no longer there"),
-            (&self.different, "of another version"),
+            (&self.unexpected, "unexpected"),
+            (&self.different, "different"),
         ] {
             if !differing.is_empty() {
                 write!(f, "{separator}{} {word} ({differing})", differing.count)?;

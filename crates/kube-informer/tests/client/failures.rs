@@ -35,7 +35,7 @@ async fn a_refused_connection_is_reported_with_the_address() {
     let (error, words) = failure(config).await;
     assert!(error.is_connection());
     assert!(words.contains("cannot reach the server"), "{words}");
-    assert!(words.contains(&format!("no connection to {address}")), "{words}");
+    assert!(words.contains(&format!("cannot connect to {address}")), "{words}");
     assert!(words.contains("refused"), "{words}");
     assert_eq!(words.matches(&address).count(), 1, "{words}");
 }
@@ -46,7 +46,7 @@ async fn an_unknown_host_name_is_reported() {
     let (error, words) = failure(config).await;
     assert!(error.is_connection());
     assert!(
-        words.contains("no connection to https://no-such-server.invalid:6443"),
+        words.contains("cannot connect to https://no-such-server.invalid:6443"),
         "{words}"
     );
 }
@@ -63,7 +63,10 @@ async fn a_certificate_of_an_unknown_authority_is_reported() {
         config.root_cert = authority;
         let (error, words) = failure(config.clone()).await;
         assert!(error.is_connection());
-        assert!(words.contains("cannot reach the server: no TLS with"), "{words}");
+        assert!(
+            words.contains("cannot reach the server: TLS handshake with"),
+            "{words}"
+        );
         assert!(words.contains("authority not trusted here"), "{words}");
     }
     config.accept_invalid_certs = true;

@@ -88,7 +88,7 @@ async fn contract_3_removing_a_kind_deletes_its_objects() {
         assert!(error.is_not_served(), "{error}");
         texts.push(error.to_string());
     }
-    let emptied = texts.iter().filter(|text| text.contains("the cache is emptied"));
+    let emptied = texts.iter().filter(|text| text.contains("clearing the cache"));
     assert_eq!(emptied.count(), 1, "{texts:?}");
 
     server.put("a/n2", "");

@@ -54,7 +54,7 @@ async fn a_timeout_without_a_request_reports_that_no_error_was_seen() {
     let informer = Server::new().informer();
     let error = informer.wait_for_sync(SECOND).await.unwrap_err();
     assert!(error.is_timeout());
-    assert!(error.to_string().contains("no error was seen"), "{error}");
+    assert!(error.to_string().contains("no errors were reported"), "{error}");
 }
 
 #[tokio::test]
@@ -133,7 +133,7 @@ async fn a_version_can_be_waited_for() {
     assert!(error.is_timeout());
     assert_eq!(
         error.to_string(),
-        "the cache of configmaps is at version 5 and did not reach 1000 within 5s"
+        "configmaps: version 1000 not reached within 5s: the cache is at version 5"
     );
 
     let waiting = {

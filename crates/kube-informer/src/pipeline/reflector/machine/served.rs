@@ -37,7 +37,7 @@ impl Machine {
         status: &StatusError,
     ) -> Decision<E> {
         if self.unserved.as_ref().is_some_and(|unserved| unserved.settled) {
-            return self.wait_until_served(now, status, UnservedStage::Still);
+            return self.wait_until_served(now, status, UnservedStage::Unchanged);
         }
         self.phase = Phase::CheckingServed {
             failed: Box::new(phase),
@@ -75,9 +75,9 @@ impl Machine {
             }
             _ => {
                 let stage = if is_new {
-                    UnservedStage::Found
+                    UnservedStage::New
                 } else {
-                    UnservedStage::Still
+                    UnservedStage::Unchanged
                 };
                 self.wait_until_served(now, status, stage)
             }
@@ -98,7 +98,7 @@ impl Machine {
         self.set_relist_cause(RelistCause::Absent);
         let wait = self.next_wait(now, Some(status));
         self.phase = Phase::Replacing(AfterReplace::Wait(wait));
-        Decision::from(Action::RemoveKind { version }).reporting(not_served(status, UnservedStage::Gone))
+        Decision::from(Action::RemoveKind { version }).reporting(not_served(status, UnservedStage::Removed))
     }
 
     fn wait_until_served<E>(

@@ -325,8 +325,8 @@ async fn objects_of_a_failed_stream_are_dropped() {
     assert_eq!(
         stage.reports(),
         [
-            "listing configmaps in namespace default as a stream: stream closed before the end of the initial events; \
-                     a plain list is used instead"
+            "listing configmaps in namespace default as a stream: stream closed before the end of the initial events: \
+                     falling back to a plain list"
         ]
     );
 }
@@ -370,7 +370,7 @@ async fn invalid_data_in_a_list_fails_the_whole_list() {
     assert_eq!(
         stage.reports(),
         [
-            "listing configmaps in namespace default: the server sent what cannot be used: invalid object b: unexpected type"
+            "listing configmaps in namespace default: invalid response: invalid object b: unexpected type"
         ]
     );
     assert_eq!(stage.deltas().await, ["replaced at 10: a@1 b@2"]);
@@ -438,7 +438,7 @@ async fn invalid_data_among_initial_events_applies_none_of_them() {
     assert_eq!(stage.deltas().await, ["replaced at 10: z@2"]);
     assert_eq!(
         stage.reports(),
-        ["listing configmaps in namespace default as a stream: the server sent what cannot be used: rubbish"]
+        ["listing configmaps in namespace default as a stream: invalid response: rubbish"]
     );
 }
 
@@ -486,7 +486,7 @@ async fn an_error_event_is_reported_and_ends_the_watch() {
     assert_eq!(
         stage.reports(),
         [
-            "watching configmaps in namespace default: the server answered 500 StorageReadError: an object cannot \
+            "watching configmaps in namespace default: server returned 500 StorageReadError: an object cannot \
           be read"
         ]
     );
@@ -544,8 +544,8 @@ async fn versions_expire_while_listing_and_watching() {
     assert_eq!(
         stage.reports(),
         [
-            "watching configmaps in namespace default: the server answered 410 Gone",
-            "listing configmaps in namespace default: the server answered 410 Expired",
+            "watching configmaps in namespace default: server returned 410 Gone",
+            "listing configmaps in namespace default: server returned 410 Expired",
         ]
     );
 }
@@ -628,7 +628,7 @@ async fn a_silent_watch_is_closed_and_renewed() {
     assert_eq!(stage.requests(), ["0s stream newest", "310s watch 11"]);
     assert_eq!(
         stage.reports(),
-        ["watching configmaps in namespace default: nothing came for 210s, the watch is renewed"]
+        ["watching configmaps in namespace default: no data for 210s: reopening the watch"]
     );
     assert_eq!(
         stage.deltas().await,

@@ -67,7 +67,7 @@ async fn a_failed_transform_fails_the_whole_list_and_is_reported() {
     assert_eq!(names(&informer), ["a@1", "c@3"]);
     assert_eq!(
         *errors.lock(),
-        ["the cache of configmaps: the transform failed for default/b: b is not wanted"]
+        ["configmaps: transform failed for default/b: b is not wanted"]
     );
     let requests: Vec<_> = script.requests();
     let requests: Vec<_> = requests.iter().filter_map(|text| text.split_once(' ')).collect();
@@ -97,7 +97,7 @@ async fn a_transform_that_panics_in_a_watch_ends_it_and_a_list_follows() {
     let errors = errors.lock().clone();
     assert_eq!(errors.len(), 1, "{errors:?}");
     assert!(
-        errors[0].starts_with("the cache of configmaps: the transform failed for default/bad: it panicked"),
+        errors[0].starts_with("configmaps: transform failed for default/bad: panicked"),
         "{errors:?}"
     );
     assert_eq!(script.requests()[1], "0s watch 10");

@@ -295,8 +295,8 @@ async fn the_objects_of_a_removed_kind_are_deleted() {
             "140s stream newest",
         ]
     );
-    let waits = "the server does not serve v1 ConfigMap (404); the informer waits until it does; is it switched \
-                 off here, or of another Kubernetes version?";
+    let waits = "server does not serve v1 ConfigMap (404): waiting until it does; hint: is this API enabled on the \
+                 server?";
     let streaming = "listing configmaps in namespace default as a stream";
     assert_eq!(
         stage.reports(),
@@ -304,10 +304,11 @@ async fn the_objects_of_a_removed_kind_are_deleted() {
             format!("{streaming}: {waits}"),
             format!("{streaming}: {waits}"),
             format!("watching configmaps in namespace default: {waits}"),
-            format!("{streaming}: the server answered 404: 404 page not found; is v1 ConfigMap served here?"),
             format!(
-                "{streaming}: the server no longer serves v1 ConfigMap (404); the cache is emptied, and the informer \
-                 waits until it is served again"
+                "{streaming}: server returned 404: 404 page not found; hint: is v1 ConfigMap enabled on the server?"
+            ),
+            format!(
+                "{streaming}: server no longer serves v1 ConfigMap (404): clearing the cache and waiting until it does"
             ),
             format!("{streaming}: {waits}"),
         ]
@@ -332,5 +333,5 @@ async fn a_failed_discovery_request_leaves_the_404_as_the_failure() {
     );
     let reports = stage.reports();
     assert_eq!(reports.len(), 1, "{reports:?}");
-    assert!(reports[0].contains("the server answered 404"), "{reports:?}");
+    assert!(reports[0].contains("server returned 404"), "{reports:?}");
 }

@@ -336,9 +336,9 @@ fn reported(report: Option<&Error>) -> &'static str {
         Some(Problem::BadData(_)) => " !bad data",
         Some(Problem::Transport(_)) => " !transport",
         Some(Problem::NotServed { stage, .. }) => match stage {
-            UnservedStage::Found => " !not served",
-            UnservedStage::Still => " !still not served",
-            UnservedStage::Gone => " !no longer served",
+            UnservedStage::New => " !not served",
+            UnservedStage::Unchanged => " !still not served",
+            UnservedStage::Removed => " !no longer served",
         },
         Some(_) => " !something else",
     }

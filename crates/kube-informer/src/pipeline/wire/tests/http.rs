@@ -214,9 +214,9 @@ fn a_parameter_that_informers_set_themselves_is_rejected() {
         let error = check_parameter(name).expect_err("a refusal");
         assert!(error.is_reserved_parameter());
         let hint = setting.map_or_else(String::new, |setting| {
-            format!("; use {setting} of the builder instead")
+            format!("\nhint: use {setting} of the builder")
         });
-        let text = format!("invalid parameter {name:?}: informers set it themselves{hint}");
+        let text = format!("invalid parameter {name:?}: it is set by the informer{hint}");
         assert_eq!(error.to_string(), text);
     }
 }

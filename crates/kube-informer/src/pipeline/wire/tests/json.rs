@@ -173,11 +173,11 @@ fn errors_of_invalid_items_contain_the_item() {
     let rows = [
         (
             json!({"metadata": {"namespace": "shop", "name": "cart", "resourceVersion": "7"}, "spec": {"containers": 5}}),
-            "shop/cart does not fit the type",
+            "cannot decode shop/cart",
         ),
         (
             json!({"metadata": {"name": "cart", "resourceVersion": "7", "labels": ["a"]}}),
-            "cart does not fit the type",
+            "cannot decode cart",
         ),
         (
             json!({"kind": "Service", "apiVersion": "v1", "metadata": {"name": "cart"}}),
@@ -346,7 +346,7 @@ fn errors_of_invalid_events_contain_the_reason() {
         (
             with(json!({"kind": "Pod", "apiVersion": "v1", "spec": 5,
                         "metadata": {"namespace": "shop", "name": "a", "resourceVersion": "1"}})),
-            "shop/a does not fit the type",
+            "cannot decode shop/a",
         ),
         (with(json!("text")), "invalid object in watch event"),
         (with(Value::Null), "invalid object in watch event"),
