@@ -30,10 +30,10 @@ pub(crate) const MODULES: &[&str] = &[
     "crates/kube-informer/src/pipeline/processor/listener.rs",
     "crates/kube-informer/src/pipeline/processor/runner.rs",
     "crates/kube-informer/src/object/format/packed.rs",
-    "crates/kube-informer/src/object/format/packer.rs",
+    "crates/kube-informer/src/object/format/compactor.rs",
     "crates/kube-informer/src/object/format/packing.rs",
     "crates/kube-informer/src/object/format/compress.rs",
-    "crates/kube-informer/src/object/format/decoded.rs",
+    "crates/kube-informer/src/object/format/decode_cache.rs",
     "crates/kube-informer/src/types/resource_version.rs",
     "crates/kube-workqueue/src/core",
 ];

@@ -19,7 +19,7 @@ use super::connect::{Connector, NewConnection, Protocols};
 use super::connect_error::{ConnectError, ConnectStep};
 use super::http1::{IdleConnections, set_origin_form};
 use super::http2::{Http2Connection, StreamSlot};
-use super::single_flight::{AttemptGuard, Cancelled, FindResult, SingleFlight};
+use super::single_flight::{AttemptCancelled, AttemptGuard, FindResult, SingleFlight};
 
 /// A service that sends requests to one server. Clones share the connections.
 #[derive(Clone)]
@@ -174,7 +174,7 @@ impl Pool {
                         return Err(self.connector.error(ConnectStep::Closed));
                     }
                 }
-                Err(Cancelled) => {
+                Err(AttemptCancelled) => {
                     let cause = io::Error::other("the task that connects was cancelled");
                     return Err(self.connector.error(ConnectStep::Tcp).because(cause));
                 }

@@ -38,7 +38,7 @@ pub(super) enum FindResult<T, R> {
 
 /// The attempt was dropped without an outcome.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Cancelled;
+pub(super) struct AttemptCancelled;
 
 enum Role<T, S, R> {
     Found(T),
@@ -63,7 +63,7 @@ impl<S, R: Clone> SingleFlight<S, R> {
     /// for it.
     ///
     /// # Errors
-    /// Returns [`Cancelled`] if the attempt that this call started was cancelled. A call that waited for the attempt of
+    /// Returns [`AttemptCancelled`] if the attempt that this call started was cancelled. A call that waited for the attempt of
     /// another call starts its own instead.
     ///
     /// # Cancel safety
@@ -72,7 +72,7 @@ impl<S, R: Clone> SingleFlight<S, R> {
         self: &Arc<Self>,
         find: impl Fn(&mut S) -> Option<T>,
         begin: impl Fn(AttemptGuard<S, R>),
-    ) -> Result<FindResult<T, R>, Cancelled> {
+    ) -> Result<FindResult<T, R>, AttemptCancelled> {
         loop {
             match self.role(&find) {
                 Role::Found(found) => return Ok(FindResult::Found(found)),
@@ -85,7 +85,7 @@ impl<S, R: Clone> SingleFlight<S, R> {
                     let attempt = Arc::clone(&guard.attempt);
                     begin(guard);
                     let outcome = attempt.outcome().await;
-                    return outcome.map(FindResult::Waited).ok_or(Cancelled);
+                    return outcome.map(FindResult::Waited).ok_or(AttemptCancelled);
                 }
             }
         }
@@ -134,7 +134,7 @@ impl<S, R> Drop for AttemptGuard<S, R> {
     fn drop(&mut self) {
         {
             let mut shared = self.flight.shared.lock();
-            // After `finish` another attempt may be under way.
+            // Another attempt may be in progress after `finish`.
             if shared
                 .attempt
                 .as_ref()

@@ -1,4 +1,4 @@
-//! The informer's side of the reflector: makes cache entries, reports errors, and counts.
+//! Implements the reflector's context: creates cache entries, reports errors, and counts.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::error::{Error, ErrorChain, Operation};
 use crate::measures::Measurements;
-use crate::object::format::{PackingContext, Place, Value};
+use crate::object::format::{Allocation, PackingContext, Value};
 use crate::object::{Entry, Key, Kind, ResourceVersion, Transform, WatchedResource, complete};
 use crate::pipeline::reflector::Scope;
 use crate::pipeline::reflector::driver::{Activity, Context};
@@ -18,7 +18,7 @@ use crate::pipeline::store::{Seed, Store};
 use crate::pipeline::wire::{ObjectBody, RawObject};
 use crate::util::panics::{caught, drop_logged};
 
-/// Functions that users set before the start.
+/// Functions of the user that are set before the start.
 pub(super) struct Hooks<K> {
     pub(super) transform: Option<Transform<K>>,
     pub(super) error_handler: Option<ErrorHandler>,
@@ -44,18 +44,18 @@ impl<K> Default for Hooks<K> {
     }
 }
 
-/// What the reflectors of an informer share.
+/// State that the reflectors of an informer share.
 pub(super) struct ReflectorContext<K> {
     pub(super) hooks: Mutex<Hooks<K>>,
     /// The transform of a running informer.
     transform: ArcSwapOption<Transform<K>>,
     pub(super) measures: Arc<Measurements>,
-    /// The last error of each watched namespace, the most recent one last.
+    /// The last error for each watched namespace, the most recent one last.
     last_errors: Mutex<Vec<Error>>,
     store: Arc<Store<K>>,
     seed: Seed,
     mask: FieldMask,
-    /// None if objects are not packed.
+    /// `None` unless objects are packed.
     packing: Option<Arc<PackingContext<K>>>,
 }
 
@@ -80,7 +80,7 @@ impl<K: Kind> ReflectorContext<K> {
         }
     }
 
-    /// Fixes the hooks.
+    /// Activates the hooks. They cannot be changed afterwards.
     pub(super) fn start(&self) {
         let transform = self.hooks.lock().transform.take();
         if let Some(packing) = &self.packing {
@@ -89,7 +89,7 @@ impl<K: Kind> ReflectorContext<K> {
         self.transform.store(transform.map(Arc::new));
     }
 
-    /// Drops the user's functions that are not needed to read the cache.
+    /// Drops the functions of the user that are not needed to read the cache.
     pub(super) fn drop_hooks(&self) {
         let hooks = std::mem::take(&mut *self.hooks.lock());
         let transform = self.transform.swap(None);
@@ -122,18 +122,18 @@ impl<K: Kind> ReflectorContext<K> {
     fn remember(&self, error: &Error) {
         let old = {
             let mut errors = self.last_errors.lock();
-            let place = errors
+            let position = errors
                 .iter()
                 .position(|other| other.resource() == error.resource());
-            let old = place.map(|place| errors.remove(place));
+            let old = position.map(|position| errors.remove(position));
             errors.push(error.clone());
             old
         };
-        // It may contain an error of the user's; drop it without a lock.
+        // It may contain an error type of the user, so it is dropped without a lock.
         drop(old);
     }
 
-    /// The last error in one of these namespaces, or the last of all if none of them has one.
+    /// Returns the last error in one of these namespaces, or the last error of all if none of them has one.
     pub(super) fn last_error_in(&self, namespaces: &[&str]) -> Option<Error> {
         let errors = self.last_errors.lock();
         let in_them = |error: &&Error| {
@@ -148,12 +148,12 @@ impl<K: Kind> ReflectorContext<K> {
             .cloned()
     }
 
-    fn make_entry(&self, object: RawObject<K>, place: Place) -> Result<Arc<Entry<K>>, Error> {
+    fn make_entry(&self, object: RawObject<K>, allocation: Allocation) -> Result<Arc<Entry<K>>, Error> {
         let uid = object.uid();
         let (key, version, body) = object.into_body();
         let value = match (body, &self.packing) {
             (ObjectBody::Encoded { encoded, .. }, Some(packing)) => {
-                packing.pack(&key, &encoded, &self.mask, place).map(Value::Packed)
+                packing.pack(&key, &encoded, &self.mask, allocation).map(Value::Packed)
             }
             (ObjectBody::Encoded { encoded, .. }, None) => {
                 encoded.decode(&key, &self.mask).and_then(|mut object| {
@@ -170,7 +170,7 @@ impl<K: Kind> ReflectorContext<K> {
                 self.transformed(&key, object)
             }
         };
-        // A mistake of user code is not attributed to the list or watch in which it happens.
+        // A failure of user code is not attributed to the list or watch in which it occurs.
         let value = value.map_err(|error| {
             if error.is_user_code() {
                 error.with_context(Operation::Cache, self.store.resource())
@@ -190,7 +190,7 @@ impl<K: Kind> ReflectorContext<K> {
     }
 }
 
-/// The only reference to an object that has just been received.
+/// Returns an exclusive reference to an object that has just been received.
 fn unshared<K>(object: &mut Arc<K>) -> &mut K {
     Arc::get_mut(object).expect("a received object is not shared")
 }
@@ -201,9 +201,9 @@ impl<K: Kind> Context<K> for ReflectorContext<K> {
             .get_at_version(object.key(), object.version(), object.uid())
     }
 
-    fn entry(&self, object: RawObject<K>, place: Place) -> Result<Arc<Entry<K>>, Error> {
+    fn entry(&self, object: RawObject<K>, allocation: Allocation) -> Result<Arc<Entry<K>>, Error> {
         let (began, size) = (Instant::now(), object.size());
-        let entry = self.make_entry(object, place);
+        let entry = self.make_entry(object, allocation);
         self.measures.decoded(size, began.elapsed());
         entry
     }
@@ -220,13 +220,13 @@ impl<K: Kind> Context<K> for ReflectorContext<K> {
         match activity {
             Activity::Requested(operation) => measures.requested(operation),
             Activity::Received(bytes) => measures.received.add(bytes),
-            Activity::Progressed => of_scope.heard.set(&measures.clock, at),
+            Activity::Progressed => of_scope.last_activity.set(&measures.clock, at),
             Activity::WatchOpened => of_scope.watch_opened.set(&measures.clock, at),
             Activity::WatchEnded => of_scope.watch_opened.clear(),
-            Activity::Waiting(until) => of_scope.waits_until.set(&measures.clock, until),
-            Activity::Waited => of_scope.waits_until.clear(),
+            Activity::Waiting(until) => of_scope.waiting_until.set(&measures.clock, until),
+            Activity::Waited => of_scope.waiting_until.clear(),
             Activity::Listed(cause) => {
-                of_scope.heard.set(&measures.clock, at);
+                of_scope.last_activity.set(&measures.clock, at);
                 if let Some(cause) = cause {
                     measures.relisted(cause);
                 }
@@ -236,7 +236,7 @@ impl<K: Kind> Context<K> for ReflectorContext<K> {
 
     async fn reached(&self, scope: Scope, version: &ResourceVersion) {
         let mut versions = self.store.versions();
-        // Fails only after the store was dropped, which this keeps.
+        // Fails only after the store was dropped, but `self` keeps the store.
         let _reached = versions
             .wait_for(|versions| versions.of(scope) == Some(version))
             .await;

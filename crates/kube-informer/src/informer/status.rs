@@ -1,4 +1,4 @@
-//! How an informer is.
+//! The status of an informer.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -14,16 +14,16 @@ use crate::measures::{Durations, Measurements};
 use crate::object::{Kind, ResourceVersion, WatchedResource};
 use crate::pipeline::queue::QueueDepth;
 
-/// How an informer is at one moment, for logs, tests and dashboards.
+/// The status of an informer at one moment, for logs, tests and dashboards.
 ///
-/// Nothing of it costs more for a large cache than for a small one.
+/// The cost of creating it does not depend on the size of the cache.
 ///
 /// ```no_run
 /// # fn example(factory: &kube_informer::SharedInformerFactory) {
 /// for status in factory.statuses() {
 ///     println!("{}: {} objects, synced: {}", status.resource, status.objects, status.has_synced);
 ///     for handler in &status.handlers {
-///         println!("  {} has {} to go", handler.name(), handler.backlog());
+///         println!("  {}: {} events queued", handler.name(), handler.backlog());
 ///     }
 ///     if let Some(error) = &status.last_error {
 ///         println!("  {error:#}");
@@ -34,92 +34,94 @@ use crate::pipeline::queue::QueueDepth;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Status {
-    /// The kind, and the namespaces that are looked at.
+    /// The kind and the watched namespaces.
     pub resource: WatchedResource,
-    /// Where it is in its life.
+    /// The state of the informer.
     pub state: InformerState,
     /// Whether a full list is in the cache.
     pub has_synced: bool,
-    /// How long it took from the start until the first full list was in the cache; none before.
+    /// Time from the start until the first full list was in the cache; `None` before.
     pub synced_after: Option<Duration>,
     /// The version of the cache.
     pub version: Option<ResourceVersion>,
-    /// How many objects are in the cache.
+    /// Number of objects in the cache.
     pub objects: usize,
-    /// How many bytes the objects of the cache have: packed ones as they are kept, with those that are in the cache no
-    /// more and still held by someone; others about as many as they had when they came, which is not what they take
-    /// in memory.
+    /// Size of the objects, in bytes. For a packed cache, the memory of the packed objects, including deleted ones that
+    /// are still referenced. Otherwise an estimate from the size of received objects, which is not the memory that they
+    /// take.
     pub bytes: u64,
-    /// Changes that wait to get into the cache.
+    /// Number of changes that wait to be applied to the cache.
     pub queued: usize,
-    /// For how long the server has been watched without a break; none if it is not. Of several namespaces, the least.
+    /// Time for which the server has been watched without interruption; `None` if it is not. With several namespaces,
+    /// the shortest.
     pub watched_for: Option<Duration>,
-    /// How long ago the server told of its version by a list, an event or a bookmark: the cache is at most so much older
-    /// than the server. None before it did. Of several namespaces, the most.
+    /// Time since the server last reported its version by a list, an event or a bookmark. The cache is at most this
+    /// much older than the server. `None` before the first report. With several namespaces, the longest.
     pub silent_for: Option<Duration>,
-    /// When the server is asked again, if nothing is asked of it before, as after failures.
+    /// Time until the next request, if the informer is waiting to send one, for example after a failure.
     pub next_attempt_in: Option<Duration>,
-    /// List requests made, each page counted.
+    /// Number of list requests, each page counted.
     pub lists: u64,
-    /// Requests made for the objects as a stream.
+    /// Number of streaming list requests.
     pub streaming_lists: u64,
-    /// Watch requests made.
+    /// Number of watch requests.
     pub watches: u64,
-    /// Lists that took the place of what was in the cache, by their causes.
+    /// Number of relists, by cause.
     pub relists: Relists,
-    /// Objects that came in lists and watches.
+    /// Number of objects received in lists and watches.
     pub received_objects: u64,
-    /// Their bytes.
+    /// Size of the received objects, in bytes.
     pub received_bytes: u64,
-    /// How many of these objects were decoded or packed, and transformed. The others were known.
+    /// Number of received objects that were decoded or packed, and transformed. The others were in the cache already.
     pub decoded_objects: u64,
-    /// How long that took.
+    /// Time spent decoding them.
     pub decode_time: Duration,
-    /// Objects that came into the cache.
+    /// Number of objects added to the cache.
     pub added: u64,
-    /// Objects that changed in it.
+    /// Number of updates of objects in the cache.
     pub updated: u64,
-    /// Objects that went from it.
+    /// Number of objects deleted from the cache.
     pub deleted: u64,
-    /// How long changes took to get into the cache and in line for the handlers, each batch of them.
+    /// Time to apply a batch of changes to the cache and queue it for the handlers.
     pub processing: Durations,
-    /// Errors told to the watch-error handler.
+    /// Number of errors reported to the watch-error handler.
     pub errors: u64,
-    /// How often the server was found at an older version.
+    /// Number of times the server was at an older version than before.
     pub went_back: u64,
-    /// How often the cache was compared with the server.
+    /// Number of comparisons of the cache with the server.
     pub checks: u64,
-    /// How often it was to be, and could not.
+    /// Number of checks that could not complete.
     pub unchecked: u64,
-    /// How often it was not what the server has.
+    /// Number of checks that found differences.
     pub inconsistencies: u64,
-    /// The last error, also if it is long over.
+    /// The last error, even if it is resolved.
     pub last_error: Option<Error>,
-    /// How long ago that was.
+    /// Time since the last error.
     pub last_error_ago: Option<Duration>,
     /// The handlers and streams.
     pub handlers: Vec<Registration>,
 }
 
-/// How often everything was listed anew, by causes.
+/// Number of relists, by cause.
 ///
 /// See [`Status::relists`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Relists {
-    /// The server had forgotten the version: it was away for long, or compacted.
+    /// The server no longer had the version, because the watch was interrupted for too long or the history was
+    /// compacted.
     pub expired: u64,
-    /// The server was at an older version: it lagged, or was restored.
+    /// The server was at an older version, because it lagged behind or was restored from a backup.
     pub behind: u64,
-    /// A watch ended with an error after which it cannot go on, as bytes that are no object.
+    /// A watch failed with an error after which it could not continue, for example invalid data.
     pub failed: u64,
-    /// Several watches in a row broke and brought nothing: something is between here and the server.
+    /// Several watches in a row failed without an event, for example because of a proxy.
     pub fruitless: u64,
-    /// The server had said nothing for long, not even in a bookmark.
+    /// The server sent no data for too long, not even a bookmark.
     pub silent: u64,
-    /// The kind was not served in between.
+    /// The kind was not served for a while.
     pub absent: u64,
-    /// A check had found that the cache is not what the server has.
+    /// A consistency check found differences.
     pub inconsistent: u64,
 }
 
@@ -137,7 +139,7 @@ impl Relists {
         }
     }
 
-    /// All causes by their names, with how often.
+    /// Returns the causes by name, with their counts.
     pub fn by_cause(&self) -> impl Iterator<Item = (&'static str, u64)> {
         [
             ("expired", self.expired),
@@ -151,7 +153,7 @@ impl Relists {
         .into_iter()
     }
 
-    /// All of them together.
+    /// Returns the number of all relists.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.by_cause().map(|(_, count)| count).sum()
@@ -159,7 +161,7 @@ impl Relists {
 }
 
 impl<K: Kind> SharedInformer<K> {
-    /// How the informer is.
+    /// Returns the status of the informer.
     #[must_use]
     pub fn status(&self) -> Status {
         let context = &self.shared.context;
@@ -168,14 +170,14 @@ impl<K: Kind> SharedInformer<K> {
         let now = Instant::now();
         let snapshot = self.snapshot();
         let state = self.state();
-        // A watch that was dropped says nothing of its end.
+        // A watch that was dropped does not report its end.
         let running = |time: Option<Duration>| time.filter(|_| state == InformerState::Running);
         let started = measures.started.get(&measures.clock);
         let synced = measures.synced.get(&measures.clock);
         let bytes = match context.packing() {
             Some(packing) if packing.bytes() > 0 => packing.bytes() as u64,
-            // A source of the user's own may give objects that have no bytes.
-            _ => measures.usual_size() * snapshot.len() as u64,
+            // A custom source may return objects without bytes.
+            _ => measures.average_size() * snapshot.len() as u64,
         };
         Status {
             resource: self.resource().clone(),
@@ -209,7 +211,7 @@ impl<K: Kind> SharedInformer<K> {
             unchecked: count(&measures.unchecked),
             inconsistencies: count(&measures.inconsistencies),
             last_error: context.last_error_in(&[]),
-            last_error_ago: measures.failed.ago(&measures.clock, now),
+            last_error_ago: measures.failed.elapsed(&measures.clock, now),
             handlers: self.registrations(),
         }
     }

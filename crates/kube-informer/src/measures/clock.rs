@@ -1,25 +1,25 @@
-//! Times that one task notes and others read.
+//! Points in time that one task writes and others read.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Where moments are counted from.
+/// The origin from which points in time are measured.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
     zero: Instant,
 }
 
-/// A time that something happened at, or not yet.
+/// A point in time, or none.
 #[derive(Debug, Default)]
 pub(crate) struct AtomicInstant {
-    /// Nanoseconds of the clock and one; nothing has happened yet at none.
+    /// Nanoseconds since the clock's origin plus one; zero for none.
     nanos: AtomicU64,
 }
 
 impl Clock {
-    /// Counts from now on; moments before are now.
+    /// Starts at the current time. Earlier points in time count as the current time.
     pub(crate) fn start() -> Clock {
         Clock { zero: Instant::now() }
     }
@@ -35,10 +35,10 @@ impl AtomicInstant {
         self.nanos.store(clock.nanos(at) + 1, Ordering::Relaxed);
     }
 
-    /// Notes the first time only.
+    /// Stores the time, unless one is stored already.
     pub(crate) fn set_once(&self, clock: &Clock, at: Instant) {
         let first = clock.nanos(at) + 1;
-        let _noted_before = self
+        let _already_set = self
             .nanos
             .compare_exchange(0, first, Ordering::Relaxed, Ordering::Relaxed);
     }
@@ -54,8 +54,8 @@ impl AtomicInstant {
         }
     }
 
-    /// How long it is past.
-    pub(crate) fn ago(&self, clock: &Clock, now: Instant) -> Option<Duration> {
+    /// Returns the time elapsed since then.
+    pub(crate) fn elapsed(&self, clock: &Clock, now: Instant) -> Option<Duration> {
         let at = self.get(clock)?;
         Some(now.saturating_duration_since(at))
     }

@@ -1,9 +1,9 @@
-//! How long things took.
+//! Histograms of durations.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// client-go's buckets for what takes time in an informer: the longest time of each.
+/// The upper bounds of client-go's buckets for informers.
 const BOUNDS: [Duration; 12] = [
     Duration::from_millis(1),
     Duration::from_millis(5),
@@ -19,37 +19,38 @@ const BOUNDS: [Duration; 12] = [
     Duration::from_secs(10),
 ];
 
-/// Durations, noted by one task at a time and read by anyone.
+/// A histogram that one task at a time writes and any task reads.
 #[derive(Debug, Default)]
 pub(crate) struct Histogram {
     buckets: [AtomicU64; BOUNDS.len() + 1],
     nanos: AtomicU64,
 }
 
-/// How long something took, each time: how often, how long together, and how often up to which time.
+/// A histogram of durations: their number, their sum, and their distribution.
 ///
-/// Of handlers: [`Registration::calls`](crate::Registration::calls). Of the cache: [`Status::processing`](crate::status::Status::processing).
+/// Returned by [`Registration::calls`](crate::Registration::calls) for handlers, and contained in
+/// [`Status::processing`](crate::status::Status::processing) for the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Durations {
-    /// How often.
+    /// Number of durations.
     pub count: u64,
-    /// All of them together.
+    /// Sum of all durations.
     pub sum: Duration,
-    /// How often it took no longer than a time and longer than the one before; behind the last one everything that took
-    /// longer still.
+    /// Upper bound of each bucket, and the number of durations that are not longer than that and longer than the
+    /// previous bound. The last bucket has no bound.
     pub buckets: Vec<(Option<Duration>, u64)>,
 }
 
 impl Histogram {
-    /// Notes one. Whoever does it does it alone, so nothing need be locked.
-    pub(crate) fn note(&self, took: Duration) {
+    /// Adds a duration. Single writer; no lock needed.
+    pub(crate) fn record(&self, took: Duration) {
         let bucket = BOUNDS
             .iter()
             .position(|bound| took <= *bound)
             .unwrap_or(BOUNDS.len());
-        add_alone(&self.buckets[bucket], 1);
-        add_alone(&self.nanos, u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+        add_unshared(&self.buckets[bucket], 1);
+        add_unshared(&self.nanos, u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
     }
 
     pub(crate) fn read(&self) -> Durations {
@@ -64,8 +65,8 @@ impl Histogram {
     }
 }
 
-/// Adds to a counter that nobody else adds to meanwhile.
-pub(crate) fn add_alone(counter: &AtomicU64, more: u64) {
+/// Adds to a counter that has a single writer.
+pub(crate) fn add_unshared(counter: &AtomicU64, more: u64) {
     let sum = counter.load(Ordering::Relaxed).saturating_add(more);
     counter.store(sum, Ordering::Relaxed);
 }
@@ -80,7 +81,7 @@ mod tests {
     fn a_duration_falls_into_the_first_bucket_that_it_is_not_too_long_for() {
         let histogram = Histogram::default();
         for millis in [0, 1, 2, 10_000, 10_001] {
-            histogram.note(Duration::from_millis(millis));
+            histogram.record(Duration::from_millis(millis));
         }
         let read = histogram.read();
         assert_eq!((read.count, read.sum), (5, Duration::from_millis(20_004)));

@@ -1,4 +1,4 @@
-//! What one informer notes on the data's way.
+//! Counters and times of one informer.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::RelistCause;
 use super::{AtomicInstant, Clock, Histogram};
 use crate::error::Operation;
 
-/// What one informer notes.
+/// Counters and times of one informer.
 #[derive(Debug)]
 pub(crate) struct Measurements {
     pub(crate) clock: Clock,
@@ -22,15 +22,15 @@ pub(crate) struct Measurements {
     pub(crate) unchecked: AtomicU64,
     pub(crate) inconsistencies: AtomicU64,
     relists: [AtomicU64; RelistCause::ALL.len()],
-    /// Objects that came, in lists and watches, and their bytes.
+    /// Objects received in lists and watches.
     pub(crate) received: ObjectVolume,
-    /// Those of them that were made ready for the cache, and how long that took.
+    /// The received objects that were decoded or packed, and the time that took.
     pub(crate) decoded: ObjectVolume,
     decode_nanos: AtomicU64,
     pub(crate) added: AtomicU64,
     pub(crate) updated: AtomicU64,
     pub(crate) deleted: AtomicU64,
-    /// How long batches of changes took to get into the cache and in line for the handlers.
+    /// The time to apply a batch of changes to the cache and queue it for the handlers.
     pub(crate) processing: Histogram,
     pub(crate) started: AtomicInstant,
     pub(crate) synced: AtomicInstant,
@@ -38,23 +38,23 @@ pub(crate) struct Measurements {
     scopes: Box<[ScopeMeasurements]>,
 }
 
-/// Objects and their bytes.
+/// Number and size of objects.
 #[derive(Debug, Default)]
 pub(crate) struct ObjectVolume {
     pub(crate) objects: AtomicU64,
     pub(crate) bytes: AtomicU64,
 }
 
-/// What one reflector notes.
+/// Times of one reflector.
 #[derive(Debug, Default)]
 pub(crate) struct ScopeMeasurements {
     pub(crate) watch_opened: AtomicInstant,
-    pub(crate) heard: AtomicInstant,
-    pub(crate) waits_until: AtomicInstant,
+    pub(crate) last_activity: AtomicInstant,
+    pub(crate) waiting_until: AtomicInstant,
 }
 
 impl Measurements {
-    /// For an informer with so many reflectors.
+    /// Creates the measurements of an informer with this number of reflectors.
     pub(crate) fn new(scopes: usize) -> Measurements {
         Measurements {
             clock: Clock::start(),
@@ -81,7 +81,7 @@ impl Measurements {
         }
     }
 
-    /// What the reflector of this number notes.
+    /// Returns the times of a reflector.
     pub(crate) fn scope(&self, number: usize) -> Option<&ScopeMeasurements> {
         self.scopes.get(number)
     }
@@ -91,7 +91,7 @@ impl Measurements {
             Operation::List => &self.lists,
             Operation::StreamingList => &self.streaming_lists,
             Operation::Watch => &self.watches,
-            // The reflector sends no others.
+            // The reflector sends no other requests.
             _ => return,
         };
         count.fetch_add(1, Ordering::Relaxed);
@@ -115,34 +115,37 @@ impl Measurements {
         Duration::from_nanos(self.decode_nanos.load(Ordering::Relaxed))
     }
 
-    /// How many bytes an object has on average, as it comes.
-    pub(crate) fn usual_size(&self) -> u64 {
+    /// Returns the average size of an object as received, in bytes.
+    pub(crate) fn average_size(&self) -> u64 {
         let (objects, bytes) = (self.decoded.objects(), self.decoded.bytes());
         bytes.checked_div(objects).unwrap_or(0)
     }
 
-    /// For how long a watch is open in each of the scopes; none if it is not in one of them.
+    /// Returns for how long every scope has had an open watch; `None` if a scope has none.
     pub(crate) fn watch_age(&self, now: Instant) -> Option<Duration> {
         let ages = self
             .scopes
             .iter()
-            .map(|scope| scope.watch_opened.ago(&self.clock, now));
-        // Nothing is less than something: a scope without a watch is the least of all.
+            .map(|scope| scope.watch_opened.elapsed(&self.clock, now));
+        // `None` is less than any age, so it is the minimum if a scope has no watch.
         ages.min().flatten()
     }
 
-    /// How long the most silent scope has said nothing.
+    /// Returns the longest time without activity among all scopes.
     pub(crate) fn silence(&self, now: Instant) -> Option<Duration> {
-        let silences = self.scopes.iter().map(|scope| scope.heard.ago(&self.clock, now));
+        let silences = self
+            .scopes
+            .iter()
+            .map(|scope| scope.last_activity.elapsed(&self.clock, now));
         silences.max().flatten()
     }
 
-    /// When the server is asked again, if all that waits for is time.
+    /// Returns the time until the next request, if all scopes only wait for a time.
     pub(crate) fn next_attempt(&self, now: Instant) -> Option<Duration> {
         let ends = self
             .scopes
             .iter()
-            .filter_map(|scope| scope.waits_until.get(&self.clock));
+            .filter_map(|scope| scope.waiting_until.get(&self.clock));
         ends.map(|end| end.saturating_duration_since(now)).min()
     }
 }

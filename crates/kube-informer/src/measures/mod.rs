@@ -1,4 +1,4 @@
-//! What the pipeline notes about itself: always, so it must cost next to nothing. Nothing here makes anyone wait.
+//! Measurements of the pipeline. They are always on, so recording is lock-free and cheap.
 
 mod clock;
 mod histogram;
@@ -7,6 +7,6 @@ mod relist_cause;
 
 pub(crate) use self::clock::{AtomicInstant, Clock};
 pub use self::histogram::Durations;
-pub(crate) use self::histogram::{Histogram, add_alone};
+pub(crate) use self::histogram::{Histogram, add_unshared};
 pub(crate) use self::measurements::Measurements;
 pub(crate) use self::relist_cause::RelistCause;

@@ -1,6 +1,6 @@
-//! Why an informer lists again.
+//! Why an informer relists.
 
-/// Why an informer listed again after its first list.
+/// Why an informer relisted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RelistCause {
     /// The server no longer had the version.

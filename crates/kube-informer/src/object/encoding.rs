@@ -1,4 +1,4 @@
-//! Encoded objects, and how they are decoded.
+//! EncodedObject objects, and how they are decoded.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -94,14 +94,14 @@ impl Format {
 
 /// An encoded object.
 #[derive(Debug, Clone)]
-pub(crate) struct Encoded {
+pub(crate) struct EncodedObject {
     pub(crate) format: Format,
     pub(crate) bytes: Bytes,
 }
 
-impl Encoded {
-    pub(crate) fn json(text: &Bytes) -> Encoded {
-        Encoded {
+impl EncodedObject {
+    pub(crate) fn json(text: &Bytes) -> EncodedObject {
+        EncodedObject {
             format: Format::Json,
             bytes: text.clone(),
         }

@@ -1,4 +1,4 @@
-//! One object as the cache stores it.
+//! An object in the cache.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use kube_wire::selector::Selector;
 use super::format::Value;
 use super::{Key, ResourceVersion, Uid};
 
-/// One object in the cache, with what the pipeline needs without decoding it.
+/// An object in the cache, with the data that the pipeline needs without decoding it.
 ///
-/// [`Entry::object`] returns the object; nothing else in the pipeline assumes that it is stored decoded.
+/// [`Entry::object`] returns the object. No other code in the pipeline depends on how it is stored.
 pub(crate) struct Entry<K> {
     key: Key,
     hash: u64,
@@ -25,7 +25,7 @@ pub(crate) struct Entry<K> {
 pub(crate) type Postings = Option<Box<Vec<u32>>>;
 
 impl<K> Entry<K> {
-    /// An entry that is in no index.
+    /// Creates an entry that is in no index.
     pub(crate) fn new(
         key: Key,
         hash: u64,
@@ -55,13 +55,13 @@ impl<K> Entry<K> {
         &self.version
     }
 
-    /// The server's `metadata.uid`, even if a transform changed it.
+    /// Returns the server's `metadata.uid`, even if a transform changed it.
     pub(crate) fn uid(&self) -> Option<Uid> {
         self.uid
     }
 
-    /// Whether both are states of one object, not of two objects with the same name, one after the other. An object without a
-    /// uid matches any object of its name.
+    /// Whether both are states of one object, and not of two successive objects with the same name. An object without a
+    /// uid matches any object with its name.
     pub(crate) fn is_same_object(&self, uid: Option<Uid>) -> bool {
         match (self.uid, uid) {
             (Some(this), Some(other)) => this == other,
@@ -81,7 +81,7 @@ impl<K> Entry<K> {
         self.postings.as_ref().map_or(&[], |hashes| hashes)
     }
 
-    /// The same entry with other postings. Copies it if it is shared.
+    /// Returns this entry with other postings. Copies it if it is shared.
     pub(crate) fn with_postings(mut self: Arc<Self>, postings: Postings) -> Arc<Entry<K>> {
         if let Some(unique) = Arc::get_mut(&mut self) {
             unique.postings = postings;

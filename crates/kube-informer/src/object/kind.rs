@@ -7,10 +7,10 @@ use serde::de::DeserializeOwned;
 
 use crate::types::WatchedResource;
 
-/// A type an informer can hold: any of k8s-openapi's, a `#[derive(CustomResource)]` type, a `DynamicObject`, a
-/// `PartialObjectMeta<K>`, or a small struct with the fields you need and kube's `Resource` derived for it.
+/// A type that an informer can cache: a type of k8s-openapi, a `#[derive(CustomResource)]` type, a `DynamicObject`, a
+/// `PartialObjectMeta<K>`, or a small struct with some fields and kube's derived `Resource`.
 ///
-/// There is nothing to implement: every type that fits has it.
+/// The trait is implemented for every suitable type.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
@@ -44,13 +44,13 @@ impl<K> Kind for K where
 {
 }
 
-/// Whether a type says of itself that its objects are in no namespace.
+/// Whether a type declares its kind as cluster-scoped.
 pub(crate) fn is_cluster_scoped<K: Kind>() -> bool {
     TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>()
 }
 
-/// Lets a dynamic object say what it is. Items of lists do not, and objects of watches do: nobody should have to care by which way
-/// one came.
+/// Sets the type of a dynamic object. Objects in watches contain it, but items of lists do not, and both should be
+/// equal.
 pub(crate) fn complete<K: Kind>(object: &mut K, resource: &WatchedResource) {
     let Some(object) = (object as &mut dyn Any).downcast_mut::<DynamicObject>() else {
         return;
@@ -58,7 +58,7 @@ pub(crate) fn complete<K: Kind>(object: &mut K, resource: &WatchedResource) {
     if object.types.is_some() {
         return;
     }
-    // Half a type, or null, is left where the contents are.
+    // The type was incomplete or null, so it is among the other fields.
     if let Some(fields) = object.data.as_object_mut() {
         fields.remove("apiVersion");
         fields.remove("kind");

@@ -1,4 +1,4 @@
-//! Objects as the cache holds them, and what identifies them.
+//! Objects in the cache, and how they are identified.
 
 pub(crate) mod built_in;
 mod encoding;
@@ -20,7 +20,7 @@ use serde::de::IgnoredAny;
 
 use self::format::{PackedObject, TransformedMetadata, Value};
 
-pub(crate) use self::encoding::{Encoded, Format, invalid_object};
+pub(crate) use self::encoding::{EncodedObject, Format, invalid_object};
 pub(crate) use self::entry::Entry;
 pub use self::kind::Kind;
 pub(crate) use self::kind::{complete, is_cluster_scoped};
@@ -28,11 +28,10 @@ pub use self::selector::selector_of;
 pub(crate) use self::transform::Transform;
 pub(crate) use crate::types::{Key, ResourceVersion, Uid, WatchedResource};
 
-/// An object of the cache: what handlers and streams, listers and indexes give.
+/// An object in the cache, as returned by handlers, streams, listers and indexes.
 ///
-/// It dereferences to `K`, so fields and methods of the kind are at hand, and nothing can be changed: the object is
-/// shared with the cache and with every other reader. It knows its key and its version. Cloning costs a counter. Take
-/// [`Object::to_arc`] where a plain `Arc<K>` is wanted.
+/// Dereferences to `K` for reading. It cannot be changed, because it is shared with the cache and all other readers. It
+/// contains its key and version. Cloning it increments a counter. [`Object::to_arc`] returns a plain `Arc<K>`.
 ///
 /// ```
 /// # use kube_informer::Object;
@@ -52,7 +51,7 @@ pub(crate) use crate::types::{Key, ResourceVersion, Uid, WatchedResource};
 /// ```
 pub struct Object<K> {
     entry: Arc<Entry<K>>,
-    /// What a packed object was decoded to, once someone has looked at it here.
+    /// The decoded form of a packed object, after the first access.
     decoded: OnceLock<Arc<K>>,
 }
 
@@ -68,19 +67,19 @@ impl<K> Object<K> {
         &self.entry
     }
 
-    /// Namespace and name.
+    /// Returns the namespace and name.
     #[must_use]
     pub fn key(&self) -> &Key {
         self.entry.key()
     }
 
-    /// The resource version of this state of the object.
+    /// Returns the resource version of this state of the object.
     #[must_use]
     pub fn version(&self) -> &ResourceVersion {
         self.entry.version()
     }
 
-    /// The object itself, to keep.
+    /// Returns the object as an `Arc`.
     #[must_use]
     pub fn to_arc(&self) -> Arc<K> {
         match self.entry.value() {
@@ -93,15 +92,15 @@ impl<K> Object<K> {
         self.decoded.get_or_init(|| self.entry.object())
     }
 
-    /// Whether both are one object in memory, as after a list that brought nothing new.
+    /// Whether both are the same object in memory, for example after a list without changes.
     #[must_use]
     pub fn ptr_eq(this: &Object<K>, other: &Object<K>) -> bool {
         this.entry.value().ptr_eq(other.entry.value())
     }
 }
 
-/// Questions that a packed object answers without being decoded, in less than a microsecond, unless a transform changed the
-/// metadata in question. For other objects they are as good as a look at their metadata.
+/// Methods that read a packed object without decoding it, in less than a microsecond, unless a transform changed this
+/// part of its metadata. For other objects they read the metadata.
 impl<K: kube::Resource> Object<K> {
     /// Whether the labels match.
     #[must_use]
@@ -109,7 +108,7 @@ impl<K: kube::Resource> Object<K> {
         self.entry.matches(selector)
     }
 
-    /// A label, if the object has it.
+    /// Returns a label, if the object has it.
     #[must_use]
     pub fn label(&self, name: &str) -> Option<Cow<'_, str>> {
         match self.metadata(|transformed| transformed.labels) {
@@ -118,7 +117,7 @@ impl<K: kube::Resource> Object<K> {
         }
     }
 
-    /// An annotation, if the object has it. For a packed object that has been at rest this takes some microseconds.
+    /// Returns an annotation, if the object has it. For a compressed object this takes some microseconds.
     #[must_use]
     pub fn annotation(&self, name: &str) -> Option<Cow<'_, str>> {
         match self.metadata(|transformed| transformed.annotations) {
@@ -127,7 +126,7 @@ impl<K: kube::Resource> Object<K> {
         }
     }
 
-    /// `metadata.uid`, which no other object ever has.
+    /// Returns `metadata.uid`, which identifies the object even if another one has the same name later.
     #[must_use]
     pub fn uid(&self) -> Option<Cow<'_, str>> {
         match self.metadata(|transformed| transformed.identity) {
@@ -136,7 +135,7 @@ impl<K: kube::Resource> Object<K> {
         }
     }
 
-    /// `metadata.ownerReferences`: to which objects it belongs.
+    /// Returns `metadata.ownerReferences`: the owners of the object.
     #[must_use]
     pub fn owner_references(&self) -> Cow<'_, [OwnerReference]> {
         match self.metadata(|transformed| transformed.identity) {
@@ -145,7 +144,7 @@ impl<K: kube::Resource> Object<K> {
         }
     }
 
-    /// Whether the object is being deleted, and waits for its finalizers.
+    /// Whether the object is being deleted and waits for its finalizers.
     #[must_use]
     pub fn is_terminating(&self) -> bool {
         match self.metadata(|transformed| transformed.identity) {
@@ -157,7 +156,7 @@ impl<K: kube::Resource> Object<K> {
         }
     }
 
-    /// Where metadata is read: from the bytes of a packed object, unless a transform changed it.
+    /// Returns the source of the metadata: the bytes of a packed object, unless a transform changed the metadata.
     fn metadata(&self, is_transformed: impl Fn(TransformedMetadata) -> bool) -> Metadata<'_, K> {
         match self.entry.value() {
             Value::Packed(packed) if !is_transformed(packed.transformed()) => Metadata::Packed(packed),
@@ -167,7 +166,7 @@ impl<K: kube::Resource> Object<K> {
     }
 }
 
-/// Where metadata is read.
+/// The source of an object's metadata.
 enum Metadata<'a, K> {
     Object(&'a ObjectMeta),
     Packed(&'a PackedObject<K>),

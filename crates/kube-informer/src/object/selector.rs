@@ -1,11 +1,11 @@
-//! Label selectors, from objects.
+//! Label selectors in objects.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube_wire::selector::{ParseSelectorError, Selector};
 
-/// The selector that an object carries, as a Deployment does for its pods.
+/// Converts the selector in an object, for example that of a Deployment for its pods.
 ///
-/// An empty one selects everything; where an object has none at all, what that means is up to its kind.
+/// An empty selector selects everything. The meaning of a missing selector depends on the kind.
 ///
 /// ```
 /// use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
@@ -20,7 +20,7 @@ use kube_wire::selector::{ParseSelectorError, Selector};
 /// ```
 ///
 /// # Errors
-/// If it has an unknown operator, or values that do not go with one.
+/// Returns an error if it has an unknown operator, or values that do not match the operator.
 #[doc(alias = "LabelSelectorAsSelector")]
 pub fn selector_of(carried: &LabelSelector) -> Result<Selector, ParseSelectorError> {
     let expressions = carried.match_expressions.iter().flatten().map(|expression| {

@@ -7,7 +7,7 @@ use loom::future::block_on;
 use loom::thread::{JoinHandle, spawn};
 
 use crate::in_all_orders;
-use crate::single_flight::{AttemptGuard, Cancelled, FindResult, SingleFlight};
+use crate::single_flight::{AttemptCancelled, AttemptGuard, FindResult, SingleFlight};
 
 /// The number of the connection, if there is one.
 type State = Option<usize>;
@@ -50,7 +50,7 @@ impl Client {
         });
     }
 
-    fn request(&self, networks: &'static [Network]) -> Result<Outcome, Cancelled> {
+    fn request(&self, networks: &'static [Network]) -> Result<Outcome, AttemptCancelled> {
         let found = self
             .flight
             .find_or_wait(|state| *state, |guard| self.begin(networks, guard));
@@ -60,7 +60,7 @@ impl Client {
         })
     }
 
-    fn requester(&self, networks: &'static [Network]) -> JoinHandle<Result<Outcome, Cancelled>> {
+    fn requester(&self, networks: &'static [Network]) -> JoinHandle<Result<Outcome, AttemptCancelled>> {
         let client = self.clone();
         spawn(move || client.request(networks))
     }
@@ -101,7 +101,7 @@ fn after_a_cancelled_attempt_the_next_request_connects() {
     in_all_orders(3, || {
         const NETWORKS: &[Network] = &[Network::Cancels];
         let client = Client::new();
-        assert_eq!(client.request(NETWORKS), Err(Cancelled));
+        assert_eq!(client.request(NETWORKS), Err(AttemptCancelled));
         assert_eq!(client.request(NETWORKS), Ok(Ok(1)));
     });
 }
@@ -117,7 +117,7 @@ fn a_request_that_waits_for_a_cancelled_attempt_starts_its_own() {
         let second = other.join().expect("a request");
         // The request that started the attempt gets an error, the other one a connection.
         match (first, second) {
-            (Err(Cancelled), Ok(Ok(1))) | (Ok(Ok(1)), Err(Cancelled)) => {}
+            (Err(AttemptCancelled), Ok(Ok(1))) | (Ok(Ok(1)), Err(AttemptCancelled)) => {}
             other => panic!("{other:?}"),
         }
         assert_eq!(client.request(NETWORKS), Ok(Ok(1)));
@@ -131,7 +131,7 @@ fn an_attempt_in_an_ended_runtime_ends_at_once() {
     in_all_orders(3, || {
         let client = Client::new();
         let refused = client.flight.find_or_wait(|state| *state, drop);
-        assert!(matches!(block_on(refused), Err(Cancelled)));
+        assert!(matches!(block_on(refused), Err(AttemptCancelled)));
         assert_eq!(client.request(&[]), Ok(Ok(0)));
     });
 }

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use super::{enqueue_controllers, enqueue_keys, enqueue_mapped, enqueue_owners};
 use crate::handler::{Event, EventHandler, filtered};
-use crate::object::format::{PackingContext, Place, Value};
-use crate::object::{Encoded, Entry, Format, Key, Object, ResourceVersion, Transform, WatchedResource};
+use crate::object::format::{Allocation, PackingContext, Value};
+use crate::object::{EncodedObject, Entry, Format, Key, Object, ResourceVersion, Transform, WatchedResource};
 use crate::pipeline::store::Seed;
 
 /// Returns a packed pod with three owners, and a counter of how often it is decoded.
@@ -37,12 +37,12 @@ fn packed_pod() -> (Object<Pod>, Arc<AtomicUsize>) {
             ],
         },
     });
-    let encoded = Encoded {
+    let encoded = EncodedObject {
         format: Format::Json,
         bytes: serde_json::to_vec(&pod).unwrap().into(),
     };
     let key: Key = "shop/web-1".parse().unwrap();
-    let packed = packing.pack(&key, &encoded, &FieldMask::none(), Place::Block);
+    let packed = packing.pack(&key, &encoded, &FieldMask::none(), Allocation::Block);
     let hash = Seed::new(1).key(&key);
     let version = ResourceVersion::from(5);
     let entry = Entry::new(key, hash, version, None, Value::Packed(packed.unwrap()));

@@ -1,4 +1,4 @@
-//! The kinds that Kubernetes itself defines.
+//! The built-in kinds of Kubernetes.
 
 mod table;
 
@@ -9,7 +9,7 @@ macro_rules! kind_type {
     (($($module:ident)::*) $Kind:ident) => { k8s_openapi::$($module)::*::$Kind };
 }
 
-/// Code that is compiled only if each of these macros of k8s-openapi lets it through.
+/// Compiles code only if all of these macros of k8s-openapi let it through.
 macro_rules! only_if {
     ([] $($code:tt)*) => { $($code)* };
     ([$first:ident $($more:ident)*] $($code:tt)*) => {
@@ -29,7 +29,7 @@ macro_rules! type_ids {
             )*
         }
     )*) => {
-        /// Whether a type is k8s-openapi's own for a built-in kind in a version that is neither alpha nor beta.
+        /// Whether a type is k8s-openapi's type of a built-in kind in a stable version.
         pub(crate) fn is_stable_built_in<K: 'static>() -> bool {
             let this = std::any::TypeId::of::<K>();
             let mut found = false;

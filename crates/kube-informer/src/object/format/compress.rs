@@ -1,4 +1,4 @@
-//! Compression of single objects with a dictionary of what objects of their kind have in common.
+//! Compresses single objects with a dictionary of the content that objects of a kind have in common.
 
 use std::fmt;
 use std::ops::Deref;
@@ -7,33 +7,33 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use zstd_safe::{CCtx, CParameter, DCtx, DDict, ParamSwitch};
 
-/// How hard to try. More than this takes much more time and saves little.
+/// Compression level of zstd. Higher levels take much more time and save little.
 const COMPRESSION_LEVEL: i32 = 3;
 
-/// Beyond this a dictionary helps little, and is too large for the processor's cache.
+/// Maximum size of a dictionary, in bytes. A larger one improves little, and does not fit into the processor's cache.
 const MAX_DICTIONARY: usize = 256 << 10;
 
-/// How much text a dictionary is made from, and how much at most if objects are not as long as was thought.
+/// Target size of the samples for a dictionary, and their maximum size if objects are larger than estimated, in bytes.
 const SAMPLE_BYTES: usize = 2 << 20;
 const MAX_SAMPLE_BYTES: usize = 2 * SAMPLE_BYTES;
 
-/// With fewer samples a dictionary would be made of chance.
+/// Minimum number of samples. A dictionary of fewer samples would depend on chance.
 pub(super) const MIN_SAMPLES: usize = 64;
 
-/// An object of which more than this part is left has much that others have not. What it has in common with them is read
-/// fastest when the rest is as it was; the rest is then so much that it is worth a code of its own.
-const MUCH: usize = 4;
+/// Literals are entropy-coded if the compressed object is larger than this fraction of the text. Below that, decoding
+/// is faster without it; above, there are so many literals that coding them saves memory.
+const LITERAL_CODING_FRACTION: usize = 4;
 
-/// What objects of a kind have in common.
+/// The content that objects of a kind have in common.
 pub(crate) struct Dictionary {
     text: Box<[u8]>,
-    /// Ready for use, because one never knows when an object is read. For compressing, which is done to many at a time,
-    /// it is made ready then: that takes four times the memory.
+    /// Prepared, because objects may be read at any time. Compression prepares its own form for each round, which takes
+    /// four times the memory.
     decompress: DDict<'static>,
 }
 
 impl Dictionary {
-    /// Trains a dictionary with the text of some of `objects`; none if there is too little to learn from.
+    /// Trains a dictionary with samples of `objects`. Returns `None` if there are too few.
     pub(super) fn train<O, T: Deref<Target = [u8]>, I: Iterator<Item = O>>(
         count: usize,
         objects: impl Fn() -> I,
@@ -42,13 +42,13 @@ impl Dictionary {
         if count < MIN_SAMPLES {
             return None;
         }
-        // From all of them evenly, so that neither the first namespace nor the last decides alone.
-        let seldom = count / MIN_SAMPLES;
-        let looked_at = objects().step_by(seldom).map(|object| text(object).len());
-        let (number, length) = looked_at.fold((0, 0), |(number, sum), length| (number + 1, sum + length));
+        // Samples are evenly distributed, so that no namespace has more weight than others.
+        let step = count / MIN_SAMPLES;
+        let lengths = objects().step_by(step).map(|object| text(object).len());
+        let (number, length) = lengths.fold((0, 0), |(number, sum), length| (number + 1, sum + length));
         let all = length * count / number.max(1);
         let (mut samples, mut sizes) = (Vec::new(), Vec::new());
-        for object in objects().step_by((all / SAMPLE_BYTES).clamp(1, seldom)) {
+        for object in objects().step_by((all / SAMPLE_BYTES).clamp(1, step)) {
             let sample = text(object);
             samples.extend_from_slice(&sample);
             sizes.push(sample.len());
@@ -59,7 +59,8 @@ impl Dictionary {
         if sizes.len() < MIN_SAMPLES {
             return None;
         }
-        // One that is as large as what it serves would save nothing, and one as large as the samples would choose nothing.
+        // A dictionary as large as the objects would save nothing, and one as large as the samples would not select
+        // anything.
         let size = (all / 64).min(samples.len() / 8).clamp(4 << 10, MAX_DICTIONARY);
         let mut dictionary = Vec::with_capacity(size);
         zstd_safe::train_from_buffer(&mut dictionary, &samples, &sizes).ok()?;
@@ -76,19 +77,20 @@ impl fmt::Debug for Dictionary {
     }
 }
 
-/// Compresses one object after the other.
+/// Compresses objects, one after the other.
 pub(super) struct Compressor {
     context: CCtx<'static>,
     out: Vec<u8>,
 }
 
 impl Compressor {
-    /// With a dictionary, or without one; none if there is no memory for it.
+    /// Creates a compressor with or without a dictionary. Returns `None` if there is not enough memory.
     pub(super) fn new(dictionary: Option<&Dictionary>) -> Option<Compressor> {
         let mut context = CCtx::try_create()?;
         for parameter in [
             CParameter::CompressionLevel(COMPRESSION_LEVEL),
-            // The length and the dictionary are known, and nothing here is ever on a disk.
+            // Neither length, checksum nor dictionary id are needed: the data is only kept in memory, and the
+            // dictionary is known.
             CParameter::ContentSizeFlag(false),
             CParameter::ChecksumFlag(false),
             CParameter::DictIdFlag(false),
@@ -104,18 +106,18 @@ impl Compressor {
         })
     }
 
-    /// The text, compressed; none if it cannot be.
+    /// Compresses a text. Returns `None` if that fails.
     pub(super) fn compress(&mut self, text: &[u8]) -> Option<&[u8]> {
         self.out.clear();
         self.out.reserve(zstd_safe::compress_bound(text.len()));
         self.compress_with(ParamSwitch::Disable, text)?;
-        if self.out.len() > text.len() / MUCH {
+        if self.out.len() > text.len() / LITERAL_CODING_FRACTION {
             self.compress_with(ParamSwitch::Auto, text)?;
         }
         Some(&self.out)
     }
 
-    /// Whether to find a code for literals: what is only in this text.
+    /// Compresses a text with or without entropy coding of literals.
     fn compress_with(&mut self, literals: ParamSwitch, text: &[u8]) -> Option<()> {
         let parameter = CParameter::LiteralCompressionMode(literals);
         self.context.set_parameter(parameter).ok()?;
@@ -124,27 +126,27 @@ impl Compressor {
     }
 }
 
-/// What it takes to decompress. Contexts are large and take longer to make than a text to decompress, and room that was
-/// used a moment ago is still in the processor's cache; there are never more than readers at a time.
+/// Contexts and buffers for decompression. Contexts are large and slow to create, and a recently used buffer is still
+/// in the processor's cache. There are at most as many as concurrent readers.
 static SPARE_BUFFERS: Mutex<Vec<SpareBuffer>> = Mutex::new(Vec::new());
 
 struct SpareBuffer {
     context: DCtx<'static>,
-    room: Vec<u8>,
+    buffer: Vec<u8>,
 }
 
-/// How many are kept for later, and how large a room.
+/// Maximum number of spare buffers, and their maximum size in bytes.
 const MAX_SPARE_BUFFERS: usize = 4;
 const MAX_SPARE_BYTES: usize = 64 << 10;
 
-/// A text that was decompressed.
+/// A decompressed text.
 pub(super) struct DecompressedText(Option<SpareBuffer>);
 
 impl Deref for DecompressedText {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        self.0.as_ref().map_or(&[], |spare| &spare.room)
+        self.0.as_ref().map_or(&[], |spare| &spare.buffer)
     }
 }
 
@@ -153,7 +155,7 @@ impl Drop for DecompressedText {
         let Some(spare) = self
             .0
             .take()
-            .filter(|spare| spare.room.capacity() <= MAX_SPARE_BYTES)
+            .filter(|spare| spare.buffer.capacity() <= MAX_SPARE_BYTES)
         else {
             return;
         };
@@ -164,7 +166,7 @@ impl Drop for DecompressedText {
     }
 }
 
-/// Decompresses what a [`Compressor`] made of a text of this length.
+/// Decompresses the output of a [`Compressor`] for a text of this length.
 pub(super) fn decompress(
     compressed: &[u8],
     length: usize,
@@ -173,17 +175,17 @@ pub(super) fn decompress(
     let spare = SPARE_BUFFERS.lock().pop();
     let mut spare = spare.unwrap_or_else(|| SpareBuffer {
         context: DCtx::create(),
-        room: Vec::new(),
+        buffer: Vec::new(),
     });
-    spare.room.clear();
-    spare.room.reserve(length);
-    let SpareBuffer { context, room } = &mut spare;
+    spare.buffer.clear();
+    spare.buffer.reserve(length);
+    let SpareBuffer { context, buffer } = &mut spare;
     let done = match dictionary {
-        Some(dictionary) => context.decompress_using_ddict(room, compressed, &dictionary.decompress),
-        None => context.decompress(room, compressed),
+        Some(dictionary) => context.decompress_using_ddict(buffer, compressed, &dictionary.decompress),
+        None => context.decompress(buffer, compressed),
     };
-    // What was compressed here, and never left this memory, is whole.
-    done.expect("what was compressed can be decompressed");
+    // The data was compressed by this process and has not left its memory.
+    done.expect("compressed data can be decompressed");
     DecompressedText(Some(spare))
 }
 
@@ -194,22 +196,22 @@ mod tests {
 
     use super::*;
 
-    /// What a compressor leaves of a text, which is the same again afterwards.
-    fn left(compressor: &mut Compressor, text: &[u8], dictionary: Option<&Dictionary>) -> usize {
+    /// Returns the compressed length of a text, and checks that it decompresses to the same text.
+    fn compressed_len(compressor: &mut Compressor, text: &[u8], dictionary: Option<&Dictionary>) -> usize {
         let compressed = compressor.compress(text).unwrap();
         assert_eq!(&*decompress(compressed, text.len(), dictionary), text);
         compressed.len()
     }
 
-    /// Text like base64, without repetition: six of eight bits are needed.
-    fn unlike_any(random: &mut fastrand::Rng) -> Vec<u8> {
+    /// Random text like base64, without repetitions. Each byte contains six bits of information.
+    fn random_text(random: &mut fastrand::Rng) -> Vec<u8> {
         (0..4000).map(|_| b'0' + random.u8(..64)).collect()
     }
 
     #[test]
     fn a_dictionary_is_made_from_enough_of_all_objects_be_they_small_or_large() {
         let mut random = fastrand::Rng::with_seed(1);
-        let common = unlike_any(&mut random);
+        let common = random_text(&mut random);
         for (count, length) in [(64, 100), (127, 100), (50_000, 60), (30_000, 1000), (200, 40_000)] {
             let read = RefCell::new(BTreeMap::new());
             let trained = Dictionary::train(
@@ -243,7 +245,7 @@ mod tests {
 
     #[test]
     fn one_long_object_does_not_decide_how_many_are_read() {
-        let text = unlike_any(&mut fastrand::Rng::with_seed(1));
+        let text = random_text(&mut fastrand::Rng::with_seed(1));
         let read = RefCell::new(BTreeSet::new());
         let trained = Dictionary::train(
             1_000,
@@ -257,29 +259,29 @@ mod tests {
             },
         );
         assert!(trained.is_some());
-        assert_eq!(read.into_inner().len(), 1_000, "together they are not much");
+        assert_eq!(read.into_inner().len(), 1_000, "all objects together are small");
     }
 
-    /// Texts that have much in common, and a dictionary trained with them.
-    fn alike(common: &[u8]) -> (Vec<Vec<u8>>, Arc<Dictionary>) {
-        let alike: Vec<Vec<u8>> = (0..100)
+    /// Returns similar texts, and a dictionary that was trained with them.
+    fn similar_texts(common: &[u8]) -> (Vec<Vec<u8>>, Arc<Dictionary>) {
+        let similar: Vec<Vec<u8>> = (0..100)
             .map(|number| [format!("number {number}, ").as_bytes(), common].concat())
             .collect();
-        let dictionary = Dictionary::train(100, || alike.iter(), |text| &**text).unwrap();
-        (alike, dictionary)
+        let dictionary = Dictionary::train(100, || similar.iter(), |text| &**text).unwrap();
+        (similar, dictionary)
     }
 
     #[test]
     fn texts_that_are_alike_and_those_that_are_not_become_small_in_turns() {
         let mut random = fastrand::Rng::with_seed(1);
-        let common = unlike_any(&mut random);
-        let (alike, dictionary) = alike(&common);
+        let common = random_text(&mut random);
+        let (similar, dictionary) = similar_texts(&common);
         for dictionary in [Some(&*dictionary), None] {
             let mut compressor = Compressor::new(dictionary).unwrap();
-            for text in &alike {
-                let unlike = left(&mut compressor, &unlike_any(&mut random), dictionary);
+            for text in &similar {
+                let unlike = compressed_len(&mut compressor, &random_text(&mut random), dictionary);
                 assert!(unlike < 3200, "{unlike} bytes are left");
-                let left = left(&mut compressor, text, dictionary);
+                let left = compressed_len(&mut compressor, text, dictionary);
                 assert!(dictionary.is_none() || left < 100, "{left} bytes are left");
             }
         }
@@ -288,10 +290,10 @@ mod tests {
     #[test]
     fn literals_are_coded_only_where_much_is_left() {
         let mut random = fastrand::Rng::with_seed(1);
-        let common = unlike_any(&mut random);
-        let (_alike, dictionary) = alike(&common);
+        let common = random_text(&mut random);
+        let (_similar, dictionary) = similar_texts(&common);
         let mut compressor = Compressor::new(Some(&dictionary)).unwrap();
-        let unlike = unlike_any(&mut random);
+        let unlike = random_text(&mut random);
         let digits: Vec<u8> = (0..900).map(|_| b'0' + random.u8(..16)).collect();
         for (text, literals) in [
             ([&*digits, &common].concat(), ParamSwitch::Disable),

@@ -1,32 +1,31 @@
-//! What the cache keeps of an object: the object itself, or its bytes.
+//! How the cache keeps objects: decoded or as bytes.
 //!
-//! Nothing in the pipeline but this room knows which of the two it is. A typed object of a large kind takes ten times
-//! the memory of its bytes, because Rust's types for Kubernetes are made of options of options; so a cache may keep the
-//! bytes, pruned and compressed, and make an object of them whenever someone looks.
+//! Only this module depends on the difference. A typed object of a large kind takes ten times the memory of its bytes,
+//! because its Rust type consists of nested options. A cache may therefore keep pruned and compressed bytes, and decode
+//! an object when it is read.
 
+mod compactor;
 mod compress;
-mod decoded;
+mod decode_cache;
 mod packed;
-mod packer;
 mod packing;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
+pub(crate) use self::compactor::{Compactor, PackedObjects};
 pub(crate) use self::packed::PackedObject;
-pub(crate) use self::packer::{Compactor, PackedObjects};
-pub(crate) use self::packing::{PackingContext, Place, TransformedMetadata};
+pub(crate) use self::packing::{Allocation, PackingContext, TransformedMetadata};
 
 use crate::error::Error;
 use crate::object::Key;
 
-/// What the cache keeps of the objects of a kind. Listers, indexes, handlers and snapshots are the same for both.
+/// How the cache keeps the objects of a kind. Listers, indexes, handlers and snapshots work the same with both.
 ///
-/// For 30,000 pods of a busy cluster the figures are in `docs/benchmarks`. In short: a small struct of your own with the
-/// fields you need, as the informer's kind, is the smallest and the fastest of all. Where whole objects are needed,
-/// `Decoded` is right for kinds with some hundred objects or with objects that are read all the time, and `Packed` for
-/// those with thousands that are read now and then.
+/// `docs/benchmarks` compares them with 30,000 pods of a busy cluster. A small struct with only the needed fields, as
+/// the informer's kind, is the smallest and fastest. For whole objects, `Decoded` is suitable for kinds with some
+/// hundred objects or with objects that are read often, and `Packed` for thousands of objects that are read rarely.
 ///
 /// ```no_run
 /// # fn example(client: kube::Client) {
@@ -38,27 +37,29 @@ use crate::object::Key;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CacheFormat {
-    /// Every object as a `K`. Reading costs nothing.
+    /// Keeps every object as a `K`. Reading costs nothing.
     #[default]
     Decoded,
-    /// Every object as its bytes, without the fields that are left out, compressed once it has been at rest for a while
-    /// with a dictionary of what objects of this kind have in common. It becomes a `K` when it is read, which takes some
-    /// ten microseconds for a pod; what someone still holds, and what was read last, is not decoded again. Key, version,
-    /// uid and labels are read without decoding.
+    /// Keeps every object as its bytes, without the masked fields.
     ///
-    /// A transform is applied whenever an object is decoded, so it must do the same each time. Questions about metadata that it
-    /// changes, such as [`Object::label`](crate::Object::label), decode the object.
+    /// Objects that have not changed for a while are compressed, with a dictionary of the content that objects of this
+    /// kind have in common. An object is decoded when it is read, which takes about ten microseconds for a pod. Objects
+    /// that are in use or were read recently are not decoded again. Key, version, uid and labels are read without
+    /// decoding.
+    ///
+    /// A transform is applied whenever an object is decoded, so it must be deterministic. Methods that read metadata
+    /// which it changes, such as [`Object::label`](crate::Object::label), decode the object.
     Packed,
 }
 
-/// An object, in the form that the cache keeps.
+/// An object in the form that the cache keeps.
 pub(crate) enum Value<K> {
     Decoded(Arc<K>),
     Packed(Arc<PackedObject<K>>),
 }
 
 impl<K> Value<K> {
-    /// Whether both are one object in memory.
+    /// Whether both are the same object in memory.
     pub(crate) fn ptr_eq(&self, other: &Value<K>) -> bool {
         match (self, other) {
             (Value::Decoded(a), Value::Decoded(b)) => Arc::ptr_eq(a, b),
@@ -67,7 +68,7 @@ impl<K> Value<K> {
         }
     }
 
-    /// The object itself.
+    /// Returns the object.
     pub(crate) fn object(&self, key: &Key) -> Arc<K> {
         match self {
             Value::Decoded(object) => Arc::clone(object),
@@ -75,8 +76,8 @@ impl<K> Value<K> {
         }
     }
 
-    /// The object itself, or why there is none: of those that are packed, its type or the transform refused it, which they
-    /// did not do before.
+    /// Returns the object, or an error if a packed object cannot be decoded again, because its type or the transform is
+    /// not deterministic.
     pub(crate) fn try_object(&self, key: &Key) -> Result<Arc<K>, Error> {
         match self {
             Value::Decoded(object) => Ok(Arc::clone(object)),

@@ -1,4 +1,4 @@
-//! One object as bytes.
+//! An object kept as bytes.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -11,33 +11,33 @@ use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 
 use super::compress::{Compressor, DecompressedText, Dictionary, decompress};
-use super::decoded::DecodeNumber;
+use super::decode_cache::DecodeNumber;
 use super::packing::{PackingContext, TransformedMetadata};
 use crate::error::{Error, ErrorChain};
 use crate::object::{Format, Key};
 
-/// An object as its bytes, which have been found to be a `K`.
+/// An object kept as bytes that are known to decode to a `K`.
 pub(crate) struct PackedObject<K> {
     packing: Arc<PackingContext<K>>,
     format: Format,
     transformed: TransformedMetadata,
-    /// If it was ever decoded, so that there may be a note of it, the number of that; else zero.
+    /// The number of its last decoded form; zero if it has never been decoded.
     decoded: AtomicU32,
-    /// It has been at rest since the packer came by last.
+    /// It has not changed since the last round of compression.
     at_rest: AtomicBool,
     body: Mutex<PackedBody>,
 }
 
 enum PackedBody {
-    /// As it came, without what is left out. It will be compressed.
+    /// The pruned object, which will be compressed.
     Plain(Bytes),
-    /// The same, and not worth compressing.
-    Kept(Box<[u8]>),
-    Compressed(Compressed),
+    /// The pruned object, which is not worth compressing.
+    Incompressible(Box<[u8]>),
+    Compressed(CompressedBytes),
 }
 
-struct Compressed {
-    /// First the outline, then the compressed whole.
+struct CompressedBytes {
+    /// The outline, followed by the compressed object.
     bytes: Box<[u8]>,
     outline: u32,
     plain: u32,
@@ -45,35 +45,35 @@ struct Compressed {
 }
 
 impl PackedBody {
-    /// An object that has at least the [`Format::outline`] of this one.
+    /// Returns an object that contains at least the [`Format::outline`] of this one.
     fn outline(&self) -> &[u8] {
         match self {
             PackedBody::Plain(plain) => plain,
-            PackedBody::Kept(plain) => plain,
+            PackedBody::Incompressible(plain) => plain,
             PackedBody::Compressed(compressed) => compressed.outline(),
         }
     }
 
-    /// How much memory it takes.
+    /// Returns the size in memory, in bytes.
     fn size(&self) -> usize {
         match self {
             PackedBody::Plain(plain) => plain.len(),
-            PackedBody::Kept(plain) => plain.len(),
+            PackedBody::Incompressible(plain) => plain.len(),
             PackedBody::Compressed(compressed) => compressed.bytes.len(),
         }
     }
 
-    /// Looks at the whole object.
+    /// Calls a function with the whole object.
     fn whole<R>(&self, look: impl FnOnce(&[u8]) -> R) -> R {
         match self {
             PackedBody::Plain(plain) => look(plain),
-            PackedBody::Kept(plain) => look(plain),
+            PackedBody::Incompressible(plain) => look(plain),
             PackedBody::Compressed(compressed) => look(&compressed.text()),
         }
     }
 }
 
-/// The bytes of an object, for as long as they are needed.
+/// The uncompressed bytes of an object.
 pub(super) enum PlainBytes {
     Bytes(Bytes),
     Decompressed(DecompressedText),
@@ -90,11 +90,11 @@ impl Deref for PlainBytes {
     }
 }
 
-/// Smaller objects are not worth it.
+/// Minimum size of objects to compress, in bytes.
 const MIN_COMPRESSED: usize = 256;
 
 impl<K> PackedObject<K> {
-    /// An object of which it is known that `packing` can make a `K`.
+    /// Creates a packed object from bytes that `packing` can decode to a `K`.
     pub(super) fn new(
         packing: Arc<PackingContext<K>>,
         format: Format,
@@ -103,7 +103,7 @@ impl<K> PackedObject<K> {
     ) -> PackedObject<K> {
         packing.bytes.fetch_add(plain.len(), Ordering::Relaxed);
         let body = if plain.len() < MIN_COMPRESSED {
-            PackedBody::Kept(plain.as_ref().into())
+            PackedBody::Incompressible(plain.as_ref().into())
         } else {
             packing.plain.fetch_add(1, Ordering::Relaxed);
             PackedBody::Plain(plain)
@@ -118,21 +118,20 @@ impl<K> PackedObject<K> {
         }
     }
 
-    /// The object itself, decoded unless someone holds it.
+    /// Returns the object. Decodes it unless its decoded form is in use.
     ///
     /// # Panics
-    /// If the bytes, which were found to be a `K`, do not become one: then its `Deserialize` or the transform do not always
-    /// do the same.
+    /// Panics if the object can no longer be decoded, because its `Deserialize` or the transform is not deterministic.
     pub(crate) fn object(&self, key: &Key) -> Arc<K> {
         self.try_object(key)
-            .unwrap_or_else(|error| panic!("{key} was found to be good, and now: {}", ErrorChain(&error)))
+            .unwrap_or_else(|error| panic!("cannot decode {key} again: {}", ErrorChain(&error)))
     }
 
     pub(super) fn try_object(&self, key: &Key) -> Result<Arc<K>, Error> {
         if let Some(object) = self.find_decoded() {
             return Ok(object);
         }
-        // Decoding calls the user's transform, which may read this very object.
+        // Decoding without a lock, because the user's transform may read this object.
         let object = self.packing.read(key, self.format, &self.whole())?;
         Ok(self.hold(Arc::new(object)))
     }
@@ -142,17 +141,17 @@ impl<K> PackedObject<K> {
         self.packing.decoded.lock().find(self.address(), number)
     }
 
-    /// Notes that the object was decoded; if another thread was faster, its object is the one.
+    /// Adds the decoded form to the cache. If another thread was faster, returns its decoded form.
     pub(super) fn hold(&self, object: Arc<K>) -> Arc<K> {
         let mut decoded = self.packing.decoded.lock();
         let before = DecodeNumber::new(self.decoded.load(Ordering::Relaxed));
         if let Some(other) = before.and_then(|number| decoded.find(self.address(), number)) {
             return other;
         }
-        let (number, let_go) = decoded.add(self.address(), &object);
+        let (number, released) = decoded.add(self.address(), &object);
         self.decoded.store(number.get(), Ordering::Relaxed);
         drop(decoded);
-        drop(let_go);
+        drop(released);
         object
     }
 
@@ -160,7 +159,7 @@ impl<K> PackedObject<K> {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Which metadata must be read from the object itself: what follows answers from the bytes.
+    /// Returns the metadata that must be read from the decoded object. The methods below read the bytes.
     pub(crate) fn transformed(&self) -> TransformedMetadata {
         self.transformed
     }
@@ -176,7 +175,7 @@ impl<K> PackedObject<K> {
         label.map(Cow::into_owned)
     }
 
-    /// Annotations are in no outline.
+    /// Outlines do not contain annotations.
     pub(crate) fn annotation(&self, name: &str) -> Option<String> {
         self.body.lock().whole(|whole| {
             let annotation = self.format.annotation(whole, name).ok().flatten();
@@ -190,38 +189,38 @@ impl<K> PackedObject<K> {
         Some(identity.uid.into_owned()).filter(|uid| !uid.is_empty())
     }
 
-    /// What is asked for of the metadata, as far as the outline has it.
+    /// Decodes a part of the metadata, as far as the outline contains it.
     pub(crate) fn metadata<T: DeserializeOwned + Default>(&self) -> T {
         let body = self.body.lock();
         self.format.metadata(body.outline()).unwrap_or_default()
     }
 
-    /// The whole object as it came, without what is left out.
+    /// Returns the whole object, pruned and uncompressed.
     pub(super) fn whole(&self) -> PlainBytes {
         match &*self.body.lock() {
             PackedBody::Plain(plain) => PlainBytes::Bytes(plain.clone()),
-            PackedBody::Kept(plain) => PlainBytes::Bytes(Bytes::copy_from_slice(plain)),
+            PackedBody::Incompressible(plain) => PlainBytes::Bytes(Bytes::copy_from_slice(plain)),
             PackedBody::Compressed(compressed) => PlainBytes::Decompressed(compressed.text()),
         }
     }
 
-    /// Its bytes, if they are to be compressed: as they are plain, and have been when somebody asked before; or `all` of
-    /// them, those included that were compressed with another dictionary.
+    /// Returns the bytes if they are to be compressed: uncompressed objects that have not changed since the last call,
+    /// or with `all` every object that was not compressed with this dictionary.
     pub(super) fn to_compress(&self, all: bool, dictionary: Option<&Arc<Dictionary>>) -> Option<Bytes> {
         match &*self.body.lock() {
             PackedBody::Plain(plain) => {
                 let at_rest = self.at_rest.swap(true, Ordering::Relaxed);
                 (all || at_rest).then(|| plain.clone())
             }
-            PackedBody::Compressed(compressed) if all && !compressed.is_with(dictionary) => {
+            PackedBody::Compressed(compressed) if all && !compressed.uses_dictionary(dictionary) => {
                 Some(Bytes::copy_from_slice(&compressed.text()))
             }
-            PackedBody::Kept(_) | PackedBody::Compressed(_) => None,
+            PackedBody::Incompressible(_) | PackedBody::Compressed(_) => None,
         }
     }
 
-    /// Puts compressed bytes in place of the plain ones, or a copy of these if they do not become smaller: they may lie
-    /// in memory that is shared with others. Says how many bytes there are now.
+    /// Replaces the bytes by compressed ones, or by a copy if compression does not make them smaller, because the
+    /// original may be in a shared block. Returns the new size.
     pub(super) fn compress(
         &self,
         plain: &[u8],
@@ -233,7 +232,7 @@ impl<K> PackedObject<K> {
                 let size = compressed.bytes.len();
                 (PackedBody::Compressed(compressed), size)
             }
-            None => (PackedBody::Kept(plain.into()), plain.len()),
+            None => (PackedBody::Incompressible(plain.into()), plain.len()),
         };
         let old = std::mem::replace(&mut *self.body.lock(), body);
         self.packing.bytes.fetch_add(size, Ordering::Relaxed);
@@ -249,12 +248,12 @@ impl<K> PackedObject<K> {
         plain: &[u8],
         compressor: &mut Compressor,
         dictionary: Option<&Arc<Dictionary>>,
-    ) -> Option<Compressed> {
+    ) -> Option<CompressedBytes> {
         let mut bytes = Vec::with_capacity(plain.len());
         self.format.outline(plain, &mut bytes).ok()?;
         let outline = bytes.len();
         bytes.extend_from_slice(compressor.compress(plain)?);
-        (bytes.len() < plain.len() / 8 * 7).then_some(Compressed {
+        (bytes.len() < plain.len() / 8 * 7).then_some(CompressedBytes {
             bytes: bytes.into_boxed_slice(),
             outline: u32::try_from(outline).ok()?,
             plain: u32::try_from(plain.len()).ok()?,
@@ -262,15 +261,15 @@ impl<K> PackedObject<K> {
         })
     }
 
-    /// How much memory its bytes take.
+    /// Returns the size of the bytes in memory.
     #[cfg(test)]
     pub(super) fn size(&self) -> usize {
         self.body.lock().size()
     }
 }
 
-impl Compressed {
-    fn is_with(&self, dictionary: Option<&Arc<Dictionary>>) -> bool {
+impl CompressedBytes {
+    fn uses_dictionary(&self, dictionary: Option<&Arc<Dictionary>>) -> bool {
         match (&self.dictionary, dictionary) {
             (Some(this), Some(that)) => Arc::ptr_eq(this, that),
             (None, None) => true,

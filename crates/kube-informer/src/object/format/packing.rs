@@ -1,4 +1,4 @@
-//! What all packed objects of one cache share.
+//! State that the packed objects of a cache share.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -10,45 +10,45 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::compress::Dictionary;
-use super::decoded::Decoded;
+use super::decode_cache::DecodeCache;
 use super::packed::PackedObject;
 use crate::error::Error;
 use crate::object::built_in::is_stable_built_in;
-use crate::object::{Encoded, Format, Key, Kind, Transform, WatchedResource, complete};
+use crate::object::{EncodedObject, Format, Key, Kind, Transform, WatchedResource, complete};
 
-/// What all packed objects of one cache share.
+/// State that the packed objects of a cache share.
 pub(crate) struct PackingContext<K> {
     resource: WatchedResource,
     decode: fn(Format, &[u8], &Key, &FieldMask) -> Result<K, Error>,
     complete: fn(&mut K, &WatchedResource),
-    /// Whether every message that is good can be read as a `K`.
+    /// Whether every valid message can be decoded to a `K`.
     infallible_decode: bool,
-    /// Set before the first object comes.
+    /// Set before the first object is packed.
     transform: OnceLock<Option<Transform<K>>>,
-    pub(super) decoded: Mutex<Decoded<K>>,
+    pub(super) decoded: Mutex<DecodeCache<K>>,
     pub(super) dictionary: Mutex<Option<TrainedDictionary>>,
-    /// The percentage at which the last dictionary was given up. A new one is not given up before it is worse than that: objects
-    /// that change often may compress worse than the others with any dictionary.
+    /// The compression ratio in percent at which the last dictionary was removed. The new one is kept unless its ratio
+    /// is worse than that, because objects that change often may compress badly with any dictionary.
     pub(super) retrained_at: AtomicUsize,
-    /// How many objects are still to be compressed.
+    /// Number of objects that are still to be compressed.
     pub(super) plain: AtomicUsize,
-    /// How many bytes all objects have.
+    /// Size of all objects, in bytes.
     pub(super) bytes: AtomicUsize,
-    /// Told when a list has come, so that there is much to compress.
+    /// Notified after a list, when there are many objects to compress.
     pub(super) listed: Notify,
     buffer: Mutex<PruneBuffer>,
 }
 
-/// Where objects are pruned, one after the other.
+/// Memory for pruning objects, one after the other.
 #[derive(Default)]
 struct PruneBuffer {
-    /// The one before, whose memory is used again.
+    /// Reused for each object.
     pruned: Vec<u8>,
-    /// The free rest of the block.
+    /// The unused rest of the current block.
     block: BytesMut,
 }
 
-/// Which metadata of an object a transform changed: its bytes do not answer questions about that.
+/// The metadata that a transform changed. It cannot be read from the bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct TransformedMetadata {
     pub(crate) labels: bool,
@@ -69,30 +69,30 @@ impl TransformedMetadata {
     }
 }
 
-/// How much memory stays for the next object to be pruned.
+/// Maximum memory that is kept for pruning the next object, in bytes.
 const MAX_PRUNE_BUFFER: usize = 64 << 10;
 
-/// A dictionary, and what it was like when it was new.
+/// A dictionary, with measurements from its training.
 #[derive(Debug, Clone)]
 pub(super) struct TrainedDictionary {
     pub(super) dictionary: Arc<Dictionary>,
-    /// How many objects there were.
+    /// Number of objects at the training.
     pub(super) objects: usize,
-    /// How many percent of their size the first objects had when they were compressed.
+    /// Compression ratio of the first round, in percent.
     pub(super) percent: Option<usize>,
 }
 
-/// Objects of a list lie side by side until they are compressed. Then this much memory goes back at once, and not in
-/// pieces between which others live on.
+/// Size of a block, in bytes. Objects of a list share blocks until they are compressed. Then whole blocks are freed,
+/// which prevents fragmentation.
 pub(super) const BLOCK: usize = 1 << 20;
 
-/// Where an object's bytes are put.
+/// Where the bytes of an object are allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// Among many others that came with it.
+pub(crate) enum Allocation {
+    /// In a block with other objects of the list.
     Block,
-    /// On its own.
-    Alone,
+    /// In a separate allocation.
+    Separate,
 }
 
 impl<K> PackingContext<K> {
@@ -106,7 +106,7 @@ impl<K> PackingContext<K> {
             complete,
             infallible_decode: is_stable_built_in::<K>(),
             transform: OnceLock::new(),
-            decoded: Mutex::new(Decoded::new()),
+            decoded: Mutex::new(DecodeCache::new()),
             dictionary: Mutex::new(None),
             retrained_at: AtomicUsize::new(0),
             plain: AtomicUsize::new(0),
@@ -116,29 +116,29 @@ impl<K> PackingContext<K> {
         })
     }
 
-    /// Sets what changes objects. It is called for the same object again whenever that is decoded.
+    /// Sets the transform. It is applied whenever an object is decoded.
     pub(crate) fn set_transform(&self, transform: Option<Transform<K>>) {
-        let _set_before = self.transform.set(transform);
+        let _already_set = self.transform.set(transform);
     }
 
-    /// Packs an object, if its bytes are a `K`. One that came alone is held decoded for a while, because someone will look
-    /// at it soon.
+    /// Packs an object if its bytes can be decoded to a `K`. A single object remains decoded for a while, because
+    /// handlers will read it soon.
     pub(crate) fn pack(
         self: &Arc<Self>,
         key: &Key,
-        encoded: &Encoded,
+        encoded: &EncodedObject,
         mask: &FieldMask,
-        place: Place,
+        allocation: Allocation,
     ) -> Result<Arc<PackedObject<K>>, Error>
     where
         K: Kind,
     {
-        let pruned = Encoded {
+        let pruned = EncodedObject {
             format: encoded.format,
-            bytes: self.prune(encoded, mask, place)?,
+            bytes: self.prune(encoded, mask, allocation)?,
         };
         let mut transformed = TransformedMetadata::default();
-        let object = if self.is_surely_good(&pruned) {
+        let object = if self.is_known_to_decode(&pruned) {
             None
         } else {
             let mut object = self.decode(key, pruned.format, &pruned.bytes)?;
@@ -151,24 +151,23 @@ impl<K> PackingContext<K> {
         };
         let packed = PackedObject::new(Arc::clone(self), pruned.format, transformed, pruned.bytes);
         let packed = Arc::new(packed);
-        if let (Place::Alone, Some(object)) = (place, object) {
+        if let (Allocation::Separate, Some(object)) = (allocation, object) {
             packed.hold(Arc::new(object));
         }
         Ok(packed)
     }
 
-    /// Whether it is known, without decoding it, that an object can be. That an object can be decoded is otherwise found
-    /// by doing it.
-    fn is_surely_good(&self, pruned: &Encoded) -> bool {
+    /// Whether the object can be decoded, as far as that is known without decoding it.
+    fn is_known_to_decode(&self, pruned: &EncodedObject) -> bool {
         let Format::Protobuf(schema) = pruned.format else {
             return false;
         };
         self.infallible_decode && self.transform().is_none() && schema.check(&pruned.bytes).is_ok()
     }
 
-    /// Lets go of what was decoded last, when nothing has happened for a while.
-    pub(super) fn forget_recent(&self) {
-        let recent = self.decoded.lock().forget_recent();
+    /// Drops the recently decoded objects.
+    pub(super) fn clear_recent(&self) {
+        let recent = self.decoded.lock().clear_recent();
         drop(recent);
     }
 
@@ -191,13 +190,18 @@ impl<K> PackingContext<K> {
         self.transform.get()?.as_ref()
     }
 
-    /// The bytes of an object without what is left out, in a place that is not larger.
-    fn prune(&self, encoded: &Encoded, mask: &FieldMask, place: Place) -> Result<Bytes, Error> {
+    /// Returns the object without the masked fields, in an allocation of the exact size.
+    fn prune(
+        &self,
+        encoded: &EncodedObject,
+        mask: &FieldMask,
+        allocation: Allocation,
+    ) -> Result<Bytes, Error> {
         let mut buffer = self.buffer.lock();
         let PruneBuffer { pruned, block } = &mut *buffer;
         pruned.clear();
         encoded.format.prune(&encoded.bytes, mask, pruned)?;
-        let bytes = if place == Place::Alone || pruned.len() > BLOCK / 4 {
+        let bytes = if allocation == Allocation::Separate || pruned.len() > BLOCK / 4 {
             Bytes::copy_from_slice(pruned)
         } else {
             if block.capacity() < pruned.len() {
@@ -210,18 +214,18 @@ impl<K> PackingContext<K> {
         Ok(bytes)
     }
 
-    /// A list has been taken in: what came with it is to be compressed.
+    /// Notifies the compaction task of a new list, which is to be compressed.
     pub(crate) fn on_list_applied(&self) {
         *self.buffer.lock() = PruneBuffer::default();
         self.listed.notify_one();
     }
 
-    /// How many bytes all objects have, those included that are not in the cache any more and still held by someone.
+    /// Returns the size of all objects in bytes, including deleted ones that are still referenced.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// How many objects are still to be compressed.
+    /// Returns the number of objects that are still to be compressed.
     pub(crate) fn waiting(&self) -> usize {
         self.plain.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Packed objects without an informer.
+//! Tests of packed objects without an informer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,16 +15,18 @@ use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
 use super::compress::{Compressor, MIN_SAMPLES};
-use super::decoded::{MAX_HELD, MIN_HELD};
+use super::decode_cache::{MAX_RECENT, MIN_RECENT};
 use super::packing::{BLOCK, TrainedDictionary};
-use super::{Compactor, PackedObject, PackingContext, Place, TransformedMetadata, Value};
+use super::{Allocation, Compactor, PackedObject, PackingContext, TransformedMetadata, Value};
 use crate::lister::Lister;
-use crate::object::{Encoded, Entry, Format, Key, Object, ResourceVersion, Transform, Uid, WatchedResource};
+use crate::object::{
+    EncodedObject, Entry, Format, Key, Object, ResourceVersion, Transform, Uid, WatchedResource,
+};
 use crate::pipeline::reflector::{Delta, Replacement, Scope};
 use crate::pipeline::store::{Scopes, Seed, Store, Writer};
 
-/// A cache of config maps, with what is needed to fill and to compress it.
-struct Cache {
+/// A cache of config maps, and a task to compress it.
+struct PackedCache {
     packing: Arc<PackingContext<ConfigMap>>,
     store: Arc<Store<ConfigMap>>,
     writer: Writer<ConfigMap>,
@@ -32,16 +34,16 @@ struct Cache {
     decoded: Arc<AtomicUsize>,
 }
 
-impl Cache {
-    /// An empty one, which counts how often an object is decoded.
-    fn new() -> Cache {
-        Cache::with(|_, _| Ok(()))
+impl PackedCache {
+    /// Creates an empty cache, which counts how often objects are decoded.
+    fn new() -> PackedCache {
+        PackedCache::with(|_, _| Ok(()))
     }
 
-    /// An empty one whose objects are transformed so; the function is told how often that was done before.
+    /// Creates an empty cache with a transform. The second argument of the transform is the number of previous calls.
     fn with(
         transform: impl Fn(&mut ConfigMap, usize) -> Result<(), String> + Send + Sync + 'static,
-    ) -> Cache {
+    ) -> PackedCache {
         let resource = WatchedResource::of::<ConfigMap>(&(), None);
         let packing = PackingContext::new(resource.clone());
         let decoded = Arc::new(AtomicUsize::new(0));
@@ -51,7 +53,7 @@ impl Cache {
         })));
         let seed = Seed::new(1);
         let store = Arc::new(Store::new(resource.clone(), seed));
-        Cache {
+        PackedCache {
             writer: Writer::new(Arc::clone(&store), seed, Scopes::one()),
             packer: Compactor {
                 packing: Arc::clone(&packing),
@@ -67,29 +69,35 @@ impl Cache {
         }
     }
 
-    fn packed(&self, number: usize, place: Place) -> Arc<PackedObject<ConfigMap>> {
+    fn packed(&self, number: usize, allocation: Allocation) -> Arc<PackedObject<ConfigMap>> {
         let json = config_map(number);
-        let encoded = Encoded {
+        let encoded = EncodedObject {
             format: Format::Json,
             bytes: serde_json::to_vec(&json).unwrap().into(),
         };
         self.packing
-            .pack(&key(number), &encoded, &FieldMask::managed_fields(), place)
+            .pack(&key(number), &encoded, &FieldMask::managed_fields(), allocation)
             .unwrap()
     }
 
-    fn entry(&self, number: usize, place: Place) -> Arc<Entry<ConfigMap>> {
+    fn entry(&self, number: usize, allocation: Allocation) -> Arc<Entry<ConfigMap>> {
         let key = key(number);
         let hash = Seed::new(1).key(&key);
         let version = ResourceVersion::from(number as u64 + 1);
         let uid = Uid::of(config_map(number)["metadata"]["uid"].as_str().unwrap());
-        Entry::new(key, hash, version, uid, Value::Packed(self.packed(number, place)))
+        Entry::new(
+            key,
+            hash,
+            version,
+            uid,
+            Value::Packed(self.packed(number, allocation)),
+        )
     }
 
-    /// Fills it with this many objects.
+    /// Fills the cache with this many objects.
     fn list(&mut self, objects: usize) {
         let mut objects: Vec<_> = (0..objects)
-            .map(|number| self.entry(number, Place::Block))
+            .map(|number| self.entry(number, Allocation::Block))
             .collect();
         objects.sort_by_key(|entry| entry.hash());
         self.apply(Delta::Replaced(Replacement {
@@ -117,7 +125,7 @@ impl Cache {
         self.packer.round(all, &CancellationToken::new());
     }
 
-    /// How many bytes all objects take.
+    /// Returns the size of all objects, in bytes.
     fn size(&self) -> usize {
         let sizes = self.store.snapshot().walk().map(|entry| match entry.value() {
             Value::Packed(packed) => packed.size(),
@@ -135,7 +143,7 @@ fn key(number: usize) -> Key {
     Key::namespaced("shop", &format!("map-{number}"))
 }
 
-/// One that has much in common with the others, and enough of its own.
+/// Returns a config map that has much in common with the others, and some content of its own.
 fn config_map(number: usize) -> Json {
     let mut random = fastrand::Rng::with_seed(number as u64);
     let mut word = |len: usize| -> String { (0..len).map(|_| random.alphanumeric()).collect() };
@@ -161,7 +169,7 @@ fn config_map(number: usize) -> Json {
     })
 }
 
-/// What a cache without `managedFields` has to give for it.
+/// Returns the config map as read from a cache without `managedFields`.
 fn expected(number: usize) -> ConfigMap {
     let mut expected: ConfigMap = serde_json::from_value(config_map(number)).unwrap();
     expected.metadata.managed_fields = None;
@@ -170,7 +178,7 @@ fn expected(number: usize) -> ConfigMap {
 
 #[test]
 fn an_object_comes_back_as_it_was_without_what_is_left_out() {
-    let mut cache = Cache::new();
+    let mut cache = PackedCache::new();
     cache.list(200);
     for number in 0..200 {
         assert_eq!(*cache.get(number), expected(number));
@@ -183,13 +191,13 @@ fn an_object_comes_back_as_it_was_without_what_is_left_out() {
 
 #[test]
 fn compressing_makes_small_what_is_alike() {
-    let mut cache = Cache::new();
+    let mut cache = PackedCache::new();
     cache.list(500);
     let before = cache.size();
     assert_eq!(cache.packing.waiting(), 500);
     cache.round(true);
     assert_eq!(cache.packing.waiting(), 0);
-    // A quarter of it are heads, which stay readable.
+    // A quarter of it are outlines, which are not compressed.
     assert!(
         cache.size() * 2 < before,
         "{} of {before} bytes are left",
@@ -199,7 +207,7 @@ fn compressing_makes_small_what_is_alike() {
 
 #[test]
 fn labels_and_uid_are_read_without_decoding() {
-    let mut cache = Cache::new();
+    let mut cache = PackedCache::new();
     cache.list(100);
     let before = cache.decoded();
     for compressed in [false, true] {
@@ -220,12 +228,12 @@ fn labels_and_uid_are_read_without_decoding() {
 
 #[test]
 fn an_object_that_someone_holds_is_not_decoded_twice() {
-    let mut cache = Cache::new();
+    let mut cache = PackedCache::new();
     cache.list(200);
     cache.round(true);
     let before = cache.decoded();
     let held = cache.get(3).to_arc();
-    // More than are held for a while after they were read.
+    // More than the number of recently decoded objects to keep.
     for number in 50..200 {
         let _name = &cache.get(number).metadata.name;
     }
@@ -233,12 +241,12 @@ fn an_object_that_someone_holds_is_not_decoded_twice() {
     assert_eq!(cache.decoded(), before + 151);
     drop(held);
     let _name = &cache.get(3).metadata.name;
-    assert_eq!(cache.decoded(), before + 152, "nobody held it any more");
+    assert_eq!(cache.decoded(), before + 152, "no reference was left");
 }
 
 #[test]
 fn what_was_read_last_is_not_decoded_again() {
-    let mut cache = Cache::new();
+    let mut cache = PackedCache::new();
     cache.list(10);
     let read_often = |numbers: std::ops::Range<usize>| {
         let before = cache.decoded();
@@ -249,70 +257,70 @@ fn what_was_read_last_is_not_decoded_again() {
         }
         cache.decoded() - before
     };
-    let few = MIN_HELD as usize;
+    let few = MIN_RECENT as usize;
     assert_eq!(read_often(0..few), few);
-    // Of more, the last few are still held when it becomes known that more are of use.
+    // When the first late access increases the capacity, only the last few objects are still kept.
     assert_eq!(read_often(few..few + 5), 5 + 5 - few);
     assert_eq!(read_often(few..few + 5), 0);
 }
 
 #[test]
 fn those_who_read_the_same_one_after_the_other_decode_once_soon() {
-    let mut cache = Cache::new();
+    let mut cache = PackedCache::new();
     cache.list(3_000);
-    let read = |cache: &Cache, numbers: std::ops::Range<usize>| {
+    let read = |cache: &PackedCache, numbers: std::ops::Range<usize>| {
         let before = cache.decoded();
         for number in numbers {
             let _name = &cache.get(number).metadata.name;
         }
         cache.decoded() - before
     };
-    let recent = |cache: &Cache| cache.packing.decoded.lock().recent();
+    let recent = |cache: &PackedCache| cache.packing.decoded.lock().recent();
     assert_eq!(read(&cache, 0..100), 100);
-    assert_eq!(recent(&cache), MIN_HELD as usize, "nobody has come late");
-    let again = 100 - MIN_HELD as usize;
+    assert_eq!(recent(&cache), MIN_RECENT as usize, "no access was late");
+    let again = 100 - MIN_RECENT as usize;
     assert_eq!(
         read(&cache, 0..100),
         again,
-        "now it is known that more are of use"
+        "the first late access increases the capacity"
     );
     assert_eq!(read(&cache, 0..100), 0);
     assert_eq!(recent(&cache), 100);
-    // Those who read everything are no reason to hold more.
+    // Reading all objects once does not increase the capacity.
     assert_eq!(read(&cache, 200..500), 300);
     assert_eq!(recent(&cache), 100);
     assert_eq!(read(&cache, 500..3_000), 2_500);
-    assert_eq!(recent(&cache), MIN_HELD as usize, "it was of no use for long");
+    assert_eq!(recent(&cache), MIN_RECENT as usize, "no access was late for long");
     assert_eq!(read(&cache, 0..3_000), 3_000);
-    assert_eq!(recent(&cache), MIN_HELD as usize);
-    const { assert!(MAX_HELD > 100) };
+    assert_eq!(recent(&cache), MIN_RECENT as usize);
+    const { assert!(MAX_RECENT > 100) };
 }
 
 #[test]
 fn what_is_let_go_is_forgotten_at_once() {
-    let mut cache = Cache::new();
+    let mut cache = PackedCache::new();
     cache.list(50);
     for number in 0..50 {
         let _name = &cache.get(number).metadata.name;
     }
-    assert_eq!(cache.packing.decoded.lock().len(), MIN_HELD as usize);
+    assert_eq!(cache.packing.decoded.lock().len(), MIN_RECENT as usize);
 }
 
 #[test]
 fn what_was_read_last_is_let_go_when_nothing_happens() {
-    let mut cache = Cache::new();
+    let mut cache = PackedCache::new();
     cache.list(10);
     let read = Arc::downgrade(&cache.get(1).to_arc());
     assert!(read.upgrade().is_some());
-    cache.packing.forget_recent();
+    cache.packing.clear_recent();
     assert!(read.upgrade().is_none());
 }
 
 #[test]
 fn what_came_alone_is_decoded_once_for_all_who_look_at_once() {
-    let mut cache = Cache::new();
+    let mut cache = PackedCache::new();
     cache.list(0);
-    let changed = cache.entry(1, Place::Alone);
+    let changed = cache.entry(1, Allocation::Separate);
     cache.apply(Delta::Upsert(changed));
     let _name = &cache.get(1).metadata.name;
     assert_eq!(cache.decoded(), 1);
@@ -320,19 +328,22 @@ fn what_came_alone_is_decoded_once_for_all_who_look_at_once() {
 
 #[test]
 fn notes_of_decoded_objects_go_with_them() {
-    let mut cache = Cache::new();
+    let mut cache = PackedCache::new();
     cache.list(1_000);
     for number in 0..1_000 {
         let _name = &cache.get(number).metadata.name;
     }
-    assert!(cache.packing.decoded.lock().len() < 300, "dead notes are swept");
+    assert!(
+        cache.packing.decoded.lock().len() < 300,
+        "dead entries are removed"
+    );
     let held: Vec<_> = (0..500).map(|number| cache.get(number).to_arc()).collect();
     assert!(cache.packing.decoded.lock().len() >= 500);
     cache.list(0);
     assert_eq!(
         cache.packing.decoded.lock().len(),
         0,
-        "they go with the packed object"
+        "entries are removed with the packed object"
     );
     assert_eq!(held[499].metadata.name.as_deref(), Some("map-499"));
     assert_eq!(cache.packing.waiting(), 0);
@@ -340,13 +351,13 @@ fn notes_of_decoded_objects_go_with_them() {
 
 #[test]
 fn what_changes_is_left_alone_until_it_rests() {
-    let mut cache = Cache::new();
+    let mut cache = PackedCache::new();
     cache.list(100);
     cache.round(true);
-    let changed = cache.entry(5, Place::Alone);
+    let changed = cache.entry(5, Allocation::Separate);
     cache.apply(Delta::Upsert(changed));
     cache.round(false);
-    assert_eq!(cache.packing.waiting(), 1, "it may change again at once");
+    assert_eq!(cache.packing.waiting(), 1, "it may change again soon");
     cache.round(false);
     assert_eq!(cache.packing.waiting(), 0);
     assert_eq!(*cache.get(5), expected(5));
@@ -354,12 +365,16 @@ fn what_changes_is_left_alone_until_it_rests() {
 
 #[test]
 fn a_dictionary_is_made_when_there_is_enough_to_learn_from_and_anew_when_there_is_much_more() {
-    let mut cache = Cache::new();
+    let mut cache = PackedCache::new();
     cache.list(20);
     cache.round(true);
     assert!(cache.packing.dictionary.lock().is_none());
-    assert_eq!(cache.packing.waiting(), 0, "it goes without one, too");
-    let trained_on = |cache: &Cache| cache.packing.dictionary.lock().as_ref().unwrap().objects;
+    assert_eq!(
+        cache.packing.waiting(),
+        0,
+        "compression works without a dictionary"
+    );
+    let trained_on = |cache: &PackedCache| cache.packing.dictionary.lock().as_ref().unwrap().objects;
     cache.list(100);
     cache.round(true);
     assert_eq!(trained_on(&cache), 100);
@@ -376,7 +391,7 @@ fn a_dictionary_is_made_when_there_is_enough_to_learn_from_and_anew_when_there_i
 
 #[test]
 fn a_dictionary_that_does_much_worse_than_at_first_is_made_anew() {
-    let mut cache = Cache::new();
+    let mut cache = PackedCache::new();
     cache.list(400);
     cache.round(true);
     let first = cache.packing.dictionary.lock().clone().unwrap();
@@ -398,7 +413,7 @@ fn a_dictionary_that_does_much_worse_than_at_first_is_made_anew() {
 
 #[test]
 fn a_dictionary_is_made_of_the_smallest_number_of_samples_that_is_enough() {
-    let mut cache = Cache::new();
+    let mut cache = PackedCache::new();
     cache.list(MIN_SAMPLES);
     cache.round(true);
     let trained = cache.packing.dictionary.lock().clone().expect("there are enough");
@@ -407,7 +422,7 @@ fn a_dictionary_is_made_of_the_smallest_number_of_samples_that_is_enough() {
 
 #[test]
 fn a_round_notes_how_many_percent_of_the_objects_are_left() {
-    let mut cache = Cache::new();
+    let mut cache = PackedCache::new();
     cache.list(400);
     let before = cache.size();
     cache.round(true);
@@ -417,7 +432,7 @@ fn a_round_notes_how_many_percent_of_the_objects_are_left() {
 
 #[test]
 fn the_bytes_of_all_objects_are_counted() {
-    let mut cache = Cache::new();
+    let mut cache = PackedCache::new();
     cache.list(100);
     assert_eq!(cache.packing.bytes(), cache.size());
     cache.round(true);
@@ -428,7 +443,7 @@ fn the_bytes_of_all_objects_are_counted() {
 
 #[tokio::test(start_paused = true)]
 async fn what_was_read_last_is_let_go_after_a_rest_but_not_after_a_list() {
-    let mut cache = Cache::new();
+    let mut cache = PackedCache::new();
     cache.list(10);
     cache.round(true);
     let read = Arc::downgrade(&cache.get(1).to_arc());
@@ -443,7 +458,7 @@ async fn what_was_read_last_is_let_go_after_a_rest_but_not_after_a_list() {
     packer.await.unwrap();
 }
 
-/// A check of the bytes is enough to know that they can be decoded.
+/// Checking the bytes is sufficient to know that they can be decoded.
 #[test]
 fn a_good_message_of_a_built_in_kind_is_packed_without_decoding() {
     let message = protobuf::encode(&config_map(1)).expect("it has a message");
@@ -454,37 +469,37 @@ fn a_good_message_of_a_built_in_kind_is_packed_without_decoding() {
         let packing = PackingContext::<ConfigMap>::new(resource);
         packing
             .set_transform(is_transformed.then(|| Transform::new(|_: &mut ConfigMap| Ok::<_, String>(()))));
-        let encoded = Encoded {
+        let encoded = EncodedObject {
             format: Format::Protobuf(schema),
             bytes: message.clone(),
         };
         let packed = packing
-            .pack(&key(1), &encoded, &FieldMask::none(), Place::Alone)
+            .pack(&key(1), &encoded, &FieldMask::none(), Allocation::Separate)
             .unwrap();
         assert_eq!(packing.decoded.lock().len(), decoded);
         assert_eq!(packed.object(&key(1)).metadata.name.as_deref(), Some("map-1"));
     }
 }
 
-/// A config map with this much text, which compresses well.
-fn packed_text(cache: &Cache, size: usize, place: Place) -> Arc<PackedObject<ConfigMap>> {
+/// Packs a config map with this much text, which compresses well.
+fn packed_text(cache: &PackedCache, size: usize, allocation: Allocation) -> Arc<PackedObject<ConfigMap>> {
     let text = serde_json::to_vec(&json!({
         "metadata": {"name": "map-0", "namespace": "shop", "resourceVersion": "1"},
         "data": {"text": "x".repeat(size)}
     }));
-    let encoded = Encoded {
+    let encoded = EncodedObject {
         format: Format::Json,
         bytes: text.unwrap().into(),
     };
     let packed = cache
         .packing
-        .pack(&key(0), &encoded, &FieldMask::managed_fields(), place);
+        .pack(&key(0), &encoded, &FieldMask::managed_fields(), allocation);
     packed.unwrap()
 }
 
 #[test]
 fn objects_are_compressed_again_only_with_another_dictionary() {
-    let mut cache = Cache::new();
+    let mut cache = PackedCache::new();
     let dictionaries = [100, 900].map(|objects| {
         cache.list(0);
         cache.list(objects);
@@ -493,7 +508,7 @@ fn objects_are_compressed_again_only_with_another_dictionary() {
     });
     let choices = [None, Some(&dictionaries[0]), Some(&dictionaries[1])];
     for (number, dictionary) in choices.into_iter().enumerate() {
-        let packed = packed_text(&cache, 10_000, Place::Block);
+        let packed = packed_text(&cache, 10_000, Allocation::Block);
         let plain = packed
             .to_compress(true, dictionary)
             .expect("it is not compressed");
@@ -513,30 +528,30 @@ fn objects_are_compressed_again_only_with_another_dictionary() {
 
 #[test]
 fn small_objects_of_a_list_share_memory_and_others_do_not() {
-    let cache = Cache::new();
-    let packed = |place, size| {
-        let packed = packed_text(&cache, size, place);
+    let cache = PackedCache::new();
+    let packed = |allocation, size| {
+        let packed = packed_text(&cache, size, allocation);
         let bytes = packed.to_compress(true, None).unwrap().as_ptr_range();
         (packed, bytes.start.addr()..bytes.end.addr())
     };
-    let neighbours = |place, size| {
-        let packed: Vec<_> = (0..2 * BLOCK / size).map(|_| packed(place, size)).collect();
+    let neighbours = |allocation, size| {
+        let packed: Vec<_> = (0..2 * BLOCK / size).map(|_| packed(allocation, size)).collect();
         let pairs = packed.windows(2);
         pairs.filter(|pair| pair[0].1.end == pair[1].1.start).count()
     };
-    // Two blocks, or three, are full of them.
-    assert!(neighbours(Place::Block, 10_000) >= 2 * BLOCK / 10_000 - 3);
-    assert_eq!(neighbours(Place::Alone, 10_000), 0);
-    // They would leave large holes at the ends of blocks.
-    assert!(neighbours(Place::Block, BLOCK / 4 - 1_000) > 0);
-    assert_eq!(neighbours(Place::Block, BLOCK / 4), 0);
+    // Two or three blocks are full.
+    assert!(neighbours(Allocation::Block, 10_000) >= 2 * BLOCK / 10_000 - 3);
+    assert_eq!(neighbours(Allocation::Separate, 10_000), 0);
+    // Larger objects would leave large gaps at the ends of blocks.
+    assert!(neighbours(Allocation::Block, BLOCK / 4 - 1_000) > 0);
+    assert_eq!(neighbours(Allocation::Block, BLOCK / 4), 0);
 }
 
 #[test]
 fn four_of_the_largest_objects_that_share_a_block_fill_it() {
-    let cache = Cache::new();
-    let envelope = packed_text(&cache, 1_000, Place::Alone).size() - 1_000;
-    let packed = [(); 4].map(|()| packed_text(&cache, BLOCK / 4 - envelope, Place::Block));
+    let cache = PackedCache::new();
+    let envelope = packed_text(&cache, 1_000, Allocation::Separate).size() - 1_000;
+    let packed = [(); 4].map(|()| packed_text(&cache, BLOCK / 4 - envelope, Allocation::Block));
     let bytes = packed
         .each_ref()
         .map(|packed| packed.to_compress(true, None).unwrap());
@@ -549,7 +564,7 @@ fn four_of_the_largest_objects_that_share_a_block_fill_it() {
 /// Objects that change often may compress worse than the others, whatever the dictionary.
 #[test]
 fn changed_objects_that_compress_badly_bring_one_new_dictionary() {
-    let mut cache = Cache::new();
+    let mut cache = PackedCache::new();
     cache.list(400);
     cache.round(true);
     let trained = |percent| TrainedDictionary {
@@ -558,30 +573,33 @@ fn changed_objects_that_compress_badly_bring_one_new_dictionary() {
     };
     let (first, second) = (trained(Some(40)), trained(None));
     *cache.packing.dictionary.lock() = Some(first);
-    cache.packer.note(60);
+    cache.packer.record_ratio(60);
     assert!(
         cache.packing.dictionary.lock().is_some(),
-        "half as much again is not too much"
+        "half as much again is accepted"
     );
-    cache.packer.note(70);
-    assert!(cache.packing.dictionary.lock().is_none(), "it is given up");
+    cache.packer.record_ratio(70);
+    assert!(cache.packing.dictionary.lock().is_none(), "it is removed");
     *cache.packing.dictionary.lock() = Some(second);
-    // All objects together, then the same that compressed badly before.
+    // All objects together, then the same ones that compressed badly before.
     for percent in [42, 70, 71, 70] {
-        cache.packer.note(percent);
-        assert!(cache.packing.dictionary.lock().is_some(), "the second one stays");
+        cache.packer.record_ratio(percent);
+        assert!(
+            cache.packing.dictionary.lock().is_some(),
+            "the second one is kept"
+        );
     }
-    cache.packer.note(107);
+    cache.packer.record_ratio(107);
     assert!(
         cache.packing.dictionary.lock().is_none(),
-        "it became much worse again"
+        "it is much worse again"
     );
 }
 
 /// Both formats answer from the transformed object.
 #[test]
 fn metadata_that_a_transform_changes_is_read_from_the_transformed_object() {
-    let mut cache = Cache::with(|map, _| {
+    let mut cache = PackedCache::with(|map, _| {
         let meta = &mut map.metadata;
         meta.labels
             .get_or_insert_default()
@@ -643,7 +661,7 @@ fn each_part_of_metadata_is_compared_alone() {
 
 #[test]
 fn metadata_that_a_transform_leaves_alone_is_read_without_decoding() {
-    let mut cache = Cache::with(|map, _| {
+    let mut cache = PackedCache::with(|map, _| {
         map.data = None;
         map.metadata.annotations = None;
         Ok(())
@@ -663,62 +681,55 @@ fn metadata_that_a_transform_leaves_alone_is_read_without_decoding() {
 
 #[test]
 fn what_does_not_become_smaller_stays_as_it_is() {
-    let cache = Cache::new();
+    let cache = PackedCache::new();
     let mut random = fastrand::Rng::with_seed(3);
     let noise: String = (0..400).map(|_| random.char('\u{4e00}'..'\u{9000}')).collect();
     let mut json = config_map(1);
     json["data"] = json!({"noise": noise});
-    let encoded = Encoded {
+    let encoded = EncodedObject {
         format: Format::Json,
         bytes: serde_json::to_vec(&json).unwrap().into(),
     };
     let packed = cache
         .packing
-        .pack(&key(1), &encoded, &FieldMask::none(), Place::Block)
+        .pack(&key(1), &encoded, &FieldMask::none(), Allocation::Block)
         .unwrap();
     let size = packed.size();
     let mut compressor = super::compress::Compressor::new(None).unwrap();
     let plain = packed.to_compress(true, None).unwrap();
     assert_eq!(packed.compress(&plain, &mut compressor, None), size);
     assert_eq!(cache.packing.waiting(), 0);
-    assert!(
-        packed.to_compress(true, None).is_none(),
-        "it is not tried again and again"
-    );
+    assert!(packed.to_compress(true, None).is_none(), "it is tried only once");
     assert_eq!(packed.object(&key(1)).data.as_ref().unwrap()["noise"], noise);
 }
 
 #[test]
 fn bytes_that_are_no_object_of_the_kind_are_refused_with_their_name() {
-    let cache = Cache::new();
+    let cache = PackedCache::new();
     let mut json = config_map(1);
     json["data"] = json!(["not", "a", "map"]);
-    let encoded = Encoded {
+    let encoded = EncodedObject {
         format: Format::Json,
         bytes: serde_json::to_vec(&json).unwrap().into(),
     };
     let error = cache
         .packing
-        .pack(&key(1), &encoded, &FieldMask::none(), Place::Block)
+        .pack(&key(1), &encoded, &FieldMask::none(), Allocation::Block)
         .err()
-        .expect("it is no config map");
+        .expect("it is not a config map");
     assert!(error.is_bad_data());
-    assert!(
-        error.to_string().contains("shop/map-1 does not fit the type"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("cannot decode shop/map-1"), "{error}");
     assert_eq!(cache.packing.waiting(), 0);
 }
 
-/// A transform is to do the same each time. One that does not costs its objects their places in the indexes, and nothing
-/// else.
+/// A transform must be deterministic. If it is not, its objects are missing from indexes, but nothing else fails.
 #[test]
 fn contract_12_an_object_that_cannot_be_decoded_again_is_in_no_index() {
-    let moody = |map: &mut ConfigMap, before: usize| match map.metadata.name.as_deref() {
+    let nondeterministic = |map: &mut ConfigMap, before: usize| match map.metadata.name.as_deref() {
         Some("map-1") if before >= 3 => Err("not today".to_owned()),
         _ => Ok(()),
     };
-    let mut cache = Cache::with(moody);
+    let mut cache = PackedCache::with(nondeterministic);
     cache.list(3);
     let names = |map: &ConfigMap| Ok(map.metadata.name.clone().into_iter().collect::<Vec<String>>());
     cache.writer.add_index("names".into(), Arc::new(names)).unwrap();
@@ -733,7 +744,7 @@ fn contract_12_an_object_that_cannot_be_decoded_again_is_in_no_index() {
     assert_eq!(snapshot.len(), 3);
     assert_eq!(snapshot.index_values("names").unwrap(), ["map-0", "map-2"]);
 
-    cache.apply(Delta::Deleted(cache.entry(2, Place::Block)));
+    cache.apply(Delta::Deleted(cache.entry(2, Allocation::Block)));
     let snapshot = cache.store.snapshot();
     assert_eq!(
         (snapshot.len(), snapshot.index_values("names").unwrap().len()),
@@ -743,7 +754,7 @@ fn contract_12_an_object_that_cannot_be_decoded_again_is_in_no_index() {
 
 #[test]
 fn readers_and_the_packer_do_not_disturb_each_other() {
-    let mut cache = Cache::new();
+    let mut cache = PackedCache::new();
     cache.list(300);
     let (store, packer) = (&cache.store, &cache.packer);
     std::thread::scope(|threads| {

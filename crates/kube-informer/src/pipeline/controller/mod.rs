@@ -122,7 +122,7 @@ impl<K: Kind> Controller<K> {
         writer.free_retired();
         drop(writer);
         let now = Instant::now();
-        self.measures.processing.note(now.duration_since(began));
+        self.measures.processing.record(now.duration_since(began));
         if batch.listed && is_filled {
             self.measures.synced.set_once(&self.measures.clock, now);
             self.synced.cancel();

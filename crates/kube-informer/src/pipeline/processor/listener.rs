@@ -18,7 +18,7 @@ use super::resync::ResyncTimes;
 use super::runner::Runner;
 use crate::handler::current_handler::{CurrentHandler, WaitTarget};
 use crate::handler::{AnyListener, Event};
-use crate::measures::{AtomicInstant, Clock, Durations, Histogram, add_alone};
+use crate::measures::{AtomicInstant, Clock, Durations, Histogram, add_unshared};
 use crate::object::Kind;
 use crate::pipeline::store::{Change, Snapshot};
 
@@ -172,9 +172,9 @@ impl<K: Kind> Listener<K> {
     /// Counts a delivered event and records how long its change has waited.
     pub(super) fn count_delivery(&self, waiting_since: Option<Instant>) {
         if let Some(since) = waiting_since {
-            self.waits.note(since.elapsed());
+            self.waits.record(since.elapsed());
         }
-        add_alone(&self.delivered, 1);
+        add_unshared(&self.delivered, 1);
     }
 
     pub(super) fn call_began(&self, at: Instant) {
@@ -184,7 +184,7 @@ impl<K: Kind> Listener<K> {
     /// Records the duration of a call and returns its end time.
     pub(super) fn call_ended(&self, began: Instant) -> Instant {
         let now = Instant::now();
-        self.calls.note(now.duration_since(began));
+        self.calls.record(now.duration_since(began));
         now
     }
 
@@ -242,7 +242,7 @@ impl<K: Kind> AnyListener for Listener<K> {
     }
 
     fn running_for(&self) -> Option<Duration> {
-        self.call_start.ago(&self.clock, Instant::now())
+        self.call_start.elapsed(&self.clock, Instant::now())
     }
 
     fn synced(&self) -> &CancellationToken {

@@ -14,7 +14,7 @@ use super::machine::{self, Contradiction, EventKind, Machine, Settings, Trust};
 use super::{Delta, Replacement, Scope};
 use crate::error::{Error, ErrorChain, Operation};
 use crate::measures::RelistCause;
-use crate::object::format::Place;
+use crate::object::format::Allocation;
 use crate::object::{Entry, Key, Kind, ResourceVersion, WatchedResource};
 use crate::pipeline::wire::{
     ListPart, ListRequest, ListWatch, RawObject, WatchEvent, WatchRequest, WatchStream,
@@ -31,7 +31,7 @@ pub(crate) trait Context<K>: Send + Sync + 'static {
     fn cached(&self, object: &RawObject<K>) -> Option<Arc<Entry<K>>>;
 
     /// Creates the entry of an object: decodes, transforms and packs it as configured.
-    fn entry(&self, object: RawObject<K>, place: Place) -> Result<Arc<Entry<K>>, Error>;
+    fn entry(&self, object: RawObject<K>, allocation: Allocation) -> Result<Arc<Entry<K>>, Error>;
 
     /// Reports an error to the watch-error handler.
     fn report(&self, error: &Error);
@@ -307,7 +307,7 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
             WatchEvent::Added(object) | WatchEvent::Modified(object) => self.collect_object(list, object),
             WatchEvent::Deleted(object) => {
                 list.reserve(object.size())?;
-                list.remove(self.entry(object, Place::Alone)?);
+                list.remove(self.entry(object, Allocation::Separate)?);
                 Ok(None)
             }
             WatchEvent::Bookmark { .. } => Ok(None),
@@ -326,21 +326,21 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
             list.add_cached(entry);
             return Ok(None);
         }
-        Ok(list.add(self.entry(object, Place::Block)?))
+        Ok(list.add(self.entry(object, Allocation::Block)?))
     }
 
-    fn entry(&self, object: RawObject<K>, place: Place) -> Result<Arc<Entry<K>>, Error> {
+    fn entry(&self, object: RawObject<K>, allocation: Allocation) -> Result<Arc<Entry<K>>, Error> {
         self.observe(Activity::Received(object.size()));
-        self.context.entry(object, place)
+        self.context.entry(object, allocation)
     }
 
     fn delta(&self, event: WatchEvent<K>) -> Result<Delta<K>, Error> {
         let _span = frame_span(&event).entered();
         Ok(match event {
             WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                Delta::Upsert(self.entry(object, Place::Alone)?)
+                Delta::Upsert(self.entry(object, Allocation::Separate)?)
             }
-            WatchEvent::Deleted(object) => Delta::Deleted(self.entry(object, Place::Alone)?),
+            WatchEvent::Deleted(object) => Delta::Deleted(self.entry(object, Allocation::Separate)?),
             WatchEvent::Bookmark { version, .. } => Delta::Bookmark(version, self.scope),
             WatchEvent::Failure(status) => return Err(Error::status(status)),
         })

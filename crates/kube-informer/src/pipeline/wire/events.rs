@@ -16,7 +16,7 @@ use super::limits::Limits;
 use super::status::{status_error, status_schema};
 use super::{RawObject, WatchEvent};
 use crate::error::Error;
-use crate::object::{Encoded, Format, Kind, ResourceVersion};
+use crate::object::{EncodedObject, Format, Kind, ResourceVersion};
 
 /// The annotation of the bookmark that ends the initial events of a streaming list.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
@@ -178,7 +178,7 @@ pub(super) fn json_event<K: Kind>(line: &Bytes, expected: &ExpectedKind) -> Resu
             let identity = head
                 .identity
                 .ok_or_else(|| Error::bad_data("invalid watch event: `object.metadata` is missing"))?;
-            let encoded = Encoded {
+            let encoded = EncodedObject {
                 format: Format::Json,
                 bytes: line.slice_ref(event.object),
             };
@@ -215,7 +215,7 @@ pub(super) fn protobuf_event<K: Kind>(
     match event.event_type {
         event_type @ ("ADDED" | "MODIFIED" | "DELETED") => {
             expected.check(Some(object.api_version), Some(object.kind), false)?;
-            let item = RawObject::encoded(Encoded {
+            let item = RawObject::encoded(EncodedObject {
                 format: Format::Protobuf(schema),
                 bytes: frame.slice_ref(object.raw),
             })?;

@@ -13,7 +13,7 @@ use super::http::cause;
 use super::limits::{Limits, list_exceeded};
 use super::{ListPart, RawObject};
 use crate::error::Error;
-use crate::object::{Encoded, Format, Kind, ResourceVersion, invalid_object};
+use crate::object::{EncodedObject, Format, Kind, ResourceVersion, invalid_object};
 
 /// A page of a list that is being read.
 pub(super) struct ListPage {
@@ -174,7 +174,7 @@ impl JsonPage {
         // Items of built-in kinds have no type, and finding that out takes reading the whole item.
         let item = if self.has_standard_kind {
             let identity = json::identity(&text).unwrap_or_default();
-            RawObject::with_identity(&identity, Encoded::json(&text)).or_else(|_| self.typed_item(&text))
+            RawObject::with_identity(&identity, EncodedObject::json(&text)).or_else(|_| self.typed_item(&text))
         } else {
             self.typed_item(&text)
         };
@@ -187,7 +187,7 @@ impl JsonPage {
         self.items_typed &= head.kind.is_some() && head.api_version.is_some();
         self.expected
             .check(head.api_version.as_deref(), head.kind.as_deref(), false)?;
-        RawObject::with_identity(&head.identity.unwrap_or_default(), Encoded::json(text))
+        RawObject::with_identity(&head.identity.unwrap_or_default(), EncodedObject::json(text))
     }
 
     pub(super) fn end<K>(self) -> Result<ListPart<K>, Error> {
@@ -265,7 +265,7 @@ impl ProtobufPage {
                     return Err(Error::bad_data("list has no `kind` or `apiVersion`"));
                 }
                 Some(ListEvent::Item(message)) => {
-                    let encoded = Encoded {
+                    let encoded = EncodedObject {
                         format: Format::Protobuf(self.schema),
                         bytes: message,
                     };

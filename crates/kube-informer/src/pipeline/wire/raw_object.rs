@@ -7,7 +7,7 @@ use bytes::Bytes;
 use kube_wire::{FieldMask, Identity};
 
 use crate::error::Error;
-use crate::object::{Encoded, Key, Kind, ResourceVersion, Uid};
+use crate::object::{EncodedObject, Key, Kind, ResourceVersion, Uid};
 
 /// An object as received: its key, its version and its body, which is decoded only when needed.
 ///
@@ -24,7 +24,7 @@ pub(crate) enum ObjectBody<K> {
     /// In an `Arc`, because objects are large to move and the cache keeps the same allocation.
     Decoded(Arc<K>),
     Encoded {
-        encoded: Encoded,
+        encoded: EncodedObject,
         uid: Option<Uid>,
     },
 }
@@ -45,16 +45,16 @@ impl<K: Kind> RawObject<K> {
     /// The JSON is decoded to a `K` when needed, so an invalid object may be reported later. Objects that the
     /// cache has in this version are not decoded.
     pub fn json(text: impl Into<Bytes>) -> Result<RawObject<K>, Error> {
-        RawObject::encoded(Encoded::json(&text.into()))
+        RawObject::encoded(EncodedObject::json(&text.into()))
     }
 
-    pub(super) fn encoded(encoded: Encoded) -> Result<RawObject<K>, Error> {
+    pub(super) fn encoded(encoded: EncodedObject) -> Result<RawObject<K>, Error> {
         let bytes = encoded.bytes.clone();
         RawObject::with_identity(&encoded.format.identity(&bytes)?, encoded)
     }
 
     /// Creates an item whose identity was already parsed.
-    pub(super) fn with_identity(identity: &Identity<'_>, encoded: Encoded) -> Result<RawObject<K>, Error> {
+    pub(super) fn with_identity(identity: &Identity<'_>, encoded: EncodedObject) -> Result<RawObject<K>, Error> {
         let (key, version) =
             key_and_version(&identity.namespace, &identity.name, &identity.resource_version)?;
         let uid = Uid::of(&identity.uid);

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, ErrorChain, Operation};
-use crate::object::format::{Place, Value};
+use crate::object::format::{Allocation, Value};
 use crate::object::{Entry, ResourceVersion, WatchedResource};
 use crate::pipeline::queue::{self, DeltaReceiver};
 use crate::pipeline::reflector::driver::{Activity, Context, Driver};
@@ -359,7 +359,11 @@ impl Context<ConfigMap> for TestContext {
         None
     }
 
-    fn entry(&self, object: RawObject<ConfigMap>, _place: Place) -> Result<Arc<Entry<ConfigMap>>, Error> {
+    fn entry(
+        &self,
+        object: RawObject<ConfigMap>,
+        _allocation: Allocation,
+    ) -> Result<Arc<Entry<ConfigMap>>, Error> {
         let uid = object.uid();
         let (key, version, object) = object.into_parts()?;
         let hash = Seed::new(7).key(&key);

@@ -1,4 +1,4 @@
-//! Which packed objects are decoded at the moment.
+//! Caches decoded forms of packed objects.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
@@ -7,70 +7,70 @@ use std::sync::{Arc, Weak};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-/// How many of the objects that were decoded last are held at least, until nothing has happened for a while: a reconcile
-/// function that reads the same objects several times decodes them once. They are few, so that the next object is made in
-/// memory that is still in the processor's cache.
-pub(super) const MIN_HELD: u32 = 2;
+/// Minimum number of recently decoded objects to keep: a reconcile function that reads the same objects several times
+/// decodes them once. It is small, so that the next object is decoded into memory that is still in the processor's
+/// cache.
+pub(super) const MIN_RECENT: u32 = 2;
 
-/// How many are held at most, as long as that is of use: several handlers that hear the same changes one after the other
-/// decode an object once.
-pub(super) const MAX_HELD: u32 = 128;
+/// Maximum number of recently decoded objects to keep. If several handlers process the same changes at different
+/// speeds, this lets them decode each object once.
+pub(super) const MAX_RECENT: u32 = 128;
 
-/// After so many decoded objects none of which was asked for late, few are held again.
-const MIN_HELD_AFTER: u32 = 8 * MAX_HELD;
+/// The number of kept objects is reduced to the minimum after this many decoded objects without a late access.
+const MIN_RECENT_AFTER: u32 = 8 * MAX_RECENT;
 
-/// Dead entries that do not matter yet.
+/// Minimum number of entries before dead ones are removed.
 const MIN_SWEPT: usize = 64;
 
-/// The objects that someone holds, and those that were decoded last.
-pub(super) struct Decoded<K> {
-    /// By the address of the packed form, which takes its entry away when it goes.
+/// DecodeCache objects that are in use, and those decoded most recently.
+pub(super) struct DecodeCache<K> {
+    /// By the address of the packed object, which removes its entry when it is dropped.
     held: HashMap<usize, Weak<K>, FixedState>,
-    /// A weak pointer keeps the memory of the object itself, so there must not be many dead ones.
+    /// A weak reference keeps the object's memory allocated, so dead entries are removed at this length.
     sweep_at: usize,
     recent: VecDeque<(usize, Arc<K>)>,
-    /// How many of these there may be.
-    room: u32,
-    /// The number of the next object to be decoded.
+    /// Maximum length of `recent`.
+    capacity: u32,
+    /// The number of the next decoded object.
     next: NonZeroU32,
-    /// What that was when more than few were of use.
-    late: NonZeroU32,
+    /// The value of `next` at the last access that needed more than the minimum.
+    last_late_access: NonZeroU32,
 }
 
-/// Which of all objects that were decoded one was: the first, the second. It begins again after all numbers are used.
+/// The sequence number of a decoded object. It wraps around.
 pub(super) type DecodeNumber = NonZeroU32;
 
-/// Objects that are not held any more, to be dropped where nobody waits. They are two at most for each that comes.
+/// Objects that are no longer kept. The caller drops them without a lock. Adding one object releases at most two.
 pub(super) type ReleasedObjects<K> = [Option<Arc<K>>; 2];
 
-impl<K> Decoded<K> {
-    pub(super) fn new() -> Decoded<K> {
-        Decoded {
+impl<K> DecodeCache<K> {
+    pub(super) fn new() -> DecodeCache<K> {
+        DecodeCache {
             held: HashMap::default(),
             sweep_at: MIN_SWEPT,
             recent: VecDeque::new(),
-            room: MIN_HELD,
+            capacity: MIN_RECENT,
             next: NonZeroU32::MIN,
-            late: NonZeroU32::MIN,
+            last_late_access: NonZeroU32::MIN,
         }
     }
 
-    /// The object of a packed form, if anyone holds it. The number is what it got when it was decoded.
+    /// Returns the decoded form of a packed object, if it is in use. `number` is its number from [`DecodeCache::add`].
     pub(super) fn find(&mut self, address: usize, number: DecodeNumber) -> Option<Arc<K>> {
-        let ago = self.ago(number);
-        if (MIN_HELD + 1..=MAX_HELD).contains(&ago) {
-            self.room = self.room.max(ago);
-            self.late = self.next;
+        let age = self.age(number);
+        if (MIN_RECENT + 1..=MAX_RECENT).contains(&age) {
+            self.capacity = self.capacity.max(age);
+            self.last_late_access = self.next;
         }
         self.held.get(&address).and_then(Weak::upgrade)
     }
 
-    /// Notes a decoded object.
+    /// Adds a decoded object.
     pub(super) fn add(&mut self, address: usize, object: &Arc<K>) -> (DecodeNumber, ReleasedObjects<K>) {
         let number = self.next;
         self.next = number.checked_add(1).unwrap_or(NonZeroU32::MIN);
-        if self.ago(self.late) > MIN_HELD_AFTER {
-            self.room = MIN_HELD;
+        if self.age(self.last_late_access) > MIN_RECENT_AFTER {
+            self.capacity = MIN_RECENT;
         }
         self.held.insert(address, Arc::downgrade(object));
         if self.held.len() >= self.sweep_at {
@@ -78,12 +78,12 @@ impl<K> Decoded<K> {
             self.sweep_at = (2 * self.held.len()).max(MIN_SWEPT);
         }
         self.recent.push_back((address, Arc::clone(object)));
-        (number, [self.let_go(), self.let_go()])
+        (number, [self.evict(), self.evict()])
     }
 
-    /// Lets go of the objects that were decoded last. They are given back to be dropped where nobody waits.
-    pub(super) fn forget_recent(&mut self) -> VecDeque<(usize, Arc<K>)> {
-        self.room = MIN_HELD;
+    /// Removes the recently decoded objects. The caller drops them without a lock.
+    pub(super) fn clear_recent(&mut self) -> VecDeque<(usize, Arc<K>)> {
+        self.capacity = MIN_RECENT;
         std::mem::take(&mut self.recent)
     }
 
@@ -91,20 +91,20 @@ impl<K> Decoded<K> {
         self.held.remove(&address);
     }
 
-    /// How many objects ago it was, where the one that was decoded last is one ago.
-    fn ago(&self, number: DecodeNumber) -> u32 {
+    /// Returns how many objects ago this number was added; 1 for the last one.
+    fn age(&self, number: DecodeNumber) -> u32 {
         self.next.get().wrapping_sub(number.get())
     }
 
-    /// The oldest of those that were decoded last, if there are too many.
-    fn let_go(&mut self) -> Option<Arc<K>> {
-        if self.recent.len() <= self.room as usize {
+    /// Removes the oldest of the recently decoded objects, if there are too many.
+    fn evict(&mut self) -> Option<Arc<K>> {
+        if self.recent.len() <= self.capacity as usize {
             return None;
         }
         let (address, object) = self.recent.pop_front()?;
-        let is_its = |note: &Weak<K>| std::ptr::eq(note.as_ptr(), Arc::as_ptr(&object));
-        // Nobody can get hold of it but through the note.
-        if Arc::strong_count(&object) == 1 && self.held.get(&address).is_some_and(is_its) {
+        let is_this_object = |entry: &Weak<K>| std::ptr::eq(entry.as_ptr(), Arc::as_ptr(&object));
+        // The weak reference is the only way to get another reference.
+        if Arc::strong_count(&object) == 1 && self.held.get(&address).is_some_and(is_this_object) {
             self.held.remove(&address);
         }
         Some(object)
@@ -126,20 +126,23 @@ mod tests {
     use super::*;
 
     /// Adds an object whose address is its value.
-    fn add(decoded: &mut Decoded<usize>, value: usize) -> (Arc<usize>, DecodeNumber, ReleasedObjects<usize>) {
+    fn add(
+        decoded: &mut DecodeCache<usize>,
+        value: usize,
+    ) -> (Arc<usize>, DecodeNumber, ReleasedObjects<usize>) {
         let object = Arc::new(value);
-        let (number, let_go) = decoded.add(value, &object);
-        (object, number, let_go)
+        let (number, evicted) = decoded.add(value, &object);
+        (object, number, evicted)
     }
 
     #[test]
-    fn few_objects_are_kept_and_the_oldest_is_let_go_first() {
-        let mut decoded = Decoded::new();
+    fn few_objects_are_kept_and_the_oldest_is_evicted_first() {
+        let mut decoded = DecodeCache::new();
         for value in 0..10 {
-            let (_, _, let_go) = add(&mut decoded, value);
-            let expected = value.checked_sub(MIN_HELD as usize);
+            let (_, _, evicted) = add(&mut decoded, value);
+            let expected = value.checked_sub(MIN_RECENT as usize);
             assert_eq!(
-                let_go.map(|object| object.map(|object| *object)),
+                evicted.map(|object| object.map(|object| *object)),
                 [expected, None]
             );
         }
@@ -148,7 +151,7 @@ mod tests {
 
     #[test]
     fn an_object_is_found_while_it_is_held() {
-        let mut decoded = Decoded::new();
+        let mut decoded = DecodeCache::new();
         let (held, first, _) = add(&mut decoded, 100);
         for value in 0..5 {
             add(&mut decoded, value);
@@ -156,12 +159,12 @@ mod tests {
         assert!(Arc::ptr_eq(&decoded.find(100, first).unwrap(), &held));
         decoded.remove(100);
         assert_eq!(decoded.find(100, first), None);
-        assert_eq!(decoded.find(0, first), None, "it was let go");
+        assert_eq!(decoded.find(0, first), None, "it was evicted");
     }
 
     #[test]
     fn letting_go_keeps_the_note_of_another_object_with_the_same_address() {
-        let mut decoded = Decoded::new();
+        let mut decoded = DecodeCache::new();
         decoded.add(7, &Arc::new(1));
         let (number, _) = decoded.add(7, &Arc::new(2));
         decoded.add(8, &Arc::new(3));
@@ -170,16 +173,16 @@ mod tests {
 
     #[test]
     fn an_object_that_is_wanted_late_makes_room_for_a_while() {
-        let mut decoded = Decoded::new();
+        let mut decoded = DecodeCache::new();
         let (_, first, _) = add(&mut decoded, 0);
         add(&mut decoded, 1);
         decoded.find(0, first);
         add(&mut decoded, 2);
-        assert_eq!(decoded.recent(), 2, "two objects ago is not late");
+        assert_eq!(decoded.recent(), 2, "an access after two objects is not late");
         decoded.find(0, first);
         for value in 3..=1_026 {
             let (_, number, _) = add(&mut decoded, value);
-            // Neither of these is late, so they do not make the while longer.
+            // Neither access is late, so the larger capacity is not extended.
             decoded.find(value, number);
             decoded.find(value - 1, NonZeroU32::new(number.get() - 1).unwrap());
             assert_eq!(decoded.recent(), 3, "{value}");
@@ -190,8 +193,8 @@ mod tests {
 
     #[test]
     fn an_object_that_is_wanted_too_late_makes_no_room() {
-        for (ago, room) in [(MAX_HELD, MAX_HELD), (MAX_HELD + 1, MIN_HELD)] {
-            let mut decoded = Decoded::new();
+        for (ago, room) in [(MAX_RECENT, MAX_RECENT), (MAX_RECENT + 1, MIN_RECENT)] {
+            let mut decoded = DecodeCache::new();
             let (_, first, _) = add(&mut decoded, 0);
             for value in 1..ago {
                 add(&mut decoded, value as usize);
@@ -206,7 +209,7 @@ mod tests {
 
     #[test]
     fn recent_objects_are_forgotten_with_the_room_they_had() {
-        let mut decoded = Decoded::new();
+        let mut decoded = DecodeCache::new();
         let (_, first, _) = add(&mut decoded, 0);
         for value in 1..10 {
             add(&mut decoded, value);
@@ -215,7 +218,7 @@ mod tests {
         for value in 10..20 {
             add(&mut decoded, value);
         }
-        let forgotten: Vec<usize> = decoded.forget_recent().into_iter().map(|(at, _)| at).collect();
+        let forgotten: Vec<usize> = decoded.clear_recent().into_iter().map(|(at, _)| at).collect();
         assert_eq!(forgotten, (10..20).collect::<Vec<_>>());
         for value in 20..30 {
             add(&mut decoded, value);
@@ -225,9 +228,9 @@ mod tests {
 
     #[test]
     fn dead_notes_are_swept_when_they_are_as_many_as_the_living() {
-        let mut decoded = Decoded::new();
+        let mut decoded = DecodeCache::new();
         let mut held: Vec<_> = (0..64).map(|value| add(&mut decoded, value).0).collect();
-        // All but the two that are recent anyway.
+        // Drop all but the two that are kept anyway.
         held.drain(..62);
         held.extend((64..127).map(|value| add(&mut decoded, value).0));
         assert_eq!(decoded.len(), 127);

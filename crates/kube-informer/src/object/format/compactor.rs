@@ -1,4 +1,4 @@
-//! Compresses what is at rest, beside everything else.
+//! Compresses objects in the background.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,27 +11,27 @@ use super::compress::{Compressor, Dictionary, MIN_SAMPLES};
 use super::packing::{PackingContext, TrainedDictionary};
 use crate::object::{Kind, WatchedResource};
 
-/// How long a list is left alone: whoever waited for it comes first.
+/// Delay after a list, so that the readers waiting for it have precedence.
 const PAUSE_AFTER_LIST: Duration = Duration::from_secs(1);
 
-/// How often to come by. An object that was changed since the last time is left until the next: what changes often would
-/// be compressed in vain.
+/// Time between rounds. Objects that have changed since the previous round are compressed in a later one, because
+/// compressing objects that change often is useless.
 const COMPRESSION_INTERVAL: Duration = Duration::from_secs(30);
 
-/// A dictionary is trained anew when there are this many times more objects than those that it was made from...
+/// A new dictionary is trained when there are this many times more objects than at the last training...
 const RETRAIN_GROWTH: usize = 8;
 
-/// ...or when what it compresses is this many percent of what it was at first.
+/// ...or when the compression ratio is this percentage of the first one.
 const RETRAIN_PERCENT: usize = 150;
 
-/// How many objects have to be compressed until it is known how well that goes.
+/// Minimum number of objects in a round to measure the compression ratio.
 const MIN_MEASURED: usize = 256;
 
-/// The task that compresses.
+/// The task that compresses objects.
 pub(crate) struct Compactor<K> {
     pub(crate) packing: Arc<PackingContext<K>>,
     pub(crate) resource: WatchedResource,
-    /// Returns the number of objects in the cache, and those of them that are packed.
+    /// Returns the number of objects in the cache, and the packed ones.
     pub(crate) objects: Box<dyn Fn() -> (usize, PackedObjects<K>) + Send + Sync>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Compactor<K> {
 pub(crate) type PackedObjects<K> = Box<dyn Iterator<Item = Arc<PackedObject<K>>>>;
 
 impl<K: Kind> Compactor<K> {
-    /// Comes by again and again until it is told to stop.
+    /// Performs rounds of compression until it is stopped.
     pub(crate) async fn run(self, stop: CancellationToken) {
         let this = Arc::new(self);
         loop {
@@ -58,22 +58,22 @@ impl<K: Kind> Compactor<K> {
                 return;
             }
             if !listed {
-                this.packing.forget_recent();
+                this.packing.clear_recent();
             }
             if this.packing.waiting() == 0 {
                 continue;
             }
-            let (here, stopped) = (Arc::clone(&this), stop.clone());
-            // It ends early only with the runtime, or by a bug that it is better to lose compression for than the cache.
-            let round = tokio::task::spawn_blocking(move || here.round(listed, &stopped));
+            let (compactor, stopped) = (Arc::clone(&this), stop.clone());
+            // A panic is a bug. Losing compression is better than losing the cache.
+            let round = tokio::task::spawn_blocking(move || compactor.round(listed, &stopped));
             if let Err(failed) = round.await {
-                tracing::error!(resource = %this.resource, %failed, "objects stay uncompressed");
+                tracing::error!(resource = %this.resource, %failed, "cannot compress objects");
                 return;
             }
         }
     }
 
-    /// Goes through the cache once.
+    /// Performs one round of compression.
     pub(super) fn round(&self, all: bool, stop: &CancellationToken) {
         let (trained, is_new) = self.dictionary();
         let all = all || is_new;
@@ -93,11 +93,11 @@ impl<K: Kind> Compactor<K> {
             }
         }
         if objects >= MIN_MEASURED {
-            self.note(100 * after / before.max(1));
+            self.record_ratio(100 * after / before.max(1));
         }
     }
 
-    /// The dictionary to use, if there is one; and whether it was made now, because there was none good enough.
+    /// Returns the dictionary to use, and whether it was trained by this call.
     fn dictionary(&self) -> (Option<TrainedDictionary>, bool) {
         let (objects, _) = (self.objects)();
         let current = self.packing.dictionary.lock().clone();
@@ -121,8 +121,8 @@ impl<K: Kind> Compactor<K> {
         (Some(trained), true)
     }
 
-    /// Notes how well the dictionary does; one that does much worse than at first is given up.
-    pub(super) fn note(&self, percent: usize) {
+    /// Records the compression ratio, and removes the dictionary if the ratio is much worse than at first.
+    pub(super) fn record_ratio(&self, percent: usize) {
         let mut current = self.packing.dictionary.lock();
         let Some(trained) = &mut *current else {
             return;
