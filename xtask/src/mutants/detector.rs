@@ -55,7 +55,7 @@ impl Detector {
         }
         runs.push(skip);
         Detector {
-            build: owned(&["--package", package, "--lib"]),
+            build: owned(&["--package", package, "--all-features", "--lib"]),
             runs,
             is_test: true,
         }
@@ -177,6 +177,6 @@ mod tests {
             vec!["--skip", "tree::tests::", "--skip", "tree::"],
         ];
         assert_eq!(detector.runs, expected);
-        assert_eq!(detector.shown(), "cargo test --package p --lib");
+        assert_eq!(detector.shown(), "cargo test --package p --all-features --lib");
     }
 }

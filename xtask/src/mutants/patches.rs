@@ -144,7 +144,10 @@ mod tests {
                 stale.push(patch.name);
             }
         }
-        assert!(stale.is_empty(), "make them again from the current sources: {stale:?}");
+        assert!(
+            stale.is_empty(),
+            "make them again from the current sources: {stale:?}"
+        );
         Ok(())
     }
 

@@ -28,6 +28,8 @@ const UNIT_TESTS: &[&str] = &[
     "kube-informer",
     "--package",
     "kube-workqueue",
+    "--features",
+    "kube-informer/zstd",
     "--lib",
 ];
 

@@ -152,9 +152,9 @@ impl<K: Kind> ReflectorContext<K> {
         let uid = object.uid();
         let (key, version, body) = object.into_body();
         let value = match (body, &self.packing) {
-            (ObjectBody::Encoded { encoded, .. }, Some(packing)) => {
-                packing.pack(&key, &encoded, &self.mask, allocation).map(Value::Packed)
-            }
+            (ObjectBody::Encoded { encoded, .. }, Some(packing)) => packing
+                .pack(&key, &encoded, &self.mask, allocation)
+                .map(Value::Packed),
             (ObjectBody::Encoded { encoded, .. }, None) => {
                 encoded.decode(&key, &self.mask).and_then(|mut object| {
                     complete(&mut object, self.store.resource());

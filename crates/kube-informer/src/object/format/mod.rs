@@ -5,11 +5,15 @@
 //! an object when it is read.
 
 mod compactor;
+#[cfg(feature = "zstd")]
+mod compress;
+#[cfg(not(feature = "zstd"))]
+#[path = "uncompressed.rs"]
 mod compress;
 mod decode_cache;
 mod packed;
 mod packing;
-#[cfg(test)]
+#[cfg(all(test, feature = "zstd"))]
 mod tests;
 
 use std::sync::Arc;
@@ -42,8 +46,8 @@ pub enum CacheFormat {
     Decoded,
     /// Keeps every object as its bytes, without the masked fields.
     ///
-    /// Objects that have not changed for a while are compressed, with a dictionary of the content that objects of this
-    /// kind have in common. An object is decoded when it is read, which takes about ten microseconds for a pod. Objects
+    /// With the feature `zstd`, objects that have not changed for a while are compressed, with a dictionary of the content
+    /// that objects of this kind have in common. An object is decoded when it is read, which takes about ten microseconds for a pod. Objects
     /// that are in use or were read recently are not decoded again. Key, version, uid and labels are read without
     /// decoding.
     ///

@@ -174,7 +174,8 @@ impl JsonPage {
         // Items of built-in kinds have no type, and finding that out takes reading the whole item.
         let item = if self.has_standard_kind {
             let identity = json::identity(&text).unwrap_or_default();
-            RawObject::with_identity(&identity, EncodedObject::json(&text)).or_else(|_| self.typed_item(&text))
+            RawObject::with_identity(&identity, EncodedObject::json(&text))
+                .or_else(|_| self.typed_item(&text))
         } else {
             self.typed_item(&text)
         };

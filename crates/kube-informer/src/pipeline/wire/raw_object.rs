@@ -54,7 +54,10 @@ impl<K: Kind> RawObject<K> {
     }
 
     /// Creates an item whose identity was already parsed.
-    pub(super) fn with_identity(identity: &Identity<'_>, encoded: EncodedObject) -> Result<RawObject<K>, Error> {
+    pub(super) fn with_identity(
+        identity: &Identity<'_>,
+        encoded: EncodedObject,
+    ) -> Result<RawObject<K>, Error> {
         let (key, version) =
             key_and_version(&identity.namespace, &identity.name, &identity.resource_version)?;
         let uid = Uid::of(&identity.uid);

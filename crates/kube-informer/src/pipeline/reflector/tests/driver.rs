@@ -369,9 +369,7 @@ async fn invalid_data_in_a_list_fails_the_whole_list() {
     stage.run_for(Duration::from_secs(2)).await;
     assert_eq!(
         stage.reports(),
-        [
-            "listing configmaps in namespace default: invalid response: invalid object b: unexpected type"
-        ]
+        ["listing configmaps in namespace default: invalid response: invalid object b: unexpected type"]
     );
     assert_eq!(stage.deltas().await, ["replaced at 10: a@1 b@2"]);
 }
