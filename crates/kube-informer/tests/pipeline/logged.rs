@@ -20,13 +20,29 @@ pub(crate) fn subscribe(subscriber: impl Subscriber + Send + Sync) -> DefaultGua
     tracing::subscriber::set_default(subscriber)
 }
 
-/// Every warning and error of this thread, as text.
-#[derive(Clone, Default)]
-pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
+/// Every event of this thread up to a level, as text; warnings and errors by default.
+#[derive(Clone)]
+pub(crate) struct Log {
+    level: Level,
+    lines: Arc<Mutex<Vec<String>>>,
+}
+
+impl Default for Log {
+    fn default() -> Log {
+        Log::of(Level::WARN)
+    }
+}
 
 impl Log {
+    pub(crate) fn of(level: Level) -> Log {
+        Log {
+            level,
+            lines: Arc::default(),
+        }
+    }
+
     pub(crate) fn lines(&self) -> Vec<String> {
-        self.0.lock().clone()
+        self.lines.lock().clone()
     }
 }
 
@@ -40,7 +56,7 @@ impl Visit for Line {
 
 impl Subscriber for Log {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() <= Level::WARN
+        *metadata.level() <= self.level
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
@@ -54,7 +70,7 @@ impl Subscriber for Log {
     fn event(&self, event: &Event<'_>) {
         let mut line = Line(event.metadata().level().to_string());
         event.record(&mut line);
-        self.0.lock().push(line.0);
+        self.lines.lock().push(line.0);
     }
 
     fn enter(&self, _: &Id) {}

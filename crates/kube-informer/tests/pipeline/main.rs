@@ -11,6 +11,7 @@ mod joining;
 mod lagging;
 mod lifecycle;
 mod logged;
+mod logging;
 mod measured;
 mod other_namespaces;
 mod panicking;
