@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::detector::{Detection, Detector};
-use super::tree::{self, Tree};
+use super::tree::Tree;
 use crate::Outcome;
 
 /// Path of the patches.
@@ -123,6 +123,7 @@ fn header(text: &str, field: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tree::git_apply;
     use super::*;
 
     #[test]
@@ -140,7 +141,7 @@ mod tests {
         let root = crate::root();
         let mut stale = Vec::new();
         for patch in all(&root)? {
-            if tree::git_apply(&root, &patch.path, &["--check"]).is_err() {
+            if git_apply(&root, &patch.path, &["--check"]).is_err() {
                 stale.push(patch.name);
             }
         }

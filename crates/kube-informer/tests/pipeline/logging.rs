@@ -58,11 +58,11 @@ async fn a_second_object_type_of_a_resource_is_logged_and_gets_its_own_informer(
         Ok::<_, std::io::Error>(Response::new(Body::empty()))
     });
     let factory = SharedInformerFactory::new(kube::Client::new(unused, "default"));
-    factory.informer::<ConfigMap>();
-    factory.informer::<ConfigMap>();
-    factory.informer::<Pod>();
+    let _typed = factory.informer::<ConfigMap>();
+    let _again = factory.informer::<ConfigMap>();
+    let _other_kind = factory.informer::<Pod>();
     assert_eq!(log.lines(), [""; 0]);
-    factory.metadata::<ConfigMap>();
+    let _metadata = factory.metadata::<ConfigMap>();
     let lines = log.lines();
     let [line] = &lines[..] else { panic!("{lines:?}") };
     assert!(
