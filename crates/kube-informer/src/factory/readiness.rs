@@ -17,7 +17,7 @@ use crate::informer::{InformerState, Status};
 /// ```no_run
 /// # fn example(factory: &kube_informer::SharedInformerFactory) {
 /// let readiness = factory.readiness();
-/// In the handler of `/readyz`, with any HTTP server:
+/// // In the handler of `/readyz`, with any HTTP server:
 /// let response: http::Response<String> = readiness.response();
 /// assert!(response.status() == 200 || response.status() == 503);
 /// # }
