@@ -120,7 +120,7 @@ fn failed(tree: &Tree, files: &HashMap<String, RewrittenSource>) -> Outcome<BTre
         .args(["check", "--keep-going"])
         .args(["--package", "kube-informer", "--package", "kube-workqueue"])
         // Model tests compile some sources again, with other types.
-        .args(["--lib", "--test", "model"]);
+        .args(["--all-features", "--lib", "--test", "model"]);
     let compiled = CargoOutput::by(&mut cargo)?;
     let mut failed = BTreeSet::new();
     let mut unexplained = String::new();

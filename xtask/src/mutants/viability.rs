@@ -120,7 +120,7 @@ fn plant_all(source: &str, mutants: &[&Mutant], chosen: &[usize]) -> Outcome<(St
 /// Returns the files and lines of compile errors.
 fn errors(tree: &Tree, package: &str) -> Outcome<Vec<(String, usize)>> {
     let mut cargo = tree.cargo();
-    cargo.args(["check", "--lib", "--package", package]);
+    cargo.args(["check", "--all-features", "--lib", "--package", package]);
     let mut errors = Vec::new();
     for error in CargoOutput::by(&mut cargo)?.errors() {
         for span in error["spans"].as_array().into_iter().flatten() {
