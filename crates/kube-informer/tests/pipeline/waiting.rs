@@ -228,7 +228,7 @@ async fn contract_2_a_restored_backup_is_reported_and_followed() {
         went_back = errors.recv().await.unwrap();
     }
     let text = went_back.to_string();
-    assert!(text.contains("from version 24 to 10"), "{text}");
+    assert!(text.contains("went back from 24 to 10"), "{text}");
     sleep(10 * SECOND).await;
     assert_eq!(informer.resource_version(), Some(ResourceVersion::from(10)));
     assert!(informer.status().went_back > 0);

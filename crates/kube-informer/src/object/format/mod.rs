@@ -13,7 +13,7 @@ mod compress;
 mod decode_cache;
 mod packed;
 mod packing;
-#[cfg(all(test, feature = "zstd"))]
+#[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
