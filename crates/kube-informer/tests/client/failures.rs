@@ -67,7 +67,10 @@ async fn a_certificate_of_an_unknown_authority_is_reported() {
             words.contains("cannot reach the server: TLS handshake with"),
             "{words}"
         );
-        assert!(words.contains("the certificate authority is not trusted"), "{words}");
+        assert!(
+            words.contains("the certificate authority is not trusted"),
+            "{words}"
+        );
     }
     config.accept_invalid_certs = true;
     let client = watching_client(config).expect("a client");
@@ -96,7 +99,10 @@ async fn certificates_are_checked_unless_the_kubeconfig_disables_it() {
         if is_seen {
             let (error, words) = failure(config).await;
             assert!(error.is_connection());
-            assert!(words.contains("the certificate authority is not trusted"), "{line}: {words}");
+            assert!(
+                words.contains("the certificate authority is not trusted"),
+                "{line}: {words}"
+            );
         } else {
             let client = watching_client(config).expect("a client");
             crate::requests::answer(&client, "/short").await;

@@ -62,7 +62,9 @@ async fn contract_12_an_informer_whose_cache_cannot_be_written_stops() {
         assert!(recording.rest().await.is_empty());
         let lines = log.lines();
         assert!(
-            lines.iter().any(|line| line.contains("controller failed: stopping the informer")),
+            lines
+                .iter()
+                .any(|line| line.contains("controller failed: stopping the informer")),
             "{lines:?}"
         );
         timeout(LONG, informer.shutdown()).await.unwrap();

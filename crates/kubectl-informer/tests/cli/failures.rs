@@ -176,7 +176,10 @@ async fn server_and_impersonation_flags_are_applied() {
 
     let https = cluster.server.url();
     let ended = run_alone(&["get", "pods", "-o", "name", "-s", &https]).await;
-    assert!(ended.notes.contains("the certificate authority is not trusted"), "{ended:?}");
+    assert!(
+        ended.notes.contains("the certificate authority is not trusted"),
+        "{ended:?}"
+    );
     let ended = run_alone(&[
         "get",
         "pods",
