@@ -19,13 +19,15 @@ use std::borrow::Cow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use std::time::Duration;
 
+use futures::future::BoxFuture;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_wire::selector::Selector;
 
 use crate::error::Error;
 use crate::handler::{Event, EventHandler, HandlerOptions, Registration};
-use crate::informer::{SharedInformer, Status};
+use crate::informer::{InformerState, SharedInformer, Status};
 use crate::object::format::Value;
 use crate::object::{Entry, Key, Kind, Object, ResourceVersion, WatchedResource};
 
@@ -73,7 +75,14 @@ pub enum AnyEvent {
 
 trait ErasedInformer: Any + Send + Sync {
     fn resource(&self) -> &WatchedResource;
+    fn state(&self) -> InformerState;
     fn status(&self) -> Status;
+    fn start(&self) -> Result<(), Error>;
+    fn has_synced(&self) -> bool;
+    fn synced(&self) -> BoxFuture<'_, Result<(), Error>>;
+    fn wait_for_sync(&self, timeout: Duration) -> BoxFuture<'_, Result<(), Error>>;
+    fn stop(&self);
+    fn shutdown(&self) -> BoxFuture<'_, ()>;
     fn get(&self, key: &Key) -> Option<AnyObject>;
     fn list(&self, namespace: &str) -> Vec<AnyObject>;
     fn index_names(&self) -> Vec<String>;
@@ -100,10 +109,60 @@ impl AnyInformer {
         self.informer.resource()
     }
 
+    /// Returns the state of the informer.
+    #[must_use]
+    pub fn state(&self) -> InformerState {
+        self.informer.state()
+    }
+
     /// Returns the informer's status.
     #[must_use]
     pub fn status(&self) -> Status {
         self.informer.status()
+    }
+
+    /// Starts the informer. See [`SharedInformer::start`].
+    ///
+    /// # Errors
+    /// Returns an error if it has been started before.
+    ///
+    /// # Panics
+    /// Panics outside of a tokio runtime.
+    pub fn start(&self) -> Result<(), Error> {
+        self.informer.start()
+    }
+
+    /// Returns whether the cache contains a full list.
+    #[must_use]
+    pub fn has_synced(&self) -> bool {
+        self.informer.has_synced()
+    }
+
+    /// Waits until the cache contains a full list. See [`SharedInformer::synced`].
+    ///
+    /// # Errors
+    /// Returns an error if the informer stops first.
+    pub async fn synced(&self) -> Result<(), Error> {
+        self.informer.synced().await
+    }
+
+    /// Waits until the cache contains a full list, but no longer than the timeout. See
+    /// [`SharedInformer::wait_for_sync`].
+    ///
+    /// # Errors
+    /// Returns an error if the timeout expires, or if the informer stops first.
+    pub async fn wait_for_sync(&self, timeout: Duration) -> Result<(), Error> {
+        self.informer.wait_for_sync(timeout).await
+    }
+
+    /// Stops the informer and waits until it has stopped. See [`SharedInformer::shutdown`].
+    pub async fn shutdown(&self) {
+        self.informer.shutdown().await;
+    }
+
+    /// Stops the informer without waiting.
+    pub(crate) fn stop(&self) {
+        self.informer.stop();
     }
 
     /// Returns an object in the cache.
@@ -293,8 +352,36 @@ impl<K: Kind> ErasedInformer for SharedInformer<K> {
         SharedInformer::resource(self)
     }
 
+    fn state(&self) -> InformerState {
+        SharedInformer::state(self)
+    }
+
     fn status(&self) -> Status {
         SharedInformer::status(self)
+    }
+
+    fn start(&self) -> Result<(), Error> {
+        SharedInformer::start(self)
+    }
+
+    fn has_synced(&self) -> bool {
+        SharedInformer::has_synced(self)
+    }
+
+    fn synced(&self) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(SharedInformer::synced(self))
+    }
+
+    fn wait_for_sync(&self, timeout: Duration) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(SharedInformer::wait_for_sync(self, timeout))
+    }
+
+    fn stop(&self) {
+        SharedInformer::stop(self);
+    }
+
+    fn shutdown(&self) -> BoxFuture<'_, ()> {
+        Box::pin(SharedInformer::shutdown(self))
     }
 
     fn get(&self, key: &Key) -> Option<AnyObject> {

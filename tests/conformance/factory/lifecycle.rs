@@ -108,3 +108,18 @@ async fn run_ends_when_its_token_is_cancelled() {
     soon(running).await.expect("an end");
     assert!(informer.is_stopped());
 }
+
+#[tokio::test]
+async fn a_dropped_run_stops_the_informers() {
+    let maps = ConfigMaps::named(["a"]).await;
+    let factory = factory(&maps).build();
+    let informer = factory.informer::<ConfigMap>();
+    let running = tokio::spawn({
+        let factory = factory.clone();
+        async move { factory.run(CancellationToken::new()).await }
+    });
+    informer.wait_for_sync(PATIENCE).await.expect("a sync");
+    running.abort();
+    let ended = informer.wait_for_version(u64::MAX.to_string(), PATIENCE).await;
+    assert!(ended.expect_err("an end").is_stopped());
+}

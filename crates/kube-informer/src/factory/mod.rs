@@ -3,7 +3,6 @@
 mod builder;
 mod dynamic;
 pub mod groups;
-mod member;
 mod readiness;
 mod registry;
 
@@ -19,7 +18,6 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::builder::FactoryBuilder;
 use self::builder::FactoryOptions;
-use self::member::Member;
 pub use self::readiness::Readiness;
 use self::registry::{KindId, Registry};
 use crate::discovery::Discovery;
@@ -217,14 +215,19 @@ impl SharedInformerFactory {
         let members: Vec<_> = self.shared.registry.lock().open_members().cloned().collect();
         for member in members {
             if member.state() == InformerState::New {
-                member.start();
+                // An error means that another thread has started it at the same time.
+                let _already = member.start();
             }
         }
     }
 
     /// Runs the requested informers until the token is cancelled, then stops them.
+    ///
+    /// # Cancel safety
+    /// Dropping the future stops the informers without waiting for them. [`SharedInformerFactory::shutdown`] waits.
     pub async fn run(&self, stop: CancellationToken) {
         self.start();
+        let _stop_on_drop = StopOnDrop(self);
         stop.cancelled().await;
         self.shutdown().await;
     }
@@ -238,7 +241,7 @@ impl SharedInformerFactory {
     /// The informers stop even if the future is dropped.
     pub async fn shutdown(&self) {
         let members = self.shared.registry.lock().close();
-        join_all(members.iter().map(|member| member.shutdown())).await;
+        join_all(members.iter().map(AnyInformer::shutdown)).await;
     }
 
     /// Waits until every started informer has a full list in its cache, without polling.
@@ -268,17 +271,13 @@ impl SharedInformerFactory {
     /// The future can be dropped without side effects.
     pub async fn synced(&self) -> Result<(), Error> {
         let members = self.started()?;
-        join_waits(members.iter().map(|member| member.synced()), members.len()).await
+        join_waits(members.iter().map(AnyInformer::synced), members.len()).await
     }
 
     /// Whether every requested informer has a full list in its cache.
     #[must_use]
     pub fn has_synced(&self) -> bool {
-        self.shared
-            .registry
-            .lock()
-            .members()
-            .all(|member| member.has_synced())
+        self.shared.registry.lock().members().all(AnyInformer::has_synced)
     }
 
     /// Returns the readiness of the caches, for probes.
@@ -291,17 +290,17 @@ impl SharedInformerFactory {
     #[must_use]
     pub fn statuses(&self) -> Vec<Status> {
         let members: Vec<_> = self.shared.registry.lock().members().cloned().collect();
-        members.iter().map(|member| member.status()).collect()
+        members.iter().map(AnyInformer::status).collect()
     }
 
     /// Returns all informers without the types of their objects, in the order in which they were requested.
     #[must_use]
     pub fn informers(&self) -> Vec<AnyInformer> {
         let registry = self.shared.registry.lock();
-        registry.members().map(|member| member.erase()).collect()
+        registry.members().cloned().collect()
     }
 
-    fn started(&self) -> Result<Vec<Arc<dyn Member>>, Error> {
+    fn started(&self) -> Result<Vec<AnyInformer>, Error> {
         let registry = self.shared.registry.lock();
         let started: Vec<_> = registry
             .members()
@@ -312,6 +311,16 @@ impl SharedInformerFactory {
             return Err(Error::new(Problem::NothingStarted));
         }
         Ok(started)
+    }
+}
+
+/// Stops the informers of a factory when it is dropped.
+struct StopOnDrop<'f>(&'f SharedInformerFactory);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        let members = self.0.shared.registry.lock().close();
+        members.iter().for_each(AnyInformer::stop);
     }
 }
 

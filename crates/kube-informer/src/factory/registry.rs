@@ -1,10 +1,10 @@
 //! The informers of a factory.
 
 use std::any::TypeId;
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use super::member::Member;
+use crate::erased::AnyInformer;
 use crate::informer::SharedInformer;
 use crate::object::Kind;
 
@@ -13,26 +13,16 @@ use crate::object::Kind;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct KindId {
     objects: TypeId,
-    group: String,
-    version: String,
-    plural: String,
+    /// Group, version and plural name.
+    resource: [String; 3],
 }
 
 impl KindId {
     pub(super) fn of<K: Kind>(kind: &K::DynamicType) -> KindId {
         KindId {
             objects: TypeId::of::<K>(),
-            group: K::group(kind).into_owned(),
-            version: K::version(kind).into_owned(),
-            plural: K::plural(kind).into_owned(),
+            resource: [K::group(kind), K::version(kind), K::plural(kind)].map(Cow::into_owned),
         }
-    }
-}
-
-impl KindId {
-    fn is_same_resource(&self, other: &KindId) -> bool {
-        let names = |id: &KindId| (id.group.clone(), id.version.clone(), id.plural.clone());
-        names(self) == names(other)
     }
 }
 
@@ -40,14 +30,13 @@ impl KindId {
 #[derive(Default)]
 pub(super) struct Registry {
     positions: HashMap<KindId, usize>,
-    members: Vec<Arc<dyn Member>>,
+    members: Vec<AnyInformer>,
     closed: bool,
 }
 
 impl Registry {
     pub(super) fn get<K: Kind>(&self, id: &KindId) -> Option<SharedInformer<K>> {
-        let member = &self.members[*self.positions.get(id)?];
-        member.as_any().downcast_ref().cloned()
+        self.members[*self.positions.get(id)?].downcast()
     }
 
     /// Returns the existing informer, or adds this one.
@@ -59,8 +48,7 @@ impl Registry {
         if let Some(known) = self.get(&id) {
             return known;
         }
-        self.positions.insert(id, self.members.len());
-        self.members.push(Arc::new(made.clone()));
+        self.insert(id, made);
         made.clone()
     }
 
@@ -69,7 +57,7 @@ impl Registry {
         let is_new = !self.positions.contains_key(&id);
         if is_new {
             self.positions.insert(id, self.members.len());
-            self.members.push(Arc::new(made.clone()));
+            self.members.push(made.into());
         }
         is_new
     }
@@ -78,20 +66,20 @@ impl Registry {
     pub(super) fn has_other_type_of(&self, id: &KindId) -> bool {
         self.positions
             .keys()
-            .any(|other| other.objects != id.objects && other.is_same_resource(id))
+            .any(|other| other.objects != id.objects && other.resource == id.resource)
     }
 
-    pub(super) fn members(&self) -> impl Iterator<Item = &Arc<dyn Member>> {
+    pub(super) fn members(&self) -> impl Iterator<Item = &AnyInformer> {
         self.members.iter()
     }
 
     /// Returns the members, or none after [`Registry::close`].
-    pub(super) fn open_members(&self) -> impl Iterator<Item = &Arc<dyn Member>> {
+    pub(super) fn open_members(&self) -> impl Iterator<Item = &AnyInformer> {
         self.members.iter().filter(|_| !self.closed)
     }
 
     /// Prevents further starts, and returns all members to stop.
-    pub(super) fn close(&mut self) -> Vec<Arc<dyn Member>> {
+    pub(super) fn close(&mut self) -> Vec<AnyInformer> {
         self.closed = true;
         self.members.clone()
     }

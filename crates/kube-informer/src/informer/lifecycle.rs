@@ -76,7 +76,7 @@ impl<K: Kind> SharedInformer<K> {
     /// Panics outside of a tokio runtime.
     pub fn start(&self) -> Result<(), Error> {
         let running = self.begin()?;
-        tokio::spawn(running.run(CancellationToken::new()));
+        tokio::spawn(running.run());
         Ok(())
     }
 
@@ -88,11 +88,22 @@ impl<K: Kind> SharedInformer<K> {
     /// Returns an error if it has been started before.
     ///
     /// # Cancel safety
-    /// Dropping the future stops the informer without waiting for its tasks.
+    /// Dropping the future stops the informer without waiting for it. [`SharedInformer::shutdown`] waits.
     #[doc(alias = "RunWithContext")]
     pub async fn run(&self, stop: CancellationToken) -> Result<(), Error> {
-        let running = self.begin()?;
-        running.run(stop).await;
+        // A task of its own, so that the informer stops in order even if this future is dropped.
+        let mut informer = tokio::spawn(self.begin()?.run());
+        let stop_informer = self.shared.stop.clone().drop_guard();
+        let ended = match stop.run_until_cancelled(&mut informer).await {
+            Some(ended) => ended,
+            None => {
+                drop(stop_informer);
+                informer.await
+            }
+        };
+        if let Err(error) = ended {
+            tracing::error!(resource = %self.shared.resource, %error, "informer failed");
+        }
         Ok(())
     }
 
@@ -110,6 +121,13 @@ impl<K: Kind> SharedInformer<K> {
     /// # Cancel safety
     /// The informer stops even if the future is dropped.
     pub async fn shutdown(&self) {
+        self.stop();
+        let stopped = self.shared.stopped.cancelled();
+        self.shared.processor.wait_for_end(stopped).await;
+    }
+
+    /// Stops the informer without waiting.
+    pub(crate) fn stop(&self) {
         self.shared.stop.cancel();
         let never_started = {
             let mut lifecycle = self.shared.lifecycle.lock();
@@ -126,8 +144,6 @@ impl<K: Kind> SharedInformer<K> {
             drop_logged("index functions", functions);
             self.shared.stopped.cancel();
         }
-        let stopped = self.shared.stopped.cancelled();
-        self.shared.processor.wait_for_end(stopped).await;
     }
 
     fn begin(&self) -> Result<RunningInformer<K>, Error> {
@@ -155,7 +171,7 @@ struct RunningInformer<K: Kind> {
 }
 
 impl<K: Kind> RunningInformer<K> {
-    async fn run(self, stop: CancellationToken) {
+    async fn run(self) {
         let shared = &self.shared;
         let controller = Controller {
             writer: Arc::clone(&shared.writer),
@@ -187,7 +203,6 @@ impl<K: Kind> RunningInformer<K> {
         let (mut reflected, mut controlled) = (None, None);
         tokio::select! {
             biased;
-            () = stop.cancelled() => {}
             () = shared.stop.cancelled() => {}
             Some(ended) = reflectors.join_next() => reflected = Some(ended),
             ended = &mut controller => controlled = Some(ended),

@@ -210,8 +210,8 @@ async fn a_dropped_run_stops_the_informer() {
         }
     });
     stopped.await.unwrap();
-    assert!(informer.is_stopped());
     timeout(LONG, informer.shutdown()).await.unwrap();
+    assert!(informer.is_stopped());
     no_task_is_left().await;
     assert_eq!(recording.rest().await.len(), 1, "and the handler is freed");
     assert_eq!(server.watches(), 0);
@@ -251,6 +251,60 @@ async fn a_run_dropped_while_it_waits_for_a_handler_does_not_report_the_end() {
     drop(release);
     timeout(LONG, removed).await.unwrap();
     no_task_is_left().await;
+}
+
+/// After a shutdown nothing runs, even if the future of `run` was dropped before.
+#[tokio::test]
+async fn contract_11_a_shutdown_after_a_dropped_run_waits_for_the_handler() {
+    let server = Server::with(&["a/n"]);
+    let informer = server.informer();
+    let (release, gate) = std::sync::mpsc::channel::<()>();
+    let (sender, mut recording) = recording_channel();
+    let handler = move |event| {
+        let _ = sender.send(event);
+        let _ = gate.recv();
+    };
+    informer.add_handler(handler).unwrap();
+    let running = {
+        let informer = informer.clone();
+        tokio::spawn(async move { informer.run(CancellationToken::new()).await })
+    };
+    recording.event().await;
+    running.abort();
+    assert!(running.await.unwrap_err().is_cancelled());
+    while !informer.is_stopped() {
+        tokio::task::yield_now().await;
+    }
+    let mut shutdown = Box::pin(informer.shutdown());
+    for _ in 0..100 {
+        assert!(
+            futures::poll!(&mut shutdown).is_pending(),
+            "the handler is still running"
+        );
+        tokio::task::yield_now().await;
+    }
+    drop(release);
+    timeout(LONG, shutdown).await.unwrap();
+    no_task_is_left().await;
+}
+
+/// A stream that is never polled cannot notice the end itself.
+#[tokio::test]
+async fn a_wait_for_a_stream_ends_if_the_informer_stops_before_its_first_list() {
+    let server = Server::new();
+    server.answer_lists(false);
+    let informer = server.informer();
+    let events = informer.events().unwrap();
+    informer.start().unwrap();
+    let registration = events.registration();
+    let synced = tokio::spawn(async move { registration.synced().await });
+    informer.shutdown().await;
+    let error = timeout(LONG, synced)
+        .await
+        .expect("the wait ends")
+        .unwrap()
+        .unwrap_err();
+    assert!(error.is_stopped(), "{error}");
 }
 
 #[tokio::test]

@@ -134,6 +134,10 @@ impl<K: Kind> Listener<K> {
     /// Ends the listener when all events are delivered.
     pub(super) fn close(&self) {
         self.mailbox.close();
+        // A stream may never be polled, so it would not find out that its initial events are not coming.
+        if self.is_stream && self.mailbox.read(Queue::expects_list) {
+            self.mark_done();
+        }
     }
 
     /// Ends the listener immediately: no call starts afterwards.

@@ -95,6 +95,11 @@ impl<K> Queue<K> {
         };
     }
 
+    /// Returns whether the initial events are not known, because the informer has not listed yet.
+    pub(super) fn expects_list(&self) -> bool {
+        matches!(self.initial, InitialEvents::Expected)
+    }
+
     /// Adds a change.
     pub(super) fn push(&mut self, change: &Change<K>) {
         if let Some(resync) = &mut self.resync {

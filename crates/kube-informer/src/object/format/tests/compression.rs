@@ -150,23 +150,23 @@ fn poorly_compressible_changes_retrain_the_dictionary_once() {
     };
     let (first, second) = (trained(Some(40)), trained(None));
     *cache.packing.dictionary.lock() = Some(first);
-    cache.packer.record_ratio(60);
+    cache.compactor.record_ratio(60);
     assert!(
         cache.packing.dictionary.lock().is_some(),
         "half as much again is accepted"
     );
-    cache.packer.record_ratio(70);
+    cache.compactor.record_ratio(70);
     assert!(cache.packing.dictionary.lock().is_none(), "it is removed");
     *cache.packing.dictionary.lock() = Some(second);
     // All objects together, then the same ones that compressed badly before.
     for percent in [42, 70, 71, 70] {
-        cache.packer.record_ratio(percent);
+        cache.compactor.record_ratio(percent);
         assert!(
             cache.packing.dictionary.lock().is_some(),
             "the second one is kept"
         );
     }
-    cache.packer.record_ratio(107);
+    cache.compactor.record_ratio(107);
     assert!(
         cache.packing.dictionary.lock().is_none(),
         "it is much worse again"

@@ -20,7 +20,7 @@ pub(super) struct PackedCache {
     pub(super) packing: Arc<PackingContext<ConfigMap>>,
     pub(super) store: Arc<Store<ConfigMap>>,
     pub(super) writer: Writer<ConfigMap>,
-    pub(super) packer: Compactor<ConfigMap>,
+    pub(super) compactor: Compactor<ConfigMap>,
     decoded: Arc<AtomicUsize>,
 }
 
@@ -45,7 +45,7 @@ impl PackedCache {
         let store = Arc::new(Store::new(resource.clone(), seed));
         PackedCache {
             writer: Writer::new(Arc::clone(&store), seed, Scopes::one()),
-            packer: Compactor {
+            compactor: Compactor {
                 packing: Arc::clone(&packing),
                 resource: resource.clone(),
                 objects: {
@@ -112,7 +112,7 @@ impl PackedCache {
     }
 
     pub(super) fn round(&self, all: bool) {
-        self.packer.round(all, &CancellationToken::new());
+        self.compactor.round(all, &CancellationToken::new());
     }
 
     /// Returns the size of all objects, in bytes.

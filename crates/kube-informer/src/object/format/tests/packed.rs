@@ -196,14 +196,14 @@ async fn recent_objects_are_released_after_an_idle_period_but_not_after_a_list()
     cache.round(true);
     let read = Arc::downgrade(&cache.get(1).to_arc());
     let stop = CancellationToken::new();
-    let packer = tokio::spawn(cache.packer.run(stop.clone()));
+    let compactor = tokio::spawn(cache.compactor.run(stop.clone()));
     cache.packing.on_list_applied();
     tokio::time::sleep(Duration::from_secs(20)).await;
     assert!(read.upgrade().is_some());
     tokio::time::sleep(Duration::from_secs(20)).await;
     assert!(read.upgrade().is_none());
     stop.cancel();
-    packer.await.unwrap();
+    compactor.await.unwrap();
 }
 
 /// Checking the bytes is sufficient to know that they can be decoded.
@@ -400,7 +400,7 @@ fn contract_12_an_object_that_cannot_be_decoded_is_in_no_index() {
 fn readers_and_compression_run_concurrently() {
     let mut cache = PackedCache::new();
     cache.list(300);
-    let (store, packer) = (&cache.store, &cache.packer);
+    let (store, compactor) = (&cache.store, &cache.compactor);
     std::thread::scope(|threads| {
         for reader in 0..3 {
             threads.spawn(move || {
@@ -412,7 +412,7 @@ fn readers_and_compression_run_concurrently() {
                 }
             });
         }
-        threads.spawn(|| packer.round(true, &CancellationToken::new()));
+        threads.spawn(|| compactor.round(true, &CancellationToken::new()));
     });
     assert_eq!(cache.packing.waiting(), 0);
 }
