@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures::{StreamExt, stream};
+use futures::{FutureExt, StreamExt, stream};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -10,7 +10,7 @@ use tracing::{Instrument, Span};
 
 use super::list_buffer::ListBuffer;
 use super::list_trace::ListTrace;
-use super::machine::{self, Contradiction, EventKind, Machine, Settings, Trust};
+use super::machine::{self, Contradiction, Machine, Settings, Trust};
 use super::{Delta, Replacement, Scope};
 use crate::error::{Error, ErrorChain, Operation};
 use crate::measures::RelistCause;
@@ -21,8 +21,8 @@ use crate::pipeline::wire::{
 };
 use crate::util::panics;
 
-type Action<K> = machine::Action<WatchEvent<K>>;
-type Input<K> = machine::Input<WatchEvent<K>>;
+type Action<K> = machine::Action<RawObject<K>>;
+type Input<K> = machine::Input<RawObject<K>>;
 
 /// Services of the informer for the reflector.
 pub(crate) trait Context<K>: Send + Sync + 'static {
@@ -101,9 +101,6 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
         let mut session = Session::new(self.max_list_bytes);
         while !self.deltas.is_closed() {
             let input = self.perform(&mut session, action).await;
-            if input.ends_list() {
-                session.list.clear();
-            }
             let decision = machine.handle(Instant::now(), input);
             if let Some(error) = decision.report {
                 let error = error.with_context(session.operation, &self.resource);
@@ -116,6 +113,9 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
     async fn perform(&self, session: &mut Session<K>, action: Action<K>) -> Input<K> {
         if !action.continues_watch() {
             self.close_watch(session);
+        }
+        if !action.continues_list() {
+            session.list.clear();
         }
         session.span = match &action {
             Action::List { request, .. } => tracing::debug_span!("list", at = request.resource_version),
@@ -160,9 +160,16 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
                 self.watch(session, request, Instant::now() + timeout).await
             }
             Action::Read { deadline } => self.read(session, deadline).await,
-            Action::Collect(event) => Ok(Input::Collected(self.collect(&mut session.list, event)?)),
-            Action::Apply(event) => {
-                self.push(self.delta(event)?).await;
+            Action::Collect { object, is_deleted } => {
+                let contradiction = self.collect(&mut session.list, object, is_deleted)?;
+                Ok(Input::Collected(contradiction))
+            }
+            Action::Apply { object, is_deleted } => {
+                self.push(self.delta(object, is_deleted)?).await;
+                Ok(Input::Applied)
+            }
+            Action::ApplyBookmark(version) => {
+                self.push(Delta::Bookmark(version, self.scope)).await;
                 Ok(Input::Applied)
             }
             Action::Replace { version, cause } => {
@@ -175,7 +182,7 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
                 Ok(Input::Applied)
             }
             Action::CheckServed { timeout } => Ok(Input::Served(self.is_served(timeout).await)),
-            Action::Wait(wait) => {
+            Action::Wait(wait) | Action::WaitForPage(wait) => {
                 let end = Instant::now() + wait;
                 self.observe(Activity::Waiting(end));
                 sleep_until(end).await;
@@ -189,6 +196,8 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
     /// Prepares a new list. If it is compared with the cache, the queue is applied to the cache first.
     async fn begin_list(&self, session: &mut Session<K>, begin: Option<Trust>) {
         let Some(trust) = begin else { return };
+        // Differences found before are corrected by this list.
+        let _ = self.start_over.notified().now_or_never();
         if let Trust::Doubted(version) = &trust {
             self.context.reached(self.scope, version).await;
         }
@@ -283,36 +292,44 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
             Ok(None) => return Ok(Input::Closed),
             Ok(Some(event)) => event?,
         };
-        let (kind, version) = match &event {
-            WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => {
-                check_namespace(self.namespace.as_deref(), object.key())?;
-                (EventKind::Change, object.version())
-            }
+        let (object, is_deleted) = match event {
+            WatchEvent::Added(object) | WatchEvent::Modified(object) => (object, false),
+            WatchEvent::Deleted(object) => (object, true),
             WatchEvent::Bookmark {
                 version,
-                initial_events_end: true,
-            } => (EventKind::InitialEventsEnd, version),
-            WatchEvent::Bookmark { version, .. } => (EventKind::Bookmark, version),
-            WatchEvent::Failure(status) => return Err(Error::status(status.clone())),
+                initial_events_end,
+            } => {
+                self.observe(Activity::Progressed);
+                return Ok(Input::Bookmark {
+                    version,
+                    ends_initial_events: initial_events_end,
+                });
+            }
+            WatchEvent::Failure(status) => return Err(Error::status(status)),
         };
+        check_namespace(self.namespace.as_deref(), object.key())?;
         self.observe(Activity::Progressed);
-        let version = version.clone();
-        Ok(Input::Event { kind, version, event })
+        Ok(Input::Event {
+            version: object.version().clone(),
+            object,
+            is_deleted,
+        })
     }
 
-    /// Adds an initial event to the list.
-    fn collect(&self, list: &mut ListBuffer<K>, event: WatchEvent<K>) -> Result<Contradiction, Error> {
-        let _span = frame_span(&event).entered();
-        match event {
-            WatchEvent::Added(object) | WatchEvent::Modified(object) => self.collect_object(list, object),
-            WatchEvent::Deleted(object) => {
-                list.reserve(object.size())?;
-                list.remove(self.entry(object, Allocation::Separate)?);
-                Ok(None)
-            }
-            WatchEvent::Bookmark { .. } => Ok(None),
-            WatchEvent::Failure(status) => Err(Error::status(status)),
+    /// Adds the object of an initial event to the list, or removes it.
+    fn collect(
+        &self,
+        list: &mut ListBuffer<K>,
+        object: RawObject<K>,
+        is_deleted: bool,
+    ) -> Result<Contradiction, Error> {
+        let _span = frame_span(&object).entered();
+        if is_deleted {
+            list.reserve(object.size())?;
+            list.remove(self.entry(object, Allocation::Separate)?);
+            return Ok(None);
         }
+        self.collect_object(list, object)
     }
 
     /// Adds an object to the list. It is decoded unless the cache contains it.
@@ -334,15 +351,13 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
         self.context.entry(object, allocation)
     }
 
-    fn delta(&self, event: WatchEvent<K>) -> Result<Delta<K>, Error> {
-        let _span = frame_span(&event).entered();
-        Ok(match event {
-            WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                Delta::Upsert(self.entry(object, Allocation::Separate)?)
-            }
-            WatchEvent::Deleted(object) => Delta::Deleted(self.entry(object, Allocation::Separate)?),
-            WatchEvent::Bookmark { version, .. } => Delta::Bookmark(version, self.scope),
-            WatchEvent::Failure(status) => return Err(Error::status(status)),
+    fn delta(&self, object: RawObject<K>, is_deleted: bool) -> Result<Delta<K>, Error> {
+        let _span = frame_span(&object).entered();
+        let entry = self.entry(object, Allocation::Separate)?;
+        Ok(if is_deleted {
+            Delta::Deleted(entry)
+        } else {
+            Delta::Upsert(entry)
         })
     }
 
@@ -423,13 +438,7 @@ pub(crate) fn check_namespace(namespace: Option<&str>, key: &Key) -> Result<(), 
     }
 }
 
-/// Returns the span for decoding one event of a watch.
-fn frame_span<K: Kind>(event: &WatchEvent<K>) -> Span {
-    match event {
-        WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => {
-            tracing::trace_span!("frame", key = %object.key(), version = %object.version())
-        }
-        WatchEvent::Bookmark { version, .. } => tracing::trace_span!("frame", bookmark = %version),
-        WatchEvent::Failure(_) => Span::none(),
-    }
+/// Returns the span for decoding the object of a watch event.
+fn frame_span<K: Kind>(object: &RawObject<K>) -> Span {
+    tracing::trace_span!("frame", key = %object.key(), version = %object.version())
 }

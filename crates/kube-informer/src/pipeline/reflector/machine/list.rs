@@ -34,6 +34,8 @@ pub(super) struct ListPhase {
     /// When the first page was requested.
     began: Instant,
     limit: Option<u32>,
+    /// The version of the first page, which all pages must have.
+    first_page: Option<ResourceVersion>,
     /// All continue tokens of this list. A duplicate means that the list would never end.
     tokens: HashSet<String>,
     /// Number of pages with few objects.
@@ -62,15 +64,20 @@ impl ListPhase {
 
 impl Machine {
     /// Handles a page of a list.
-    pub(super) fn page<E>(
+    pub(super) fn page<O>(
         &mut self,
         now: Instant,
-        listing: ListPhase,
+        mut listing: ListPhase,
         version: ResourceVersion,
         continue_token: Option<String>,
         objects: usize,
-    ) -> Decision<E> {
+    ) -> Decision<O> {
         self.unserved = None;
+        let first = listing.first_page.get_or_insert_with(|| version.clone());
+        if *first != version {
+            let error = Error::bad_data(format!("pages of different versions {first} and {version}"));
+            return self.list_without_pages(now, &listing, None).reporting(error);
+        }
         if let Some(token) = continue_token {
             return self.next_page(now, listing, token, objects);
         }
@@ -81,13 +88,13 @@ impl Machine {
         }
     }
 
-    fn next_page<E>(
+    fn next_page<O>(
         &mut self,
         now: Instant,
         mut listing: ListPhase,
         token: String,
         objects: usize,
-    ) -> Decision<E> {
+    ) -> Decision<O> {
         if !listing.tokens.insert(token.clone()) {
             let error = Error::bad_data("duplicate continue token: the list would never end");
             return self.wait(now, AfterWait::Restart, None).reporting(error);
@@ -104,17 +111,14 @@ impl Machine {
             return self.request_page(now, listing, request, None).into();
         }
         self.phase = Phase::Waiting(AfterWait::Page(listing, request));
-        Action::Wait(EMPTY_PAGE_PAUSE).into()
+        Action::WaitForPage(EMPTY_PAGE_PAUSE).into()
     }
 
-    pub(super) fn list_failed<E>(&mut self, now: Instant, listing: &ListPhase, error: &Error) -> Decision<E> {
+    pub(super) fn list_failed<O>(&mut self, now: Instant, listing: &ListPhase, error: &Error) -> Decision<O> {
         let status = status_of(error);
         let expired = status.is_some_and(StatusError::is_expired);
         if expired && !listing.tokens.is_empty() && !listing.unpaged {
-            let version = listing.version;
-            return self.fall_back(now, status, |machine, now| {
-                machine.list_at(now, version, None, true)
-            });
+            return self.list_without_pages(now, listing, status);
         }
         // A server that rejects the last version may not understand it, because another server assigned it.
         let refused = listing.version == ListVersion::Last
@@ -130,7 +134,21 @@ impl Machine {
         self.wait(now, AfterWait::Restart, status)
     }
 
-    pub(super) fn list<E>(&mut self, now: Instant) -> Action<E> {
+    /// Requests all objects at once, because the pages of the list did not have one version.
+    fn list_without_pages<O>(
+        &mut self,
+        now: Instant,
+        listing: &ListPhase,
+        status: Option<&StatusError>,
+    ) -> Decision<O> {
+        if listing.unpaged {
+            return self.wait(now, AfterWait::Restart, status);
+        }
+        let version = listing.version;
+        self.fall_back(now, status, |machine, now| machine.list_at(now, version, None, true))
+    }
+
+    pub(super) fn list<O>(&mut self, now: Instant) -> Action<O> {
         let version = self.list_version();
         self.list_from(now, version)
     }
@@ -143,7 +161,7 @@ impl Machine {
         }
     }
 
-    pub(super) fn list_from<E>(&mut self, now: Instant, version: ListVersion) -> Action<E> {
+    pub(super) fn list_from<O>(&mut self, now: Instant, version: ListVersion) -> Action<O> {
         // A list at a version is read from the server's watch cache, which has no pages.
         let limit = match self.settings.page_size {
             PageSize::Objects(objects) => Some(objects.get()),
@@ -154,17 +172,18 @@ impl Machine {
         self.list_at(now, version, limit, false)
     }
 
-    fn list_at<E>(
+    fn list_at<O>(
         &mut self,
         now: Instant,
         version: ListVersion,
         limit: Option<u32>,
         unpaged: bool,
-    ) -> Action<E> {
+    ) -> Action<O> {
         let listing = ListPhase {
             version,
             began: now,
             limit,
+            first_page: None,
             tokens: HashSet::new(),
             sparse: 0,
             unpaged,
@@ -184,13 +203,13 @@ impl Machine {
         self.request_page(now, listing, request, Some(trust))
     }
 
-    pub(super) fn request_page<E>(
+    pub(super) fn request_page<O>(
         &mut self,
         now: Instant,
         listing: ListPhase,
         request: ListRequest,
         begin: Option<Trust>,
-    ) -> Action<E> {
+    ) -> Action<O> {
         let deadline = (now + PAGE_TIMEOUT).min(listing.began + LIST_TIMEOUT);
         self.phase = Phase::Listing(listing);
         Action::List {

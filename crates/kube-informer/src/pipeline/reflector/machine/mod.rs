@@ -87,9 +87,9 @@ impl Settings {
     }
 }
 
-/// The next action of the driver. `E` is an event of a watch, whose object is still encoded.
+/// The next action of the driver. `O` is an object of a watch event, which is still encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Action<E> {
+pub(crate) enum Action<O> {
     /// Request a page of a list and read it. Result: `Page`, `Failed` or `TimedOut`.
     List {
         request: ListRequest,
@@ -109,12 +109,16 @@ pub(crate) enum Action<E> {
         /// Maximum time until the server responds.
         timeout: Duration,
     },
-    /// Read the next event of the open watch. Result: `Event`, `Closed`, `Failed`, `TimedOut` or `StartOver`.
+    /// Read the next event of the open watch. Result: `Event`, `Bookmark`, `Closed`, `Failed`, `TimedOut` or
+    /// `StartOver`.
     Read { deadline: Instant },
-    /// Decode an initial event and add it to the collected list. Result: `Collected` or `Failed`.
-    Collect(E),
-    /// Decode an event and send it to the queue. Result: `Applied` or `Failed`.
-    Apply(E),
+    /// Decode the object of an initial event and add it to the collected list, or remove it. Result:
+    /// `Collected` or `Failed`.
+    Collect { object: O, is_deleted: bool },
+    /// Decode the object of an event and send it to the queue. Result: `Applied` or `Failed`.
+    Apply { object: O, is_deleted: bool },
+    /// Send a bookmark to the queue. Result: `Applied`.
+    ApplyBookmark(ResourceVersion),
     /// Replace the cached objects by the collected list. Result: `Applied`.
     Replace {
         version: ResourceVersion,
@@ -130,21 +134,36 @@ pub(crate) enum Action<E> {
     CheckServed { timeout: Duration },
     /// Send no request for this duration. Result: `Waited`.
     Wait(Duration),
+    /// Wait like this before the next page of a list. Result: `Waited`.
+    WaitForPage(Duration),
 }
 
-impl<E> Action<E> {
+impl<O> Action<O> {
     /// Returns whether an open watch stays open during this action.
     pub(super) fn continues_watch(&self) -> bool {
         matches!(
             self,
-            Action::Read { .. } | Action::Collect(_) | Action::Apply(_) | Action::Replace { .. }
+            Action::Read { .. }
+                | Action::Collect { .. }
+                | Action::Apply { .. }
+                | Action::ApplyBookmark(_)
+                | Action::Replace { .. }
         )
+    }
+
+    /// Returns whether the collected list is still needed.
+    pub(super) fn continues_list(&self) -> bool {
+        let is_next_page = matches!(
+            self,
+            Action::WaitForPage(_) | Action::List { begin: None, .. }
+        );
+        is_next_page || self.continues_watch()
     }
 }
 
 /// The result of an action.
 #[derive(Debug)]
-pub(crate) enum Input<E> {
+pub(crate) enum Input<O> {
     /// A page was read to its end.
     Page {
         version: ResourceVersion,
@@ -155,9 +174,13 @@ pub(crate) enum Input<E> {
     /// The server accepted the watch.
     Opened,
     Event {
-        kind: EventKind,
         version: ResourceVersion,
-        event: E,
+        object: O,
+        is_deleted: bool,
+    },
+    Bookmark {
+        version: ResourceVersion,
+        ends_initial_events: bool,
     },
     /// An initial event was added to the list.
     Collected(Contradiction),
@@ -176,20 +199,13 @@ pub(crate) enum Input<E> {
     StartOver,
 }
 
-impl<E> Input<E> {
-    /// Returns whether this ends a list before it is complete.
-    pub(super) fn ends_list(&self) -> bool {
-        matches!(
-            self,
-            Input::Closed | Input::Failed(_) | Input::TimedOut | Input::StartOver
-        )
-    }
-
+impl<O> Input<O> {
     fn name(&self) -> &'static str {
         match self {
             Input::Page { .. } => "page",
             Input::Opened => "opened watch",
             Input::Event { .. } => "event",
+            Input::Bookmark { .. } => "bookmark",
             Input::Collected(_) => "collected object",
             Input::Applied => "applied delta",
             Input::Closed => "closed watch",
@@ -200,15 +216,6 @@ impl<E> Input<E> {
             Input::StartOver => "start over",
         }
     }
-}
-
-/// The type of an event, as far as decisions depend on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EventKind {
-    Change,
-    Bookmark,
-    /// The bookmark that ends the initial events.
-    InitialEventsEnd,
 }
 
 /// The version of a listed object that the cache should contain, found under [`Trust::Doubted`].
@@ -240,19 +247,19 @@ impl Trust {
 
 /// The next action, and an error to report before it.
 #[derive(Debug)]
-pub(crate) struct Decision<E> {
-    pub(crate) action: Action<E>,
+pub(crate) struct Decision<O> {
+    pub(crate) action: Action<O>,
     pub(crate) report: Option<Error>,
 }
 
-impl<E> From<Action<E>> for Decision<E> {
-    fn from(action: Action<E>) -> Decision<E> {
+impl<O> From<Action<O>> for Decision<O> {
+    fn from(action: Action<O>) -> Decision<O> {
         Decision { action, report: None }
     }
 }
 
-impl<E> Decision<E> {
-    fn reporting(self, error: Error) -> Decision<E> {
+impl<O> Decision<O> {
+    fn reporting(self, error: Error) -> Decision<O> {
         Decision {
             report: Some(error),
             ..self
@@ -311,7 +318,6 @@ enum Phase {
     /// An event of the watch is being sent to the queue.
     Applying {
         watching: WatchPhase,
-        kind: EventKind,
         version: ResourceVersion,
     },
     /// A delta that replaces or empties the cache is being sent to the queue.
@@ -322,6 +328,21 @@ enum Phase {
         error: Error,
     },
     Waiting(AfterWait),
+}
+
+impl Phase {
+    fn name(&self) -> &'static str {
+        match self {
+            Phase::Listing(_) => "a list",
+            Phase::Streaming(_) => "a streaming list",
+            Phase::OpeningWatch(_) => "an opening watch",
+            Phase::Watching(_) => "a watch",
+            Phase::Applying { .. } => "an event",
+            Phase::Replacing(_) => "a replacement",
+            Phase::CheckingServed { .. } => "a discovery request",
+            Phase::Waiting(_) => "a wait",
+        }
+    }
 }
 
 /// The next step after the cache was replaced.
@@ -347,7 +368,7 @@ enum AfterWait {
 }
 
 impl Machine {
-    pub(crate) fn new<E>(settings: Settings, now: Instant) -> (Machine, Action<E>) {
+    pub(crate) fn new<O>(settings: Settings, now: Instant) -> (Machine, Action<O>) {
         let mut machine = Machine {
             random: fastrand::Rng::with_seed(settings.seed),
             backoff: BackoffState::new(settings.backoff),
@@ -374,7 +395,7 @@ impl Machine {
     }
 
     /// Decides the next action after the result of the last one.
-    pub(crate) fn handle<E>(&mut self, now: Instant, input: Input<E>) -> Decision<E> {
+    pub(crate) fn handle<O>(&mut self, now: Instant, input: Input<O>) -> Decision<O> {
         match (self.take_phase(), input) {
             (
                 Phase::Listing(listing),
@@ -393,32 +414,42 @@ impl Machine {
             ),
 
             (Phase::Streaming(streaming), Input::Opened) => self.stream_opened(now, streaming),
-            (Phase::Streaming(streaming), Input::Event { kind, version, event }) => {
-                self.stream_event(now, streaming, kind, version, event)
+            (Phase::Streaming(streaming), Input::Event { object, is_deleted, .. }) => {
+                self.stream_event(now, streaming, object, is_deleted)
             }
+            (
+                Phase::Streaming(streaming),
+                Input::Bookmark {
+                    version,
+                    ends_initial_events,
+                },
+            ) => self.stream_bookmark(now, streaming, version, ends_initial_events),
             (Phase::Streaming(streaming), Input::Collected(contradiction)) => {
                 self.read_stream(streaming.contradicted(contradiction))
             }
             (Phase::Streaming(_), Input::Closed) => {
                 self.disable_streaming(now, "stream closed before the end of the initial events")
             }
-            (Phase::Streaming(_), Input::TimedOut) => self.disable_streaming(
+            (Phase::Streaming(streaming), Input::TimedOut) if streaming.is_open() => self.disable_streaming(
                 now,
                 "timeout waiting for the bookmark that ends the initial events",
             ),
 
             (Phase::OpeningWatch(timeout), Input::Opened) => self.watch_opened(now, timeout),
-            (Phase::Watching(watching), Input::Event { kind, version, event }) => {
-                self.watch_event(now, watching, kind, version, event)
-            }
             (
-                Phase::Applying {
-                    watching,
-                    kind,
+                Phase::Watching(watching),
+                Input::Event {
                     version,
+                    object,
+                    is_deleted,
                 },
-                Input::Applied,
-            ) => self.watch_applied(now, watching, kind, version),
+            ) => self.watch_event(now, watching, version, Action::Apply { object, is_deleted }),
+            (Phase::Watching(watching), Input::Bookmark { version, .. }) => {
+                self.watch_bookmark(now, watching, version)
+            }
+            (Phase::Applying { watching, version }, Input::Applied) => {
+                self.watch_applied(now, watching, version)
+            }
             (Phase::Watching(watching), Input::Closed) => self.watch_closed(now, &watching),
             (Phase::Watching(watching), Input::TimedOut) => self.watch_stalled(now, &watching),
 
@@ -438,7 +469,7 @@ impl Machine {
             // The driver returns only the documented results of an action. For any other, the reflector
             // restarts and reports an internal error.
             (phase, input) => {
-                let error = format!("unexpected reflector input `{}` in {phase:?}", input.name());
+                let error = format!("unexpected reflector input `{}` in {}", input.name(), phase.name());
                 self.wait(now, AfterWait::Restart, None)
                     .reporting(Error::internal(error))
             }
@@ -451,14 +482,14 @@ impl Machine {
     }
 
     /// Handles a failed request or failed user code.
-    fn failed<E>(&mut self, now: Instant, phase: Phase, error: Error) -> Decision<E> {
+    fn failed<O>(&mut self, now: Instant, phase: Phase, error: Error) -> Decision<O> {
         match status_of(&error).filter(|status| status.code == 404) {
             Some(status) => self.not_found(now, phase, &error, status),
             None => self.after_failure(now, phase, error),
         }
     }
 
-    fn after_failure<E>(&mut self, now: Instant, phase: Phase, failure: Error) -> Decision<E> {
+    fn after_failure<O>(&mut self, now: Instant, phase: Phase, failure: Error) -> Decision<O> {
         let (next, report) = match phase {
             Phase::Listing(listing) => (self.list_failed(now, &listing, &failure), failure),
             Phase::Streaming(streaming) => {
@@ -475,7 +506,7 @@ impl Machine {
     }
 
     /// Starts a new list, streaming if the server supports it.
-    fn restart<E>(&mut self, now: Instant) -> Action<E> {
+    fn restart<O>(&mut self, now: Instant) -> Action<O> {
         if self.settings.streaming && self.streaming_disabled_until.is_none_or(|time| now >= time) {
             self.stream(now)
         } else {
@@ -484,13 +515,13 @@ impl Machine {
     }
 
     /// Lists the most recent version, which replaces objects that differ.
-    fn start_over<E>(&mut self, now: Instant) -> Action<E> {
+    fn start_over<O>(&mut self, now: Instant) -> Action<O> {
         self.last_unusable = true;
         self.set_relist_cause(RelistCause::Inconsistent);
         self.restart(now)
     }
 
-    fn replaced<E>(&mut self, next: AfterReplace) -> Decision<E> {
+    fn replaced<O>(&mut self, next: AfterReplace) -> Decision<O> {
         match next {
             AfterReplace::Watch => self.watch().into(),
             AfterReplace::Read(watching) => self.read_watch(watching),
@@ -501,7 +532,7 @@ impl Machine {
         }
     }
 
-    fn resume<E>(&mut self, now: Instant, then: AfterWait) -> Action<E> {
+    fn resume<O>(&mut self, now: Instant, then: AfterWait) -> Action<O> {
         match then {
             AfterWait::Restart => self.restart(now),
             AfterWait::Watch => self.watch(),
@@ -511,7 +542,7 @@ impl Machine {
     }
 
     /// Waits for the backoff, and at least for the server's `Retry-After`.
-    fn wait<E>(&mut self, now: Instant, then: AfterWait, status: Option<&StatusError>) -> Decision<E> {
+    fn wait<O>(&mut self, now: Instant, then: AfterWait, status: Option<&StatusError>) -> Decision<O> {
         let wait = self.next_wait(now, status);
         self.phase = Phase::Waiting(then);
         Action::Wait(wait).into()
@@ -526,12 +557,12 @@ impl Machine {
 
     /// Sends another request instead of the failed one without a delay, but only a few times in a row
     /// (contract 9).
-    fn fall_back<E>(
+    fn fall_back<O>(
         &mut self,
         now: Instant,
         status: Option<&StatusError>,
-        to: impl FnOnce(&mut Machine, Instant) -> Action<E>,
-    ) -> Decision<E> {
+        to: impl FnOnce(&mut Machine, Instant) -> Action<O>,
+    ) -> Decision<O> {
         if self.fallbacks == MAX_FALLBACKS {
             return self.wait(now, AfterWait::Restart, status);
         }
@@ -578,7 +609,7 @@ impl Machine {
     }
 
     /// Replaces the cache by an accepted list.
-    fn replace<E>(&mut self, version: ResourceVersion, next: AfterReplace) -> Decision<E> {
+    fn replace<O>(&mut self, version: ResourceVersion, next: AfterReplace) -> Decision<O> {
         self.phase = Phase::Replacing(next);
         let cause = self.cause.take();
         Action::Replace { version, cause }.into()

@@ -29,13 +29,13 @@ pub(super) struct UnservedKind {
 
 impl Machine {
     /// Handles a request that failed with 404.
-    pub(super) fn not_found<E>(
+    pub(super) fn not_found<O>(
         &mut self,
         now: Instant,
         phase: Phase,
         error: &Error,
         status: &StatusError,
-    ) -> Decision<E> {
+    ) -> Decision<O> {
         if self.unserved.as_ref().is_some_and(|unserved| unserved.settled) {
             return self.wait_until_served(now, status, UnservedStage::Unchanged);
         }
@@ -48,13 +48,13 @@ impl Machine {
     }
 
     /// Handles the result of discovery, after a request of phase `failed` had failed.
-    pub(super) fn checked_served<E>(
+    pub(super) fn checked_served<O>(
         &mut self,
         now: Instant,
         failed: Phase,
         error: Error,
         served: Option<bool>,
-    ) -> Decision<E> {
+    ) -> Decision<O> {
         let (Some(false), Some(status)) = (served, status_of(&error)) else {
             if served.is_some() {
                 self.unserved = None;
@@ -84,12 +84,12 @@ impl Machine {
         }
     }
 
-    fn remove_kind<E>(
+    fn remove_kind<O>(
         &mut self,
         now: Instant,
         version: ResourceVersion,
         status: &StatusError,
-    ) -> Decision<E> {
+    ) -> Decision<O> {
         // A kind that is served again is a new collection, whose versions cannot be compared with the old
         // ones.
         self.last_unusable = true;
@@ -101,12 +101,12 @@ impl Machine {
         Decision::from(Action::RemoveKind { version }).reporting(not_served(status, UnservedStage::Removed))
     }
 
-    fn wait_until_served<E>(
+    fn wait_until_served<O>(
         &mut self,
         now: Instant,
         status: &StatusError,
         stage: UnservedStage,
-    ) -> Decision<E> {
+    ) -> Decision<O> {
         self.set_relist_cause(RelistCause::Absent);
         self.wait(now, AfterWait::Restart, Some(status))
             .reporting(not_served(status, stage))

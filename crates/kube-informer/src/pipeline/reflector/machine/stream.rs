@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::{
-    Action, AfterReplace, AfterWait, Contradiction, Decision, EventKind, ListVersion, Machine, Phase,
+    Action, AfterReplace, AfterWait, Contradiction, Decision, ListVersion, Machine, Phase,
     WATCH_RESPONSE_TIMEOUT, WatchPhase, status_of,
 };
 use crate::error::{Error, Problem, StatusError};
@@ -26,8 +26,8 @@ pub(super) struct StreamPhase {
     most_recent: bool,
     requested: Instant,
     timeout: Duration,
-    /// Time of the last event, or of the response.
-    last_event: Instant,
+    /// Time of the last event, or of the response. `None` before the response.
+    last_event: Option<Instant>,
     contradiction: Contradiction,
 }
 
@@ -36,10 +36,15 @@ impl StreamPhase {
         self.contradiction = self.contradiction.or(contradiction);
         self
     }
+
+    /// Returns whether the server has responded.
+    pub(super) fn is_open(&self) -> bool {
+        self.last_event.is_some()
+    }
 }
 
 impl Machine {
-    pub(super) fn stream<E>(&mut self, now: Instant) -> Action<E> {
+    pub(super) fn stream<O>(&mut self, now: Instant) -> Action<O> {
         let version = self.last.as_ref().filter(|_| !self.last_unusable);
         let version = version.map(ToString::to_string);
         let timeout = self.watch_timeout();
@@ -47,7 +52,7 @@ impl Machine {
             most_recent: version.is_none(),
             requested: now,
             timeout,
-            last_event: now,
+            last_event: None,
             contradiction: None,
         });
         Action::Watch {
@@ -61,43 +66,51 @@ impl Machine {
         }
     }
 
-    pub(super) fn stream_opened<E>(&mut self, now: Instant, mut streaming: StreamPhase) -> Decision<E> {
+    pub(super) fn stream_opened<O>(&mut self, now: Instant, mut streaming: StreamPhase) -> Decision<O> {
         self.unserved = None;
-        streaming.last_event = now;
+        streaming.last_event = Some(now);
         self.read_stream(streaming)
     }
 
-    pub(super) fn read_stream<E>(&mut self, streaming: StreamPhase) -> Decision<E> {
-        let deadline = (streaming.last_event + STREAM_IDLE_TIMEOUT).min(streaming.requested + STREAM_TIMEOUT);
+    pub(super) fn read_stream<O>(&mut self, streaming: StreamPhase) -> Decision<O> {
+        let last_event = streaming.last_event.unwrap_or(streaming.requested);
+        let deadline = (last_event + STREAM_IDLE_TIMEOUT).min(streaming.requested + STREAM_TIMEOUT);
         self.phase = Phase::Streaming(streaming);
         Action::Read { deadline }.into()
     }
 
-    pub(super) fn stream_event<E>(
+    pub(super) fn stream_event<O>(
         &mut self,
         now: Instant,
         mut streaming: StreamPhase,
-        kind: EventKind,
-        version: ResourceVersion,
-        event: E,
-    ) -> Decision<E> {
-        streaming.last_event = now;
-        match kind {
-            EventKind::Change => {
-                self.phase = Phase::Streaming(streaming);
-                Action::Collect(event).into()
-            }
-            EventKind::Bookmark => self.read_stream(streaming),
-            EventKind::InitialEventsEnd => self.stream_complete(now, streaming, version),
-        }
+        object: O,
+        is_deleted: bool,
+    ) -> Decision<O> {
+        streaming.last_event = Some(now);
+        self.phase = Phase::Streaming(streaming);
+        Action::Collect { object, is_deleted }.into()
     }
 
-    fn stream_complete<E>(
+    pub(super) fn stream_bookmark<O>(
+        &mut self,
+        now: Instant,
+        mut streaming: StreamPhase,
+        version: ResourceVersion,
+        ends_initial_events: bool,
+    ) -> Decision<O> {
+        if ends_initial_events {
+            return self.stream_complete(now, streaming, version);
+        }
+        streaming.last_event = Some(now);
+        self.read_stream(streaming)
+    }
+
+    fn stream_complete<O>(
         &mut self,
         now: Instant,
         streaming: StreamPhase,
         version: ResourceVersion,
-    ) -> Decision<E> {
+    ) -> Decision<O> {
         let StreamPhase {
             most_recent,
             requested,
@@ -118,18 +131,18 @@ impl Machine {
     }
 
     /// Disables streaming lists for a while, because the server does not support them well.
-    pub(super) fn disable_streaming<E>(&mut self, now: Instant, why: &str) -> Decision<E> {
+    pub(super) fn disable_streaming<O>(&mut self, now: Instant, why: &str) -> Decision<O> {
         self.streaming_disabled_until = Some(now + STREAM_RETRY_PAUSE);
         let error = Error::new(Problem::NoStreamingList(why.to_owned()));
         self.fall_back(now, None, Machine::list).reporting(error)
     }
 
-    pub(super) fn stream_failed<E>(
+    pub(super) fn stream_failed<O>(
         &mut self,
         now: Instant,
         streaming: &StreamPhase,
         error: &Error,
-    ) -> Decision<E> {
+    ) -> Decision<O> {
         let status = status_of(error);
         let ahead = status.is_some_and(StatusError::is_too_large_version);
         if (ahead || status.is_some_and(StatusError::is_expired)) && !streaming.most_recent {

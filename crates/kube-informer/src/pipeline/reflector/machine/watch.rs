@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::{
-    Action, AfterWait, Decision, EventKind, MAX_VERSION_AGE, Machine, Phase, WATCH_RESPONSE_TIMEOUT,
+    Action, AfterWait, Decision, MAX_VERSION_AGE, Machine, Phase, WATCH_RESPONSE_TIMEOUT,
     behind_error, status_of,
 };
 use crate::error::{Error, Problem, StatusError};
@@ -33,6 +33,7 @@ pub(super) struct WatchPhase {
     opened: Instant,
     last_event: Instant,
     has_events: bool,
+    has_bookmarks: bool,
     timeout: Duration,
 }
 
@@ -43,13 +44,14 @@ impl WatchPhase {
             opened: requested,
             last_event: now,
             has_events: true,
+            has_bookmarks: false,
             timeout,
         }
     }
 }
 
 impl Machine {
-    pub(super) fn watch<E>(&mut self) -> Action<E> {
+    pub(super) fn watch<O>(&mut self) -> Action<O> {
         let timeout = self.watch_timeout();
         self.phase = Phase::OpeningWatch(timeout);
         Action::Watch {
@@ -68,18 +70,19 @@ impl Machine {
         Duration::from_secs(self.random.u64(least..=2 * least))
     }
 
-    pub(super) fn watch_opened<E>(&mut self, now: Instant, timeout: Duration) -> Decision<E> {
+    pub(super) fn watch_opened<O>(&mut self, now: Instant, timeout: Duration) -> Decision<O> {
         self.unserved = None;
         self.backoff.succeeded(now);
         self.read_watch(WatchPhase {
             opened: now,
             last_event: now,
             has_events: false,
+            has_bookmarks: false,
             timeout,
         })
     }
 
-    pub(super) fn read_watch<E>(&mut self, watching: WatchPhase) -> Decision<E> {
+    pub(super) fn read_watch<O>(&mut self, watching: WatchPhase) -> Decision<O> {
         let mut deadline = watching.opened + watching.timeout + CLOSE_GRACE;
         if self.watches.has_bookmarks {
             deadline = deadline.min(watching.last_event + BOOKMARK_TIMEOUT);
@@ -88,19 +91,15 @@ impl Machine {
         Action::Read { deadline }.into()
     }
 
-    pub(super) fn watch_event<E>(
+    /// Applies an event or a bookmark of the watch, unless its version shows that the server went back.
+    pub(super) fn watch_event<O>(
         &mut self,
         now: Instant,
         watching: WatchPhase,
-        kind: EventKind,
         version: ResourceVersion,
-        event: E,
-    ) -> Decision<E> {
+        apply: Action<O>,
+    ) -> Decision<O> {
         match &self.last {
-            // There is nothing to apply.
-            Some(last) if kind != EventKind::Change && version == *last => {
-                self.watch_applied(now, watching, kind, version)
-            }
             // The server lags or was restored. Its most recent version shows which.
             Some(last) if version.is_before(last) => {
                 let error = behind_error(last, &version);
@@ -109,37 +108,46 @@ impl Machine {
                 self.wait(now, AfterWait::Restart, None).reporting(error)
             }
             _ => {
-                self.phase = Phase::Applying {
-                    watching,
-                    kind,
-                    version,
-                };
-                Action::Apply(event).into()
+                self.phase = Phase::Applying { watching, version };
+                apply.into()
             }
         }
     }
 
-    /// Handles an event that is in the queue. Events that cannot be decoded are requested again, and say
-    /// nothing about the health of the watch.
-    pub(super) fn watch_applied<E>(
+    pub(super) fn watch_bookmark<O>(
         &mut self,
         now: Instant,
         mut watching: WatchPhase,
-        kind: EventKind,
         version: ResourceVersion,
-    ) -> Decision<E> {
+    ) -> Decision<O> {
+        watching.has_bookmarks = true;
+        if self.last.as_ref() == Some(&version) {
+            // There is nothing to apply.
+            return self.watch_applied(now, watching, version);
+        }
+        self.watch_event(now, watching, version.clone(), Action::ApplyBookmark(version))
+    }
+
+    /// Handles an event that is in the queue. Events that cannot be decoded are requested again, and say
+    /// nothing about the health of the watch.
+    pub(super) fn watch_applied<O>(
+        &mut self,
+        now: Instant,
+        mut watching: WatchPhase,
+        version: ResourceVersion,
+    ) -> Decision<O> {
         watching.has_events = true;
         watching.last_event = now;
         self.last = Some(version);
         self.watches.last_version = now;
         self.watches.silent = 0;
         self.watches.fruitless = 0;
-        self.watches.has_bookmarks |= kind != EventKind::Change;
+        self.watches.has_bookmarks |= watching.has_bookmarks;
         self.read_watch(watching)
     }
 
     /// Handles a watch that the server closed without an error.
-    pub(super) fn watch_closed<E>(&mut self, now: Instant, watching: &WatchPhase) -> Decision<E> {
+    pub(super) fn watch_closed<O>(&mut self, now: Instant, watching: &WatchPhase) -> Decision<O> {
         if now.duration_since(watching.opened) < MIN_HEALTHY_WATCH {
             let then = self.after_fruitless_watch();
             let next = self.wait(now, then, None);
@@ -159,12 +167,18 @@ impl Machine {
     }
 
     /// Handles a watch that exceeded its maximum silence.
-    pub(super) fn watch_stalled<E>(&mut self, now: Instant, watching: &WatchPhase) -> Decision<E> {
-        let error = Error::new(Problem::StalledWatch(now.duration_since(watching.last_event)));
+    pub(super) fn watch_stalled<O>(&mut self, now: Instant, watching: &WatchPhase) -> Decision<O> {
+        let silence = now.duration_since(watching.last_event);
+        if silence < CLOSE_GRACE {
+            // The server ignores the requested timeout, and still sends events.
+            return self.watch().into();
+        }
+        let error = Error::new(Problem::StalledWatch(silence));
         self.watches.silent += 1;
         if self.watches.silent > 1 && (self.watches.has_bookmarks || self.is_quiet(now)) {
             // Events are lost on the way, or the server was restored to an older version and has no newer
-            // events.
+            // events. A server that sends bookmarks regularly will send one in the next watch.
+            self.watches.has_bookmarks = false;
             self.set_relist_cause(RelistCause::Silent);
             return self.wait(now, AfterWait::Restart, None).reporting(error);
         }
@@ -172,7 +186,7 @@ impl Machine {
     }
 
     /// Handles a failed watch request, or a failed open watch.
-    pub(super) fn watch_failed<E>(&mut self, now: Instant, was_open: bool, error: &Error) -> Decision<E> {
+    pub(super) fn watch_failed<O>(&mut self, now: Instant, was_open: bool, error: &Error) -> Decision<O> {
         let status = status_of(error);
         let throttled = status.is_some_and(StatusError::is_too_many_requests);
         let ahead = status.is_some_and(StatusError::is_too_large_version);

@@ -169,14 +169,41 @@ async fn a_restart_does_not_shorten_a_wait() {
         .sends(vec![ScriptStep::Silence])
         .lists(&["a@1"], at("10"));
     let stage = DriverTest::with(plain(), script);
+    let driver = tokio::spawn(stage.drive());
+    tokio::time::sleep(Duration::from_millis(100)).await;
     stage.start_over.notify_one();
-    stage.run_for(Duration::from_secs(5)).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    driver.abort();
     let requests = stage.requests();
     let list = requests
         .iter()
         .find(|request| request.ends_with("list newest by 500"));
     assert!(list.is_some_and(|list| !list.starts_with("0s ")), "{requests:?}");
     assert_eq!(stage.reports().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_restart_requested_before_a_list_causes_no_second_list() {
+    let script = Script::new()
+        .lists(&["a@1"], at("10"))
+        .sends(vec![ScriptStep::Silence]);
+    let stage = DriverTest::with(plain(), script);
+    stage.start_over.notify_one();
+    stage.run_for(Duration::from_secs(5)).await;
+    assert_eq!(stage.requests(), ["0s list 0 by 500", "0s watch 10"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn contract_10_a_rejected_list_is_dropped_before_the_next_one() {
+    let script = Script::new()
+        .lists(&["a@1"], more("10", "t1"))
+        .lists(&["b@2"], more("10", "t1"));
+    let stage = DriverTest::with(plain(), script);
+    let driver = tokio::spawn(stage.drive());
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(stage.reports()[0].contains("duplicate continue token"));
+    assert_eq!(stage.entries(), 0);
+    driver.abort();
 }
 
 /// The queue is full while the cache is being emptied, which a restart must not cancel.

@@ -148,6 +148,22 @@ fn an_expired_page_leads_to_one_unpaged_list_at_the_same_version() {
     );
 }
 
+/// A mix of versions would violate the prefix.
+#[test]
+fn contract_1_pages_of_different_versions_lead_to_one_unpaged_list() {
+    play(
+        plain(),
+        "list 0 by 500",
+        &[
+            (Page("10", "t1"), "page t1 by 500"),
+            (Page("10", "t2"), "page t2 by 500"),
+            (Listed("11"), "list 0 !bad data"),
+            (Page("11", "t1"), "page t1"),
+            (Listed("12"), "wait 800ms !bad data"),
+        ],
+    );
+}
+
 #[test]
 fn the_configured_page_size_applies_to_every_list() {
     let by_four = Settings {

@@ -120,7 +120,7 @@ fn leak(number: u32) -> &'static str {
 /// follow the response.
 fn fits(action: &Action, step: &ServerAction) -> bool {
     match (action, step) {
-        (Action::Wait(_), _) | (_, ServerAction::Discovered(_)) => false,
+        (Action::Wait(_) | Action::WaitForPage(_), _) | (_, ServerAction::Discovered(_)) => false,
         (_, ServerAction::Failed(_) | ServerAction::Nothing) => true,
         (Action::List { .. }, step) => {
             matches!(
@@ -193,7 +193,7 @@ fn max_requests(settings: Settings, seed: u64, steps: usize) -> MaxRequests {
         if play.is_checking() {
             play.now += Duration::from_millis(1);
             play.apply(ServerAction::Discovered(adversary.discovery()));
-        } else if matches!(play.action, Action::Wait(_)) {
+        } else if matches!(play.action, Action::Wait(_) | Action::WaitForPage(_)) {
             play.apply(ServerAction::Waited);
             burst = 0;
         } else {
@@ -205,13 +205,13 @@ fn max_requests(settings: Settings, seed: u64, steps: usize) -> MaxRequests {
             play.now = (play.now + moment).min(deadline);
             let is_transfer = matches!(step, ServerAction::Page(..));
             let answer = play.apply(step);
-            let goes_on = ["good", "apply", "collect", "skip"].contains(&answer.as_str());
-            let goes_on_after_all = answer.starts_with("whole at") && !answer.contains(", ");
-            if goes_on || goes_on_after_all || is_transfer && answer.starts_with("page") {
+            let continues = ["good", "apply", "collect", "skip"].contains(&answer.as_str());
+            let continues_as_watch = answer.starts_with("replace at") && !answer.contains(", ");
+            if continues || continues_as_watch || is_transfer && answer.starts_with("page") {
                 continue;
             }
         }
-        if play.is_checking() || !matches!(play.action, Action::Wait(_)) {
+        if play.is_checking() || !matches!(play.action, Action::Wait(_) | Action::WaitForPage(_)) {
             second.requested(play.now);
             minute.requested(play.now);
             burst = if play.now - requested < Duration::from_secs(1) {

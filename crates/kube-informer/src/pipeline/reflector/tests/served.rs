@@ -146,7 +146,7 @@ fn a_kind_served_again_within_five_seconds_keeps_the_cache() {
         play.run(&[(answers(404), "check")]);
         let answer = play.apply(NOT_SERVED);
         assert!(answer.ends_with(" !not served"), "{answer}");
-        assert!(!answer.contains("gone"), "{answer}");
+        assert!(!answer.contains("remove"), "{answer}");
     }
 }
 

@@ -163,9 +163,14 @@ fn a_streaming_list_without_a_response_becomes_a_list_after_30_seconds() {
         steady(),
         "stream newest",
         &[
-            (Nothing, "30s: list 0 by 500 !no streaming"),
+            (Nothing, "30s: list 0 by 500 !transport"),
             (Listed("10"), "replace at 10, watch 10"),
             (bad_data(), "wait 800ms"),
+            // The second time, streaming lists are disabled.
+            (Waited, "stream 10"),
+            (Nothing, "30s: list 10 !transport"),
+            (Listed("10"), "replace at 10, watch 10"),
+            (bad_data(), "wait 1.6s"),
             (Waited, "list 10"),
         ],
     );

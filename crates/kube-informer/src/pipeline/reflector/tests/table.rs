@@ -16,7 +16,7 @@ use crate::measures::RelistCause;
 use crate::object::ResourceVersion;
 use crate::pipeline::reflector::Backoff;
 use crate::pipeline::reflector::machine::{
-    self, Contradiction, Decision, EventKind, Input, Machine, Settings,
+    self, Contradiction, Decision, Input, Machine, Settings,
 };
 
 /// Events have no content in these tests.
@@ -124,13 +124,13 @@ impl MachineTest {
                 assert!(matches!(self.action, Action::Read { .. }), "{:?}", self.action);
                 "good".to_owned()
             }
-            ServerAction::Changed(version) => self.event(EventKind::Change, version),
-            ServerAction::Bookmark(version) => self.event(EventKind::Bookmark, version),
-            ServerAction::InitialEnd(version) => self.event(EventKind::InitialEventsEnd, version),
+            ServerAction::Changed(version) => self.event(changed(version)),
+            ServerAction::Bookmark(version) => self.event(bookmark(version, false)),
+            ServerAction::InitialEnd(version) => self.event(bookmark(version, true)),
             ServerAction::InitialEndOfAnother(version) => {
-                self.handle_event(EventKind::Change, "1");
+                self.handle(changed("1"));
                 self.handle(Input::Collected(contradiction(true)));
-                self.event(EventKind::InitialEventsEnd, version)
+                self.event(bookmark(version, true))
             }
             ServerAction::Closed => {
                 let report = self.handle(Input::Closed);
@@ -172,7 +172,7 @@ impl MachineTest {
                 "good".to_owned()
             }
             ServerAction::Waited => {
-                let Action::Wait(wait) = self.action else {
+                let (Action::Wait(wait) | Action::WaitForPage(wait)) = self.action else {
                     return format!("expected a wait, but got {}", describe(&self.action));
                 };
                 self.now += wait;
@@ -204,14 +204,14 @@ impl MachineTest {
         )
     }
 
-    fn event(&mut self, kind: EventKind, version: &str) -> String {
-        let report = self.handle_event(kind, version);
+    fn event(&mut self, input: Input<()>) -> String {
+        let report = self.handle(input);
         match self.action {
-            Action::Apply(()) => {
+            Action::Apply { .. } | Action::ApplyBookmark(_) => {
                 self.handle(Input::Applied);
                 "apply".to_owned()
             }
-            Action::Collect(()) => {
+            Action::Collect { .. } => {
                 self.handle(Input::Collected(None));
                 "collect".to_owned()
             }
@@ -219,14 +219,6 @@ impl MachineTest {
             Action::Replace { .. } => self.replaced().unwrap_or_default(),
             _ => format!("leave, {}{}", describe(&self.action), reported(report.as_ref())),
         }
-    }
-
-    fn handle_event(&mut self, kind: EventKind, version: &str) -> Option<Error> {
-        self.handle(Input::Event {
-            kind,
-            version: version.into(),
-            event: (),
-        })
     }
 
     /// Replaces the cache, if that is the next action.
@@ -283,6 +275,21 @@ impl MachineTest {
     }
 }
 
+fn changed(version: &str) -> Input<()> {
+    Input::Event {
+        version: version.into(),
+        object: (),
+        is_deleted: false,
+    }
+}
+
+fn bookmark(version: &str, ends_initial_events: bool) -> Input<()> {
+    Input::Bookmark {
+        version: version.into(),
+        ends_initial_events,
+    }
+}
+
 /// Returns a contradiction by an object of any version.
 fn contradiction(exists: bool) -> Contradiction {
     exists.then(|| ResourceVersion::from("1"))
@@ -290,7 +297,7 @@ fn contradiction(exists: bool) -> Contradiction {
 
 pub(super) fn describe(action: &Action) -> String {
     match action {
-        Action::Wait(wait) => format!("wait {wait:?}"),
+        Action::Wait(wait) | Action::WaitForPage(wait) => format!("wait {wait:?}"),
         Action::Watch { request, begin, .. } => {
             let verb = match (request.initial_events, begin.is_some()) {
                 (true, true) => "stream",
@@ -414,7 +421,7 @@ fn contract_12_an_unexpected_result_is_reported_and_the_list_starts_again() {
     let mut play = play(plain(), "list 0 by 500", &[]);
     let report = play.handle(Input::Waited).expect("it is reported").to_string();
     assert!(
-        report.contains("internal error") && report.contains("`end of wait` in Listing"),
+        report.contains("internal error") && report.contains("`end of wait` in a list"),
         "{report}"
     );
     assert_eq!(describe(&play.action), "wait 800ms");

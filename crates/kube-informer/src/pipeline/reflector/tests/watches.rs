@@ -350,8 +350,34 @@ fn the_second_silent_watch_in_a_row_leads_to_a_relist() {
         (Waited, "stream 10"),
         (Opened, "good"),
         (InitialEnd("10"), "replace at 10"),
+        (Bookmark("10"), "skip"),
         (Nothing, "210s: watch 10 !stalled"),
     ]);
+}
+
+/// Otherwise a server that sent one bookmark by chance would be listed every few minutes.
+#[test]
+fn bookmarks_that_stop_are_not_expected_after_the_next_list() {
+    let mut play = watching();
+    play.run(&[
+        (Bookmark("11"), "apply"),
+        (Nothing, "210s: watch 11 !stalled"),
+        (Opened, "good"),
+        (Nothing, "210s: wait 800ms !stalled"),
+        (Waited, "list 11"),
+        (Listed("11"), "replace at 11, watch 11"),
+        (Opened, "good"),
+    ]);
+    assert!(play.deadline() - play.now > Duration::from_secs(300));
+}
+
+/// A server may ignore the requested timeout. Its watch is replaced, and not reported as silent.
+#[test]
+fn a_watch_with_recent_events_is_renewed_without_an_error() {
+    let mut play = watching();
+    let deadline = play.deadline();
+    play.now = deadline - Duration::from_secs(2);
+    play.run(&[(Changed("11"), "apply"), (Nothing, "2s: watch 11")]);
 }
 
 /// A gateway may open watches and then swallow their events, from a server without bookmarks.
