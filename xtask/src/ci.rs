@@ -71,6 +71,11 @@ const STEPS: &[Step] = &[
         name: "test",
         action: Action::Function(all_tests),
     },
+    // The features that users get by default; a build of the workspace enables all of them.
+    Step {
+        name: "test-default",
+        action: Action::Cargo(&["test", "--package", "kube-informer"], &[]),
+    },
     Step {
         name: "test-table",
         action: Action::Function(test_table::step),

@@ -86,7 +86,7 @@ pub(crate) fn run(root: &Path, options: &TestOptions) -> Outcome {
 /// Runs all tests against the embedded server, with a kubectl from `assets`. Returns the programs that are
 /// not installed and whose tests did not run. Tests in a browser are a separate step.
 pub(crate) fn against_embedded_server(root: &Path, assets: Option<PathBuf>) -> Outcome<Vec<RequiredProgram>> {
-    process::run(process::cargo(root).args(["test", "--workspace"]))?;
+    process::run(process::cargo(root).args(["test", "--workspace", "--no-fail-fast"]))?;
     let mut missing = Vec::new();
     match assets {
         Some(assets) => ignored_tests(root, "conformance", "kubectl", &assets)?,

@@ -70,7 +70,7 @@ fn bad_lists(namespace: &str) -> Vec<(&'static str, &'static str, Response<Body>
         ),
         (
             "broken JSON",
-            "not an object",
+            "expected a field name",
             answer(200, JSON, "{\"items\":[{]}"),
         ),
         ("nothing", "JSON", answer(200, JSON, "")),
@@ -165,8 +165,8 @@ const BAD_EVENTS: [(&str, &str, &str); 13] = [
     ),
     (
         "wrong type",
-        "x does not fit",
-        r#"{"type":"MODIFIED","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x","resourceVersion":"9"},"data":1}}"#,
+        "/x: data: type mismatch",
+        r#"{"type":"MODIFIED","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x","resourceVersion":"9000000000"},"data":1}}"#,
     ),
     (
         "Table",

@@ -136,7 +136,10 @@ async fn watch_truncated_within_an_event_resumes_without_a_relist() {
     assert_eq!(observed.tap.words(), ["list any 500", "watch last", "watch last"]);
     let error = observed.error().await;
     assert!(
-        error.is_connection() && error.to_string().contains("in the middle"),
+        error.is_connection()
+            && error
+                .to_string()
+                .contains("connection lost while reading a watch event"),
         "{error}"
     );
 }

@@ -18,8 +18,10 @@ pub(crate) const MODULES: &[&str] = &[
     "crates/kube-informer/src/pipeline/reflector/machine",
     "crates/kube-informer/src/pipeline/reflector/driver.rs",
     "crates/kube-informer/src/pipeline/reflector/backoff.rs",
+    "crates/kube-informer/src/pipeline/reflector/list_buffer.rs",
     "crates/kube-informer/src/pipeline/queue/mod.rs",
     "crates/kube-informer/src/pipeline/controller/mod.rs",
+    "crates/kube-informer/src/pipeline/store/mod.rs",
     "crates/kube-informer/src/pipeline/store/writer.rs",
     "crates/kube-informer/src/pipeline/store/scopes.rs",
     "crates/kube-informer/src/pipeline/store/index.rs",
@@ -34,6 +36,7 @@ pub(crate) const MODULES: &[&str] = &[
     "crates/kube-informer/src/object/format/packing.rs",
     "crates/kube-informer/src/object/format/compress.rs",
     "crates/kube-informer/src/object/format/decode_cache.rs",
+    "crates/kube-informer/src/object/entry.rs",
     "crates/kube-informer/src/types/resource_version.rs",
     "crates/kube-workqueue/src/core",
 ];

@@ -492,7 +492,7 @@ impl<K: Kind> InformerBuilder<K> {
             let _added = add(&mut writer);
         }
         let _no_errors = writer.publish();
-        writer.free_retired();
+        let _empty = writer.take_retired();
         SharedInformer {
             shared: Arc::new(InformerShared {
                 sources,

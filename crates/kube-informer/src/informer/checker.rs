@@ -72,6 +72,7 @@ impl<K: Kind> CheckTask<K> {
             match found {
                 Ok(found) => {
                     self.failure_reported = false;
+                    self.shared.count_inconsistency(&found);
                     if !found.is_consistent() {
                         self.report_difference(found);
                     }

@@ -13,7 +13,7 @@ use crate::object::{Key, Kind, ResourceVersion};
 use crate::pipeline::reflector::driver::check_namespace;
 use crate::pipeline::reflector::machine::{EMPTY_PAGE_PAUSE, LIST_IDLE_TIMEOUT};
 use crate::pipeline::store::Snapshot;
-use crate::pipeline::wire::{ExactListRequest, ListPart, RawObject};
+use crate::pipeline::wire::{ExactListRequest, ListPart, RawObject, endless_list};
 use crate::types::ConsistencyReport;
 
 /// Maximum duration of a comparison. Kubernetes keeps versions for five minutes, and the snapshot stays in memory until
@@ -51,7 +51,9 @@ impl<K: Kind> SharedInformer<K> {
     /// # Cancel safety
     /// Dropping the future cancels the check without side effects.
     pub async fn check_consistency(&self) -> Result<ConsistencyReport, Error> {
-        self.shared.check().await
+        let compared = self.shared.check().await?;
+        self.shared.count_inconsistency(&compared);
+        Ok(compared)
     }
 }
 
@@ -77,12 +79,18 @@ impl<K: Kind> InformerShared<K> {
             Err(_) => &counts.unchecked,
         };
         count.fetch_add(1, Ordering::Relaxed);
-        if compared.as_ref().is_ok_and(|found| !found.is_consistent()) {
-            counts.inconsistencies.fetch_add(1, Ordering::Relaxed);
-        }
         compared.map_err(|why| {
             Error::new(Problem::NotChecked(why)).with_context(Operation::ConsistencyCheck, &self.resource)
         })
+    }
+
+    pub(super) fn count_inconsistency(&self, found: &ConsistencyReport) {
+        if !found.is_consistent() {
+            self.context
+                .measures
+                .inconsistencies
+                .fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     async fn compare(&self) -> Result<ConsistencyReport, CheckFailure> {
@@ -99,7 +107,7 @@ impl<K: Kind> InformerShared<K> {
                 found: &mut found,
             };
             comparison
-                .with(source, self.settings.page_size.for_checks())
+                .compare_with(source, self.settings.page_size.for_checks())
                 .await?;
         }
         Ok(found)
@@ -117,7 +125,7 @@ struct Comparison<'a, K> {
 }
 
 impl<K: Kind> Comparison<'_, K> {
-    async fn with(mut self, source: &Source<K>, limit: u32) -> Result<(), CheckFailure> {
+    async fn compare_with(mut self, source: &Source<K>, limit: u32) -> Result<(), CheckFailure> {
         let version = self
             .snapshot
             .version_in(self.namespace)
@@ -131,11 +139,15 @@ impl<K: Kind> Comparison<'_, K> {
             limit,
             continue_token: None,
         };
+        let mut tokens = HashSet::new();
         loop {
             let before = self.found.objects;
             request.continue_token = self.page(source, &request, &version).await?;
-            if request.continue_token.is_none() {
+            let Some(token) = &request.continue_token else {
                 break;
+            };
+            if !tokens.insert(token.clone()) {
+                return Err(endless_list().into());
             }
             if self.found.objects == before {
                 sleep(EMPTY_PAGE_PAUSE).await;

@@ -205,13 +205,11 @@ impl<K: Kind> SharedInformer<K> {
             Ok(values) => Ok(values.into_iter().collect()),
             Err(error) => Err(error.to_string()),
         });
-        let errors = {
+        let (errors, _retired) = {
             let mut writer = self.shared.writer.lock();
             // If this fails, the function is dropped after the writer is unlocked.
             writer.add_index(Arc::clone(&name), Arc::clone(&function) as _)?;
-            let errors = writer.publish();
-            writer.free_retired();
-            errors
+            (writer.publish(), writer.take_retired())
         };
         for error in &errors {
             self.shared.context.report(error);

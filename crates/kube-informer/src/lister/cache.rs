@@ -187,7 +187,7 @@ impl<K: Kind> Cache<K> {
 /// Publishes the changes and returns the first error of an index function.
 fn publish<K: Kind>(writer: &mut Writer<K>) -> Option<Error> {
     let errors = writer.publish();
-    writer.free_retired();
+    writer.take_retired();
     errors.into_iter().next()
 }
 

@@ -1,5 +1,6 @@
 //! Tests of the informer from its source to its handlers, through the public API and without a server.
 
+mod consistency;
 mod dynamic;
 mod ending;
 mod enqueueing;

@@ -37,6 +37,17 @@ struct State {
     served: bool,
     questions: usize,
     lists: Vec<ListRequest>,
+    exact_lists: ExactLists,
+}
+
+/// How lists at an exact version are answered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExactLists {
+    Correct,
+    /// The next one contains no objects.
+    EmptyOnce,
+    /// Every page has the same continue token.
+    Endless,
 }
 
 #[derive(Clone)]
@@ -60,6 +71,7 @@ impl Server {
                 served: true,
                 questions: 0,
                 lists: Vec::new(),
+                exact_lists: ExactLists::Correct,
             })),
             answering: Arc::new(watch::Sender::new(true)),
         }
@@ -179,6 +191,10 @@ impl Server {
         if !served {
             state.watches.clear();
         }
+    }
+
+    pub(crate) fn answer_exact_lists(&self, how: ExactLists) {
+        self.state.lock().exact_lists = how;
     }
 
     /// Returns the number of requests.
@@ -322,10 +338,15 @@ impl ListWatch<ConfigMap> for Server {
             let mut state = self.state.lock();
             state.count_request()?;
             let version: u64 = request.version.parse().expect("the version is a number");
-            let objects = state.objects_at(version).into_iter();
+            let mut objects = state.objects_at(version);
+            if state.exact_lists == ExactLists::EmptyOnce {
+                state.exact_lists = ExactLists::Correct;
+                objects.clear();
+            }
+            let objects = objects.into_iter();
             let end = ListPart::End {
                 version: version.into(),
-                continue_token: None,
+                continue_token: (state.exact_lists == ExactLists::Endless).then(|| "token".to_owned()),
             };
             let items = objects.map(|object| ListPart::Object(item(object)));
             let parts: Vec<_> = items.chain([end]).map(Ok).collect();

@@ -33,7 +33,7 @@ pub(crate) struct Controller<K> {
     pub(crate) measures: Arc<Measurements>,
 }
 
-/// Longer lists are applied on a thread for blocking code.
+/// Changes of more objects at once are applied on a thread for blocking code.
 const LONG_LIST: usize = 2_000;
 /// Maximum wait for such a thread: stuck handlers may occupy all of them, and must not stop the store
 /// (contract 6).
@@ -58,9 +58,7 @@ impl<K: Kind> Controller<K> {
     }
 
     async fn work(self: &Arc<Self>, deltas: Vec<Delta<K>>) -> Vec<Error> {
-        let is_long =
-            |delta: &Delta<K>| matches!(delta, Delta::Replaced(list) if list.objects.len() > LONG_LIST);
-        if !deltas.iter().any(is_long) {
+        if !deltas.iter().any(|delta| self.takes_long(delta)) {
             return self.handle(deltas);
         }
         let (this, span) = (Arc::clone(self), tracing::Span::current());
@@ -88,6 +86,16 @@ impl<K: Kind> Controller<K> {
                 Err(_) => std::future::pending().await,
             },
         }
+    }
+
+    /// Returns whether a delta replaces or removes many objects.
+    fn takes_long(&self, delta: &Delta<K>) -> bool {
+        let listed = match delta {
+            Delta::Replaced(list) => list.objects.len(),
+            Delta::KindRemoved { .. } => 0,
+            Delta::Upsert(_) | Delta::Deleted(_) | Delta::Bookmark(..) => return false,
+        };
+        listed.max(self.writer.lock().len()) > LONG_LIST
     }
 
     fn handle(&self, deltas: Vec<Delta<K>>) -> Vec<Error> {
@@ -119,8 +127,9 @@ impl<K: Kind> Controller<K> {
                 .added
                 .fetch_add(writer.len() as u64, Ordering::Relaxed);
         }
-        writer.free_retired();
+        let retired = writer.take_retired();
         drop(writer);
+        drop(retired);
         let now = Instant::now();
         self.measures.processing.record(now.duration_since(began));
         if batch.listed && is_filled {

@@ -21,6 +21,7 @@ use crate::handler::{AnyListener, Event};
 use crate::measures::{AtomicInstant, Clock, Durations, Histogram, add_unshared};
 use crate::object::Kind;
 use crate::pipeline::store::{Change, Snapshot};
+use crate::util::panics::drop_logged;
 
 /// One handler or stream of an informer.
 pub(crate) struct Listener<K> {
@@ -153,8 +154,10 @@ impl<K: Kind> Listener<K> {
     ///
     /// The caller holds no lock, because this drops user code.
     pub(super) fn discard_runner(&self) -> bool {
-        let never_ran = self.runner.lock().take();
-        never_ran.is_some()
+        let runner = self.runner.lock().take();
+        let never_ran = runner.is_some();
+        drop_logged("an event handler", runner);
+        never_ran
     }
 
     /// Marks the listener as done, because it has no task or its task has ended.

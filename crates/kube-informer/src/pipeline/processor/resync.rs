@@ -82,12 +82,18 @@ impl CheckPeriod {
             lowered_check = Some(requested);
         }
         let period = period(requested, self.check);
-        if period != requested {
+        if period != requested && period.is_zero() {
             tracing::warn!(
                 handler,
-                requested = ?requested,
+                ?requested,
+                "no resyncs: the informer was started without a resync period"
+            );
+        } else if period != requested {
+            tracing::warn!(
+                handler,
+                ?requested,
                 effective = ?period,
-                "resync period ignored: the informer has already started"
+                "resync period raised: the informer has already started"
             );
         }
         ResyncSchedule {

@@ -169,10 +169,11 @@ impl<K: Kind> Writer<K> {
         std::mem::take(&mut self.errors)
     }
 
-    /// Frees replaced contents without readers. This may be a whole cache, so it runs when no other task
-    /// waits.
-    pub(crate) fn free_retired(&mut self) {
-        self.retired.retain(|contents| Arc::strong_count(contents) > 1);
+    /// Takes replaced contents without readers. Dropping them may free a whole cache and run user code, so the
+    /// caller holds no lock.
+    pub(crate) fn take_retired(&mut self) -> Vec<Arc<Contents<K>>> {
+        let has_no_reader = |contents: &mut Arc<Contents<K>>| Arc::strong_count(contents) == 1;
+        self.retired.extract_if(.., has_no_reader).collect()
     }
 
     /// Adds an index and fills it with the current objects.

@@ -36,6 +36,11 @@ pub(crate) fn list_exceeded(limit: u64) -> Error {
     ))
 }
 
+/// Returns the error for a list that repeats a continue token.
+pub(crate) fn endless_list() -> Error {
+    Error::bad_data("duplicate continue token: the list would never end")
+}
+
 /// A number of bytes, printed in MiB where possible.
 struct ByteSize(u64);
 

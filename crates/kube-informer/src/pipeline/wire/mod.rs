@@ -25,7 +25,7 @@ use crate::error::{Error, StatusError};
 use crate::object::ResourceVersion;
 
 pub use self::http::{ApiListWatch, WireFormat};
-pub(crate) use self::limits::{Limits, list_exceeded};
+pub(crate) use self::limits::{Limits, endless_list, list_exceeded};
 pub use self::parameters::Parameters;
 pub(crate) use self::parameters::{Tweak, check_parameter};
 pub(crate) use self::raw_object::ObjectBody;

@@ -101,7 +101,7 @@ impl PackedCache {
     pub(super) fn apply(&mut self, delta: Delta<ConfigMap>) {
         self.writer.apply(delta, &mut Vec::new());
         self.writer.publish();
-        self.writer.free_retired();
+        self.writer.take_retired();
     }
 
     pub(super) fn get(&self, number: usize) -> Object<ConfigMap> {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::error::{Error, StatusError};
 use crate::object::ResourceVersion;
-use crate::pipeline::wire::ListRequest;
+use crate::pipeline::wire::{ListRequest, endless_list};
 
 /// client-go's page size.
 pub(crate) const PAGE_SIZE: u32 = 500;
@@ -96,7 +96,7 @@ impl Machine {
         objects: usize,
     ) -> Decision<O> {
         if !listing.tokens.insert(token.clone()) {
-            let error = Error::bad_data("duplicate continue token: the list would never end");
+            let error = endless_list();
             return self.wait(now, AfterWait::Restart, None).reporting(error);
         }
         self.paged |= listing.version == ListVersion::Any;
@@ -145,7 +145,9 @@ impl Machine {
             return self.wait(now, AfterWait::Restart, status);
         }
         let version = listing.version;
-        self.fall_back(now, status, |machine, now| machine.list_at(now, version, None, true))
+        self.fall_back(now, status, |machine, now| {
+            machine.list_at(now, version, None, true)
+        })
     }
 
     pub(super) fn list<O>(&mut self, now: Instant) -> Action<O> {

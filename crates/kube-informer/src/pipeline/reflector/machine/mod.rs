@@ -153,10 +153,7 @@ impl<O> Action<O> {
 
     /// Returns whether the collected list is still needed.
     pub(super) fn continues_list(&self) -> bool {
-        let is_next_page = matches!(
-            self,
-            Action::WaitForPage(_) | Action::List { begin: None, .. }
-        );
+        let is_next_page = matches!(self, Action::WaitForPage(_) | Action::List { begin: None, .. });
         is_next_page || self.continues_watch()
     }
 }
@@ -414,9 +411,12 @@ impl Machine {
             ),
 
             (Phase::Streaming(streaming), Input::Opened) => self.stream_opened(now, streaming),
-            (Phase::Streaming(streaming), Input::Event { object, is_deleted, .. }) => {
-                self.stream_event(now, streaming, object, is_deleted)
-            }
+            (
+                Phase::Streaming(streaming),
+                Input::Event {
+                    object, is_deleted, ..
+                },
+            ) => self.stream_event(now, streaming, object, is_deleted),
             (
                 Phase::Streaming(streaming),
                 Input::Bookmark {
@@ -469,7 +469,11 @@ impl Machine {
             // The driver returns only the documented results of an action. For any other, the reflector
             // restarts and reports an internal error.
             (phase, input) => {
-                let error = format!("unexpected reflector input `{}` in {}", input.name(), phase.name());
+                let error = format!(
+                    "unexpected reflector input `{}` in {}",
+                    input.name(),
+                    phase.name()
+                );
                 self.wait(now, AfterWait::Restart, None)
                     .reporting(Error::internal(error))
             }

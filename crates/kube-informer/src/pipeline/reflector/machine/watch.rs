@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::{
-    Action, AfterWait, Decision, MAX_VERSION_AGE, Machine, Phase, WATCH_RESPONSE_TIMEOUT,
-    behind_error, status_of,
+    Action, AfterWait, Decision, MAX_VERSION_AGE, Machine, Phase, WATCH_RESPONSE_TIMEOUT, behind_error,
+    status_of,
 };
 use crate::error::{Error, Problem, StatusError};
 use crate::measures::RelistCause;

@@ -15,9 +15,7 @@ use crate::error::{Error, Problem, StatusError, UnservedStage};
 use crate::measures::RelistCause;
 use crate::object::ResourceVersion;
 use crate::pipeline::reflector::Backoff;
-use crate::pipeline::reflector::machine::{
-    self, Contradiction, Decision, Input, Machine, Settings,
-};
+use crate::pipeline::reflector::machine::{self, Contradiction, Decision, Input, Machine, Settings};
 
 /// Events have no content in these tests.
 pub(super) type Action = machine::Action<()>;

@@ -113,7 +113,7 @@ impl<K: Kind<DynamicType = ()>> TestStore<K> {
 
     pub(crate) fn publish(&mut self) -> Vec<Error> {
         let errors = self.writer.publish();
-        self.writer.free_retired();
+        self.writer.take_retired();
         errors
     }
 }
