@@ -36,9 +36,8 @@ impl<K> ListBuffer<K> {
         }
     }
 
-    /// Drops all objects and starts a new list.
+    /// Starts a new list with this trust in versions. The buffer is empty.
     pub(super) fn begin(&mut self, trust: Trust) {
-        self.clear();
         self.trust = trust;
     }
 
