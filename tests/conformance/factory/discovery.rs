@@ -65,6 +65,7 @@ async fn define_gizmos(client: &Client, group: &str) {
             return;
         }
     }
+    panic!("the watch ended before the definition was established");
 }
 
 #[tokio::test]

@@ -143,5 +143,7 @@ async fn contract_10_a_lagging_server_delivers_nothing_again() {
 
 #[tokio::test(start_paused = true)]
 async fn contract_10_a_lagging_server_delivers_and_decodes_none_of_30_000_packed_objects() {
-    keeps_unchanged_objects(30_000, CacheFormat::Packed, false, Fault::StaleList(3)).await;
+    for streaming in [false, true] {
+        keeps_unchanged_objects(30_000, CacheFormat::Packed, streaming, Fault::StaleList(3)).await;
+    }
 }

@@ -10,8 +10,7 @@ use crate::object::Key;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seed {
     seed: u64,
-    /// The bits of a hash in use. Tests use few bits to force collisions.
-    #[cfg(test)]
+    /// The bits of a hash in use: all of them, except in tests of collisions.
     bits: u32,
 }
 
@@ -19,7 +18,6 @@ impl Seed {
     pub(crate) fn new(seed: u64) -> Seed {
         Seed {
             seed,
-            #[cfg(test)]
             bits: u32::MAX,
         }
     }
@@ -64,12 +62,8 @@ impl Seed {
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "both halves go into the result")]
-    #[cfg_attr(not(test), expect(clippy::unused_self, reason = "tests make hashes collide"))]
     fn fold(self, hash: u64) -> u32 {
-        let folded = (hash >> 32) as u32 ^ hash as u32;
-        #[cfg(test)]
-        let folded = folded & self.bits;
-        folded
+        ((hash >> 32) as u32 ^ hash as u32) & self.bits
     }
 
     #[expect(clippy::unused_self, reason = "reads as the other hashes do")]
