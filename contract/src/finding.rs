@@ -89,7 +89,7 @@ impl Findings {
         self.found.lock().clone()
     }
 
-    /// Whether there is no violation.
+    /// Returns whether there is no violation.
     pub fn is_empty(&self) -> bool {
         self.found.lock().is_empty()
     }

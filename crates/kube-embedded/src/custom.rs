@@ -185,7 +185,7 @@ pub(crate) fn prepare_for_update(has_status: bool, old: &Value, new: &mut Value,
     }
 }
 
-/// Whether anything but metadata (and status, where that is apart) is different.
+/// Returns whether anything but metadata (and status, where that is apart) is different.
 fn differs_beyond(old: &Value, new: &Value, has_status: bool) -> bool {
     let bare = |object: &Value| {
         let mut bare = object.clone();

@@ -198,7 +198,7 @@ impl Cluster {
         let _ = self.delete_object(&resource, &place.key, &options);
     }
 
-    /// Whether the object that a reference names is there. It is in the dependent's namespace, or in none.
+    /// Returns whether the object that a reference names is there. It is in the dependent's namespace, or in none.
     fn is_owner(&self, reference: &Value, dependent: &Key) -> bool {
         let place = reference["uid"].as_str().and_then(|uid| self.store.by_uid(uid));
         place.is_some_and(|Place { key, .. }| {
@@ -220,7 +220,7 @@ impl Cluster {
         !known
     }
 
-    /// Whether an owner is being deleted and waits for its dependents to go first.
+    /// Returns whether an owner is being deleted and waits for its dependents to go first.
     fn waits_for_dependents(&self, uid: &str) -> bool {
         let Some(place) = self.store.by_uid(uid) else {
             return false;

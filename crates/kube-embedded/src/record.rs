@@ -68,7 +68,7 @@ impl Request {
             .map(|(_, v)| v.as_str())
     }
 
-    /// Whether it is a watch that asks for the initial objects as events (a streaming list).
+    /// Returns whether it is a watch that asks for the initial objects as events (a streaming list).
     pub fn is_streaming_list(&self) -> bool {
         self.verb == Some(Verb::Watch) && self.param("sendInitialEvents").is_some_and(|v| v != "false")
     }

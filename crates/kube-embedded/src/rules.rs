@@ -141,12 +141,12 @@ impl Resource {
         }
     }
 
-    /// Whether an update of something that is not there creates it.
+    /// Returns whether an update of something that is not there creates it.
     pub(crate) fn creates_on_update(&self) -> bool {
         self.custom().is_none() && defaults::shape::shape(&self.group, &self.kind).create_on_update
     }
 
-    /// Whether an update must say which version it changes.
+    /// Returns whether an update must say which version it changes.
     pub(crate) fn needs_version(&self) -> bool {
         self.custom().is_some() || !defaults::shape::shape(&self.group, &self.kind).unconditional_update
     }

@@ -76,13 +76,13 @@ impl Filter {
         Ok(filter)
     }
 
-    /// Whether the key matches.
+    /// Returns whether the key matches.
     pub(super) fn matches_key(&self, key: &Key) -> bool {
         let (namespace, name) = key.parts();
         (self.namespace.is_empty() || namespace == Some(self.namespace.as_str())) && name.contains(&self.name)
     }
 
-    /// Whether the fields of a redacted object match.
+    /// Returns whether the fields of a redacted object match.
     pub(super) fn matches_fields(&self, redacted: &Value) -> bool {
         self.fields.iter().all(|test| test.matches(redacted))
     }

@@ -274,13 +274,13 @@ impl AnyObject {
         self.entry.metadata()
     }
 
-    /// Whether the object is being deleted and waits for its finalizers.
+    /// Returns whether the object is being deleted and waits for its finalizers.
     #[must_use]
     pub fn is_terminating(&self) -> bool {
         Arc::clone(&self.entry).is_terminating()
     }
 
-    /// Whether the labels match.
+    /// Returns whether the labels match.
     #[must_use]
     pub fn matches(&self, selector: &Selector) -> bool {
         self.entry.matches(selector)
@@ -309,7 +309,7 @@ impl fmt::Debug for AnyObject {
 }
 
 impl AnyEvent {
-    /// Whether nothing changed: a resync repeats the object.
+    /// Returns whether nothing changed: a resync repeats the object.
     #[must_use]
     pub fn is_resync(&self) -> bool {
         matches!(self, AnyEvent::Updated { old, new } if Arc::ptr_eq(&old.entry, &new.entry))

@@ -166,7 +166,7 @@ impl Columns {
         }
     }
 
-    /// Whether these are the default columns of built-in kinds that define none: name and creation time.
+    /// Returns whether these are the default columns of built-in kinds that define none: name and creation time.
     #[must_use]
     pub fn is_default(&self) -> bool {
         match &self.source {

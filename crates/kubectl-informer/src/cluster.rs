@@ -120,7 +120,7 @@ impl ClusterOptions {
         }
     }
 
-    /// Whether a flag selects an entry of the kubeconfig by name.
+    /// Returns whether a flag selects an entry of the kubeconfig by name.
     fn selects_entry(&self) -> bool {
         self.context.is_some() || self.cluster.is_some() || self.user.is_some()
     }

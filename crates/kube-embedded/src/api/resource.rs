@@ -62,7 +62,8 @@ impl Resource {
         group_version(&self.group, &self.version)
     }
 
-    /// Whether objects are stored in this very version. Asked for every object of a list and every event of a watch.
+    /// Returns whether objects are stored in this very version. Asked for every object of a list and every event of a
+    /// watch.
     pub(crate) fn is_stored_version(&self) -> bool {
         let (group, version) = self.stored_as.rsplit_once('/').unwrap_or(("", &self.stored_as));
         group == self.group && version == self.version

@@ -34,7 +34,7 @@ impl Patterns {
         }
     }
 
-    /// Whether a text matches; the error says why the pattern cannot be used.
+    /// Returns whether a text matches; the error says why the pattern cannot be used.
     pub(super) fn matches(&self, pattern: &str, text: &str) -> Result<bool, String> {
         match self.0.get(pattern) {
             Some(Ok(regex)) => Ok(regex.is_match(text)),
@@ -181,7 +181,7 @@ fn push_escape(out: &mut String, escaped: char, in_class: bool) {
     }
 }
 
-/// Whether `{…` is a count such as `{2}`, `{2,}` or `{2,3}`.
+/// Returns whether `{…` is a count such as `{2}`, `{2,}` or `{2,3}`.
 fn is_repetition(text: &str) -> bool {
     let Some((body, _)) = text.get(1..).and_then(|t| t.split_once('}')) else {
         return false;

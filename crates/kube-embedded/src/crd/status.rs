@@ -33,7 +33,7 @@ fn storage_version(crd: &Value) -> Option<&str> {
     versions.iter().find(|v| v["storage"] == true)?["name"].as_str()
 }
 
-/// Whether a definition's kind is served.
+/// Returns whether a definition's kind is served.
 pub(crate) fn is_established(crd: &Value) -> bool {
     condition(&crd["status"], "Established").is_some_and(|c| c["status"] == "True")
 }

@@ -111,7 +111,7 @@ impl<'a> Schema<'a> {
         })
     }
 
-    /// Whether any schema within, or this one, is of a kind.
+    /// Returns whether any schema within, or this one, is of a kind.
     pub(super) fn any(self, is: &dyn Fn(Schema<'a>) -> bool) -> bool {
         is(self)
             || self.items().is_some_and(|s| s.any(is))

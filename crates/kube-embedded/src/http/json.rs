@@ -72,7 +72,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether the bracket is closed at once.
+    /// Returns whether the bracket is closed at once.
     fn closes(&mut self, bracket: u8) -> bool {
         self.skip_space();
         let closes = matches!((bracket, self.peek()), (b'{', Some(b'}')) | (b'[', Some(b']')));

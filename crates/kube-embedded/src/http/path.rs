@@ -210,7 +210,7 @@ fn group_version(group: &str, version: &str, rest: &[&str], registry: &Registry)
     found.ok_or_else(|| NoTarget::Status(Status::no_such_path()))
 }
 
-/// Whether a `%` is not followed by two hexadecimal digits.
+/// Returns whether a `%` is not followed by two hexadecimal digits.
 pub(super) fn has_broken_escape(text: &str) -> bool {
     let is_hex = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_hexdigit);
     let bytes = text.as_bytes();

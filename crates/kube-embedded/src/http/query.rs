@@ -90,7 +90,7 @@ fn complaint(error: &ParseIntError) -> &'static str {
     }
 }
 
-/// Whether nothing is to be written; `options` is the option type named in errors.
+/// Returns whether nothing is to be written; `options` is the option type named in errors.
 pub(crate) fn check_dry_run(options: &str, values: &[&str]) -> Result<bool> {
     if values.iter().any(|v| *v != "All") {
         let error = FieldError::not_supported("dryRun", values.to_vec(), &["All"]);

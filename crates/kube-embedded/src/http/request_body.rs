@@ -72,7 +72,8 @@ pub(super) fn object_body(path: &ObjectPath, content_type: &str, bytes: &Bytes) 
     }
 }
 
-/// Whether an object says too little: of a custom resource the server wants to be told the kind, of others it knows it.
+/// Returns whether an object says too little: of a custom resource the server wants to be told the kind, of others it
+/// knows it.
 fn needs_kind(path: &ObjectPath, object: &Value) -> bool {
     let is_object = path.subresource.as_deref().is_none_or(|name| name == "status");
     is_object && path.resource.custom().is_some() && object["kind"].as_str().is_none_or(str::is_empty)

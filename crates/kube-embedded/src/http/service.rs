@@ -288,7 +288,7 @@ fn written_answer(written: &Written, view: &View) -> Result<Response<Body>> {
     Ok(response)
 }
 
-/// Whether a resource has a form in protobuf.
+/// Returns whether a resource has a form in protobuf.
 fn in_protobuf(path: &ObjectPath, form: Form) -> bool {
     let (api_version, kind) = expected_kind(path);
     match form {

@@ -168,7 +168,7 @@ fn get<'a>(doc: &'a mut Value, path: &str) -> Option<&'a Value> {
     }
 }
 
-/// Whether `value` at `path` keeps the object shallow enough.
+/// Returns whether `value` at `path` keeps the object shallow enough.
 fn fits(path: &str, value: &Value) -> bool {
     path.split('/').count() + depth(value, MAX_DEPTH) <= MAX_DEPTH
 }

@@ -299,7 +299,7 @@ pub(super) fn refuse(conflicts: &[Conflict]) -> Status {
     })
 }
 
-/// Whether a client asks to forget all managers: by an empty list, or by one empty entry.
+/// Returns whether a client asks to forget all managers: by an empty list, or by one empty entry.
 pub(super) fn asks_reset(object: &Value) -> bool {
     match object["metadata"]["managedFields"].as_array().map(Vec::as_slice) {
         Some([]) => true,

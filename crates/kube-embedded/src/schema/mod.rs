@@ -126,7 +126,7 @@ impl Types {
         BUILTIN.get_or_init(|| parse::parse(include_str!("types.txt")))
     }
 
-    /// Whether these are the types of the built-in kinds, which Go knows as structs.
+    /// Returns whether these are the types of the built-in kinds, which Go knows as structs.
     pub(crate) fn is_builtin(&self) -> bool {
         std::ptr::eq(self, Types::builtin())
     }

@@ -236,7 +236,7 @@ struct Parts<'a> {
     suffix: &'a str,
 }
 
-/// Whether the base is two, the exponent, and how such quantities are printed.
+/// Returns whether the base is two, the exponent, and how such quantities are printed.
 fn suffix(text: &str) -> Option<(bool, i32, Format)> {
     if let Some((_, e)) = DECIMAL.iter().find(|(unit, _)| *unit == text) {
         return Some((false, *e, Format::Decimal));

@@ -143,7 +143,7 @@ fn move_to_free_path(from: &Path, to: &Path, content: &str) -> io::Result<()> {
     }
 }
 
-/// Whether there is a file that a server wrote and that was not changed since.
+/// Returns whether there is a file that a server wrote and that was not changed since.
 ///
 /// # Errors
 /// If there is anything else.

@@ -246,7 +246,7 @@ impl Store {
             .subscribe()
     }
 
-    /// Whether a watcher may begin after `revision`.
+    /// Returns whether a watcher may begin after `revision`.
     pub(crate) fn remembers(&self, collection: &str, revision: u64) -> Result<(), Forgotten> {
         let state = self.state.read();
         let forgotten = state

@@ -47,7 +47,7 @@ pub(super) fn is_usable(selector: &Value) -> bool {
     errors.0.is_empty()
 }
 
-/// Whether labels fit a selector; an absent selector matches nothing.
+/// Returns whether labels fit a selector; an absent selector matches nothing.
 pub(super) fn matches(selector: &Value, labels: &Value) -> bool {
     if !selector.is_object() {
         return false;

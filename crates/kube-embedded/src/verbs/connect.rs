@@ -7,7 +7,7 @@ use crate::http::{ObjectPath, Query};
 use crate::status::{Result, Status, Subject};
 use crate::store::{Key, Stored};
 
-/// Whether a path leads to a node.
+/// Returns whether a path leads to a node.
 pub(crate) fn leads_to_a_node(path: &ObjectPath) -> bool {
     matches!(
         path.subresource.as_deref(),

@@ -8,7 +8,8 @@ use crate::status::{FieldError, Result, Status, Subject};
 use crate::store::{Key, Stored};
 
 impl Cluster {
-    /// Whether a pod's log may be asked for in this way. A pod on no node has an empty one; others' is out of reach.
+    /// Returns whether a pod's log may be asked for in this way. A pod on no node has an empty one; others' is out of
+    /// reach.
     pub(crate) fn check_log(&self, pod: &Stored, query: &Query) -> Result<()> {
         let name = pod.key.name();
         check_options(name, query)?;

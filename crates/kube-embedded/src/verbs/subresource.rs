@@ -321,7 +321,7 @@ fn replicas_path(resource: &Resource) -> Vec<String> {
         .collect()
 }
 
-/// Whether what was sent can be read as a scale.
+/// Returns whether what was sent can be read as a scale.
 fn check_scale(sent: &Value) -> Result<()> {
     let Some((types, ty)) = scale_type() else {
         return Ok(());

@@ -27,7 +27,7 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// Whether the stored bytes are the answer as they are.
+    /// Returns whether the stored bytes are the answer as they are.
     pub(crate) fn is_direct(&self) -> bool {
         self.representation.form == Form::Object
             && self.representation.encoding == Encoding::Json
@@ -35,14 +35,15 @@ impl View {
             && self.is_plain()
     }
 
-    /// Whether objects are shown as they are stored, and undisturbed. Custom resources are read by the schema of this moment.
+    /// Returns whether objects are shown as they are stored, and undisturbed. Custom resources are read by the schema
+    /// of this moment.
     fn is_plain(&self) -> bool {
         self.resource.is_stored_version()
             && self.resource.custom().is_none()
             && self.twist == ObjectTwist::None
     }
 
-    /// Whether the answer is in protobuf.
+    /// Returns whether the answer is in protobuf.
     pub(crate) fn is_protobuf(&self) -> bool {
         self.representation.encoding == Encoding::Protobuf
     }

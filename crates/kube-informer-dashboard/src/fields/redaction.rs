@@ -85,7 +85,7 @@ impl Context {
         }
     }
 
-    /// Whether a value is hidden.
+    /// Returns whether a value is hidden.
     pub(super) fn hides(self, value: Option<&Value>) -> bool {
         match self {
             Context::Value(_) => true,
@@ -98,7 +98,7 @@ impl Context {
         }
     }
 
-    /// Whether there are hidden fields whose names are shown.
+    /// Returns whether there are hidden fields whose names are shown.
     pub(super) fn has_hidden_fields(self) -> bool {
         matches!(self, Context::Values(_) | Context::Annotations)
     }
@@ -144,7 +144,7 @@ impl Context {
     }
 }
 
-/// Whether a resource is the core group's Secret.
+/// Returns whether a resource is the core group's Secret.
 pub(crate) fn is_secret(resource: &WatchedResource) -> bool {
     resource.group().is_empty() && (resource.plural() == "secrets" || resource.kind() == "Secret")
 }
@@ -162,7 +162,7 @@ fn contains_secret(value: &Value) -> bool {
     }
 }
 
-/// Whether a text is JSON that contains a Secret. Most texts are excluded without parsing.
+/// Returns whether a text is JSON that contains a Secret. Most texts are excluded without parsing.
 fn text_contains_secret(text: &str) -> bool {
     text.contains("Secret") && serde_json::from_str(text).is_ok_and(|value: Value| contains_secret(&value))
 }

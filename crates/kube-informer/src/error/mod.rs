@@ -233,7 +233,7 @@ impl StatusError {
         self.code == 410 || self.reason == "Expired" || self.reason == "Gone"
     }
 
-    /// Whether the requested version is newer than the server's. Servers have reported this in three ways.
+    /// Returns whether the requested version is newer than the server's. Servers have reported this in three ways.
     pub(crate) fn is_too_large_version(&self) -> bool {
         self.causes.iter().any(|cause| cause == "ResourceVersionTooLarge")
             || (self.reason == "Timeout" || self.code == 504)
@@ -381,30 +381,30 @@ impl Error {
         }
     }
 
-    /// Whether the requested version has left the server's history (410). The informer relists.
+    /// Returns whether the requested version has left the server's history (410). The informer relists.
     pub fn is_expired(&self) -> bool {
         self.server_status().is_some_and(StatusError::is_expired)
     }
 
-    /// Whether the server asks for fewer requests (429).
+    /// Returns whether the server asks for fewer requests (429).
     pub fn is_too_many_requests(&self) -> bool {
         self.server_status()
             .is_some_and(StatusError::is_too_many_requests)
     }
 
-    /// Whether the account lacks a permission (403).
+    /// Returns whether the account lacks a permission (403).
     #[must_use]
     pub fn is_forbidden(&self) -> bool {
         self.server_status().is_some_and(|status| status.code == 403)
     }
 
-    /// Whether the server does not accept the credentials (401).
+    /// Returns whether the server does not accept the credentials (401).
     #[must_use]
     pub fn is_unauthorized(&self) -> bool {
         self.server_status().is_some_and(|status| status.code == 401)
     }
 
-    /// Whether an object, or the whole kind, does not exist.
+    /// Returns whether an object, or the whole kind, does not exist.
     #[doc(alias = "IsNotFound")]
     #[must_use]
     pub fn is_not_found(&self) -> bool {
@@ -413,8 +413,8 @@ impl Error {
             || self.server_status().is_some_and(|status| status.code == 404)
     }
 
-    /// Whether the server does not serve this version of the kind, as discovery confirms: the definition of a custom
-    /// resource is not installed yet, or was deleted. The informer waits for it.
+    /// Returns whether the server does not serve this version of the kind, as discovery confirms: the definition of a
+    /// custom resource is not installed yet, or was deleted. The informer waits for it.
     #[must_use]
     pub fn is_not_served(&self) -> bool {
         match self.problem() {
@@ -423,7 +423,7 @@ impl Error {
         }
     }
 
-    /// Whether the same error was reported before, and nothing has changed since.
+    /// Returns whether the same error was reported before, and nothing has changed since.
     pub(crate) fn is_repeated(&self) -> bool {
         matches!(
             self.problem(),
@@ -434,7 +434,7 @@ impl Error {
         )
     }
 
-    /// Whether the server could not be reached, or the connection broke.
+    /// Returns whether the server could not be reached, or the connection broke.
     #[must_use]
     pub fn is_connection(&self) -> bool {
         match self.problem() {
@@ -443,7 +443,7 @@ impl Error {
         }
     }
 
-    /// Whether the server sent an invalid response.
+    /// Returns whether the server sent an invalid response.
     #[must_use]
     pub fn is_bad_data(&self) -> bool {
         match self.problem() {
@@ -452,26 +452,27 @@ impl Error {
         }
     }
 
-    /// Whether the server does not support streaming lists well. The informer uses plain lists instead.
+    /// Returns whether the server does not support streaming lists well. The informer uses plain lists instead.
     #[must_use]
     pub fn is_no_streaming_list(&self) -> bool {
         matches!(self.problem(), Problem::NoStreamingList(_))
     }
 
-    /// Whether the server sent a response that is older than a previous one, for example from a replica that lags
-    /// behind. The response was ignored.
+    /// Returns whether the server sent a response that is older than a previous one, for example from a replica that
+    /// lags behind. The response was ignored.
     pub fn is_behind(&self) -> bool {
         matches!(self.problem(), Problem::Behind { .. })
     }
 
-    /// Whether the server itself is at an older version than the cache, for example after a backup was restored. The
-    /// informer rebuilds the cache.
+    /// Returns whether the server itself is at an older version than the cache, for example after a backup was
+    /// restored. The informer rebuilds the cache.
     #[must_use]
     pub fn is_going_back(&self) -> bool {
         matches!(self.problem(), Problem::WentBack { .. })
     }
 
-    /// Whether a check found that the cache differs from the server. [`Error::consistency`] returns the differences.
+    /// Returns whether a check found that the cache differs from the server. [`Error::consistency`] returns the
+    /// differences.
     #[must_use]
     pub fn is_inconsistent(&self) -> bool {
         self.consistency().is_some()
@@ -486,37 +487,37 @@ impl Error {
         }
     }
 
-    /// Whether the cache could not be compared with the server. The cache may still be correct.
+    /// Returns whether the cache could not be compared with the server. The cache may still be correct.
     #[must_use]
     pub fn is_not_checked(&self) -> bool {
         matches!(self.problem(), Problem::NotChecked(_))
     }
 
-    /// Whether no client can be created, because the configuration is invalid.
+    /// Returns whether no client can be created, because the configuration is invalid.
     #[must_use]
     pub fn is_no_client(&self) -> bool {
         matches!(self.problem(), Problem::NoClient(_))
     }
 
-    /// Whether a transform, index function or handler of the user failed.
+    /// Returns whether a transform, index function or handler of the user failed.
     #[must_use]
     pub fn is_user_code(&self) -> bool {
         matches!(self.problem(), Problem::UserCode(_))
     }
 
-    /// Whether a request parameter is one that informers set themselves.
+    /// Returns whether a request parameter is one that informers set themselves.
     #[must_use]
     pub fn is_reserved_parameter(&self) -> bool {
         matches!(self.problem(), Problem::ReservedParameter { .. })
     }
 
-    /// Whether the informer has already been started.
+    /// Returns whether the informer has already been started.
     #[must_use]
     pub fn is_already_started(&self) -> bool {
         matches!(self.problem(), Problem::AlreadyStarted)
     }
 
-    /// Whether the informer has stopped. A stopped informer cannot be restarted.
+    /// Returns whether the informer has stopped. A stopped informer cannot be restarted.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         match self.problem() {
@@ -530,7 +531,7 @@ impl Error {
         }
     }
 
-    /// Whether a wait timed out.
+    /// Returns whether a wait timed out.
     pub fn is_timeout(&self) -> bool {
         match self.problem() {
             Problem::NotSynced { why, .. } | Problem::HandlerNotSynced { why, .. } => {
@@ -542,25 +543,25 @@ impl Error {
         }
     }
 
-    /// Whether an index of that name already exists.
+    /// Returns whether an index of that name already exists.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         matches!(self.problem(), Problem::IndexConflict(_))
     }
 
-    /// Whether the factory already has an informer of this kind.
+    /// Returns whether the factory already has an informer of this kind.
     #[must_use]
     pub fn is_informer_conflict(&self) -> bool {
         matches!(self.problem(), Problem::InformerConflict)
     }
 
-    /// Whether no index has that name.
+    /// Returns whether no index has that name.
     #[must_use]
     pub fn is_unknown_index(&self) -> bool {
         matches!(self.problem(), Problem::UnknownIndex(_))
     }
 
-    /// Whether the server serves no resource of that name. The message suggests similar names.
+    /// Returns whether the server serves no resource of that name. The message suggests similar names.
     #[must_use]
     pub fn is_unknown_resource(&self) -> bool {
         matches!(
@@ -569,8 +570,8 @@ impl Error {
         )
     }
 
-    /// Whether the server serves the resource, but it does not support both list and watch, so an informer cannot cache
-    /// it.
+    /// Returns whether the server serves the resource, but it does not support both list and watch, so an informer
+    /// cannot cache it.
     #[must_use]
     pub fn is_not_watchable(&self) -> bool {
         matches!(
@@ -579,7 +580,7 @@ impl Error {
         )
     }
 
-    /// Whether the versions cannot be compared, so a wait for one cannot end.
+    /// Returns whether the versions cannot be compared, so a wait for one cannot end.
     #[must_use]
     pub fn is_not_comparable(&self) -> bool {
         matches!(

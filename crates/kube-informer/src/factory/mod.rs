@@ -274,7 +274,7 @@ impl SharedInformerFactory {
         join_waits(members.iter().map(AnyInformer::synced), members.len()).await
     }
 
-    /// Whether every requested informer has a full list in its cache.
+    /// Returns whether every requested informer has a full list in its cache.
     #[must_use]
     pub fn has_synced(&self) -> bool {
         self.shared.registry.lock().members().all(AnyInformer::has_synced)

@@ -32,7 +32,7 @@ impl Readiness {
         Readiness { factory }
     }
 
-    /// Whether every informer has a full list in its cache, and none has stopped.
+    /// Returns whether every informer has a full list in its cache, and none has stopped.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.factory.statuses().iter().all(is_ready)

@@ -62,7 +62,7 @@ impl Registry {
         is_new
     }
 
-    /// Whether another informer caches the same resource with another type of objects.
+    /// Returns whether another informer caches the same resource with another type of objects.
     pub(super) fn has_other_type_of(&self, id: &KindId) -> bool {
         self.positions
             .keys()

@@ -58,7 +58,7 @@ impl<K: Kind> SharedInformer<K> {
         self.shared.lifecycle.lock().0
     }
 
-    /// Whether the informer has stopped.
+    /// Returns whether the informer has stopped.
     #[doc(alias = "IsStopped")]
     #[must_use]
     pub fn is_stopped(&self) -> bool {

@@ -9,7 +9,7 @@ use crate::object::{Kind, ResourceVersion};
 use crate::pipeline::store::ScopeVersions;
 
 impl<K: Kind> SharedInformer<K> {
-    /// Whether a full list is in the cache. Handlers may still be processing it; see [`Registration`].
+    /// Returns whether a full list is in the cache. Handlers may still be processing it; see [`Registration`].
     ///
     /// [`Registration`]: crate::Registration
     #[doc(alias = "HasSynced")]

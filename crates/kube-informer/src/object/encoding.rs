@@ -1,4 +1,4 @@
-//! EncodedObject objects, and how they are decoded.
+//! Encoded objects, and how they are decoded.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -67,7 +67,7 @@ impl Format {
         }
     }
 
-    /// Whether the object's labels match.
+    /// Returns whether the object's labels match.
     pub(crate) fn matches(self, bytes: &[u8], selector: &Selector) -> Result<bool, Error> {
         match self {
             Format::Json => json::matches(bytes, selector).map_err(invalid_object),
@@ -90,6 +90,24 @@ impl Format {
             Format::Protobuf(schema) => schema.annotation(bytes, name).map_err(invalid_object),
         }
     }
+
+    /// Decodes the object with this key, except for the masked fields.
+    pub(crate) fn object<K: Kind>(self, bytes: &[u8], key: &Key, mask: &FieldMask) -> Result<K, Error> {
+        // `Deserialize` may be code of the user.
+        let object: K = panics::caught(|| self.decode(bytes, mask))
+            .map_err(|panic| Error::user_code(format!("decoding {key} panicked: {panic}")))?
+            .map_err(|source| Error::bad_data_from(format!("cannot decode {key}"), source))?;
+        // An object with contradictory names would be stored under a wrong key.
+        let meta = object.meta();
+        let namespace = meta
+            .namespace
+            .as_deref()
+            .filter(|namespace| !namespace.is_empty());
+        if !key.is(namespace, meta.name.as_deref().unwrap_or_default()) {
+            return Err(Error::bad_data(format!("{key}: conflicting `metadata.name`")));
+        }
+        Ok(object)
+    }
 }
 
 /// An encoded object.
@@ -110,26 +128,6 @@ impl EncodedObject {
     /// Decodes the object, except for the masked fields.
     pub(crate) fn decode<K: Kind>(&self, key: &Key, mask: &FieldMask) -> Result<K, Error> {
         self.format.object(&self.bytes, key, mask)
-    }
-}
-
-impl Format {
-    /// Decodes the object with this key, except for the masked fields.
-    pub(crate) fn object<K: Kind>(self, bytes: &[u8], key: &Key, mask: &FieldMask) -> Result<K, Error> {
-        // `Deserialize` may be code of the user.
-        let object: K = panics::caught(|| self.decode(bytes, mask))
-            .map_err(|panic| Error::user_code(format!("decoding {key} panicked: {panic}")))?
-            .map_err(|source| Error::bad_data_from(format!("cannot decode {key}"), source))?;
-        // An object with contradictory names would be stored under a wrong key.
-        let meta = object.meta();
-        let namespace = meta
-            .namespace
-            .as_deref()
-            .filter(|namespace| !namespace.is_empty());
-        if !key.is(namespace, meta.name.as_deref().unwrap_or_default()) {
-            return Err(Error::bad_data(format!("{key}: conflicting `metadata.name`")));
-        }
-        Ok(object)
     }
 }
 

@@ -60,8 +60,8 @@ impl<K> Entry<K> {
         self.uid
     }
 
-    /// Whether both are states of one object, and not of two successive objects with the same name. An object without a
-    /// uid matches any object with its name.
+    /// Returns whether both are states of one object, and not of two successive objects with the same name. An object
+    /// without a uid matches any object with its name.
     pub(crate) fn is_same_object(&self, uid: Option<Uid>) -> bool {
         match (self.uid, uid) {
             (Some(this), Some(other)) => this == other,
@@ -99,7 +99,7 @@ impl<K> Entry<K> {
 }
 
 impl<K: kube::Resource> Entry<K> {
-    /// Whether the labels match.
+    /// Returns whether the labels match.
     pub(crate) fn matches(&self, selector: &Selector) -> bool {
         selector.is_everything()
             || match &self.value {

@@ -44,7 +44,7 @@ impl<K> Kind for K where
 {
 }
 
-/// Whether a type declares its kind as cluster-scoped.
+/// Returns whether a type declares its kind as cluster-scoped.
 pub(crate) fn is_cluster_scoped<K: Kind>() -> bool {
     TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>()
 }

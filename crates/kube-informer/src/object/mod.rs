@@ -92,7 +92,7 @@ impl<K> Object<K> {
         self.decoded.get_or_init(|| self.entry.object())
     }
 
-    /// Whether both are the same object in memory, for example after a list without changes.
+    /// Returns whether both are the same object in memory, for example after a list without changes.
     #[must_use]
     pub fn ptr_eq(this: &Object<K>, other: &Object<K>) -> bool {
         this.entry.value().ptr_eq(other.entry.value())
@@ -102,7 +102,7 @@ impl<K> Object<K> {
 /// Methods that read a packed object without decoding it, in less than a microsecond, unless a transform changed this
 /// part of its metadata. For other objects they read the metadata.
 impl<K: kube::Resource> Object<K> {
-    /// Whether the labels match.
+    /// Returns whether the labels match.
     #[must_use]
     pub fn matches(&self, selector: &Selector) -> bool {
         self.entry.matches(selector)
@@ -144,7 +144,7 @@ impl<K: kube::Resource> Object<K> {
         }
     }
 
-    /// Whether the object is being deleted and waits for its finalizers.
+    /// Returns whether the object is being deleted and waits for its finalizers.
     #[must_use]
     pub fn is_terminating(&self) -> bool {
         match self.metadata(|transformed| transformed.identity) {

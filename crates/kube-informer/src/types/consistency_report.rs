@@ -49,7 +49,7 @@ impl ConsistencyReport {
         }
     }
 
-    /// Whether the cache matches the server.
+    /// Returns whether the cache matches the server.
     #[must_use]
     pub fn is_consistent(&self) -> bool {
         self.missing.is_empty() && self.unexpected.is_empty() && self.different.is_empty()
@@ -70,7 +70,7 @@ impl Difference {
         self.count
     }
 
-    /// Whether there are no such objects.
+    /// Returns whether there are no such objects.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0

@@ -91,7 +91,7 @@ impl Key {
         &self.text
     }
 
-    /// Whether this is the key of an object in a namespace.
+    /// Returns whether this is the key of an object in a namespace.
     pub(crate) fn is_in(&self, namespace: &str) -> bool {
         Key::is_text_in(self.text.as_bytes(), namespace)
     }
@@ -101,7 +101,7 @@ impl Key {
         text.get(namespace.len()) == Some(&b'/') && text.starts_with(namespace.as_bytes())
     }
 
-    /// Whether this is the key of an object. Does not allocate.
+    /// Returns whether this is the key of an object. Does not allocate.
     pub(crate) fn is(&self, namespace: Option<&str>, name: &str) -> bool {
         Key::is_text_of(self.text.as_bytes(), namespace, name)
     }

@@ -42,13 +42,13 @@ impl ResourceVersion {
         }
     }
 
-    /// Whether this version is known to be older than the other.
+    /// Returns whether this version is known to be older than the other.
     #[must_use]
     pub fn is_before(&self, other: &ResourceVersion) -> bool {
         self.compare(other) == Some(Ordering::Less)
     }
 
-    /// Whether this version has an order: it is a whole number without leading zeros.
+    /// Returns whether this version has an order: it is a whole number without leading zeros.
     #[must_use]
     pub fn is_comparable(&self) -> bool {
         self.digits().is_some()

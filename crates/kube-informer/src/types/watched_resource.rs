@@ -103,7 +103,8 @@ impl WatchedResource {
         }
     }
 
-    /// Whether a `CustomResourceDefinition` may define the kind: its group is a domain that does not belong to Kubernetes.
+    /// Returns whether a `CustomResourceDefinition` may define the kind: its group is a domain that does not belong to
+    /// Kubernetes.
     pub(crate) fn may_be_custom(&self) -> bool {
         self.group().contains('.') && !self.group().ends_with(".k8s.io")
     }

@@ -39,7 +39,7 @@ pub(crate) fn cells(group: &str, version: &str, kind: &str, object: &Value, now:
     }
 }
 
-/// Whether the kind has a printer.
+/// Returns whether the kind has a printer.
 pub(crate) fn has_printer(group: &str, kind: &str) -> bool {
     printer(group, kind).is_some()
 }

@@ -103,7 +103,7 @@ impl ConnectionMonitor {
 }
 
 impl State {
-    /// Whether the cache of a resource can never sync, because its request is forbidden or invalid.
+    /// Returns whether the cache of a resource can never sync, because its request is forbidden or invalid.
     fn is_fatal(&self, resource: &str, error: &Error) -> bool {
         let refused = error.server_status().is_some_and(|status| {
             (400..500).contains(&status.code) && !matches!(status.code, 408 | 409 | 410 | 429)
@@ -112,7 +112,7 @@ impl State {
     }
 }
 
-/// Whether the error is part of normal operation.
+/// Returns whether the error is part of normal operation.
 fn is_expected(error: &Error) -> bool {
     error.is_expired() || error.is_no_streaming_list() || error.is_behind()
 }

@@ -63,7 +63,7 @@ pub(crate) struct GetOptions {
 }
 
 impl GetOptions {
-    /// Whether the command reads queries from a prompt.
+    /// Returns whether the command reads queries from a prompt.
     pub(crate) fn is_interactive(&self) -> bool {
         self.prompt
     }

@@ -20,7 +20,7 @@ impl Messages {
         }
     }
 
-    /// Whether progress lines are visible to the user.
+    /// Returns whether progress lines are visible to the user.
     pub(crate) fn shows_progress(&self) -> bool {
         self.terminal
     }

@@ -44,12 +44,12 @@ fn plain(format: &str) -> String {
     format.replace('-', "")
 }
 
-/// Whether the server looks at this format of a string.
+/// Returns whether the server looks at this format of a string.
 pub(super) fn is_known(format: &str) -> bool {
     !format.is_empty() && KNOWN.contains(&plain(format).as_str())
 }
 
-/// Whether the server looks at a format of this type; others are warned about and ignored.
+/// Returns whether the server looks at a format of this type; others are warned about and ignored.
 pub(super) fn is_recognized(kind: &str, format: &str) -> bool {
     match kind {
         "" | "string" => is_known(format),
@@ -59,7 +59,7 @@ pub(super) fn is_recognized(kind: &str, format: &str) -> bool {
     }
 }
 
-/// Whether a text has a format; a format that is not known holds for any text.
+/// Returns whether a text has a format; a format that is not known holds for any text.
 pub(super) fn holds(format: &str, text: &str) -> bool {
     match plain(format).as_str() {
         "bsonobjectid" => text.len() == 24 && text.bytes().all(|b| b.is_ascii_hexdigit()),

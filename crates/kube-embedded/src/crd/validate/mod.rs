@@ -127,7 +127,7 @@ pub(super) fn check(
     outcome.failures.into_iter().map(|f| f.into_error(base)).collect()
 }
 
-/// Whether a value is what it was, as far as the schema can tell: lists of type `map` have no order.
+/// Returns whether a value is what it was, as far as the schema can tell: lists of type `map` have no order.
 fn unchanged(schema: Option<Schema<'_>>, new: &Value, old: &Value) -> bool {
     match (new, old) {
         (Value::Array(new), Value::Array(old)) => {

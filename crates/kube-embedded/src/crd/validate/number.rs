@@ -60,7 +60,7 @@ fn go_float(float: f64) -> String {
     }
 }
 
-/// Whether a float stands for an integer that JSON can carry.
+/// Returns whether a float stands for an integer that JSON can carry.
 pub(super) fn is_whole(float: f64) -> bool {
     const LIMIT: f64 = 9_007_199_254_740_991.0;
     if !float.is_finite() || float.abs() > LIMIT {
@@ -82,7 +82,7 @@ fn cut(float: f64) -> i64 {
     }
 }
 
-/// Whether a value is one of an enum's: numbers are compared in the type of the enum's.
+/// Returns whether a value is one of an enum's: numbers are compared in the type of the enum's.
 #[allow(clippy::float_cmp, reason = "an enum lists exact values")]
 pub(super) fn is_same(value: &Value, listed: &Value) -> bool {
     match (value, listed) {
@@ -144,7 +144,7 @@ impl<'a> Range<'a> {
         }
     }
 
-    /// Whether the number fits; if not, that is reported.
+    /// Returns whether the number fits; if not, that is reported.
     fn check(&self, number: Num, what: &str, path: &str, outcome: &mut Outcome) -> bool {
         let whole = match number {
             Num::Int(int) => Some(int),

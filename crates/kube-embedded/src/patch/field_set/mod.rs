@@ -47,7 +47,7 @@ impl FieldSet {
         self.members.is_empty() && self.children.values().all(FieldSet::is_empty)
     }
 
-    /// Whether the field at `path` is in the set.
+    /// Returns whether the field at `path` is in the set.
     pub(crate) fn has(&self, path: &[PathElement]) -> bool {
         match path {
             [] => false,

@@ -86,7 +86,7 @@ fn merge_key<'v>(item: &'v Value, key: &str) -> Result<&'v Value> {
     map.get(key).ok_or_else(|| no_merge_key(map, key))
 }
 
-/// Whether the items of both lists are objects. Items must be of one type, and no list may hold lists.
+/// Returns whether the items of both lists are objects. Items must be of one type, and no list may hold lists.
 pub(super) fn of_maps(a: &[Value], b: &[Value]) -> Result<bool> {
     let mut items = a.iter().chain(b);
     let Some(first) = items.next() else {

@@ -184,7 +184,7 @@ impl<'a> MapAtom<'a> {
 }
 
 impl Atom<'_> {
-    /// Whether two atoms of one site treat values alike.
+    /// Returns whether two atoms of one site treat values alike.
     fn is_like(&self, other: &Atom<'_>) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }

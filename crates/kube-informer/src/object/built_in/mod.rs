@@ -29,7 +29,7 @@ macro_rules! type_ids {
             )*
         }
     )*) => {
-        /// Whether a type is k8s-openapi's type of a built-in kind in a stable version.
+        /// Returns whether a type is k8s-openapi's type of a built-in kind in a stable version.
         pub(crate) fn is_stable_built_in<K: 'static>() -> bool {
             let this = std::any::TypeId::of::<K>();
             let mut found = false;

@@ -22,7 +22,7 @@ const MIN_RECENT_AFTER: u32 = 8 * MAX_RECENT;
 /// Minimum number of entries before dead ones are removed.
 const MIN_SWEPT: usize = 64;
 
-/// DecodeCache objects that are in use, and those decoded most recently.
+/// Decoded objects that are in use, and those decoded most recently.
 pub(super) struct DecodeCache<K> {
     /// By the address of the packed object, which removes its entry when it is dropped.
     held: HashMap<usize, Weak<K>, FixedState>,

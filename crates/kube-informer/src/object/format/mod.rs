@@ -63,7 +63,7 @@ pub(crate) enum Value<K> {
 }
 
 impl<K> Value<K> {
-    /// Whether both are the same object in memory.
+    /// Returns whether both are the same object in memory.
     pub(crate) fn ptr_eq(&self, other: &Value<K>) -> bool {
         match (self, other) {
             (Value::Decoded(a), Value::Decoded(b)) => Arc::ptr_eq(a, b),
@@ -103,7 +103,7 @@ impl<K> std::fmt::Debug for Value<K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Value::Decoded(_) => "Decoded",
-            Value::Packed(_) => "PackedObject",
+            Value::Packed(_) => "Packed",
         })
     }
 }

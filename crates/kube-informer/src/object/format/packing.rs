@@ -157,7 +157,7 @@ impl<K> PackingContext<K> {
         Ok(packed)
     }
 
-    /// Whether the object can be decoded, as far as that is known without decoding it.
+    /// Returns whether the object can be decoded, as far as that is known without decoding it.
     fn is_known_to_decode(&self, pruned: &EncodedObject) -> bool {
         let Format::Protobuf(schema) = pruned.format else {
             return false;

@@ -1,8 +1,8 @@
 //! The queue of deltas between the reflector and the controller.
 //!
 //! Deltas keep the order of the watch across keys, as in client-go's `RealFIFO`; a whole list is one delta.
-//! The reflector waits while the queue is full. The controller waits for nothing but this queue, so the queue
-//! is short and does not coalesce; the queues of handlers do.
+//! The reflector waits while the queue is full. The controller never waits for
+//! handlers, so the queue is short and does not coalesce; the queues of handlers do.
 
 #[cfg(test)]
 mod tests;

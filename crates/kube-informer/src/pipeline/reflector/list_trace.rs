@@ -66,7 +66,7 @@ impl ListTrace {
             ?pausing,
             ?decoding,
             ?queueing,
-            "slow list: waiting for the server, pausing between pages, decoding and queueing took longer than 10 s"
+            "slow list: it took longer than 10 s"
         );
     }
 

@@ -16,10 +16,7 @@ pub(crate) struct Seed {
 
 impl Seed {
     pub(crate) fn new(seed: u64) -> Seed {
-        Seed {
-            seed,
-            bits: u32::MAX,
-        }
+        Seed { seed, bits: u32::MAX }
     }
 
     /// Returns a seed whose hashes only use these bits.

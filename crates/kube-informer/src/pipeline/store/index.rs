@@ -221,7 +221,7 @@ impl<K, V> Slot for Posting<K, V> {
         ""
     }
 
-    /// Values are few and counted often.
+    /// There are few values, and their entry is loaded with each object.
     fn touch(&self) {
         touch(&self.entry);
     }

@@ -21,7 +21,7 @@ pub(crate) trait Slot: Clone {
 
 /// Prefetches the memory that a clone needs.
 ///
-/// The processor waits for each change of a reference count before it starts the next one, but plain loads
+/// The CPU waits for each change of a reference count before it starts the next one, but plain loads
 /// overlap. Loading first turns many waits into one.
 pub(crate) fn touch<T>(shared: &Arc<T>) {
     std::hint::black_box(Arc::strong_count(shared));
