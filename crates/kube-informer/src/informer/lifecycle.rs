@@ -94,12 +94,11 @@ impl<K: Kind> SharedInformer<K> {
         // A task of its own, so that the informer stops in order even if this future is dropped.
         let mut informer = tokio::spawn(self.begin()?.run());
         let stop_informer = self.shared.stop.clone().drop_guard();
-        let ended = match stop.run_until_cancelled(&mut informer).await {
-            Some(ended) => ended,
-            None => {
-                drop(stop_informer);
-                informer.await
-            }
+        let ended = if let Some(ended) = stop.run_until_cancelled(&mut informer).await {
+            ended
+        } else {
+            drop(stop_informer);
+            informer.await
         };
         if let Err(error) = ended {
             tracing::error!(resource = %self.shared.resource, %error, "informer failed");

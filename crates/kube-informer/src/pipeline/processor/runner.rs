@@ -22,10 +22,19 @@ const MAX_EVENTS_PER_TURN: u32 = 64;
 pub(super) type Runner<K> = Box<dyn FnOnce(Arc<Listener<K>>) -> BoxFuture<'static, ()> + Send>;
 
 /// Returns a task that calls a non-blocking handler directly.
-pub(super) fn inline<K: Kind>(mut handler: impl EventHandler<K>) -> Runner<K> {
-    asynchronous(move |event| {
-        handler.handle(event);
-        std::future::ready(())
+pub(super) fn inline<K: Kind>(handler: impl EventHandler<K>) -> Runner<K> {
+    Box::new(move |listener| {
+        Box::pin(async move {
+            let mut caller = Caller::new(listener, handler);
+            let mut turn = 0;
+            while let Some(event) = caller.next().await {
+                caller.call(event);
+                turn += 1;
+                if turn % MAX_EVENTS_PER_TURN == 0 {
+                    caller.yield_once().await;
+                }
+            }
+        })
     })
 }
 
