@@ -119,7 +119,6 @@ impl FactoryBuilder {
     ///
     /// # Errors
     /// Returns an error if informers set the parameter themselves.
-    /// If the parameter is one that informers set themselves.
     #[doc(alias("WithTweakListOptions", "TweakListOptions"))]
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Result<Self, Error> {
         let name = name.into();
