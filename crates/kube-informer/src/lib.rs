@@ -24,6 +24,7 @@
 //! use std::time::Duration;
 //!
 //! async fn print_pods() -> Result<(), kube_informer::Error> {
+//!     // All namespaces. `SharedInformerFactory::builder(client).namespace("shop").build()` selects one.
 //!     let factory = SharedInformerFactory::new(default_client().await?);
 //!     let pods: SharedInformer<Pod> = factory.informer(); // or factory.core().v1().pods().informer(): the same informer
 //!     // The function returns any number of values for each object: an `Option`, a `Vec` or any other iterator.
@@ -33,12 +34,15 @@
 //!     // The error names the kinds that are not synced, and why.
 //!     factory.wait_for_sync(Duration::from_secs(30)).await?;
 //!
-//!     for pod in by_node.get("node-1") {
-//!         println!("{} at version {}", pod.key(), pod.version()); // shop/web-1 at version 4711
+//!     let on_node: Vec<Object<Pod>> = by_node.get("node-1");
+//!     for pod in &on_node {
+//!         let (key, version): (&Key, &ResourceVersion) = (pod.key(), pod.version());
+//!         println!("{key} at version {version}"); // shop/web-1 at version 4711
 //!     }
 //!     let lister: Lister<Pod> = pods.lister();
-//!     let web: Vec<Object<Pod>> = lister.namespace("shop").list(&"app=web".parse().expect("a valid selector"));
-//!     println!("{} pods", web.len());
+//!     let web: Selector = "app in (web, cart), !legacy".parse().expect("a valid selector"); // kubectl's syntax
+//!     println!("{} pods", lister.namespace("shop").list(&web).len());
+//!     println!("{} pods in all namespaces", lister.list(&Selector::everything()).len());
 //!     match lister.namespace("shop").get("web-1") {
 //!         Ok(pod) => println!("phase: {:?}", pod.status.as_ref().and_then(|status| status.phase.as_deref())),
 //!         Err(error) => println!("{error}"), // pods "shop/web-1" not found in the cache
@@ -49,7 +53,28 @@
 //! ```
 //!
 //! An index has values of type `String` unless the function returns others: `Index<Pod, u16>`. [`Object<K>`](Object)
-//! dereferences to `K`.
+//! dereferences to `K`. Two reads may see different states; [`SharedInformer::snapshot`] returns one state of objects and indexes.
+//!
+//! # A handler of changes
+//!
+//! ```no_run
+//! use k8s_openapi::api::core::v1::Pod;
+//! use kube_informer::prelude::*;
+//!
+//! fn print_changes(pods: &SharedInformer<Pod>) -> Result<Registration, kube_informer::Error> {
+//!     pods.add_handler(
+//!         callbacks::<Pod>()
+//!             .on_add(|pod, is_in_initial_list| println!("+ {} {is_in_initial_list}", pod.key()))
+//!             .on_update(|old, new| println!("~ {} from {} to {}", new.key(), old.version(), new.version()))
+//!             // The last known state. `is_final_state_unknown` tells whether the deletion itself was missed.
+//!             .on_delete(|pod| println!("- {} {:?}", pod.key(), pod.metadata.labels)),
+//!     )
+//! }
+//! ```
+//!
+//! Closures are called one at a time and may block. A closure of an [`Event`] is a handler, too, and so is any [`EventHandler`];
+//! [`SharedInformer::add_async_handler`] and [`SharedInformer::events`] are for async code. Handlers and indexes can be added
+//! before and after the start: a new handler receives every object once, then every change.
 //!
 //! # A handler with a work queue
 //!
@@ -58,6 +83,7 @@
 //!
 //! ```no_run
 //! use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+//! use k8s_openapi::api::core::v1::ConfigMap;
 //! use kube_informer::prelude::*;
 //! use std::time::Duration;
 //!
@@ -89,9 +115,13 @@
 //!     let queue = WorkQueue::new("deployments");
 //!     let registration = deployments.add_handler(enqueue_keys(&queue))?;
 //!     // A change of a replica set adds the key of the deployment that controls it.
-//!     factory.informer::<ReplicaSet>().add_handler(enqueue_controllers::<Deployment, _>(&queue))?;
+//!     factory.informer::<ReplicaSet>().add_handler(enqueue_controllers::<Deployment, ReplicaSet>(&queue))?;
+//!     // A change of a config map adds the deployment of the same name. The function returns any number of keys, and is
+//!     // called for the old and the new state of an update, and for the last state of a deleted object.
+//!     factory.informer::<ConfigMap>().add_handler(enqueue_mapped(&queue, |map: &Object<ConfigMap>| [map.key().clone()]))?;
 //!     factory.start();
-//!     // After this, the queue contains the key of every deployment. Handlers stay until they are removed.
+//!     // Wait for the caches that `reconcile` reads, then for the handler: the queue contains the key of every deployment.
+//!     factory.wait_for_sync(Duration::from_secs(30)).await?;
 //!     registration.wait_for_sync(Duration::from_secs(30)).await?;
 //!
 //!     let lister = deployments.lister();
@@ -102,9 +132,11 @@
 //! }
 //! ```
 //!
-//! The function may return any error that converts into `Box<dyn std::error::Error + Send + Sync>`. Failures and panics are
-//! logged through `tracing` and retried after 5 ms, doubling up to 1000 s. Other outcomes are `Requeue` and `GiveUp`. The queue and
-//! the workers are those of the crate [`kube-workqueue`](kube_workqueue); the prelude contains what a controller needs of them.
+//! The function may return any error that converts into `Box<dyn std::error::Error + Send + Sync>`, for example
+//! `Err("no spec".into())` with this box as the error type. Failures and panics are logged through `tracing`, so install a
+//! subscriber such as `tracing-subscriber`, and retried after 5 ms, doubling up to 1000 s. Other outcomes are `Requeue` and `GiveUp`.
+//! The queue and the workers are those of the crate [`kube-workqueue`](kube_workqueue). The [`prelude`] contains everything that
+//! these programs use of both crates, tokio-util's `CancellationToken` included.
 //!
 //! # A unit test of a reconcile function
 //!
@@ -112,7 +144,7 @@
 //!
 //! ```
 //! use k8s_openapi::api::core::v1::ConfigMap;
-//! use kube_informer::{Cache, Index, Key, Lister};
+//! use kube_informer::prelude::*;
 //!
 //! fn desired_replicas(settings: &Lister<ConfigMap>, key: &Key) -> i32 {
 //!     let setting = settings.get_key(key).ok();
@@ -247,9 +279,9 @@ pub mod prelude {
     pub use crate::client::{default_client, watching_client};
     pub use crate::handler::Enqueue;
     pub use crate::{
-        CancellationToken, Event, EventHandler, HandlerOptions, Index, Key, Lister, Object, Registration,
-        Selector, SharedInformer, SharedInformerFactory, Snapshot, callbacks, enqueue_controllers,
-        enqueue_keys, enqueue_mapped, enqueue_owners, filtered,
+        Cache, CancellationToken, Event, EventHandler, HandlerOptions, Index, Key, Lister, Object,
+        Registration, ResourceVersion, Selector, SharedInformer, SharedInformerFactory, Snapshot, callbacks,
+        enqueue_controllers, enqueue_keys, enqueue_mapped, enqueue_owners, filtered,
     };
     pub use kube_workqueue::{AddOptions, Outcome, Task, WorkQueue, workers};
 }
