@@ -12,6 +12,7 @@
 //! kube-informer = "0.1"
 //! k8s-openapi = { version = "0.29", features = ["v1_36"] } # the Kubernetes version is your choice
 //! tokio = { version = "1", features = ["macros", "rt-multi-thread", "signal"] }
+//! tracing-subscriber = "0.3" # errors of informers and workers are logged through `tracing`
 //! # Only to write objects, or for custom resources: the same version as here.
 //! kube = { version = "5", default-features = false, features = ["client", "derive", "rustls-tls"] }
 //! ```
@@ -52,8 +53,10 @@
 //! }
 //! ```
 //!
-//! An index has values of type `String` unless the function returns others: `Index<Pod, u16>`. [`Object<K>`](Object)
-//! dereferences to `K`. Two reads may see different states; [`SharedInformer::snapshot`] returns one state of objects and indexes.
+//! An index has values of type `String` unless the function returns others, as in `Index<Pod, u16>` with `by_port.get(&443)`. A value
+//! that is returned twice for one object counts once. [`Object<K>`](Object) dereferences to `K`. A [`Key`] has
+//! `namespace() -> Option<&str>` and `name() -> &str`, and can be compared, sorted, hashed and printed. Lists are not sorted. Two reads
+//! may see different states; [`SharedInformer::snapshot`] returns one state of objects and indexes.
 //!
 //! # A handler of changes
 //!
@@ -74,7 +77,8 @@
 //!
 //! Closures are called one at a time and may block. A closure of an [`Event`] is a handler, too, and so is any [`EventHandler`];
 //! [`SharedInformer::add_async_handler`] and [`SharedInformer::events`] are for async code. Handlers and indexes can be added
-//! before and after the start: a new handler receives every object once, then every change.
+//! before and after the start: a new handler receives every object once, as an initial add, then every change. Dropping the
+//! [`Registration`] does not remove the handler; [`Registration::remove`] does.
 //!
 //! # A handler with a work queue
 //!
@@ -116,9 +120,14 @@
 //!     let registration = deployments.add_handler(enqueue_keys(&queue))?;
 //!     // A change of a replica set adds the key of the deployment that controls it.
 //!     factory.informer::<ReplicaSet>().add_handler(enqueue_controllers::<Deployment, ReplicaSet>(&queue))?;
-//!     // A change of a config map adds the deployment of the same name. The function returns any number of keys, and is
-//!     // called for the old and the new state of an update, and for the last state of a deleted object.
-//!     factory.informer::<ConfigMap>().add_handler(enqueue_mapped(&queue, |map: &Object<ConfigMap>| [map.key().clone()]))?;
+//!     // A change of a config map adds every deployment of its namespace. The function returns any number of keys, and is
+//!     // called for the old and the new state of an update, and for the last state of a deleted object. Listers can be
+//!     // created before the start; what they do not find yet is added by `enqueue_keys` later.
+//!     let lister: Lister<Deployment> = deployments.lister();
+//!     factory.informer::<ConfigMap>().add_handler(enqueue_mapped(&queue, move |map: &Object<ConfigMap>| {
+//!         let neighbours = lister.namespace(map.key().namespace().unwrap_or_default()).list(&Selector::everything());
+//!         neighbours.iter().map(|deployment| deployment.key().clone()).collect::<Vec<Key>>()
+//!     }))?;
 //!     factory.start();
 //!     // Wait for the caches that `reconcile` reads, then for the handler: the queue contains the key of every deployment.
 //!     factory.wait_for_sync(Duration::from_secs(30)).await?;
@@ -133,10 +142,10 @@
 //! ```
 //!
 //! The function may return any error that converts into `Box<dyn std::error::Error + Send + Sync>`, for example
-//! `Err("no spec".into())` with this box as the error type. Failures and panics are logged through `tracing`, so install a
-//! subscriber such as `tracing-subscriber`, and retried after 5 ms, doubling up to 1000 s. Other outcomes are `Requeue` and `GiveUp`.
-//! The queue and the workers are those of the crate [`kube-workqueue`](kube_workqueue). The [`prelude`] contains everything that
-//! these programs use of both crates, tokio-util's `CancellationToken` included.
+//! `Err("no spec".into())` with this box as the error type. Failures and panics are logged, and retried
+//! after 5 ms, doubling up to 1000 s. Other outcomes are `Requeue` and `GiveUp`. The queue and the workers are those of the crate
+//! [`kube-workqueue`](kube_workqueue). The [`prelude`] contains everything that these programs use of both crates, tokio-util's
+//! `CancellationToken` included.
 //!
 //! # A unit test of a reconcile function
 //!

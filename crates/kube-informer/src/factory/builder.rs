@@ -13,12 +13,12 @@ use kube_wire::FieldMask;
 use super::SharedInformerFactory;
 use super::registry::KindId;
 use crate::error::Error;
-use crate::informer::{CheckSettings, ErrorHandler, InformerBuilder};
+use crate::informer::{ErrorHandler, InformerBuilder, Options};
 use crate::object::Kind;
 use crate::object::format::CacheFormat;
 use crate::pipeline::reflector::Backoff;
-use crate::pipeline::reflector::machine::{PageSize, Settings};
-use crate::pipeline::wire::{Limits, Parameters, Tweak, WireFormat, check_parameter};
+use crate::pipeline::reflector::machine::PageSize;
+use crate::pipeline::wire::{Parameters, WireFormat};
 
 /// Configures a factory. Created by [`SharedInformerFactory::builder`].
 ///
@@ -50,17 +50,7 @@ pub struct FactoryBuilder {
 #[derive(Default)]
 pub(super) struct FactoryOptions {
     pub(super) name: String,
-    namespaces: Vec<String>,
-    parameters: Parameters,
-    tweak: Option<Tweak>,
-    resync: Duration,
-    settings: Settings,
-    checking: CheckSettings,
-    limits: Limits,
-    keep_managed_fields: bool,
-    pruned: FieldMask,
-    cache_format: CacheFormat,
-    wire_format: WireFormat,
+    informers: Options,
     transform: Option<MetadataTransform>,
     error_handler: Option<ErrorHandler>,
     kinds: HashMap<KindId, Box<dyn Any + Send + Sync>>,
@@ -97,21 +87,21 @@ impl FactoryBuilder {
     ///
     /// One informer for each kind watches all of them and keeps their objects in one cache.
     pub fn namespaces<N: Into<String>>(mut self, namespaces: impl IntoIterator<Item = N>) -> Self {
-        self.options.namespaces = namespaces.into_iter().map(Into::into).collect();
+        self.options.informers.namespaces(namespaces);
         self
     }
 
     /// Selects objects by their labels, on the server.
     #[doc(alias("WithTweakListOptions", "TweakListOptions"))]
     pub fn labels(mut self, selector: impl fmt::Display) -> Self {
-        self.options.parameters.labels(selector);
+        self.options.informers.parameters.labels(selector);
         self
     }
 
     /// Selects objects by their fields, on the server. All kinds support only `metadata.name` and `metadata.namespace`.
     #[doc(alias("WithTweakListOptions", "TweakListOptions"))]
     pub fn fields(mut self, selector: impl Into<String>) -> Self {
-        self.options.parameters.fields(selector);
+        self.options.informers.parameters.fields(selector);
         self
     }
 
@@ -121,103 +111,101 @@ impl FactoryBuilder {
     /// Returns an error if informers set the parameter themselves.
     #[doc(alias("WithTweakListOptions", "TweakListOptions"))]
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Result<Self, Error> {
-        let name = name.into();
-        check_parameter(&name)?;
-        self.options.parameters.set(name, value);
+        self.options.informers.parameter(name, value)?;
         Ok(self)
     }
 
     /// Calls a function before every list and watch request of every informer; see [`InformerBuilder::tweak_requests`].
     #[doc(alias("WithTweakListOptions", "TweakListOptions"))]
     pub fn tweak_requests(mut self, tweak: impl Fn(&mut Parameters) + Send + Sync + 'static) -> Self {
-        self.options.tweak = Some(Arc::new(tweak));
+        self.options.informers.tweak = Some(Arc::new(tweak));
         self
     }
 
     /// Sets the resync period of handlers that have none of their own; see [`InformerBuilder::resync`].
     pub fn resync(mut self, period: Duration) -> Self {
-        self.options.resync = period;
+        self.options.informers.resync = period;
         self
     }
 
     /// Sets the number of objects in one page of a list; see [`InformerBuilder::page_size`].
     #[doc(alias = "WatchListPageSize")]
     pub fn page_size(mut self, objects: u32) -> Self {
-        self.options.settings.page_size = PageSize::objects(objects);
+        self.options.informers.settings.page_size = PageSize::objects(objects);
         self
     }
 
     /// Requests every list as a whole instead of in pages; see [`InformerBuilder::unpaged_lists`].
     #[doc(alias = "DisableChunking")]
     pub fn unpaged_lists(mut self) -> Self {
-        self.options.settings.page_size = PageSize::Unlimited;
+        self.options.informers.settings.page_size = PageSize::Unlimited;
         self
     }
 
     /// Enables or disables streaming lists; see [`InformerBuilder::streaming_list`].
     #[doc(alias = "WatchListClient")]
     pub fn streaming_list(mut self, streaming: bool) -> Self {
-        self.options.settings.streaming = streaming;
+        self.options.informers.settings.streaming = streaming;
         self
     }
 
     /// Sets the minimum timeout of watch requests; see [`InformerBuilder::watch_timeout`].
     pub fn watch_timeout(mut self, least: Duration) -> Self {
-        self.options.settings.watch_timeout(least);
+        self.options.informers.settings.watch_timeout(least);
         self
     }
 
     /// Sets the delays after failures. Each informer counts its own failures.
     pub fn backoff(mut self, backoff: Backoff) -> Self {
-        self.options.settings.backoff = backoff;
+        self.options.informers.settings.backoff = backoff;
         self
     }
 
     /// Sets the maximum size of an object, in bytes; see [`InformerBuilder::max_object_bytes`].
     pub fn max_object_bytes(mut self, bytes: usize) -> Self {
-        self.options.limits.object = bytes;
+        self.options.informers.limits.object = bytes;
         self
     }
 
     /// Sets the maximum size of a list, in bytes; see [`InformerBuilder::max_list_bytes`].
     pub fn max_list_bytes(mut self, bytes: u64) -> Self {
-        self.options.limits.list = bytes;
+        self.options.informers.limits.list = bytes;
         self
     }
 
     /// Compares each cache with the server periodically; see [`InformerBuilder::check_consistency`].
     pub fn check_consistency(mut self, every: Duration) -> Self {
-        self.options.checking.every(every);
+        self.options.informers.checking.every(every);
         self
     }
 
     /// Relists a kind when a check has found a difference; see [`InformerBuilder::relist_if_inconsistent`].
     pub fn relist_if_inconsistent(mut self) -> Self {
-        self.options.checking.relist = true;
+        self.options.informers.checking.relist = true;
         self
     }
 
     /// Keeps `metadata.managedFields`; see [`InformerBuilder::keep_managed_fields`].
     pub fn keep_managed_fields(mut self) -> Self {
-        self.options.keep_managed_fields = true;
+        self.options.informers.keep_managed_fields = true;
         self
     }
 
     /// Removes more fields from objects of all kinds while they are read; see [`InformerBuilder::prune`].
     pub fn prune(mut self, fields: &FieldMask) -> Self {
-        self.options.pruned = std::mem::take(&mut self.options.pruned).union(fields);
+        self.options.informers.pruned = std::mem::take(&mut self.options.informers.pruned).union(fields);
         self
     }
 
     /// Sets how caches keep objects; see [`InformerBuilder::cache_format`].
     pub fn cache_format(mut self, format: CacheFormat) -> Self {
-        self.options.cache_format = format;
+        self.options.informers.cache_format = format;
         self
     }
 
     /// Sets the format in which objects are requested; see [`InformerBuilder::wire_format`].
     pub fn wire_format(mut self, format: WireFormat) -> Self {
-        self.options.wire_format = format;
+        self.options.informers.wire_format = format;
         self
     }
 
@@ -284,19 +272,7 @@ impl FactoryBuilder {
 impl FactoryOptions {
     /// Applies the options of all kinds, then those of this kind.
     pub(super) fn apply<K: Kind>(&self, id: &KindId, mut builder: InformerBuilder<K>) -> InformerBuilder<K> {
-        builder = builder
-            .namespaces(self.namespaces.iter().cloned())
-            .resync(self.resync)
-            .prune(&self.pruned)
-            .cache_format(self.cache_format)
-            .wire_format(self.wire_format)
-            .settings(&self.settings)
-            .checking(self.checking)
-            .limits(self.limits)
-            .requests(&self.parameters, self.tweak.clone());
-        if self.keep_managed_fields {
-            builder = builder.keep_managed_fields();
-        }
+        builder = builder.options(&self.informers);
         if let Some(transform) = self.transform.clone() {
             builder = builder.transform(move |object: &mut K| transform(object.meta_mut()));
         }
@@ -318,9 +294,9 @@ impl fmt::Debug for FactoryBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FactoryBuilder")
             .field("name", &self.options.name)
-            .field("namespaces", &self.options.namespaces)
-            .field("parameters", &self.options.parameters)
-            .field("resync", &self.options.resync)
+            .field("namespaces", &self.options.informers.namespaces)
+            .field("parameters", &self.options.informers.parameters)
+            .field("resync", &self.options.informers.resync)
             .finish_non_exhaustive()
     }
 }

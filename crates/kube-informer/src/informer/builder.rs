@@ -55,20 +55,51 @@ use crate::pipeline::wire::{
 pub struct InformerBuilder<K: Kind> {
     from: From<K>,
     kind: K::DynamicType,
-    namespaces: Vec<String>,
     cluster_scoped: bool,
-    parameters: Parameters,
-    tweak: Option<Tweak>,
-    resync: Duration,
-    settings: Settings,
-    checking: CheckSettings,
-    limits: Limits,
+    options: Options,
     hooks: Hooks<K>,
-    keep_managed_fields: bool,
-    pruned: FieldMask,
-    cache_format: CacheFormat,
-    wire_format: WireFormat,
     indexes: BTreeMap<String, NewIndex<K>>,
+}
+
+/// Options that do not depend on the type of the objects, so that a factory can set them for all its informers.
+#[derive(Clone, Default)]
+pub(crate) struct Options {
+    pub(crate) namespaces: Vec<String>,
+    pub(crate) parameters: Parameters,
+    pub(crate) tweak: Option<Tweak>,
+    pub(crate) resync: Duration,
+    pub(crate) settings: Settings,
+    pub(crate) checking: CheckSettings,
+    pub(crate) limits: Limits,
+    pub(crate) keep_managed_fields: bool,
+    pub(crate) pruned: FieldMask,
+    pub(crate) cache_format: CacheFormat,
+    pub(crate) wire_format: WireFormat,
+}
+
+impl Options {
+    /// Selects namespaces, or all if there are none or one of them is an empty string.
+    pub(crate) fn namespaces<N: Into<String>>(&mut self, namespaces: impl IntoIterator<Item = N>) {
+        let mut namespaces: Vec<String> = namespaces.into_iter().map(Into::into).collect();
+        namespaces.sort();
+        namespaces.dedup();
+        if namespaces.iter().any(String::is_empty) {
+            namespaces.clear();
+        }
+        self.namespaces = namespaces;
+    }
+
+    /// Sets a request parameter, unless informers set it themselves.
+    pub(crate) fn parameter(
+        &mut self,
+        name: impl Into<String>,
+        value: impl Into<String>,
+    ) -> Result<(), Error> {
+        let name = name.into();
+        check_parameter(&name)?;
+        self.parameters.set(name, value);
+        Ok(())
+    }
 }
 
 /// Adds an index to an empty store.
@@ -107,23 +138,21 @@ impl<K: Kind> SharedInformer<K> {
 }
 
 impl<K: Kind> InformerBuilder<K> {
+    /// Sets the options of a factory. The random seed remains this informer's own.
+    pub(crate) fn options(mut self, options: &Options) -> Self {
+        let seed = self.options.settings.seed;
+        self.options = options.clone();
+        self.options.settings.seed = seed;
+        self
+    }
+
     fn new(from: From<K>, kind: K::DynamicType) -> InformerBuilder<K> {
         InformerBuilder {
             from,
             kind,
-            namespaces: Vec::new(),
             cluster_scoped: is_cluster_scoped::<K>(),
-            parameters: Parameters::default(),
-            tweak: None,
-            resync: Duration::ZERO,
-            settings: Settings::default(),
-            checking: CheckSettings::default(),
-            limits: Limits::default(),
+            options: Options::default(),
             hooks: Hooks::default(),
-            keep_managed_fields: false,
-            pruned: FieldMask::none(),
-            cache_format: CacheFormat::Decoded,
-            wire_format: WireFormat::default(),
             indexes: BTreeMap::new(),
         }
     }
@@ -143,13 +172,7 @@ impl<K: Kind> InformerBuilder<K> {
     /// the namespace furthest behind, and [`SharedInformer::wait_for_write`] waits for the namespace of the object.
     #[must_use]
     pub fn namespaces<N: Into<String>>(mut self, namespaces: impl IntoIterator<Item = N>) -> Self {
-        let mut namespaces: Vec<String> = namespaces.into_iter().map(Into::into).collect();
-        namespaces.sort();
-        namespaces.dedup();
-        if namespaces.iter().any(String::is_empty) {
-            namespaces.clear();
-        }
-        self.namespaces = namespaces;
+        self.options.namespaces(namespaces);
         self
     }
 
@@ -164,14 +187,14 @@ impl<K: Kind> InformerBuilder<K> {
     /// Selects objects by their labels, on the server.
     #[must_use]
     pub fn labels(mut self, selector: impl fmt::Display) -> Self {
-        self.parameters.labels(selector);
+        self.options.parameters.labels(selector);
         self
     }
 
     /// Selects objects by their fields, on the server, for example `spec.nodeName=node-1`.
     #[must_use]
     pub fn fields(mut self, selector: impl Into<String>) -> Self {
-        self.parameters.fields(selector);
+        self.options.parameters.fields(selector);
         self
     }
 
@@ -184,9 +207,7 @@ impl<K: Kind> InformerBuilder<K> {
     /// [`streaming_list`](Self::streaming_list). `resourceVersion`, `resourceVersionMatch`, `continue`, `watch` and
     /// `allowWatchBookmarks` cannot be changed.
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Result<Self, Error> {
-        let name = name.into();
-        check_parameter(&name)?;
-        self.parameters.set(name, value);
+        self.options.parameter(name, value)?;
         Ok(self)
     }
 
@@ -214,14 +235,7 @@ impl<K: Kind> InformerBuilder<K> {
     #[doc(alias("WithTweakListOptions", "TweakListOptions", "TweakListOptionsFunc"))]
     #[must_use]
     pub fn tweak_requests(mut self, tweak: impl Fn(&mut Parameters) + Send + Sync + 'static) -> Self {
-        self.tweak = Some(Arc::new(tweak));
-        self
-    }
-
-    /// Sets the request parameters of a factory.
-    pub(crate) fn requests(mut self, parameters: &Parameters, tweak: Option<Tweak>) -> Self {
-        self.parameters = parameters.clone();
-        self.tweak = tweak;
+        self.options.tweak = Some(Arc::new(tweak));
         self
     }
 
@@ -230,7 +244,7 @@ impl<K: Kind> InformerBuilder<K> {
     /// A resync delivers all objects again from the cache, without requests to the server.
     #[must_use]
     pub fn resync(mut self, period: Duration) -> Self {
-        self.resync = period;
+        self.options.resync = period;
         self
     }
 
@@ -239,7 +253,7 @@ impl<K: Kind> InformerBuilder<K> {
     #[doc(alias = "WatchListPageSize")]
     #[must_use]
     pub fn page_size(mut self, objects: u32) -> Self {
-        self.settings.page_size = PageSize::objects(objects);
+        self.options.settings.page_size = PageSize::objects(objects);
         self
     }
 
@@ -251,7 +265,7 @@ impl<K: Kind> InformerBuilder<K> {
     #[doc(alias = "DisableChunking")]
     #[must_use]
     pub fn unpaged_lists(mut self) -> Self {
-        self.settings.page_size = PageSize::Unlimited;
+        self.options.settings.page_size = PageSize::Unlimited;
         self
     }
 
@@ -260,7 +274,7 @@ impl<K: Kind> InformerBuilder<K> {
     #[doc(alias("WatchListClient", "sendInitialEvents"))]
     #[must_use]
     pub fn streaming_list(mut self, streaming: bool) -> Self {
-        self.settings.streaming = streaming;
+        self.options.settings.streaming = streaming;
         self
     }
 
@@ -268,23 +282,14 @@ impl<K: Kind> InformerBuilder<K> {
     /// as long.
     #[must_use]
     pub fn watch_timeout(mut self, least: Duration) -> Self {
-        self.settings.watch_timeout(least);
-        self
-    }
-
-    /// Sets the settings of a factory. The random seed remains this informer's own.
-    pub(crate) fn settings(mut self, settings: &Settings) -> Self {
-        self.settings = Settings {
-            seed: self.settings.seed,
-            ..settings.clone()
-        };
+        self.options.settings.watch_timeout(least);
         self
     }
 
     /// Sets the delays after failures.
     #[must_use]
     pub fn backoff(mut self, backoff: Backoff) -> Self {
-        self.settings.backoff = backoff;
+        self.options.settings.backoff = backoff;
         self
     }
 
@@ -294,7 +299,7 @@ impl<K: Kind> InformerBuilder<K> {
     /// server.
     #[must_use]
     pub fn max_object_bytes(mut self, bytes: usize) -> Self {
-        self.limits.object = bytes;
+        self.options.limits.object = bytes;
         self
     }
 
@@ -304,13 +309,7 @@ impl<K: Kind> InformerBuilder<K> {
     /// Reduce it if the server is not trusted.
     #[must_use]
     pub fn max_list_bytes(mut self, bytes: u64) -> Self {
-        self.limits.list = bytes;
-        self
-    }
-
-    /// Sets the limits of a factory.
-    pub(crate) fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
+        self.options.limits.list = bytes;
         self
     }
 
@@ -342,7 +341,7 @@ impl<K: Kind> InformerBuilder<K> {
     /// [`Status::unchecked`](crate::status::Status::unchecked) and reported only once.
     #[must_use]
     pub fn check_consistency(mut self, every: Duration) -> Self {
-        self.checking.every(every);
+        self.options.checking.every(every);
         self
     }
 
@@ -350,13 +349,7 @@ impl<K: Kind> InformerBuilder<K> {
     /// changes.
     #[must_use]
     pub fn relist_if_inconsistent(mut self) -> Self {
-        self.checking.relist = true;
-        self
-    }
-
-    /// Sets the consistency checks of a factory.
-    pub(crate) fn checking(mut self, checking: CheckSettings) -> Self {
-        self.checking = checking;
+        self.options.checking.relist = true;
         self
     }
 
@@ -366,7 +359,7 @@ impl<K: Kind> InformerBuilder<K> {
     /// An update without them does not change them on the server.
     #[must_use]
     pub fn keep_managed_fields(mut self) -> Self {
-        self.keep_managed_fields = true;
+        self.options.keep_managed_fields = true;
         self
     }
 
@@ -389,21 +382,21 @@ impl<K: Kind> InformerBuilder<K> {
     /// returns decoded objects has to remove the fields itself.
     #[must_use]
     pub fn prune(mut self, fields: &FieldMask) -> Self {
-        self.pruned = self.pruned.union(fields);
+        self.options.pruned = self.options.pruned.union(fields);
         self
     }
 
     /// Sets how the cache keeps objects: decoded or as bytes.
     #[must_use]
     pub fn cache_format(mut self, format: CacheFormat) -> Self {
-        self.cache_format = format;
+        self.options.cache_format = format;
         self
     }
 
     /// Sets the format in which objects are requested.
     #[must_use]
     pub fn wire_format(mut self, format: WireFormat) -> Self {
-        self.wire_format = format;
+        self.options.wire_format = format;
         self
     }
 
@@ -453,7 +446,7 @@ impl<K: Kind> InformerBuilder<K> {
     /// Sets the random seed, for example of jitter, so that each run is the same.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
-        self.settings.seed = seed;
+        self.options.settings.seed = seed;
         self
     }
 
@@ -462,7 +455,7 @@ impl<K: Kind> InformerBuilder<K> {
         let namespaces: Vec<&str> = if self.cluster_scoped {
             Vec::new()
         } else {
-            self.namespaces.iter().map(String::as_str).collect()
+            self.options.namespaces.iter().map(String::as_str).collect()
         };
         let resource = WatchedResource::of::<K>(&self.kind, namespaces.iter().copied());
         let several = matches!(self.from, From::Client(_)) && namespaces.len() > 1;
@@ -476,15 +469,15 @@ impl<K: Kind> InformerBuilder<K> {
             // A custom source decides what it lists.
             (self.sources([namespaces.first().copied()]), Scopes::one())
         };
-        let mut mask = self.pruned;
-        if !self.keep_managed_fields {
+        let mut mask = self.options.pruned;
+        if !self.options.keep_managed_fields {
             mask = mask.union(&FieldMask::managed_fields());
         }
-        if self.cache_format == CacheFormat::Packed {
+        if self.options.cache_format == CacheFormat::Packed {
             mask = mask.union(&unwanted::<K>(&self.kind));
         }
         let measures = Arc::new(Measurements::new(sources.len()));
-        let seed = Seed::new(self.settings.seed);
+        let seed = Seed::new(self.options.settings.seed);
         let store = Arc::new(Store::new(resource.clone(), seed));
         let mut writer = Writer::new(Arc::clone(&store), seed, scopes);
         for add in self.indexes.into_values() {
@@ -496,18 +489,19 @@ impl<K: Kind> InformerBuilder<K> {
         SharedInformer {
             shared: Arc::new(InformerShared {
                 sources,
-                settings: self.settings,
-                checking: self.checking,
-                limits: self.limits,
+                settings: self.options.settings,
+                checking: self.options.checking,
+                limits: self.options.limits,
                 check: tokio::sync::Mutex::new(()),
                 writer: Arc::new(Mutex::new(writer)),
-                processor: Processor::new(Arc::clone(&store), self.resync),
+                processor: Processor::new(Arc::clone(&store), self.options.resync),
                 queue_depth: OnceLock::new(),
                 context: Arc::new(ReflectorContext::new(
                     Arc::clone(&store),
                     seed,
                     mask,
-                    (self.cache_format == CacheFormat::Packed).then(|| PackingContext::new(resource.clone())),
+                    (self.options.cache_format == CacheFormat::Packed)
+                        .then(|| PackingContext::new(resource.clone())),
                     self.hooks,
                     measures,
                 )),
@@ -536,11 +530,11 @@ impl<K: Kind> InformerBuilder<K> {
             From::Client(client) => {
                 // Preparing the type for the wire format is slow, and the result is the same in all namespaces.
                 let api = ApiListWatch::<K>::new(client.clone(), &self.kind, None)
-                    .wire_format(self.wire_format)
-                    .max_object_bytes(self.limits.object)
-                    .max_list_bytes(self.limits.list)
-                    .with_parameters(self.parameters.clone())
-                    .with_tweak(self.tweak.clone());
+                    .wire_format(self.options.wire_format)
+                    .max_object_bytes(self.options.limits.object)
+                    .max_list_bytes(self.options.limits.list)
+                    .with_parameters(self.options.parameters.clone())
+                    .with_tweak(self.options.tweak.clone());
                 namespaces
                     .map(|at| {
                         named(
@@ -564,9 +558,9 @@ impl<K: Kind> fmt::Debug for InformerBuilder<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("InformerBuilder")
             .field("kind", &K::kind(&self.kind))
-            .field("namespaces", &self.namespaces)
-            .field("parameters", &self.parameters)
-            .field("resync", &self.resync)
+            .field("namespaces", &self.options.namespaces)
+            .field("parameters", &self.options.parameters)
+            .field("resync", &self.options.resync)
             .finish_non_exhaustive()
     }
 }

@@ -29,6 +29,7 @@ use crate::pipeline::store::{self, Index, IndexValue, Snapshot, Store, Writer};
 use crate::pipeline::wire::{Limits, ListWatch};
 
 pub use self::builder::InformerBuilder;
+pub(crate) use self::builder::Options;
 pub(crate) use self::checker::CheckSettings;
 pub use self::lifecycle::InformerState;
 pub use self::status::{Relists, Status};

@@ -18,12 +18,14 @@ pub(crate) struct AtomicInstant {
     nanos: AtomicU64,
 }
 
-impl Clock {
-    /// Starts at the current time. Earlier points in time count as the current time.
-    pub(crate) fn start() -> Clock {
+/// Starts at the current time. Earlier points in time count as the current time.
+impl Default for Clock {
+    fn default() -> Clock {
         Clock { zero: Instant::now() }
     }
+}
 
+impl Clock {
     fn nanos(&self, at: Instant) -> u64 {
         let since = at.saturating_duration_since(self.zero).as_nanos();
         u64::try_from(since).unwrap_or(u64::MAX - 1)

@@ -10,7 +10,7 @@ use super::{AtomicInstant, Clock, Histogram};
 use crate::error::Operation;
 
 /// Counters and times of one informer.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Measurements {
     pub(crate) clock: Clock,
     pub(crate) lists: AtomicU64,
@@ -57,27 +57,8 @@ impl Measurements {
     /// Creates the measurements of an informer with this number of reflectors.
     pub(crate) fn new(scopes: usize) -> Measurements {
         Measurements {
-            clock: Clock::start(),
-            lists: AtomicU64::new(0),
-            watches: AtomicU64::new(0),
-            streaming_lists: AtomicU64::new(0),
-            errors: AtomicU64::new(0),
-            went_back: AtomicU64::new(0),
-            checks: AtomicU64::new(0),
-            unchecked: AtomicU64::new(0),
-            inconsistencies: AtomicU64::new(0),
-            relists: Default::default(),
-            received: ObjectVolume::default(),
-            decoded: ObjectVolume::default(),
-            decode_nanos: AtomicU64::new(0),
-            added: AtomicU64::new(0),
-            updated: AtomicU64::new(0),
-            deleted: AtomicU64::new(0),
-            processing: Histogram::default(),
-            started: AtomicInstant::default(),
-            synced: AtomicInstant::default(),
-            failed: AtomicInstant::default(),
             scopes: (0..scopes).map(|_| ScopeMeasurements::default()).collect(),
+            ..Measurements::default()
         }
     }
 

@@ -72,7 +72,7 @@ impl<K: Kind> Listener<K> {
             mailbox: Mailbox::new(Queue::new(every_event)),
             done: CancellationToken::new(),
             panics: AtomicU64::new(0),
-            clock: Clock::start(),
+            clock: Clock::default(),
             delivered: AtomicU64::new(0),
             calls: Histogram::default(),
             call_start: AtomicInstant::default(),
