@@ -1,4 +1,4 @@
-//! The state of one server, without any IO: objects, what is served, faults, and the record of requests.
+//! The state of one server, without IO: objects, served resources, faults and recorded requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,9 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::{Registry, Resource};
 use crate::faults::Faults;
-use crate::garbage::Chore;
 use crate::record::Record;
-use crate::store::Store;
+use crate::store::{Key, Place, Store};
 
 /// The state of one server.
 #[derive(Debug)]
@@ -22,31 +21,48 @@ pub(crate) struct Cluster {
     pub(crate) settings: Settings,
     registry: watch::Sender<Arc<Registry>>,
     random: Mutex<fastrand::Rng>,
-    /// Held from the choice of a Service's address until it is stored, so that it is chosen once.
+    /// Locked from the choice of a Service's address until the Service is stored.
     addresses: Mutex<()>,
-    /// What is left to do after a deletion.
-    pub(crate) chores: mpsc::UnboundedSender<Chore>,
-    /// Ends every connection and watch that exists now.
+    /// Work for the controllers.
+    pub(crate) tasks: mpsc::UnboundedSender<ControllerTask>,
+    /// Cancelled to end all current connections and watches.
     connections: RwLock<CancellationToken>,
 }
 
-/// What a user may set before the server starts.
+/// Work that a write causes.
+#[derive(Debug, Clone)]
+pub(crate) enum ControllerTask {
+    /// The owner with this uid was deleted: collect its dependents.
+    OwnerGone(Box<str>),
+    /// An object has owners: check that they exist.
+    Dependent(Place),
+    /// An object is being deleted, and may wait for its dependents.
+    Owner(Place),
+    /// A namespace is being deleted, or contains objects although it was deleted.
+    Namespace(Box<str>),
+    /// The definition of a custom kind was created or changed.
+    Definition(Key),
+    /// The definition of a custom kind is being deleted.
+    CustomKind(Key),
+}
+
+/// Settings of the builder.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
-    /// Changes each resource remembers.
+    /// Number of changes kept for each resource.
     pub(crate) history: usize,
     /// Time between bookmarks of a watch.
     pub(crate) bookmark_interval: Duration,
-    /// How long a request for a version not reached yet waits for it.
+    /// Maximum time that a request waits for a version that was not reached yet.
     pub(crate) too_large_wait: Duration,
     /// Seed of uids and generated names.
     pub(crate) seed: Option<u64>,
-    /// Address that `/api` tells clients.
+    /// Address in the response of `/api`.
     pub(crate) advertised: String,
 }
 
 impl Cluster {
-    pub(crate) fn new(settings: Settings, chores: mpsc::UnboundedSender<Chore>) -> Cluster {
+    pub(crate) fn new(settings: Settings, tasks: mpsc::UnboundedSender<ControllerTask>) -> Cluster {
         let random = settings
             .seed
             .map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
@@ -58,49 +74,48 @@ impl Cluster {
             registry: watch::Sender::new(Arc::new(Registry::builtin().clone())),
             random: Mutex::new(random),
             addresses: Mutex::new(()),
-            chores,
+            tasks,
             connections: RwLock::new(CancellationToken::new()),
         }
     }
 
-    /// What is served now.
+    /// Returns the resources that are served.
     pub(crate) fn registry(&self) -> Arc<Registry> {
         self.registry.borrow().clone()
     }
 
-    /// Serves what `find` finds now. Nobody else changes what is served meanwhile, so the last to look is the last to
-    /// set it.
+    /// Serves the result of `find`. Calls do not overlap, so that an older result never replaces a newer one.
     pub(crate) fn update_registry(&self, find: impl FnOnce() -> Registry) {
         self.registry.send_modify(|registry| *registry = Arc::new(find()));
     }
 
-    /// Tells when something else is served.
+    /// Returns a receiver of changes of the served resources.
     pub(crate) fn follow_registry(&self) -> watch::Receiver<Arc<Registry>> {
         self.registry.subscribe()
     }
 
-    /// Keeps others from choosing addresses for a Service; other kinds have none to choose.
+    /// Locks the choice of addresses, if the resource has addresses.
     pub(crate) fn choosing_addresses(&self, resource: &Resource) -> Option<MutexGuard<'_, ()>> {
         resource.is("", "Service").then(|| self.addresses.lock())
     }
 
-    /// Cancelled when the connections of this moment are to end.
+    /// Returns the token that is cancelled to end the current connections.
     pub(crate) fn connections(&self) -> CancellationToken {
         self.connections.read().clone()
     }
 
-    /// Ends every connection and watch that exists now; new ones may come.
+    /// Ends all current connections and watches. New ones are accepted.
     pub(crate) fn cut_connections(&self) {
         let old = std::mem::take(&mut *self.connections.write());
         old.cancel();
     }
 
-    /// A number below `bound`.
+    /// Returns a random number below `bound`.
     pub(crate) fn random_below(&self, bound: u64) -> u64 {
         self.random.lock().u64(..bound)
     }
 
-    /// A random (version 4) UUID.
+    /// Returns a random UUID (version 4).
     pub(crate) fn uid(&self) -> String {
         let bits = self.random.lock().u128(..);
         let bits = (bits & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
@@ -115,11 +130,11 @@ impl Cluster {
         )
     }
 
-    /// `base` with five random letters behind it, as `generateName` asks for.
+    /// Returns `base` with five random letters appended, for `generateName`.
     pub(crate) fn generated_name(&self, base: &str) -> String {
         const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
         let mut random = self.random.lock();
-        // Names have at most 63 characters where a label is wanted, five of which are generated.
+        // A name may have to be a label of at most 63 characters, five of which are generated.
         let mut name: String = base.chars().take(58).collect();
         name.extend((0..5).map(|_| char::from(LETTERS[random.usize(..LETTERS.len())])));
         name

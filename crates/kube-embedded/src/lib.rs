@@ -72,18 +72,19 @@
 
 mod api;
 mod cluster;
+mod controllers;
 mod convert;
-#[cfg(test)]
-mod corpus;
 mod crd;
-mod custom;
 mod defaults;
 mod faults;
-mod garbage;
+mod follow_up;
+mod hash;
 mod http;
 mod openapi;
 mod patch;
 mod record;
+mod request;
+mod response;
 mod rules;
 mod scale;
 mod schema;
@@ -93,21 +94,14 @@ mod services;
 mod status;
 mod store;
 mod table;
+#[cfg(test)]
+mod tests;
+mod timestamp;
 mod validation;
 mod verbs;
 
+pub use api::KUBERNETES_VERSION;
 pub use faults::{Fault, FaultHandle, Faults, On};
-pub use http::Verb;
 pub use record::Request;
+pub use request::Verb;
 pub use server::{Backup, Builder, Error, KubeconfigFile, Server};
-
-/// The Kubernetes version whose API is served.
-pub const KUBERNETES_VERSION: &str = "v1.36.3";
-
-/// A hash that is the same in every run.
-fn hash(bytes: &[u8]) -> u64 {
-    // FNV-1a.
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::http::Verb;
+use crate::request::Verb;
 
 /// How many requests are remembered.
 const KEPT: usize = 100_000;

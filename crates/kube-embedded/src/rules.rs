@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use crate::api::{Form, Registry, Resource};
 use crate::crd;
-use crate::custom;
 use crate::defaults;
 use crate::schema::strict::{duplicate_fields, strict_problems};
 use crate::schema::{Type, Types, decode};
@@ -137,7 +136,7 @@ impl Resource {
             Form::BuiltIn(_) => {
                 defaults::prepare::prepare_for_update(&self.group, &self.kind, old, new, subresource);
             }
-            Form::Custom(_) => custom::prepare_for_update(self.has_status(), old, new, subresource),
+            Form::Custom(_) => crd::prepare_for_update(self.has_status(), old, new, subresource),
         }
     }
 

@@ -1,5 +1,6 @@
 //! What is served: resources, their versions, and the documents that tell clients about them.
 
+mod custom;
 pub(crate) mod discovery;
 pub(crate) mod documents;
 mod kinds;
@@ -8,5 +9,9 @@ mod resource;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use custom::custom_resources;
 pub(crate) use registry::Registry;
-pub(crate) use resource::{Form, Resource, Subresource, group_version};
+pub(crate) use resource::{Form, Resource, group_version};
+
+/// The Kubernetes version whose API is served.
+pub const KUBERNETES_VERSION: &str = "v1.36.3";

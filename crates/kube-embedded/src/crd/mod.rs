@@ -11,6 +11,7 @@ mod formats;
 mod lists;
 mod names;
 mod pattern;
+mod prepare;
 mod prune;
 mod status;
 mod structure;
@@ -24,12 +25,20 @@ use serde_json::Value;
 
 pub(crate) use self::definition::{unrecognized_formats, validate_crd};
 use self::pattern::Patterns;
-pub(crate) use self::status::{established_status, initial_status, is_established, updated_status};
+pub(crate) use self::prepare::prepare_for_update;
+pub(crate) use self::status::{
+    established_status, initial_status, is_established, terminate, updated_status,
+};
 use self::structure::Schema;
 pub(crate) use self::types::name as type_name;
 use crate::scale::{self, ScalePaths};
 use crate::schema::{Type, Types};
 use crate::status::{FieldError, FieldErrorKind, Result};
+
+/// The collection of the definitions.
+pub(crate) const COLLECTION: &str = "apiextensions.k8s.io/customresourcedefinitions";
+/// The finalizer of a definition that has objects.
+pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// A kind that a `CustomResourceDefinition` adds to the API.
 #[derive(Debug)]

@@ -182,3 +182,21 @@ impl Taken {
         (names.into(), conflict)
     }
 }
+
+/// Marks the status of a definition whose deletion begins.
+pub(crate) fn terminate(definition: &mut Value, now: &str) {
+    let condition = json!({
+        "type": "Terminating",
+        "status": "True",
+        "lastTransitionTime": now,
+        "reason": "InstanceDeletionPending",
+        "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+    });
+    match definition["status"]
+        .get_mut("conditions")
+        .and_then(Value::as_array_mut)
+    {
+        Some(conditions) => conditions.push(condition),
+        None => definition["status"]["conditions"] = json!([condition]),
+    }
+}

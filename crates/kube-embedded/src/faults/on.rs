@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::http::Verb;
 use crate::record::Request;
+use crate::request::Verb;
 
 /// Which requests a fault is for.
 ///

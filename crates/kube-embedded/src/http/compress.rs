@@ -9,7 +9,7 @@ use futures::StreamExt as _;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, VARY};
 use http::{HeaderValue, Response};
 
-use super::body::Body;
+use crate::response::Body;
 
 /// Answers from this size on are compressed, as the real server does.
 const WORTH_IT: usize = 128 * 1024;

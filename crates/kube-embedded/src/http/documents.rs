@@ -5,15 +5,13 @@ use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VAR
 use http::{HeaderValue, Method, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::body::Body;
 use super::head::Head;
-use super::negotiate::{Form, Representation};
-use super::path::Target;
 use super::respond::{ok, plain, respond};
 use crate::api::{Registry, discovery, documents};
 use crate::cluster::Cluster;
+use crate::request::{Form, Representation, Target};
+use crate::response::{Body, encode_json};
 use crate::status::{Result, Status};
-use crate::verbs::write_json;
 
 /// In both of the media types by which clients ask for OpenAPI v2 in protobuf.
 const OPENAPI_PROTOBUF: &str = "com.github.proto-openapi.spec.v2";
@@ -33,7 +31,7 @@ pub(super) fn static_document(
     if minds_methods && head.method != Method::GET {
         return Err(Status::method_not_allowed());
     }
-    let json = |value: &Value, pretty| Ok(ok(write_json(value, pretty), Representation::JSON));
+    let json = |value: &Value, pretty| Ok(ok(encode_json(value, pretty), Representation::JSON));
     let document = |value: &Value| json(value, head.pretty());
     match target {
         Target::Health => Ok(plain(StatusCode::OK, "ok")),
@@ -80,8 +78,8 @@ pub(super) fn static_document(
 }
 
 fn aggregated(registry: &Registry, head: &Head, core: bool) -> Response<Body> {
-    let bytes = write_json(&discovery::aggregated(registry, core), false);
-    let tag = format!("\"{:016X}\"", crate::hash(&bytes));
+    let bytes = encode_json(&discovery::aggregated(registry, core), false);
+    let tag = format!("\"{:016X}\"", crate::hash::fnv1a(&bytes));
     let unchanged = head.header(IF_NONE_MATCH) == tag;
     let mut response = if unchanged {
         respond(
@@ -111,7 +109,7 @@ fn version() -> Value {
         "emulationMinor": "36",
         "minCompatibilityMajor": "1",
         "minCompatibilityMinor": "35",
-        "gitVersion": crate::KUBERNETES_VERSION,
+        "gitVersion": crate::api::KUBERNETES_VERSION,
         "gitCommit": "",
         "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z",

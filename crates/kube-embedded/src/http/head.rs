@@ -3,7 +3,7 @@
 use http::header::{CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, Method};
 
-use super::query::Query;
+use crate::request::Query;
 
 /// What is known of a request besides its body.
 pub(super) struct Head {

@@ -8,8 +8,8 @@ use futures::StreamExt as _;
 use http::Response;
 use http::header::CONTENT_ENCODING;
 
-use super::body::{Body, broken_off};
 use crate::faults::Fault;
+use crate::response::{Body, broken_off};
 
 /// Does to the bytes of an answer what its faults want. `is_stream` is whether they are the events of a watch.
 pub(super) fn mangle(mut response: Response<Body>, faults: &[Fault], is_stream: bool) -> Response<Body> {

@@ -6,10 +6,8 @@ use kube_wire::protobuf::{self, Envelope};
 use serde_json::{Value, json};
 
 use super::head::Head;
-use super::json;
-use super::negotiate::OFFERED;
-use super::path::ObjectPath;
 use crate::api::group_version;
+use crate::request::{OFFERED, ObjectPath, read_json};
 use crate::schema::decode::decode;
 use crate::schema::{Type, Types, json_type_name};
 use crate::status::{Result, Status};
@@ -45,7 +43,7 @@ pub(super) fn object_body(path: &ObjectPath, content_type: &str, bytes: &Bytes) 
     };
     match content_type {
         "application/json" | "" => {
-            let object = json::read(bytes)
+            let object = read_json(bytes)
                 .and_then(fields)
                 .map_err(|e| unrecognized(&no_kind(&e)))?;
             let text = String::from_utf8_lossy(bytes).into_owned();
@@ -96,7 +94,7 @@ pub(super) fn patch_body(kind: PatchKind, bytes: &Bytes) -> Result<verbs::Body> 
             });
         applied.map_err(|e| Status::bad_request(format!("error decoding YAML: {e}")))?
     } else {
-        json::read(bytes).map_err(|e| Status::bad_request(format!("error decoding patch: {e}")))?
+        read_json(bytes).map_err(|e| Status::bad_request(format!("error decoding patch: {e}")))?
     };
     Ok(verbs::Body { object, text: None })
 }
@@ -131,7 +129,7 @@ pub(super) fn delete_body(head: &Head, bytes: &Bytes) -> Result<Value> {
     }
     let parsed = match head.content_type().as_str() {
         "application/yaml" => yaml(bytes),
-        "application/json" | "" => json::read(bytes).and_then(fields).map_err(|e| no_kind(&e)),
+        "application/json" | "" => read_json(bytes).and_then(fields).map_err(|e| no_kind(&e)),
         protobuf::MEDIA_TYPE => from_protobuf(bytes, "v1", "DeleteOptions"),
         _ => {
             return Err(Status::unsupported_media_type(OFFERED));

@@ -4,10 +4,9 @@ use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WARNING};
 use http::{HeaderValue, Response, StatusCode};
 
-use super::body::Body;
-use super::negotiate::Representation;
+use crate::request::Representation;
+use crate::response::{Body, encode_json};
 use crate::status::Status;
-use crate::verbs::write_json;
 
 pub(super) fn respond(status: StatusCode, body: Body, representation: Representation) -> Response<Body> {
     let mut response = Response::new(body);
@@ -35,7 +34,7 @@ pub(super) fn failed(status: &Status, pretty: bool) -> Response<Body> {
     let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     // Where no representation was agreed on, the answer is for people.
     let pretty = pretty || code == StatusCode::NOT_ACCEPTABLE;
-    let bytes = write_json(&status.to_json(), pretty);
+    let bytes = encode_json(&status.to_json(), pretty);
     let mut response = respond(code, Body::full(bytes), Representation::JSON);
     if let Some(seconds) = status.retry_after_seconds()
         && matches!(status.code, 429 | 503 | 504)

@@ -9,25 +9,23 @@ use kube_wire::protobuf;
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::body::Body;
 use super::compress;
 use super::documents::static_document;
 use super::head::Head;
 use super::mangle::mangle;
-use super::negotiate::{Form, OFFERED, Representation};
-use super::path::{NoTarget, ObjectPath, Target, Verb};
-use super::query::Query;
 use super::request_body::{delete_body, drain, expected_kind, object_body, patch_body, read};
 use super::respond::{failed, ok, plain, respond, warn};
 use crate::api::Registry;
 use crate::cluster::Cluster;
 use crate::faults::{Fault, Twist, failure};
 use crate::record;
+use crate::request::{Form, NoTarget, OFFERED, ObjectPath, Query, Representation, Target, Verb};
+use crate::response::{Body, encode};
 use crate::status::{Result, Status};
 use crate::table::IncludeObject;
 use crate::verbs::{
     self, DeleteOptions, Deleted, ListOptions, PatchKind, View, WriteOptions, WriteResult, Written,
-    answers_with_object, leads_to_a_node, write_value,
+    answers_with_object, leads_to_a_node,
 };
 
 /// The connection is to be dropped without an answer.
@@ -179,7 +177,7 @@ where
         return Err(Status::not_acceptable(OFFERED));
     }
     if leads_to_a_node(&path) {
-        cluster.connect(&path, &head.query, &*cluster.find(&path)?)?;
+        verbs::connect(cluster, &path, &head.query, &*verbs::find(cluster, &path)?)?;
         return Ok(respond(
             StatusCode::NO_CONTENT,
             Body::full(Bytes::new()),
@@ -188,7 +186,7 @@ where
     }
     match verb {
         Verb::Get => {
-            let object = cluster.get(&path, &head.query).await?;
+            let object = verbs::get(cluster, &path, &head.query).await?;
             if path.subresource.is_some() {
                 return verbs::get_subresource(&path, &object, &view).map(|b| ok(b, representation));
             }
@@ -196,13 +194,13 @@ where
         }
         Verb::List => {
             let options = ListOptions::parse(&head.query, &path.resource, None, false)?;
-            let page = cluster.list(&path, &options, &twist).await?;
+            let page = verbs::list(cluster, &path, &options, &twist).await?;
             let response = respond(StatusCode::OK, page.body(&view)?, representation);
             Ok(compress::negotiated(response, head.header(ACCEPT_ENCODING)))
         }
         Verb::Watch => {
             let options = ListOptions::parse(&head.query, &path.resource, path.name.as_deref(), true)?;
-            let stream = cluster.watch(&path, options, view, twist)?;
+            let stream = verbs::watch(cluster, &path, options, view, twist)?;
             let mut response = respond(StatusCode::OK, stream, representation);
             let media_type = HeaderValue::from_static(representation.encoding.watch_media_type());
             response.headers_mut().insert(CONTENT_TYPE, media_type);
@@ -215,14 +213,14 @@ where
         Verb::Delete => {
             let bytes = read(body).await?;
             let options = DeleteOptions::parse(&head.query, &delete_body(head, &bytes)?)?;
-            let deleted = cluster.delete(&path, &options)?;
+            let deleted = verbs::delete(cluster, &path, &options)?;
             Ok(ok(deletion(&path, &deleted, &view)?, representation))
         }
         Verb::DeleteCollection => {
             let bytes = read(body).await?;
             let options = DeleteOptions::parse(&head.query, &delete_body(head, &bytes)?)?;
             let list = ListOptions::parse(&head.query, &path.resource, None, false)?;
-            let page = cluster.delete_collection(&path, &list, &options).await?;
+            let page = verbs::delete_collection(cluster, &path, &list, &options).await?;
             Ok(respond(StatusCode::OK, page.body(&view)?, representation))
         }
     }
@@ -252,11 +250,20 @@ fn write(
         Some(kind) => patch_body(kind, bytes).or_else(|unreadable| match kind {
             PatchKind::Apply => Err(unreadable),
             // A patch is read only when there is something to apply it to.
-            _ => cluster.find(path).and(Err(unreadable)),
+            _ => verbs::find(cluster, path).and(Err(unreadable)),
         })?,
         None => object_body(path, &content_type, bytes)?,
     };
-    if let Some(answer) = cluster.special_write(path, verb, patch_kind, &body, &head.query, &options, view)? {
+    if let Some(answer) = verbs::special_write(
+        cluster,
+        path,
+        verb,
+        patch_kind,
+        &body,
+        &head.query,
+        &options,
+        view,
+    )? {
         return Ok(respond(
             answer.status,
             Body::full(answer.body),
@@ -264,9 +271,9 @@ fn write(
         ));
     }
     let written = match (verb, patch_kind) {
-        (Verb::Create, _) => cluster.create(path, body, &options)?,
-        (_, Some(kind)) => cluster.patch(path, kind, &body, &head.query, &options)?,
-        _ => cluster.update(path, body, &options)?,
+        (Verb::Create, _) => verbs::create(cluster, path, body, &options)?,
+        (_, Some(kind)) => verbs::patch(cluster, path, kind, &body, &head.query, &options)?,
+        _ => verbs::update(cluster, path, body, &options)?,
     };
     written_answer(&written, view)
 }
@@ -313,7 +320,7 @@ fn deletion(path: &ObjectPath, deleted: &Deleted, view: &View) -> Result<Bytes> 
             let status = json!({
                 "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details,
             });
-            write_value(&status, view.representation)
+            encode(&status, view.representation)
         }
     }
 }

@@ -11,7 +11,7 @@ use super::listener::{Listener, Protocols};
 use super::tls::Identity;
 use super::{Error, Server, load};
 use crate::cluster::{Cluster, Settings};
-use crate::garbage;
+use crate::controllers;
 
 /// Settings of a server before it starts.
 ///
@@ -121,9 +121,9 @@ impl Builder {
             Listener::nowhere(protocols)
         };
         settings.advertised = listener.address().to_string();
-        let (chores, to_do) = mpsc::unbounded_channel();
-        let cluster = Arc::new(Cluster::new(settings, chores));
-        let garbage = tokio::spawn(garbage::run(Arc::downgrade(&cluster), to_do));
+        let (tasks, pending_tasks) = mpsc::unbounded_channel();
+        let cluster = Arc::new(Cluster::new(settings, tasks));
+        let controllers = tokio::spawn(controllers::run(Arc::downgrade(&cluster), pending_tasks));
         load::objects(&cluster, furnishing(listener.address().port()))?;
         listener.open(&cluster, &identity).await?;
         let token = format!("embedded-{:016x}", cluster.random_below(u64::MAX));
@@ -132,7 +132,7 @@ impl Builder {
             listener,
             identity,
             token,
-            garbage,
+            controllers,
         })
     }
 }

@@ -12,7 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Error, Server};
 use crate::cluster::Cluster;
-use crate::http::{Body, serve};
+use crate::http::serve;
+use crate::response::Body;
 
 impl Server {
     /// A client over HTTPS, as any program would have it.

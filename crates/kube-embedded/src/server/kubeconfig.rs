@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::Error;
-use crate::hash;
+use crate::hash::fnv1a;
 
 /// Beginning of the first line of every written file. The line ends with an id of this write and a checksum of the rest.
 const MARKER: &str =
@@ -90,7 +90,7 @@ impl fmt::Debug for KubeconfigFile {
 
 pub(super) fn write(path: &Path, config: &str) -> Result<KubeconfigFile, Error> {
     let id = RandomState::new().hash_one(std::process::id());
-    let content = format!("{MARKER}{id:016x} {:016x}\n{config}", hash(config.as_bytes()));
+    let content = format!("{MARKER}{id:016x} {:016x}\n{config}", fnv1a(config.as_bytes()));
     match place(path, &content, id) {
         Ok(()) => Ok(KubeconfigFile {
             path: path.to_owned(),
@@ -169,7 +169,7 @@ fn is_generated(content: &[u8]) -> bool {
         return false;
     };
     let (first, config) = (&content[..end], &content[end + 1..]);
-    first.starts_with(MARKER.as_bytes()) && first.ends_with(format!(" {:016x}", hash(config)).as_bytes())
+    first.starts_with(MARKER.as_bytes()) && first.ends_with(format!(" {:016x}", fnv1a(config)).as_bytes())
 }
 
 /// The content of a regular file. Links are not followed, and nothing is opened that could block.

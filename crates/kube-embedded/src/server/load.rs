@@ -6,10 +6,11 @@ use serde_json::Value;
 
 use super::Error;
 use crate::cluster::Cluster;
-use crate::http::{FieldValidation, ObjectPath};
+use crate::controllers;
+use crate::request::{FieldValidation, ObjectPath};
 use crate::status::Status;
 use crate::store::Key;
-use crate::verbs::{Body, DeleteOptions, WriteOptions};
+use crate::verbs::{self, Body, DeleteOptions, WriteOptions};
 
 pub(super) fn objects(cluster: &Cluster, objects: impl IntoIterator<Item = Value>) -> Result<usize, Error> {
     let mut loaded = 0;
@@ -44,9 +45,7 @@ pub(super) fn delete(cluster: &Cluster, collection: &str, namespace: Option<&str
         return false;
     };
     let key = Key::new(namespace, name);
-    cluster
-        .delete_object(resource, &key, &DeleteOptions::default())
-        .is_ok()
+    verbs::delete_object(cluster, resource, &key, &DeleteOptions::default()).is_ok()
 }
 
 fn put(cluster: &Cluster, object: Value) -> Result<(), Error> {
@@ -82,32 +81,30 @@ fn put(cluster: &Cluster, object: Value) -> Result<(), Error> {
     };
     let body = Body { object, text: None };
     let status = body.object.get("status").cloned();
-    let created = match cluster.create(&path, body.clone(), &options) {
+    let created = match verbs::create(cluster, &path, body.clone(), &options) {
         Err(status) if status.code == 409 => {
             path.name = Some(name.clone());
             let mut replacement = body.clone();
             // Custom resources are replaced only in the version that is named.
             if replacement.object["metadata"]["resourceVersion"].is_null()
-                && let Ok(stored) = cluster.find(&path)
+                && let Ok(stored) = verbs::find(cluster, &path)
             {
                 replacement.object["metadata"]["resourceVersion"] = stored.revision.to_string().into();
             }
-            cluster.update(&path, replacement, &options)
+            verbs::update(cluster, &path, replacement, &options)
         }
         other => other,
     };
     created.map_err(|s: Status| failed(s.message))?;
     if resource.is("apiextensions.k8s.io", "CustomResourceDefinition") {
         // Its objects may be next.
-        cluster.establish(&Key::new(None, &name));
+        controllers::establish(cluster, &Key::new(None, &name));
     }
     // A manifest that was read from a cluster has a status, which goes in by its own door.
     if status.is_some() && resource.has_status() && !name.is_empty() {
         path.name = Some(name.clone());
         path.subresource = Some("status".into());
-        cluster
-            .update(&path, body, &options)
-            .map_err(|s| failed(s.message))?;
+        verbs::update(cluster, &path, body, &options).map_err(|s| failed(s.message))?;
     }
     Ok(())
 }

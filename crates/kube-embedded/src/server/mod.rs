@@ -21,6 +21,7 @@ pub use kubeconfig::KubeconfigFile;
 
 use crate::cluster::Cluster;
 use crate::faults::Faults;
+use crate::follow_up;
 use crate::record::Request;
 use crate::store;
 use listener::Listener;
@@ -54,7 +55,7 @@ pub struct Server {
     listener: Listener,
     identity: Identity,
     token: String,
-    garbage: JoinHandle<()>,
+    controllers: JoinHandle<()>,
 }
 
 /// A moment of a server, to go back to with [`Server::restore`].
@@ -225,7 +226,7 @@ impl Server {
     pub fn restore(&self, backup: &Backup) {
         self.cluster.cut_connections();
         self.cluster.store.restore(&backup.0);
-        self.cluster.rebuild_registry();
+        follow_up::rebuild_registry(&self.cluster);
     }
 
     /// Stops, and waits until every connection and task has ended.
@@ -233,8 +234,8 @@ impl Server {
         self.listener.close().await;
         self.cluster.cut_connections();
         self.listener.ended().await;
-        self.garbage.abort();
-        let _ = (&mut self.garbage).await;
+        self.controllers.abort();
+        let _ = (&mut self.controllers).await;
     }
 }
 
@@ -242,7 +243,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.listener.abort();
         self.cluster.cut_connections();
-        self.garbage.abort();
+        self.controllers.abort();
     }
 }
 

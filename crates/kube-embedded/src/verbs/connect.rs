@@ -1,9 +1,10 @@
 //! What only a node could answer: logs, shells, forwarded ports. There are no nodes here, so this says why not, as a real
 //! server does whose nodes do not answer.
 
+use super::log::check_log;
 use super::log::container;
 use crate::cluster::Cluster;
-use crate::http::{ObjectPath, Query};
+use crate::request::{ObjectPath, Query};
 use crate::status::{Result, Status, Subject};
 use crate::store::{Key, Stored};
 
@@ -15,38 +16,36 @@ pub(crate) fn leads_to_a_node(path: &ObjectPath) -> bool {
     )
 }
 
-impl Cluster {
-    /// The answer to a request that a node would have to answer. The only good one is that there is nothing: a pod that
-    /// is on no node has not said anything yet.
-    pub(crate) fn connect(&self, path: &ObjectPath, query: &Query, object: &Stored) -> Result<()> {
-        let name = object.key.name();
-        let pod = object.value();
-        match (path.resource.plural.as_str(), path.subresource.as_deref()) {
-            ("pods", Some("proxy")) => return Err(Status::bad_request("address not allowed")),
-            ("pods", Some("portforward")) => {}
-            ("pods", Some("log")) => return self.check_log(object, query),
-            ("pods", _) => {
-                container(name, &pod, query.text("container"))?;
-            }
-            (resource, _) => {
-                let kind = resource.trim_end_matches('s');
-                let why = format!("no endpoints available for {kind} {name:?}");
-                return Err(Status::new(503, "ServiceUnavailable", why));
-            }
+/// The answer to a request that a node would have to answer. The only good one is that there is nothing: a pod that
+/// is on no node has not said anything yet.
+pub(crate) fn connect(cluster: &Cluster, path: &ObjectPath, query: &Query, object: &Stored) -> Result<()> {
+    let name = object.key.name();
+    let pod = object.value();
+    match (path.resource.plural.as_str(), path.subresource.as_deref()) {
+        ("pods", Some("proxy")) => return Err(Status::bad_request("address not allowed")),
+        ("pods", Some("portforward")) => {}
+        ("pods", Some("log")) => return check_log(cluster, object, query),
+        ("pods", _) => {
+            container(name, &pod, query.text("container"))?;
         }
-        match pod["spec"]["nodeName"].as_str().unwrap_or_default() {
-            "" => Err(Status::bad_request(format!(
-                "pod {name} does not have a host assigned"
-            ))),
-            node if self.store.get("/nodes", &Key::new(None, node)).is_some() => {
-                Err(Status::internal(format!("dial tcp: lookup {node}: no such host")))
-            }
-            // The real server names the resource of the request here, too.
-            node => Err(Status::not_found(Subject {
-                group: "",
-                resource: "pods",
-                name: node,
-            })),
+        (resource, _) => {
+            let kind = resource.trim_end_matches('s');
+            let why = format!("no endpoints available for {kind} {name:?}");
+            return Err(Status::new(503, "ServiceUnavailable", why));
         }
+    }
+    match pod["spec"]["nodeName"].as_str().unwrap_or_default() {
+        "" => Err(Status::bad_request(format!(
+            "pod {name} does not have a host assigned"
+        ))),
+        node if cluster.store.get("/nodes", &Key::new(None, node)).is_some() => {
+            Err(Status::internal(format!("dial tcp: lookup {node}: no such host")))
+        }
+        // The real server names the resource of the request here, too.
+        node => Err(Status::not_found(Subject {
+            group: "",
+            resource: "pods",
+            name: node,
+        })),
     }
 }

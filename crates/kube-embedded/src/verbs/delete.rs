@@ -5,15 +5,17 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
+use super::list::{self, Page};
 use super::options::ListOptions;
-use super::write::timestamp;
+use super::write::commit;
 use crate::api::Resource;
 use crate::cluster::Cluster;
-use crate::custom;
+use crate::crd;
 use crate::faults::Twist;
-use crate::http::{ObjectPath, Query, check_dry_run};
+use crate::request::{ObjectPath, Query, check_dry_run};
 use crate::status::{FieldError, Result, Status};
 use crate::store::{EventKind, Key, Stale, Stored};
+use crate::timestamp::timestamp;
 
 /// How to delete.
 #[derive(Debug, Clone, Default)]
@@ -116,130 +118,134 @@ fn propagation(options: &Value) -> Result<Option<Propagation>> {
     }
 }
 
-impl Cluster {
-    /// Deletes the object that a path names.
-    pub(crate) fn delete(&self, path: &ObjectPath, options: &DeleteOptions) -> Result<Deleted> {
-        let name = path.name.as_deref().unwrap_or_default();
-        if path.resource.is("", "Namespace") && IMMORTAL.contains(&name) {
-            let why = "this namespace may not be deleted";
-            return Err(Status::forbidden(path.resource.subject(name), why));
-        }
-        let key = Key::new(path.namespace.as_deref(), name);
-        self.delete_object(&path.resource, &key, options)
+/// Deletes the object that a path names.
+pub(crate) fn delete(cluster: &Cluster, path: &ObjectPath, options: &DeleteOptions) -> Result<Deleted> {
+    let name = path.name.as_deref().unwrap_or_default();
+    if path.resource.is("", "Namespace") && IMMORTAL.contains(&name) {
+        let why = "this namespace may not be deleted";
+        return Err(Status::forbidden(path.resource.subject(name), why));
     }
+    let key = Key::new(path.namespace.as_deref(), name);
+    delete_object(cluster, &path.resource, &key, options)
+}
 
-    /// Deletes the objects that a list with these options finds.
-    pub(crate) async fn delete_collection(
-        &self,
-        path: &ObjectPath,
-        list: &ListOptions,
-        options: &DeleteOptions,
-    ) -> Result<super::list::Page> {
-        // Nobody deletes from all namespaces at once.
-        if path.resource.namespaced && path.namespace.is_none() {
-            return Err(match path.resource.custom() {
-                Some(_) => Status::no_such_path(),
-                None => Status::method_not_allowed(),
-            });
-        }
-        let page = self.list(path, list, &Twist::default()).await?;
-        for object in &page.objects {
-            match self.delete_object(&path.resource, &object.key, options) {
-                Ok(_) => {}
-                // Someone else was faster.
-                Err(status) if status.code == 404 => {}
-                Err(status) => return Err(status),
-            }
-        }
-        Ok(page)
+/// Deletes the objects that a list with these options finds.
+pub(crate) async fn delete_collection(
+    cluster: &Cluster,
+    path: &ObjectPath,
+    list: &ListOptions,
+    options: &DeleteOptions,
+) -> Result<Page> {
+    // Nobody deletes from all namespaces at once.
+    if path.resource.namespaced && path.namespace.is_none() {
+        return Err(match path.resource.custom() {
+            Some(_) => Status::no_such_path(),
+            None => Status::method_not_allowed(),
+        });
     }
+    let page = list::list(cluster, path, list, &Twist::default()).await?;
+    for object in &page.objects {
+        match delete_object(cluster, &path.resource, &object.key, options) {
+            Ok(_) => {}
+            // Someone else was faster.
+            Err(status) if status.code == 404 => {}
+            Err(status) => return Err(status),
+        }
+    }
+    Ok(page)
+}
 
-    /// Deletes an object, or marks it where something holds it back.
-    pub(crate) fn delete_object(
-        &self,
-        resource: &Arc<Resource>,
-        key: &Key,
-        options: &DeleteOptions,
-    ) -> Result<Deleted> {
-        loop {
-            let current = self
-                .store
-                .get(&resource.collection, key)
-                .ok_or_else(|| Status::not_found(resource.subject(key.name())))?;
-            check_preconditions(resource, &current, options)?;
-            if options.dry_run {
-                return Ok(Deleted::Untouched(current));
-            }
-            // Someone else was faster: look again.
-            if let Ok(deleted) = self.try_delete(resource, &current, options) {
-                return Ok(deleted);
-            }
+/// Deletes an object, or marks it where something holds it back.
+pub(crate) fn delete_object(
+    cluster: &Cluster,
+    resource: &Arc<Resource>,
+    key: &Key,
+    options: &DeleteOptions,
+) -> Result<Deleted> {
+    loop {
+        let current = cluster
+            .store
+            .get(&resource.collection, key)
+            .ok_or_else(|| Status::not_found(resource.subject(key.name())))?;
+        check_preconditions(resource, &current, options)?;
+        if options.dry_run {
+            return Ok(Deleted::Untouched(current));
+        }
+        // Someone else was faster: look again.
+        if let Ok(deleted) = try_delete(cluster, resource, &current, options) {
+            return Ok(deleted);
         }
     }
+}
 
-    fn try_delete(
-        &self,
-        resource: &Arc<Resource>,
-        current: &Arc<Stored>,
-        options: &DeleteOptions,
-    ) -> Result<Deleted, Stale> {
-        // Deletion works on the stored form: it touches only metadata, which is the same in every version.
-        let registry = self.registry();
-        let resource = registry.of_collection(&resource.collection).unwrap_or(resource);
-        let old = current.value();
-        let mut new = old.clone();
-        let mut finalizers = finalizers(resource, &old, options.propagation);
-        let is_definition = resource.is("apiextensions.k8s.io", "CustomResourceDefinition");
-        if is_definition && !current.deleting {
-            // Its objects go first.
-            finalizers.push(custom::CLEANUP.into());
-            custom::terminate(&mut new);
-        }
-        let is_namespace = resource.is("", "Namespace");
-        let held_by_spec = is_namespace
-            && new["spec"]["finalizers"]
-                .as_array()
-                .is_some_and(|f| !f.is_empty());
-        let grace = grace_period(resource, &old, options.grace_period);
-        let metadata = &mut new["metadata"];
-        if finalizers.is_empty() {
-            if let Some(fields) = metadata.as_object_mut() {
-                fields.remove("finalizers");
-            }
-        } else {
-            metadata["finalizers"] = finalizers.clone().into();
-        }
-        let (key, mut expected) = (current.key.clone(), Some(current.revision));
-        if finalizers.is_empty() && !held_by_spec && grace == 0 {
-            // A pod is always told first that it is to end, and when; also when that is now.
-            if resource.is("", "Pod") && metadata["deletionGracePeriodSeconds"] != 0 {
-                mark(metadata, Timestamp::now(), 0);
-                let marked =
-                    self.commit(resource, key.clone(), expected, EventKind::Modified, new.clone())?;
-                expected = Some(marked.revision);
-            }
-            let gone = self.commit(resource, key, expected, EventKind::Deleted, new)?;
-            return Ok(Deleted::Gone(gone));
-        }
-        let already = metadata.get("deletionTimestamp").is_some();
-        let shorter = metadata["deletionGracePeriodSeconds"]
-            .as_i64()
-            .is_some_and(|g| grace < g);
-        if !already || shorter {
-            mark(metadata, Timestamp::now(), grace);
-        }
-        if is_namespace && let Some(fields) = metadata.as_object_mut() {
-            fields.remove("deletionGracePeriodSeconds");
-        }
-        if is_namespace {
-            new["status"]["phase"] = "Terminating".into();
-        }
-        if new == old {
-            return Ok(Deleted::Marked(current.clone()));
-        }
-        let marked = self.commit(resource, key, expected, EventKind::Modified, new)?;
-        Ok(Deleted::Marked(marked))
+fn try_delete(
+    cluster: &Cluster,
+    resource: &Arc<Resource>,
+    current: &Arc<Stored>,
+    options: &DeleteOptions,
+) -> Result<Deleted, Stale> {
+    // Deletion works on the stored form: it touches only metadata, which is the same in every version.
+    let registry = cluster.registry();
+    let resource = registry.of_collection(&resource.collection).unwrap_or(resource);
+    let old = current.value();
+    let mut new = old.clone();
+    let mut finalizers = finalizers(resource, &old, options.propagation);
+    let is_definition = resource.is("apiextensions.k8s.io", "CustomResourceDefinition");
+    if is_definition && !current.deleting {
+        // Its objects go first.
+        finalizers.push(crd::CLEANUP.into());
+        crd::terminate(&mut new, &timestamp(Timestamp::now()));
     }
+    let is_namespace = resource.is("", "Namespace");
+    let held_by_spec = is_namespace
+        && new["spec"]["finalizers"]
+            .as_array()
+            .is_some_and(|f| !f.is_empty());
+    let grace = grace_period(resource, &old, options.grace_period);
+    let metadata = &mut new["metadata"];
+    if finalizers.is_empty() {
+        if let Some(fields) = metadata.as_object_mut() {
+            fields.remove("finalizers");
+        }
+    } else {
+        metadata["finalizers"] = finalizers.clone().into();
+    }
+    let (key, mut expected) = (current.key.clone(), Some(current.revision));
+    if finalizers.is_empty() && !held_by_spec && grace == 0 {
+        // A pod is always told first that it is to end, and when; also when that is now.
+        if resource.is("", "Pod") && metadata["deletionGracePeriodSeconds"] != 0 {
+            mark(metadata, Timestamp::now(), 0);
+            let marked = commit(
+                cluster,
+                resource,
+                key.clone(),
+                expected,
+                EventKind::Modified,
+                new.clone(),
+            )?;
+            expected = Some(marked.revision);
+        }
+        let gone = commit(cluster, resource, key, expected, EventKind::Deleted, new)?;
+        return Ok(Deleted::Gone(gone));
+    }
+    let already = metadata.get("deletionTimestamp").is_some();
+    let shorter = metadata["deletionGracePeriodSeconds"]
+        .as_i64()
+        .is_some_and(|g| grace < g);
+    if !already || shorter {
+        mark(metadata, Timestamp::now(), grace);
+    }
+    if is_namespace && let Some(fields) = metadata.as_object_mut() {
+        fields.remove("deletionGracePeriodSeconds");
+    }
+    if is_namespace {
+        new["status"]["phase"] = "Terminating".into();
+    }
+    if new == old {
+        return Ok(Deleted::Marked(current.clone()));
+    }
+    let marked = commit(cluster, resource, key, expected, EventKind::Modified, new)?;
+    Ok(Deleted::Marked(marked))
 }
 
 /// Marks an object as to be deleted after a grace period.

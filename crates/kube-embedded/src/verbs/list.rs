@@ -7,94 +7,102 @@ use bytes::Bytes;
 use kube_wire::protobuf::{Envelope, ListEncoder};
 use serde_json::{Value, json};
 
-use super::chunks::Chunks;
 use super::options::{Continue, ListOptions, Moment, parse_revision};
-use super::view::{View, unwanted_table, write};
+use super::view::{View, unwanted_table};
 use crate::cluster::Cluster;
 use crate::faults::{ObjectTwist, Twist};
-use crate::http::{Body, Form, ObjectPath, Query};
+use crate::request::{Form, ObjectPath, Query};
+use crate::response::{Body, Chunks, encode};
 use crate::status::{Result, Status};
 use crate::store::{Forgotten, Key, Listed, Stored};
 
-impl Cluster {
-    /// One object. A version, if given, is one that must have been reached.
-    pub(crate) async fn get(&self, path: &ObjectPath, query: &Query) -> Result<Arc<Stored>> {
-        match query.text("resourceVersion") {
-            "" | "0" => {}
-            text => self.must_have_reached(parse_revision(text, false)?).await?,
-        }
-        self.find(path)
+/// One object. A version, if given, is one that must have been reached.
+pub(crate) async fn get(cluster: &Cluster, path: &ObjectPath, query: &Query) -> Result<Arc<Stored>> {
+    match query.text("resourceVersion") {
+        "" | "0" => {}
+        text => must_have_reached(cluster, parse_revision(text, false)?).await?,
     }
+    find(cluster, path)
+}
 
-    /// The newest version of the object that a path names.
-    pub(crate) fn find(&self, path: &ObjectPath) -> Result<Arc<Stored>> {
-        let name = path.name.as_deref().unwrap_or_default();
-        let key = Key::new(path.namespace.as_deref(), name);
-        self.store
-            .get(&path.resource.collection, &key)
-            .ok_or_else(|| Status::not_found(path.resource.subject(name)))
-    }
+/// The newest version of the object that a path names.
+pub(crate) fn find(cluster: &Cluster, path: &ObjectPath) -> Result<Arc<Stored>> {
+    let name = path.name.as_deref().unwrap_or_default();
+    let key = Key::new(path.namespace.as_deref(), name);
+    cluster
+        .store
+        .get(&path.resource.collection, &key)
+        .ok_or_else(|| Status::not_found(path.resource.subject(name)))
+}
 
-    async fn must_have_reached(&self, revision: u64) -> Result<()> {
-        if self.store.reached(revision, self.settings.too_large_wait).await {
-            return Ok(());
-        }
-        Err(Status::too_large(revision, self.store.revision()))
+async fn must_have_reached(cluster: &Cluster, revision: u64) -> Result<()> {
+    if cluster
+        .store
+        .reached(revision, cluster.settings.too_large_wait)
+        .await
+    {
+        return Ok(());
     }
+    Err(Status::too_large(revision, cluster.store.revision()))
+}
 
-    /// A collection, or a page of it.
-    pub(crate) async fn list(&self, path: &ObjectPath, options: &ListOptions, twist: &Twist) -> Result<Page> {
-        let requested = path.namespace.as_deref();
-        if let Some(other) = twist.other_namespace(requested) {
-            let page = self.list_in(Some(other), path, options, twist).await?;
-            // A client cannot tell an empty list of one namespace from that of another.
-            if !page.objects.is_empty() {
-                return Ok(page);
-            }
+/// A collection, or a page of it.
+pub(crate) async fn list(
+    cluster: &Cluster,
+    path: &ObjectPath,
+    options: &ListOptions,
+    twist: &Twist,
+) -> Result<Page> {
+    let requested = path.namespace.as_deref();
+    if let Some(other) = twist.other_namespace(requested) {
+        let page = list_in(cluster, Some(other), path, options, twist).await?;
+        // A client cannot tell an empty list of one namespace from that of another.
+        if !page.objects.is_empty() {
+            return Ok(page);
         }
-        self.list_in(requested, path, options, twist).await
     }
+    list_in(cluster, requested, path, options, twist).await
+}
 
-    async fn list_in(
-        &self,
-        namespace: Option<&str>,
-        path: &ObjectPath,
-        options: &ListOptions,
-        twist: &Twist,
-    ) -> Result<Page> {
-        let (from, to) = Key::range(namespace);
-        let collection = &path.resource.collection;
-        let mut range = (from, to);
-        let mut moment = options.moment;
-        if let Some(continues) = &options.continues {
-            let start = Key::from_text(&continues.start);
-            // A token of another namespace, or one that somebody made up, does not lead out of this one.
-            if !matches!(&range.0, Bound::Included(first) if *first > start) {
-                range.0 = Bound::Included(start);
-            }
-            moment = continues.revision.map_or(Moment::Newest, Moment::Exact);
+async fn list_in(
+    cluster: &Cluster,
+    namespace: Option<&str>,
+    path: &ObjectPath,
+    options: &ListOptions,
+    twist: &Twist,
+) -> Result<Page> {
+    let (from, to) = Key::range(namespace);
+    let collection = &path.resource.collection;
+    let mut range = (from, to);
+    let mut moment = options.moment;
+    if let Some(continues) = &options.continues {
+        let start = Key::from_text(&continues.start);
+        // A token of another namespace, or one that somebody made up, does not lead out of this one.
+        if !matches!(&range.0, Bound::Included(first) if *first > start) {
+            range.0 = Bound::Included(start);
         }
-        if let Moment::NotOlderThan(revision) | Moment::Exact(revision) = moment {
-            self.must_have_reached(revision).await?;
-        }
-        if let Some(by) = twist.stale_by {
-            moment = Moment::Exact(self.store.revision().saturating_sub(by).max(1));
-        }
-        let listed = match moment {
-            Moment::Exact(revision) => self
-                .store
-                .list_at(collection, range, revision)
-                .map_err(|forgotten| expired(options, revision, forgotten))?,
-            _ => self.store.list(collection, range),
-        };
-        // Version 0 is answered from a cache that does not page.
-        let limit = if options.moment == Moment::Any {
-            None
-        } else {
-            options.limit
-        };
-        Ok(page(listed, options, limit))
+        moment = continues.revision.map_or(Moment::Newest, Moment::Exact);
     }
+    if let Moment::NotOlderThan(revision) | Moment::Exact(revision) = moment {
+        must_have_reached(cluster, revision).await?;
+    }
+    if let Some(by) = twist.stale_by {
+        moment = Moment::Exact(cluster.store.revision().saturating_sub(by).max(1));
+    }
+    let listed = match moment {
+        Moment::Exact(revision) => cluster
+            .store
+            .list_at(collection, range, revision)
+            .map_err(|forgotten| expired(options, revision, forgotten))?,
+        _ => cluster.store.list(collection, range),
+    };
+    // Version 0 is answered from a cache that does not page.
+    let limit = if options.moment == Moment::Any {
+        None
+    } else {
+        options.limit
+    };
+    Ok(page(listed, options, limit))
 }
 
 /// What a list answers when history does not reach back far enough.
@@ -182,7 +190,7 @@ impl Page {
         if view.is_protobuf() {
             return self.protobuf_body(view);
         }
-        Ok(Body::full(write(&self.value(view), view.representation)?))
+        Ok(Body::full(encode(&self.value(view), view.representation)?))
     }
 
     /// The page in protobuf.

@@ -3,45 +3,43 @@
 use serde_json::Value;
 
 use crate::cluster::Cluster;
-use crate::http::Query;
+use crate::request::Query;
 use crate::status::{FieldError, Result, Status, Subject};
 use crate::store::{Key, Stored};
 
-impl Cluster {
-    /// Returns whether a pod's log may be asked for in this way. A pod on no node has an empty one; others' is out of
-    /// reach.
-    pub(crate) fn check_log(&self, pod: &Stored, query: &Query) -> Result<()> {
-        let name = pod.key.name();
-        check_options(name, query)?;
-        let pod_value = pod.value();
-        let container = container(name, &pod_value, query.text("container"))?;
-        let Some(node) = pod_value["spec"]["nodeName"].as_str().filter(|n| !n.is_empty()) else {
-            return Ok(());
-        };
-        let Some(found) = self.store.get("/nodes", &Key::new(None, node)) else {
-            // The real server names the node but calls it a pod.
-            return Err(Status::not_found(Subject {
-                group: "",
-                resource: "pods",
-                name: node,
-            }));
-        };
-        let addresses = found.value()["status"]["addresses"]
-            .as_array()
-            .cloned()
-            .unwrap_or_default();
-        let reachable = addresses.iter().find_map(|a| a["address"].as_str());
-        let Some(address) = reachable else {
-            return Err(Status::unnamed(
-                "no preferred addresses found; known addresses: []",
-            ));
-        };
-        let namespace = pod.key.namespace().unwrap_or_default();
-        Err(Status::unnamed(format!(
-            "Get \"https://{address}:10250/containerLogs/{namespace}/{name}/{container}\": dial tcp {address}:10250: \
-             connect: connection refused"
-        )))
-    }
+/// Returns whether a pod's log may be asked for in this way. A pod on no node has an empty one; others' is out of
+/// reach.
+pub(crate) fn check_log(cluster: &Cluster, pod: &Stored, query: &Query) -> Result<()> {
+    let name = pod.key.name();
+    check_options(name, query)?;
+    let pod_value = pod.value();
+    let container = container(name, &pod_value, query.text("container"))?;
+    let Some(node) = pod_value["spec"]["nodeName"].as_str().filter(|n| !n.is_empty()) else {
+        return Ok(());
+    };
+    let Some(found) = cluster.store.get("/nodes", &Key::new(None, node)) else {
+        // The real server names the node but calls it a pod.
+        return Err(Status::not_found(Subject {
+            group: "",
+            resource: "pods",
+            name: node,
+        }));
+    };
+    let addresses = found.value()["status"]["addresses"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let reachable = addresses.iter().find_map(|a| a["address"].as_str());
+    let Some(address) = reachable else {
+        return Err(Status::unnamed(
+            "no preferred addresses found; known addresses: []",
+        ));
+    };
+    let namespace = pod.key.namespace().unwrap_or_default();
+    Err(Status::unnamed(format!(
+        "Get \"https://{address}:10250/containerLogs/{namespace}/{name}/{container}\": dial tcp {address}:10250: \
+         connect: connection refused"
+    )))
 }
 
 fn check_options(name: &str, query: &Query) -> Result<()> {

@@ -1,6 +1,5 @@
 //! What clients can do: read, follow, write, delete, and the parts and reviews that are not plain objects.
 
-mod chunks;
 mod connect;
 mod delete;
 mod list;
@@ -12,10 +11,15 @@ mod view;
 mod watch;
 mod write;
 
-pub(crate) use connect::leads_to_a_node;
-pub(crate) use delete::{DeleteOptions, Deleted, FOREGROUND, ORPHAN, Propagation, answers_with_object};
+pub(crate) use connect::{connect, leads_to_a_node};
+pub(crate) use delete::{
+    DeleteOptions, Deleted, FOREGROUND, ORPHAN, Propagation, answers_with_object, delete, delete_collection,
+    delete_object,
+};
+pub(crate) use list::{find, get, list};
 pub(crate) use options::ListOptions;
-pub(crate) use patch::PatchKind;
-pub(crate) use subresource::get_subresource;
-pub(crate) use view::{View, write as write_value, write_json};
-pub(crate) use write::{Body, WriteOptions, WriteResult, Written, is_finished, timestamp};
+pub(crate) use patch::{PatchKind, patch};
+pub(crate) use subresource::{get_subresource, special_write};
+pub(crate) use view::View;
+pub(crate) use watch::watch;
+pub(crate) use write::{Body, WriteOptions, WriteResult, Written, commit, create, is_finished, update};

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::json;
 
 use crate::api::Resource;
-use crate::http::{Query, read_json, unsigned};
+use crate::request::{Query, read_json, unsigned};
 use crate::select::{FieldSelector, Selection, label_selector};
 use crate::status::{FieldError, Result, Status};
 

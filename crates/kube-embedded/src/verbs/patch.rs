@@ -3,10 +3,14 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::write::{Body, Proposal, WriteOptions, Written, check_name, reset_fields};
+use super::list::find;
+use super::write::{
+    Body, Proposal, WriteOptions, Written, admit_body, change_object, check_name, check_namespace,
+    create_object, reset_fields,
+};
 use crate::cluster::Cluster;
-use crate::http::{ObjectPath, Query};
 use crate::patch;
+use crate::request::{ObjectPath, Query};
 use crate::schema::{Type, Types};
 use crate::status::{FieldError, Result, Status};
 
@@ -39,111 +43,110 @@ impl PatchKind {
     }
 }
 
-impl Cluster {
-    /// Patches an object; server-side apply creates it where it is not there.
-    pub(crate) fn patch(
-        &self,
-        path: &ObjectPath,
-        kind: PatchKind,
-        body: &Body,
-        query: &Query,
-        options: &WriteOptions,
-    ) -> Result<Written> {
-        let force = query.flag("force");
-        if kind == PatchKind::Apply {
-            if query.text("fieldManager").is_empty() {
-                return Err(bad_option(FieldError::required(
-                    "fieldManager",
-                    "is required for apply patch",
-                )));
-            }
-            return self.apply(path, body, force, options);
-        }
-        if query.has("force") {
-            return Err(bad_option(FieldError::forbidden(
-                "force",
-                "may not be specified for non-apply patch",
+/// Patches an object; server-side apply creates it where it is not there.
+pub(crate) fn patch(
+    cluster: &Cluster,
+    path: &ObjectPath,
+    kind: PatchKind,
+    body: &Body,
+    query: &Query,
+    options: &WriteOptions,
+) -> Result<Written> {
+    let force = query.flag("force");
+    if kind == PatchKind::Apply {
+        if query.text("fieldManager").is_empty() {
+            return Err(bad_option(FieldError::required(
+                "fieldManager",
+                "is required for apply patch",
             )));
         }
-        let mut warnings = Vec::new();
-        let result = self.change_object(path, options, |old| {
-            let patch = |old| patched(kind, path.resource.types(), &body.object, old);
-            let changed = Body {
-                object: patch(old)?,
-                text: None,
-            };
-            let (object, complaints) = self
-                .admit_body(&path.resource, changed, options.validation)
-                .map_err(|status| unreadable(status, kind, &body.object, || patch(old)))?;
-            warnings = complaints;
-            check_name(path, &object)?;
-            Ok(Proposal::Replace(object))
-        })?;
-        Ok(Written {
-            result,
-            warnings,
-            created: false,
-        })
+        return apply(cluster, path, body, force, options);
     }
+    if query.has("force") {
+        return Err(bad_option(FieldError::forbidden(
+            "force",
+            "may not be specified for non-apply patch",
+        )));
+    }
+    let mut warnings = Vec::new();
+    let result = change_object(cluster, path, options, |old| {
+        let patch = |old| patched(kind, path.resource.types(), &body.object, old);
+        let changed = Body {
+            object: patch(old)?,
+            text: None,
+        };
+        let (object, complaints) = admit_body(cluster, &path.resource, changed, options.validation)
+            .map_err(|status| unreadable(status, kind, &body.object, || patch(old)))?;
+        warnings = complaints;
+        check_name(path, &object)?;
+        Ok(Proposal::Replace(object))
+    })?;
+    Ok(Written {
+        result,
+        warnings,
+        created: false,
+    })
+}
 
-    fn apply(
-        &self,
-        path: &ObjectPath,
-        config: &Body,
-        force: bool,
-        options: &WriteOptions,
-    ) -> Result<Written> {
-        let resource = &path.resource;
-        let name = path.name.as_deref().unwrap_or_default();
-        check_name(path, &config.object)?;
-        // It is applied as it was sent: what reading by type would fill in, nobody has applied.
-        let config = &config.object;
-        let Some((types, ty)) = resource.types() else {
-            return Err(Status::method_not_allowed());
-        };
-        let subresource = path.subresource.as_deref();
-        let reset = reset_fields(resource, subresource);
-        let api_version = resource.api_version();
-        let applied = |live: Option<&Value>| {
-            let object = patch::apply::apply(patch::apply::Apply {
-                types,
-                ty: &ty,
-                api_version: &api_version,
-                kind: &resource.kind,
-                live,
-                config,
-                manager: &options.manager,
-                force,
-                subresource: subresource.unwrap_or_default(),
-                reset: &reset,
-                now: Timestamp::now(),
-            })?;
-            Ok(resource.decode(&self.registry(), object, None)?.object)
-        };
-        if self.find(path).is_err() {
-            if path.subresource.is_some() {
-                return Err(Status::not_found(resource.subject(name)));
-            }
-            self.check_namespace(resource, path.namespace.as_deref(), name)?;
-            let mut object = applied(None)?;
-            object["metadata"]["name"] = name.into();
-            if let Some(namespace) = &path.namespace {
-                object["metadata"]["namespace"] = namespace.as_str().into();
-            }
-            let result = self.create_object(resource, object, options, true)?;
-            return Ok(Written {
-                result,
-                warnings: Vec::new(),
-                created: true,
-            });
+fn apply(
+    cluster: &Cluster,
+    path: &ObjectPath,
+    config: &Body,
+    force: bool,
+    options: &WriteOptions,
+) -> Result<Written> {
+    let resource = &path.resource;
+    let name = path.name.as_deref().unwrap_or_default();
+    check_name(path, &config.object)?;
+    // It is applied as it was sent: what reading by type would fill in, nobody has applied.
+    let config = &config.object;
+    let Some((types, ty)) = resource.types() else {
+        return Err(Status::method_not_allowed());
+    };
+    let subresource = path.subresource.as_deref();
+    let reset = reset_fields(resource, subresource);
+    let api_version = resource.api_version();
+    let applied = |live: Option<&Value>| {
+        let object = patch::apply::apply(patch::apply::Apply {
+            types,
+            ty: &ty,
+            api_version: &api_version,
+            kind: &resource.kind,
+            live,
+            config,
+            manager: &options.manager,
+            force,
+            subresource: subresource.unwrap_or_default(),
+            reset: &reset,
+            now: Timestamp::now(),
+        })?;
+        Ok(resource.decode(&cluster.registry(), object, None)?.object)
+    };
+    if find(cluster, path).is_err() {
+        if path.subresource.is_some() {
+            return Err(Status::not_found(resource.subject(name)));
         }
-        let result = self.change_object(path, options, |old| Ok(Proposal::Applied(applied(Some(old))?)))?;
-        Ok(Written {
+        check_namespace(cluster, resource, path.namespace.as_deref(), name)?;
+        let mut object = applied(None)?;
+        object["metadata"]["name"] = name.into();
+        if let Some(namespace) = &path.namespace {
+            object["metadata"]["namespace"] = namespace.as_str().into();
+        }
+        let result = create_object(cluster, resource, object, options, true)?;
+        return Ok(Written {
             result,
             warnings: Vec::new(),
-            created: false,
-        })
+            created: true,
+        });
     }
+    let result = change_object(cluster, path, options, |old| {
+        Ok(Proposal::Applied(applied(Some(old))?))
+    })?;
+    Ok(Written {
+        result,
+        warnings: Vec::new(),
+        created: false,
+    })
 }
 
 /// What a patch makes of an object of these types; server-side apply has a way of its own.

@@ -6,22 +6,24 @@ use jiff::{SignedDuration, Timestamp};
 use kube_wire::selector::Selector;
 use serde_json::{Value, json};
 
-use super::delete::DeleteOptions;
+use super::delete::{DeleteOptions, delete};
+use super::list::find;
 use super::patch::{PatchKind, patched, unreadable};
 use super::view::View;
-use super::write::{Body, Proposal, WriteOptions, WriteResult, timestamp};
+use super::write::{Body, Proposal, WriteOptions, WriteResult, change_object};
 use crate::api::Resource;
 use crate::cluster::Cluster;
 use crate::convert;
-use crate::http::{ObjectPath, Query, Verb};
 use crate::patch::field_set::FieldSet;
 use crate::patch::scale::{adopt_entries, show_entries};
 use crate::patch::update::{Update, record_update};
+use crate::request::{ObjectPath, Query, Verb};
 use crate::scale;
 use crate::schema::decode::decode;
 use crate::schema::{Type, Types};
 use crate::status::{Result, Status};
 use crate::store::{Key, Stored};
+use crate::timestamp::timestamp;
 
 /// An answer that is not an object of the resource.
 #[derive(Debug)]
@@ -30,243 +32,247 @@ pub(crate) struct SpecialAnswer {
     pub(crate) body: Bytes,
 }
 
-impl Cluster {
-    /// Writes that are not plain changes of an object; `None` for those that are.
-    #[expect(clippy::too_many_arguments, reason = "one request, handed on whole")]
-    pub(crate) fn special_write(
-        &self,
-        path: &ObjectPath,
-        verb: Verb,
-        patching: Option<PatchKind>,
-        body: &Body,
-        query: &Query,
-        options: &WriteOptions,
-        view: &View,
-    ) -> Result<Option<SpecialAnswer>> {
-        let name = path.name.as_deref().unwrap_or_default();
-        let created = |value: &Value| {
-            Ok(Some(SpecialAnswer {
-                status: StatusCode::CREATED,
-                body: view.answer_value(value)?,
-            }))
-        };
-        match (path.resource.plural.as_str(), path.subresource.as_deref()) {
-            (_, Some("scale")) => self.write_scale(path, patching, body, options, view).map(Some),
-            ("namespaces", Some("finalize")) => self.finalize(path, body, options, view).map(Some),
-            ("pods", Some("binding")) => created(&self.bind(path, name, body, options)?),
-            ("bindings", None) => {
-                let bound = body.object["metadata"]["name"].as_str().unwrap_or_default();
-                created(&self.bind(path, bound, body, options)?)
-            }
-            ("pods", Some("eviction")) => {
-                let delete = DeleteOptions::parse(query, &body.object["deleteOptions"])?;
-                self.spend_budget(path, options)?;
-                self.delete(path, &delete)?;
-                created(&success())
-            }
-            ("serviceaccounts", Some("token")) => {
-                self.find(path)?;
-                created(&self.token(body))
-            }
-            (_, None) if verb == Verb::Create && !path.resource.allows("get") => {
-                match review(&path.resource, body) {
-                    Some(answer) => created(&answer),
-                    None => Err(Status::method_not_allowed()),
-                }
-            }
-            _ => Ok(None),
+/// Writes that are not plain changes of an object; `None` for those that are.
+#[expect(clippy::too_many_arguments, reason = "one request, handed on whole")]
+pub(crate) fn special_write(
+    cluster: &Cluster,
+    path: &ObjectPath,
+    verb: Verb,
+    patching: Option<PatchKind>,
+    body: &Body,
+    query: &Query,
+    options: &WriteOptions,
+    view: &View,
+) -> Result<Option<SpecialAnswer>> {
+    let name = path.name.as_deref().unwrap_or_default();
+    let created = |value: &Value| {
+        Ok(Some(SpecialAnswer {
+            status: StatusCode::CREATED,
+            body: view.answer_value(value)?,
+        }))
+    };
+    match (path.resource.plural.as_str(), path.subresource.as_deref()) {
+        (_, Some("scale")) => write_scale(cluster, path, patching, body, options, view).map(Some),
+        ("namespaces", Some("finalize")) => finalize(cluster, path, body, options, view).map(Some),
+        ("pods", Some("binding")) => created(&bind(cluster, path, name, body, options)?),
+        ("bindings", None) => {
+            let bound = body.object["metadata"]["name"].as_str().unwrap_or_default();
+            created(&bind(cluster, path, bound, body, options)?)
         }
-    }
-
-    fn write_scale(
-        &self,
-        path: &ObjectPath,
-        patching: Option<PatchKind>,
-        body: &Body,
-        options: &WriteOptions,
-        view: &View,
-    ) -> Result<SpecialAnswer> {
-        let resource = &path.resource;
-        let replicas = replicas_path(resource);
-        let replicas: Vec<&str> = replicas.iter().map(String::as_str).collect();
-        let result = self.change_object(path, options, |old| {
-            let mut current = scale_for_update(resource, old)?;
-            show_entries(old, &replicas, &mut current);
-            let mut wanted = match patching {
-                None => body.object.clone(),
-                Some(kind) => patched(kind, scale_type(), &body.object, &current)?,
-            };
-            check_scale(&wanted).map_err(|status| match patching {
-                None => status,
-                Some(kind) => unreadable(status, kind, &body.object, || Ok(wanted.clone())),
-            })?;
-            let errors = scale::check(&wanted);
-            if !errors.is_empty() {
-                let name = path.name.as_deref().unwrap_or_default();
-                return Err(Status::invalid("autoscaling", "Scale", name, &errors));
-            }
-            own_scale(&current, &mut wanted, options);
-            let mut new = old.clone();
-            apply_scale(resource, &mut new, &wanted)?;
-            adopt_entries(&wanted, &resource.api_version(), &replicas, &mut new);
-            Ok(Proposal::Applied(new))
-        })?;
-        let object = match result {
-            WriteResult::Stored(object) => convert::from_stored(object.value(), resource),
-            WriteResult::Unstored(object) => *object,
-        };
-        let body = view.scale_answer(&scale_of(resource, &object)?)?;
-        Ok(SpecialAnswer {
-            status: StatusCode::OK,
-            body,
-        })
-    }
-
-    /// Sets the finalizers in the spec of a namespace, which nothing else may change.
-    fn finalize(
-        &self,
-        path: &ObjectPath,
-        body: &Body,
-        options: &WriteOptions,
-        view: &View,
-    ) -> Result<SpecialAnswer> {
-        let result = self.change_object(path, options, |old| {
-            let mut new = old.clone();
-            match body.object["spec"]
-                .get("finalizers")
-                .filter(|f| f.as_array().is_some_and(|f| !f.is_empty()))
-            {
-                Some(finalizers) => new["spec"]["finalizers"] = finalizers.clone(),
-                None => {
-                    if let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut) {
-                        spec.remove("finalizers");
-                    }
-                }
-            }
-            Ok(Proposal::Replace(new))
-        })?;
-        let body = match result {
-            WriteResult::Stored(object) => view.answer(&object)?,
-            WriteResult::Unstored(object) => view.answer_value(&object)?,
-        };
-        Ok(SpecialAnswer {
-            status: StatusCode::OK,
-            body,
-        })
-    }
-
-    /// Puts a pod on a node, as the scheduler does.
-    fn bind(&self, path: &ObjectPath, pod: &str, body: &Body, options: &WriteOptions) -> Result<Value> {
-        let node = body.object["target"]["name"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned();
-        if node.is_empty() {
-            let error = crate::status::FieldError::required("target.name", "");
-            return Err(Status::invalid("", "Binding", pod, &[error]));
+        ("pods", Some("eviction")) => {
+            let deletion = DeleteOptions::parse(query, &body.object["deleteOptions"])?;
+            spend_budget(cluster, path, options)?;
+            delete(cluster, path, &deletion)?;
+            created(&success())
         }
-        let registry = self.registry();
-        let resource = registry.find("", "v1", "pods").ok_or_else(Status::no_such_path)?;
-        let pod_path = ObjectPath {
-            resource: resource.clone(),
-            name: Some(pod.to_owned()),
-            subresource: Some("binding".into()),
-            ..path.clone()
-        };
-        self.change_object(&pod_path, options, |old| {
-            if let Some(known) = old["spec"]["nodeName"].as_str().filter(|n| !n.is_empty()) {
-                let why = format!("pod {pod} is already assigned to node {known:?}");
-                return Err(Status::conflict(
-                    crate::status::Subject {
-                        group: "",
-                        resource: "pods/binding",
-                        name: pod,
-                    },
-                    &why,
-                ));
-            }
-            let mut new = old.clone();
-            new["spec"]["nodeName"] = node.as_str().into();
-            if let Some(annotations) = body.object["metadata"]["annotations"].as_object() {
-                for (name, value) in annotations {
-                    new["metadata"]["annotations"][name] = value.clone();
-                }
-            }
-            let scheduled = json!({
-                "type": "PodScheduled",
-                "status": "True",
-                "lastProbeTime": null,
-                "lastTransitionTime": timestamp(Timestamp::now()),
-            });
-            match new["status"].get_mut("conditions").and_then(Value::as_array_mut) {
-                Some(conditions) => {
-                    conditions.retain(|c| c["type"] != "PodScheduled");
-                    conditions.push(scheduled);
-                }
-                None => new["status"]["conditions"] = json!([scheduled]),
-            }
-            Ok(Proposal::Replace(new))
-        })?;
-        Ok(success())
-    }
-
-    /// Takes an eviction out of the pod's disruption budget, if it has one and runs.
-    fn spend_budget(&self, path: &ObjectPath, options: &WriteOptions) -> Result<()> {
-        let object = self.find(path)?;
-        let pod = object.value();
-        if object.deleting || !matches!(pod["status"]["phase"].as_str(), Some("Running" | "Unknown")) {
-            return Ok(());
+        ("serviceaccounts", Some("token")) => {
+            find(cluster, path)?;
+            created(&token(cluster, body))
         }
-        let registry = self.registry();
-        let budgets = registry
-            .find("policy", "v1", "poddisruptionbudgets")
-            .ok_or_else(Status::no_such_path)?;
-        let all = self
-            .store
-            .list(&budgets.collection, Key::range(path.namespace.as_deref()))
-            .objects;
-        let covers = |budget: &Value| {
-            let selector: Result<Selector, _> = scale::selector_text(&budget["spec"]["selector"]).parse();
-            selector.is_ok_and(|s| !s.is_everything() && s.matches(&*object.labels))
-        };
-        let Some(budget) = all.iter().find(|budget| covers(&budget.value())) else {
-            return Ok(());
-        };
-        let budget = ObjectPath {
-            resource: budgets.clone(),
-            name: Some(budget.key.name().to_owned()),
-            subresource: Some("status".into()),
-            ..path.clone()
-        };
-        self.change_object(&budget, options, |old| {
-            let allowed = old["status"]["disruptionsAllowed"].as_i64().unwrap_or(0);
-            if allowed <= 0 {
-                return Err(over_budget(old));
+        (_, None) if verb == Verb::Create && !path.resource.allows("get") => {
+            match review(&path.resource, body) {
+                Some(answer) => created(&answer),
+                None => Err(Status::method_not_allowed()),
             }
-            let mut new = old.clone();
-            new["status"]["disruptionsAllowed"] = (allowed - 1).into();
-            new["status"]["disruptedPods"][object.key.name()] = timestamp(Timestamp::now()).into();
-            Ok(Proposal::Replace(new))
-        })?;
-        Ok(())
+        }
+        _ => Ok(None),
     }
+}
 
-    fn token(&self, body: &Body) -> Value {
-        let seconds = body.object["spec"]["expirationSeconds"]
-            .as_i64()
-            .unwrap_or(3600)
-            .clamp(600, 1 << 32);
-        let expires = Timestamp::now() + SignedDuration::from_secs(seconds);
-        let mut answer = body.object.clone();
-        answer["kind"] = "TokenRequest".into();
-        answer["apiVersion"] = "authentication.k8s.io/v1".into();
-        answer["spec"]["expirationSeconds"] = seconds.into();
-        answer["status"] = json!({
-            "token": format!("embedded-{}", self.uid()),
-            "expirationTimestamp": timestamp(expires),
+fn write_scale(
+    cluster: &Cluster,
+    path: &ObjectPath,
+    patching: Option<PatchKind>,
+    body: &Body,
+    options: &WriteOptions,
+    view: &View,
+) -> Result<SpecialAnswer> {
+    let resource = &path.resource;
+    let replicas = replicas_path(resource);
+    let replicas: Vec<&str> = replicas.iter().map(String::as_str).collect();
+    let result = change_object(cluster, path, options, |old| {
+        let mut current = scale_for_update(resource, old)?;
+        show_entries(old, &replicas, &mut current);
+        let mut wanted = match patching {
+            None => body.object.clone(),
+            Some(kind) => patched(kind, scale_type(), &body.object, &current)?,
+        };
+        check_scale(&wanted).map_err(|status| match patching {
+            None => status,
+            Some(kind) => unreadable(status, kind, &body.object, || Ok(wanted.clone())),
+        })?;
+        let errors = scale::check(&wanted);
+        if !errors.is_empty() {
+            let name = path.name.as_deref().unwrap_or_default();
+            return Err(Status::invalid("autoscaling", "Scale", name, &errors));
+        }
+        own_scale(&current, &mut wanted, options);
+        let mut new = old.clone();
+        apply_scale(resource, &mut new, &wanted)?;
+        adopt_entries(&wanted, &resource.api_version(), &replicas, &mut new);
+        Ok(Proposal::Applied(new))
+    })?;
+    let object = match result {
+        WriteResult::Stored(object) => convert::from_stored(object.value(), resource),
+        WriteResult::Unstored(object) => *object,
+    };
+    let body = view.scale_answer(&scale_of(resource, &object)?)?;
+    Ok(SpecialAnswer {
+        status: StatusCode::OK,
+        body,
+    })
+}
+
+/// Sets the finalizers in the spec of a namespace, which nothing else may change.
+fn finalize(
+    cluster: &Cluster,
+    path: &ObjectPath,
+    body: &Body,
+    options: &WriteOptions,
+    view: &View,
+) -> Result<SpecialAnswer> {
+    let result = change_object(cluster, path, options, |old| {
+        let mut new = old.clone();
+        match body.object["spec"]
+            .get("finalizers")
+            .filter(|f| f.as_array().is_some_and(|f| !f.is_empty()))
+        {
+            Some(finalizers) => new["spec"]["finalizers"] = finalizers.clone(),
+            None => {
+                if let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut) {
+                    spec.remove("finalizers");
+                }
+            }
+        }
+        Ok(Proposal::Replace(new))
+    })?;
+    let body = match result {
+        WriteResult::Stored(object) => view.answer(&object)?,
+        WriteResult::Unstored(object) => view.answer_value(&object)?,
+    };
+    Ok(SpecialAnswer {
+        status: StatusCode::OK,
+        body,
+    })
+}
+
+/// Puts a pod on a node, as the scheduler does.
+fn bind(
+    cluster: &Cluster,
+    path: &ObjectPath,
+    pod: &str,
+    body: &Body,
+    options: &WriteOptions,
+) -> Result<Value> {
+    let node = body.object["target"]["name"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
+    if node.is_empty() {
+        let error = crate::status::FieldError::required("target.name", "");
+        return Err(Status::invalid("", "Binding", pod, &[error]));
+    }
+    let registry = cluster.registry();
+    let resource = registry.find("", "v1", "pods").ok_or_else(Status::no_such_path)?;
+    let pod_path = ObjectPath {
+        resource: resource.clone(),
+        name: Some(pod.to_owned()),
+        subresource: Some("binding".into()),
+        ..path.clone()
+    };
+    change_object(cluster, &pod_path, options, |old| {
+        if let Some(known) = old["spec"]["nodeName"].as_str().filter(|n| !n.is_empty()) {
+            let why = format!("pod {pod} is already assigned to node {known:?}");
+            return Err(Status::conflict(
+                crate::status::Subject {
+                    group: "",
+                    resource: "pods/binding",
+                    name: pod,
+                },
+                &why,
+            ));
+        }
+        let mut new = old.clone();
+        new["spec"]["nodeName"] = node.as_str().into();
+        if let Some(annotations) = body.object["metadata"]["annotations"].as_object() {
+            for (name, value) in annotations {
+                new["metadata"]["annotations"][name] = value.clone();
+            }
+        }
+        let scheduled = json!({
+            "type": "PodScheduled",
+            "status": "True",
+            "lastProbeTime": null,
+            "lastTransitionTime": timestamp(Timestamp::now()),
         });
-        answer
+        match new["status"].get_mut("conditions").and_then(Value::as_array_mut) {
+            Some(conditions) => {
+                conditions.retain(|c| c["type"] != "PodScheduled");
+                conditions.push(scheduled);
+            }
+            None => new["status"]["conditions"] = json!([scheduled]),
+        }
+        Ok(Proposal::Replace(new))
+    })?;
+    Ok(success())
+}
+
+/// Takes an eviction out of the pod's disruption budget, if it has one and runs.
+fn spend_budget(cluster: &Cluster, path: &ObjectPath, options: &WriteOptions) -> Result<()> {
+    let object = find(cluster, path)?;
+    let pod = object.value();
+    if object.deleting || !matches!(pod["status"]["phase"].as_str(), Some("Running" | "Unknown")) {
+        return Ok(());
     }
+    let registry = cluster.registry();
+    let budgets = registry
+        .find("policy", "v1", "poddisruptionbudgets")
+        .ok_or_else(Status::no_such_path)?;
+    let all = cluster
+        .store
+        .list(&budgets.collection, Key::range(path.namespace.as_deref()))
+        .objects;
+    let covers = |budget: &Value| {
+        let selector: Result<Selector, _> = scale::selector_text(&budget["spec"]["selector"]).parse();
+        selector.is_ok_and(|s| !s.is_everything() && s.matches(&*object.labels))
+    };
+    let Some(budget) = all.iter().find(|budget| covers(&budget.value())) else {
+        return Ok(());
+    };
+    let budget = ObjectPath {
+        resource: budgets.clone(),
+        name: Some(budget.key.name().to_owned()),
+        subresource: Some("status".into()),
+        ..path.clone()
+    };
+    change_object(cluster, &budget, options, |old| {
+        let allowed = old["status"]["disruptionsAllowed"].as_i64().unwrap_or(0);
+        if allowed <= 0 {
+            return Err(over_budget(old));
+        }
+        let mut new = old.clone();
+        new["status"]["disruptionsAllowed"] = (allowed - 1).into();
+        new["status"]["disruptedPods"][object.key.name()] = timestamp(Timestamp::now()).into();
+        Ok(Proposal::Replace(new))
+    })?;
+    Ok(())
+}
+
+fn token(cluster: &Cluster, body: &Body) -> Value {
+    let seconds = body.object["spec"]["expirationSeconds"]
+        .as_i64()
+        .unwrap_or(3600)
+        .clamp(600, 1 << 32);
+    let expires = Timestamp::now() + SignedDuration::from_secs(seconds);
+    let mut answer = body.object.clone();
+    answer["kind"] = "TokenRequest".into();
+    answer["apiVersion"] = "authentication.k8s.io/v1".into();
+    answer["spec"]["expirationSeconds"] = seconds.into();
+    answer["status"] = json!({
+        "token": format!("embedded-{}", cluster.uid()),
+        "expirationTimestamp": timestamp(expires),
+    });
+    answer
 }
 
 /// Reads a part of an object.

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 use jiff::Timestamp;
 use kube_table::Columns;
-use kube_wire::protobuf::{self, Envelope, WatchEvent};
+use kube_wire::protobuf::{Envelope, WatchEvent};
 use serde_json::{Value, json};
 
 use crate::api::Resource;
 use crate::convert;
 use crate::faults::ObjectTwist;
-use crate::http::{Encoding, Form, Representation};
-use crate::status::{Result, Status};
+use crate::request::{Encoding, Form, Representation};
+use crate::response::encode;
+use crate::status::Result;
 use crate::store::{EventKind, Stored};
 use crate::table::{IncludeObject, Printer, Sheet, partial_metadata};
 
@@ -74,8 +75,8 @@ impl View {
         };
         match self.twist.enveloped() {
             // Of a kind that does not exist there is no message, so only the envelope says it.
-            Some(enveloped) => Ok(enveloped(&write(&untwisted, self.representation)?)),
-            None => write(&twisted(untwisted, self.twist), self.representation),
+            Some(enveloped) => Ok(enveloped(&encode(&untwisted, self.representation)?)),
+            None => encode(&twisted(untwisted, self.twist), self.representation),
         }
     }
 
@@ -107,7 +108,7 @@ impl View {
             Form::Table => self.sheet(|sheet| sheet.single(&self.versioned(object))),
             _ => self.value(object),
         };
-        write(&value, self.representation)
+        encode(&value, self.representation)
     }
 
     /// An answer that has no stored object, such as a dry run or a review.
@@ -116,7 +117,7 @@ impl View {
             Form::Metadata => &self.metadata_of(value),
             _ => value,
         };
-        write(value, self.representation)
+        encode(value, self.representation)
     }
 
     fn metadata_of(&self, object: &Value) -> Value {
@@ -149,7 +150,7 @@ impl View {
             None => Printer::built_in("autoscaling", "v1", "Scale"),
         };
         let sheet = printer.map(|printer| self.sheet_of(printer));
-        write(
+        encode(
             &sheet.map_or(Value::Null, |sheet| sheet.single(scale)),
             self.representation,
         )
@@ -214,7 +215,7 @@ impl View {
     /// An event that is not about a stored object: a bookmark or an error.
     pub(crate) fn special_event(&self, kind: &str, object: &Value) -> Result<Bytes> {
         if self.is_protobuf() {
-            return Ok(frame(kind, &write(object, self.representation)?));
+            return Ok(frame(kind, &encode(object, self.representation)?));
         }
         Ok(event(kind, object))
     }
@@ -235,44 +236,6 @@ fn event(kind: &str, object: &Value) -> Bytes {
     let mut line = json!({ "type": kind, "object": object }).to_string();
     line.push('\n');
     line.into()
-}
-
-/// JSON, YAML or protobuf, as the client wants it.
-///
-/// # Errors
-/// If the value cannot be encoded: a fault of this server, which the client gets to know as such.
-pub(crate) fn write(value: &Value, representation: Representation) -> Result<Bytes> {
-    let failed = |format: &str, error: &dyn std::fmt::Display| {
-        let kind = value["kind"].as_str().unwrap_or("the response");
-        Status::internal(format!("cannot encode {kind} as {format}: {error}"))
-    };
-    match representation.encoding {
-        Encoding::Protobuf => match protobuf::encode(value) {
-            Ok(bytes) => Ok(bytes.into()),
-            Err(error) => Err(failed("protobuf", &error)),
-        },
-        Encoding::Yaml => match serde_saphyr::to_string(value) {
-            Ok(text) => Ok(with_line_end(text)),
-            Err(error) => Err(failed("YAML", &error)),
-        },
-        Encoding::Json => Ok(write_json(value, representation.pretty)),
-    }
-}
-
-/// JSON, in lines with indentation if it is for people.
-pub(crate) fn write_json(value: &Value, pretty: bool) -> Bytes {
-    with_line_end(if pretty {
-        format!("{value:#}")
-    } else {
-        value.to_string()
-    })
-}
-
-fn with_line_end(mut text: String) -> Bytes {
-    if !text.ends_with('\n') {
-        text.push('\n');
-    }
-    text.into()
 }
 
 /// The table that a fault puts in the place of objects.
@@ -321,34 +284,4 @@ fn twisted(mut object: Value, twist: ObjectTwist) -> Value {
         }
     }
     object
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::write;
-    use crate::http::{Encoding, Representation};
-
-    #[test]
-    fn a_value_that_cannot_be_encoded_is_an_internal_error() {
-        let protobuf = Representation {
-            encoding: Encoding::Protobuf,
-            ..Representation::JSON
-        };
-        for (value, why) in [
-            (
-                json!({ "kind": "Widget", "apiVersion": "example.com/v1" }),
-                "cannot encode Widget as protobuf: ",
-            ),
-            (
-                json!({ "kind": "Pod", "apiVersion": "v1", "spec": { "containers": "none" } }),
-                "cannot encode Pod as protobuf: ",
-            ),
-        ] {
-            let status = write(&value, protobuf).expect_err("no bytes");
-            assert_eq!((status.code, status.reason), (500, "InternalError"));
-            assert!(status.message.contains(why), "{}", status.message);
-        }
-    }
 }

@@ -9,73 +9,71 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::chunks::Chunks;
 use super::options::{ListOptions, Moment};
 use super::view::View;
 use crate::api::{Registry, Resource};
 use crate::cluster::Cluster;
 use crate::faults::{Ending, Twist};
-use crate::http::{Body, ObjectPath, broken_off};
+use crate::request::ObjectPath;
+use crate::response::{Body, Chunks, broken_off};
 use crate::select::Selection;
 use crate::status::{FieldError, Result, Status};
 use crate::store::{Change, EventKind, Forgotten, Key, Listed, Listening, Stored};
 
-impl Cluster {
-    /// Opens a watch. Errors are those that are answered instead of a stream.
-    pub(crate) fn watch(
-        self: &Arc<Self>,
-        path: &ObjectPath,
-        mut options: ListOptions,
-        view: View,
-        twist: Twist,
-    ) -> Result<Body> {
-        if twist.ignore_streaming_list {
-            options.send_initial_events = None;
-        }
-        if twist.no_streaming_list && options.send_initial_events.is_some() {
-            let why = "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled";
-            let error = FieldError::forbidden("sendInitialEvents", why);
-            return Err(Status::invalid("meta.k8s.io", "ListOptions", "", &[error]));
-        }
-        let timeout = options
-            .timeout_seconds
-            .unwrap_or_else(|| 1800 + self.random_below(1800));
-        let now = Instant::now();
-        let requested = path.namespace.as_deref();
-        let other = twist.other_namespace(requested);
-        let is_list = options.send_initial_events == Some(true);
-        let watcher = Watcher {
-            changed: self.store.subscribe(&path.resource.collection),
-            connections: self.connections(),
-            registry: path.resource.custom().map(|_| self.follow_registry()),
-            cluster: self.clone(),
-            namespace: other.or(requested).map(str::to_owned),
-            requested_namespace: path.namespace.clone(),
-            // A bookmark of another namespace would hide changes of the requested one.
-            bookmarks: options.bookmarks && !twist.no_bookmarks && (is_list || other.is_none()),
-            selection: options.selection,
-            view,
-            twist,
-            phase: Phase::Open {
-                moment: options.moment,
-                send_initial_events: options.send_initial_events,
-            },
-            cursor: 0,
-            deadline: now + Duration::from_secs(timeout),
-            next_bookmark: now + self.settings.bookmark_interval,
-            last_bookmark_sent: false,
-            bookmark_due: false,
-            sent: 0,
-            out: Chunks::default(),
-        };
-        Ok(Body::stream(futures::stream::unfold(
-            watcher,
-            |mut watcher| async move {
-                let chunk = watcher.next().await?;
-                Some((chunk, watcher))
-            },
-        )))
+/// Opens a watch. Errors are those that are answered instead of a stream.
+pub(crate) fn watch(
+    cluster: &Arc<Cluster>,
+    path: &ObjectPath,
+    mut options: ListOptions,
+    view: View,
+    twist: Twist,
+) -> Result<Body> {
+    if twist.ignore_streaming_list {
+        options.send_initial_events = None;
     }
+    if twist.no_streaming_list && options.send_initial_events.is_some() {
+        let why = "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled";
+        let error = FieldError::forbidden("sendInitialEvents", why);
+        return Err(Status::invalid("meta.k8s.io", "ListOptions", "", &[error]));
+    }
+    let timeout = options
+        .timeout_seconds
+        .unwrap_or_else(|| 1800 + cluster.random_below(1800));
+    let now = Instant::now();
+    let requested = path.namespace.as_deref();
+    let other = twist.other_namespace(requested);
+    let is_list = options.send_initial_events == Some(true);
+    let watcher = Watcher {
+        changed: cluster.store.subscribe(&path.resource.collection),
+        connections: cluster.connections(),
+        registry: path.resource.custom().map(|_| cluster.follow_registry()),
+        cluster: cluster.clone(),
+        namespace: other.or(requested).map(str::to_owned),
+        requested_namespace: path.namespace.clone(),
+        // A bookmark of another namespace would hide changes of the requested one.
+        bookmarks: options.bookmarks && !twist.no_bookmarks && (is_list || other.is_none()),
+        selection: options.selection,
+        view,
+        twist,
+        phase: Phase::Open {
+            moment: options.moment,
+            send_initial_events: options.send_initial_events,
+        },
+        cursor: 0,
+        deadline: now + Duration::from_secs(timeout),
+        next_bookmark: now + cluster.settings.bookmark_interval,
+        last_bookmark_sent: false,
+        bookmark_due: false,
+        sent: 0,
+        out: Chunks::default(),
+    };
+    Ok(Body::stream(futures::stream::unfold(
+        watcher,
+        |mut watcher| async move {
+            let chunk = watcher.next().await?;
+            Some((chunk, watcher))
+        },
+    )))
 }
 
 struct Watcher {

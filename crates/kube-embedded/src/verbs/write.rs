@@ -5,18 +5,21 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::list::find;
 use crate::api::Resource;
 use crate::cluster::Cluster;
 use crate::convert;
 use crate::crd;
-use crate::http::{FieldValidation, ObjectPath, Query, unsigned};
+use crate::follow_up::follow_up;
 use crate::patch::field_set::FieldSet;
 use crate::patch::reset;
 use crate::patch::update::{Update, keep_times, record_update};
+use crate::request::{FieldValidation, ObjectPath, Query, unsigned};
 use crate::schema::decode::strict_failure;
 use crate::services;
 use crate::status::{FieldError, Result, Status, Subject};
 use crate::store::{EventKind, Key, Stale, Stored, Write};
+use crate::timestamp::timestamp;
 
 /// How a write is to be done.
 #[derive(Debug, Clone)]
@@ -70,280 +73,286 @@ pub(crate) enum WriteResult {
 /// How often a change is tried again when the object changes meanwhile.
 const TRIES: usize = 100;
 
-impl Cluster {
-    /// Creates an object from the body of a request.
-    pub(crate) fn create(&self, path: &ObjectPath, body: Body, options: &WriteOptions) -> Result<Written> {
-        let resource = &path.resource;
-        let (mut object, mut warnings) = self.admit_body(resource, body, options.validation)?;
-        place(resource, path.namespace.as_deref(), &mut object)?;
-        if resource.is("apiextensions.k8s.io", "CustomResourceDefinition") {
-            let formats = crd::unrecognized_formats(&object);
-            warnings.extend(
-                formats
-                    .iter()
-                    .map(|format| format!("unrecognized format {format:?}")),
-            );
-        }
-        if !text(&object["metadata"]["resourceVersion"]).is_empty() {
-            return Err(Status::new(
-                500,
-                "",
-                "resourceVersion should not be set on objects to be created",
-            ));
-        }
-        self.check_namespace(
-            resource,
-            path.namespace.as_deref(),
-            text(&object["metadata"]["name"]),
-        )?;
-        let result = self.create_object(resource, object, options, false)?;
-        Ok(Written {
+/// Creates an object from the body of a request.
+pub(crate) fn create(
+    cluster: &Cluster,
+    path: &ObjectPath,
+    body: Body,
+    options: &WriteOptions,
+) -> Result<Written> {
+    let resource = &path.resource;
+    let (mut object, mut warnings) = admit_body(cluster, resource, body, options.validation)?;
+    place(resource, path.namespace.as_deref(), &mut object)?;
+    if resource.is("apiextensions.k8s.io", "CustomResourceDefinition") {
+        let formats = crd::unrecognized_formats(&object);
+        warnings.extend(
+            formats
+                .iter()
+                .map(|format| format!("unrecognized format {format:?}")),
+        );
+    }
+    if !text(&object["metadata"]["resourceVersion"]).is_empty() {
+        return Err(Status::new(
+            500,
+            "",
+            "resourceVersion should not be set on objects to be created",
+        ));
+    }
+    check_namespace(
+        cluster,
+        resource,
+        path.namespace.as_deref(),
+        text(&object["metadata"]["name"]),
+    )?;
+    let result = create_object(cluster, resource, object, options, false)?;
+    Ok(Written {
+        result,
+        warnings,
+        created: true,
+    })
+}
+
+/// Creates an object that has been read and placed; `applied` is whether apply has recorded its owners already.
+pub(crate) fn create_object(
+    cluster: &Cluster,
+    resource: &Arc<Resource>,
+    mut object: Value,
+    options: &WriteOptions,
+    applied: bool,
+) -> Result<WriteResult> {
+    let generate = text(&object["metadata"]["generateName"]).to_owned();
+    let generated = text(&object["metadata"]["name"]).is_empty() && !generate.is_empty();
+    if generated {
+        object["metadata"]["name"] = cluster.generated_name(&generate).into();
+    }
+    resource.default(&mut object);
+    // Nobody comes to own what nobody can set.
+    remove(
+        &mut object["metadata"],
+        &["deletionTimestamp", "deletionGracePeriodSeconds"],
+    );
+    if !applied {
+        record_owners(resource, None, None, &mut object, options);
+    }
+    let metadata = &mut object["metadata"];
+    metadata["uid"] = cluster.uid().into();
+    metadata["creationTimestamp"] = timestamp(Timestamp::now()).into();
+    remove(metadata, &["selfLink", "resourceVersion"]);
+    resource.prepare_for_create(&mut object);
+    let choosing = cluster.choosing_addresses(resource);
+    if choosing.is_some() {
+        services::allocate(cluster, &mut object, None)?;
+    }
+    check_valid(resource, &object, None, None)?;
+    if resource.is("apiextensions.k8s.io", "CustomResourceDefinition") {
+        object["status"] = crd::initial_status(&object);
+    }
+    let key = key_of(resource, &object);
+    if let Some(there) = cluster.store.get(&resource.collection, &key) {
+        return Err(exists(resource, &key, generated, there.deleting));
+    }
+    if options.dry_run {
+        return Ok(WriteResult::Unstored(Box::new(object)));
+    }
+    let stored = commit(cluster, resource, key.clone(), None, EventKind::Added, object)
+        .map_err(|Stale| exists(resource, &key, generated, false))?;
+    Ok(WriteResult::Stored(stored))
+}
+
+/// Replaces an object by the body of a request.
+pub(crate) fn update(
+    cluster: &Cluster,
+    path: &ObjectPath,
+    body: Body,
+    options: &WriteOptions,
+) -> Result<Written> {
+    let resource = &path.resource;
+    let name = path.name.as_deref().unwrap_or_default();
+    let (mut object, warnings) = admit_body(cluster, resource, body, options.validation)?;
+    let given = text(&object["metadata"]["name"]);
+    if given.is_empty() {
+        let why =
+            format!("the name of the object ({name} based on URL) was undeterminable: name must be provided");
+        return Err(Status::bad_request(why));
+    }
+    check_name(path, &object)?;
+    place(resource, path.namespace.as_deref(), &mut object)?;
+    let upsert = path.subresource.is_none() && resource.creates_on_update();
+    if upsert && find(cluster, path).is_err() {
+        check_namespace(cluster, resource, path.namespace.as_deref(), name)?;
+        remove(&mut object["metadata"], &["resourceVersion"]);
+        let result = create_object(cluster, resource, object, options, false)?;
+        return Ok(Written {
             result,
             warnings,
             created: true,
-        })
+        });
     }
+    let result = change_object(cluster, path, options, |old| {
+        check_precondition(path, old, &object)?;
+        Ok(Proposal::Replace(object.clone()))
+    })?;
+    Ok(Written {
+        result,
+        warnings,
+        created: false,
+    })
+}
 
-    /// Creates an object that has been read and placed; `applied` is whether apply has recorded its owners already.
-    pub(crate) fn create_object(
-        &self,
-        resource: &Arc<Resource>,
-        mut object: Value,
-        options: &WriteOptions,
-        applied: bool,
-    ) -> Result<WriteResult> {
-        let generate = text(&object["metadata"]["generateName"]).to_owned();
-        let generated = text(&object["metadata"]["name"]).is_empty() && !generate.is_empty();
-        if generated {
-            object["metadata"]["name"] = self.generated_name(&generate).into();
+/// Changes an object by what `propose` makes of its current state (in the version of the request), again and again
+/// while others change it meanwhile.
+pub(crate) fn change_object(
+    cluster: &Cluster,
+    path: &ObjectPath,
+    options: &WriteOptions,
+    mut propose: impl FnMut(&Value) -> Result<Proposal>,
+) -> Result<WriteResult> {
+    for _ in 0..TRIES {
+        let current = find(cluster, path)?;
+        let old = convert::from_stored(current.value(), &path.resource);
+        let (new, applied) = match propose(&old)? {
+            Proposal::Replace(new) => (new, false),
+            Proposal::Applied(new) => (new, true),
+        };
+        match try_change(cluster, path, options, &current, &old, new, applied) {
+            Err(Retry::No(status)) => return Err(status),
+            Err(Retry::Yes) => {}
+            Ok(result) => return Ok(result),
         }
-        resource.default(&mut object);
-        // Nobody comes to own what nobody can set.
-        remove(
-            &mut object["metadata"],
-            &["deletionTimestamp", "deletionGracePeriodSeconds"],
+    }
+    let name = path.name.as_deref().unwrap_or_default();
+    Err(Status::modified(path.resource.subject(name)))
+}
+
+fn try_change(
+    cluster: &Cluster,
+    path: &ObjectPath,
+    options: &WriteOptions,
+    current: &Arc<Stored>,
+    old: &Value,
+    mut new: Value,
+    applied: bool,
+) -> Result<WriteResult, Retry> {
+    let resource = &path.resource;
+    let name = current.key.name();
+    let subject = resource.subject(name);
+    check_version(resource, subject, current, &new)?;
+    check_unchanged(resource, subject, old, &new)?;
+    keep_metadata(old, &mut new);
+    resource.default(&mut new);
+    // These doors have done their own preparation; to the rules they are like the main one or beyond them.
+    match path.subresource.as_deref() {
+        Some("finalize" | "binding") => {}
+        Some("scale") => resource.prepare_for_update(old, &mut new, None),
+        other => resource.prepare_for_update(old, &mut new, other),
+    }
+    let choosing = cluster.choosing_addresses(resource);
+    if choosing.is_some() {
+        services::allocate(cluster, &mut new, Some(old))?;
+    }
+    check_valid(resource, &new, Some(old), path.subresource.as_deref())?;
+    if !applied {
+        record_owners(
+            resource,
+            path.subresource.as_deref(),
+            Some(old),
+            &mut new,
+            options,
         );
-        if !applied {
-            record_owners(resource, None, None, &mut object, options);
-        }
-        let metadata = &mut object["metadata"];
-        metadata["uid"] = self.uid().into();
-        metadata["creationTimestamp"] = timestamp(Timestamp::now()).into();
-        remove(metadata, &["selfLink", "resourceVersion"]);
-        resource.prepare_for_create(&mut object);
-        let choosing = self.choosing_addresses(resource);
-        if choosing.is_some() {
-            services::allocate(self, &mut object, None)?;
-        }
-        check_valid(resource, &object, None, None)?;
-        if resource.is("apiextensions.k8s.io", "CustomResourceDefinition") {
-            object["status"] = crd::initial_status(&object);
-        }
-        let key = key_of(resource, &object);
-        if let Some(there) = self.store.get(&resource.collection, &key) {
-            return Err(exists(resource, &key, generated, there.deleting));
-        }
-        if options.dry_run {
-            return Ok(WriteResult::Unstored(Box::new(object)));
-        }
-        let stored = self
-            .commit(resource, key.clone(), None, EventKind::Added, object)
-            .map_err(|Stale| exists(resource, &key, generated, false))?;
-        Ok(WriteResult::Stored(stored))
     }
+    keep_times(old, &mut new);
+    if resource.is("apiextensions.k8s.io", "CustomResourceDefinition") && path.subresource.is_none() {
+        new["status"] = crd::updated_status(&new, old);
+    }
+    let finished = is_finished(&new);
+    if new == *old && !finished {
+        return Ok(WriteResult::Stored(current.clone()));
+    }
+    if options.dry_run {
+        return Ok(WriteResult::Unstored(Box::new(new)));
+    }
+    let (key, expected) = (current.key.clone(), Some(current.revision));
+    if finished {
+        // The last state is answered at the version it had; the deletion has one of its own.
+        commit(cluster, resource, key, expected, EventKind::Deleted, new.clone())
+            .map_err(|Stale| Retry::Yes)?;
+        return Ok(WriteResult::Unstored(Box::new(new)));
+    }
+    match commit(cluster, resource, key, expected, EventKind::Modified, new) {
+        Ok(stored) => Ok(WriteResult::Stored(stored)),
+        Err(Stale) => Err(Retry::Yes),
+    }
+}
 
-    /// Replaces an object by the body of a request.
-    pub(crate) fn update(&self, path: &ObjectPath, body: Body, options: &WriteOptions) -> Result<Written> {
-        let resource = &path.resource;
-        let name = path.name.as_deref().unwrap_or_default();
-        let (mut object, warnings) = self.admit_body(resource, body, options.validation)?;
-        let given = text(&object["metadata"]["name"]);
-        if given.is_empty() {
-            let why = format!(
-                "the name of the object ({name} based on URL) was undeterminable: name must be provided"
-            );
-            return Err(Status::bad_request(why));
-        }
-        check_name(path, &object)?;
-        place(resource, path.namespace.as_deref(), &mut object)?;
-        let upsert = path.subresource.is_none() && resource.creates_on_update();
-        if upsert && self.find(path).is_err() {
-            self.check_namespace(resource, path.namespace.as_deref(), name)?;
-            remove(&mut object["metadata"], &["resourceVersion"]);
-            let result = self.create_object(resource, object, options, false)?;
-            return Ok(Written {
-                result,
-                warnings,
-                created: true,
-            });
-        }
-        let result = self.change_object(path, options, |old| {
-            check_precondition(path, old, &object)?;
-            Ok(Proposal::Replace(object.clone()))
-        })?;
-        Ok(Written {
-            result,
-            warnings,
-            created: false,
-        })
-    }
+/// Writes an object, given in the version of `resource`, and sees to what follows from it.
+pub(crate) fn commit(
+    cluster: &Cluster,
+    resource: &Resource,
+    key: Key,
+    expected: Option<u64>,
+    kind: EventKind,
+    object: Value,
+) -> Result<Arc<Stored>, Stale> {
+    let object = convert::to_stored(object, resource);
+    let fields = resource.selectable_values(&object);
+    let write = Write {
+        collection: &resource.collection,
+        key,
+        expected,
+        kind,
+        object,
+        fields,
+    };
+    let stored = cluster.store.write(write)?;
+    follow_up(cluster, resource, kind, &stored);
+    Ok(stored)
+}
 
-    /// Changes an object by what `propose` makes of its current state (in the version of the request), again and again
-    /// while others change it meanwhile.
-    pub(crate) fn change_object(
-        &self,
-        path: &ObjectPath,
-        options: &WriteOptions,
-        mut propose: impl FnMut(&Value) -> Result<Proposal>,
-    ) -> Result<WriteResult> {
-        for _ in 0..TRIES {
-            let current = self.find(path)?;
-            let old = convert::from_stored(current.value(), &path.resource);
-            let (new, applied) = match propose(&old)? {
-                Proposal::Replace(new) => (new, false),
-                Proposal::Applied(new) => (new, true),
-            };
-            match self.try_change(path, options, &current, &old, new, applied) {
-                Err(Retry::No(status)) => return Err(status),
-                Err(Retry::Yes) => {}
-                Ok(result) => return Ok(result),
-            }
+/// Reads a body by the resource's types; complaints about its fields are warnings or an error.
+pub(crate) fn admit_body(
+    cluster: &Cluster,
+    resource: &Resource,
+    body: Body,
+    validation: FieldValidation,
+) -> Result<(Value, Vec<String>)> {
+    let heard = validation != FieldValidation::Ignore;
+    let text = body.text.as_deref().filter(|_| heard);
+    let decoded = resource.decode(&cluster.registry(), body.object, text)?;
+    let complaints = decoded.unknown;
+    match validation {
+        FieldValidation::Strict if !complaints.is_empty() => {
+            Err(strict_failure(&resource.kind, &resource.version, &complaints))
         }
-        let name = path.name.as_deref().unwrap_or_default();
-        Err(Status::modified(path.resource.subject(name)))
+        FieldValidation::Warn => Ok((decoded.object, complaints)),
+        _ => Ok((decoded.object, Vec::new())),
     }
+}
 
-    fn try_change(
-        &self,
-        path: &ObjectPath,
-        options: &WriteOptions,
-        current: &Arc<Stored>,
-        old: &Value,
-        mut new: Value,
-        applied: bool,
-    ) -> Result<WriteResult, Retry> {
-        let resource = &path.resource;
-        let name = current.key.name();
-        let subject = resource.subject(name);
-        check_version(resource, subject, current, &new)?;
-        check_unchanged(resource, subject, old, &new)?;
-        keep_metadata(old, &mut new);
-        resource.default(&mut new);
-        // These doors have done their own preparation; to the rules they are like the main one or beyond them.
-        match path.subresource.as_deref() {
-            Some("finalize" | "binding") => {}
-            Some("scale") => resource.prepare_for_update(old, &mut new, None),
-            other => resource.prepare_for_update(old, &mut new, other),
-        }
-        let choosing = self.choosing_addresses(resource);
-        if choosing.is_some() {
-            services::allocate(self, &mut new, Some(old))?;
-        }
-        check_valid(resource, &new, Some(old), path.subresource.as_deref())?;
-        if !applied {
-            record_owners(
-                resource,
-                path.subresource.as_deref(),
-                Some(old),
-                &mut new,
-                options,
-            );
-        }
-        keep_times(old, &mut new);
-        if resource.is("apiextensions.k8s.io", "CustomResourceDefinition") && path.subresource.is_none() {
-            new["status"] = crd::updated_status(&new, old);
-        }
-        let finished = is_finished(&new);
-        if new == *old && !finished {
-            return Ok(WriteResult::Stored(current.clone()));
-        }
-        if options.dry_run {
-            return Ok(WriteResult::Unstored(Box::new(new)));
-        }
-        let (key, expected) = (current.key.clone(), Some(current.revision));
-        if finished {
-            // The last state is answered at the version it had; the deletion has one of its own.
-            self.commit(resource, key, expected, EventKind::Deleted, new.clone())
-                .map_err(|Stale| Retry::Yes)?;
-            return Ok(WriteResult::Unstored(Box::new(new)));
-        }
-        match self.commit(resource, key, expected, EventKind::Modified, new) {
-            Ok(stored) => Ok(WriteResult::Stored(stored)),
-            Err(Stale) => Err(Retry::Yes),
-        }
+/// A namespace must exist before anything is made in it, and takes nothing new while it is being deleted.
+pub(crate) fn check_namespace(
+    cluster: &Cluster,
+    resource: &Resource,
+    namespace: Option<&str>,
+    name: &str,
+) -> Result<()> {
+    let Some(namespace) = namespace else { return Ok(()) };
+    let Some(found) = cluster.store.get("/namespaces", &Key::new(None, namespace)) else {
+        return Err(Status::not_found(Subject {
+            group: "",
+            resource: "namespaces",
+            name: namespace,
+        }));
+    };
+    if !found.deleting {
+        return Ok(());
     }
-
-    /// Writes an object, given in the version of `resource`, and sees to what follows from it.
-    pub(crate) fn commit(
-        &self,
-        resource: &Resource,
-        key: Key,
-        expected: Option<u64>,
-        kind: EventKind,
-        object: Value,
-    ) -> Result<Arc<Stored>, Stale> {
-        let object = convert::to_stored(object, resource);
-        let fields = resource.selectable_values(&object);
-        let write = Write {
-            collection: &resource.collection,
-            key,
-            expected,
-            kind,
-            object,
-            fields,
-        };
-        let stored = self.store.write(write)?;
-        self.follow_up(resource, kind, &stored);
-        Ok(stored)
-    }
-
-    /// Reads a body by the resource's types; complaints about its fields are warnings or an error.
-    pub(crate) fn admit_body(
-        &self,
-        resource: &Resource,
-        body: Body,
-        validation: FieldValidation,
-    ) -> Result<(Value, Vec<String>)> {
-        let heard = validation != FieldValidation::Ignore;
-        let text = body.text.as_deref().filter(|_| heard);
-        let decoded = resource.decode(&self.registry(), body.object, text)?;
-        let complaints = decoded.unknown;
-        match validation {
-            FieldValidation::Strict if !complaints.is_empty() => {
-                Err(strict_failure(&resource.kind, &resource.version, &complaints))
-            }
-            FieldValidation::Warn => Ok((decoded.object, complaints)),
-            _ => Ok((decoded.object, Vec::new())),
-        }
-    }
-
-    /// A namespace must exist before anything is made in it, and takes nothing new while it is being deleted.
-    pub(crate) fn check_namespace(
-        &self,
-        resource: &Resource,
-        namespace: Option<&str>,
-        name: &str,
-    ) -> Result<()> {
-        let Some(namespace) = namespace else { return Ok(()) };
-        let Some(found) = self.store.get("/namespaces", &Key::new(None, namespace)) else {
-            return Err(Status::not_found(Subject {
-                group: "",
-                resource: "namespaces",
-                name: namespace,
-            }));
-        };
-        if !found.deleting {
-            return Ok(());
-        }
-        let why =
-            format!("unable to create new content in namespace {namespace} because it is being terminated");
-        let cause = format!("namespace {namespace} is being terminated");
-        Err(Status::forbidden(resource.subject(name), &why).cause(
-            "NamespaceTerminating",
-            &cause,
-            "metadata.namespace",
-        ))
-    }
+    let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
+    let cause = format!("namespace {namespace} is being terminated");
+    Err(Status::forbidden(resource.subject(name), &why).cause(
+        "NamespaceTerminating",
+        &cause,
+        "metadata.namespace",
+    ))
 }
 
 /// Records who owns the fields that a write changes.
@@ -414,11 +423,6 @@ fn check_valid(
         text(&object["metadata"]["name"]),
         &errors,
     ))
-}
-
-/// A moment as the API writes it.
-pub(crate) fn timestamp(at: Timestamp) -> String {
-    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// The body of a request: an object, and the JSON it was read from, if it was.

@@ -1,4 +1,4 @@
-//! Which representation a client gets, by its `Accept` header.
+//! The representation of a response, negotiated by the `Accept` header.
 
 use http::HeaderMap;
 use http::header::ACCEPT;
@@ -6,7 +6,7 @@ use kube_wire::protobuf;
 
 use crate::status::{Result, Status};
 
-/// How an answer is written.
+/// The representation of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Representation {
     pub(crate) form: Form,
@@ -14,7 +14,7 @@ pub(crate) struct Representation {
     pub(crate) pretty: bool,
 }
 
-/// How an answer is spelled.
+/// The encoding of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Json,
@@ -39,21 +39,21 @@ impl Encoding {
     }
 }
 
-/// What is made of the objects.
+/// The form of the objects in a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// The objects themselves.
     Object,
     /// `PartialObjectMetadata`.
     Metadata,
-    /// `Table`, as `kubectl get` asks for.
+    /// `Table`, as requested by `kubectl get`.
     Table,
     /// Aggregated discovery.
     Discovery,
 }
 
-/// The media types of objects, as refusals list them.
-pub(super) const OFFERED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+/// The media types of objects, for error messages.
+pub(crate) const OFFERED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
 impl Representation {
     pub(crate) const JSON: Representation = Representation {
@@ -62,7 +62,8 @@ impl Representation {
         pretty: false,
     };
 
-    /// The first representation in the header that this server has. `in_protobuf` says which forms it has in protobuf.
+    /// Returns the first supported representation in the header. `in_protobuf` returns whether a form is available in
+    /// protobuf.
     pub(crate) fn negotiate(
         headers: &HeaderMap,
         pretty: bool,
@@ -94,7 +95,7 @@ impl Representation {
     }
 }
 
-/// What one clause of the header asks for, if this server has it.
+/// Parses one clause of the header. Returns `None` if it is not supported.
 fn clause_form(clause: &str) -> Option<(Form, Encoding)> {
     let mut parts = clause.split(';').map(str::trim);
     let media = parts.next().unwrap_or_default().to_ascii_lowercase();
@@ -112,7 +113,7 @@ fn clause_form(clause: &str) -> Option<(Form, Encoding)> {
             Some(("as", value)) => shape = value,
             Some(("g", value)) => group = value,
             Some(("v", value)) => version = value,
-            // A stream of frames is what a watch is anyway.
+            // `stream=watch` has no effect.
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! The query of a request, read as Kubernetes reads its option types.
+//! The query parameters of a request, parsed like Kubernetes' option types.
 
 use std::num::{IntErrorKind, ParseIntError};
 
@@ -13,7 +13,7 @@ pub(crate) struct Query {
 
 impl Query {
     pub(crate) fn parse(text: &str) -> Query {
-        // Go leaves out what it cannot read, semicolons included, and keeps the rest.
+        // Like Go, ignores invalid parameters and those with semicolons.
         let readable = text
             .split('&')
             .filter(|pair| !pair.contains(';') && !has_broken_escape(pair));
@@ -23,7 +23,7 @@ impl Query {
         Query { pairs }
     }
 
-    /// The first value of a parameter; a parameter without value counts as not given.
+    /// Returns the first value of a parameter, or an empty text.
     pub(crate) fn text(&self, name: &str) -> &str {
         self.pairs.iter().find(|(n, _)| n == name).map_or("", |(_, v)| v)
     }
@@ -43,7 +43,7 @@ impl Query {
         &self.pairs
     }
 
-    /// As Kubernetes reads booleans: given and not `false` or `0` is true.
+    /// Returns whether a parameter is set, and neither `false` nor `0`.
     pub(crate) fn flag(&self, name: &str) -> bool {
         self.optional_flag(name).unwrap_or(false)
     }
@@ -57,40 +57,40 @@ impl Query {
         match self.text(name) {
             "" => Ok(None),
             text => text.parse().map(Some).map_err(|error| {
-                let why = complaint(&error);
+                let why = reason(&error);
                 Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: {why}"))
             }),
         }
     }
 
-    /// `dryRun=All`.
+    /// Returns whether the request is a dry run (`dryRun=All`).
     pub(crate) fn dry_run(&self, options: &str) -> Result<bool> {
         let values: Vec<&str> = self.all("dryRun").filter(|v| !v.is_empty()).collect();
         check_dry_run(options, &values)
     }
 }
 
-/// Reads a number as Go reads an unsigned one, and complains as Go does.
+/// Parses an unsigned number. The errors are those of Go.
 pub(crate) fn unsigned(text: &str) -> Result<u64, String> {
     let why = match text.parse() {
         Ok(number) if !text.starts_with('+') => return Ok(number),
         Ok(_) => INVALID,
-        Err(error) => complaint(&error),
+        Err(error) => reason(&error),
     };
     Err(format!("strconv.ParseUint: parsing {text:?}: {why}"))
 }
 
 const INVALID: &str = "invalid syntax";
 
-/// Why something is no number, in Go's words.
-fn complaint(error: &ParseIntError) -> &'static str {
+/// Returns Go's message for an invalid number.
+fn reason(error: &ParseIntError) -> &'static str {
     match error.kind() {
         IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
         _ => INVALID,
     }
 }
 
-/// Returns whether nothing is to be written; `options` is the option type named in errors.
+/// Returns whether the request is a dry run. `options` is the option type in error messages.
 pub(crate) fn check_dry_run(options: &str, values: &[&str]) -> Result<bool> {
     if values.iter().any(|v| *v != "All") {
         let error = FieldError::not_supported("dryRun", values.to_vec(), &["All"]);
@@ -99,7 +99,7 @@ pub(crate) fn check_dry_run(options: &str, values: &[&str]) -> Result<bool> {
     Ok(!values.is_empty())
 }
 
-/// How unknown and duplicate fields are treated.
+/// How unknown and duplicate fields are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FieldValidation {
     Ignore,

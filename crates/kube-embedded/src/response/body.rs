@@ -1,4 +1,4 @@
-//! Bodies of answers.
+//! Bodies of responses.
 
 use std::io;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures::Stream;
 use http_body::{Frame, SizeHint};
 
-/// The body of an answer: bytes at hand, or bytes as they come.
+/// The body of a response: bytes, or a stream of bytes.
 pub(crate) enum Body {
     Full(Option<Bytes>),
     Stream(Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>),
@@ -24,7 +24,7 @@ impl Body {
         Body::Stream(Box::pin(stream))
     }
 
-    /// The same bytes as a stream.
+    /// Returns the bytes as a stream.
     pub(crate) fn into_stream(self) -> Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>> {
         match self {
             Body::Full(bytes) => Box::pin(futures::stream::iter(bytes.map(Ok))),
@@ -33,11 +33,11 @@ impl Body {
     }
 }
 
-/// How long bytes on their way get to leave before the connection behind them breaks.
+/// Time to send preceding bytes before a connection is broken.
 const HEAD_START: Duration = Duration::from_millis(20);
 
-/// The error that breaks an answer off. It lets the bytes before it go first: hyper throws away what it has not yet sent
-/// when it meets an error.
+/// Returns the error that breaks a connection, after a delay: hyper drops bytes that it has not sent when it receives an
+/// error.
 pub(crate) async fn broken_off(why: &'static str) -> io::Error {
     tokio::time::sleep(HEAD_START).await;
     io::Error::new(io::ErrorKind::ConnectionReset, why)

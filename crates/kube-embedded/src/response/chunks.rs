@@ -1,32 +1,32 @@
-//! Pieces of an answer on their way out: small ones are joined, large ones pass without a copy.
+//! Joins small pieces of a response to chunks. Large pieces are not copied.
 
 use std::collections::VecDeque;
 use std::io;
 
 use bytes::{Bytes, BytesMut};
 
-use crate::http::Body;
+use super::Body;
 
-/// Pieces from this size on are passed on without a copy.
+/// Minimum size of a piece that is not copied.
 const LARGE: usize = 4 * 1024;
-/// Joined pieces are passed on from this size on.
+/// Size at which joined pieces become a chunk.
 const CHUNK: usize = 32 * 1024;
 
-/// Pieces of an answer on their way out.
+/// The chunks of a response.
 #[derive(Debug, Default)]
-pub(super) struct Chunks {
+pub(crate) struct Chunks {
     ready: VecDeque<Bytes>,
     open: BytesMut,
 }
 
 impl Chunks {
-    /// Adds bytes that go together with what follows.
-    pub(super) fn extend(&mut self, bytes: &[u8]) {
+    /// Adds bytes to the current chunk.
+    pub(crate) fn extend(&mut self, bytes: &[u8]) {
         self.open.extend_from_slice(bytes);
     }
 
     /// Adds a piece.
-    pub(super) fn push(&mut self, piece: Bytes) {
+    pub(crate) fn push(&mut self, piece: Bytes) {
         if piece.len() >= LARGE {
             self.flush();
             self.ready.push_back(piece);
@@ -38,20 +38,20 @@ impl Chunks {
         }
     }
 
-    /// Lets go of what is joined so far.
-    pub(super) fn flush(&mut self) {
+    /// Ends the current chunk.
+    pub(crate) fn flush(&mut self) {
         if !self.open.is_empty() {
             self.ready.push_back(self.open.split().freeze());
         }
     }
 
-    /// The next chunk that is ready.
-    pub(super) fn pop(&mut self) -> Option<Bytes> {
+    /// Returns the next finished chunk.
+    pub(crate) fn pop(&mut self) -> Option<Bytes> {
         self.ready.pop_front()
     }
 
-    /// Everything, as the body of an answer.
-    pub(super) fn into_body(mut self) -> Body {
+    /// Returns everything as the body of a response.
+    pub(crate) fn into_body(mut self) -> Body {
         self.flush();
         match (self.ready.pop_front(), self.ready.is_empty()) {
             (Some(only), true) => Body::full(only),

@@ -1,4 +1,4 @@
-//! What a request's path and method ask for.
+//! The path and the verb of a request.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use http::Method;
 use crate::api::{Registry, Resource};
 use crate::status::{Result, Status};
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Debug, Clone)]
 pub(crate) enum Target {
     /// `/`: the list of paths.
@@ -40,26 +40,26 @@ pub(crate) struct ObjectPath {
     pub(crate) namespace: Option<String>,
     pub(crate) name: Option<String>,
     pub(crate) subresource: Option<String>,
-    /// The old form `/api/v1/watch/…`.
+    /// The deprecated form `/api/v1/watch/…`.
     pub(crate) watch_prefix: bool,
 }
 
-/// What a client wants done, in the words of Kubernetes' authorization.
+/// The verb of a request, as in Kubernetes' authorization.
 ///
-/// What [`Request::verb`](crate::Request::verb) is, and what [`On::verb`](crate::On::verb) takes.
+/// See [`Request::verb`](crate::Request::verb) and [`On::verb`](crate::On::verb).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verb {
     /// Read one object.
     Get,
     /// Read a collection.
     List,
-    /// Follow a collection.
+    /// Watch a collection.
     Watch,
-    /// Make an object.
+    /// Create an object.
     Create,
     /// Replace an object.
     Update,
-    /// Change an object.
+    /// Patch an object.
     Patch,
     /// Delete an object.
     Delete,
@@ -68,7 +68,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// The verb as Kubernetes writes it.
+    /// Returns the verb in lower case, as in RBAC rules.
     pub fn as_str(self) -> &'static str {
         match self {
             Verb::Get => "get",
@@ -89,24 +89,24 @@ impl std::fmt::Display for Verb {
     }
 }
 
-/// Why a path leads nowhere.
+/// Why a path has no target.
 #[derive(Debug)]
 pub(crate) enum NoTarget {
-    /// Nothing is known by that path: plain text `404 page not found`.
+    /// Unknown path: plain text `404 page not found`.
     Page,
-    /// The group is served but not this.
+    /// The group is served, but not this resource.
     Status(Status),
-    /// It is no path: plain text `400 Bad Request`.
+    /// Invalid path: plain text `400 Bad Request`.
     Malformed,
 }
 
 impl Target {
-    /// Finds out what `path` leads to.
+    /// Parses a path.
     pub(crate) fn parse(path: &str, registry: &Registry) -> Result<Target, NoTarget> {
         if has_broken_escape(path) {
             return Err(NoTarget::Malformed);
         }
-        // Decoded before it is split: an escaped slash separates like any other.
+        // Decoded before it is split, so an escaped slash is a separator, too.
         let decoded = percent_encoding::percent_decode_str(path).decode_utf8_lossy();
         let inside = decoded.strip_prefix('/').unwrap_or(&decoded);
         let inside = inside.strip_suffix('/').unwrap_or(inside);
@@ -174,7 +174,7 @@ fn group_version(group: &str, version: &str, rest: &[&str], registry: &Registry)
             [] => (None, None),
             [name] => (Some((*name).to_owned()), None),
             [name, sub] => (Some((*name).to_owned()), Some((*sub).to_owned())),
-            // Deeper paths exist only below `proxy`, which needs nodes that are not here.
+            // Only `proxy` has deeper paths.
             [name, sub, ..] if *sub == "proxy" => (Some((*name).to_owned()), Some((*sub).to_owned())),
             _ => return None,
         };
@@ -191,14 +191,14 @@ fn group_version(group: &str, version: &str, rest: &[&str], registry: &Registry)
         }))
     };
     let found = match rest {
-        // A namespaced resource inside its namespace, unless the word is a subresource of the namespace itself.
+        // A namespaced resource in its namespace, or a subresource of the namespace itself.
         ["namespaces", namespace, plural, below @ ..] => match find(plural) {
             Some(resource) if resource.namespaced => named(resource, Some(namespace), below),
             Some(_) => None,
             None => find("namespaces").and_then(|r| named(r, None, &rest[1..])),
         },
         [plural, below @ ..] => find(plural).and_then(|resource| {
-            // Objects of a namespaced resource cannot be named outside a namespace.
+            // The path of a namespaced object contains its namespace.
             if resource.namespaced && !below.is_empty() {
                 None
             } else {
@@ -221,7 +221,7 @@ pub(super) fn has_broken_escape(text: &str) -> bool {
 }
 
 impl ObjectPath {
-    /// Names that cannot be part of a path are refused before anything is looked up.
+    /// Checks the name in the path.
     pub(crate) fn check_name(&self) -> Result<()> {
         let name = self.name.as_deref().unwrap_or_default();
         let why = match name {
@@ -234,7 +234,7 @@ impl ObjectPath {
         )))
     }
 
-    /// What the method means on this path; `watch` is whether the query asks for a watch.
+    /// Returns the verb of an HTTP method on this path. `watch` is whether the query asks for a watch.
     pub(crate) fn verb(&self, method: &Method, watch: bool) -> Result<Verb> {
         let verb = match (method, &self.name) {
             (&Method::GET, _) if (watch || self.watch_prefix) && self.subresource.is_none() => Verb::Watch,
@@ -256,7 +256,7 @@ impl ObjectPath {
             Some(sub) => sub.verbs.iter().any(|v| v == verb.as_str()),
             None => self.resource.allows(verb.as_str()),
         };
-        // Creating a namespaced object needs a namespace in the path; reviews are the ones that have none.
+        // A namespaced object can only be created in a namespace.
         let misplaced = verb == Verb::Create && self.resource.namespaced && self.namespace.is_none();
         if allowed && !misplaced {
             Ok(verb)
