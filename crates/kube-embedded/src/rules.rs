@@ -73,31 +73,27 @@ impl Resource {
         }
         if version != expected {
             let (group, name) = version.rsplit_once('/').unwrap_or(("", &version));
-            let why = if self.custom().is_some() || registry.find_kind(group, name, &kind).is_some() {
-                format!(
+            if self.custom().is_some() || registry.find_kind(group, name, &kind).is_some() {
+                return Err(Status::bad_request(format!(
                     "the API version in the data ({version}) does not match the expected API version ({expected})"
-                )
-            } else {
-                format!(
-                    "{kind} in version {name:?} cannot be handled as a {}: no kind {kind:?} is registered for version \
-                     {version:?} in scheme \"pkg/runtime/scheme.go:111\"",
-                    self.kind
-                )
-            };
-            return Err(Status::bad_request(why));
+                )));
+            }
+            let why = format!(
+                "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
+            );
+            return Err(Status::undecodable(&kind, name, &self.kind, &why));
         }
         if kind != self.kind {
-            return Err(Status::bad_request(format!(
-                "{kind} in version {:?} cannot be handled as a {}: converting (v1.{kind}) to ({}.{}): unknown conversion",
-                self.version,
-                self.kind,
-                if self.group.is_empty() {
-                    "core"
-                } else {
-                    &self.group
-                },
+            let group = if self.group.is_empty() {
+                "core"
+            } else {
+                &self.group
+            };
+            let why = format!(
+                "converting (v1.{kind}) to ({group}.{}): unknown conversion",
                 self.kind
-            )));
+            );
+            return Err(Status::undecodable(&kind, &self.version, &self.kind, &why));
         }
         object["kind"] = kind.into();
         object["apiVersion"] = version.into();

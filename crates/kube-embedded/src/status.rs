@@ -18,6 +18,8 @@ pub(crate) struct Status {
     generic: bool,
     /// Where a list may go on although it is no longer consistent.
     continues: Option<String>,
+    /// Why the type of an object cannot represent what was sent.
+    decode_failure: Option<String>,
 }
 
 /// Which resource a failure is about: what `details` and most messages name.
@@ -49,7 +51,21 @@ impl Status {
             details: Map::new(),
             generic: false,
             continues: None,
+            decode_failure: None,
         }
+    }
+
+    /// Creates the error of a body that cannot be decoded to the expected kind.
+    pub(crate) fn undecodable(kind: &str, version: &str, expected: &str, why: &str) -> Status {
+        let message = format!("{kind} in version {version:?} cannot be handled as a {expected}: {why}");
+        let mut status = Status::bad_request(message);
+        status.decode_failure = Some(why.to_owned());
+        status
+    }
+
+    /// Returns why a body cannot be decoded, for [`Status::undecodable`].
+    pub(crate) fn decode_failure(&self) -> Option<&str> {
+        self.decode_failure.as_deref()
     }
 
     /// A failure that has to do with HTTP more than with an object.

@@ -142,11 +142,8 @@ pub(super) fn delete_body(head: &Head, bytes: &Bytes) -> Result<Value> {
     };
     let decoded = decode(types, &Type::Ref(options), "DeleteOptions", "v1", value);
     decoded.map(|decoded| decoded.object).map_err(|status| {
-        // The options of a request are no object: what is wrong with them is said without naming one.
-        let why = status
-            .message
-            .split_once(": ")
-            .map_or(status.message.as_str(), |(_, why)| why);
+        // The options of a request are not an object, so the message does not name one.
+        let why = status.decode_failure().unwrap_or(&status.message);
         Status::bad_request(why)
     })
 }

@@ -55,9 +55,7 @@ pub(crate) fn decode(
 /// The answer to an object that cannot be read, strictly or at all.
 pub(crate) fn cannot_be_handled(kind: &str, api_version: &str, why: &str) -> Status {
     let version = api_version.rsplit('/').next().unwrap_or(api_version);
-    Status::bad_request(format!(
-        "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
-    ))
+    Status::undecodable(kind, version, kind, why)
 }
 
 /// The answer to unknown or duplicate fields where the client asked for strictness.

@@ -169,21 +169,16 @@ fn bad_option(error: FieldError) -> Status {
     Status::invalid("meta.k8s.io", "PatchOptions", "", &[error])
 }
 
-/// A patch that leaves something that cannot be read is invalid, where a body would be a bad request.
+/// Converts the error of a patch whose result cannot be decoded: the patch is invalid, while a body would be a bad request.
 pub(super) fn unreadable(
     status: Status,
     kind: PatchKind,
     change: &Value,
     patched: impl FnOnce() -> Result<Value>,
 ) -> Status {
-    let Some((_, why)) = status
-        .message
-        .split_once(" cannot be handled as a ")
-        .filter(|_| status.code == 400)
-    else {
+    let Some(why) = status.decode_failure() else {
         return status;
     };
-    let why = why.split_once(": ").map_or(why, |(_, why)| why);
     let shown = match kind {
         PatchKind::Strategic => patch::go_map(change),
         _ => patched().unwrap_or_default().to_string(),
