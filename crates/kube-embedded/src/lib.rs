@@ -78,6 +78,7 @@ mod crd;
 mod defaults;
 mod faults;
 mod follow_up;
+mod golang;
 mod hash;
 mod http;
 mod openapi;

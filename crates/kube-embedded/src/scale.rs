@@ -7,6 +7,7 @@ mod tests;
 use serde_json::{Map, Value, json};
 
 pub(crate) use self::selector::selector_text;
+use crate::golang::{plain, type_name};
 use crate::status::{FieldError, Result, Status};
 
 /// Where a custom resource keeps what its scale shows.
@@ -51,45 +52,13 @@ fn find<'a>(object: &'a Value, path: &str) -> std::result::Result<Option<&'a Val
             other => {
                 return Err(format!(
                     "{walked} accessor error: {} is of the type {}, expected map[string]interface{{}}",
-                    go_value(other),
-                    go_type(other)
+                    plain(other),
+                    type_name(other)
                 ));
             }
         }
     }
     Ok(Some(value))
-}
-
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(n) if n.is_i64() => "int64",
-        Value::Number(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
-}
-
-/// A value as Go's `%v` prints it.
-fn go_value(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".into(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(go_value).collect();
-            format!("[{}]", items.join(" "))
-        }
-        Value::Object(fields) => {
-            let fields: Vec<String> = fields
-                .iter()
-                .map(|(k, v)| format!("{k}:{}", go_value(v)))
-                .collect();
-            format!("map[{}]", fields.join(" "))
-        }
-        scalar => scalar.to_string(),
-    }
 }
 
 fn full_path(path: &str) -> String {
@@ -105,8 +74,8 @@ fn find_int(object: &Value, path: &str) -> std::result::Result<Option<i64>, Stri
         None => Err(format!(
             "{} accessor error: {} is of the type {}, expected int64",
             full_path(path),
-            go_value(value),
-            go_type(value)
+            plain(value),
+            type_name(value)
         )),
     }
 }
@@ -120,8 +89,8 @@ fn find_text<'a>(object: &'a Value, path: &str) -> std::result::Result<Option<&'
         None => Err(format!(
             "{} accessor error: {} is of the type {}, expected string",
             full_path(path),
-            go_value(value),
-            go_type(value)
+            plain(value),
+            type_name(value)
         )),
     }
 }

@@ -53,6 +53,7 @@ const INFORMER: LayeredCrate = LayeredCrate {
 const EMBEDDED: LayeredCrate = LayeredCrate {
     name: "kube-embedded",
     layers: &[
+        "golang",
         "hash",
         "timestamp",
         "status",

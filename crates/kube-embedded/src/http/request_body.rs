@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 
 use super::head::Head;
 use crate::api::group_version;
-use crate::request::{OFFERED, ObjectPath, read_json};
+use crate::golang::{json_type_name, read_json};
+use crate::request::{OFFERED, ObjectPath};
 use crate::schema::decode::decode;
-use crate::schema::{Type, Types, json_type_name};
+use crate::schema::{Type, Types};
 use crate::status::{Result, Status};
 use crate::verbs::{self, PatchKind};
 

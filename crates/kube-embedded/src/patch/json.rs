@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::schema::json_type_name;
+use crate::golang::json_type_name;
 use crate::status::{Result, Status};
 
 /// More operations than this in one patch are refused.

@@ -5,8 +5,8 @@
 use serde_json::Value;
 
 use super::field_set::FieldSet;
-use super::go_text::web_safe;
 use super::typed::{self, Repeats, Site};
+use crate::golang::web_safe;
 
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// All annotations of an object together.

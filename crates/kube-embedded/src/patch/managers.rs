@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::field_set::{FieldSet, PathElement, path_text};
-use super::go_text;
 use super::typed::Comparison;
+use crate::golang;
 use crate::status::Status;
 
 /// What tells one entry from another. An applier has one entry for all versions.
@@ -56,10 +56,10 @@ impl ManagerId {
 
     /// As conflicts name it.
     fn shown(&self) -> String {
-        let mut out = go_text::quoted(&self.manager);
+        let mut out = golang::quoted(&self.manager);
         if !self.subresource.is_empty() {
             out += " with subresource ";
-            out += &go_text::quoted(&self.subresource);
+            out += &golang::quoted(&self.subresource);
         }
         if self.operation == Operation::Update {
             out += " using ";
@@ -121,7 +121,7 @@ impl Managers {
                 "FieldsV1" => {}
                 "" => return Err(format!("missing fieldsType in managed fields entry {index}")),
                 other => {
-                    let other = go_text::quoted(other);
+                    let other = golang::quoted(other);
                     return Err(format!(
                         "invalid fieldsType {other} in managed fields entry {index}"
                     ));

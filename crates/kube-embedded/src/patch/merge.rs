@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::schema::json_type_name;
+use crate::golang::json_type_name;
 use crate::status::{Result, Status};
 
 /// Applies a merge patch to an object. A patch that is not an object is refused.

@@ -6,7 +6,6 @@
 
 pub(crate) mod apply;
 pub(crate) mod field_set;
-mod go_text;
 pub(crate) mod json;
 mod last_applied;
 mod managers;
@@ -16,8 +15,6 @@ pub(crate) mod scale;
 pub(crate) mod strategic;
 mod typed;
 pub(crate) mod update;
-
-pub(crate) use go_text::plain as go_map;
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,7 @@
 //! The query parameters of a request, parsed like Kubernetes' option types.
 
-use std::num::{IntErrorKind, ParseIntError};
-
 use super::path::has_broken_escape;
+use crate::golang::parse_signed;
 use crate::status::{FieldError, Result, Status};
 
 /// The parameters of a request.
@@ -56,10 +55,7 @@ impl Query {
     pub(crate) fn integer(&self, name: &str) -> Result<Option<i64>> {
         match self.text(name) {
             "" => Ok(None),
-            text => text.parse().map(Some).map_err(|error| {
-                let why = reason(&error);
-                Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: {why}"))
-            }),
+            text => parse_signed(text).map(Some).map_err(Status::bad_request),
         }
     }
 
@@ -67,26 +63,6 @@ impl Query {
     pub(crate) fn dry_run(&self, options: &str) -> Result<bool> {
         let values: Vec<&str> = self.all("dryRun").filter(|v| !v.is_empty()).collect();
         check_dry_run(options, &values)
-    }
-}
-
-/// Parses an unsigned number. The errors are those of Go.
-pub(crate) fn unsigned(text: &str) -> Result<u64, String> {
-    let why = match text.parse() {
-        Ok(number) if !text.starts_with('+') => return Ok(number),
-        Ok(_) => INVALID,
-        Err(error) => reason(&error),
-    };
-    Err(format!("strconv.ParseUint: parsing {text:?}: {why}"))
-}
-
-const INVALID: &str = "invalid syntax";
-
-/// Returns Go's message for an invalid number.
-fn reason(error: &ParseIntError) -> &'static str {
-    match error.kind() {
-        IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
-        _ => INVALID,
     }
 }
 

@@ -7,10 +7,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use super::golang::{GoField, GoTypes, found, go_name, is_opaque_struct};
-use super::gotime::{self, Precision};
+use super::go_types::{GoField, GoTypes, go_name, is_opaque_struct};
 use super::quantity::Quantity;
 use super::{Resolved, Shape, Struct, Type, Types, base64_text};
+use crate::golang::{Precision, canonical_time, json_type_name};
 use crate::status::Status;
 
 /// What came out of a client's object.
@@ -153,7 +153,7 @@ impl Walk<'_> {
         let given = match value {
             Value::Object(fields) => Some(fields),
             Value::Null => None,
-            other => return Ok(self.wrong(found(&other), go)),
+            other => return Ok(self.wrong(json_type_name(&other), go)),
         };
         let zero = given.is_none();
         let mut given = given.unwrap_or_default();
@@ -256,7 +256,7 @@ impl Walk<'_> {
         let items = match value {
             Value::Array(items) => items,
             Value::Null => return Ok(Read::zero(Value::Null)),
-            other => return Ok(self.wrong(found(&other), go)),
+            other => return Ok(self.wrong(json_type_name(&other), go)),
         };
         let item_go = go.strip_prefix("[]").unwrap_or_else(|| go_name(item));
         let mut out = Vec::with_capacity(items.len());
@@ -275,7 +275,7 @@ impl Walk<'_> {
         let entries = match value {
             Value::Object(entries) => entries,
             Value::Null => return Ok(Read::zero(Value::Null)),
-            other => return Ok(self.wrong(found(&other), go)),
+            other => return Ok(self.wrong(json_type_name(&other), go)),
         };
         let item_go = match go.strip_prefix("map[").and_then(|g| g.split_once(']')) {
             Some((_, of)) => of,
@@ -323,11 +323,11 @@ impl Walk<'_> {
                     Read::zero(Value::Null)
                 }
             },
-            (Type::Time, Value::String(text)) => match gotime::canonical(&text, precision(go))? {
+            (Type::Time, Value::String(text)) => match canonical_time(&text, precision(go))? {
                 Some(text) => Read::set(text),
                 None => Read::zero(Value::Null),
             },
-            (Type::Time, other) => return Err(self.mismatch(found(&other), "string")),
+            (Type::Time, other) => return Err(self.mismatch(json_type_name(&other), "string")),
             (Type::Quantity, Value::Null) => Read::zero("0"),
             (Type::Quantity, value) => Read::set(quantity(&value)?),
             (Type::IntOrString, Value::String(text)) => Read::set(text),
@@ -337,8 +337,8 @@ impl Walk<'_> {
             (Type::IntOrString, Value::Number(n)) => {
                 return Err(self.mismatch(&format!("number {n}"), "int32"));
             }
-            (Type::IntOrString, other) => return Err(self.mismatch(found(&other), "int32")),
-            (_, other) => self.wrong(found(&other), go),
+            (Type::IntOrString, other) => return Err(self.mismatch(json_type_name(&other), "int32")),
+            (_, other) => self.wrong(json_type_name(&other), go),
         })
     }
 
@@ -352,7 +352,7 @@ impl Walk<'_> {
                     Some(byte) => bytes.push(byte),
                     None => return self.wrong(&format!("number {n}"), "uint8"),
                 },
-                other => return self.wrong(found(other), "uint8"),
+                other => return self.wrong(json_type_name(other), "uint8"),
             }
         }
         Read::set(STANDARD.encode(bytes))

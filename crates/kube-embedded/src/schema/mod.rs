@@ -6,8 +6,7 @@
 
 mod base64_text;
 pub(crate) mod decode;
-mod golang;
-mod gotime;
+mod go_types;
 mod parse;
 pub(crate) mod quantity;
 pub(crate) mod strict;
@@ -16,8 +15,6 @@ mod tests;
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
-
-pub(crate) use golang::found as json_type_name;
 
 /// A set of types that refer to each other by [`TypeId`].
 #[derive(Debug, Default)]

@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
 use super::decode::{decode, strict_failure};
-use super::gotime::{Precision, canonical as time};
 use super::quantity::Quantity;
 use super::strict::{duplicate_fields, strict_problems};
 use super::*;
+use crate::golang::{Precision, canonical_time as time};
 
 #[test]
 fn the_table_is_read_whole() {

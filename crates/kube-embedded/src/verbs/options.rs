@@ -1,13 +1,13 @@
 //! The options of lists and watches, checked as Kubernetes checks them.
 
-use base64::DecodeError;
 use base64::Engine as _;
 use base64::alphabet::URL_SAFE;
 use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::json;
 
 use crate::api::Resource;
-use crate::request::{Query, read_json, unsigned};
+use crate::golang::{illegal_base64, parse_unsigned, read_json};
+use crate::request::Query;
 use crate::select::{FieldSelector, Selection, label_selector};
 use crate::status::{FieldError, Result, Status};
 
@@ -59,7 +59,7 @@ impl Continue {
         };
         let bytes = LENIENT
             .decode(token.trim_end_matches('='))
-            .map_err(|e| bad(&illegal(&e, token)))?;
+            .map_err(|e| bad(&illegal_base64(&e, token)))?;
         let value = read_json(&bytes).map_err(|e| bad(&e))?;
         let version = value["v"].as_str().unwrap_or_default();
         if version != "meta.k8s.io/v1" {
@@ -90,15 +90,6 @@ impl Continue {
 
 /// As Go decodes: bits that belong to no byte do not matter.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, NO_PAD.with_decode_allow_trailing_bits(true));
-
-/// Go's words for text that is no base64.
-fn illegal(error: &DecodeError, token: &str) -> String {
-    let at = match error {
-        DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => *at,
-        DecodeError::InvalidLength(_) | DecodeError::InvalidPadding => token.len(),
-    };
-    format!("illegal base64 data at input byte {at}")
-}
 
 impl ListOptions {
     /// Reads the query of a list or a watch. `name` restricts it to one object.
@@ -239,7 +230,7 @@ fn moment(query: &Query, limited: bool, watch: bool) -> Result<Moment> {
 
 /// Reads a resource version; a watch and a list complain in different ways.
 pub(crate) fn parse_revision(text: &str, watch: bool) -> Result<u64> {
-    unsigned(text).map_err(|why| {
+    parse_unsigned(text).map_err(|why| {
         let why = format!("resourceVersion: Invalid value: {text:?}: {why}");
         if watch {
             Status::new(500, "", why)

@@ -9,6 +9,7 @@ use super::write::{
     create_object, reset_fields,
 };
 use crate::cluster::Cluster;
+use crate::golang;
 use crate::patch;
 use crate::request::{ObjectPath, Query};
 use crate::schema::{Type, Types};
@@ -180,7 +181,7 @@ pub(super) fn unreadable(
         return status;
     };
     let shown = match kind {
-        PatchKind::Strategic => patch::go_map(change),
+        PatchKind::Strategic => golang::plain(change),
         _ => patched().unwrap_or_default().to_string(),
     };
     Status::invalid("", "", "", &[FieldError::invalid("patch", shown, why)])

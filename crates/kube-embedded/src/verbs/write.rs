@@ -11,10 +11,11 @@ use crate::cluster::Cluster;
 use crate::convert;
 use crate::crd;
 use crate::follow_up::follow_up;
+use crate::golang::parse_unsigned;
 use crate::patch::field_set::FieldSet;
 use crate::patch::reset;
 use crate::patch::update::{Update, keep_times, record_update};
-use crate::request::{FieldValidation, ObjectPath, Query, unsigned};
+use crate::request::{FieldValidation, ObjectPath, Query};
 use crate::schema::decode::strict_failure;
 use crate::services;
 use crate::status::{FieldError, Result, Status, Subject};
@@ -531,7 +532,7 @@ fn check_version(
 ) -> Result<(), Retry> {
     let version = match text(&new["metadata"]["resourceVersion"]) {
         "" => 0,
-        version => unsigned(version).map_err(Status::unnamed)?,
+        version => parse_unsigned(version).map_err(Status::unnamed)?,
     };
     if version == 0 && resource.needs_version() {
         let error = FieldError::invalid(

@@ -7,6 +7,7 @@ use serde_json::{Number, Value};
 
 use super::super::structure::Schema;
 use super::{Failure, FieldErrorKind, Outcome, format};
+use crate::golang::format_float;
 
 #[derive(Debug, Clone, Copy)]
 enum Num {
@@ -25,7 +26,7 @@ impl Num {
     fn show(self) -> String {
         match self {
             Num::Int(int) => int.to_string(),
-            Num::Float(float) => go_float(float),
+            Num::Float(float) => format_float(float),
         }
     }
 
@@ -42,21 +43,6 @@ impl Num {
             Num::Int(int) => int as f64,
             Num::Float(float) => float,
         }
-    }
-}
-
-/// A float as Go's `%v` prints it.
-fn go_float(float: f64) -> String {
-    let scientific = format!("{float:e}");
-    let Some((mantissa, exponent)) = scientific.split_once('e') else {
-        return scientific;
-    };
-    match exponent.parse::<i32>() {
-        Ok(exponent) if !(-4..21).contains(&exponent) => {
-            let sign = if exponent < 0 { '-' } else { '+' };
-            format!("{mantissa}e{sign}{:02}", exponent.abs())
-        }
-        _ => float.to_string(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::{Number, Value};
 
-use crate::patch::go_text;
+use crate::golang;
 
 /// How to get from a value to one inside it. Variants are in the order in which sets list them.
 #[derive(Debug, Clone)]
@@ -79,7 +79,7 @@ impl fmt::Display for PathElement {
 
 fn shown(value: &Value) -> String {
     match value {
-        Value::String(s) => go_text::quoted(s),
+        Value::String(s) => golang::quoted(s),
         Value::Array(items) => {
             let items: Vec<String> = items.iter().map(shown).collect();
             format!("[{}]", items.join(","))

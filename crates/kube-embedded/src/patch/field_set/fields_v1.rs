@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::{FieldSet, PathElement};
-use crate::patch::go_text::web_safe;
+use crate::golang::web_safe;
 
 impl FieldSet {
     /// Reads the JSON form. Elements of kinds unknown are dropped; what cannot be read is told in Go's words.

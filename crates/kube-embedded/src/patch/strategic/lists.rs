@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{DIRECTIVE, Place, expected, go_text, merge_maps, unknown_directive};
+use super::{DIRECTIVE, Place, expected, merge_maps, unknown_directive};
+use crate::golang;
 use crate::status::{Result, Status};
 
 type Object = Map<String, Value>;
@@ -62,8 +63,8 @@ impl ListRule<'_> {
         if rest.peek().is_some() {
             return Err(Status::unnamed(format!(
                 "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
-                go_text::plain(&Value::Array(patch.to_vec())),
-                go_text::plain(&Value::Array(order.to_vec()))
+                golang::plain(&Value::Array(patch.to_vec())),
+                golang::plain(&Value::Array(order.to_vec()))
             )));
         }
         Ok(())
@@ -77,7 +78,7 @@ fn not_a_map(item: &Value) -> Status {
 fn no_merge_key(map: &Map<String, Value>, key: &str) -> Status {
     Status::unnamed(format!(
         "map: {} does not contain declared merge key: {key}",
-        go_text::plain(&Value::Object(map.clone()))
+        golang::plain(&Value::Object(map.clone()))
     ))
 }
 
@@ -95,9 +96,9 @@ pub(super) fn of_maps(a: &[Value], b: &[Value]) -> Result<bool> {
     if first.is_array() {
         return Err(Status::unprocessable());
     }
-    if items.any(|v| go_text::type_name(v) != go_text::type_name(first)) {
+    if items.any(|v| golang::type_name(v) != golang::type_name(first)) {
         let both = Value::Array(vec![Value::Array(a.to_vec()), Value::Array(b.to_vec())]);
-        let message = format!("list element types are not identical: {}", go_text::plain(&both));
+        let message = format!("list element types are not identical: {}", golang::plain(&both));
         return Err(Status::unnamed(message));
     }
     Ok(first.is_object())

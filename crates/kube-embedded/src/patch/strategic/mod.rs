@@ -8,8 +8,9 @@ mod lists;
 use serde_json::{Map, Value};
 
 use self::lists::{ListRule, merge_lists, put_in_order};
-use super::go_text;
-use crate::schema::{Field, Resolved, Type, Types, json_type_name};
+use crate::golang;
+use crate::golang::json_type_name;
+use crate::schema::{Field, Resolved, Type, Types};
 use crate::status::{Result, Status};
 
 const DIRECTIVE: &str = "$patch";
@@ -65,7 +66,7 @@ impl<'a> Place<'a> {
             let short = type_name.rsplit('.').next().unwrap_or(type_name);
             Status::unnamed(format!(
                 "unable to find api field in struct {short} for the json field {}",
-                go_text::quoted(name)
+                golang::quoted(name)
             ))
         })
     }
@@ -95,17 +96,19 @@ fn not_a_struct(kind: &str) -> Status {
 }
 
 fn expected(what: &str, got: &Value) -> Status {
-    Status::unnamed(format!(
-        "expected a {what}, but received a {}",
-        go_text::type_name(got)
-    ))
+    // Go prints a nil type with `%s`.
+    let got = match got {
+        Value::Null => "%!s(<nil>)",
+        other => golang::type_name(other),
+    };
+    Status::unnamed(format!("expected a {what}, but received a {got}"))
 }
 
 fn unknown_directive(directive: &Value, patch: &Map<String, Value>) -> Status {
     Status::unnamed(format!(
         "unknown patch type: {} in map: {}",
-        go_text::plain(directive),
-        go_text::plain(&Value::Object(patch.clone()))
+        golang::plain(directive),
+        golang::plain(&Value::Object(patch.clone()))
     ))
 }
 

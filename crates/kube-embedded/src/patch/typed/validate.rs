@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::field_set::PathElement;
-use super::super::go_text;
 use super::{Atom, ListKind, Site, Type, item_element};
+use crate::golang;
 
 /// Checks a value. The error tells every fault with its path, in the words of the API server.
 pub(in crate::patch) fn validate(site: Site<'_>, value: &Value, repeats: Repeats) -> Result<(), String> {
@@ -58,7 +58,7 @@ impl Walk {
             (Atom::Scalar(ty), value) => self.scalar(ty, value),
             (Atom::List(item, kind), Value::Array(items)) => self.items(item, kind, items),
             (Atom::List(..), other) => {
-                self.fault(&format!("expected list, got &{{{}}}", go_text::plain(other)));
+                self.fault(&format!("expected list, got &{{{}}}", golang::plain(other)));
             }
             (Atom::Map(map), Value::Object(object)) => {
                 for (name, value) in object {
@@ -72,22 +72,22 @@ impl Walk {
                     }
                 }
             }
-            (Atom::Map(_), other) => self.fault(&format!("expected map, got &{{{}}}", go_text::plain(other))),
+            (Atom::Map(_), other) => self.fault(&format!("expected map, got &{{{}}}", golang::plain(other))),
         }
     }
 
     fn scalar(&mut self, ty: &Type, value: &Value) {
-        let shown = go_text::plain(value);
+        let shown = golang::plain(value);
         match (ty, value) {
             (Type::Int32 | Type::Int64 | Type::Double, Value::Number(_))
             | (Type::String | Type::Bytes, Value::String(_))
             | (Type::Bool, Value::Bool(_)) => {}
             (Type::Int32 | Type::Int64 | Type::Double, other) => {
-                let got = go_text::type_name(other);
+                let got = golang::type_name(other);
                 self.fault(&format!("expected numeric (int or float), got {got}"));
             }
             (Type::String | Type::Bytes, _) => {
-                let shown = go_text::syntax(value);
+                let shown = golang::syntax(value);
                 self.fault(&format!(
                     "expected string, got &value.valueUnstructured{{Value:{shown}}}"
                 ));

@@ -1,12 +1,12 @@
-//! JSON as the real server reads it, with complaints in the words of Go's scanner.
+//! JSON, with the errors of Go's `encoding/json`.
 
 use serde_json::Value;
 
 /// Deepest nesting. Go's scanner takes 10,000, which here would need more stack than a thread has.
 const MAX_DEPTH: usize = 127;
 
-/// Reads a value. Inside strings, bytes that are no UTF-8 become U+FFFD, as they do in Go.
-pub(crate) fn read(bytes: &[u8]) -> Result<Value, String> {
+/// Parses a value. Inside strings, bytes that are not UTF-8 become U+FFFD, as in Go.
+pub(crate) fn read_json(bytes: &[u8]) -> Result<Value, String> {
     check(bytes)?;
     serde_json::from_str(&String::from_utf8_lossy(bytes)).map_err(|e| e.to_string())
 }
@@ -221,7 +221,7 @@ fn quoted(byte: u8) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{MAX_DEPTH, read};
+    use super::{MAX_DEPTH, read_json as read};
 
     #[test]
     fn values_are_read() {

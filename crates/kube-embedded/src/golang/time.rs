@@ -1,4 +1,4 @@
-//! Times as Go reads them from JSON: RFC 3339 only, with Go's own words when the text is something else.
+//! Times in RFC 3339, with the errors of Go's `time.Parse`.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -6,7 +6,7 @@ use jiff::tz::Offset;
 
 /// Which of the two time types of the API a field has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Precision {
+pub(crate) enum Precision {
     Seconds,
     Micros,
 }
@@ -21,7 +21,7 @@ impl Precision {
 }
 
 /// The time as the server prints it, or `None` for Go's zero time, which is printed as null.
-pub(super) fn canonical(text: &str, precision: Precision) -> Result<Option<String>, String> {
+pub(crate) fn canonical_time(text: &str, precision: Precision) -> Result<Option<String>, String> {
     let at = parse(text, precision)?;
     let format = match precision {
         Precision::Seconds => "%Y-%m-%dT%H:%M:%SZ",

@@ -1,12 +1,10 @@
-//! How the server's own types, written in Go, read and write JSON.
+//! The Go structs of the built-in kinds, as far as their JSON depends on more than the schema.
 //!
-//! The OpenAPI documents do not say which fields are pointers, which vanish when empty and what the types are called in
+//! The OpenAPI documents do not contain which fields are pointers, which are omitted when empty, and the names of types in
 //! messages. The table `go.txt` does (see `xtask/gofacts`).
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
-
-use serde_json::Value;
 
 use super::Type;
 
@@ -79,18 +77,6 @@ pub(super) fn is_opaque_struct(go: &str) -> bool {
         go,
         "v1.Time" | "v1.MicroTime" | "resource.Quantity" | "intstr.IntOrString" | "runtime.RawExtension"
     )
-}
-
-/// What Go calls a JSON value of the wrong type.
-pub(crate) fn found(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }
 
 /// Go's name of a type that the table does not name.

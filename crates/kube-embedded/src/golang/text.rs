@@ -1,10 +1,10 @@
-//! Values in the form in which Go prints them, for messages that carry them.
+//! Values and their types, as Go's `fmt` prints them.
 
 use std::fmt::Write;
 
 use serde_json::Value;
 
-/// A value as `%v` prints what Go decodes from JSON.
+/// Formats a decoded JSON value like `%v`.
 pub(crate) fn plain(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".into(),
@@ -23,8 +23,8 @@ pub(crate) fn plain(value: &Value) -> String {
     }
 }
 
-/// A value as `%#v` prints it.
-pub(super) fn syntax(value: &Value) -> String {
+/// Formats a decoded JSON value like `%#v`.
+pub(crate) fn syntax(value: &Value) -> String {
     match value {
         Value::Null => "interface {}(nil)".into(),
         Value::String(s) => quoted(s),
@@ -45,8 +45,8 @@ pub(super) fn syntax(value: &Value) -> String {
     }
 }
 
-/// Text as `%q` prints it.
-pub(super) fn quoted(text: &str) -> String {
+/// Formats text like `%q`.
+pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {
@@ -72,10 +72,10 @@ pub(super) fn quoted(text: &str) -> String {
     out
 }
 
-/// Name of the Go type that a JSON value decodes to.
-pub(super) fn type_name(value: &Value) -> &'static str {
+/// Returns the name of the Go type of a decoded JSON value.
+pub(crate) fn type_name(value: &Value) -> &'static str {
     match value {
-        Value::Null => "%!s(<nil>)",
+        Value::Null => "<nil>",
         Value::Bool(_) => "bool",
         Value::Number(n) if n.is_f64() => "float64",
         Value::Number(_) => "int64",
@@ -85,8 +85,8 @@ pub(super) fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// A value as Go writes JSON: safe to stand in a web page.
-pub(super) fn web_safe(value: &Value) -> String {
+/// Formats a value as JSON, with the characters escaped that have a meaning in HTML.
+pub(crate) fn web_safe(value: &Value) -> String {
     let mut out = String::new();
     for c in value.to_string().chars() {
         match c {
@@ -99,4 +99,16 @@ pub(super) fn web_safe(value: &Value) -> String {
         }
     }
     out
+}
+
+/// Returns the name of a JSON value's type in messages of `encoding/json`.
+pub(crate) fn json_type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
 }
