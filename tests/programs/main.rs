@@ -165,6 +165,10 @@ async fn custom_resource() {
         waiting.starts_with("still waiting: lighthouses.example.com"),
         "{waiting}"
     );
+    assert_eq!(
+        program.line().await,
+        "hint: is the CustomResourceDefinition lighthouses.example.com installed?"
+    );
 
     let definition = json!({
         "metadata": { "name": "lighthouses.example.com" },

@@ -182,7 +182,7 @@ async fn list_at_another_version_is_not_compared() {
         .expect_err("no comparison");
     assert!(error.is_not_checked(), "{error:?}");
     let words = error.to_string();
-    assert!(words.contains(&format!("exactly {at} was asked for")), "{words}");
+    assert!(words.contains(&format!("requested version {at}")), "{words}");
     observed.informer.shutdown().await;
 }
 
@@ -213,7 +213,7 @@ async fn rejected_comparison_reports_why() {
         .check_consistency()
         .await
         .expect_err("no comparison");
-    assert!(error.to_string().contains("before the first list"), "{error}");
+    assert!(error.to_string().contains("no list has succeeded yet"), "{error}");
     let source = ApiListWatch::new(server.direct_client(), &(), Some("default"));
     let plain = SharedInformer::builder_from(ListWatchOnly(source), ()).build();
     plain.start().expect("a first start");

@@ -74,7 +74,7 @@ async fn an_invalid_query_does_not_end_the_prompt() {
     for (line, words) in [
         ("colour=red", "unknown index \"colour\": expected one of node"),
         ("values colour", "unknown index \"colour\""),
-        ("index node=.x", "already"),
+        ("index node=.x", "duplicate index \"node\""),
         ("index node", "expected NAME=PATH"),
         ("-l a=b=c", "expected for example app=web"),
     ] {
