@@ -9,6 +9,7 @@ use super::head::Head;
 use super::json;
 use super::negotiate::OFFERED;
 use super::path::ObjectPath;
+use super::yaml;
 use crate::api::group_version;
 use crate::schema::decode::decode;
 use crate::schema::{Type, Types, json_type_name};
@@ -52,21 +53,26 @@ pub(super) fn object_body(path: &ObjectPath, content_type: &str, bytes: &Bytes) 
             if needs_kind(path, &object) {
                 return Err(unrecognized(&format!("Object 'Kind' is missing in '{text}'")));
             }
-            let text = Some(text);
-            Ok(verbs::Body { object, text })
+            Ok(verbs::Body {
+                text: Some(text),
+                ..verbs::Body::new(object)
+            })
         }
         "application/yaml" => {
-            let object = yaml(bytes).map_err(|e| unrecognized(&e))?;
-            let object = fields(object).map_err(|e| unrecognized(&no_kind(&e)))?;
+            let document = yaml::read(bytes).map_err(|e| unrecognized(&e))?;
+            let object = fields(document.value).map_err(|e| unrecognized(&no_kind(&e)))?;
             if needs_kind(path, &object) {
                 return Err(unrecognized(&format!("Object 'Kind' is missing in '{object}'")));
             }
-            Ok(verbs::Body { object, text: None })
+            Ok(verbs::Body {
+                duplicate_keys: document.duplicate_keys,
+                ..verbs::Body::new(object)
+            })
         }
         protobuf::MEDIA_TYPE => {
             let (api_version, expected) = expected_kind(path);
             let object = from_protobuf(bytes, &api_version, expected).map_err(|e| unrecognized(&e))?;
-            Ok(verbs::Body { object, text: None })
+            Ok(verbs::Body::new(object))
         }
         _ => Err(Status::unsupported_media_type(OFFERED)),
     }
@@ -80,25 +86,29 @@ fn needs_kind(path: &ObjectPath, object: &Value) -> bool {
 }
 
 pub(super) fn patch_body(kind: PatchKind, bytes: &Bytes) -> Result<verbs::Body> {
-    let object = if kind == PatchKind::Apply {
-        let applied = yaml(bytes)
-            .map_err(|e| format!("error converting YAML to JSON: {e}"))
-            .and_then(|value| {
-                if value.is_object() || value.is_null() {
-                    return Ok(value);
-                }
-                let why = "json: cannot unmarshal";
-                let wanted = "into Go value of type map[string]interface {}";
-                Err(format!(
-                    "error unmarshaling JSON: while decoding JSON: {why} {} {wanted}",
-                    json_type_name(&value)
-                ))
-            });
-        applied.map_err(|e| Status::bad_request(format!("error decoding YAML: {e}")))?
-    } else {
-        json::read(bytes).map_err(|e| Status::bad_request(format!("error decoding patch: {e}")))?
-    };
-    Ok(verbs::Body { object, text: None })
+    if kind != PatchKind::Apply {
+        let object =
+            json::read(bytes).map_err(|e| Status::bad_request(format!("error decoding patch: {e}")))?;
+        return Ok(verbs::Body::new(object));
+    }
+    let applied = yaml::read(bytes)
+        .map_err(|e| format!("error converting YAML to JSON: {e}"))
+        .and_then(|document| {
+            if document.value.is_object() || document.value.is_null() {
+                return Ok(document);
+            }
+            let why = "json: cannot unmarshal";
+            let wanted = "into Go value of type map[string]interface {}";
+            Err(format!(
+                "error unmarshaling JSON: while decoding JSON: {why} {} {wanted}",
+                json_type_name(&document.value)
+            ))
+        });
+    let document = applied.map_err(|e| Status::bad_request(format!("error decoding YAML: {e}")))?;
+    Ok(verbs::Body {
+        duplicate_keys: document.duplicate_keys,
+        ..verbs::Body::new(document.value)
+    })
 }
 
 /// Version and kind of what is read and written at a path.
@@ -130,7 +140,7 @@ pub(super) fn delete_body(head: &Head, bytes: &Bytes) -> Result<Value> {
         return Ok(Value::Null);
     }
     let parsed = match head.content_type().as_str() {
-        "application/yaml" => yaml(bytes),
+        "application/yaml" => yaml::read(bytes).map(|document| document.value),
         "application/json" | "" => json::read(bytes).and_then(fields).map_err(|e| no_kind(&e)),
         protobuf::MEDIA_TYPE => from_protobuf(bytes, "v1", "DeleteOptions"),
         _ => {
@@ -150,26 +160,6 @@ pub(super) fn delete_body(head: &Head, bytes: &Bytes) -> Result<Value> {
             .split_once(": ")
             .map_or(status.message.as_str(), |(_, why)| why);
         Status::bad_request(why)
-    })
-}
-
-fn yaml(bytes: &Bytes) -> Result<Value, String> {
-    // JSON is YAML, and by far the more common of the two.
-    if let Ok(value) = serde_json::from_slice(bytes) {
-        return Ok(value);
-    }
-    if bytes.iter().any(|b| matches!(b, 0..=8 | 11 | 12 | 14..=31 | 127)) {
-        return Err("yaml: control characters are not allowed".into());
-    }
-    let text = std::str::from_utf8(bytes).map_err(|_| "yaml: invalid UTF-8")?;
-    serde_saphyr::from_str(text).map_err(|error| {
-        let text = error.to_string();
-        if text.contains("budget breached") {
-            return "yaml: document contains excessive aliasing".into();
-        }
-        // The lines below the first one show the place in the document.
-        let first = text.lines().next().unwrap_or_default();
-        format!("yaml: {}", first.strip_prefix("error: ").unwrap_or(first))
     })
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::write::{Body, Proposal, WriteOptions, Written, check_name, reset_fields};
 use crate::cluster::Cluster;
-use crate::http::{ObjectPath, Query};
+use crate::http::{FieldValidation, ObjectPath, Query};
 use crate::patch;
 use crate::schema::{Type, Types};
 use crate::status::{FieldError, Result, Status};
@@ -68,10 +68,7 @@ impl Cluster {
         let mut warnings = Vec::new();
         let result = self.change_object(path, options, |old| {
             let patch = |old| patched(kind, path.resource.types(), &body.object, old);
-            let changed = Body {
-                object: patch(old)?,
-                text: None,
-            };
+            let changed = Body::new(patch(old)?);
             let (object, complaints) = self
                 .admit_body(&path.resource, changed, options.validation)
                 .map_err(|status| unreadable(status, kind, &body.object, || patch(old)))?;
@@ -96,6 +93,13 @@ impl Cluster {
         let resource = &path.resource;
         let name = path.name.as_deref().unwrap_or_default();
         check_name(path, &config.object)?;
+        let duplicates = config
+            .duplicates()
+            .filter(|_| options.validation == FieldValidation::Strict);
+        let warnings = match options.validation {
+            FieldValidation::Warn => config.duplicate_keys.clone(),
+            FieldValidation::Strict | FieldValidation::Ignore => Vec::new(),
+        };
         // It is applied as it was sent: what reading by type would fill in, nobody has applied.
         let config = &config.object;
         let Some((types, ty)) = resource.types() else {
@@ -118,6 +122,10 @@ impl Cluster {
                 reset: &reset,
                 now: Timestamp::now(),
             })?;
+            if let Some(duplicates) = &duplicates {
+                let why = "error strict decoding YAML: error converting YAML to JSON";
+                return Err(Status::bad_request(format!("{why}: {duplicates}")));
+            }
             Ok(resource.decode(&self.registry(), object, None)?.object)
         };
         if self.find(path).is_err() {
@@ -133,14 +141,14 @@ impl Cluster {
             let result = self.create_object(resource, object, options, true)?;
             return Ok(Written {
                 result,
-                warnings: Vec::new(),
+                warnings,
                 created: true,
             });
         }
         let result = self.change_object(path, options, |old| Ok(Proposal::Applied(applied(Some(old))?)))?;
         Ok(Written {
             result,
-            warnings: Vec::new(),
+            warnings,
             created: false,
         })
     }

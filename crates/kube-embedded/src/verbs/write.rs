@@ -306,14 +306,21 @@ impl Cluster {
     ) -> Result<(Value, Vec<String>)> {
         let heard = validation != FieldValidation::Ignore;
         let text = body.text.as_deref().filter(|_| heard);
+        let duplicates = body.duplicates();
         let decoded = resource.decode(&self.registry(), body.object, text)?;
-        let complaints = decoded.unknown;
         match validation {
-            FieldValidation::Strict if !complaints.is_empty() => {
-                Err(strict_failure(&resource.kind, &resource.version, &complaints))
+            FieldValidation::Strict => {
+                let complaints: Vec<String> = duplicates.into_iter().chain(decoded.unknown).collect();
+                if !complaints.is_empty() {
+                    return Err(strict_failure(&resource.kind, &resource.version, &complaints));
+                }
+                Ok((decoded.object, Vec::new()))
             }
-            FieldValidation::Warn => Ok((decoded.object, complaints)),
-            _ => Ok((decoded.object, Vec::new())),
+            FieldValidation::Warn => {
+                let complaints = body.duplicate_keys.into_iter().chain(decoded.unknown);
+                Ok((decoded.object, complaints.collect()))
+            }
+            FieldValidation::Ignore => Ok((decoded.object, Vec::new())),
         }
     }
 
@@ -426,6 +433,24 @@ pub(crate) fn timestamp(at: Timestamp) -> String {
 pub(crate) struct Body {
     pub(crate) object: Value,
     pub(crate) text: Option<String>,
+    /// Keys that the YAML it was read from has twice, such as `line 9: key "foo" already set in map`.
+    pub(crate) duplicate_keys: Vec<String>,
+}
+
+impl Body {
+    pub(crate) fn new(object: Value) -> Body {
+        Body {
+            object,
+            text: None,
+            duplicate_keys: Vec::new(),
+        }
+    }
+
+    /// The duplicate keys in one text, as Go's reader complains about them.
+    pub(super) fn duplicates(&self) -> Option<String> {
+        let lines = self.duplicate_keys.join("\n  ");
+        (!lines.is_empty()).then(|| format!("yaml: unmarshal errors:\n  {lines}"))
+    }
 }
 
 /// What an object should become.
