@@ -89,6 +89,8 @@ async fn custom_kind_is_served_once_it_is_defined() {
     let documents = raw.get(&format!("/apis/{group}/v1")).await.body;
     assert_eq!(documents["resources"][0]["name"], "widgets");
     assert_eq!(documents["resources"][0]["shortNames"], json!(["wd"]));
+    let hash = documents["resources"][0]["storageVersionHash"].as_str();
+    assert_eq!(hash.map(str::len), Some(12), "{documents}");
 
     let made = raw.post(&objects, &json!({ "apiVersion": format!("{group}/v1"), "kind": "Widget", "metadata": { "name": "a" }, "spec": { "colour": "red", "size": 3 } })).await;
     assert_eq!(made.code, 201, "{}", made.body);
