@@ -189,6 +189,10 @@ impl Cluster {
         } else {
             Propagation::Background
         };
+        if foreground && self.has_waiting_dependents(&object.uid) {
+            // A circle of owners: each would wait for the next one, so this one holds nobody back.
+            self.change_metadata(&resource, place, unblock_owners);
+        }
         let options = DeleteOptions {
             propagation: Some(propagation),
             uid: Some(object.uid.to_string()),
@@ -229,6 +233,14 @@ impl Cluster {
             return false;
         };
         object.deleting && has_finalizer(&object.value(), FOREGROUND)
+    }
+
+    fn has_waiting_dependents(&self, uid: &str) -> bool {
+        let dependents = self.store.dependents(uid);
+        dependents.iter().any(|place| {
+            let object = self.store.get(&place.collection, &place.key);
+            object.is_some_and(|object| self.waits_for_dependents(&object.uid))
+        })
     }
 
     /// Goes on with an object that is being deleted and waits for its dependents.
@@ -392,6 +404,13 @@ fn retain_owners(metadata: &mut Value, keep: impl Fn(&str) -> bool) {
         {
             fields.remove("ownerReferences");
         }
+    }
+}
+
+fn unblock_owners(metadata: &mut Value) {
+    let owners = metadata.get_mut("ownerReferences").and_then(Value::as_array_mut);
+    for owner in owners.into_iter().flatten() {
+        owner["blockOwnerDeletion"] = false.into();
     }
 }
 
