@@ -197,6 +197,29 @@ async fn custom_objects_must_have_an_api_version_and_a_kind() {
 }
 
 #[tokio::test]
+async fn custom_objects_may_have_finalizers_without_a_domain() {
+    let server = TestServer::start().await;
+    let Custom { raw, name, objects } = define(&server).await;
+    let (_, group) = name.split_once('.').expect("plural and group");
+    let widget = |name: &str, finalizers: &[&str]| {
+        json!({
+            "apiVersion": format!("{group}/v1"),
+            "kind": "Widget",
+            "metadata": { "name": name, "finalizers": finalizers },
+            "spec": { "colour": "red" },
+        })
+    };
+    let made = raw
+        .post(&format!("{objects}?dryRun=All"), &widget("a", &["hold"]))
+        .await;
+    assert_eq!(made.code, 201, "{}", made.body);
+    for invalid in [&["no/such/name"][..], &["orphan", "foregroundDeletion"]] {
+        let refused = raw.post(&objects, &widget("a", invalid)).await;
+        assert_eq!(refused.code, 422, "{}", refused.body);
+    }
+}
+
+#[tokio::test]
 async fn duplicate_keys_in_yaml_are_reported_with_their_lines() {
     let server = TestServer::start().await;
     let Custom { raw, name, objects } = define(&server).await;
