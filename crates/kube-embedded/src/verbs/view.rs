@@ -159,7 +159,7 @@ impl View {
         Sheet {
             printer,
             include: self.include,
-            meta_version: "v1",
+            meta_version: self.representation.table_version,
             now: Timestamp::now(),
         }
     }
