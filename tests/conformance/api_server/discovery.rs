@@ -40,6 +40,24 @@ async fn version_and_health_are_served() {
 }
 
 #[tokio::test]
+async fn invalid_timeout_is_rejected() {
+    let raw = TestServer::start().await.raw();
+    for path in ["/version", "/api/v1/namespaces"] {
+        for valid in ["0s", "3m", "1.5h"] {
+            assert_eq!(raw.get(&format!("{path}?timeout={valid}")).await.code, 200);
+        }
+        let refused = raw.get(&format!("{path}?timeout=soon")).await;
+        assert_eq!(
+            (refused.code, refused.message()),
+            (
+                400,
+                "invalid timeout specified in the request URL - time: invalid duration \"soon\""
+            )
+        );
+    }
+}
+
+#[tokio::test]
 async fn aggregated_and_single_discovery_agree() {
     let raw = TestServer::start().await.raw();
     assert_eq!(raw.get("/api").await.body["versions"], json!(["v1"]));

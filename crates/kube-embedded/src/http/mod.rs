@@ -12,6 +12,7 @@ mod query;
 mod request_body;
 mod respond;
 mod service;
+mod timeout;
 mod yaml;
 
 pub(crate) use body::{Body, broken_off};
