@@ -40,6 +40,30 @@ async fn version_and_health_are_served() {
 }
 
 #[tokio::test]
+async fn health_lists_its_checks_on_request() {
+    let raw = TestServer::start().await.raw();
+    for (path, own, last) in [
+        ("healthz", "[+]etcd ok", "healthz check passed"),
+        ("livez", "[+]etcd ok", "livez check passed"),
+        ("readyz", "[+]informer-sync ok", "readyz check passed"),
+    ] {
+        let health = raw.get(&format!("/{path}?verbose")).await;
+        let text = health.body.as_str().expect("text");
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.first(), Some(&"[+]ping ok"));
+        assert_eq!(lines.last(), Some(&last));
+        assert!(lines.contains(&own), "{text}");
+        assert!(lines.contains(&"[+]autoregister-completion ok"), "{text}");
+        assert!(
+            lines.contains(&"[+]poststarthook/crd-informer-synced ok"),
+            "{text}"
+        );
+    }
+    let single = raw.get("/livez/ping?verbose").await;
+    assert_eq!(single.body.as_str(), Some("ok"));
+}
+
+#[tokio::test]
 async fn invalid_timeout_is_rejected() {
     let raw = TestServer::start().await.raw();
     for path in ["/version", "/api/v1/namespaces"] {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::body::Body;
 use super::head::Head;
+use super::health;
 use super::negotiate::{Form, Representation};
 use super::path::Target;
 use super::respond::{ok, plain, respond};
@@ -36,7 +37,7 @@ pub(super) fn static_document(
     let json = |value: &Value, pretty| Ok(ok(write_json(value, pretty), Representation::JSON));
     let document = |value: &Value| json(value, head.pretty());
     match target {
-        Target::Health => Ok(plain(StatusCode::OK, "ok")),
+        Target::Health => Ok(plain(StatusCode::OK, health::text(&head.path, &head.query))),
         Target::Version => json(&version(), true),
         Target::Root => json(&paths(registry), true),
         Target::CoreVersions | Target::Groups => {

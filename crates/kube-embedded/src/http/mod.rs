@@ -4,6 +4,7 @@ mod body;
 mod compress;
 mod documents;
 mod head;
+mod health;
 mod json;
 mod mangle;
 mod negotiate;
