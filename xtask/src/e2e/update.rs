@@ -37,13 +37,10 @@ pub(super) fn run(root: &Path, mut lists: Lists, focused: &dyn Fn(&str) -> bool)
     let mut results = run_each(&program, &parallel, PARALLEL, &folder.0.join("parallel"))?;
     results.extend(run_each(&program, &serial, 1, &folder.0.join("serial"))?);
     drop(server);
-    for (name, passed) in results {
-        if passed {
-            lists.passing.insert(name);
-        } else {
-            lists.passing.remove(&name);
-        }
-    }
+    // Specs that no longer exist are removed, too.
+    lists.passing.retain(|name| !focused(name));
+    let passed = results.into_iter().filter(|(_, passed)| *passed);
+    lists.passing.extend(passed.map(|(name, _)| name));
     lists.write_passing(root)?;
     let logs = folder.keep();
     println!("{} specs pass; logs: {}", lists.passing.len(), logs.display());

@@ -9,6 +9,9 @@ use serde_saphyr::{DuplicateKeyPolicy, Options, Spanned};
 
 use crate::schema::strict::duplicate_fields;
 
+/// As many duplicate keys as are reported at most.
+const LIMIT: usize = 100;
+
 /// A document, and its duplicate keys in the words of Go's reader.
 pub(super) struct Document {
     pub(super) value: Value,
@@ -88,7 +91,7 @@ impl<'de> Visitor<'de> for Keys<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut known = HashSet::new();
         while let Some(key) = map.next_key::<Spanned<String>>()? {
-            if known.contains(&key.value) {
+            if known.contains(&key.value) && self.found.len() < LIMIT {
                 let line = key.referenced.line();
                 self.found
                     .push(format!("line {line}: key {:?} already set in map", key.value));
@@ -177,6 +180,8 @@ mod tests {
             assert_eq!(document.value, json!({ "foo": "two" }));
             assert_eq!(document.duplicate_keys.len(), 1, "{text}");
         }
+        let many = "foo: one\n".repeat(LIMIT + 10);
+        assert_eq!(read(many.as_bytes()).unwrap().duplicate_keys.len(), LIMIT);
         assert!(read(b"foo: one\nbar: one\n").unwrap().duplicate_keys.is_empty());
     }
 }
