@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 
 use crate::{
-    Outcome, api, bench, browser, deny, features, go, mutants, package, pins, process, real_server, semver,
-    soak, tables, test, test_table, toolchain,
+    Outcome, api, bench, browser, deny, e2e, features, go, mutants, package, pins, process, real_server,
+    semver, soak, tables, test, test_table, toolchain,
 };
 
 /// The steps, those that find mistakes fastest first.
@@ -149,6 +149,11 @@ const STEPS: &[Step] = &[
     Step {
         name: "bench",
         action: Action::Function(bench::step),
+    },
+    // Kubernetes' own specs on the embedded server, without the slow ones. Go builds them the first time.
+    Step {
+        name: "e2e",
+        action: Action::Function(e2e::step),
     },
     Step {
         name: "real-server",

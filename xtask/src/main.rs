@@ -8,6 +8,7 @@ mod cache;
 mod chaos;
 mod ci;
 mod deny;
+mod e2e;
 mod features;
 mod fuzz;
 mod go;
@@ -67,6 +68,8 @@ enum Chore {
     },
     /// Run all checks that a change must pass
     Ci(ci::CiOptions),
+    /// Run Kubernetes' own end-to-end specs of API machinery that need no nodes
+    E2e(e2e::E2eOptions),
     /// Inject faults into a real cluster, and check the informers' contract
     Chaos(chaos::ChaosOptions),
     /// Compare the performance with client-go and kube-runtime
@@ -110,6 +113,7 @@ fn main() -> ExitCode {
         Chore::TestTable { check } => test_table::run(&root, check),
         Chore::Api { check } => api::run(&root, check),
         Chore::Ci(options) => ci::run(&root, &options),
+        Chore::E2e(options) => e2e::run(&root, &options),
         Chore::Chaos(options) => chaos::run(&root, &options),
         Chore::Bench(options) => bench::run(&root, &options),
         Chore::Sim(options) => sim::run(&root, &options),

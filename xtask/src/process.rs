@@ -1,8 +1,11 @@
 //! Runs other programs.
 
+use std::collections::HashMap;
 use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use serde_json::Value;
 
 use crate::Outcome;
 
@@ -53,6 +56,24 @@ pub(crate) fn read(command: &mut Command) -> Outcome<String> {
         .into());
     }
     Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Runs `cargo build`, and returns the paths of the programs by name.
+pub(crate) fn built_programs(cargo: &mut Command) -> Outcome<HashMap<String, PathBuf>> {
+    let built = read(
+        cargo
+            .arg("--message-format=json-render-diagnostics")
+            .stderr(Stdio::inherit()),
+    )?;
+    let messages = built
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let programs = messages.filter_map(|message| {
+        let name = message["target"]["name"].as_str()?;
+        let program = message["executable"].as_str()?;
+        Some((name.to_owned(), PathBuf::from(program)))
+    });
+    Ok(programs.collect())
 }
 
 /// Returns the command as it would be typed.

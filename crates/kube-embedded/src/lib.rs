@@ -60,6 +60,7 @@
 //!
 //! Its tests about the API run against a real kube-apiserver with etcd as well, and its defaults, validation, tables, patches
 //! and custom resources are held against recorded answers of one. When the two disagree, the real one is right.
+//! Kubernetes' own end-to-end specs of API machinery that need no nodes run on it, too.
 //!
 //! # Features
 //!

@@ -1,6 +1,7 @@
 //! Custom resources: served after their definition, validated, and deleted with it.
 
 use conformance::{Raw, TestServer};
+use http::Method;
 use serde_json::{Value, json};
 
 struct Custom {
@@ -88,6 +89,8 @@ async fn custom_kind_is_served_once_it_is_defined() {
     let documents = raw.get(&format!("/apis/{group}/v1")).await.body;
     assert_eq!(documents["resources"][0]["name"], "widgets");
     assert_eq!(documents["resources"][0]["shortNames"], json!(["wd"]));
+    let hash = documents["resources"][0]["storageVersionHash"].as_str();
+    assert_eq!(hash.map(str::len), Some(12), "{documents}");
 
     let made = raw.post(&objects, &json!({ "apiVersion": format!("{group}/v1"), "kind": "Widget", "metadata": { "name": "a" }, "spec": { "colour": "red", "size": 3 } })).await;
     assert_eq!(made.code, 201, "{}", made.body);
@@ -191,6 +194,83 @@ async fn custom_objects_must_have_an_api_version_and_a_kind() {
         );
         assert_eq!((refused.code, refused.message()), (400, expected.as_str()));
     }
+}
+
+#[tokio::test]
+async fn custom_objects_may_have_finalizers_without_a_domain() {
+    let server = TestServer::start().await;
+    let Custom { raw, name, objects } = define(&server).await;
+    let (_, group) = name.split_once('.').expect("plural and group");
+    let widget = |name: &str, finalizers: &[&str]| {
+        json!({
+            "apiVersion": format!("{group}/v1"),
+            "kind": "Widget",
+            "metadata": { "name": name, "finalizers": finalizers },
+            "spec": { "colour": "red" },
+        })
+    };
+    let made = raw
+        .post(&format!("{objects}?dryRun=All"), &widget("a", &["hold"]))
+        .await;
+    assert_eq!(made.code, 201, "{}", made.body);
+    for invalid in [&["no/such/name"][..], &["orphan", "foregroundDeletion"]] {
+        let refused = raw.post(&objects, &widget("a", invalid)).await;
+        assert_eq!(refused.code, 422, "{}", refused.body);
+    }
+}
+
+#[tokio::test]
+async fn duplicate_keys_in_yaml_are_reported_with_their_lines() {
+    let server = TestServer::start().await;
+    let Custom { raw, name, objects } = define(&server).await;
+    let (_, group) = name.split_once('.').expect("plural and group");
+    let text = format!(
+        "apiVersion: {group}/v1\nkind: Widget\nmetadata:\n  name: a\nspec:\n  colour: red\n  colour: blue\n"
+    );
+    let line = "line 7: key \"colour\" already set in map";
+    let create = format!("{objects}?dryRun=All");
+    let yaml = [("content-type", "application/yaml")];
+    let strict = raw
+        .ask(
+            Method::POST,
+            &format!("{create}&fieldValidation=Strict"),
+            &yaml,
+            text.clone(),
+        )
+        .await;
+    assert_eq!(strict.code, 400);
+    let expected = format!(
+        "Widget in version \"v1\" cannot be handled as a Widget: strict decoding error: yaml: unmarshal errors:\n  {line}"
+    );
+    assert_eq!(strict.message(), expected);
+    let lenient = raw.ask(Method::POST, &create, &yaml, text.clone()).await;
+    assert_eq!(
+        (lenient.code, &lenient.body["spec"]["colour"]),
+        (201, &json!("blue"))
+    );
+    let warning = format!("299 - \"{}\"", line.replace('"', "\\\""));
+    assert_eq!(lenient.headers["warning"], warning.as_str());
+
+    let apply = format!("{objects}/a?dryRun=All&fieldManager=test");
+    let yaml = [("content-type", "application/apply-patch+yaml")];
+    let strict = raw
+        .ask(
+            Method::PATCH,
+            &format!("{apply}&fieldValidation=Strict"),
+            &yaml,
+            text.clone(),
+        )
+        .await;
+    let expected = format!(
+        "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {line}"
+    );
+    assert_eq!((strict.code, strict.message()), (400, expected.as_str()));
+    let lenient = raw.ask(Method::PATCH, &apply, &yaml, text).await;
+    assert_eq!(
+        (lenient.code, &lenient.body["spec"]["colour"]),
+        (201, &json!("blue"))
+    );
+    assert_eq!(lenient.headers["warning"], warning.as_str());
 }
 
 #[tokio::test]

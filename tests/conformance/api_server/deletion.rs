@@ -212,6 +212,35 @@ async fn foreground_deletion_deletes_dependents_first() {
 }
 
 #[tokio::test]
+async fn circle_of_owners_is_deleted_in_the_foreground() {
+    let server = TestServer::start().await;
+    server.require_controllers();
+    let raw = server.raw();
+    let mut objects = Vec::new();
+    for name in ["a", "b", "c"] {
+        objects.push(make(&raw, name, json!({})).await);
+    }
+    for (name, owner) in [("a", &objects[2]), ("b", &objects[0]), ("c", &objects[1])] {
+        let owned = raw
+            .patch(
+                &format!("{MAPS}/{name}"),
+                "merge",
+                &json!({ "metadata": owned_by(owner, true) }),
+            )
+            .await;
+        assert_eq!(owned.code, 200, "{}", owned.body);
+    }
+    raw.delete(
+        &format!("{MAPS}/a"),
+        &json!({ "propagationPolicy": "Foreground" }),
+    )
+    .await;
+    for name in ["a", "b", "c"] {
+        wait_gone(&raw, MAPS, name).await;
+    }
+}
+
+#[tokio::test]
 async fn orphaned_dependents_remain() {
     let server = TestServer::start().await;
     server.require_controllers();

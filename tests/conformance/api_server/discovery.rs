@@ -40,6 +40,48 @@ async fn version_and_health_are_served() {
 }
 
 #[tokio::test]
+async fn health_lists_its_checks_on_request() {
+    let raw = TestServer::start().await.raw();
+    for (path, own, last) in [
+        ("healthz", "[+]etcd ok", "healthz check passed"),
+        ("livez", "[+]etcd ok", "livez check passed"),
+        ("readyz", "[+]informer-sync ok", "readyz check passed"),
+    ] {
+        let health = raw.get(&format!("/{path}?verbose")).await;
+        let text = health.body.as_str().expect("text");
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.first(), Some(&"[+]ping ok"));
+        assert_eq!(lines.last(), Some(&last));
+        assert!(lines.contains(&own), "{text}");
+        assert!(lines.contains(&"[+]autoregister-completion ok"), "{text}");
+        assert!(
+            lines.contains(&"[+]poststarthook/crd-informer-synced ok"),
+            "{text}"
+        );
+    }
+    let single = raw.get("/livez/ping?verbose").await;
+    assert_eq!(single.body.as_str(), Some("ok"));
+}
+
+#[tokio::test]
+async fn invalid_timeout_is_rejected() {
+    let raw = TestServer::start().await.raw();
+    for path in ["/version", "/api/v1/namespaces"] {
+        for valid in ["0s", "3m", "1.5h"] {
+            assert_eq!(raw.get(&format!("{path}?timeout={valid}")).await.code, 200);
+        }
+        let refused = raw.get(&format!("{path}?timeout=soon")).await;
+        assert_eq!(
+            (refused.code, refused.message()),
+            (
+                400,
+                "invalid timeout specified in the request URL - time: invalid duration \"soon\""
+            )
+        );
+    }
+}
+
+#[tokio::test]
 async fn aggregated_and_single_discovery_agree() {
     let raw = TestServer::start().await.raw();
     assert_eq!(raw.get("/api").await.body["versions"], json!(["v1"]));

@@ -94,6 +94,39 @@ async fn table_has_the_columns_of_its_kind() {
 }
 
 #[tokio::test]
+async fn table_has_the_requested_version() {
+    let raw = TestServer::start().await.raw();
+    for name in ["a", "b", "c"] {
+        raw.post(
+            MAPS,
+            &json!({ "metadata": { "name": name, "labels": { "x": "1" } } }),
+        )
+        .await;
+    }
+    let beta = "application/json;as=Table;v=v1beta1;g=meta.k8s.io";
+    let page = raw
+        .get_as(&format!("{MAPS}?labelSelector=x&limit=2"), beta)
+        .await
+        .body;
+    assert_eq!(
+        (&page["kind"], &page["apiVersion"]),
+        (&json!("Table"), &json!("meta.k8s.io/v1beta1"))
+    );
+    assert_eq!(page["rows"].as_array().map(Vec::len), Some(2));
+    assert_eq!(page["rows"][0]["object"]["apiVersion"], "meta.k8s.io/v1beta1");
+    let more = page["metadata"]["continue"].as_str().expect("another page");
+    let page = raw
+        .get_as(&format!("{MAPS}?labelSelector=x&limit=2&continue={more}"), beta)
+        .await
+        .body;
+    assert_eq!(page["rows"][0]["cells"][0], "c");
+    let unknown = raw
+        .get_as(MAPS, "application/json;as=Table;v=v2;g=meta.k8s.io")
+        .await;
+    assert_eq!(unknown.code, 406);
+}
+
+#[tokio::test]
 async fn protobuf_and_json_have_the_same_content() {
     let server = TestServer::start().await;
     let raw = server.raw();

@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
-use serde_json::Value;
+use std::process::Command;
 
 use super::benchmarks::{Benchmark, Implementation, ScenarioRun};
 use crate::{Outcome, cache, go, process};
@@ -91,22 +89,11 @@ fn build_rust(root: &Path, programs: &[&str], build: Build) -> Outcome<HashMap<S
     if build == Build::Thorough {
         cargo.env("CARGO_PROFILE_RELEASE_LTO", "fat");
     }
-    let built = process::read(
+    process::built_programs(
         cargo
             .args(["build", "--release", "--package", "bench"])
-            .args(programs.iter().flat_map(|program| ["--bin", program]))
-            .arg("--message-format=json-render-diagnostics")
-            .stderr(Stdio::inherit()),
-    )?;
-    let messages = built
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let programs = messages.filter_map(|message| {
-        let name = message["target"]["name"].as_str()?;
-        let program = message["executable"].as_str()?;
-        Some((name.to_owned(), PathBuf::from(program)))
-    });
-    Ok(programs.collect())
+            .args(programs.iter().flat_map(|program| ["--bin", program])),
+    )
 }
 
 fn build_go(root: &Path, programs: &[&str]) -> Outcome<Option<PathBuf>> {

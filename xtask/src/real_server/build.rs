@@ -1,14 +1,13 @@
 //! Builds programs from the Go module proxy.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::program::{ServerProgram, Source};
 use crate::go::{self, Module};
 use crate::{Outcome, process};
 
-/// Builds missing programs in `folder`. Each complete program is renamed to its final path, so an interrupted
-/// build leaves no incomplete file. `workshop` is on the same file system and not shared.
+/// Builds missing programs in `folder`. `workshop` is on the same file system and not shared.
 pub(super) fn missing(wanted: &[ServerProgram], folder: &Path, workshop: &Path) -> Outcome {
     fs::create_dir_all(folder)?;
     for source in Source::ALL {
@@ -20,35 +19,71 @@ pub(super) fn missing(wanted: &[ServerProgram], folder: &Path, workshop: &Path) 
         if programs.is_empty() {
             continue;
         }
-        let module = Module::download(source.module(), source.version())?;
-        if workshop.exists() {
-            fs::remove_dir_all(workshop)?;
-        }
-        fs::create_dir_all(workshop)?;
-        let go_mod = module.go_mod_to_build(source.staging_version().as_deref())?;
-        fs::write(workshop.join("go.mod"), go_mod)?;
+        let workshop = Workshop::create(source, workshop)?;
         for program in programs {
-            eprintln!(
-                "building {} {} (minutes the first time)",
-                program.name(),
-                source.version()
-            );
-            build(program, workshop)?;
-            fs::rename(workshop.join(program.name()), folder.join(program.name()))?;
+            let into = folder.join(program.name());
+            workshop.build(&["build"], &program.package(), &into)?;
         }
-        fs::remove_dir_all(workshop)?;
+        workshop.remove()?;
     }
     Ok(())
 }
 
-fn build(program: ServerProgram, workshop: &Path) -> Outcome {
-    let mut go = go::command(workshop);
-    // `-mod=mod` lets Go complete the go.mod and go.sum that name only the one module.
-    go.args(["build", "-mod=mod", "-trimpath", "-buildvcs=false", "-ldflags"])
-        .arg(program.source().linker_flags())
-        .arg("-o")
-        .arg(workshop.join(program.name()))
-        .arg(program.package())
-        .env("CGO_ENABLED", "0");
-    process::run(&mut go)
+/// Builds Kubernetes' end-to-end tests as `program`. `workshop` is on the same file system and not shared.
+pub(super) fn e2e_test(program: &Path, workshop: &Path) -> Outcome {
+    let source = Source::Kubernetes;
+    let workshop = Workshop::create(source, workshop)?;
+    let package = format!("{}/test/e2e", source.module());
+    // Without `-vet=off`, Go analyses all packages, which takes longer than the build.
+    workshop.build(&["test", "-c", "-vet=off"], &package, program)?;
+    workshop.remove()
+}
+
+/// A folder with a Go module that builds packages of a module.
+struct Workshop {
+    folder: PathBuf,
+    source: Source,
+}
+
+impl Workshop {
+    fn create(source: Source, folder: &Path) -> Outcome<Self> {
+        let module = Module::download(source.module(), source.version())?;
+        if folder.exists() {
+            fs::remove_dir_all(folder)?;
+        }
+        fs::create_dir_all(folder)?;
+        let go_mod = module.go_mod_to_build(source.staging_version().as_deref())?;
+        fs::write(folder.join("go.mod"), go_mod)?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            source,
+        })
+    }
+
+    /// Builds a package with a command of Go. The complete program is renamed to its final path, so an
+    /// interrupted build leaves no incomplete file.
+    fn build(&self, command: &[&str], package: &str, program: &Path) -> Outcome {
+        let name = program.file_name().ok_or("a program without a name")?;
+        eprintln!(
+            "building {} {} (minutes the first time)",
+            name.display(),
+            self.source.version()
+        );
+        let built = self.folder.join(name);
+        let mut go = go::command(&self.folder);
+        // `-mod=mod` lets Go complete the go.mod and go.sum that name only the one module.
+        go.args(command)
+            .args(["-mod=mod", "-trimpath", "-buildvcs=false", "-ldflags"])
+            .arg(self.source.linker_flags())
+            .arg("-o")
+            .arg(&built)
+            .arg(package)
+            .env("CGO_ENABLED", "0");
+        process::run(&mut go)?;
+        Ok(fs::rename(built, program)?)
+    }
+
+    fn remove(self) -> Outcome {
+        Ok(fs::remove_dir_all(self.folder)?)
+    }
 }

@@ -5,6 +5,7 @@ mod build;
 mod program;
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -61,12 +62,44 @@ pub(crate) fn prepare() -> Outcome<PathBuf> {
     }
 }
 
+/// Returns kubectl. Builds it if necessary.
+pub(crate) fn kubectl() -> Outcome<PathBuf> {
+    let wanted = [ServerProgram::Kubectl];
+    let folder = match given() {
+        Some(folder) => accept(folder, &wanted)?,
+        None => built(&wanted)?,
+    };
+    Ok(folder.join(ServerProgram::Kubectl.name()))
+}
+
 /// Returns the folder with the programs, if they exist already.
 pub(crate) fn at_hand() -> Outcome<Option<PathBuf>> {
     match given() {
         Some(folder) => Ok(Some(folder)),
         None => Ok(Some(shelf()?.join(name())).filter(|folder| folder.is_dir())),
     }
+}
+
+/// Returns Kubernetes' end-to-end tests as a program. Builds it if necessary.
+pub(crate) fn e2e_test() -> Outcome<PathBuf> {
+    let program = e2e_test_path()?;
+    if !program.is_file() {
+        let shelf = cache::folder()?.join("e2e");
+        let _taken = cache::take(&shelf)?;
+        fs::create_dir_all(program.parent().unwrap_or(&shelf))?;
+        build::e2e_test(&program, &shelf.join("building"))?;
+    }
+    Ok(program)
+}
+
+/// Returns Kubernetes' end-to-end tests as a program, if it exists already.
+pub(crate) fn e2e_test_at_hand() -> Outcome<Option<PathBuf>> {
+    Ok(Some(e2e_test_path()?).filter(|program| program.is_file()))
+}
+
+fn e2e_test_path() -> Outcome<PathBuf> {
+    let shelf = cache::folder()?.join("e2e");
+    Ok(shelf.join(pins::KUBERNETES).join("e2e.test"))
 }
 
 fn given() -> Option<PathBuf> {

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use ring::digest::{SHA256, digest};
 use serde_json::Value;
 
 use super::resource::{Form, Resource, Subresource, group_version};
@@ -34,6 +37,12 @@ fn resource(custom: &Arc<CustomKind>, version: &CustomVersion) -> Resource {
     ];
     let words = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect();
     let storage = custom.storage_version().map_or(&version.name, |v| &v.name);
+    let is_shown = custom.storage_version().is_some_and(|v| v.served);
+    let storage_version_hash = if is_shown {
+        storage_version_hash(&custom.group, storage, &custom.kind)
+    } else {
+        String::new()
+    };
     let mut subresources = Vec::new();
     let mut add = |name: &str, group: &str, version: &str, kind: &str| {
         subresources.push(Subresource {
@@ -61,7 +70,7 @@ fn resource(custom: &Arc<CustomKind>, version: &CustomVersion) -> Resource {
         verbs: words(&verbs),
         short_names: custom.short_names.clone(),
         categories: custom.categories.clone(),
-        storage_version_hash: String::new(),
+        storage_version_hash,
         subresources,
         collection: format!("{}/{}", custom.group, custom.plural).into(),
         stored_as: group_version(&custom.group, storage),
@@ -73,6 +82,13 @@ fn resource(custom: &Arc<CustomKind>, version: &CustomVersion) -> Resource {
         form: Form::Custom(custom.clone()),
         deprecation: version.warning.clone(),
     }
+}
+
+/// Returns the hash of the storage version, for discovery.
+fn storage_version_hash(group: &str, version: &str, kind: &str) -> String {
+    let name = format!("{group}/{version}/{kind}");
+    let digest = digest(&SHA256, name.as_bytes());
+    BASE64.encode(digest.as_ref().get(..8).unwrap_or_default())
 }
 
 /// Order of versions: stable ones before betas before alphas, newer before older, others last by name.
@@ -89,5 +105,16 @@ fn priority(version: &str) -> (u8, u64, u64, std::cmp::Reverse<&str>) {
     match (major.parse(), minor.parse()) {
         (Ok(major), Ok(minor)) => (rank, major, minor, std::cmp::Reverse("")),
         _ => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::storage_version_hash;
+
+    #[test]
+    fn stored_versions_have_the_hash_of_the_real_server() {
+        let hash = storage_version_hash("e2edup.example.com", "v1", "Dup");
+        assert_eq!(hash, "xK6sNNDWCoY=");
     }
 }

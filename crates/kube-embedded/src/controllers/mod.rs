@@ -125,6 +125,10 @@ fn collect(cluster: &Cluster, place: &Place, gone: Option<&str>) {
     } else {
         Propagation::Background
     };
+    if foreground && has_waiting_dependents(cluster, &object.uid) {
+        // In a circle of owners each object would wait for the next one, so this one does not block its owners.
+        change_metadata(cluster, &resource, place, unblock_owners);
+    }
     let options = DeleteOptions {
         propagation: Some(propagation),
         uid: Some(object.uid.to_string()),
@@ -167,6 +171,14 @@ fn waits_for_dependents(cluster: &Cluster, uid: &str) -> bool {
         return false;
     };
     object.deleting && has_finalizer(&object.value(), FOREGROUND)
+}
+
+fn has_waiting_dependents(cluster: &Cluster, uid: &str) -> bool {
+    let dependents = cluster.store.dependents(uid);
+    dependents.iter().any(|place| {
+        let object = cluster.store.get(&place.collection, &place.key);
+        object.is_some_and(|object| waits_for_dependents(cluster, &object.uid))
+    })
 }
 
 /// Continues the deletion of an object that waits for its dependents.
@@ -348,6 +360,13 @@ fn retain_owners(metadata: &mut Value, keep: impl Fn(&str) -> bool) {
         {
             fields.remove("ownerReferences");
         }
+    }
+}
+
+fn unblock_owners(metadata: &mut Value) {
+    let owners = metadata.get_mut("ownerReferences").and_then(Value::as_array_mut);
+    for owner in owners.into_iter().flatten() {
+        owner["blockOwnerDeletion"] = false.into();
     }
 }
 

@@ -6,6 +6,7 @@ use http::{HeaderValue, Method, Response, StatusCode};
 use serde_json::{Value, json};
 
 use super::head::Head;
+use super::health;
 use super::respond::{ok, plain, respond};
 use crate::api::{Registry, discovery, documents};
 use crate::cluster::Cluster;
@@ -34,7 +35,7 @@ pub(super) fn static_document(
     let json = |value: &Value, pretty| Ok(ok(encode_json(value, pretty), Representation::JSON));
     let document = |value: &Value| json(value, head.pretty());
     match target {
-        Target::Health => Ok(plain(StatusCode::OK, "ok")),
+        Target::Health => Ok(plain(StatusCode::OK, health::text(&head.path, &head.query))),
         Target::Version => json(&version(), true),
         Target::Root => json(&paths(registry), true),
         Target::CoreVersions | Target::Groups => {

@@ -3,9 +3,12 @@
 mod compress;
 mod documents;
 mod head;
+mod health;
 mod mangle;
 mod request_body;
 mod respond;
 mod service;
+mod timeout;
+mod yaml;
 
 pub(crate) use service::serve;

@@ -6,6 +6,7 @@ use kube_wire::protobuf::{self, Envelope};
 use serde_json::{Value, json};
 
 use super::head::Head;
+use super::yaml;
 use crate::api::group_version;
 use crate::golang::{json_type_name, read_json};
 use crate::request::{OFFERED, ObjectPath};
@@ -51,21 +52,26 @@ pub(super) fn object_body(path: &ObjectPath, content_type: &str, bytes: &Bytes) 
             if needs_kind(path, &object) {
                 return Err(unrecognized(&format!("Object 'Kind' is missing in '{text}'")));
             }
-            let text = Some(text);
-            Ok(verbs::Body { object, text })
+            Ok(verbs::Body {
+                text: Some(text),
+                ..verbs::Body::new(object)
+            })
         }
         "application/yaml" => {
-            let object = yaml(bytes).map_err(|e| unrecognized(&e))?;
-            let object = fields(object).map_err(|e| unrecognized(&no_kind(&e)))?;
+            let document = yaml::read(bytes).map_err(|e| unrecognized(&e))?;
+            let object = fields(document.value).map_err(|e| unrecognized(&no_kind(&e)))?;
             if needs_kind(path, &object) {
                 return Err(unrecognized(&format!("Object 'Kind' is missing in '{object}'")));
             }
-            Ok(verbs::Body { object, text: None })
+            Ok(verbs::Body {
+                duplicate_keys: document.duplicate_keys,
+                ..verbs::Body::new(object)
+            })
         }
         protobuf::MEDIA_TYPE => {
             let (api_version, expected) = expected_kind(path);
             let object = from_protobuf(bytes, &api_version, expected).map_err(|e| unrecognized(&e))?;
-            Ok(verbs::Body { object, text: None })
+            Ok(verbs::Body::new(object))
         }
         _ => Err(Status::unsupported_media_type(OFFERED)),
     }
@@ -79,25 +85,29 @@ fn needs_kind(path: &ObjectPath, object: &Value) -> bool {
 }
 
 pub(super) fn patch_body(kind: PatchKind, bytes: &Bytes) -> Result<verbs::Body> {
-    let object = if kind == PatchKind::Apply {
-        let applied = yaml(bytes)
-            .map_err(|e| format!("error converting YAML to JSON: {e}"))
-            .and_then(|value| {
-                if value.is_object() || value.is_null() {
-                    return Ok(value);
-                }
-                let why = "json: cannot unmarshal";
-                let wanted = "into Go value of type map[string]interface {}";
-                Err(format!(
-                    "error unmarshaling JSON: while decoding JSON: {why} {} {wanted}",
-                    json_type_name(&value)
-                ))
-            });
-        applied.map_err(|e| Status::bad_request(format!("error decoding YAML: {e}")))?
-    } else {
-        read_json(bytes).map_err(|e| Status::bad_request(format!("error decoding patch: {e}")))?
-    };
-    Ok(verbs::Body { object, text: None })
+    if kind != PatchKind::Apply {
+        let object =
+            read_json(bytes).map_err(|e| Status::bad_request(format!("error decoding patch: {e}")))?;
+        return Ok(verbs::Body::new(object));
+    }
+    let applied = yaml::read(bytes)
+        .map_err(|e| format!("error converting YAML to JSON: {e}"))
+        .and_then(|document| {
+            if document.value.is_object() || document.value.is_null() {
+                return Ok(document);
+            }
+            let why = "json: cannot unmarshal";
+            let wanted = "into Go value of type map[string]interface {}";
+            Err(format!(
+                "error unmarshaling JSON: while decoding JSON: {why} {} {wanted}",
+                json_type_name(&document.value)
+            ))
+        });
+    let document = applied.map_err(|e| Status::bad_request(format!("error decoding YAML: {e}")))?;
+    Ok(verbs::Body {
+        duplicate_keys: document.duplicate_keys,
+        ..verbs::Body::new(document.value)
+    })
 }
 
 /// Version and kind of what is read and written at a path.
@@ -129,7 +139,7 @@ pub(super) fn delete_body(head: &Head, bytes: &Bytes) -> Result<Value> {
         return Ok(Value::Null);
     }
     let parsed = match head.content_type().as_str() {
-        "application/yaml" => yaml(bytes),
+        "application/yaml" => yaml::read(bytes).map(|document| document.value),
         "application/json" | "" => read_json(bytes).and_then(fields).map_err(|e| no_kind(&e)),
         protobuf::MEDIA_TYPE => from_protobuf(bytes, "v1", "DeleteOptions"),
         _ => {
@@ -146,26 +156,6 @@ pub(super) fn delete_body(head: &Head, bytes: &Bytes) -> Result<Value> {
         // The options of a request are not an object, so the message does not name one.
         let why = status.decode_failure().unwrap_or(&status.message);
         Status::bad_request(why)
-    })
-}
-
-fn yaml(bytes: &Bytes) -> Result<Value, String> {
-    // JSON is YAML, and by far the more common of the two.
-    if let Ok(value) = serde_json::from_slice(bytes) {
-        return Ok(value);
-    }
-    if bytes.iter().any(|b| matches!(b, 0..=8 | 11 | 12 | 14..=31 | 127)) {
-        return Err("yaml: control characters are not allowed".into());
-    }
-    let text = std::str::from_utf8(bytes).map_err(|_| "yaml: invalid UTF-8")?;
-    serde_saphyr::from_str(text).map_err(|error| {
-        let text = error.to_string();
-        if text.contains("budget breached") {
-            return "yaml: document contains excessive aliasing".into();
-        }
-        // The lines below the first one show the place in the document.
-        let first = text.lines().next().unwrap_or_default();
-        format!("yaml: {}", first.strip_prefix("error: ").unwrap_or(first))
     })
 }
 

@@ -23,7 +23,7 @@ pub(super) fn ok(bytes: Bytes, representation: Representation) -> Response<Body>
     respond(StatusCode::OK, Body::full(bytes), representation)
 }
 
-pub(super) fn plain(status: StatusCode, text: &'static str) -> Response<Body> {
+pub(super) fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
     let mut response = respond(status, Body::full(text), Representation::JSON);
     let content_type = HeaderValue::from_static("text/plain; charset=utf-8");
     response.headers_mut().insert(CONTENT_TYPE, content_type);

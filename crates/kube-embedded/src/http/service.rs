@@ -15,6 +15,7 @@ use super::head::Head;
 use super::mangle::mangle;
 use super::request_body::{delete_body, drain, expected_kind, object_body, patch_body, read};
 use super::respond::{failed, ok, plain, respond, warn};
+use super::timeout;
 use crate::api::Registry;
 use crate::cluster::Cluster;
 use crate::faults::{Fault, Twist, failure};
@@ -161,9 +162,16 @@ where
 {
     let path = match target {
         Target::Object(path) => path,
-        document => return static_document(cluster, registry, head, &document),
+        document => {
+            timeout::check(&head.query)?;
+            return static_document(cluster, registry, head, &document);
+        }
     };
     let verb = path.verb(&head.method, wants_watch(&head.query))?;
+    let is_long = verb == Verb::Watch || path.subresource.as_deref() == Some("log") || leads_to_a_node(&path);
+    if !is_long {
+        timeout::check(&head.query)?;
+    }
     path.check_name()?;
     let representation =
         Representation::negotiate(&head.headers, head.pretty(), |form| in_protobuf(&path, form))?;

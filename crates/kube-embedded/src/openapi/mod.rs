@@ -1,9 +1,10 @@
 //! The OpenAPI documents: what clients read to learn fields, patch strategies and query parameters.
 //!
 //! kubectl works from version 3: one document for each group version, found through an index. It asks for version 2 only
-//! as a fallback, in protobuf, and lives without it. Descriptions are left out; types, required fields, merge keys,
+//! as a fallback, in protobuf, and lives without it. Descriptions of built-in kinds are left out; types, required fields, merge keys,
 //! patch strategies, group-version-kinds and parameters are all there.
 
+mod custom;
 mod gnostic;
 mod names;
 mod operations;

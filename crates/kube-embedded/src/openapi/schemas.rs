@@ -11,7 +11,7 @@ const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
 /// Collects schemas as they are asked for, with what they refer to.
 pub(super) struct Schemas<'t> {
-    flavor: Flavor,
+    pub(super) flavor: Flavor,
     types: &'t Types,
     done: Map<String, Value>,
     kinds: BTreeMap<String, BTreeSet<(String, String, String)>>,
@@ -53,7 +53,7 @@ impl<'t> Schemas<'t> {
             None => self.named(name),
             Some(schema) => {
                 if !self.done.contains_key(name) {
-                    let schema = self.custom(schema, true);
+                    let schema = self.custom(schema);
                     self.done.insert(name.clone(), schema);
                 }
                 self.reference(name)
@@ -66,16 +66,7 @@ impl<'t> Schemas<'t> {
         let name = resource.list_type();
         self.is_kind(&name, resource.group, resource.version, &resource.list_kind);
         if resource.schema.is_some() && !self.done.contains_key(&name) {
-            let schema = json!({
-                "type": "object",
-                "required": ["items"],
-                "properties": {
-                    "apiVersion": { "type": "string" },
-                    "kind": { "type": "string" },
-                    "metadata": self.meta("ListMeta"),
-                    "items": { "type": "array", "items": self.resource(resource) },
-                },
-            });
+            let schema = self.custom_list(resource);
             self.done.insert(name.clone(), schema);
         }
         self.named(&name)
@@ -225,70 +216,5 @@ impl<'t> Schemas<'t> {
             return json!({ "allOf": [schema] });
         }
         schema
-    }
-
-    /// The schema of a custom resource: as it was given, with the fields all resources have.
-    fn custom(&mut self, schema: &Value, resource: bool) -> Value {
-        let mut schema = schema.clone();
-        if !schema.is_object() {
-            schema = json!({ "type": "object" });
-        }
-        self.publish(&mut schema);
-        if resource {
-            self.add_meta(&mut schema);
-        }
-        schema
-    }
-
-    fn add_meta(&mut self, schema: &mut Value) {
-        let reference = self.meta("ObjectMeta");
-        let metadata = match self.flavor {
-            Flavor::V2 => reference,
-            Flavor::V3 => json!({ "allOf": [reference] }),
-        };
-        let text = json!({ "type": "string" });
-        if !schema["properties"].is_object() {
-            schema["properties"] = json!({});
-        }
-        for (name, field) in [
-            ("apiVersion", text.clone()),
-            ("kind", text),
-            ("metadata", metadata),
-        ] {
-            schema["properties"][name] = field;
-        }
-    }
-
-    /// Completes resources within a resource, and for version 2 leaves out what it has no words for.
-    fn publish(&mut self, schema: &mut Value) {
-        let embedded = schema["x-kubernetes-embedded-resource"] == true;
-        let preserves = schema["x-kubernetes-preserve-unknown-fields"] == true;
-        let Some(fields) = schema.as_object_mut() else {
-            return;
-        };
-        if self.flavor == Flavor::V2 {
-            for key in ["oneOf", "anyOf", "allOf", "not", "nullable"] {
-                fields.remove(key);
-            }
-            if preserves {
-                fields.retain(|key, _| {
-                    key.starts_with("x-kubernetes-") || matches!(key.as_str(), "type" | "description")
-                });
-            }
-        }
-        for (key, inner) in fields.iter_mut() {
-            match (key.as_str(), inner) {
-                ("properties", Value::Object(properties)) => {
-                    for property in properties.values_mut() {
-                        self.publish(property);
-                    }
-                }
-                ("items" | "additionalProperties", inner) => self.publish(inner),
-                _ => {}
-            }
-        }
-        if embedded {
-            self.add_meta(schema);
-        }
     }
 }

@@ -184,7 +184,9 @@ fn a_custom_kind_brings_its_schema() {
         true
     );
     let embedded = &schema["properties"]["spec"]["properties"]["tmpl"]["properties"];
-    assert_eq!(embedded["kind"], json!({ "type": "string" }));
+    assert_eq!(embedded["kind"]["type"], "string");
+    let description = schema["properties"]["apiVersion"]["description"].as_str();
+    assert!(description.is_some_and(|text| text.starts_with("APIVersion defines the versioned schema")));
     assert_eq!(
         schema["x-kubernetes-group-version-kind"],
         json!([{ "group": "shop.test", "kind": "Gizmo", "version": "v1" }])
@@ -207,6 +209,66 @@ fn a_custom_kind_brings_its_schema() {
     assert!(
         old["definitions"]["test.shop.v1.Gizmo"]["properties"]["spec"]["properties"]["size"]["nullable"]
             .is_null()
+    );
+}
+
+/// The schema of a custom resource in version 2.
+fn version_2(schema: &Value) -> Value {
+    let mut kind = gizmo();
+    for version in &mut kind.versions {
+        version.schema = schema.clone();
+    }
+    let resource = ResourceDoc::of_custom(&kind, kind.version("v1").expect("v1"));
+    let document = v2_document(&[resource], Types::builtin());
+    document["definitions"]["test.shop.v1.Gizmo"].clone()
+}
+
+#[test]
+fn version_2_says_nothing_about_the_fields_of_an_open_resource() {
+    let open = json!({
+        "type": "object",
+        "description": "Open",
+        "x-kubernetes-preserve-unknown-fields": true,
+        "properties": { "size": { "type": "integer" } },
+    });
+    let own_kind = json!([{ "group": "shop.test", "kind": "Gizmo", "version": "v1" }]);
+    assert_eq!(
+        version_2(&open),
+        json!({ "type": "object", "x-kubernetes-group-version-kind": own_kind })
+    );
+    let inside = version_2(&json!({ "type": "object", "properties": { "spec": open } }));
+    assert_eq!(
+        inside["properties"]["spec"],
+        json!({ "description": "Open", "x-kubernetes-preserve-unknown-fields": true })
+    );
+    assert_eq!(
+        inside["properties"]["metadata"]["$ref"],
+        "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+    );
+}
+
+#[test]
+fn version_2_does_not_require_what_may_be_null() {
+    let schema = version_2(&json!({
+        "type": "object",
+        "properties": {
+            "spec": {
+                "type": "object",
+                "required": ["size", "name"],
+                "properties": {
+                    "size": { "type": "integer", "nullable": true },
+                    "name": { "type": "string" },
+                },
+            },
+        },
+    }));
+    assert_eq!(
+        schema["properties"]["spec"],
+        json!({
+            "type": "object",
+            "required": ["name"],
+            "properties": { "size": {}, "name": { "type": "string" } },
+        })
     );
 }
 

@@ -11,6 +11,8 @@ use crate::status::{Result, Status};
 pub(crate) struct Representation {
     pub(crate) form: Form,
     pub(crate) encoding: Encoding,
+    /// Version of `meta.k8s.io` that a table has: `v1`, or `v1beta1`.
+    pub(crate) table_version: &'static str,
     pub(crate) pretty: bool,
 }
 
@@ -59,6 +61,7 @@ impl Representation {
     pub(crate) const JSON: Representation = Representation {
         form: Form::Object,
         encoding: Encoding::Json,
+        table_version: "v1",
         pretty: false,
     };
 
@@ -73,14 +76,10 @@ impl Representation {
         for header in headers.get_all(ACCEPT) {
             for clause in header.to_str().unwrap_or_default().split(',') {
                 given = true;
-                if let Some((form, encoding)) = clause_form(clause)
-                    && (encoding != Encoding::Protobuf || in_protobuf(form))
+                if let Some(wanted) = clause_representation(clause)
+                    && (wanted.encoding != Encoding::Protobuf || in_protobuf(wanted.form))
                 {
-                    return Ok(Representation {
-                        form,
-                        encoding,
-                        pretty,
-                    });
+                    return Ok(Representation { pretty, ..wanted });
                 }
             }
         }
@@ -96,7 +95,7 @@ impl Representation {
 }
 
 /// Parses one clause of the header. Returns `None` if it is not supported.
-fn clause_form(clause: &str) -> Option<(Form, Encoding)> {
+fn clause_representation(clause: &str) -> Option<Representation> {
     let mut parts = clause.split(';').map(str::trim);
     let media = parts.next().unwrap_or_default().to_ascii_lowercase();
     let encoding = match media.as_str() {
@@ -119,10 +118,15 @@ fn clause_form(clause: &str) -> Option<(Form, Encoding)> {
     }
     let form = match (shape, group, version) {
         ("", _, _) => Form::Object,
-        ("Table", "meta.k8s.io", "v1") => Form::Table,
+        ("Table", "meta.k8s.io", "v1" | "v1beta1") => Form::Table,
         ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1") => Form::Metadata,
         ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2") => Form::Discovery,
         _ => return None,
     };
-    Some((form, encoding))
+    Some(Representation {
+        form,
+        encoding,
+        table_version: if version == "v1beta1" { "v1beta1" } else { "v1" },
+        pretty: false,
+    })
 }

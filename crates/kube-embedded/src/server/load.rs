@@ -79,7 +79,7 @@ fn put(cluster: &Cluster, object: Value) -> Result<(), Error> {
         validation: FieldValidation::Strict,
         manager: "kube-embedded".into(),
     };
-    let body = Body { object, text: None };
+    let body = Body::new(object);
     let status = body.object.get("status").cloned();
     let created = match verbs::create(cluster, &path, body.clone(), &options) {
         Err(status) if status.code == 409 => {

@@ -35,6 +35,11 @@ fn name_form(group: &str, kind: &str) -> fn(&str) -> Problems {
 
 /// Metadata of an object that is created or about to be stored.
 pub(super) fn metadata(group: &str, kind: &str, metadata: &Value, errors: &mut Errors) {
+    common_metadata(group, kind, metadata, errors);
+    finalizers(metadata, errors);
+}
+
+fn common_metadata(group: &str, kind: &str, metadata: &Value, errors: &mut Errors) {
     let form = name_form(group, kind);
     let generate = text(metadata, "generateName");
     if !generate.is_empty() {
@@ -52,7 +57,13 @@ pub(super) fn metadata(group: &str, kind: &str, metadata: &Value, errors: &mut E
     labels("metadata.labels", &metadata["labels"], errors);
     annotations(&metadata["annotations"], errors);
     owners(&metadata["ownerReferences"], errors);
-    finalizers(metadata, errors);
+    finalizer_names(metadata, errors);
+}
+
+/// Metadata of a custom resource, whose finalizers need no domain.
+pub(super) fn custom_metadata(group: &str, kind: &str, metadata: &Value, errors: &mut Errors) {
+    common_metadata(group, kind, metadata, errors);
+    conflicting_finalizers(metadata, errors);
 }
 
 /// Labels: their keys and values.
@@ -126,11 +137,14 @@ fn owners(owners: &Value, errors: &mut Errors) {
     }
 }
 
-fn finalizers(metadata: &Value, errors: &mut Errors) {
-    let list = items(metadata, "finalizers");
-    for finalizer in list.iter().filter_map(Value::as_str) {
+fn finalizer_names(metadata: &Value, errors: &mut Errors) {
+    for finalizer in items(metadata, "finalizers").iter().filter_map(Value::as_str) {
         errors.problems("metadata.finalizers", finalizer, names::qualified(finalizer));
     }
+}
+
+fn finalizers(metadata: &Value, errors: &mut Errors) {
+    let list = items(metadata, "finalizers");
     for (index, finalizer) in list.iter().filter_map(Value::as_str).enumerate() {
         let standard = matches!(finalizer, "orphan" | "foregroundDeletion" | "kubernetes");
         if !standard && !finalizer.contains('/') {
@@ -141,6 +155,11 @@ fn finalizers(metadata: &Value, errors: &mut Errors) {
             );
         }
     }
+    conflicting_finalizers(metadata, errors);
+}
+
+fn conflicting_finalizers(metadata: &Value, errors: &mut Errors) {
+    let list = items(metadata, "finalizers");
     let has = |name: &str| list.iter().any(|f| f == name);
     if has("orphan") && has("foregroundDeletion") {
         errors.invalid(

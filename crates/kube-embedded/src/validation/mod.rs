@@ -127,7 +127,7 @@ pub(crate) fn validate_metadata(
     if let Some(old) = old {
         metadata::metadata_update(&object["metadata"], &old["metadata"], &mut errors);
     }
-    metadata::metadata(group, kind, &object["metadata"], &mut errors);
+    metadata::custom_metadata(group, kind, &object["metadata"], &mut errors);
     errors.0
 }
 

@@ -11,7 +11,7 @@ use super::write::{
 use crate::cluster::Cluster;
 use crate::golang;
 use crate::patch;
-use crate::request::{ObjectPath, Query};
+use crate::request::{FieldValidation, ObjectPath, Query};
 use crate::schema::{Type, Types};
 use crate::status::{FieldError, Result, Status};
 
@@ -72,10 +72,7 @@ pub(crate) fn patch(
     let mut warnings = Vec::new();
     let result = change_object(cluster, path, options, |old| {
         let patch = |old| patched(kind, path.resource.types(), &body.object, old);
-        let changed = Body {
-            object: patch(old)?,
-            text: None,
-        };
+        let changed = Body::new(patch(old)?);
         let (object, complaints) = admit_body(cluster, &path.resource, changed, options.validation)
             .map_err(|status| unreadable(status, kind, &body.object, || patch(old)))?;
         warnings = complaints;
@@ -99,7 +96,14 @@ fn apply(
     let resource = &path.resource;
     let name = path.name.as_deref().unwrap_or_default();
     check_name(path, &config.object)?;
-    // It is applied as it was sent: what reading by type would fill in, nobody has applied.
+    let duplicates = config
+        .duplicates()
+        .filter(|_| options.validation == FieldValidation::Strict);
+    let warnings = match options.validation {
+        FieldValidation::Warn => config.duplicate_keys.clone(),
+        FieldValidation::Strict | FieldValidation::Ignore => Vec::new(),
+    };
+    // The configuration is applied as sent. Decoding would add fields that the client has not applied.
     let config = &config.object;
     let Some((types, ty)) = resource.types() else {
         return Err(Status::method_not_allowed());
@@ -121,6 +125,10 @@ fn apply(
             reset: &reset,
             now: Timestamp::now(),
         })?;
+        if let Some(duplicates) = &duplicates {
+            let why = "error strict decoding YAML: error converting YAML to JSON";
+            return Err(Status::bad_request(format!("{why}: {duplicates}")));
+        }
         Ok(resource.decode(&cluster.registry(), object, None)?.object)
     };
     if find(cluster, path).is_err() {
@@ -136,7 +144,7 @@ fn apply(
         let result = create_object(cluster, resource, object, options, true)?;
         return Ok(Written {
             result,
-            warnings: Vec::new(),
+            warnings,
             created: true,
         });
     }
@@ -145,7 +153,7 @@ fn apply(
     })?;
     Ok(Written {
         result,
-        warnings: Vec::new(),
+        warnings,
         created: false,
     })
 }

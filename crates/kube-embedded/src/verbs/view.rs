@@ -160,7 +160,7 @@ impl View {
         Sheet {
             printer,
             include: self.include,
-            meta_version: "v1",
+            meta_version: self.representation.table_version,
             now: Timestamp::now(),
         }
     }

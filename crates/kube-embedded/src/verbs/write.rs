@@ -309,23 +309,31 @@ pub(crate) fn commit(
     Ok(stored)
 }
 
-/// Reads a body by the resource's types; complaints about its fields are warnings or an error.
+/// Decodes a body. Unknown and duplicate fields are warnings or an error.
 pub(crate) fn admit_body(
     cluster: &Cluster,
     resource: &Resource,
     body: Body,
     validation: FieldValidation,
 ) -> Result<(Value, Vec<String>)> {
-    let heard = validation != FieldValidation::Ignore;
-    let text = body.text.as_deref().filter(|_| heard);
+    let is_checked = validation != FieldValidation::Ignore;
+    let text = body.text.as_deref().filter(|_| is_checked);
+    let duplicates = body.duplicates();
     let decoded = resource.decode(&cluster.registry(), body.object, text)?;
-    let complaints = decoded.unknown;
     match validation {
-        FieldValidation::Strict if !complaints.is_empty() => {
-            Err(strict_failure(&resource.kind, &resource.version, &complaints))
+        FieldValidation::Strict => {
+            let problems: Vec<String> = duplicates.into_iter().chain(decoded.unknown).collect();
+            if problems.is_empty() {
+                Ok((decoded.object, problems))
+            } else {
+                Err(strict_failure(&resource.kind, &resource.version, &problems))
+            }
         }
-        FieldValidation::Warn => Ok((decoded.object, complaints)),
-        _ => Ok((decoded.object, Vec::new())),
+        FieldValidation::Warn => {
+            let warnings = body.duplicate_keys.into_iter().chain(decoded.unknown);
+            Ok((decoded.object, warnings.collect()))
+        }
+        FieldValidation::Ignore => Ok((decoded.object, Vec::new())),
     }
 }
 
@@ -431,6 +439,24 @@ fn check_valid(
 pub(crate) struct Body {
     pub(crate) object: Value,
     pub(crate) text: Option<String>,
+    /// Keys that the YAML it was read from has twice, such as `line 9: key "foo" already set in map`.
+    pub(crate) duplicate_keys: Vec<String>,
+}
+
+impl Body {
+    pub(crate) fn new(object: Value) -> Body {
+        Body {
+            object,
+            text: None,
+            duplicate_keys: Vec::new(),
+        }
+    }
+
+    /// The duplicate keys in one text, as Go's reader complains about them.
+    pub(super) fn duplicates(&self) -> Option<String> {
+        let lines = self.duplicate_keys.join("\n  ");
+        (!lines.is_empty()).then(|| format!("yaml: unmarshal errors:\n  {lines}"))
+    }
 }
 
 /// What an object should become.
