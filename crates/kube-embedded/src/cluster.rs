@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::api::{Registry, Resource};
+use crate::auth::Access;
 use crate::faults::Faults;
 use crate::garbage::Chore;
 use crate::record::Record;
@@ -19,6 +20,7 @@ pub(crate) struct Cluster {
     pub(crate) store: Store,
     pub(crate) faults: Faults,
     pub(crate) record: Record,
+    pub(crate) access: Access,
     pub(crate) settings: Settings,
     registry: watch::Sender<Arc<Registry>>,
     random: Mutex<fastrand::Rng>,
@@ -46,7 +48,7 @@ pub(crate) struct Settings {
 }
 
 impl Cluster {
-    pub(crate) fn new(settings: Settings, chores: mpsc::UnboundedSender<Chore>) -> Cluster {
+    pub(crate) fn new(settings: Settings, access: Access, chores: mpsc::UnboundedSender<Chore>) -> Cluster {
         let random = settings
             .seed
             .map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
@@ -54,6 +56,7 @@ impl Cluster {
             store: Store::new(settings.history),
             faults: Faults::default(),
             record: Record::default(),
+            access,
             settings,
             registry: watch::Sender::new(Arc::new(Registry::builtin().clone())),
             random: Mutex::new(random),

@@ -9,6 +9,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::api::{Registry, Resource};
+use crate::auth::{RBAC_GROUP, aggregated_rules};
 use crate::cluster::Cluster;
 use crate::custom;
 use crate::store::{EventKind, Key, Place, Stored};
@@ -51,6 +52,9 @@ impl Cluster {
                 _ if object.deleting => self.chore(Chore::CustomKind(object.key.clone())),
                 _ => self.chore(Chore::Definition(object.key.clone())),
             }
+        }
+        if resource.is(RBAC_GROUP, "ClusterRole") && self.access.is_enforced() {
+            self.aggregate_roles();
         }
         let place = || Place {
             collection: resource.collection.clone(),
@@ -112,6 +116,26 @@ impl Cluster {
             .is_some_and(|crd| crd.deleting)
         {
             self.chore(Chore::CustomKind(key));
+        }
+    }
+
+    /// Gives every aggregating ClusterRole the rules of those that it selects.
+    pub(crate) fn aggregate_roles(&self) {
+        let registry = self.registry();
+        let Some(resource) = registry.find(RBAC_GROUP, "v1", "clusterroles") else {
+            return;
+        };
+        for (stored, rules) in aggregated_rules(&self.access.policy(&self.store)) {
+            let mut role = stored.value();
+            role["rules"] = rules;
+            // A write that comes first aggregates, too; and this one does so again, for those that collect its rules.
+            let _ = self.commit(
+                resource,
+                stored.key.clone(),
+                Some(stored.revision),
+                EventKind::Modified,
+                role,
+            );
         }
     }
 
@@ -410,6 +434,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::auth::{Access, Authorization};
     use crate::cluster::Settings;
 
     #[tokio::test]
@@ -422,7 +447,9 @@ mod tests {
             advertised: String::new(),
         };
         let (chores, to_do) = mpsc::unbounded_channel();
-        let cluster = Arc::new(Cluster::new(settings, chores));
+        let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, b"test");
+        let access = Access::new(Authorization::AlwaysAllow, key);
+        let cluster = Arc::new(Cluster::new(settings, access, chores));
         tokio::spawn(run(Arc::downgrade(&cluster), to_do));
         let registry = cluster.registry();
         let maps = registry.find("", "v1", "configmaps").expect("config maps");

@@ -71,6 +71,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod api;
+mod auth;
 mod cluster;
 mod convert;
 #[cfg(test)]
@@ -96,6 +97,7 @@ mod table;
 mod validation;
 mod verbs;
 
+pub use auth::{Authorization, User};
 pub use faults::{Fault, FaultHandle, Faults, On};
 pub use http::Verb;
 pub use record::Request;

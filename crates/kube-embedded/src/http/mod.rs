@@ -8,6 +8,7 @@ mod json;
 mod mangle;
 mod negotiate;
 mod path;
+mod permit;
 mod query;
 mod request_body;
 mod respond;

@@ -79,6 +79,7 @@ fn put(cluster: &Cluster, object: Value) -> Result<(), Error> {
         dry_run: false,
         validation: FieldValidation::Strict,
         manager: "kube-embedded".into(),
+        user: None,
     };
     let body = Body { object, text: None };
     let status = body.object.get("status").cloned();

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::api::Resource;
+use crate::auth::{RBAC_GROUP, RoleWrite, User, check_escalation};
 use crate::cluster::Cluster;
 use crate::convert;
 use crate::crd;
@@ -25,6 +26,8 @@ pub(crate) struct WriteOptions {
     pub(crate) validation: FieldValidation,
     /// Who is recorded as the owner of what changes.
     pub(crate) manager: String,
+    /// Who writes, if the request was authorized.
+    pub(crate) user: Option<Arc<User>>,
 }
 
 impl WriteOptions {
@@ -46,6 +49,7 @@ impl WriteOptions {
             dry_run,
             validation,
             manager,
+            user: None,
         })
     }
 }
@@ -118,6 +122,7 @@ impl Cluster {
             object["metadata"]["name"] = self.generated_name(&generate).into();
         }
         resource.default(&mut object);
+        self.check_grants(resource, None, &object, options)?;
         // Nobody comes to own what nobody can set.
         remove(
             &mut object["metadata"],
@@ -229,6 +234,7 @@ impl Cluster {
         check_unchanged(resource, subject, old, &new)?;
         keep_metadata(old, &mut new);
         resource.default(&mut new);
+        self.check_grants(resource, Some(old), &new, options)?;
         // These doors have done their own preparation; to the rules they are like the main one or beyond them.
         match path.subresource.as_deref() {
             Some("finalize" | "binding") => {}
@@ -315,6 +321,28 @@ impl Cluster {
             FieldValidation::Warn => Ok((decoded.object, complaints)),
             _ => Ok((decoded.object, Vec::new())),
         }
+    }
+
+    /// Users may not grant permissions that they do not have.
+    fn check_grants(
+        &self,
+        resource: &Resource,
+        old: Option<&Value>,
+        new: &Value,
+        options: &WriteOptions,
+    ) -> Result<()> {
+        let Some(user) = &options.user else { return Ok(()) };
+        if resource.group != RBAC_GROUP {
+            return Ok(());
+        }
+        let write = RoleWrite {
+            kind: &resource.kind,
+            resource: &resource.plural,
+            namespace: new["metadata"]["namespace"].as_str(),
+            old,
+            new,
+        };
+        check_escalation(&self.access.policy(&self.store), user, write)
     }
 
     /// A namespace must exist before anything is made in it, and takes nothing new while it is being deleted.
