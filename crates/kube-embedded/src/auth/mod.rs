@@ -189,8 +189,14 @@ fn forbidden(user: &User, action: &Action, reason: &str) -> Status {
         why += reason;
     }
     match action.subject() {
-        // A path with an empty part may lead to a resource without a name.
-        Some(subject) if !subject.resource.is_empty() => Status::forbidden(subject, &why),
-        _ => Status::generic(403, "Forbidden", format!("forbidden: {why}")),
+        Some(subject) => {
+            let mut status = Status::forbidden(subject, &why);
+            // A path with an empty part may lead to a resource without a name.
+            if subject.resource.is_empty() {
+                status.message = format!("forbidden: {why}");
+            }
+            status
+        }
+        None => Status::generic(403, "Forbidden", format!("forbidden: {why}")),
     }
 }
