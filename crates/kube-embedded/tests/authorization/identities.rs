@@ -154,7 +154,7 @@ async fn impersonation_needs_the_verb_impersonate() {
         binding("ClusterRoleBinding", "ClusterRole/as-bob", "jane"),
         role("ClusterRole", "lists-as", &json!([
             { "apiGroups": [""], "resources": ["pods"], "verbs": ["impersonate-on:user-info:list"] },
-            { "apiGroups": ["authentication.k8s.io"], "resources": ["users"], "verbs": ["impersonate:user-info"] },
+            { "apiGroups": ["authentication.k8s.io"], "resources": ["users"], "verbs": ["impersonate:user-info"], "resourceNames": ["bob"] },
         ])),
         binding("ClusterRoleBinding", "ClusterRole/lists-as", "mint"),
         role("ClusterRole", "lists", &core(&["pods"], &["list", "get"])),
@@ -184,6 +184,12 @@ async fn impersonation_needs_the_verb_impersonate() {
     // Permissions for single actions.
     let mint = server.client_as(&User::named("mint")).expect("a client");
     assert!(send_with(&mint, "GET", pods, &Value::Null, &bob).await.is_ok());
+    let alice = [("Impersonate-User", "alice")];
+    assert_eq!(
+        forbidden(send_with(&mint, "GET", pods, &Value::Null, &alice).await),
+        "users.authentication.k8s.io \"alice\" is forbidden: User \"mint\" cannot impersonate:user-info resource \"users\" in API \
+         group \"authentication.k8s.io\" at the cluster scope"
+    );
     assert_eq!(
         forbidden(send_with(&mint, "GET", "/api/v1/namespaces/shop/pods/x", &Value::Null, &bob).await),
         "pods \"x\" is forbidden: User \"mint\" cannot impersonate-on:user-info:get resource \"pods\" in API group \"\" in the \
