@@ -29,7 +29,7 @@ macro_rules! sessions {
 
         #[test]
         fn every_session_is_replayed() {
-            session::assert_all(&[$(stringify!($name),)* "cluster"]);
+            session::assert_all(&[$(stringify!($name),)* "cluster", "permissions"]);
         }
     };
 }
@@ -44,4 +44,12 @@ sessions! {
 async fn cluster() {
     let kubectl = Kubectl::on(TestServer::alone().await).await;
     session::replay(&kubectl, "cluster").await;
+}
+
+/// The only session of users without all permissions.
+#[tokio::test]
+#[ignore = "needs kubectl: cargo xtask test"]
+async fn permissions() {
+    let kubectl = Kubectl::on(TestServer::with_rbac().await).await;
+    session::replay(&kubectl, "permissions").await;
 }

@@ -15,6 +15,12 @@ impl EmbeddedServer {
         kube_embedded::Server::start().await.map(Self).map_err(failed)
     }
 
+    /// Starts a server that authorizes requests by RBAC.
+    pub(crate) async fn with_rbac() -> Result<Self, StartError> {
+        let builder = kube_embedded::Server::builder().authorization(kube_embedded::Authorization::Rbac);
+        builder.start().await.map(Self).map_err(failed)
+    }
+
     pub(crate) fn client(&self) -> Result<Client, StartError> {
         let mut config = self.0.client_config();
         // Tests see every response, including those that kube's client would retry.

@@ -83,6 +83,22 @@ impl TestServer {
         }
     }
 
+    /// Like [`TestServer::start`], with a server that authorizes requests by RBAC, as the real one always does.
+    ///
+    /// # Panics
+    /// If the server does not start.
+    pub async fn with_rbac() -> Self {
+        match Kind::asked_for() {
+            Kind::Embedded => {
+                Self::on(Backend::Embedded(started(
+                    embedded::EmbeddedServer::with_rbac().await,
+                )))
+                .await
+            }
+            Kind::Real => Self::start().await,
+        }
+    }
+
     /// Like [`TestServer::start`], with a server that no other test uses: for tests that stop it, freeze it
     /// or compact its history. Dropping this ends the server.
     ///

@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::api::{Registry, Resource};
+use crate::auth::Access;
 use crate::faults::Faults;
 use crate::record::Record;
 use crate::store::{Key, Place, Store};
@@ -18,6 +19,7 @@ pub(crate) struct Cluster {
     pub(crate) store: Store,
     pub(crate) faults: Faults,
     pub(crate) record: Record,
+    pub(crate) access: Access,
     pub(crate) settings: Settings,
     registry: watch::Sender<Arc<Registry>>,
     random: Mutex<fastrand::Rng>,
@@ -62,7 +64,11 @@ pub(crate) struct Settings {
 }
 
 impl Cluster {
-    pub(crate) fn new(settings: Settings, tasks: mpsc::UnboundedSender<ControllerTask>) -> Cluster {
+    pub(crate) fn new(
+        settings: Settings,
+        access: Access,
+        tasks: mpsc::UnboundedSender<ControllerTask>,
+    ) -> Cluster {
         let random = settings
             .seed
             .map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
@@ -70,6 +76,7 @@ impl Cluster {
             store: Store::new(settings.history),
             faults: Faults::default(),
             record: Record::default(),
+            access,
             settings,
             registry: watch::Sender::new(Arc::new(Registry::builtin().clone())),
             random: Mutex::new(random),

@@ -38,6 +38,8 @@
 //! - **Writing**: create, update, all four languages of patches, server-side apply with field owners and conflicts, dry runs,
 //!   preconditions, finalizers; deletion in the background, the foreground or leaving orphans; namespaces take their content
 //!   with them.
+//! - **Permissions**: with [`Authorization::Rbac`], users and service accounts with the permissions that roles and bindings
+//!   grant, tokens, impersonation and access reviews; [`Server::client_as`] is a client of any user.
 //! - **Misbehaving**: [`Server::faults`] by rule and by script, [`Server::go_down`], [`Server::cut_connections`],
 //!   [`Server::compact_history`], [`Server::restore`].
 //! - **Asserting**: [`Server::requests`], [`Server::wait_for_request`], [`Server::connections`].
@@ -45,11 +47,12 @@
 //! # What it is not
 //!
 //! There are no nodes: pods do not run, and nothing schedules them. Of the controllers only those run whose work the API
-//! itself promises: garbage collection, namespace deletion, and what makes a custom kind be served. Everyone may do
-//! everything: there is no authorization (a fault can say 403). Admission webhooks and policies, CEL rules of custom resources,
-//! conversion webhooks and quotas are accepted as objects and do nothing; neither do classes that a real server fills into new
-//! objects or refuses them by: priority classes, runtime classes, the default storage and ingress class, LimitRanges, the levels
-//! of pod security.
+//! itself promises: garbage collection, namespace deletion, what makes a custom kind be served, and with RBAC the aggregation of
+//! ClusterRoles. Without [`Authorization::Rbac`] everyone may do everything (a fault can say 403); with it, client certificates do
+//! not authenticate, and namespaces get no ServiceAccount of their own. Admission webhooks and policies, CEL rules of custom
+//! resources, conversion webhooks and quotas are accepted as objects and do nothing; neither do classes that a real server fills
+//! into new objects or refuses them by: priority classes, runtime classes, the default storage and ingress class, LimitRanges,
+//! the levels of pod security.
 //!
 //! Validation is not complete. Metadata, and what people get wrong most often in the kinds of every day, is refused in the real
 //! server's words; an object with a mistake elsewhere (a probe's header, a volume's mode, a metric of an autoscaler, a changed
@@ -72,6 +75,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod api;
+mod auth;
 mod cluster;
 mod controllers;
 mod convert;
@@ -103,6 +107,7 @@ mod validation;
 mod verbs;
 
 pub use api::KUBERNETES_VERSION;
+pub use auth::{Authorization, User};
 pub use faults::{Fault, FaultHandle, Faults, On};
 pub use record::Request;
 pub use request::Verb;

@@ -45,6 +45,9 @@ pub struct Request {
     pub path: String,
     /// Parameters, decoded, in their order.
     pub query: Vec<(String, String)>,
+    /// Name of the user, with [`Authorization::Rbac`](crate::Authorization::Rbac): of the impersonated one if the request
+    /// impersonates. `None` if it was refused for its credentials.
+    pub user: Option<String>,
     /// The `User-Agent` header.
     pub user_agent: String,
     /// The `Accept` header.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::ListParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 
@@ -250,4 +251,26 @@ fn it_says_when_its_port_is_taken() {
         "{said}"
     );
     assert!(!kubeconfig.exists());
+}
+
+#[tokio::test]
+async fn it_authorizes_requests_by_rbac_if_it_is_told_to() {
+    let folder = Folder::new("rbac");
+    let kubeconfig = folder.file("kubeconfig");
+    let (child, _) = serve(&kubeconfig, &["--authorization-mode", "RBAC"]);
+    let written = Kubeconfig::read_from(&kubeconfig).expect("a kubeconfig");
+    let mut config = Config::from_custom_kubeconfig(written, &KubeConfigOptions::default())
+        .await
+        .expect("a configuration");
+    let maps = |config: &Config| -> Api<ConfigMap> {
+        Api::default_namespaced(Client::try_from(config.clone()).expect("a client"))
+    };
+    let listed = maps(&config).list(&ListParams::default()).await;
+    assert!(listed.is_ok(), "{listed:?}");
+    config.auth_info.token = None;
+    match maps(&config).list(&ListParams::default()).await {
+        Err(kube::Error::Api(status)) => assert_eq!(status.code, 403),
+        other => panic!("expected a refusal, got {other:?}"),
+    }
+    assert!(terminate(child).status.success());
 }

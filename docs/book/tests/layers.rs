@@ -65,6 +65,7 @@ const EMBEDDED: LayeredCrate = LayeredCrate {
         "crd",
         "store",
         "select",
+        "auth",
         "openapi",
         "api",
         "convert",

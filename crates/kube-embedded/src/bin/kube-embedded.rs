@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory as _, Parser};
-use kube_embedded::{KubeconfigFile, Server};
+use clap::{CommandFactory as _, Parser, ValueEnum};
+use kube_embedded::{Authorization, KubeconfigFile, Server};
 
 /// A Kubernetes API server in one small process, for tests and demos. It keeps everything in memory and serves until
 /// Ctrl-C (or SIGTERM).
@@ -28,6 +28,27 @@ struct Options {
     /// How many changes each resource remembers for watches.
     #[arg(long, default_value_t = 10_000, value_name = "CHANGES")]
     history: usize,
+    /// Which requests are allowed: all of them, or those that roles allow. The kubeconfig is an administrator's.
+    #[arg(long, default_value = "AlwaysAllow", value_name = "MODE")]
+    authorization_mode: AuthorizationMode,
+}
+
+/// The names of kube-apiserver.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum AuthorizationMode {
+    #[value(name = "AlwaysAllow")]
+    AlwaysAllow,
+    #[value(name = "RBAC")]
+    Rbac,
+}
+
+impl From<AuthorizationMode> for Authorization {
+    fn from(mode: AuthorizationMode) -> Authorization {
+        match mode {
+            AuthorizationMode::AlwaysAllow => Authorization::AlwaysAllow,
+            AuthorizationMode::Rbac => Authorization::Rbac,
+        }
+    }
 }
 
 #[tokio::main(flavor = "multi_thread")]
@@ -55,6 +76,7 @@ async fn run(options: Options) -> Result<(), Box<dyn std::error::Error>> {
     let server = Server::builder()
         .port(options.port)
         .history(options.history)
+        .authorization(options.authorization_mode.into())
         .start()
         .await?;
     for file in &options.load {

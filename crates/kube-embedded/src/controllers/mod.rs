@@ -385,6 +385,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::auth::{Access, Authorization};
     use crate::cluster::Settings;
 
     #[tokio::test]
@@ -397,7 +398,9 @@ mod tests {
             advertised: String::new(),
         };
         let (tasks, pending_tasks) = mpsc::unbounded_channel();
-        let cluster = Arc::new(Cluster::new(settings, tasks));
+        let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, b"test");
+        let access = Access::new(Authorization::AlwaysAllow, key);
+        let cluster = Arc::new(Cluster::new(settings, access, tasks));
         tokio::spawn(run(Arc::downgrade(&cluster), pending_tasks));
         let registry = cluster.registry();
         let maps = registry.find("", "v1", "configmaps").expect("config maps");

@@ -1,8 +1,11 @@
 //! What is known of a request besides its body.
 
+use std::sync::Arc;
+
 use http::header::{CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, Method};
 
+use crate::auth::User;
 use crate::request::Query;
 
 /// What is known of a request besides its body.
@@ -11,6 +14,8 @@ pub(super) struct Head {
     pub(super) path: String,
     pub(super) query: Query,
     pub(super) headers: HeaderMap,
+    /// Who sends it, if requests are authenticated.
+    pub(super) user: Option<Arc<User>>,
 }
 
 impl Head {

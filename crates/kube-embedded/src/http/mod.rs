@@ -5,6 +5,7 @@ mod documents;
 mod head;
 mod health;
 mod mangle;
+mod permit;
 mod request_body;
 mod respond;
 mod service;

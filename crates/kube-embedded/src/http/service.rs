@@ -13,6 +13,7 @@ use super::compress;
 use super::documents::static_document;
 use super::head::Head;
 use super::mangle::mangle;
+use super::permit::Permit;
 use super::request_body::{delete_body, drain, expected_kind, object_body, patch_body, read};
 use super::respond::{failed, ok, plain, respond, warn};
 use super::timeout;
@@ -53,12 +54,14 @@ where
 {
     let (parts, body) = request.into_parts();
     let mut body = Box::pin(body);
-    let head = Head {
+    let mut head = Head {
         method: parts.method,
         path: parts.uri.path().to_owned(),
         query: Query::parse(parts.uri.query().unwrap_or_default()),
         headers: parts.headers,
+        user: None,
     };
+    let permit = Permit::request(cluster, &mut head);
     let registry = cluster.registry();
     let target = Target::parse(&head.path, &registry);
     let arrived = describe(&head, target.as_ref().ok(), connection, parts.version);
@@ -87,11 +90,18 @@ where
     }
     let answer = match faults.iter().find_map(|f| failure(f, cluster.store.revision())) {
         Some(status) => Err(status),
-        None => match target {
-            Ok(target) => answer(cluster, &registry, &head, target, &mut body, twist.clone()).await,
-            Err(NoTarget::Status(status)) => Err(status),
-            Err(NoTarget::Page) => Ok(plain(StatusCode::NOT_FOUND, "404 page not found\n")),
-            Err(NoTarget::Malformed) => Ok(plain(StatusCode::BAD_REQUEST, "400 Bad Request")),
+        // What cannot be read as a path is refused before anybody asks who sent it.
+        None if matches!(target, Err(NoTarget::Malformed)) => {
+            Ok(plain(StatusCode::BAD_REQUEST, "400 Bad Request"))
+        }
+        None => match permit.and_then(|permit| permit.check(cluster, &head)) {
+            Err(status) => Err(status),
+            Ok(()) => match target {
+                Ok(target) => answer(cluster, &registry, &head, target, &mut body, twist.clone()).await,
+                Err(NoTarget::Status(status)) => Err(status),
+                Err(NoTarget::Page) => Ok(plain(StatusCode::NOT_FOUND, "404 page not found\n")),
+                Err(NoTarget::Malformed) => Err(Status::no_such_path()),
+            },
         },
     };
     // An answer that overtakes its request is lost to some clients of HTTP/2, curl among them.
@@ -135,6 +145,7 @@ fn describe(
         method: head.method.to_string(),
         path: head.path.clone(),
         query: head.query.pairs().to_vec(),
+        user: head.user.as_ref().map(|user| user.name().to_owned()),
         user_agent: head.header(USER_AGENT).to_owned(),
         accept: head.header(ACCEPT).to_owned(),
         connection,
@@ -249,7 +260,8 @@ fn write(
         Verb::Update => "UpdateOptions",
         _ => "PatchOptions",
     };
-    let options = WriteOptions::parse(&head.query, options_type, agent)?;
+    let mut options = WriteOptions::parse(&head.query, options_type, agent)?;
+    options.user.clone_from(&head.user);
     let patch_kind = match verb {
         Verb::Patch => Some(PatchKind::parse(&content_type, path.resource.custom().is_some())?),
         _ => None,

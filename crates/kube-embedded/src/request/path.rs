@@ -237,7 +237,8 @@ impl ObjectPath {
     /// Returns the verb of an HTTP method on this path. `watch` is whether the query asks for a watch.
     pub(crate) fn verb(&self, method: &Method, watch: bool) -> Result<Verb> {
         let verb = match (method, &self.name) {
-            (&Method::GET, _) if (watch || self.watch_prefix) && self.subresource.is_none() => Verb::Watch,
+            (&Method::GET, _) if self.watch_prefix && self.subresource.is_none() => Verb::Watch,
+            (&Method::GET, None) if watch => Verb::Watch,
             (&Method::GET, Some(_)) => Verb::Get,
             (&Method::GET, None) => Verb::List,
             (&Method::POST, None) => Verb::Create,

@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use super::listener::{Listener, Protocols};
 use super::tls::Identity;
 use super::{Error, Server, load};
+use crate::auth::{Access, Authorization, bootstrap_objects};
 use crate::cluster::{Cluster, Settings};
 use crate::controllers;
 
@@ -38,6 +39,7 @@ pub struct Builder {
     has_port: bool,
     protocols: Protocols,
     settings: Settings,
+    authorization: Authorization,
 }
 
 impl Default for Builder {
@@ -53,6 +55,7 @@ impl Default for Builder {
                 seed: None,
                 advertised: String::new(),
             },
+            authorization: Authorization::default(),
         }
     }
 }
@@ -94,6 +97,12 @@ impl Builder {
         self
     }
 
+    /// Sets whether requests need a permission (they do not).
+    pub fn authorization(mut self, authorization: Authorization) -> Builder {
+        self.authorization = authorization;
+        self
+    }
+
     /// Speaks no HTTP/2, as some proxies in front of API servers do not.
     pub fn only_http1(mut self) -> Builder {
         self.protocols.http2 = false;
@@ -113,6 +122,7 @@ impl Builder {
             has_port,
             protocols,
             mut settings,
+            authorization,
         } = self;
         let identity = Identity::new(protocols)?;
         let listener = if has_port {
@@ -122,16 +132,18 @@ impl Builder {
         };
         settings.advertised = listener.address().to_string();
         let (tasks, pending_tasks) = mpsc::unbounded_channel();
-        let cluster = Arc::new(Cluster::new(settings, tasks));
+        let access = Access::new(authorization, identity.token_key());
+        let cluster = Arc::new(Cluster::new(settings, access, tasks));
         let controllers = tokio::spawn(controllers::run(Arc::downgrade(&cluster), pending_tasks));
         load::objects(&cluster, furnishing(listener.address().port()))?;
+        if cluster.access.is_enforced() {
+            load::objects(&cluster, bootstrap_objects())?;
+        }
         listener.open(&cluster, &identity).await?;
-        let token = format!("embedded-{:016x}", cluster.random_below(u64::MAX));
         Ok(Server {
             cluster,
             listener,
             identity,
-            token,
             controllers,
         })
     }

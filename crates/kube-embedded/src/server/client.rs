@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures::StreamExt as _;
-use http::{Request, Response};
+use http::header::AUTHORIZATION;
+use http::{HeaderValue, Request, Response};
 use kube::client::Body as RequestBody;
 use tokio_util::sync::CancellationToken;
 
 use super::{Error, Server};
+use crate::auth::User;
 use crate::cluster::Cluster;
 use crate::http::serve;
 use crate::response::Body;
@@ -27,16 +29,63 @@ impl Server {
         let mut config = kube::Config::new(self.url().parse().unwrap_or_default());
         config.root_cert = Some(vec![self.identity.ca_der().to_vec()]);
         config.default_namespace = "default".into();
-        config.auth_info.token = Some(self.token.clone().into());
+        config.auth_info.token = Some(self.cluster.access.admin_token().to_owned().into());
         config
+    }
+
+    /// A client over HTTPS for a user who has only the permissions that roles grant.
+    ///
+    /// It makes a difference with [`Authorization::Rbac`](crate::Authorization::Rbac) only.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+    /// use kube::{Api, api::ListParams};
+    /// use kube_embedded::{Authorization, Server, User};
+    /// use serde_json::json;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let server = Server::builder().authorization(Authorization::Rbac).start().await?;
+    /// server.load([json!({
+    ///     "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+    ///     "metadata": { "name": "developers" },
+    ///     "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view" },
+    ///     "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "dev" }],
+    /// })])?;
+    ///
+    /// let jane = server.client_as(&User::named("jane").group("dev"))?;
+    /// assert!(Api::<Pod>::all(jane.clone()).list(&ListParams::default()).await.is_ok());
+    /// assert!(Api::<ConfigMap>::default_namespaced(jane).delete("a", &Default::default()).await.is_err());
+    /// # server.stop().await;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn client_as(&self, user: &User) -> Result<kube::Client, Error> {
+        let mut config = self.client_config();
+        config.auth_info.token = Some(self.token_for(user).into());
+        kube::Client::try_from(config).map_err(|e| Error::Client(Box::new(e)))
     }
 
     /// A client that needs no socket: requests go straight to the server, on the clock of the runtime (so that paused
     /// time works). It refuses connections while the server is [down](Server::go_down).
     pub fn direct_client(&self) -> kube::Client {
+        self.direct(self.cluster.access.admin_token())
+    }
+
+    /// A client like [`direct_client`](Server::direct_client), for a user who has only the permissions that roles grant.
+    pub fn direct_client_as(&self, user: &User) -> kube::Client {
+        self.direct(&self.token_for(user))
+    }
+
+    fn direct(&self, token: &str) -> kube::Client {
+        let enforced = self.cluster.access.is_enforced();
         let service = Direct {
             cluster: self.cluster.clone(),
             gate: self.listener.gate(),
+            // A token is text without control characters.
+            authorization: enforced
+                .then(|| HeaderValue::from_str(&format!("Bearer {token}")).ok())
+                .flatten(),
         };
         kube::Client::new(service, "default")
     }
@@ -47,6 +96,8 @@ impl Server {
 struct Direct {
     cluster: Arc<Cluster>,
     gate: super::listener::Gate,
+    /// Credentials of requests that have none.
+    authorization: Option<HeaderValue>,
 }
 
 impl tower::Service<Request<RequestBody>> for Direct {
@@ -58,8 +109,14 @@ impl tower::Service<Request<RequestBody>> for Direct {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+    fn call(&mut self, mut request: Request<RequestBody>) -> Self::Future {
         let this = self.clone();
+        if let Some(credentials) = &this.authorization {
+            let headers = request.headers_mut();
+            headers
+                .entry(AUTHORIZATION)
+                .or_insert_with(|| credentials.clone());
+        }
         Box::pin(async move {
             if !this.gate.is_open() {
                 return Err(io::Error::new(

@@ -19,6 +19,7 @@ pub use builder::Builder;
 pub use error::Error;
 pub use kubeconfig::KubeconfigFile;
 
+use crate::auth::User;
 use crate::cluster::Cluster;
 use crate::faults::Faults;
 use crate::follow_up;
@@ -54,7 +55,6 @@ pub struct Server {
     cluster: Arc<Cluster>,
     listener: Listener,
     identity: Identity,
-    token: String,
     controllers: JoinHandle<()>,
 }
 
@@ -109,7 +109,15 @@ impl Server {
 
     /// A kubeconfig for this server, as text.
     pub fn kubeconfig(&self) -> String {
-        kubeconfig::text(&self.url(), self.ca_pem(), &self.token)
+        kubeconfig::text(&self.url(), self.ca_pem(), self.cluster.access.admin_token())
+    }
+
+    /// Returns a bearer token for any user, for clients and programs that are not to have all permissions. It does not
+    /// expire, and a service account need not exist.
+    ///
+    /// The tokens that a client requests for a ServiceAccount expire, and are valid while the account exists.
+    pub fn token_for(&self, user: &User) -> String {
+        self.cluster.access.user_token(user)
     }
 
     /// Writes a kubeconfig for this server, readable by its owner only. The file appears complete or not at all.

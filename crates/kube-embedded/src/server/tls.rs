@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
+use ring::hmac;
+use ring::rand::SystemRandom;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_rustls::TlsAcceptor;
 
@@ -18,6 +20,7 @@ pub(super) struct Identity {
     )]
     ca_der: Vec<u8>,
     acceptor: TlsAcceptor,
+    token_key: hmac::Key,
 }
 
 impl std::fmt::Debug for Identity {
@@ -65,10 +68,13 @@ impl Identity {
             config.alpn_protocols.push(b"h2".to_vec());
         }
         config.alpn_protocols.push(b"http/1.1".to_vec());
+        let token_key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new())
+            .map_err(|_| "the system has no random numbers")?;
         Ok(Identity {
             ca_pem: ca_certificate.pem(),
             ca_der: ca_certificate.der().to_vec(),
             acceptor: TlsAcceptor::from(Arc::new(config)),
+            token_key,
         })
     }
 
@@ -79,6 +85,11 @@ impl Identity {
     #[cfg(feature = "client")]
     pub(super) fn ca_der(&self) -> &[u8] {
         &self.ca_der
+    }
+
+    /// The key that bearer tokens are signed with.
+    pub(super) fn token_key(&self) -> hmac::Key {
+        self.token_key.clone()
     }
 
     pub(super) fn acceptor(&self) -> TlsAcceptor {

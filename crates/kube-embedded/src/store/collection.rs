@@ -32,6 +32,8 @@ pub(super) struct Collection {
     dropped: u64,
     /// Tells watchers the revision of the newest change.
     newest: Tidings,
+    /// Revision of the newest change, also when history does not reach back to it.
+    changed: u64,
 }
 
 impl Collection {
@@ -42,6 +44,7 @@ impl Collection {
             forgotten,
             dropped: forgotten,
             newest: Tidings::new(0),
+            changed: 0,
         }
     }
 
@@ -49,6 +52,7 @@ impl Collection {
     pub(super) fn copy(&self) -> Collection {
         Collection {
             objects: self.objects.clone(),
+            changed: self.changed,
             ..Collection::new(self.forgotten)
         }
     }
@@ -63,6 +67,10 @@ impl Collection {
 
     pub(super) fn forgotten(&self) -> u64 {
         self.forgotten
+    }
+
+    pub(super) fn changed(&self) -> u64 {
+        self.changed
     }
 
     pub(super) fn subscribe(&self) -> Listening {
@@ -86,6 +94,7 @@ impl Collection {
         while self.history.len() > keep {
             self.forget_oldest();
         }
+        self.changed = revision;
         self.newest.tell(revision);
     }
 

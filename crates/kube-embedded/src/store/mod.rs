@@ -55,6 +55,8 @@ struct State {
     /// Where the history of collections begins that are not there yet.
     compacted: u64,
     owners: Owners,
+    /// How often a backup was restored.
+    restored: u64,
 }
 
 /// A moment of the whole store, to go back to.
@@ -76,6 +78,13 @@ pub(crate) struct Write<'a> {
     pub(crate) object: Value,
     /// Values for field selectors.
     pub(crate) fields: Box<[Box<str>]>,
+}
+
+/// Identifies the content of some collections: after a change to one of them it is another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    restored: u64,
+    changed: u64,
 }
 
 /// A write that was not done, because the object is not at the expected revision.
@@ -111,6 +120,7 @@ impl Store {
             collections: HashMap::new(),
             compacted: 0,
             owners: Owners::default(),
+            restored: 0,
         };
         Store {
             state: RwLock::new(state),
@@ -246,6 +256,17 @@ impl Store {
             .subscribe()
     }
 
+    /// Returns the stamp of some collections.
+    pub(crate) fn stamp(&self, collections: &[&str]) -> Stamp {
+        let state = self.state.read();
+        // Every change has a revision of its own, so the newest one stands for all.
+        let changed = collections.iter().filter_map(|id| state.collections.get(*id));
+        Stamp {
+            restored: state.restored,
+            changed: changed.map(Collection::changed).max().unwrap_or(0),
+        }
+    }
+
     /// Returns whether a watcher may begin after `revision`.
     pub(crate) fn remembers(&self, collection: &str, revision: u64) -> Result<(), Forgotten> {
         let state = self.state.read();
@@ -324,6 +345,7 @@ impl Store {
         let mut state = self.state.write();
         state.revision = backup.revision;
         state.compacted = backup.revision;
+        state.restored += 1;
         self.newest.tell(state.revision);
         state.owners = backup.owners.clone();
         state.collections = backup

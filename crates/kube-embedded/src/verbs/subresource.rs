@@ -2,13 +2,15 @@
 
 use bytes::Bytes;
 use http::StatusCode;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use kube_wire::selector::Selector;
 use serde_json::{Value, json};
 
 use super::delete::{DeleteOptions, delete};
 use super::list::find;
 use super::patch::{PatchKind, patched, unreadable};
+use super::review::review;
+use super::token::request_token;
 use super::view::View;
 use super::write::{Body, Proposal, WriteOptions, WriteResult, change_object};
 use crate::api::Resource;
@@ -65,15 +67,9 @@ pub(crate) fn special_write(
             delete(cluster, path, &deletion)?;
             created(&success())
         }
-        ("serviceaccounts", Some("token")) => {
-            find(cluster, path)?;
-            created(&token(cluster, body))
-        }
+        ("serviceaccounts", Some("token")) => created(&request_token(cluster, path, body)?),
         (_, None) if verb == Verb::Create && !path.resource.allows("get") => {
-            match review(&path.resource, body) {
-                Some(answer) => created(&answer),
-                None => Err(Status::method_not_allowed()),
-            }
+            created(&review(cluster, path, body, options)?)
         }
         _ => Ok(None),
     }
@@ -258,23 +254,6 @@ fn spend_budget(cluster: &Cluster, path: &ObjectPath, options: &WriteOptions) ->
     Ok(())
 }
 
-fn token(cluster: &Cluster, body: &Body) -> Value {
-    let seconds = body.object["spec"]["expirationSeconds"]
-        .as_i64()
-        .unwrap_or(3600)
-        .clamp(600, 1 << 32);
-    let expires = Timestamp::now() + SignedDuration::from_secs(seconds);
-    let mut answer = body.object.clone();
-    answer["kind"] = "TokenRequest".into();
-    answer["apiVersion"] = "authentication.k8s.io/v1".into();
-    answer["spec"]["expirationSeconds"] = seconds.into();
-    answer["status"] = json!({
-        "token": format!("embedded-{}", cluster.uid()),
-        "expirationTimestamp": timestamp(expires),
-    });
-    answer
-}
-
 /// Reads a part of an object.
 pub(crate) fn get_subresource(path: &ObjectPath, object: &Stored, view: &View) -> Result<Bytes> {
     match path.subresource.as_deref() {
@@ -375,33 +354,4 @@ fn scale_type() -> Option<(&'static Types, Type)> {
     let types = Types::builtin();
     let id = types.find("io.k8s.api.autoscaling.v1.Scale")?;
     Some((types, Type::Ref(id)))
-}
-
-/// The answer to a question about access or identity: everyone may do everything here.
-fn review(resource: &Resource, body: &Body) -> Option<Value> {
-    let everyone = json!({
-        "username": "kubernetes-admin",
-        "groups": ["system:masters", "system:authenticated"],
-    });
-    let status = match resource.kind.as_str() {
-        "SelfSubjectAccessReview" | "SubjectAccessReview" | "LocalSubjectAccessReview" => {
-            json!({ "allowed": true, "reason": "the embedded server allows everything" })
-        }
-        "SelfSubjectReview" => json!({ "userInfo": everyone }),
-        "TokenReview" => json!({ "authenticated": true, "user": everyone }),
-        "SelfSubjectRulesReview" => json!({
-            "incomplete": false,
-            "resourceRules": [{ "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"] }],
-            "nonResourceRules": [{ "verbs": ["*"], "nonResourceURLs": ["*"] }],
-        }),
-        _ => return None,
-    };
-    let mut answer = body.object.clone();
-    answer["kind"] = resource.kind.as_str().into();
-    answer["apiVersion"] = resource.api_version().into();
-    if !answer["metadata"].is_object() {
-        answer["metadata"] = json!({});
-    }
-    answer["status"] = status;
-    Some(answer)
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::list::find;
 use crate::api::Resource;
+use crate::auth::{RBAC_GROUP, RoleWrite, User, aggregated_rules, check_escalation};
 use crate::cluster::Cluster;
 use crate::convert;
 use crate::crd;
@@ -29,6 +30,8 @@ pub(crate) struct WriteOptions {
     pub(crate) validation: FieldValidation,
     /// Who is recorded as the owner of what changes.
     pub(crate) manager: String,
+    /// The user, if the request was authorized.
+    pub(crate) user: Option<Arc<User>>,
 }
 
 impl WriteOptions {
@@ -50,6 +53,7 @@ impl WriteOptions {
             dry_run,
             validation,
             manager,
+            user: None,
         })
     }
 }
@@ -127,6 +131,7 @@ pub(crate) fn create_object(
         object["metadata"]["name"] = cluster.generated_name(&generate).into();
     }
     resource.default(&mut object);
+    check_grants(cluster, resource, None, &object, options)?;
     // Nobody comes to own what nobody can set.
     remove(
         &mut object["metadata"],
@@ -241,6 +246,7 @@ fn try_change(
     check_unchanged(resource, subject, old, &new)?;
     keep_metadata(old, &mut new);
     resource.default(&mut new);
+    check_grants(cluster, resource, Some(old), &new, options)?;
     // These doors have done their own preparation; to the rules they are like the main one or beyond them.
     match path.subresource.as_deref() {
         Some("finalize" | "binding") => {}
@@ -306,7 +312,26 @@ pub(crate) fn commit(
     };
     let stored = cluster.store.write(write)?;
     follow_up(cluster, resource, kind, &stored);
+    if resource.is(RBAC_GROUP, "ClusterRole") && cluster.access.is_enforced() {
+        aggregate_roles(cluster);
+    }
     Ok(stored)
+}
+
+/// Updates the rules of every aggregating ClusterRole from the roles that it selects.
+fn aggregate_roles(cluster: &Cluster) {
+    let registry = cluster.registry();
+    let Some(resource) = registry.find(RBAC_GROUP, "v1", "clusterroles") else {
+        return;
+    };
+    for (stored, rules) in aggregated_rules(&cluster.access.policy(&cluster.store)) {
+        let mut role = stored.value();
+        role["rules"] = rules;
+        let (key, expected) = (stored.key.clone(), Some(stored.revision));
+        // If the role has changed at the same time, that write aggregates, too. This write aggregates again, for roles
+        // that select the changed role.
+        let _ = commit(cluster, resource, key, expected, EventKind::Modified, role);
+    }
 }
 
 /// Decodes a body. Unknown and duplicate fields are warnings or an error.
@@ -335,6 +360,28 @@ pub(crate) fn admit_body(
         }
         FieldValidation::Ignore => Ok((decoded.object, Vec::new())),
     }
+}
+
+/// Checks that users do not grant permissions that they do not have.
+fn check_grants(
+    cluster: &Cluster,
+    resource: &Resource,
+    old: Option<&Value>,
+    new: &Value,
+    options: &WriteOptions,
+) -> Result<()> {
+    let Some(user) = &options.user else { return Ok(()) };
+    if resource.group != RBAC_GROUP {
+        return Ok(());
+    }
+    let write = RoleWrite {
+        kind: &resource.kind,
+        resource: &resource.plural,
+        namespace: new["metadata"]["namespace"].as_str(),
+        old,
+        new,
+    };
+    check_escalation(&cluster.access.policy(&cluster.store), user, write)
 }
 
 /// A namespace must exist before anything is made in it, and takes nothing new while it is being deleted.

@@ -1,0 +1,202 @@
+//! Authentication and authorization: who sends a request, and whether RBAC allows it.
+//!
+//! Depends on the store only. The HTTP service asks it before it dispatches a request.
+
+mod action;
+mod aggregation;
+mod authentication;
+mod bootstrap;
+mod escalation;
+mod impersonation;
+mod policy;
+mod rule;
+#[cfg(test)]
+mod tests;
+mod token;
+mod user;
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use ring::hmac;
+
+pub(crate) use action::{Action, Target};
+pub(crate) use aggregation::aggregated_rules;
+pub(crate) use authentication::{BoundObject, TokenPlan};
+pub(crate) use bootstrap::bootstrap_objects;
+pub(crate) use escalation::{RoleWrite, check_escalation};
+pub(crate) use policy::{Decision, Policy, authorize};
+pub(crate) use token::ISSUER;
+pub use user::User;
+
+use crate::status::{Result, Status};
+use crate::store::{Stamp, Store};
+use token::{Clock, Signer};
+
+/// Which requests are allowed.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kube::{Api, Error, api::ListParams};
+/// use kube_embedded::{Authorization, Server, User};
+/// use serde_json::json;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let server = Server::builder().authorization(Authorization::Rbac).start().await?;
+/// server.load([
+///     json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "shop" } }),
+///     json!({
+///         "apiVersion": "v1", "kind": "ServiceAccount",
+///         "metadata": { "name": "operator", "namespace": "shop" },
+///     }),
+///     json!({
+///         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
+///         "metadata": { "name": "operator", "namespace": "shop" },
+///         "rules": [{ "apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"] }],
+///     }),
+///     json!({
+///         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+///         "metadata": { "name": "operator", "namespace": "shop" },
+///         "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "operator" },
+///         "subjects": [{ "kind": "ServiceAccount", "name": "operator", "namespace": "shop" }],
+///     }),
+/// ])?;
+///
+/// let operator = server.client_as(&User::service_account("shop", "operator"))?;
+/// let here: Api<Pod> = Api::namespaced(operator.clone(), "shop");
+/// assert!(here.list(&ListParams::default()).await.is_ok());
+///
+/// let elsewhere: Api<Pod> = Api::namespaced(operator, "default");
+/// match elsewhere.list(&ListParams::default()).await {
+///     Err(Error::Api(status)) => assert_eq!(status.code, 403),
+///     other => panic!("expected a refusal, got {other:?}"),
+/// }
+/// # server.stop().await;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Authorization {
+    /// All requests are allowed, whoever sends them. Requests are not authenticated.
+    #[default]
+    AlwaysAllow,
+    /// Requests are authenticated, and allowed if a Role or ClusterRole that is bound to the user allows them.
+    ///
+    /// Requests are authenticated by bearer tokens: those of [`Server::token_for`](crate::Server::token_for) and of the
+    /// clients and kubeconfigs of the server, and those that clients request for ServiceAccounts. The headers
+    /// `Impersonate-*` are supported, client certificates are not. Requests without a token are those of
+    /// `system:anonymous`.
+    ///
+    /// The server starts with the ClusterRoles `cluster-admin`, `admin`, `edit`, `view`, `system:discovery`,
+    /// `system:basic-user`, `system:public-info-viewer` and `system:auth-delegator`, and with their bindings.
+    Rbac,
+}
+
+/// The group whose members may do everything.
+const MASTERS: &str = "system:masters";
+
+/// The API group of roles and bindings.
+pub(crate) const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
+
+/// Authentication and authorization of one server.
+#[derive(Debug)]
+pub(crate) struct Access {
+    mode: Authorization,
+    signer: Signer,
+    admin: Arc<User>,
+    admin_token: String,
+    anonymous: Arc<User>,
+    /// The policy of the newest roles and bindings that were seen.
+    policy: Mutex<Option<(Stamp, Arc<Policy>)>>,
+}
+
+impl Access {
+    /// Creates the access control of a server whose tokens are signed with `key`.
+    pub(crate) fn new(mode: Authorization, key: hmac::Key) -> Access {
+        let signer = Signer::new(key, Clock::start());
+        let admin = User::named("kubernetes-admin").group(MASTERS);
+        let admin_token = signer.user_token(&admin);
+        Access {
+            mode,
+            signer,
+            admin: Arc::new(admin.with_implied_groups()),
+            admin_token,
+            anonymous: Arc::new(User::named(user::ANONYMOUS).with_implied_groups()),
+            policy: Mutex::new(None),
+        }
+    }
+
+    /// Returns whether requests are authenticated and authorized.
+    pub(crate) fn is_enforced(&self) -> bool {
+        self.mode == Authorization::Rbac
+    }
+
+    /// The user of the kubeconfig and of the default clients.
+    pub(crate) fn admin(&self) -> &Arc<User> {
+        &self.admin
+    }
+
+    /// The token of [`Access::admin`].
+    pub(crate) fn admin_token(&self) -> &str {
+        &self.admin_token
+    }
+
+    /// Returns a token that does not expire, for any user.
+    pub(crate) fn user_token(&self, user: &User) -> String {
+        self.signer.user_token(user)
+    }
+
+    /// Returns whether this server has signed a token, which may have become invalid.
+    pub(crate) fn is_own_token(&self, token: &str) -> bool {
+        self.signer.read(token).is_some()
+    }
+
+    /// Returns the policy that the stored roles and bindings define.
+    pub(crate) fn policy(&self, store: &Store) -> Arc<Policy> {
+        let mut cached = self.policy.lock();
+        // Taken before the objects are read: a write in between leads to another build, not to a stale policy.
+        let stamp = store.stamp(&policy::COLLECTIONS);
+        match &*cached {
+            Some((known, policy)) if *known == stamp => policy.clone(),
+            previous => {
+                let previous = previous.as_ref().map(|(_, policy)| &**policy);
+                let policy = Arc::new(Policy::read(store, previous));
+                *cached = Some((stamp, policy.clone()));
+                policy
+            }
+        }
+    }
+
+    /// Checks whether `user` is allowed to do `action`.
+    ///
+    /// # Errors
+    /// If not: 403 Forbidden.
+    pub(crate) fn check(&self, store: &Store, user: &User, action: &Action) -> Result<()> {
+        match authorize(&self.policy(store), user, action) {
+            Decision::Allowed(_) => Ok(()),
+            Decision::Denied(problems) => Err(forbidden(user, action, &problems.to_string())),
+        }
+    }
+}
+
+/// Returns the 403 that kube-apiserver responds with.
+fn forbidden(user: &User, action: &Action, reason: &str) -> Status {
+    let mut why = format!("User {:?} cannot {action}", user.name());
+    if !reason.is_empty() {
+        why += ": ";
+        why += reason;
+    }
+    match action.subject() {
+        Some(subject) => {
+            let mut status = Status::forbidden(subject, &why);
+            // A path with an empty part may lead to a resource without a name.
+            if subject.resource.is_empty() {
+                status.message = format!("forbidden: {why}");
+            }
+            status
+        }
+        None => Status::generic(403, "Forbidden", format!("forbidden: {why}")),
+    }
+}

@@ -1,0 +1,155 @@
+//! Bearer tokens: JSON Web Tokens that this server signs and reads.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::Timestamp;
+use ring::hmac;
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+
+use super::User;
+
+/// Issuer and audience of tokens, as clusters have them unless they are configured otherwise.
+pub(crate) const ISSUER: &str = "https://kubernetes.default.svc";
+
+/// `{"alg":"HS256","typ":"JWT"}`
+const HEADER: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9";
+
+/// The time on the runtime's clock, so that tokens expire in paused time, too.
+#[derive(Debug)]
+pub(super) struct Clock {
+    started: Timestamp,
+    instant: Instant,
+}
+
+impl Clock {
+    pub(super) fn start() -> Clock {
+        Clock {
+            started: Timestamp::now(),
+            instant: Instant::now(),
+        }
+    }
+
+    /// Seconds since 1970.
+    pub(super) fn now(&self) -> i64 {
+        let elapsed = i64::try_from(self.instant.elapsed().as_secs()).unwrap_or(i64::MAX);
+        self.started.as_second().saturating_add(elapsed)
+    }
+}
+
+/// Signs tokens and reads those it has signed.
+#[derive(Debug)]
+pub(super) struct Signer {
+    key: hmac::Key,
+    pub(super) clock: Clock,
+}
+
+/// The content of a token.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Claims {
+    pub(super) aud: Vec<String>,
+    /// When it expires; `None` if it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) exp: Option<i64>,
+    pub(super) iat: i64,
+    pub(super) iss: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) jti: String,
+    #[serde(rename = "kubernetes.io", skip_serializing_if = "Option::is_none")]
+    pub(super) account: Option<AccountClaims>,
+    #[serde(rename = "kube-embedded", skip_serializing_if = "Option::is_none")]
+    pub(super) user: Option<UserClaims>,
+    pub(super) nbf: i64,
+    pub(super) sub: String,
+}
+
+/// The service account of a token, and the object that the token is bound to.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct AccountClaims {
+    pub(super) namespace: String,
+    pub(super) serviceaccount: ObjectClaims,
+    #[serde(flatten)]
+    pub(super) bound: BTreeMap<String, ObjectClaims>,
+}
+
+/// An object of a claim.
+#[derive(Debug, Default, Clone, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct ObjectClaims {
+    pub(super) name: String,
+    pub(super) uid: String,
+}
+
+/// A user that is no service account of the cluster.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct UserClaims {
+    groups: Vec<String>,
+    uid: String,
+    extra: BTreeMap<String, Vec<String>>,
+}
+
+impl Signer {
+    pub(super) fn new(key: hmac::Key, clock: Clock) -> Signer {
+        Signer { key, clock }
+    }
+
+    /// Returns the token of these claims.
+    pub(super) fn sign(&self, claims: &Claims) -> String {
+        // Text and numbers in a map with text as keys: this does not fail.
+        let claims = serde_json::to_vec(claims).unwrap_or_default();
+        let mut token = format!("{HEADER}.{}", URL_SAFE_NO_PAD.encode(claims));
+        let signature = hmac::sign(&self.key, token.as_bytes());
+        token.push('.');
+        URL_SAFE_NO_PAD.encode_string(signature, &mut token);
+        token
+    }
+
+    /// Returns the claims of a token that this server has signed.
+    pub(super) fn read(&self, token: &str) -> Option<Claims> {
+        let (signed, signature) = token.rsplit_once('.')?;
+        let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
+        hmac::verify(&self.key, signed.as_bytes(), &signature).ok()?;
+        let (_, claims) = signed.split_once('.')?;
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).ok()?).ok()
+    }
+
+    /// Returns a token that does not expire, for any user.
+    pub(super) fn user_token(&self, user: &User) -> String {
+        let now = self.clock.now();
+        self.sign(&Claims {
+            aud: vec![ISSUER.into()],
+            iat: now,
+            iss: ISSUER.into(),
+            nbf: now,
+            sub: user.name().to_owned(),
+            user: Some(UserClaims {
+                groups: user.groups().to_vec(),
+                uid: user.uid_text().to_owned(),
+                extra: user.extras().clone(),
+            }),
+            ..Claims::default()
+        })
+    }
+}
+
+impl Claims {
+    /// Returns the user of a token that [`Signer::user_token`] made.
+    pub(super) fn plain_user(&self) -> Option<User> {
+        let claims = self.user.as_ref()?;
+        let mut user = User::named(self.sub.as_str()).uid(claims.uid.as_str());
+        for group in &claims.groups {
+            user = user.group(group.as_str());
+        }
+        for (key, values) in &claims.extra {
+            for value in values {
+                user = user.extra(key.as_str(), value.as_str());
+            }
+        }
+        Some(user)
+    }
+}
