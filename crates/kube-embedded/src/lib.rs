@@ -71,6 +71,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod api;
+mod cel;
 mod cluster;
 mod convert;
 #[cfg(test)]
@@ -84,6 +85,7 @@ mod http;
 mod openapi;
 mod patch;
 mod record;
+mod regexp;
 mod rules;
 mod scale;
 mod schema;

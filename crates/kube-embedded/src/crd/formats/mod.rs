@@ -4,6 +4,7 @@ mod address;
 mod checksum;
 mod time;
 
+pub(in crate::crd) use self::time::parse_duration;
 use std::net::Ipv6Addr;
 use std::sync::LazyLock;
 
