@@ -32,7 +32,7 @@
 //! - **Clients**: [`Server::client`] over the socket, [`Server::direct_client`] without one (on the runtime's clock, so that
 //!   paused time works), [`Server::write_kubeconfig`] for every other program.
 //! - **Resources**: every built-in kind with its defaults, validation, status and scale, and what
-//!   CustomResourceDefinitions define. Discovery and OpenAPI as kubectl wants them.
+//!   CustomResourceDefinitions define, with the CEL rules of their schemas. Discovery and OpenAPI as kubectl wants them.
 //! - **Reading**: selectors, pages, versions; watches from any version in history, with bookmarks and streaming lists; JSON,
 //!   YAML, protobuf, metadata alone, tables, gzip.
 //! - **Writing**: create, update, all four languages of patches, server-side apply with field owners and conflicts, dry runs,
@@ -46,8 +46,8 @@
 //!
 //! There are no nodes: pods do not run, and nothing schedules them. Of the controllers only those run whose work the API
 //! itself promises: garbage collection, namespace deletion, and what makes a custom kind be served. Everyone may do
-//! everything: there is no authorization (a fault can say 403). Admission webhooks and policies, CEL rules of custom resources,
-//! conversion webhooks and quotas are accepted as objects and do nothing; neither do classes that a real server fills into new
+//! everything: there is no authorization (a fault can say 403). Admission webhooks and policies, conversion webhooks
+//! and quotas are accepted as objects and do nothing; neither do classes that a real server fills into new
 //! objects or refuses them by: priority classes, runtime classes, the default storage and ingress class, LimitRanges, the levels
 //! of pod security.
 //!
@@ -55,6 +55,12 @@
 //! server's words; an object with a mistake elsewhere (a probe's header, a volume's mode, a metric of an autoscaler, a changed
 //! cluster IP, a job's conditions) may be taken here and not there. Warnings about objects that are questionable but right are
 //! not sent. Addresses and node ports of services are given out, but not checked against the ranges of a cluster.
+//!
+//! CEL rules (`x-kubernetes-validations`) have the functions and the errors of Kubernetes 1.36, with these differences. The
+//! cost of a rule is not estimated: a definition without `maxItems` or `maxLength`, which a real server refuses because a rule
+//! could become too expensive, is accepted. The limits while a rule runs are those of a real server (1,000,000 per evaluation,
+//! 10,000,000 per object), but costs are counted more roughly. After a syntax error, only the first error is reported, and
+//! the tokens that it expected may differ. Timestamps are printed in UTC. The functions of `authorizer` do not exist.
 //!
 //! # How it is tested
 //!
