@@ -1,7 +1,7 @@
 //! A Kubernetes API server inside your process.
 //!
-//! For tests of operators, controllers and tools, and for demos: a server that kubectl, client-go and kube use as they use
-//! a real one, started in milliseconds, many in one process, gone without a trace — and that misbehaves when told to.
+//! For tests of operators, controllers and tools, and for demos. kubectl, client-go and kube use it like a real server. It starts
+//! in milliseconds, any number of servers run in one process, and faults can be injected.
 //!
 //! ```
 //! # use k8s_openapi::api::core::v1::ConfigMap;
@@ -24,46 +24,53 @@
 //! # }
 //! ```
 //!
-//! # What it is
+//! # Scope
 //!
-//! The API of Kubernetes 1.36, in memory. It listens on one loopback port, for HTTP and HTTPS (with a throw-away
-//! authority), HTTP/1.1 and HTTP/2.
+//! The server implements the API of Kubernetes 1.36 in memory. It listens on one loopback port, for HTTP and HTTPS with a
+//! temporary certificate authority, HTTP/1.1 and HTTP/2. A test or program that uses only what follows gets the same results
+//! as from a real API server; a difference is a bug.
 //!
-//! - **Clients**: [`Server::client`] over the socket, [`Server::direct_client`] without one (on the runtime's clock, so that
-//!   paused time works), [`Server::write_kubeconfig`] for every other program.
-//! - **Resources**: every built-in kind with its defaults, validation, status and scale, and what
-//!   CustomResourceDefinitions define. Discovery and OpenAPI as kubectl wants them.
-//! - **Reading**: selectors, pages, versions; watches from any version in history, with bookmarks and streaming lists; JSON,
-//!   YAML, protobuf, metadata alone, tables, gzip.
-//! - **Writing**: create, update, all four languages of patches, server-side apply with field owners and conflicts, dry runs,
-//!   preconditions, finalizers; deletion in the background, the foreground or leaving orphans; namespaces take their content
-//!   with them.
-//! - **Permissions**: with [`Authorization::Rbac`], users and service accounts with the permissions that roles and bindings
-//!   grant, tokens, impersonation and access reviews; [`Server::client_as`] is a client of any user.
-//! - **Misbehaving**: [`Server::faults`] by rule and by script, [`Server::go_down`], [`Server::cut_connections`],
-//!   [`Server::compact_history`], [`Server::restore`].
-//! - **Asserting**: [`Server::requests`], [`Server::wait_for_request`], [`Server::connections`].
+//! - **Clients**: [`Server::client`] uses the socket. [`Server::direct_client`] uses none, and the runtime's clock, so that
+//!   paused time works. [`Server::write_kubeconfig`] is for every other program.
+//! - **Resources**: every built-in kind with its defaults, status and scale, and custom resources with schemas, versions,
+//!   subresources and CEL rules. Discovery and OpenAPI.
+//! - **Reading**: selectors, pages, exact and minimum versions; watches with bookmarks and streaming lists; JSON, YAML,
+//!   protobuf, metadata, tables, gzip.
+//! - **Writing**: create, update, the four kinds of patches, server-side apply with field owners and conflicts, dry runs,
+//!   preconditions, finalizers; background, foreground and orphaning deletion; deletion of namespaces.
+//! - **Validation**: the server accepts and rejects the objects that operators usually write as a real server does, with
+//!   its codes and reasons.
+//! - **Permissions**: with [`Authorization::Rbac`], users and service accounts with the permissions of roles and bindings,
+//!   tokens, impersonation and access reviews. [`Server::client_as`] returns a client of any user.
+//! - **kubectl**: the recorded sessions in `tests/kubectl/sessions` are reproduced word for word.
 //!
-//! # What it is not
+//! Beyond a real server, it injects faults: [`Server::faults`], [`Server::go_down`], [`Server::cut_connections`],
+//! [`Server::compact_history`] and [`Server::restore`]. Tests check requests with [`Server::requests`],
+//! [`Server::wait_for_request`] and [`Server::connections`].
 //!
-//! There are no nodes: pods do not run, and nothing schedules them. Of the controllers only those run whose work the API
-//! itself promises: garbage collection, namespace deletion, what makes a custom kind be served, and with RBAC the aggregation of
-//! ClusterRoles. Without [`Authorization::Rbac`] everyone may do everything (a fault can say 403); with it, client certificates do
-//! not authenticate, and namespaces get no ServiceAccount of their own. Admission webhooks and policies, CEL rules of custom
-//! resources, conversion webhooks and quotas are accepted as objects and do nothing; neither do classes that a real server fills
-//! into new objects or refuses them by: priority classes, runtime classes, the default storage and ingress class, LimitRanges,
-//! the levels of pod security.
+//! # Out of scope
 //!
-//! Validation is not complete. Metadata, and what people get wrong most often in the kinds of every day, is refused in the real
-//! server's words; an object with a mistake elsewhere (a probe's header, a volume's mode, a metric of an autoscaler, a changed
-//! cluster IP, a job's conditions) may be taken here and not there. Warnings about objects that are questionable but right are
-//! not sent. Addresses and node ports of services are given out, but not checked against the ranges of a cluster.
+//! - **Nodes**: pods are neither scheduled nor run. The only controllers are garbage collection, namespace deletion, the status
+//!   of custom resource definitions and, with RBAC, the aggregation of cluster roles. Namespaces get no service account.
+//! - **Admission**: webhooks, admission policies, conversion webhooks and quotas are stored without effect. So are priority,
+//!   runtime, storage and ingress classes, LimitRanges, and the levels of pod security.
+//! - **Client certificates** do not authenticate. Without [`Authorization::Rbac`], all users may do everything.
+//! - **Complete validation**: rare fields are not checked, for example a probe's header, a volume's mode, an autoscaler's metrics,
+//!   a job's conditions, or string formats such as `creditcard`. Warnings about valid objects are not sent. Addresses and node
+//!   ports of services are assigned, but not checked against the ranges of a cluster.
+//! - **Wording** that neither a client nor a recorded session depends on.
+//!
+//! CEL rules (`x-kubernetes-validations`) have the functions and the errors of Kubernetes 1.36, with these differences. The
+//! cost of a rule is not estimated: a definition without `maxItems` or `maxLength`, which a real server rejects because a rule
+//! could become too expensive, is accepted. The limits while a rule runs are those of a real server (1,000,000 per evaluation,
+//! 10,000,000 per object), but costs are counted more roughly. After a syntax error, only the first error is reported, and
+//! the tokens that it expected may differ. Timestamps are printed in UTC. The functions of `authorizer` do not exist.
 //!
 //! # How it is tested
 //!
-//! Its tests about the API run against a real kube-apiserver with etcd as well, and its defaults, validation, tables, patches
-//! and custom resources are held against recorded answers of one. When the two disagree, the real one is right.
-//! Kubernetes' own end-to-end specs of API machinery that need no nodes run on it, too.
+//! Most tests of the API also run on a real kube-apiserver with etcd. Defaults, validation, tables, patches and custom resources
+//! are compared with recorded responses of a real server. If the two disagree, the real one is right. Kubernetes' own end-to-end
+//! specs of API machinery that need no nodes run on it, too.
 //!
 //! # Features
 //!
@@ -76,6 +83,7 @@
 
 mod api;
 mod auth;
+mod cel;
 mod cluster;
 mod controllers;
 mod convert;
@@ -89,6 +97,7 @@ mod http;
 mod openapi;
 mod patch;
 mod record;
+mod regexp;
 mod request;
 mod response;
 mod rules;

@@ -305,7 +305,7 @@ pub(crate) struct FieldError {
     /// The offending value, where the kind shows it.
     pub(crate) value: Value,
     pub(crate) detail: String,
-    /// The value as the message shows it, where that is not its JSON with sorted names.
+    /// The value as the message shows it, where that is not its JSON with sorted names; empty if it is not shown at all.
     shown: Option<String>,
 }
 
@@ -321,6 +321,7 @@ pub(crate) enum FieldErrorKind {
     TooLong,
     TooMany,
     TypeInvalid,
+    Internal,
 }
 
 impl FieldError {
@@ -343,6 +344,11 @@ impl FieldError {
     pub(crate) fn showing(mut self, text: impl Into<String>) -> FieldError {
         self.shown = Some(text.into());
         self
+    }
+
+    /// Does not show the value: it may be large.
+    pub(crate) fn without_value(self) -> FieldError {
+        self.showing("")
     }
 
     pub(crate) fn required(field: impl Into<String>, detail: impl Into<String>) -> FieldError {
@@ -391,15 +397,21 @@ impl FieldError {
             FieldErrorKind::Forbidden => "Forbidden",
             FieldErrorKind::TooLong => "Too long",
             FieldErrorKind::TooMany => "Too many",
+            FieldErrorKind::Internal => "Internal error",
         };
         let shows_value = match self.kind {
-            FieldErrorKind::Required | FieldErrorKind::Forbidden | FieldErrorKind::TooLong => false,
+            FieldErrorKind::Required
+            | FieldErrorKind::Forbidden
+            | FieldErrorKind::TooLong
+            | FieldErrorKind::Internal => false,
             FieldErrorKind::TooMany => !self.value.is_null(),
             _ => true,
         };
         let mut parts = vec![title.to_owned()];
         if let Some(shown) = &self.shown {
-            parts.push(shown.clone());
+            if !shown.is_empty() {
+                parts.push(shown.clone());
+            }
         } else if shows_value {
             parts.push(self.value.to_string());
         }
@@ -420,6 +432,7 @@ impl FieldError {
             FieldErrorKind::TooLong => "FieldValueTooLong",
             FieldErrorKind::TooMany => "FieldValueTooMany",
             FieldErrorKind::TypeInvalid => "FieldValueTypeInvalid",
+            FieldErrorKind::Internal => "InternalError",
         };
         json!({ "reason": reason, "message": self.body(), "field": self.field })
     }

@@ -54,6 +54,7 @@ const EMBEDDED: LayeredCrate = LayeredCrate {
     name: "kube-embedded",
     layers: &[
         "golang",
+        "regexp",
         "hash",
         "timestamp",
         "status",
@@ -62,6 +63,7 @@ const EMBEDDED: LayeredCrate = LayeredCrate {
         "validation",
         "scale",
         "patch",
+        "cel",
         "crd",
         "store",
         "select",

@@ -14,42 +14,54 @@ const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitio
 
 /// Defines a kind in a group that is unique to the test, and waits until it is served.
 async fn define(server: &TestServer) -> Custom {
+    let version = json!({
+        "name": "v1",
+        "served": true,
+        "storage": true,
+        "subresources": {
+            "status": {},
+            "scale": { "specReplicasPath": ".spec.count", "statusReplicasPath": ".status.count" },
+        },
+        "selectableFields": [{ "jsonPath": ".spec.colour" }],
+        "additionalPrinterColumns": [{ "name": "Colour", "type": "string", "jsonPath": ".spec.colour" }],
+        "schema": { "openAPIV3Schema": {
+            "type": "object",
+            "required": ["spec"],
+            "properties": {
+                "spec": {
+                    "type": "object",
+                    "required": ["colour"],
+                    "properties": {
+                        "colour": { "type": "string", "enum": ["red", "blue"] },
+                        "count": { "type": "integer", "minimum": 0, "default": 2 },
+                    },
+                },
+                "status": { "type": "object", "properties": { "count": { "type": "integer" } } },
+            },
+        } },
+    });
+    define_version(server, &version).await
+}
+
+/// Returns the definition of a kind with one version, in a group that is unique to the test.
+fn definition(server: &TestServer, version: &Value) -> Value {
     let group = format!("{}.example.com", server.namespace);
-    let raw = server.raw();
-    let definition = json!({
+    json!({
         "metadata": { "name": format!("widgets.{group}") },
         "spec": {
             "group": group,
             "scope": "Namespaced",
             "names": { "plural": "widgets", "singular": "widget", "kind": "Widget", "shortNames": ["wd"] },
-            "versions": [{
-                "name": "v1",
-                "served": true,
-                "storage": true,
-                "subresources": {
-                    "status": {},
-                    "scale": { "specReplicasPath": ".spec.count", "statusReplicasPath": ".status.count" },
-                },
-                "selectableFields": [{ "jsonPath": ".spec.colour" }],
-                "additionalPrinterColumns": [{ "name": "Colour", "type": "string", "jsonPath": ".spec.colour" }],
-                "schema": { "openAPIV3Schema": {
-                    "type": "object",
-                    "required": ["spec"],
-                    "properties": {
-                        "spec": {
-                            "type": "object",
-                            "required": ["colour"],
-                            "properties": {
-                                "colour": { "type": "string", "enum": ["red", "blue"] },
-                                "count": { "type": "integer", "minimum": 0, "default": 2 },
-                            },
-                        },
-                        "status": { "type": "object", "properties": { "count": { "type": "integer" } } },
-                    },
-                } },
-            }],
+            "versions": [version],
         },
-    });
+    })
+}
+
+/// As [`define`], with a version of the test's own.
+async fn define_version(server: &TestServer, version: &Value) -> Custom {
+    let raw = server.raw();
+    let group = format!("{}.example.com", server.namespace);
+    let definition = definition(server, version);
     let made = raw.post(DEFINITIONS, &definition).await;
     assert_eq!(made.code, 201, "{}", made.body);
     let name = format!("widgets.{group}");
@@ -347,5 +359,284 @@ async fn invalid_definition_is_rejected() {
             .contains("schema.openAPIV3Schema: Required value"),
         "{}",
         refused.message()
+    );
+}
+
+/// A version whose `spec` has the given schema, with a status.
+fn version_with(spec: &Value) -> Value {
+    json!({
+        "name": "v1",
+        "served": true,
+        "storage": true,
+        "subresources": { "status": {} },
+        "schema": { "openAPIV3Schema": { "type": "object", "properties": {
+            "spec": spec,
+            "status": {
+                "type": "object",
+                "properties": { "ready": { "type": "integer" } },
+                "x-kubernetes-validations": [{ "rule": "self.ready >= 0", "message": "ready must not be negative" }],
+            },
+        } } },
+    })
+}
+
+/// The spec of kinds with rules: limits, a list by name, and a mode that cannot change.
+fn spec_with_rules() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "min": { "type": "integer" },
+            "max": { "type": "integer" },
+            "note": { "type": "string", "maxLength": 20 },
+            "mode": {
+                "type": "string",
+                "maxLength": 20,
+                "x-kubernetes-validations": [{ "rule": "self == oldSelf", "message": "mode is immutable" }],
+            },
+            "size": {
+                "type": "integer",
+                "x-kubernetes-validations": [{
+                    "rule": "oldSelf.hasValue() ? self >= oldSelf.value() : self == 1",
+                    "message": "size begins with 1 and only grows",
+                    "optionalOldSelf": true,
+                }],
+            },
+            "ports": {
+                "type": "array",
+                "maxItems": 8,
+                "x-kubernetes-list-type": "map",
+                "x-kubernetes-list-map-keys": ["name"],
+                "items": {
+                    "type": "object",
+                    "required": ["name", "port"],
+                    "properties": { "name": { "type": "string", "maxLength": 20 }, "port": { "type": "integer" } },
+                    "x-kubernetes-validations": [{
+                        "rule": "self.port >= oldSelf.port",
+                        "messageExpression": "'port of %s was %d'.format([self.name, oldSelf.port])",
+                        "fieldPath": ".port",
+                        "reason": "FieldValueForbidden",
+                    }],
+                },
+            },
+        },
+        "x-kubernetes-validations": [{
+            "rule": "!has(self.min) || !has(self.max) || self.min <= self.max",
+            "messageExpression": "'min %d is above max %d'.format([self.min, self.max])",
+        }],
+    })
+}
+
+/// A widget of the group that is unique to the test.
+fn widget(server: &TestServer, name: &str, spec: &Value) -> Value {
+    json!({
+        "apiVersion": format!("{}.example.com/v1", server.namespace),
+        "kind": "Widget",
+        "metadata": { "name": name },
+        "spec": spec,
+    })
+}
+
+/// The causes of a refusal, as reason, field and message.
+fn causes(body: &Value) -> Vec<[String; 3]> {
+    let causes = body["details"]["causes"].as_array().cloned().unwrap_or_default();
+    let text = |cause: &Value, key: &str| cause[key].as_str().unwrap_or_default().to_owned();
+    causes
+        .iter()
+        .map(|cause| ["reason", "field", "message"].map(|key| text(cause, key)))
+        .collect()
+}
+
+fn cause(reason: &str, field: &str, message: &str) -> [String; 3] {
+    [reason, field, message].map(str::to_owned)
+}
+
+#[tokio::test]
+async fn objects_that_break_a_rule_are_refused() {
+    let server = TestServer::start().await;
+    let Custom { raw, objects, .. } = define_version(&server, &version_with(&spec_with_rules())).await;
+    let refused = raw
+        .post(
+            &objects,
+            &widget(&server, "a", &json!({ "min": 5, "max": 3, "size": 2 })),
+        )
+        .await;
+    assert_eq!(refused.code, 422, "{}", refused.body);
+    let mut found = causes(&refused.body);
+    found.sort();
+    assert_eq!(
+        found,
+        [
+            cause("FieldValueInvalid", "spec", "Invalid value: min 5 is above max 3"),
+            cause(
+                "FieldValueInvalid",
+                "spec.size",
+                "Invalid value: 2: size begins with 1 and only grows"
+            ),
+        ]
+    );
+    // A rule about a change says nothing about a new object.
+    let good =
+        json!({ "min": 1, "max": 3, "size": 1, "mode": "fast", "ports": [{ "name": "http", "port": 80 }] });
+    let made = raw.post(&objects, &widget(&server, "a", &good)).await;
+    assert_eq!(made.code, 201, "{}", made.body);
+}
+
+#[tokio::test]
+async fn rules_about_changes_compare_with_the_old_object() {
+    let server = TestServer::start().await;
+    let Custom { raw, objects, .. } = define_version(&server, &version_with(&spec_with_rules())).await;
+    let spec = json!({
+        "mode": "fast",
+        "size": 1,
+        "ports": [{ "name": "http", "port": 80 }, { "name": "dns", "port": 53 }],
+    });
+    let made = raw.post(&objects, &widget(&server, "a", &spec)).await;
+    assert_eq!(made.code, 201, "{}", made.body);
+    let path = format!("{objects}/a");
+    // Items are found by their keys, wherever they are.
+    let ports =
+        json!([{ "name": "new", "port": 1 }, { "name": "dns", "port": 54 }, { "name": "http", "port": 79 }]);
+    let change = json!({ "spec": { "mode": "slow", "size": 0, "ports": ports } });
+    let refused = raw.patch(&path, "merge", &change).await;
+    assert_eq!(refused.code, 422, "{}", refused.body);
+    let mut found = causes(&refused.body);
+    found.sort();
+    assert_eq!(
+        found,
+        [
+            cause(
+                "FieldValueForbidden",
+                "spec.ports[2].port",
+                "Forbidden: port of http was 80"
+            ),
+            cause(
+                "FieldValueInvalid",
+                "spec.mode",
+                "Invalid value: \"slow\": mode is immutable"
+            ),
+            cause(
+                "FieldValueInvalid",
+                "spec.size",
+                "Invalid value: 0: size begins with 1 and only grows"
+            ),
+        ]
+    );
+    let ports = json!([{ "name": "dns", "port": 54 }, { "name": "http", "port": 80 }]);
+    let changed = raw
+        .patch(
+            &path,
+            "merge",
+            &json!({ "spec": { "mode": "fast", "size": 4, "ports": ports } }),
+        )
+        .await;
+    assert_eq!(changed.code, 200, "{}", changed.body);
+    let applied = widget(&server, "a", &json!({ "mode": "slow" }));
+    let refused = raw
+        .patch(&format!("{path}?fieldManager=test&force=true"), "apply", &applied)
+        .await;
+    assert_eq!(
+        causes(&refused.body),
+        [cause(
+            "FieldValueInvalid",
+            "spec.mode",
+            "Invalid value: \"slow\": mode is immutable"
+        )]
+    );
+    let mut object = changed.body;
+    object["status"] = json!({ "ready": -1 });
+    let refused = raw.put(&format!("{path}/status"), &object).await;
+    assert_eq!(
+        causes(&refused.body),
+        [cause(
+            "FieldValueInvalid",
+            "status",
+            "Invalid value: ready must not be negative"
+        )]
+    );
+}
+
+#[tokio::test]
+async fn objects_older_than_a_rule_may_break_it_until_they_change() {
+    let server = TestServer::start().await;
+    let mut spec = spec_with_rules();
+    let rules = spec["x-kubernetes-validations"].take();
+    if let Some(fields) = spec.as_object_mut() {
+        fields.remove("x-kubernetes-validations");
+    }
+    let Custom { raw, name, objects } = define_version(&server, &version_with(&spec)).await;
+    let made = raw
+        .post(&objects, &widget(&server, "old", &json!({ "min": 5, "max": 3 })))
+        .await;
+    assert_eq!(made.code, 201, "{}", made.body);
+    spec["x-kubernetes-validations"] = rules;
+    let versions = json!({ "spec": { "versions": [version_with(&spec)] } });
+    let changed = raw
+        .patch(&format!("{DEFINITIONS}/{name}"), "merge", &versions)
+        .await;
+    assert_eq!(changed.code, 200, "{}", changed.body);
+    // The real server applies the new schema shortly after.
+    let probe = widget(&server, "probe", &json!({ "min": 5, "max": 3 }));
+    while raw.post(&format!("{objects}?dryRun=All"), &probe).await.code != 422 {
+        tokio::task::yield_now().await;
+    }
+    let path = format!("{objects}/old");
+    let labelled = raw
+        .patch(&path, "merge", &json!({ "metadata": { "labels": { "a": "b" } } }))
+        .await;
+    assert_eq!(labelled.code, 200, "{}", labelled.body);
+    let refused = raw
+        .patch(&path, "merge", &json!({ "spec": { "note": "x" } }))
+        .await;
+    assert_eq!(
+        causes(&refused.body),
+        [cause(
+            "FieldValueInvalid",
+            "spec",
+            "Invalid value: min 5 is above max 3"
+        )]
+    );
+    let repaired = raw.patch(&path, "merge", &json!({ "spec": { "min": 2 } })).await;
+    assert_eq!(repaired.code, 200, "{}", repaired.body);
+}
+
+#[tokio::test]
+async fn definition_with_a_rule_that_does_not_compile_is_refused() {
+    let server = TestServer::start().await;
+    let raw = server.raw();
+    let mut spec = spec_with_rules();
+    spec["properties"]["min"]["x-kubernetes-validations"] = json!([{ "rule": "self + 1" }]);
+    spec["x-kubernetes-validations"] = json!([{ "rule": "self.minimum > 1" }]);
+    let refused = raw
+        .post(DEFINITIONS, &definition(&server, &version_with(&spec)))
+        .await;
+    assert_eq!(refused.code, 422, "{}", refused.body);
+    let path = "spec.validation.openAPIV3Schema.properties[spec]";
+    let shown = |rule: &str| {
+        format!(
+            "{{\"Rule\":\"{rule}\",\"Message\":\"\",\"MessageExpression\":\"\",\"Reason\":null,\"FieldPath\":\"\",\
+             \"OptionalOldSelf\":null}}"
+        )
+    };
+    assert_eq!(
+        causes(&refused.body),
+        [
+            cause(
+                "FieldValueInvalid",
+                &format!("{path}.properties[min].x-kubernetes-validations[0].rule"),
+                &format!(
+                    "Invalid value: {}: cel expression must evaluate to a bool",
+                    shown("self + 1")
+                ),
+            ),
+            cause(
+                "FieldValueInvalid",
+                &format!("{path}.x-kubernetes-validations[0].rule"),
+                &format!(
+                    "Invalid value: {}: compilation failed: ERROR: <input>:1:5: undefined field 'minimum'\n | self.minimum > 1\n \
+                     | ....^",
+                    shown("self.minimum \\u003e 1")
+                ),
+            ),
+        ]
     );
 }

@@ -7,10 +7,10 @@
 mod defaulting;
 mod definition;
 mod embedded;
+mod expressions;
 mod formats;
 mod lists;
 mod names;
-mod pattern;
 mod prepare;
 mod prune;
 mod status;
@@ -20,17 +20,20 @@ mod tests;
 mod types;
 mod validate;
 
+use std::sync::OnceLock;
+
 use kube_table::Columns;
 use serde_json::Value;
 
 pub(crate) use self::definition::{unrecognized_formats, validate_crd};
-use self::pattern::Patterns;
+use self::expressions::Rules;
 pub(crate) use self::prepare::prepare_for_update;
 pub(crate) use self::status::{
     established_status, initial_status, is_established, terminate, updated_status,
 };
 use self::structure::Schema;
 pub(crate) use self::types::name as type_name;
+use crate::regexp::Patterns;
 use crate::scale::{self, ScalePaths};
 use crate::schema::{Type, Types};
 use crate::status::{FieldError, FieldErrorKind, Result};
@@ -78,6 +81,8 @@ pub(crate) struct CustomVersion {
     /// The type of an object, in [`CustomVersion::types`].
     pub(crate) root: Type,
     patterns: Patterns,
+    /// The CEL rules of the schema, compiled when they are first needed.
+    rules: OnceLock<Option<Rules>>,
 }
 
 impl CustomKind {
@@ -134,10 +139,10 @@ impl CustomKind {
         }
     }
 
-    /// What is wrong with an object: schema, scale paths, embedded resources, lists of type `set` and `map`.
+    /// What is wrong with an object: schema, scale paths, embedded resources, lists of type `set` and `map`, CEL rules.
     ///
     /// With `old`, what did not change is not reported. Name and labels of the object itself are checked by whoever checks
-    /// them for all kinds. CEL rules (`x-kubernetes-validations`) are not evaluated.
+    /// them for all kinds.
     pub(crate) fn validate(&self, version: &str, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let Some(version) = self.version(version) else {
             return Vec::new();
@@ -150,11 +155,12 @@ impl CustomKind {
         }
         errors.extend(embedded::check(schema, object));
         version.check_lists(object, old, &mut errors);
-        version.say_what_was_skipped(&mut errors);
+        version.check_rules(object, old, &mut errors);
         errors
     }
 
-    /// As [`CustomKind::validate`], for a write to the `status` subresource: only the status is looked at.
+    /// As [`CustomKind::validate`], for a write to the `status` subresource: only the status is looked at, but CEL rules
+    /// are about the whole object.
     pub(crate) fn validate_status(&self, version: &str, object: &Value, old: &Value) -> Vec<FieldError> {
         let Some(version) = self.version(version) else {
             return Vec::new();
@@ -169,7 +175,7 @@ impl CustomKind {
             errors.extend(scale::check_status(paths, object));
         }
         version.check_lists(object, Some(old), &mut errors);
-        version.say_what_was_skipped(&mut errors);
+        version.check_rules(object, Some(old), &mut errors);
         errors
     }
 
@@ -229,6 +235,7 @@ impl CustomVersion {
                 .map(|f| f.text("jsonPath").to_owned())
                 .collect(),
             patterns: Patterns::of(&schema),
+            rules: OnceLock::new(),
             schema,
             types,
             root,
@@ -244,8 +251,10 @@ impl CustomVersion {
         }
     }
 
-    /// A schema with rules says so when other errors kept the rules from being checked.
-    fn say_what_was_skipped(&self, errors: &mut Vec<FieldError>) {
+    /// Holds an object against the CEL rules, or says that other errors kept the rules from being checked.
+    fn check_rules(&self, object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
+        let rules = self.rules.get_or_init(|| Rules::of(Schema(&self.schema)));
+        let Some(rules) = rules else { return };
         let blocks = |e: &FieldError| {
             matches!(
                 e.kind,
@@ -256,14 +265,15 @@ impl CustomVersion {
                     | FieldErrorKind::TypeInvalid
             )
         };
-        let has_rules = Schema(&self.schema).any(&|s| !s.list("x-kubernetes-validations").is_empty());
-        if has_rules && errors.iter().any(blocks) {
+        if errors.iter().any(blocks) {
             errors.push(FieldError::invalid(
                 "<nil>",
                 Value::Null,
                 "some validation rules were not checked because the object was invalid; correct the existing errors to \
                  complete validation",
             ));
+            return;
         }
+        rules.validate(Schema(&self.schema), object, old, errors);
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::regexp;
 use crate::schema::{ListKind, Resolved};
 use crate::status::Status;
 
@@ -440,7 +441,7 @@ fn patterns_of_go_are_understood() {
         (r"^\S+$", "abc", true),
     ];
     for (pattern, text, expected) in matches {
-        let regex = pattern::compile(pattern).unwrap_or_else(|e| panic!("{pattern}: {e}"));
+        let regex = regexp::compile(pattern).unwrap_or_else(|e| panic!("{pattern}: {e}"));
         assert_eq!(regex.is_match(text), expected, "{pattern} on {text}");
     }
     let errors = [
@@ -458,7 +459,7 @@ fn patterns_of_go_are_understood() {
         (r"(a)\1", "error parsing regexp: invalid escape sequence: `\\1`"),
     ];
     for (pattern, expected) in errors {
-        assert_eq!(pattern::compile(pattern).expect_err(pattern), expected);
+        assert_eq!(regexp::compile(pattern).expect_err(pattern), expected);
     }
 }
 

@@ -102,6 +102,49 @@ impl Quantity {
         }
     }
 
+    /// Returns the amount as a whole number, if it is one that fits.
+    pub(crate) fn to_i64(&self) -> Option<i64> {
+        let size = if self.digits.is_empty() { 0 } else { self.whole()? };
+        let size = i128::try_from(size).ok()?;
+        i64::try_from(if self.negative { -size } else { size }).ok()
+    }
+
+    /// Returns the amount as a floating-point number, rounded.
+    pub(crate) fn to_f64(&self) -> f64 {
+        let digits = if self.digits.is_empty() { "0" } else { &self.digits };
+        let size: f64 = format!("{digits}e{}", self.exponent)
+            .parse()
+            .unwrap_or(f64::INFINITY);
+        if self.negative { -size } else { size }
+    }
+
+    /// Returns the sum of two amounts or, if `negated`, the difference; nothing if it is too large.
+    pub(crate) fn plus(&self, other: &Quantity, negated: bool) -> Option<Quantity> {
+        let (a, b) = (self.nanos()?, other.nanos()?);
+        let sum = a.checked_add(if negated { -b } else { b })?;
+        let format = match self.sign() {
+            Ordering::Equal => other.format,
+            _ => self.format,
+        };
+        Some(Quantity {
+            negative: sum < 0,
+            digits: sum.unsigned_abs().to_string().trim_start_matches('0').to_owned(),
+            exponent: -9,
+            format,
+            text: None,
+        })
+    }
+
+    /// The amount in units of `1n`, which is the smallest.
+    fn nanos(&self) -> Option<i128> {
+        if self.digits.is_empty() {
+            return Some(0);
+        }
+        let unit = 10i128.checked_pow(u32::try_from(self.exponent.checked_add(9)?).ok()?)?;
+        let size = self.digits.parse::<i128>().ok()?.checked_mul(unit)?;
+        Some(if self.negative { -size } else { size })
+    }
+
     fn multiply_by_power_of_two(&mut self, power: i32, fraction_len: i32, parts: &Parts<'_>) {
         let whole_len = i32::try_from(parts.whole.len()).unwrap_or(i32::MAX);
         let precision = 15i32.saturating_sub(whole_len) - power * 3 / 10 - 1;

@@ -1,8 +1,8 @@
 //! Defaults must be what their own schema allows.
 
-use super::super::pattern::Patterns;
 use super::super::structure::{Schema, is_meta_field};
 use super::super::{embedded, prune, validate};
+use crate::regexp::Patterns;
 use crate::status::FieldError;
 
 /// What is wrong with the defaults of a schema. Those of `metadata` are refused elsewhere.

@@ -17,12 +17,13 @@ use serde_json::Value;
 
 pub(super) use self::filling::default_crd;
 pub(crate) use self::filling::unrecognized_formats;
+use super::expressions;
 use super::names::{dns_label, dns_subdomain};
 use super::status::{initial_status, is_established, updated_status};
 use super::structure::Schema;
 use crate::status::FieldError;
 
-/// What is wrong with a definition; with `old`, also what may not change. CEL rules are not compiled.
+/// What is wrong with a definition; with `old`, also what may not change.
 pub(crate) fn validate_crd(crd: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let mut crd = crd.clone();
     default_crd(&mut crd);
@@ -280,7 +281,15 @@ fn check_schema(validation: &Value, has_status: bool, path: &str, errors: &mut V
             errors.extend(default_values::check(schema, &path));
         }
     }
-    errors.extend(rules::check(schema, &path));
+    let is_structural = unsupported.is_none() && errors.len() == before;
+    let wrong = rules::check(schema, &path);
+    let in_expressions = if is_structural {
+        expressions::check(schema, &path, &wrong, |rule| shown::rule(rule.0))
+    } else {
+        Vec::new()
+    };
+    errors.extend(wrong);
+    errors.extend(in_expressions);
     if let Some(why) = unsupported.filter(|_| errors.len() == before) {
         errors.push(FieldError::invalid(path, "", why));
     }

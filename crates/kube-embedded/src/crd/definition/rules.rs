@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::super::expressions::is_field_path;
 use super::super::structure::{Additional, Schema, is_meta_field};
 use crate::status::FieldError;
 
@@ -307,7 +308,7 @@ fn keys_and_nulls(schema: Schema<'_>, path: &str, errors: &mut Vec<FieldError>) 
     }
 }
 
-/// The form of CEL rules; they are not compiled.
+/// The form of CEL rules; their expressions are compiled later.
 fn cel_rules(schema: Schema<'_>, path: &str, errors: &mut Vec<FieldError>) {
     let has_break = |text: &str| text.contains(['\n', '\r']);
     for (at, rule) in schema.schemas("x-kubernetes-validations").enumerate() {
@@ -348,6 +349,17 @@ fn cel_rules(schema: Schema<'_>, path: &str, errors: &mut Vec<FieldError>) {
             .filter(|r| !reasons.contains(r))
         {
             errors.push(FieldError::not_supported(field("reason"), reason, &reasons));
+        }
+        let target = rule.text("fieldPath");
+        let mut refuse = |detail: &str| errors.push(FieldError::invalid(field("fieldPath"), target, detail));
+        if !target.is_empty() && target.trim().is_empty() {
+            refuse("must be non-empty if specified");
+        }
+        if has_break(target) {
+            refuse("must not contain line breaks");
+        }
+        if !is_field_path(schema, target) {
+            refuse("must be a valid path");
         }
     }
 }

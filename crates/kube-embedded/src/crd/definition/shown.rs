@@ -139,6 +139,11 @@ pub(super) fn schema(schema: &Value) -> String {
     object(schema, SCHEMA)
 }
 
+/// A CEL rule.
+pub(super) fn rule(rule: &Value) -> String {
+    object(rule, RULE)
+}
+
 /// The names in memory of a schema's fields that are set, in their order.
 pub(super) fn set_fields(schema: &Value) -> impl Iterator<Item = &'static str> {
     let is_set = |value: &Value| !matches!(value, Value::Null | Value::Bool(false)) && value != "";

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 
 use serde_json::{Value, json};
 
-use super::super::pattern;
 use super::super::structure::{Additional, Schema};
+use crate::regexp;
 use crate::status::FieldError;
 
 /// Why a schema cannot even be read as a structural one. It has a better message elsewhere, mostly.
@@ -208,7 +208,7 @@ fn value_rules(
     }
     let regex = schema.text("pattern");
     if !regex.is_empty()
-        && let Err(why) = pattern::compile(regex)
+        && let Err(why) = regexp::compile(regex)
     {
         let detail = format!("must be a valid regular expression, but isn't: {why}");
         errors.push(FieldError::invalid(format!("{path}.pattern"), regex, detail));

@@ -6,6 +6,7 @@
 mod address;
 mod time;
 
+pub(in crate::crd) use self::time::parse_duration;
 use std::net::Ipv6Addr;
 use std::sync::LazyLock;
 

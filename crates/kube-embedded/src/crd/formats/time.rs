@@ -1,5 +1,7 @@
 //! Dates, times and durations.
 
+use crate::cel;
+
 /// `2006-01-02`, of a day that exists.
 pub(super) fn is_date(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
@@ -69,7 +71,12 @@ fn is_clock(text: &str, limits: &[u8]) -> bool {
 
 /// As Go writes durations, or in words: `22 ns`, `3 days`.
 pub(super) fn is_duration(text: &str) -> bool {
-    is_go_duration(text) || has_spoken_duration(text)
+    is_go_duration(text) || spoken_duration(text).is_some()
+}
+
+/// Returns a duration in nanoseconds.
+pub(in crate::crd) fn parse_duration(text: &str) -> Option<i64> {
+    cel::parse_duration(text).ok().or_else(|| spoken_duration(text))
 }
 
 fn is_go_duration(text: &str) -> bool {
@@ -98,21 +105,22 @@ fn is_go_duration(text: &str) -> bool {
     true
 }
 
-const UNITS: [&[&str]; 8] = [
-    &["ns", "nano"],
-    &["us", "µs", "micro"],
-    &["ms", "milli"],
-    &["s", "sec"],
-    &["m", "min"],
-    &["h", "hr", "hour"],
-    &["d", "day"],
-    &["w", "wk", "week"],
+/// The names of units, and their lengths in nanoseconds.
+const UNITS: [(&[&str], i64); 8] = [
+    (&["ns", "nano"], 1),
+    (&["us", "µs", "micro"], 1000),
+    (&["ms", "milli"], 1_000_000),
+    (&["s", "sec"], 1_000_000_000),
+    (&["m", "min"], 60_000_000_000),
+    (&["h", "hr", "hour"], 3_600_000_000_000),
+    (&["d", "day"], 86_400_000_000_000),
+    (&["w", "wk", "week"], 604_800_000_000_000),
 ];
 
-/// Somewhere in the text stands a number followed by a unit.
-fn has_spoken_duration(text: &str) -> bool {
+/// Returns the sum of all numbers in a text that a unit follows, if there are any.
+fn spoken_duration(text: &str) -> Option<i64> {
     let mut rest = text;
-    let mut found = false;
+    let mut sum: Option<i64> = None;
     while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
         let from_number = rest.get(start..).unwrap_or_default();
         let after_number = from_number.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -126,14 +134,15 @@ fn has_spoken_duration(text: &str) -> bool {
             .unwrap_or_default()
             .to_lowercase();
         if !unit.is_empty() {
-            if number.parse::<i64>().is_err() {
-                return false;
-            }
-            found |= UNITS.iter().any(|names| {
+            let number: i64 = number.parse().ok()?;
+            let fitting = UNITS.iter().filter(|(names, _)| {
                 names.contains(&unit.as_str()) || names.last().is_some_and(|long| unit.starts_with(long))
             });
+            for (_, length) in fitting {
+                sum = Some(sum.unwrap_or(0).wrapping_add(number.wrapping_mul(*length)));
+            }
         }
         rest = after_unit;
     }
-    found
+    sum
 }

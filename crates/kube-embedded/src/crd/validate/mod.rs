@@ -11,8 +11,9 @@ use serde_json::Value;
 
 use self::scalar::{check_enum, check_format, check_type, format, types};
 use super::formats;
-use super::pattern::Patterns;
+
 use super::structure::{Additional, Schema};
+use crate::regexp::Patterns;
 use crate::status::{FieldError, FieldErrorKind};
 
 /// What a walk found.
@@ -128,7 +129,7 @@ pub(super) fn check(
 }
 
 /// Returns whether a value is what it was, as far as the schema can tell: lists of type `map` have no order.
-fn unchanged(schema: Option<Schema<'_>>, new: &Value, old: &Value) -> bool {
+pub(super) fn unchanged(schema: Option<Schema<'_>>, new: &Value, old: &Value) -> bool {
     match (new, old) {
         (Value::Array(new), Value::Array(old)) => {
             new.len() == old.len()
@@ -151,7 +152,7 @@ fn unchanged(schema: Option<Schema<'_>>, new: &Value, old: &Value) -> bool {
 }
 
 /// The item of an old list of type `map` with the keys of a new one.
-fn counterpart<'a>(list: Schema<'_>, item: &Value, old: &'a [Value]) -> Option<&'a Value> {
+pub(super) fn counterpart<'a>(list: Schema<'_>, item: &Value, old: &'a [Value]) -> Option<&'a Value> {
     let keys: Vec<&str> = list.texts("x-kubernetes-list-map-keys").collect();
     old.iter()
         .find(|o| keys.iter().all(|key| o.get(key) == item.get(key)))

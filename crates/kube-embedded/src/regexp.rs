@@ -11,11 +11,11 @@ use serde_json::Value;
 
 /// The compiled patterns of a schema, by their text.
 #[derive(Debug, Default)]
-pub(super) struct Patterns(HashMap<String, Result<Regex, String>>);
+pub(crate) struct Patterns(HashMap<String, Result<Regex, String>>);
 
 impl Patterns {
     /// Compiles every `pattern` in a schema.
-    pub(super) fn of(schema: &Value) -> Patterns {
+    pub(crate) fn of(schema: &Value) -> Patterns {
         let mut patterns = Patterns::default();
         patterns.collect(schema);
         patterns
@@ -35,7 +35,7 @@ impl Patterns {
     }
 
     /// Returns whether a text matches; the error says why the pattern cannot be used.
-    pub(super) fn matches(&self, pattern: &str, text: &str) -> Result<bool, String> {
+    pub(crate) fn matches(&self, pattern: &str, text: &str) -> Result<bool, String> {
         match self.0.get(pattern) {
             Some(Ok(regex)) => Ok(regex.is_match(text)),
             Some(Err(why)) => Err(why.clone()),
@@ -45,7 +45,7 @@ impl Patterns {
 }
 
 /// Compiles a pattern in Go's syntax; the error is worded as Go's.
-pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
+pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     if let Some(bad) = unsupported(pattern) {
         return Err(format!("error parsing regexp: {bad}"));
     }
