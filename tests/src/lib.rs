@@ -62,7 +62,7 @@ pub struct TestServer {
 /// The server, which must exist as long as the test.
 #[derive(Debug)]
 pub(crate) enum Backend {
-    Embedded(embedded::EmbeddedServer),
+    Embedded(Box<embedded::EmbeddedServer>),
     Real(Arc<RealServer>),
 }
 
@@ -74,10 +74,8 @@ impl TestServer {
     pub async fn start() -> Self {
         match Kind::asked_for() {
             Kind::Embedded => {
-                Self::on(Backend::Embedded(started(
-                    embedded::EmbeddedServer::start().await,
-                )))
-                .await
+                let server = started(embedded::EmbeddedServer::start().await);
+                Self::on(Backend::Embedded(Box::new(server))).await
             }
             Kind::Real => Self::on(Backend::Real(started(RealServer::shared().await))).await,
         }
@@ -90,10 +88,8 @@ impl TestServer {
     pub async fn with_rbac() -> Self {
         match Kind::asked_for() {
             Kind::Embedded => {
-                Self::on(Backend::Embedded(started(
-                    embedded::EmbeddedServer::with_rbac().await,
-                )))
-                .await
+                let server = started(embedded::EmbeddedServer::with_rbac().await);
+                Self::on(Backend::Embedded(Box::new(server))).await
             }
             Kind::Real => Self::start().await,
         }
@@ -107,10 +103,8 @@ impl TestServer {
     pub async fn alone() -> Self {
         match Kind::asked_for() {
             Kind::Embedded => {
-                Self::on(Backend::Embedded(started(
-                    embedded::EmbeddedServer::start().await,
-                )))
-                .await
+                let server = started(embedded::EmbeddedServer::start().await);
+                Self::on(Backend::Embedded(Box::new(server))).await
             }
             Kind::Real => Self::on(Backend::Real(Arc::new(started(RealServer::start().await)))).await,
         }
@@ -129,7 +123,7 @@ impl TestServer {
         );
         let server = started(embedded::EmbeddedServer::start().await);
         let client = server.inner().direct_client();
-        Self::with(Backend::Embedded(server), client, Kind::Embedded).await
+        Self::with(Backend::Embedded(Box::new(server)), client, Kind::Embedded).await
     }
 
     async fn on(server: Backend) -> Self {
