@@ -1,9 +1,10 @@
 //! Tests of wake-ups, with the writer and a listener on two threads.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::mpsc::unbounded_channel;
 
@@ -136,4 +137,43 @@ async fn a_close_that_arrives_as_the_listener_falls_asleep_wakes_it() {
             );
         }
     }
+}
+
+/// Sets a flag when it is dropped.
+struct DropFlag(Arc<AtomicBool>);
+
+impl Drop for DropFlag {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[tokio::test]
+async fn contract_11_a_stop_before_the_first_list_waits_until_the_handler_is_dropped() {
+    let cache = TestStore::<ConfigMap>::new(Seed::new(1));
+    let processor = Processor::new(Arc::clone(&cache.store), Duration::ZERO);
+    processor.start(tokio::runtime::Handle::current());
+    let dropped = Arc::new(AtomicBool::new(false));
+    let flag = DropFlag(Arc::clone(&dropped));
+    let handler = move |_| {
+        let _owned = &flag;
+    };
+    processor
+        .add(handler, HandlerOptions::new().never_blocks())
+        .unwrap();
+    processor.stop().await;
+    assert!(dropped.load(Ordering::Relaxed));
+}
+
+#[tokio::test]
+async fn a_stream_that_is_not_drained_yet_can_still_sync_after_a_close() {
+    let mut test = ListenerTest::new();
+    test.change();
+    let mut events = test.processor.stream(HandlerOptions::new()).unwrap();
+    let registration = events.registration();
+    test.processor.close();
+    assert!(registration.synced().now_or_never().is_none());
+    assert!(events.next().await.is_some());
+    assert!(events.next().await.is_none());
+    registration.synced().await.unwrap();
 }
