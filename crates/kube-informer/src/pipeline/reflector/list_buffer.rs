@@ -107,3 +107,18 @@ impl<K> ListedObject<K> {
         (self.hash, self.entry.key())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    use super::{ListBuffer, MIN_OBJECT};
+
+    #[test]
+    fn a_list_may_have_its_maximum_size_but_not_more() {
+        let mut list = ListBuffer::<ConfigMap>::new(2 * MIN_OBJECT);
+        assert!(list.reserve(0).is_ok());
+        assert!(list.reserve(64).is_ok());
+        assert!(list.reserve(0).is_err());
+    }
+}

@@ -378,6 +378,10 @@ fn a_watch_with_recent_events_is_renewed_without_an_error() {
     let deadline = play.deadline();
     play.now = deadline - Duration::from_secs(2);
     play.run(&[(Changed("11"), "apply"), (Nothing, "2s: watch 11")]);
+    // Ten seconds without an event are too long.
+    let mut play = watching();
+    play.now = play.deadline() - Duration::from_secs(10);
+    play.run(&[(Changed("11"), "apply"), (Nothing, "10s: watch 11 !stalled")]);
 }
 
 /// A gateway may open watches and then swallow their events, from a server without bookmarks.
