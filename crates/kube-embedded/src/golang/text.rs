@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use serde::Serialize;
 use serde_json::Value;
 
 /// Formats a decoded JSON value like `%v`.
@@ -86,9 +87,14 @@ pub(crate) fn type_name(value: &Value) -> &'static str {
 }
 
 /// Formats a value as JSON, with the characters escaped that have a meaning in HTML.
-pub(crate) fn web_safe(value: &Value) -> String {
-    let mut out = String::new();
-    for c in value.to_string().chars() {
+pub(crate) fn web_safe<T: Serialize + ?Sized>(value: &T) -> String {
+    // Writing JSON into memory fails only for maps with keys that are not text.
+    let text = serde_json::to_string(value).unwrap_or_default();
+    if !text.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len() + 5);
+    for c in text.chars() {
         match c {
             '<' => out.push_str("\\u003c"),
             '>' => out.push_str("\\u003e"),

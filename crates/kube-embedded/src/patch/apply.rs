@@ -154,7 +154,7 @@ impl Apply<'_> {
             },
         );
         let gone = match last {
-            Some(last) => abandoned(site, &merged, &managers, &last.fields),
+            Some(last) => abandoned(site, &merged, &managers, last.fields),
             None => FieldSet::default(),
         };
         let without = |emptied| {
@@ -199,19 +199,19 @@ impl Apply<'_> {
 
 /// Which fields of `merged` go: what the manager applied last time (`last`) and does not apply any more, unless someone
 /// owns it.
-fn abandoned(site: Site<'_>, merged: &Value, managers: &Managers, last: &FieldSet) -> FieldSet {
-    let named = |set: &FieldSet| typed::with_named_parents(Some(site), set);
-    let mentioned = |object: &Value| named(&typed::field_set(site, object));
+fn abandoned(site: Site<'_>, merged: &Value, managers: &Managers, last: FieldSet) -> FieldSet {
+    let named = |set: FieldSet| typed::with_named_parents(Some(site), set);
+    let mentioned = |object: &Value| named(typed::field_set(site, object));
     let last = named(last);
     let all = mentioned(merged);
     let owned = managers
         .0
         .values()
-        .fold(FieldSet::default(), |all, m| all.union(&m.fields));
+        .fold(FieldSet::default(), |all, m| all.union(m.fields.clone()));
 
     let pruned = typed::remove(site, merged, &last, Emptied::Null);
-    let kept = mentioned(&pruned).union(&named(&owned));
-    let pruned = typed::remove(site, merged, &all.difference(&kept), Emptied::Null);
+    let kept = mentioned(&pruned).union(named(owned));
+    let pruned = typed::remove(site, merged, &all.clone().difference(&kept), Emptied::Null);
     // Only what the manager owned goes; what lies within and was never owned stays.
     all.difference(&mentioned(&pruned)).intersection(&last)
 }

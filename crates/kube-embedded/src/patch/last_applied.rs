@@ -29,7 +29,17 @@ pub(super) fn uncontested(site: Site<'_>, live: &Value, api_version: &str) -> Op
     }
     let changes = typed::compare(site, &applied, live);
     let fields = typed::field_set(site, &applied);
-    Some(fields.difference(&changes.set()).difference(&changes.removed))
+    let typed::Comparison {
+        removed,
+        modified,
+        added,
+    } = changes;
+    Some(
+        fields
+            .difference(&modified)
+            .difference(&added)
+            .difference(&removed),
+    )
 }
 
 /// Brings the annotation up to date with what was applied just now, if the object has one.

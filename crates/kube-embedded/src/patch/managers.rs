@@ -1,6 +1,7 @@
 //! Who owns which fields of an object: the books in `metadata.managedFields`.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -146,7 +147,7 @@ impl Managers {
     /// Writes the entries into an object, in the order in which the API server lists them.
     pub(super) fn write_to(self, object: &mut Value) {
         if self.0.is_empty() {
-            *object = without_entries(object);
+            remove_entries(object);
             return;
         }
         let Some(object) = object.as_object_mut() else {
@@ -191,59 +192,57 @@ impl Managers {
         writer: &ManagerId,
         force: bool,
     ) -> Result<(), Vec<Conflict>> {
-        let set = changes.set();
-        let mut conflicts = Vec::new();
-        let mut left = BTreeMap::new();
-        for (id, owned) in &self.0 {
-            if id == writer {
-                continue;
+        if !force {
+            let mut conflicts = Vec::new();
+            for (id, owned) in self.0.iter().filter(|(id, _)| *id != writer) {
+                let modified = owned.fields.intersection(&changes.modified);
+                let lost = modified.union(owned.fields.intersection(&changes.added));
+                conflicts.extend(lost.paths().into_iter().map(|path| Conflict {
+                    manager: id.clone(),
+                    path,
+                }));
             }
-            let lost = owned.fields.intersection(&set);
-            conflicts.extend(lost.paths().into_iter().map(|path| Conflict {
-                manager: id.clone(),
-                path,
-            }));
-            left.insert(
-                id.clone(),
-                owned.fields.difference(&lost).difference(&changes.removed),
-            );
+            if !conflicts.is_empty() {
+                return Err(conflicts);
+            }
         }
-        if !force && !conflicts.is_empty() {
-            return Err(conflicts);
-        }
-        for (id, fields) in left {
-            if let Some(owned) = self.0.get_mut(&id) {
-                owned.fields = fields;
+        for (_, owned) in self.0.iter_mut().filter(|(id, _)| *id != writer) {
+            for changed in [&changes.modified, &changes.added, &changes.removed] {
+                owned.fields = std::mem::take(&mut owned.fields).difference(changed);
             }
         }
         self.0.retain(|_, owned| !owned.fields.is_empty());
         Ok(())
     }
 
-    /// Takes from `id` what nobody can own: what identifies the object and what the server itself writes.
+    /// Takes from `id` what nobody can own.
     pub(super) fn strip(&mut self, id: &ManagerId) {
-        let unowned = FieldSet::of_names(&[
-            &["apiVersion"],
-            &["kind"],
-            &["metadata"],
-            &["metadata", "name"],
-            &["metadata", "namespace"],
-            &["metadata", "creationTimestamp"],
-            &["metadata", "selfLink"],
-            &["metadata", "uid"],
-            &["metadata", "clusterName"],
-            &["metadata", "generation"],
-            &["metadata", "managedFields"],
-            &["metadata", "resourceVersion"],
-        ]);
         if let Some(owned) = self.0.get_mut(id) {
-            owned.fields = owned.fields.difference(&unowned);
+            owned.fields = std::mem::take(&mut owned.fields).difference(&UNOWNED);
             if owned.fields.is_empty() {
                 self.0.remove(id);
             }
         }
     }
 }
+
+/// What identifies an object and what the server itself writes.
+static UNOWNED: LazyLock<FieldSet> = LazyLock::new(|| {
+    FieldSet::of_names(&[
+        &["apiVersion"],
+        &["kind"],
+        &["metadata"],
+        &["metadata", "name"],
+        &["metadata", "namespace"],
+        &["metadata", "creationTimestamp"],
+        &["metadata", "selfLink"],
+        &["metadata", "uid"],
+        &["metadata", "clusterName"],
+        &["metadata", "generation"],
+        &["metadata", "managedFields"],
+        &["metadata", "resourceVersion"],
+    ])
+});
 
 fn entry(id: &ManagerId, owned: &Owned) -> Value {
     let mut out = Map::new();
@@ -262,12 +261,17 @@ fn entry(id: &ManagerId, owned: &Owned) -> Value {
     Value::Object(out)
 }
 
-/// The object without its entries, so that they are no part of what is compared and merged.
-pub(super) fn without_entries(object: &Value) -> Value {
-    let mut object = object.clone();
+/// Takes the entries out of an object, so that they are no part of what is compared and merged.
+pub(super) fn remove_entries(object: &mut Value) {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
     }
+}
+
+/// A copy of an object without its entries.
+pub(super) fn without_entries(object: &Value) -> Value {
+    let mut object = object.clone();
+    remove_entries(&mut object);
     object
 }
 

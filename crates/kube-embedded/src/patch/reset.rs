@@ -61,7 +61,7 @@ fn pod_without(written: &[&str]) -> FieldSet {
         .and_then(|id| types.structure(id));
     for field in spec.iter().flat_map(|s| &s.fields) {
         if !written.contains(&field.name.as_str()) {
-            set = set.union(&FieldSet::of_names(&[&["spec", &field.name]]));
+            set = set.union(FieldSet::of_names(&[&["spec", &field.name]]));
         }
     }
     set

@@ -6,7 +6,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::field_set::{FieldSet, equal_values};
-use super::managers::{ManagerId, Managers, Operation, Owned, asks_reset, seconds, stamp, without_entries};
+use super::managers::{
+    ManagerId, Managers, Operation, Owned, asks_reset, remove_entries, seconds, stamp, without_entries,
+};
 use super::typed::{self, Repeats, Site};
 use crate::schema::{Type, Types};
 
@@ -34,7 +36,7 @@ pub(crate) struct Update<'a> {
 /// client sent or left out.
 pub(crate) fn record_update(write: Update<'_>, new: &mut Value) {
     let mut managers = write.managers(new);
-    *new = without_entries(new);
+    remove_entries(new);
     let is_create = write
         .old
         .is_none_or(|old| old["metadata"]["uid"].as_str().unwrap_or_default().is_empty());
@@ -149,15 +151,15 @@ impl Change<'_> {
         managers.0.insert(
             current.clone(),
             Owned {
-                fields: changes.set(),
+                fields: changes.modified.union(changes.added),
                 api_version: self.api_version.to_owned(),
                 time: Some(stamp(self.now)),
             },
         );
         managers.strip(&current);
         if let Some(mut owned) = managers.0.remove(&current) {
-            if let Some(former) = managers.0.get(id) {
-                owned.fields = owned.fields.union(&former.fields);
+            if let Some(former) = managers.0.remove(id) {
+                owned.fields = owned.fields.union(former.fields);
             }
             managers.0.insert(id.clone(), owned);
         }
@@ -200,7 +202,7 @@ fn merge_oldest(managers: &mut Managers) {
         }
         managers.0.remove(&id);
         if let Some(merged) = managers.0.get_mut(&bucket) {
-            merged.fields = merged.fields.union(&owned.fields);
+            merged.fields = std::mem::take(&mut merged.fields).union(owned.fields);
             // The later of the two.
             merged.time = owned.time;
             count -= 1;

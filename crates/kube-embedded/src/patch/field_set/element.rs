@@ -129,8 +129,14 @@ fn compare(a: &Value, b: &Value) -> Ordering {
     }
 }
 
+/// The number as an integer, if it is one. `1.0` is.
+fn whole(number: &Number) -> Option<i128> {
+    let int = number.as_i64().map(i128::from);
+    int.or_else(|| number.as_u64().map(i128::from))
+        .or_else(|| number.as_f64()?.to_string().parse().ok())
+}
+
 fn compare_numbers(a: &Number, b: &Number) -> Ordering {
-    let whole = |n: &Number| n.as_i64().map(i128::from).or_else(|| n.as_u64().map(i128::from));
     if let (Some(a), Some(b)) = (whole(a), whole(b)) {
         return a.cmp(&b);
     }

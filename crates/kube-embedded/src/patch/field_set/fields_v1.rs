@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{FieldSet, PathElement};
+use super::{FieldSet, Node, PathElement};
 use crate::golang::web_safe;
 
 impl FieldSet {
@@ -25,17 +25,12 @@ impl FieldSet {
 
     fn write(&self, is_member: bool) -> Map<String, Value> {
         let mut out = Map::new();
-        if is_member && !(self.members.is_empty() && self.children.is_empty()) {
+        if is_member && !self.is_empty() {
             out.insert(".".into(), Value::Object(Map::new()));
         }
-        let elements: std::collections::BTreeSet<&PathElement> =
-            self.members.iter().chain(self.children.keys()).collect();
-        for element in elements {
-            let below = match self.children.get(element) {
-                Some(below) => below.write(self.members.contains(element)),
-                None => Map::new(),
-            };
-            out.insert(element.to_key(), Value::Object(below));
+        for node in &self.0 {
+            let below = node.below.write(node.is_member);
+            out.insert(node.element.to_key(), Value::Object(below));
         }
         out
     }
@@ -43,7 +38,7 @@ impl FieldSet {
 
 /// The set below an element, and whether the element itself is a member.
 fn read(map: &Map<String, Value>) -> Result<(FieldSet, bool), String> {
-    let mut set = FieldSet::default();
+    let mut nodes = Vec::with_capacity(map.len());
     let mut is_member = false;
     for (key, value) in map {
         if key == "." {
@@ -58,15 +53,17 @@ fn read(map: &Map<String, Value>) -> Result<(FieldSet, bool), String> {
             Value::Null => (FieldSet::default(), true),
             _ => return Err("ReadMapCB: expect { or n".into()),
         };
-        if below_is_member {
-            set.members.insert(element.clone());
-        }
-        if !(below.members.is_empty() && below.children.is_empty()) {
-            set.children.insert(element, below);
-        }
+        nodes.push(Node {
+            element,
+            is_member: below_is_member,
+            below,
+        });
     }
-    let empty = set.members.is_empty() && set.children.is_empty();
-    Ok((set, is_member || empty))
+    // Where an element is there twice, in two spellings, the last one counts.
+    let last = |first, later: FieldSet| if later.is_empty() { first } else { later };
+    let set = FieldSet::of_nodes(nodes, last);
+    let is_empty = set.is_empty();
+    Ok((set, is_member || is_empty))
 }
 
 impl PathElement {
@@ -95,11 +92,11 @@ impl PathElement {
 
     fn to_key(&self) -> String {
         match self {
-            PathElement::Field(name) => format!("f:{name}"),
+            PathElement::Field(name) => ["f:", name].concat(),
             PathElement::Key(fields) => {
                 let fields: Vec<String> = fields
                     .iter()
-                    .map(|(name, value)| format!("{}:{}", web_safe(&name.as_str().into()), web_safe(value)))
+                    .map(|(name, value)| [&web_safe(name), ":", &web_safe(value)].concat())
                     .collect();
                 format!("k:{{{}}}", fields.join(","))
             }

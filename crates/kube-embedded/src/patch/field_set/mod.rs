@@ -8,43 +8,79 @@ mod fields_v1;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 pub(crate) use self::element::PathElement;
 pub(super) use self::element::equal as equal_values;
 
-/// A set of fields of an object.
+/// A set of fields of an object, ordered by element. No element is in it twice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct FieldSet {
-    members: BTreeSet<PathElement>,
-    children: BTreeMap<PathElement, FieldSet>,
+pub(crate) struct FieldSet(Vec<Node>);
+
+/// An element that is a member of a set, or has members below it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Node {
+    pub(super) element: PathElement,
+    pub(super) is_member: bool,
+    pub(super) below: FieldSet,
+}
+
+impl Node {
+    fn is_empty(&self) -> bool {
+        !self.is_member && self.below.is_empty()
+    }
 }
 
 impl FieldSet {
     /// The set of these fields, each given by the names on the way to it.
     pub(crate) fn of_names(paths: &[&[&str]]) -> FieldSet {
-        let mut set = FieldSet::default();
-        for path in paths {
-            let path: Vec<PathElement> = path.iter().map(|n| PathElement::Field((*n).to_owned())).collect();
-            set.insert(&path);
+        fn of_path(path: &[&str]) -> FieldSet {
+            let Some((first, rest)) = path.split_first() else {
+                return FieldSet::default();
+            };
+            FieldSet(vec![Node {
+                element: PathElement::Field((*first).to_owned()),
+                is_member: rest.is_empty(),
+                below: of_path(rest),
+            }])
         }
-        set
+        paths
+            .iter()
+            .fold(FieldSet::default(), |set, path| set.union(of_path(path)))
     }
 
-    /// Adds the field at `path`, and none of its parents. The whole object, an empty path, is owned by nobody.
-    pub(crate) fn insert(&mut self, path: &[PathElement]) {
-        let Some((last, parents)) = path.split_last() else {
-            return;
+    /// The set of these nodes. `join` joins what lies below an element that occurs twice.
+    fn of_nodes(mut nodes: Vec<Node>, join: fn(FieldSet, FieldSet) -> FieldSet) -> FieldSet {
+        nodes.retain(|node| !node.is_empty());
+        // Nodes are in order already, or are two runs in order.
+        nodes.sort_by(|a, b| a.element.cmp(&b.element));
+        nodes.dedup_by(|later, first| {
+            let same = later.element == first.element;
+            if same {
+                first.is_member |= later.is_member;
+                first.below = join(std::mem::take(&mut first.below), std::mem::take(&mut later.below));
+            }
+            same
+        });
+        FieldSet(nodes)
+    }
+
+    /// Adds an element that comes after all others, if it is a member or has members below it.
+    pub(super) fn push(&mut self, element: PathElement, is_member: bool, below: FieldSet) {
+        debug_assert!(
+            self.0.last().is_none_or(|last| last.element < element),
+            "elements are in order"
+        );
+        let node = Node {
+            element,
+            is_member,
+            below,
         };
-        let mut at = self;
-        for parent in parents {
-            at = at.children.entry(parent.clone()).or_default();
+        if !node.is_empty() {
+            self.0.push(node);
         }
-        at.members.insert(last.clone());
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.members.is_empty() && self.children.values().all(FieldSet::is_empty)
+        self.0.is_empty()
     }
 
     /// Returns whether the field at `path` is in the set.
@@ -56,98 +92,67 @@ impl FieldSet {
         }
     }
 
+    fn node(&self, element: &PathElement) -> Option<&Node> {
+        let at = self.0.binary_search_by(|node| node.element.cmp(element)).ok()?;
+        self.0.get(at)
+    }
+
+    pub(super) fn nodes_mut(&mut self) -> impl Iterator<Item = &mut Node> {
+        self.0.iter_mut()
+    }
+
     pub(super) fn has_member(&self, element: &PathElement) -> bool {
-        self.members.contains(element)
+        self.node(element).is_some_and(|node| node.is_member)
     }
 
     /// What of the set lies below `element`.
     pub(super) fn below(&self, element: &PathElement) -> Option<&FieldSet> {
-        self.children.get(element)
+        let below = &self.node(element)?.below;
+        (!below.is_empty()).then_some(below)
     }
 
-    pub(super) fn children(&self) -> impl Iterator<Item = (&PathElement, &FieldSet)> {
-        self.children.iter()
-    }
-
-    pub(super) fn with_children(&self, children: BTreeMap<PathElement, FieldSet>) -> FieldSet {
-        FieldSet {
-            members: self.members.clone(),
-            children,
+    pub(crate) fn union(mut self, mut other: FieldSet) -> FieldSet {
+        if self.is_empty() {
+            return other;
         }
-    }
-
-    pub(super) fn add_member(&mut self, element: PathElement) {
-        self.members.insert(element);
-    }
-
-    pub(crate) fn union(&self, other: &FieldSet) -> FieldSet {
-        let mut out = self.clone();
-        out.absorb(other);
-        out
-    }
-
-    fn absorb(&mut self, other: &FieldSet) {
-        self.members.extend(other.members.iter().cloned());
-        for (element, below) in &other.children {
-            self.children.entry(element.clone()).or_default().absorb(below);
-        }
+        self.0.append(&mut other.0);
+        FieldSet::of_nodes(self.0, FieldSet::union)
     }
 
     pub(crate) fn intersection(&self, other: &FieldSet) -> FieldSet {
-        FieldSet {
-            members: self.members.intersection(&other.members).cloned().collect(),
-            children: self
-                .shared_children(other)
-                .map(|(element, a, b)| (element.clone(), a.intersection(b)))
-                .filter(|(_, below)| !below.is_empty())
-                .collect(),
-        }
-    }
-
-    fn shared_children<'a>(
-        &'a self,
-        other: &'a FieldSet,
-    ) -> impl Iterator<Item = (&'a PathElement, &'a FieldSet, &'a FieldSet)> {
-        let both = |(element, below)| Some((element, below, other.children.get(element)?));
-        self.children.iter().filter_map(both)
-    }
-
-    /// Takes away the members of `other`, but not what lies below them.
-    pub(crate) fn difference(&self, other: &FieldSet) -> FieldSet {
-        FieldSet {
-            members: self.members.difference(&other.members).cloned().collect(),
-            children: self.children_without(other, FieldSet::difference, false),
-        }
-    }
-
-    /// Takes away the members of `other` and all that lies below them.
-    pub(crate) fn recursive_difference(&self, other: &FieldSet) -> FieldSet {
-        FieldSet {
-            members: self.members.difference(&other.members).cloned().collect(),
-            children: self.children_without(other, FieldSet::recursive_difference, true),
-        }
-    }
-
-    fn children_without(
-        &self,
-        other: &FieldSet,
-        minus: impl Fn(&FieldSet, &FieldSet) -> FieldSet,
-        recursive: bool,
-    ) -> BTreeMap<PathElement, FieldSet> {
-        let mut out = BTreeMap::new();
-        for (element, below) in &self.children {
-            if recursive && other.members.contains(element) {
-                continue;
-            }
-            let left = match other.children.get(element) {
-                Some(taken) => minus(below, taken),
-                None => below.clone(),
-            };
-            if !left.is_empty() {
-                out.insert(element.clone(), left);
+        let mut out = FieldSet::default();
+        for node in &self.0 {
+            if let Some(same) = other.node(&node.element) {
+                let below = node.below.intersection(&same.below);
+                out.push(node.element.clone(), node.is_member && same.is_member, below);
             }
         }
         out
+    }
+
+    /// Takes away the members of `other`, but not what lies below them.
+    pub(crate) fn difference(self, other: &FieldSet) -> FieldSet {
+        self.without(other, false)
+    }
+
+    /// Takes away the members of `other` and all that lies below them.
+    pub(crate) fn recursive_difference(self, other: &FieldSet) -> FieldSet {
+        self.without(other, true)
+    }
+
+    fn without(mut self, other: &FieldSet, recursive: bool) -> FieldSet {
+        self.0.retain_mut(|node| {
+            let Some(gone) = other.node(&node.element) else {
+                return true;
+            };
+            node.is_member &= !gone.is_member;
+            if recursive && gone.is_member {
+                return false;
+            }
+            node.below = std::mem::take(&mut node.below).without(&gone.below, recursive);
+            !node.is_empty()
+        });
+        self
     }
 
     /// The path of every member, those of one level before those below.
@@ -158,14 +163,14 @@ impl FieldSet {
     }
 
     fn collect_paths(&self, prefix: &mut Vec<PathElement>, out: &mut Vec<Vec<PathElement>>) {
-        for element in &self.members {
+        for node in self.0.iter().filter(|node| node.is_member) {
             let mut path = prefix.clone();
-            path.push(element.clone());
+            path.push(node.element.clone());
             out.push(path);
         }
-        for (element, below) in &self.children {
-            prefix.push(element.clone());
-            below.collect_paths(prefix, out);
+        for node in &self.0 {
+            prefix.push(node.element.clone());
+            node.below.collect_paths(prefix, out);
             prefix.pop();
         }
     }

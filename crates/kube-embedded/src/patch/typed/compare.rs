@@ -1,13 +1,11 @@
 //! What differs between two values.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde_json::{Map, Value};
 
 use super::super::field_set::equal_values;
-use super::{Atom, FieldSet, ListKind, MapAtom, PathElement, Site, item_element};
+use super::{Atom, FieldSet, ListKind, MapAtom, PathElement, Site, fields_of, item_element, items_of};
 
-/// The fields that differ between an old and a new value. No field is in more than one set.
+/// The fields that differ between an old and a new value.
 #[derive(Debug, Default)]
 pub(in crate::patch) struct Comparison {
     pub(in crate::patch) removed: FieldSet,
@@ -25,134 +23,157 @@ impl Comparison {
         }
     }
 
-    /// Fields that the new value sets differently.
-    pub(in crate::patch) fn set(&self) -> FieldSet {
-        self.modified.union(&self.added)
+    /// Adds what was found at an element, which comes after all others.
+    fn push(&mut self, element: PathElement, Found { here, below }: Found) {
+        if here.removed || !below.removed.is_empty() {
+            self.removed.push(element.clone(), here.removed, below.removed);
+        }
+        if here.modified || !below.modified.is_empty() {
+            self.modified.push(element.clone(), here.modified, below.modified);
+        }
+        self.added.push(element, here.added, below.added);
     }
 }
 
 /// Compares two values of one type.
 pub(in crate::patch) fn compare(site: Site<'_>, old: &Value, new: &Value) -> Comparison {
-    let mut walk = Walk::default();
-    walk.values(site, Some(old), Some(new));
-    walk.found
+    values(site, Some(old), Some(new)).below
+}
+
+/// What differs at a place: the value there, and what lies below it.
+#[derive(Default)]
+struct Found {
+    here: Here,
+    below: Comparison,
 }
 
 #[derive(Default)]
-struct Walk {
-    path: Vec<PathElement>,
-    found: Comparison,
+struct Here {
+    removed: bool,
+    modified: bool,
+    added: bool,
 }
 
-impl Walk {
-    fn values(&mut self, site: Site<'_>, old: Option<&Value>, new: Option<&Value>) {
-        let is_leaf = match (old, new) {
-            (Some(_), None) => self.atom(&site.atom(old), old, new),
-            (Some(_), Some(_)) => {
-                let (before, after) = (site.atom(old), site.atom(new));
-                if !before.is_like(&after) {
-                    self.atom(&before, old, new);
-                }
-                self.atom(&after, old, new)
+fn values(site: Site<'_>, old: Option<&Value>, new: Option<&Value>) -> Found {
+    let mut found = Found::default();
+    let is_leaf = match (old, new) {
+        (Some(_), None) => found.atom(&site.atom(old), old, new),
+        (Some(_), Some(_)) => {
+            let (before, after) = (site.atom(old), site.atom(new));
+            if !before.is_like(&after) {
+                // One of the two is compared as a whole.
+                found.atom(&before, old, new);
             }
-            (None, _) => self.atom(&site.atom(new), old, new),
-        };
-        if !is_leaf {
-            match (old, new) {
-                (None, _) => self.found.added.insert(&self.path),
-                (_, None) => self.found.removed.insert(&self.path),
-                _ => {}
-            }
+            found.atom(&after, old, new)
         }
+        (None, _) => found.atom(&site.atom(new), old, new),
+    };
+    if !is_leaf {
+        found.here.added |= old.is_none();
+        found.here.removed |= old.is_some() && new.is_none();
     }
+    found
+}
 
+impl Found {
     /// Returns whether the values were taken as a whole.
     fn atom(&mut self, atom: &Atom<'_>, old: Option<&Value>, new: Option<&Value>) -> bool {
         match atom {
-            Atom::Scalar(_) | Atom::List(_, ListKind::Atomic) => {
-                self.leaf(old, new);
-                true
-            }
+            Atom::Scalar(_) | Atom::List(_, ListKind::Atomic) => self.leaf(old, new),
             Atom::List(item, kind) => {
-                let items = |v: Option<&Value>| v.and_then(Value::as_array).cloned().unwrap_or_default();
-                let (before, after) = (items(old), items(new));
+                let (before, after) = (items_of(old), items_of(new));
                 if before.is_empty() && after.is_empty() {
-                    self.leaf(old, new);
-                    return true;
+                    return self.leaf(old, new);
                 }
-                self.items(*item, kind, &before, &after);
+                self.below = items_between(*item, kind, before, after);
                 false
             }
             Atom::Map(map) => {
-                let is_empty = |v: Option<&Value>| v.and_then(Value::as_object).is_none_or(Map::is_empty);
-                if map.atomic || (is_empty(old) && is_empty(new)) {
-                    self.leaf(old, new);
-                    return true;
+                let (before, after) = (fields_of(old), fields_of(new));
+                if map.atomic || (before.is_none() && after.is_none()) {
+                    return self.leaf(old, new);
                 }
-                self.fields(map, old, new);
+                self.below = fields_between(map, before, after);
                 false
             }
         }
     }
 
-    fn leaf(&mut self, old: Option<&Value>, new: Option<&Value>) {
+    fn leaf(&mut self, old: Option<&Value>, new: Option<&Value>) -> bool {
         match (old, new) {
-            (None, _) => self.found.added.insert(&self.path),
-            (_, None) => self.found.removed.insert(&self.path),
-            (Some(old), Some(new)) if !equal_values(old, new) => self.found.modified.insert(&self.path),
-            _ => {}
+            (None, _) => self.here.added = true,
+            (_, None) => self.here.removed = true,
+            (Some(old), Some(new)) => self.here.modified |= !equal_values(old, new),
         }
+        true
     }
+}
 
-    fn fields(&mut self, map: &MapAtom<'_>, old: Option<&Value>, new: Option<&Value>) {
-        let entries = |v: Option<&'_ Value>| v.and_then(Value::as_object).cloned().unwrap_or_default();
-        let (before, after) = (entries(old), entries(new));
-        let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-        for name in names {
-            self.path.push(PathElement::Field(name.clone()));
-            self.values(map.site(name), before.get(name), after.get(name));
-            self.path.pop();
-        }
+fn fields_between(
+    map: &MapAtom<'_>,
+    old: Option<&Map<String, Value>>,
+    new: Option<&Map<String, Value>>,
+) -> Comparison {
+    let before = old.into_iter().flatten();
+    let after = new.into_iter().flatten();
+    let before = before.map(|(name, old)| (name, Some(old), new.and_then(|new| new.get(name))));
+    let after = after
+        .filter(|(name, _)| old.is_none_or(|old| !old.contains_key(*name)))
+        .map(|(name, new)| (name, None, Some(new)));
+    let mut fields: Vec<_> = before.chain(after).collect();
+    fields.sort_by_key(|(name, ..)| *name);
+    let mut found = Comparison::default();
+    for (name, old, new) in fields {
+        found.push(PathElement::Field(name.clone()), values(map.site(name), old, new));
     }
+    found
+}
 
-    /// Items are matched by what identifies them. An item that is repeated counts as a whole.
-    fn items(&mut self, site: Site<'_>, kind: &ListKind, old: &[Value], new: &[Value]) {
-        let mut matched: BTreeMap<PathElement, (Vec<&Value>, Vec<&Value>)> = BTreeMap::new();
-        for item in old {
-            if let Ok(element) = item_element(&site, kind, item) {
-                matched.entry(element).or_default().0.push(item);
+/// What identifies an item, whether it is of the new list, and the item.
+type Identified<'a> = (PathElement, bool, &'a Value);
+
+fn first_of<'a>(items: &[Identified<'a>]) -> Option<&'a Value> {
+    items.first().map(|(.., item)| *item)
+}
+
+/// Items are matched by what identifies them. An item that is repeated counts as a whole.
+fn items_between(site: Site<'_>, kind: &ListKind, old: &[Value], new: &[Value]) -> Comparison {
+    let identify = |(is_new, item)| Some((item_element(&site, kind, item).ok()?, is_new, item));
+    let before = old.iter().map(|item| (false, item));
+    let after = new.iter().map(|item| (true, item));
+    let mut items: Vec<Identified<'_>> = before.chain(after).filter_map(identify).collect();
+    // The items of the old list stay before those of the new one.
+    items.sort_by(|(a, ..), (b, ..)| a.cmp(b));
+    let mut found = Comparison::default();
+    for same in items.chunk_by(|(a, ..), (b, ..)| a == b) {
+        let (before, after) = same.split_at(same.partition_point(|(_, is_new, _)| !is_new));
+        let mut difference = Found::default();
+        match (before, after) {
+            ([] | [_], [] | [_]) => difference = values(site, first_of(before), first_of(after)),
+            ([_, _, ..], [_, _, ..]) => {
+                let is_same = before.len() == after.len()
+                    && before
+                        .iter()
+                        .zip(after)
+                        .all(|((.., a), (.., b))| equal_values(a, b));
+                difference.here.modified = !is_same;
+            }
+            ([_, _, ..], rest) => {
+                if let Some(one) = first_of(rest) {
+                    difference = values(site, None, Some(one));
+                }
+                difference.here.removed = true;
+            }
+            (rest, _) => {
+                if let Some(one) = first_of(rest) {
+                    difference = values(site, Some(one), None);
+                }
+                difference.here.added = true;
             }
         }
-        for item in new {
-            if let Ok(element) = item_element(&site, kind, item) {
-                matched.entry(element).or_default().1.push(item);
-            }
-        }
-        for (element, (before, after)) in matched {
-            self.path.push(element);
-            match (before.as_slice(), after.as_slice()) {
-                ([] | [_], [] | [_]) => self.values(site, before.first().copied(), after.first().copied()),
-                ([_, _, ..], [_, _, ..]) => {
-                    let same = before.len() == after.len()
-                        && before.iter().zip(&after).all(|(a, b)| equal_values(a, b));
-                    if !same {
-                        self.found.modified.insert(&self.path);
-                    }
-                }
-                ([_, _, ..], rest) => {
-                    if let Some(one) = rest.first() {
-                        self.values(site, None, Some(one));
-                    }
-                    self.found.removed.insert(&self.path);
-                }
-                (rest, _) => {
-                    if let Some(one) = rest.first() {
-                        self.values(site, Some(one), None);
-                    }
-                    self.found.added.insert(&self.path);
-                }
-            }
-            self.path.pop();
+        if let Some((element, ..)) = same.first() {
+            found.push(element.clone(), difference);
         }
     }
+    found
 }

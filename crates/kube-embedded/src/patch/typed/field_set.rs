@@ -1,64 +1,51 @@
 //! Which fields a value mentions: what its applier comes to own.
 
-use std::collections::BTreeSet;
+use serde_json::{Map, Value};
 
-use serde_json::Value;
-
-use super::{Atom, FieldSet, ListKind, PathElement, Site, item_element};
+use super::{Atom, FieldSet, ListKind, MapAtom, PathElement, Site, item_element};
 
 /// The leaves of a value, the items of its lists and the keys of its maps. Lists that repeat an item own it as a whole.
 pub(in crate::patch) fn field_set(site: Site<'_>, value: &Value) -> FieldSet {
+    mentioned(site, value).1
+}
+
+/// Whether a value is a leaf, and what it mentions below.
+fn mentioned(site: Site<'_>, value: &Value) -> (bool, FieldSet) {
+    match (site.atom(Some(value)), value) {
+        (Atom::Scalar(_) | Atom::List(_, ListKind::Atomic), _) => (true, FieldSet::default()),
+        (Atom::Map(map), _) if map.atomic => (true, FieldSet::default()),
+        (Atom::List(item, kind), Value::Array(items)) => (false, of_items(item, kind, items)),
+        (Atom::Map(map), Value::Object(fields)) => (false, of_fields(&map, fields)),
+        _ => (false, FieldSet::default()),
+    }
+}
+
+fn of_fields(map: &MapAtom<'_>, fields: &Map<String, Value>) -> FieldSet {
+    let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
+    fields.sort_by_key(|(name, _)| *name);
     let mut set = FieldSet::default();
-    walk(site, value, &mut Vec::new(), &mut set);
+    for (name, value) in fields {
+        let (is_leaf, below) = mentioned(map.site(name), value);
+        let is_empty = value.is_null() || value.as_object().is_some_and(Map::is_empty);
+        let is_member = is_leaf || is_empty || map.named(name).is_none();
+        set.push(PathElement::Field(name.clone()), is_member, below);
+    }
     set
 }
 
-fn walk(site: Site<'_>, value: &Value, path: &mut Vec<PathElement>, set: &mut FieldSet) {
-    match site.atom(Some(value)) {
-        Atom::Scalar(_) | Atom::List(_, ListKind::Atomic) => set.insert(path),
-        Atom::List(item, kind) => {
-            if let Value::Array(items) = value {
-                walk_items(item, kind, items, path, set);
-            }
-        }
-        Atom::Map(atom) if atom.atomic => set.insert(path),
-        Atom::Map(atom) => {
-            for (name, below) in value.as_object().into_iter().flatten() {
-                path.push(PathElement::Field(name.clone()));
-                walk(atom.site(name), below, path, set);
-                let empty = below.is_null() || below.as_object().is_some_and(serde_json::Map::is_empty);
-                if empty || atom.named(name).is_none() {
-                    set.insert(path);
-                }
-                path.pop();
-            }
+fn of_items(site: Site<'_>, kind: &ListKind, items: &[Value]) -> FieldSet {
+    let identify = |item| Some((item_element(&site, kind, item).ok()?, item));
+    let mut items: Vec<(PathElement, &Value)> = items.iter().filter_map(identify).collect();
+    items.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let mut set = FieldSet::default();
+    for same in items.chunk_by(|(a, _), (b, _)| a == b) {
+        let below = match same {
+            [(_, item)] => mentioned(site, item).1,
+            _ => FieldSet::default(),
+        };
+        if let Some((element, _)) = same.first() {
+            set.push(element.clone(), true, below);
         }
     }
-}
-
-fn walk_items(
-    site: Site<'_>,
-    kind: &ListKind,
-    items: &[Value],
-    path: &mut Vec<PathElement>,
-    set: &mut FieldSet,
-) {
-    let elements: Vec<(PathElement, &Value)> = items
-        .iter()
-        .filter_map(|item| Some((item_element(&site, kind, item).ok()?, item)))
-        .collect();
-    let mut seen = BTreeSet::new();
-    let repeated: BTreeSet<&PathElement> = elements
-        .iter()
-        .map(|(e, _)| e)
-        .filter(|e| !seen.insert(*e))
-        .collect();
-    for (element, item) in &elements {
-        path.push(element.clone());
-        if !repeated.contains(element) {
-            walk(site, item, path, set);
-        }
-        set.insert(path);
-        path.pop();
-    }
+    set
 }

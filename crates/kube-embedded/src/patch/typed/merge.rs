@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::{Atom, ListKind, MapAtom, PathElement, Site, item_element};
+use super::{Atom, ListKind, MapAtom, PathElement, Site, fields_of, item_element, items_of};
 
 /// `config` laid over `live`. Both are valid for the type; `config` repeats no item of a list.
 pub(in crate::patch) fn merge(site: Site<'_>, live: &Value, config: &Value) -> Value {
@@ -15,30 +15,34 @@ fn values(site: Site<'_>, live: Option<&Value>, config: Option<&Value>) -> Optio
     match site.atom(config.or(live)) {
         Atom::Scalar(_) | Atom::List(_, ListKind::Atomic) => config.or(live).cloned(),
         Atom::List(item, kind) => {
-            let slice = |v: Option<&Value>| v.and_then(Value::as_array).cloned().unwrap_or_default();
-            let (below, above) = (slice(live), slice(config));
+            let (below, above) = (items_of(live), items_of(config));
             if below.is_empty() && above.is_empty() {
                 return config.or(live).cloned();
             }
-            Some(Value::Array(items(item, kind, &below, &above)))
+            Some(Value::Array(items(item, kind, below, above)))
         }
         Atom::Map(map) => {
-            let object = |v: Option<&Value>| v.and_then(Value::as_object).cloned().unwrap_or_default();
-            let (below, above) = (object(live), object(config));
-            if map.atomic || (below.is_empty() && above.is_empty()) {
+            let (below, above) = (fields_of(live), fields_of(config));
+            if map.atomic || (below.is_none() && above.is_none()) {
                 return config.or(live).cloned();
             }
-            Some(Value::Object(fields(&map, &below, &above)))
+            Some(Value::Object(fields(&map, below, above)))
         }
     }
 }
 
-fn fields(map: &MapAtom<'_>, live: &Map<String, Value>, config: &Map<String, Value>) -> Map<String, Value> {
-    let names: BTreeSet<&String> = live.keys().chain(config.keys()).collect();
+type Fields<'a> = Option<&'a Map<String, Value>>;
+
+fn fields(map: &MapAtom<'_>, live: Fields<'_>, config: Fields<'_>) -> Map<String, Value> {
+    let names: BTreeSet<&String> = live.into_iter().chain(config).flat_map(Map::keys).collect();
     names
         .into_iter()
         .filter_map(|name| {
-            let merged = values(map.site(name), live.get(name), config.get(name))?;
+            let merged = values(
+                map.site(name),
+                live.and_then(|live| live.get(name)),
+                config.and_then(|config| config.get(name)),
+            )?;
             Some((name.clone(), merged))
         })
         .collect()

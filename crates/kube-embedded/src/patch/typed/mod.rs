@@ -11,7 +11,7 @@ mod merge;
 mod remove;
 mod validate;
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
@@ -190,80 +190,99 @@ impl Atom<'_> {
     }
 }
 
-/// The element that identifies `item` in a list of this kind, or what is wrong with it.
-fn item_element(item_site: &Site<'_>, kind: &ListKind, item: &Value) -> Result<PathElement, String> {
-    match kind {
-        ListKind::Atomic => Err("invalid indexing of non-associative list".into()),
-        ListKind::Set => match item {
-            Value::Object(_) => Err("associative list without keys has an element that's a map type".into()),
-            Value::Array(_) => Err("not supported: associative list with lists as elements".into()),
-            Value::Null => Err("associative list without keys has an element that's an explicit null".into()),
-            scalar => Ok(PathElement::Value(scalar.clone())),
-        },
-        ListKind::Map(keys) => match item {
-            Value::Object(map) => keyed_element(item_site, keys, map),
-            Value::Null => Err("associative list with keys may not have a null element".into()),
-            _ => Err("associative list with keys may not have non-map elements".into()),
-        },
-    }
+/// The items of a list, if it has any.
+fn items_of(list: Option<&Value>) -> &[Value] {
+    list.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-fn keyed_element(site: &Site<'_>, keys: &[String], item: &Map<String, Value>) -> Result<PathElement, String> {
-    let Atom::Map(atom) = site.atom(None) else {
-        return Err("associative list may not have non-map types".into());
+/// The fields of an object, if it has any.
+fn fields_of(object: Option<&Value>) -> Option<&Map<String, Value>> {
+    object
+        .and_then(Value::as_object)
+        .filter(|fields| !fields.is_empty())
+}
+
+/// The element that identifies `item` in a list of this kind, or what is wrong with it.
+fn item_element(item_site: &Site<'_>, kind: &ListKind, item: &Value) -> Result<PathElement, String> {
+    check_item(item_site, kind, item)?;
+    let ListKind::Map(keys) = kind else {
+        return Ok(PathElement::Value(item.clone()));
     };
     let mut fields: Vec<(String, Value)> = keys
         .iter()
         .filter_map(|key| {
-            let value = item.get(key).cloned().or_else(|| key_default(&atom, key))?;
-            Some((key.clone(), value))
+            let given = item.get(key).map(Cow::Borrowed);
+            let value = given.or_else(|| key_default(item_site, key))?;
+            Some((key.clone(), value.into_owned()))
         })
         .collect();
-    if fields.is_empty() {
-        let keys: Vec<String> = keys.iter().map(|k| format!("{k:?}")).collect();
-        return Err(format!(
-            "associative list with keys has an element that omits all key fields [{}] (and doesn't have default values \
-             for any key fields)",
-            keys.join(" ")
-        ));
-    }
     fields.sort_by(|(a, _), (b, _)| a.cmp(b));
     Ok(PathElement::Key(fields))
 }
 
-/// What a key field is where an item leaves it out.
-fn key_default(atom: &MapAtom<'_>, key: &str) -> Option<Value> {
-    let field = atom.named(key)?;
-    let zero = || {
-        field
-            .present
-            .then(|| blank::zero(atom.types, &field.ty))
-            .flatten()
+/// What keeps `item` from being identified in a list of this kind.
+fn check_item(item_site: &Site<'_>, kind: &ListKind, item: &Value) -> Result<(), String> {
+    let wrong = match (kind, item) {
+        (ListKind::Atomic, _) => "invalid indexing of non-associative list",
+        (ListKind::Set, Value::Object(_)) => "associative list without keys has an element that's a map type",
+        (ListKind::Set, Value::Array(_)) => "not supported: associative list with lists as elements",
+        (ListKind::Set, Value::Null) => {
+            "associative list without keys has an element that's an explicit null"
+        }
+        (ListKind::Set, _) => return Ok(()),
+        (ListKind::Map(_), Value::Null) => "associative list with keys may not have a null element",
+        (ListKind::Map(keys), Value::Object(item)) => {
+            return check_keys(item_site, keys, item);
+        }
+        (ListKind::Map(_), _) => "associative list with keys may not have non-map elements",
     };
-    field.default.clone().or_else(zero)
+    Err(wrong.to_owned())
+}
+
+fn check_keys(site: &Site<'_>, keys: &[String], item: &Map<String, Value>) -> Result<(), String> {
+    if !matches!(site.atom(None), Atom::Map(_)) {
+        return Err("associative list may not have non-map types".into());
+    }
+    if keys
+        .iter()
+        .any(|key| item.contains_key(key) || key_default(site, key).is_some())
+    {
+        return Ok(());
+    }
+    let keys: Vec<String> = keys.iter().map(|k| format!("{k:?}")).collect();
+    Err(format!(
+        "associative list with keys has an element that omits all key fields [{}] (and doesn't have default values for \
+         any key fields)",
+        keys.join(" ")
+    ))
+}
+
+/// What a key field is where an item leaves it out.
+fn key_default<'a>(item_site: &Site<'a>, key: &str) -> Option<Cow<'a, Value>> {
+    let Atom::Map(map) = item_site.atom(None) else {
+        return None;
+    };
+    let field = map.named(key)?;
+    match &field.default {
+        Some(default) => Some(Cow::Borrowed(default)),
+        None if field.present => blank::zero(map.types, &field.ty).map(Cow::Owned),
+        None => None,
+    }
 }
 
 /// Adds to `set` the named fields on the way to its members, but not the keys of maps and the items of lists.
-pub(super) fn with_named_parents(site: Option<Site<'_>>, set: &FieldSet) -> FieldSet {
+pub(super) fn with_named_parents(site: Option<Site<'_>>, mut set: FieldSet) -> FieldSet {
     let atom = site.map(|s| s.atom(None));
-    let mut children = BTreeMap::new();
-    let mut named = Vec::new();
-    for (element, below) in set.children() {
-        let below_site = match (element, &atom) {
+    for node in set.nodes_mut().filter(|node| !node.below.is_empty()) {
+        let below_site = match (&node.element, &atom) {
             (PathElement::Field(name), Some(Atom::Map(map))) => {
-                if map.named(name).is_some() {
-                    named.push(element.clone());
-                }
+                node.is_member |= map.named(name).is_some();
                 map.declared(name)
             }
             (PathElement::Key(_), Some(Atom::List(item, _))) => Some(*item),
             _ => None,
         };
-        children.insert(element.clone(), with_named_parents(below_site, below));
+        node.below = with_named_parents(below_site, std::mem::take(&mut node.below));
     }
-    let mut out = set.with_children(children);
-    for element in named {
-        out.add_member(element);
-    }
-    out
+    set
 }
