@@ -3,6 +3,8 @@
 //! Unknown fields are dropped and reported, null means absent, quantities, times and bytes get their canonical form,
 //! and empty fields vanish or appear exactly where the Go types say so. Decoding what was decoded changes nothing.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
@@ -106,17 +108,17 @@ struct Walk<'a> {
     types: &'a Types,
     go: &'static GoTypes,
     /// Where we are, as strict errors print it: with indices and map keys.
-    at: Vec<String>,
+    at: Vec<Cow<'static, str>>,
     /// Where we are, as Go prints it: field names and embedded structs only.
-    go_path: Vec<String>,
+    go_path: Vec<Cow<'static, str>>,
     /// Go name of the struct that holds the current field.
-    holder: Option<String>,
+    holder: Option<&'a str>,
     unknown: Vec<String>,
     first_error: Option<String>,
 }
 
-impl Walk<'_> {
-    fn value(&mut self, value: Value, ty: &Type, go: &str) -> Result<Read, Failure> {
+impl<'a> Walk<'a> {
+    fn value(&mut self, value: Value, ty: &'a Type, go: &str) -> Result<Read, Failure> {
         let go = go.trim_start_matches('*');
         if let Type::Ref(id) = ty {
             let def = self.types.get(*id);
@@ -149,7 +151,13 @@ impl Walk<'_> {
         Read::zero(Value::Null)
     }
 
-    fn structure(&mut self, value: Value, schema: &Struct, name: &str, go: &str) -> Result<Read, Failure> {
+    fn structure(
+        &mut self,
+        value: Value,
+        schema: &'a Struct,
+        name: &'a str,
+        go: &str,
+    ) -> Result<Read, Failure> {
         let given = match value {
             Value::Object(fields) => Some(fields),
             Value::Null => None,
@@ -160,8 +168,7 @@ impl Walk<'_> {
         let Some(fields) = self.go.fields(name) else {
             return self.without_go(given, schema);
         };
-        let short = name.rsplit('.').next().unwrap_or(name).to_owned();
-        let outer = self.holder.replace(short);
+        let outer = self.holder.replace(name.rsplit('.').next().unwrap_or(name));
         let mut out = Map::new();
         let mut all_zero = true;
         for field in fields {
@@ -185,7 +192,12 @@ impl Walk<'_> {
     }
 
     /// A field's value, or `None` where the field is not printed.
-    fn field(&mut self, item: Option<Value>, field: &GoField, ty: &Type) -> Result<Option<Read>, Failure> {
+    fn field(
+        &mut self,
+        item: Option<Value>,
+        field: &'static GoField,
+        ty: &'a Type,
+    ) -> Result<Option<Read>, Failure> {
         let pointer = field.ty.starts_with('*');
         let item = item.filter(|v| !v.is_null());
         if item.is_none() && (pointer || field.omit_zero) {
@@ -193,9 +205,9 @@ impl Walk<'_> {
             return Ok((!hidden).then(|| Read::zero(Value::Null)));
         }
         let depth = self.go_path.len();
-        self.go_path.extend(field.via.map(str::to_owned));
-        self.go_path.push(field.name.to_owned());
-        self.at.push(field.name.to_owned());
+        self.go_path.extend(field.via.map(Cow::Borrowed));
+        self.go_path.push(field.name.into());
+        self.at.push(field.name.into());
         let read = self.value(item.unwrap_or(Value::Null), ty, field.ty)?;
         self.at.pop();
         self.go_path.truncate(depth);
@@ -217,7 +229,7 @@ impl Walk<'_> {
 
     fn report_unknown(&mut self, name: &str) {
         let mut path = String::new();
-        for part in self.at.iter().map(String::as_str).chain([name]) {
+        for part in self.at.iter().map(AsRef::as_ref).chain([name]) {
             if !path.is_empty() && !part.starts_with('[') {
                 path.push('.');
             }
@@ -229,14 +241,14 @@ impl Walk<'_> {
     }
 
     /// A struct no Go type is known for: a custom resource. Its fields are kept as they are given.
-    fn without_go(&mut self, given: Map<String, Value>, schema: &Struct) -> Result<Read, Failure> {
+    fn without_go(&mut self, given: Map<String, Value>, schema: &'a Struct) -> Result<Read, Failure> {
         let mut out = Map::new();
         for (name, value) in given {
             match schema.field(&name) {
                 Some(field) if !value.is_null() => {
                     let depth = self.go_path.len();
-                    self.go_path.push(name.clone());
-                    self.at.push(name.clone());
+                    self.go_path.push(name.clone().into());
+                    self.at.push(name.clone().into());
                     let read = self.value(value, &field.ty, go_name(&field.ty))?;
                     self.at.pop();
                     self.go_path.truncate(depth);
@@ -252,7 +264,7 @@ impl Walk<'_> {
         Ok(Read::set(out))
     }
 
-    fn list(&mut self, value: Value, item: &Type, go: &str) -> Result<Read, Failure> {
+    fn list(&mut self, value: Value, item: &'a Type, go: &str) -> Result<Read, Failure> {
         let items = match value {
             Value::Array(items) => items,
             Value::Null => return Ok(Read::zero(Value::Null)),
@@ -261,7 +273,7 @@ impl Walk<'_> {
         let item_go = go.strip_prefix("[]").unwrap_or_else(|| go_name(item));
         let mut out = Vec::with_capacity(items.len());
         for (index, value) in items.into_iter().enumerate() {
-            self.at.push(format!("[{index}]"));
+            self.at.push(format!("[{index}]").into());
             out.push(self.value(value, item, item_go)?.value);
             self.at.pop();
         }
@@ -271,7 +283,7 @@ impl Walk<'_> {
         Ok(Read::set(out))
     }
 
-    fn map(&mut self, value: Value, item: &Type, go: &str) -> Result<Read, Failure> {
+    fn map(&mut self, value: Value, item: &'a Type, go: &str) -> Result<Read, Failure> {
         let entries = match value {
             Value::Object(entries) => entries,
             Value::Null => return Ok(Read::zero(Value::Null)),
@@ -283,9 +295,9 @@ impl Walk<'_> {
         };
         let mut out = Map::new();
         for (key, value) in entries {
-            self.at.push(key);
+            self.at.push(key.into());
             let mut read = self.value(value, item, item_go)?;
-            let key = self.at.pop().unwrap_or_default();
+            let key = self.at.pop().unwrap_or_default().into_owned();
             if read.value.is_null() && self.types.is_bytes(item) {
                 read.value = Value::String(String::new());
             }
