@@ -3,29 +3,33 @@
 //! Most versions of a kind differ in name only. Those that differ in form and are in daily use are converted here: events
 //! between their two groups, and HorizontalPodAutoscalers between v1 and v2. Custom resources are kept as the schema of the
 //! stored version has them, and read with its defaults of this moment: a definition may have changed since they were written.
+//! An object remembers the schema it was last held against, and is read as it is while that is the current one.
+
+#[cfg(test)]
+mod tests;
 
 use serde_json::{Map, Value, json};
 
 use crate::api::Resource;
+use crate::store::Stored;
 
-/// An object given in the version of `resource`, in the version it is stored in.
-pub(crate) fn to_stored(object: Value, resource: &Resource) -> Value {
-    if resource.is_stored_version() {
-        return object;
+/// An object given in the version of `resource`, in the version it is stored in, and the hash of the schema that does not
+/// change it.
+pub(crate) fn to_stored(mut object: Value, resource: &Resource) -> (Value, u64) {
+    if !resource.is_stored_version() {
+        object = convert(object, &resource.api_version(), &resource.stored_as);
     }
-    let mut stored = convert(object, &resource.api_version(), &resource.stored_as);
-    if let Some(custom) = resource.custom() {
-        custom.prune(version_in(&resource.stored_as), &mut stored);
-    }
-    stored
+    // What was changed may be changed again: a default may hold what is pruned.
+    let is_changed = normalize(&mut object, resource);
+    (object, if is_changed { 0 } else { resource.schema_hash() })
 }
 
 /// A stored object in the version of `resource`.
-pub(crate) fn from_stored(mut object: Value, resource: &Resource) -> Value {
-    if let Some(custom) = resource.custom() {
-        let stored = version_in(&resource.stored_as);
-        custom.prune(stored, &mut object);
-        custom.default(stored, &mut object);
+pub(crate) fn from_stored(stored: &Stored, resource: &Resource) -> Value {
+    let mut object = stored.value();
+    // The definition may have changed since the object was written.
+    if !stored.is_of_schema(resource.schema_hash()) && !normalize(&mut object, resource) {
+        stored.set_schema(resource.schema_hash());
     }
     if resource.is_stored_version() {
         return object;
@@ -37,8 +41,16 @@ pub(crate) fn from_stored(mut object: Value, resource: &Resource) -> Value {
     object
 }
 
-fn version_in(api_version: &str) -> &str {
-    api_version.rsplit('/').next().unwrap_or(api_version)
+/// Brings a custom resource into its stored version, pruned and defaulted. Returns whether that changed it.
+fn normalize(object: &mut Value, resource: &Resource) -> bool {
+    let Some(custom) = resource.custom() else {
+        return false;
+    };
+    let is_converted = object["apiVersion"] != resource.stored_as.as_str();
+    if is_converted {
+        object["apiVersion"] = resource.stored_as.as_str().into();
+    }
+    custom.normalize(object) || is_converted
 }
 
 fn convert(mut object: Value, from: &str, to: &str) -> Value {

@@ -112,6 +112,12 @@ impl Resource {
         }
     }
 
+    /// Identifies the stored version of a custom kind and its schema; 0 for built-in kinds.
+    pub(crate) fn schema_hash(&self) -> u64 {
+        let version = self.custom().and_then(|custom| custom.storage_version());
+        version.map_or(0, |version| version.schema_hash)
+    }
+
     /// What a field selector on this resource may name.
     pub(crate) fn selectable(&self) -> Selectable<'_> {
         let label = match (self.group.as_str(), self.kind.as_str()) {

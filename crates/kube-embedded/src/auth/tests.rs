@@ -43,6 +43,7 @@ fn stored(object: &Value) -> Arc<Stored> {
         1,
         &mut object,
         Box::default(),
+        0,
     ))
 }
 
@@ -652,6 +653,7 @@ fn policy_is_read_again_only_after_a_change() {
             kind,
             object,
             fields: Box::default(),
+            schema: 0,
         };
         store.write(write).expect("written").revision
     };

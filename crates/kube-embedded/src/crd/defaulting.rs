@@ -8,8 +8,10 @@ fn is_forbidden_null(value: &Value, schema: Schema<'_>) -> bool {
     value.is_null() && !schema.nullable()
 }
 
-/// Sets what is missing, or null where null is not allowed, to its default, from the outside in.
-pub(super) fn fill(value: &mut Value, schema: Schema<'_>) {
+/// Sets what is missing, or null where null is not allowed, to its default, from the outside in. Returns whether it set
+/// anything.
+pub(super) fn fill(value: &mut Value, schema: Schema<'_>) -> bool {
+    let mut found = false;
     match value {
         Value::Object(fields) => {
             for (name, property) in schema.properties() {
@@ -18,33 +20,35 @@ pub(super) fn fill(value: &mut Value, schema: Schema<'_>) {
                 };
                 if fields.get(name).is_none_or(|v| is_forbidden_null(v, property)) {
                     fields.insert(name.to_owned(), default.clone());
+                    found = true;
                 }
             }
             for (name, field) in fields {
                 if let Some(property) = schema.child(name) {
                     if schema.property(name).is_none() {
-                        replace_null(field, property);
+                        found |= replace_null(field, property);
                     }
-                    fill(field, property);
+                    found |= fill(field, property);
                 }
             }
         }
         Value::Array(items) => {
             if let Some(item_schema) = schema.items() {
                 for item in items {
-                    replace_null(item, item_schema);
-                    fill(item, item_schema);
+                    found |= replace_null(item, item_schema);
+                    found |= fill(item, item_schema);
                 }
             }
         }
         _ => {}
     }
+    found
 }
 
-fn replace_null(value: &mut Value, schema: Schema<'_>) {
-    if is_forbidden_null(value, schema)
-        && let Some(default) = schema.default()
-    {
+fn replace_null(value: &mut Value, schema: Schema<'_>) -> bool {
+    let default = schema.default().filter(|_| is_forbidden_null(value, schema));
+    if let Some(default) = default {
         *value = default.clone();
     }
+    default.is_some()
 }

@@ -33,6 +33,7 @@ pub(crate) use self::status::{
 };
 use self::structure::Schema;
 pub(crate) use self::types::name as type_name;
+use crate::hash::fnv1a;
 use crate::regexp::Patterns;
 use crate::scale::{self, ScalePaths};
 use crate::schema::{Type, Types};
@@ -75,6 +76,8 @@ pub(crate) struct CustomVersion {
     pub(crate) selectable_fields: Vec<String>,
     /// The schema as it stands in the definition.
     pub(crate) schema: Value,
+    /// Identifies the version and its schema; never 0.
+    pub(crate) schema_hash: u64,
     /// The types of the schema: for merging and server-side apply. They say nothing about formats or bounds, and a value
     /// of the wrong type is for [`CustomKind::validate`] to refuse, with its own message.
     pub(crate) types: Types,
@@ -128,8 +131,11 @@ impl CustomKind {
     /// Returns the paths of the unknown fields, such as `spec.foo`, in the order of strict decoding's messages
     /// (`unknown field "spec.foo"`); metadata is held against the built-in type.
     pub(crate) fn prune(&self, version: &str, object: &mut Value) -> Vec<String> {
-        self.version(version)
-            .map_or_else(Vec::new, |v| prune::prune(object, Schema(&v.schema)))
+        let mut unknown = Vec::new();
+        if let Some(version) = self.version(version) {
+            prune::prune(object, Schema(&version.schema), &mut unknown);
+        }
+        unknown
     }
 
     /// Fills in the defaults of the schema, also where a null stands for nothing.
@@ -137,6 +143,16 @@ impl CustomKind {
         if let Some(version) = self.version(version) {
             defaulting::fill(object, Schema(&version.schema));
         }
+    }
+
+    /// Prunes and defaults an object in the stored version. Returns whether that changed it.
+    pub(crate) fn normalize(&self, object: &mut Value) -> bool {
+        self.storage_version().is_some_and(|version| {
+            let schema = Schema(&version.schema);
+            let is_pruned = prune::prune(object, schema, &mut Vec::new());
+            let is_defaulted = defaulting::fill(object, schema);
+            is_pruned || is_defaulted
+        })
     }
 
     /// What is wrong with an object: schema, scale paths, embedded resources, lists of type `set` and `map`, CEL rules.
@@ -236,6 +252,7 @@ impl CustomVersion {
                 .collect(),
             patterns: Patterns::of(&schema),
             rules: OnceLock::new(),
+            schema_hash: fnv1a(format!("{name} {schema}").as_bytes()).max(1),
             schema,
             types,
             root,

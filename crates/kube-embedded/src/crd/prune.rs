@@ -5,19 +5,19 @@ use serde_json::Value;
 use super::structure::{Additional, Schema, is_meta_field};
 use crate::schema::{Resolved, Type, Types};
 
-/// Removes unknown fields and the nulls that mean nothing; returns the paths of the unknown fields.
+/// Removes unknown fields and the nulls that mean nothing, and adds the paths of the unknown fields to `unknown`. Returns
+/// whether there was anything to remove.
 ///
 /// Fields of the object's `metadata` come first, then all others by name.
-pub(super) fn prune(object: &mut Value, schema: Schema<'_>) -> Vec<String> {
-    let mut unknown = Vec::new();
-    prune_metadata(object, "", &mut unknown);
+pub(super) fn prune(object: &mut Value, schema: Schema<'_>, unknown: &mut Vec<String>) -> bool {
+    prune_metadata(object, &mut String::new(), unknown);
     unknown.append(&mut prune_fields(object, schema, true));
-    drop_nulls(object, Some(schema));
+    let had_nulls = drop_nulls(object, Some(schema));
     let mut embedded = Vec::new();
-    prune_embedded(object, schema, "", &mut embedded);
+    prune_embedded(object, schema, &mut String::new(), &mut embedded);
     embedded.sort();
     unknown.append(&mut embedded);
-    unknown
+    had_nulls || !unknown.is_empty()
 }
 
 /// Removes unknown fields only, and returns their paths; a `resource` keeps what all resources have.
@@ -28,33 +28,37 @@ pub(super) fn prune_fields(value: &mut Value, schema: Schema<'_>, resource: bool
     pruning.unknown
 }
 
-fn prune_metadata(resource: &mut Value, path: &str, unknown: &mut Vec<String>) {
+fn prune_metadata(resource: &mut Value, path: &mut String, unknown: &mut Vec<String>) {
     let types = Types::builtin();
     let Some(meta) = types.find("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta") else {
         return;
     };
     if let Some(metadata) = resource.get_mut("metadata") {
-        let path = format!("{path}metadata");
-        prune_typed(metadata, types, &Type::Ref(meta), &path, unknown);
+        path.push_str("metadata");
+        prune_typed(metadata, types, &Type::Ref(meta), path, unknown);
     }
 }
 
-fn prune_typed(value: &mut Value, types: &Types, ty: &Type, path: &str, unknown: &mut Vec<String>) {
+fn prune_typed(value: &mut Value, types: &Types, ty: &Type, path: &mut String, unknown: &mut Vec<String>) {
+    let length = path.len();
     match (types.resolve(ty), value) {
         (Resolved::Struct(known), Value::Object(fields)) => {
             fields.retain(|name, field| {
-                let inner = format!("{path}.{name}");
-                if let Some(of) = known.field(name) {
-                    prune_typed(field, types, &of.ty, &inner, unknown);
-                    return true;
+                push_name(path, name);
+                let of = known.field(name);
+                match of {
+                    Some(of) => prune_typed(field, types, &of.ty, path, unknown),
+                    None => unknown.push(path.clone()),
                 }
-                unknown.push(inner);
-                false
+                path.truncate(length);
+                of.is_some()
             });
         }
         (Resolved::List(item), Value::Array(items)) => {
             for (at, value) in items.iter_mut().enumerate() {
-                prune_typed(value, types, item, &format!("{path}[{at}]"), unknown);
+                push_index(path, at);
+                prune_typed(value, types, item, path, unknown);
+                path.truncate(length);
             }
         }
         _ => {}
@@ -168,45 +172,54 @@ fn push_index(path: &mut String, at: usize) {
     path.extend(["[", &at.to_string(), "]"]);
 }
 
-/// Null is as good as absent where it is neither allowed nor replaced by a default.
-fn drop_nulls(value: &mut Value, schema: Option<Schema<'_>>) {
+/// Null is as good as absent where it is neither allowed nor replaced by a default. Returns whether there was one.
+fn drop_nulls(value: &mut Value, schema: Option<Schema<'_>>) -> bool {
+    let mut found = false;
     match value {
         Value::Object(fields) => fields.retain(|name, field| {
             let property = schema.and_then(|s| s.child(name));
             if field.is_null() && property.is_some_and(|p| !p.nullable() && p.default().is_none()) {
+                found = true;
                 return false;
             }
-            drop_nulls(field, property);
+            found |= drop_nulls(field, property);
             true
         }),
         Value::Array(items) => {
             let item_schema = schema.and_then(Schema::items);
             for item in items {
-                drop_nulls(item, item_schema);
+                found |= drop_nulls(item, item_schema);
             }
         }
         _ => {}
     }
+    found
 }
 
 /// The metadata of resources within a resource is of the built-in type, too.
-fn prune_embedded(value: &mut Value, schema: Schema<'_>, path: &str, unknown: &mut Vec<String>) {
+fn prune_embedded(value: &mut Value, schema: Schema<'_>, path: &mut String, unknown: &mut Vec<String>) {
+    let length = path.len();
     if schema.embedded() {
-        prune_metadata(value, &format!("{path}."), unknown);
+        path.push('.');
+        prune_metadata(value, path, unknown);
+        path.truncate(length);
     }
     match value {
         Value::Object(fields) => {
             for (name, field) in fields {
                 if let Some(property) = schema.child(name) {
-                    let dot = if path.is_empty() { "" } else { "." };
-                    prune_embedded(field, property, &format!("{path}{dot}{name}"), unknown);
+                    push_name(path, name);
+                    prune_embedded(field, property, path, unknown);
+                    path.truncate(length);
                 }
             }
         }
         Value::Array(items) => {
             if let Some(item_schema) = schema.items() {
                 for (at, item) in items.iter_mut().enumerate() {
-                    prune_embedded(item, item_schema, &format!("{path}[{at}]"), unknown);
+                    push_index(path, at);
+                    prune_embedded(item, item_schema, path, unknown);
+                    path.truncate(length);
                 }
             }
         }

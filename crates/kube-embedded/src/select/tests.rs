@@ -54,6 +54,7 @@ fn field_selectors() {
         1,
         &mut value,
         ["Running".into(), "".into()].into(),
+        0,
     );
     for (selector, expected) in [
         ("metadata.name=a", true),

@@ -78,6 +78,8 @@ pub(crate) struct Write<'a> {
     pub(crate) object: Value,
     /// Values for field selectors.
     pub(crate) fields: Box<[Box<str>]>,
+    /// Hash of the schema that the object is pruned and defaulted by; 0 for built-in kinds, and if it is not known.
+    pub(crate) schema: u64,
 }
 
 /// Identifies the content of some collections: after a change to one of them it is another one.
@@ -187,9 +189,11 @@ impl Store {
             key,
             mut object,
             fields,
+            schema,
             ..
         } = write;
-        let object = Arc::new(Stored::encode(kind, key, state.revision, &mut object, fields));
+        let object = Stored::encode(kind, key, state.revision, &mut object, fields, schema);
+        let object = Arc::new(object);
         state
             .owners
             .follow(write.collection, kind, &object, previous.as_deref());

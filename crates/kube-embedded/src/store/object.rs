@@ -11,6 +11,7 @@
 //! its own), its metadata. So lists and watches copy nothing and a thousand watchers share one encoding.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::{Bytes, BytesMut};
 use kube_wire::protobuf;
@@ -61,6 +62,8 @@ pub(crate) struct Stored {
     pub(crate) owners: Box<[Box<str>]>,
     /// A deletion timestamp is set.
     pub(crate) deleting: bool,
+    /// Hash of the schema that the object is pruned and defaulted by; 0 for built-in kinds, and if it is not known.
+    schema: AtomicU64,
     kind: EventKind,
     event: Bytes,
     object: u32,
@@ -79,11 +82,12 @@ impl Stored {
         revision: u64,
         object: &mut Value,
         fields: Box<[Box<str>]>,
+        schema: u64,
     ) -> Stored {
         if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.insert("resourceVersion".into(), revision.to_string().into());
         }
-        let (event, marks) = write_event(kind, object);
+        let (event, marks) = write_event(kind, object, schema != 0);
         let metadata = &object["metadata"];
         Stored {
             key,
@@ -98,6 +102,7 @@ impl Stored {
                 .filter_map(|o| o["uid"].as_str().map(Box::from))
                 .collect(),
             deleting: metadata.get("deletionTimestamp").is_some(),
+            schema: AtomicU64::new(schema),
             kind,
             event,
             object: marks.object,
@@ -105,6 +110,16 @@ impl Stored {
             metadata_end: marks.metadata_end,
             protobuf: OnceLock::new(),
         }
+    }
+
+    /// Returns whether the object is pruned and defaulted by the schema with this hash.
+    pub(crate) fn is_of_schema(&self, hash: u64) -> bool {
+        self.schema.load(Ordering::Relaxed) == hash
+    }
+
+    /// Remembers that pruning and defaulting by the schema with this hash do not change the object.
+    pub(crate) fn set_schema(&self, hash: u64) {
+        self.schema.store(hash, Ordering::Relaxed);
     }
 
     /// The object in protobuf, in its envelope; `None` for kinds that have none.
@@ -157,6 +172,7 @@ impl Stored {
             revision,
             &mut object,
             self.fields.clone(),
+            self.schema.load(Ordering::Relaxed),
         )
     }
 
@@ -172,18 +188,22 @@ struct Marks {
     metadata_end: u32,
 }
 
-fn write_event(kind: EventKind, object: &Value) -> (Bytes, Marks) {
+/// Custom resources have their version first, as a real server prints them.
+fn write_event(kind: EventKind, object: &Value, custom: bool) -> (Bytes, Marks) {
     let empty = Map::new();
     let fields = object.as_object().unwrap_or(&empty);
     let mut out = Vec::with_capacity(512);
     let position = |out: &Vec<u8>| u32::try_from(out.len()).unwrap_or(u32::MAX);
     out.extend_from_slice(kind.prefix().as_bytes());
     let start = position(&out);
-    out.extend_from_slice(br#"{"kind":"#);
-    write_json(&mut out, &object["kind"]);
-    out.extend_from_slice(br#","apiVersion":"#);
-    write_json(&mut out, &object["apiVersion"]);
-    out.push(b',');
+    out.push(b'{');
+    let names = ["kind", "apiVersion"];
+    for name in if custom { [names[1], names[0]] } else { names } {
+        write_json(&mut out, name);
+        out.push(b':');
+        write_json(&mut out, &object[name]);
+        out.push(b',');
+    }
     let rest = position(&out);
     out.extend_from_slice(br#""metadata":"#);
     write_json(&mut out, &object["metadata"]);

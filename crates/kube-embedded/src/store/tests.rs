@@ -19,6 +19,7 @@ fn put(store: &Store, kind: EventKind, name: &str, expected: Option<u64>) -> Res
         kind,
         object: pod(name),
         fields: [].into(),
+        schema: 0,
     })
 }
 
@@ -133,6 +134,7 @@ fn dependents_follow_owner_references() {
             kind,
             object,
             fields: [].into(),
+            schema: 0,
         })
     };
     let first = write(EventKind::Added, None, owned.clone()).expect("written");

@@ -247,10 +247,20 @@ impl Page {
     /// The body cut from the stored bytes, large objects without a copy, where those are the answer.
     fn direct_body(&self, view: &View) -> Option<Body> {
         let (kind, api_version) = list_kind(view);
-        let head = format!(
-            r#"{{"kind":"{kind}","apiVersion":"{api_version}","metadata":{},"items":["#,
-            self.metadata()
-        );
+        let metadata = self.metadata();
+        let custom = view.resource.custom().is_some() && view.is_direct();
+        // A real server has a type for each list of a built-in kind, but prints the fields of other lists by name.
+        let (head, tail) = if custom {
+            (
+                format!(r#"{{"apiVersion":"{api_version}","items":["#),
+                format!("],\"kind\":\"{kind}\",\"metadata\":{metadata}}}\n"),
+            )
+        } else {
+            (
+                format!(r#"{{"kind":"{kind}","apiVersion":"{api_version}","metadata":{metadata},"items":["#),
+                "]}\n".to_owned(),
+            )
+        };
         let mut chunks = Chunks::default();
         chunks.extend(head.as_bytes());
         for (at, object) in self.objects.iter().enumerate() {
@@ -261,7 +271,9 @@ impl Page {
                 chunks.push(metadata);
             } else if !view.is_direct() {
                 return None;
-            } else if view.resource.custom().is_some() {
+            } else if !view.is_current(object) {
+                chunks.push(view.value(object).to_string().into());
+            } else if custom {
                 chunks.push(object.json());
             } else {
                 // Items of built-in kinds do not repeat their kind and version.
@@ -269,7 +281,7 @@ impl Page {
                 chunks.push(object.json_rest());
             }
         }
-        chunks.extend(b"]}\n");
+        chunks.extend(tail.as_bytes());
         let spelled = view.is_direct() || !self.objects.is_empty();
         spelled.then(|| chunks.into_body())
     }

@@ -109,7 +109,7 @@ fn write_scale(
         Ok(Proposal::Applied(new))
     })?;
     let object = match result {
-        WriteResult::Stored(object) => convert::from_stored(object.value(), resource),
+        WriteResult::Stored(object) => convert::from_stored(&object, resource),
         WriteResult::Unstored(object) => *object,
     };
     let body = view.scale_answer(&scale_of(resource, &object)?)?;

@@ -28,7 +28,7 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// Returns whether the stored bytes are the answer as they are.
+    /// Returns whether stored bytes are the answer as they are, for objects that are [current](View::is_current).
     pub(crate) fn is_direct(&self) -> bool {
         self.representation.form == Form::Object
             && self.representation.encoding == Encoding::Json
@@ -36,12 +36,14 @@ impl View {
             && self.is_plain()
     }
 
-    /// Returns whether objects are shown as they are stored, and undisturbed. Custom resources are read by the schema
-    /// of this moment.
+    /// Returns whether current objects are shown as they are stored, and undisturbed.
     fn is_plain(&self) -> bool {
-        self.resource.is_stored_version()
-            && self.resource.custom().is_none()
-            && self.twist == ObjectTwist::None
+        self.resource.is_stored_version() && self.twist == ObjectTwist::None
+    }
+
+    /// Returns whether an object is stored as it is read. Custom resources are read by the schema of this moment.
+    pub(crate) fn is_current(&self, object: &Stored) -> bool {
+        object.is_of_schema(self.resource.schema_hash())
     }
 
     /// Returns whether the answer is in protobuf.
@@ -64,6 +66,7 @@ impl View {
     /// An object in protobuf, in its envelope.
     pub(crate) fn protobuf(&self, object: &Stored) -> Result<Bytes> {
         if self.is_plain()
+            && self.is_current(object)
             && self.representation.form == Form::Object
             && let Some(bytes) = object.protobuf()
         {
@@ -82,7 +85,7 @@ impl View {
 
     /// The object in the version that was asked for.
     pub(crate) fn versioned(&self, object: &Stored) -> Value {
-        convert::from_stored(object.value(), &self.resource)
+        convert::from_stored(object, &self.resource)
     }
 
     /// The object in the form that was asked for; not for tables.
@@ -96,7 +99,7 @@ impl View {
 
     /// One object as a whole answer.
     pub(crate) fn answer(&self, object: &Stored) -> Result<Bytes> {
-        if self.is_direct() {
+        if self.is_direct() && self.is_current(object) {
             let mut out = object.json().to_vec();
             out.push(b'\n');
             return Ok(out.into());
@@ -178,7 +181,7 @@ impl View {
         object: &Stored,
         first: bool,
     ) -> Result<(Option<Bytes>, Bytes)> {
-        if self.is_direct() {
+        if self.is_direct() && self.is_current(object) {
             return Ok(object.event(kind));
         }
         if let Some(metadata) = self.direct_metadata(object) {

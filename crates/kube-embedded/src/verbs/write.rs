@@ -215,7 +215,7 @@ pub(crate) fn change_object(
 ) -> Result<WriteResult> {
     for _ in 0..TRIES {
         let current = find(cluster, path)?;
-        let old = convert::from_stored(current.value(), &path.resource);
+        let old = convert::from_stored(&current, &path.resource);
         let (new, applied) = match propose(&old)? {
             Proposal::Replace(new) => (new, false),
             Proposal::Applied(new) => (new, true),
@@ -300,7 +300,7 @@ pub(crate) fn commit(
     kind: EventKind,
     object: Value,
 ) -> Result<Arc<Stored>, Stale> {
-    let object = convert::to_stored(object, resource);
+    let (object, schema) = convert::to_stored(object, resource);
     let fields = resource.selectable_values(&object);
     let write = Write {
         collection: &resource.collection,
@@ -309,6 +309,7 @@ pub(crate) fn commit(
         kind,
         object,
         fields,
+        schema,
     };
     let stored = cluster.store.write(write)?;
     follow_up(cluster, resource, kind, &stored);

@@ -51,8 +51,14 @@ async fn objects_are_read_by_the_definition_of_this_moment() -> Result<(), kube:
         .await?;
     assert!(patched.metadata.generation > Some(1));
     assert_eq!(api.get("one").await?.data["spec"], json!({"a": "x", "d": "dd"}));
+    let two = DynamicObject::new("two", &bars).data(json!({"spec": {"must": "m"}}));
+    api.create(&PostParams::default(), &two).await?;
     let listed = api.list(&kube::api::ListParams::default()).await?;
-    assert_eq!(listed.items[0].data["spec"], json!({"a": "x", "d": "dd"}));
+    let specs: Vec<&Value> = listed.items.iter().map(|item| &item.data["spec"]).collect();
+    assert_eq!(
+        specs,
+        [&json!({"a": "x", "d": "dd"}), &json!({"d": "dd", "must": "m"})]
+    );
 
     let let_go = Patch::Merge(json!({"metadata": {"finalizers": null, "annotations": {"q": "s"}}}));
     let let_go = api.patch("one", &PatchParams::default(), &let_go).await?;
